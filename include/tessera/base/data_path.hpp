@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// Folders that hold `arch-specs/` and `problem-shapes/`, in search order: the colon-separated
+/// entries of the environment variable TESSERA_DATA_PATH, `../share/tessera` next to the program
+/// (an installed copy), the checkout the program was built from.
+std::vector<std::filesystem::path> data_folders();
+
+/// The file that `name` stands for. `kind` is "arch-specs" or "problem-shapes". A name that exists
+/// as a file is a path and returned as it is; any other is looked up as `<data folder>/<kind>/<name>`
+/// with or without the ending `.yaml`.
+/// Throws UserError naming the nearest known name if there is none.
+std::filesystem::path find_data(const std::string& kind, const std::string& name);
+
+/// Names (without `.yaml`, subfolders with `/`) of all files of a kind, sorted, each once.
+std::vector<std::string> list_data(const std::string& kind);
+
+}  // namespace tessera

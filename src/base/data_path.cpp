@@ -1,0 +1,79 @@
+#include "tessera/base/data_path.hpp"
+
+#include <cstdlib>
+#include <set>
+#include <sstream>
+#include <system_error>
+
+#include "tessera/base/error.hpp"
+#include "tessera/base/nearest.hpp"
+
+namespace tessera {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> data_folders() {
+    std::vector<fs::path> folders;
+    if (const char* listed = std::getenv("TESSERA_DATA_PATH")) {
+        std::istringstream entries(listed);
+        for (std::string entry; std::getline(entries, entry, ':');) {
+            if (!entry.empty()) {
+                folders.emplace_back(entry);
+            }
+        }
+    }
+    std::error_code ignored;
+    const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+    const fs::path installed = program.parent_path().parent_path() / "share" / "tessera";
+    if (!program.empty() && fs::is_directory(installed, ignored)) {
+        folders.push_back(installed);
+    }
+    folders.emplace_back(TESSERA_DATA_DIR);
+    return folders;
+}
+
+std::vector<std::string> list_data(const std::string& kind) {
+    std::set<std::string> names;
+    for (const fs::path& folder : data_folders()) {
+        std::error_code failed;
+        const fs::path base = folder / kind;
+        fs::recursive_directory_iterator entry(base, failed);
+        for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
+            std::error_code ignored;
+            if (entry->path().extension() == ".yaml" && entry->is_regular_file(ignored)) {
+                names.insert(entry->path().lexically_relative(base).replace_extension().string());
+            }
+        }
+    }
+    return {names.begin(), names.end()};
+}
+
+fs::path find_data(const std::string& kind, const std::string& name) {
+    std::error_code ignored;
+    if (fs::is_regular_file(name, ignored)) {
+        return name;
+    }
+    for (const fs::path& folder : data_folders()) {
+        for (const char* ending : {"", ".yaml"}) {
+            const fs::path candidate = folder / kind / (name + ending);
+            if (!name.empty() && fs::is_regular_file(candidate, ignored)) {
+                return candidate;
+            }
+        }
+    }
+
+    const std::vector<std::string> known = list_data(kind);
+    std::string message = "'" + name + "' is neither a file nor a name in " + kind + "/";
+    const std::string meant = nearest(name, known);
+    if (!meant.empty()) {
+        message += "; did you mean '" + meant + "'?";
+    } else if (!known.empty()) {
+        message += "; known:";
+        for (const std::string& each : known) {
+            message += " " + each;
+        }
+    }
+    throw UserError(message);
+}
+
+}  // namespace tessera
