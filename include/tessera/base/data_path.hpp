@@ -12,9 +12,9 @@ namespace tessera {
 std::vector<std::filesystem::path> data_folders();
 
 /// The file that `name` stands for. `kind` is "arch-specs" or "problem-shapes". A name that exists
-/// as a file is a path and returned as it is; any other is looked up as `<data folder>/<kind>/<name>`
-/// with or without the ending `.yaml`.
-/// Throws UserError naming the nearest known name if there is none.
+/// as a file is a path and returned as it is; any other is looked up as `<data
+/// folder>/<kind>/<name>` with or without the ending `.yaml`. Throws UserError naming the nearest
+/// known name if there is none.
 std::filesystem::path find_data(const std::string& kind, const std::string& name);
 
 /// Names (without `.yaml`, subfolders with `/`) of all files of a kind, sorted, each once.

@@ -22,7 +22,7 @@ struct Position {
 
 /// Base of all errors thrown on purpose; `what()` is complete and fit to be shown to a user.
 class Error : public std::runtime_error {
-   public:
+public:
     using std::runtime_error::runtime_error;
     /// The program's exit code when this error ends it.
     virtual int exit_code() const noexcept = 0;
@@ -31,41 +31,41 @@ class Error : public std::runtime_error {
 /// The input is wrong. The message names what was expected and the remedy; with a position,
 /// `what()` reads `file:line:column: message`.
 class UserError : public Error {
-   public:
+public:
     explicit UserError(const std::string& message);
     UserError(const Position& position, const std::string& message);
 
     int exit_code() const noexcept override;
     const std::optional<Position>& position() const noexcept;
 
-   private:
+private:
     std::optional<Position> position_;
 };
 
 /// A mapping given by the user cannot run on the architecture.
 class IllegalMapping : public Error {
-   public:
+public:
     using Error::Error;
     int exit_code() const noexcept override;
 };
 
 /// No mapping meets all constraints; the message names the one that none meets.
 class NoLegalMapping : public Error {
-   public:
+public:
     using Error::Error;
     int exit_code() const noexcept override;
 };
 
 /// A plugin is unknown, does not fit this program, or broke its contract.
 class PluginError : public Error {
-   public:
+public:
     using Error::Error;
     int exit_code() const noexcept override;
 };
 
 /// An invariant of our own does not hold. `what()` adds a request to report it.
 class Bug : public Error {
-   public:
+public:
     explicit Bug(const std::string& message);
     int exit_code() const noexcept override;
 };
