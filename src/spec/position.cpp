@@ -1,0 +1,48 @@
+#include "tessera/spec/position.hpp"
+
+#include "tessera/base/nearest.hpp"
+
+namespace tessera::spec {
+
+std::string complaint_text(std::string_view path, const Complaint& complaint) {
+    std::string result;
+    if (!path.empty()) {
+        result += std::string(path) + ": ";
+    }
+    result += complaint.what;
+    if (!complaint.value.empty()) {
+        result += ": '" + complaint.value + "'";
+    }
+    if (!complaint.expected.empty()) {
+        result += " (expected " + complaint.expected + ")";
+    }
+    if (!complaint.remedy.empty()) {
+        result += "; " + complaint.remedy;
+    }
+    return result;
+}
+
+void fail(const Position& position, std::string_view path, const Complaint& complaint) {
+    throw UserError(position, complaint_text(path, complaint));
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
+    const std::string best = nearest(name, candidates);
+    return best.empty() ? "" : "did you mean '" + best + "'?";
+}
+
+std::string name_list(const std::vector<std::string>& names, std::size_t at_most) {
+    if (names.empty()) {
+        return "none";
+    }
+    std::string result;
+    for (std::size_t i = 0; i < names.size() && i < at_most; ++i) {
+        result += (i == 0 ? "" : ", ") + names[i];
+    }
+    if (names.size() > at_most) {
+        result += " and " + std::to_string(names.size() - at_most) + " more";
+    }
+    return result;
+}
+
+}  // namespace tessera::spec

@@ -1,0 +1,286 @@
+// Reading YAML: bytes are checked first, then yaml-cpp's events build our own tree. The event
+// interface is used instead of YAML::Node because it reports the positions of keys, the tags and
+// the quoting, and lets duplicate keys be seen.
+
+#include "tessera/spec/reader.hpp"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include "tessera/base/error.hpp"
+
+namespace tessera::spec {
+
+namespace {
+
+constexpr std::size_t max_nodes = 2'000'000;
+
+/// Builds a Node from parser events. Each open collection is a frame on a stack.
+class TreeBuilder final : public YAML::EventHandler {
+   public:
+    explicit TreeBuilder(std::string file) : file_(std::move(file)) {}
+
+    std::optional<Node> root;
+
+    void OnDocumentStart(const YAML::Mark&) override {}
+    void OnDocumentEnd() override {}
+
+    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+        Node node;
+        node.position = position(mark);
+        complete(std::move(node), anchor);
+    }
+
+    void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+        const auto found = anchors_.find(anchor);
+        if (found == anchors_.end()) {
+            fail(position(mark), "", {"an alias refers to the collection that contains it", "", "",
+                                      "copy the wanted part under its own anchor"});
+        }
+        count(size_of(found->second), mark);
+        complete(Node(found->second), 0);
+    }
+
+    void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  const std::string& value) override {
+        // The parser marks quoted and block scalars with the non-specific tag "!".
+        Node node = Node::scalar(value, position(mark), tag == "!");
+        node.tag = own_tag(tag);
+        complete(std::move(node), anchor);
+    }
+
+    void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                         YAML::EmitterStyle::value) override {
+        open(Node::sequence(position(mark)), tag, anchor);
+    }
+
+    void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                    YAML::EmitterStyle::value) override {
+        open(Node::map(position(mark)), tag, anchor);
+    }
+
+    void OnSequenceEnd() override { close(); }
+
+    void OnMapEnd() override {
+        for (const Node& source : stack_.back().merges) {
+            merge_missing(stack_.back().node, source, false);
+        }
+        close();
+    }
+
+   private:
+    struct Frame {
+        Node node;
+        YAML::anchor_t anchor = 0;
+        std::optional<Node> key;   ///< map: the key whose value comes next
+        std::vector<Node> merges;  ///< map: what `<<` brought in, in order
+    };
+
+    Position position(const YAML::Mark& mark) const { return {file_, mark.line + 1, mark.column + 1}; }
+
+    static std::string own_tag(const std::string& tag) {
+        return tag == "?" || tag == "!" ? "" : tag;
+    }
+
+    static std::size_t size_of(const Node& node) {
+        std::size_t size = 1;
+        for (const Node& item : node.items) {
+            size += size_of(item);
+        }
+        for (const Node::Entry& entry : node.entries) {
+            size += size_of(entry.value);
+        }
+        return size;
+    }
+
+    /// Aliases copy, so a short file could ask for an exponential tree.
+    void count(std::size_t more, const YAML::Mark& mark) {
+        count_ += more;
+        if (count_ > max_nodes) {
+            fail(position(mark), "", {"the file expands to more than two million values", "", "",
+                                      "use fewer aliases"});
+        }
+    }
+
+    void open(Node node, const std::string& tag, YAML::anchor_t anchor) {
+        node.tag = own_tag(tag);
+        stack_.push_back({std::move(node), anchor, {}, {}});
+    }
+
+    void close() {
+        Frame frame = std::move(stack_.back());
+        stack_.pop_back();
+        complete(std::move(frame.node), frame.anchor);
+    }
+
+    void complete(Node node, YAML::anchor_t anchor) {
+        if (++count_ > max_nodes) {
+            fail(node.position, "", {"the file holds more than two million values", "", "", ""});
+        }
+        if (anchor != 0) {
+            anchors_[anchor] = node;
+        }
+        if (stack_.empty()) {
+            root = std::move(node);
+            return;
+        }
+        Frame& frame = stack_.back();
+        if (frame.node.is_sequence()) {
+            frame.node.items.push_back(std::move(node));
+        } else if (!frame.key) {
+            begin_entry(frame, std::move(node));
+        } else {
+            end_entry(frame, std::move(node));
+        }
+    }
+
+    void begin_entry(Frame& frame, Node key) {
+        if (key.is_null()) {
+            // An unquoted ~ or null as key, or an empty key.
+            fail(key.position, "", {"a key is empty or null", "", "a name before the colon",
+                                    "quote the key if it is meant literally"});
+        }
+        if (!key.is_scalar()) {
+            fail(key.position, "",
+                 {"a key is " + key.describe(), "", "a name before the colon",
+                  "quote the key if it contains brackets or braces"});
+        }
+        if (const Node::Entry* earlier = frame.node.find_entry(key.text)) {
+            fail(key.position, "",
+                 {"duplicate key", key.text, "every key once",
+                  "the first one is at " + earlier->key_position.text() + "; remove one of them"});
+        }
+        frame.key = std::move(key);
+    }
+
+    void end_entry(Frame& frame, Node value) {
+        const Node key = std::move(*frame.key);
+        frame.key.reset();
+        if (key.text != "<<" || key.quoted) {
+            frame.node.insert(key.text, key.position, std::move(value));
+            return;
+        }
+        const std::vector<Node> sources =
+            value.is_sequence() ? value.items : std::vector<Node>{value};
+        for (const Node& source : sources) {
+            if (!source.is_map()) {
+                fail(key.position, "", {"a merge key needs a map or a list of maps", source.brief(),
+                                        "", "write <<: *anchor of a map"});
+            }
+            frame.merges.push_back(source);
+        }
+    }
+
+    std::string file_;
+    std::vector<Frame> stack_;
+    std::map<YAML::anchor_t, Node> anchors_;
+    std::size_t count_ = 0;
+};
+
+/// Position of byte `offset` in `text`.
+Position position_at(std::string_view text, std::size_t offset,
+                     std::string file) {
+    int line = 1;
+    std::size_t line_start = 0;
+    for (std::size_t i = 0; i < offset; ++i) {
+        if (text[i] == '\n') {
+            ++line;
+            line_start = i + 1;
+        }
+    }
+    return {std::move(file), line, static_cast<int>(offset - line_start) + 1};
+}
+
+/// Length of the UTF-8 sequence at `offset`, 0 when it is invalid (overlong forms, surrogates and
+/// values above U+10FFFF included).
+std::size_t utf8_length(std::string_view text, std::size_t offset) {
+    const auto byte = [&](std::size_t i) -> unsigned {
+        return offset + i < text.size() ? static_cast<unsigned char>(text[offset + i]) : 0U;
+    };
+    const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+    const unsigned first = byte(0);
+    if (first < 0x80U) {
+        return 1;
+    }
+    if (first >= 0xC2U && first <= 0xDFU) {
+        return follows(1) ? 2 : 0;
+    }
+    if ((first & 0xF0U) == 0xE0U) {
+        const bool overlong = first == 0xE0U && byte(1) < 0xA0U;
+        const bool surrogate = first == 0xEDU && byte(1) >= 0xA0U;
+        return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
+    }
+    if (first >= 0xF0U && first <= 0xF4U) {
+        const bool overlong = first == 0xF0U && byte(1) < 0x90U;
+        const bool above = first == 0xF4U && byte(1) >= 0x90U;
+        return follows(1) && follows(2) && follows(3) && !overlong && !above ? 4 : 0;
+    }
+    return 0;
+}
+
+void check_bytes(std::string_view text, const std::string& file) {
+    for (std::size_t i = 0; i < text.size();) {
+        if (text[i] == '\0') {
+            fail(position_at(text, i, file), "", {"the file holds a NUL byte", "", "a text file",
+                                                  "check that the right file was given"});
+        }
+        const std::size_t length = utf8_length(text, i);
+        if (length == 0) {
+            static constexpr char digits[] = "0123456789abcdef";
+            const auto byte = static_cast<unsigned char>(text[i]);
+            const std::string shown = {'0', 'x', digits[byte >> 4U], digits[byte & 15U]};
+            fail(position_at(text, i, file), "", {"the file is not valid UTF-8", "byte " + shown,
+                                                  "UTF-8 text", "convert the file, e.g. with iconv"});
+        }
+        i += length;
+    }
+}
+
+}  // namespace
+
+Node read_text(std::string_view text, const std::string& name) {
+    check_bytes(text, name);
+    TreeBuilder builder(name);
+    try {
+        std::istringstream stream{std::string(text)};
+        YAML::Parser parser(stream);
+        const bool found = parser.HandleNextDocument(builder);
+        if (!found || !builder.root || builder.root->is_null()) {
+            fail({name, 0, 0}, "", {"the file is empty", "", "a map such as 'arch:' or 'workload:'",
+                                    "check that the file was written completely"});
+        }
+        Node root = std::move(*builder.root);
+        builder.root.reset();
+        if (parser.HandleNextDocument(builder) && builder.root) {
+            fail(builder.root->position, "", {"the file holds a second YAML document", "",
+                                              "one document", "remove the line with '---'"});
+        }
+        assign_paths(root);
+        return root;
+    } catch (const YAML::Exception& error) {
+        const bool known = !error.mark.is_null();
+        fail({name, known ? error.mark.line + 1 : 0, known ? error.mark.column + 1 : 0}, "",
+             {"not valid YAML: " + error.msg, "", "",
+              "check indentation, brackets and quotes here and just above"});
+    }
+}
+
+Node read_file(const std::string& path) {
+    std::ifstream stream(path, std::ios::binary);
+    std::ostringstream content;
+    if (stream && stream.peek() != std::ifstream::traits_type::eof()) {
+        content << stream.rdbuf();
+    }
+    if (!stream.is_open() || stream.bad() || content.bad()) {
+        throw UserError(path + ": cannot read the file; check the path and the permissions");
+    }
+    return read_text(content.str(), path);
+}
+
+}  // namespace tessera::spec

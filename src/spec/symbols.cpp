@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <set>
+
+#include "tessera/spec/expression.hpp"
+
+namespace tessera::spec {
+
+namespace {
+
+struct Entry {
+    std::optional<Value> value;
+    Expression expression;  ///< lazy: evaluated into value
+    bool running = false;   ///< being evaluated: asked again means a cycle
+};
+
+}  // namespace
+
+struct Symbols::Scope {
+    std::shared_ptr<Scope> parent;
+    std::map<std::string, Entry, std::less<>> entries;
+    std::shared_ptr<const SetUniverse> universe;
+};
+
+Symbols::Symbols() : scope_(std::make_shared<Scope>()) {}
+
+Symbols::Symbols(std::shared_ptr<Scope> scope) : scope_(std::move(scope)) {}
+
+Symbols Symbols::child() const {
+    auto scope = std::make_shared<Scope>();
+    scope->parent = scope_;
+    return Symbols(std::move(scope));
+}
+
+/// Copy on write: another Symbols or a child scope may hold the same scope.
+Symbols::Scope& Symbols::own() {
+    if (scope_.use_count() > 1) {
+        scope_ = std::make_shared<Scope>(*scope_);
+    }
+    return *scope_;
+}
+
+void Symbols::set(const std::string& name, Value value) {
+    own().entries[name] = Entry{std::move(value), {}, false};
+}
+
+void Symbols::set_lazy(const std::string& name, Expression expression) {
+    own().entries[name] = Entry{std::nullopt, std::move(expression), false};
+}
+
+void Symbols::set_universe(std::shared_ptr<const SetUniverse> universe) {
+    own().universe = std::move(universe);
+}
+
+std::optional<Value> Symbols::find(std::string_view name) const {
+    for (std::shared_ptr<Scope> scope = scope_; scope; scope = scope->parent) {
+        const auto found = scope->entries.find(name);
+        if (found != scope->entries.end()) {
+            return found->second.value ? *found->second.value : resolve(scope, found->first);
+        }
+    }
+    return std::nullopt;
+}
+
+Value Symbols::resolve(const std::shared_ptr<Scope>& scope, const std::string& name) {
+    Entry& entry = scope->entries.at(name);
+    if (entry.running) {
+        entry.expression.fail("'" + name + "' is defined by itself", "",
+                              "it uses its own name, directly or through other names; break the cycle");
+    }
+    struct Running {
+        bool& flag;
+        explicit Running(bool& f) : flag(f) { flag = true; }
+        ~Running() { flag = false; }
+    } running(entry.running);
+    // The copy that evaluates holds the scope too, so set() cannot change it underneath.
+    Value value = entry.expression.evaluate(Symbols(scope));
+    entry.value = value;
+    return value;
+}
+
+bool Symbols::contains(std::string_view name) const {
+    for (const Scope* scope = scope_.get(); scope != nullptr; scope = scope->parent.get()) {
+        if (scope->entries.find(name) != scope->entries.end()) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::vector<std::string> Symbols::names() const {
+    std::set<std::string> result;
+    for (const Scope* scope = scope_.get(); scope != nullptr; scope = scope->parent.get()) {
+        for (const auto& [name, entry] : scope->entries) {
+            result.insert(name);
+        }
+    }
+    return {result.begin(), result.end()};
+}
+
+const SetUniverse* Symbols::universe() const {
+    for (const Scope* scope = scope_.get(); scope != nullptr; scope = scope->parent.get()) {
+        if (scope->universe) {
+            return scope->universe.get();
+        }
+    }
+    return nullptr;
+}
+
+void Symbols::resolve_all() const {
+    for (const std::string& name : names()) {
+        find(name);
+    }
+}
+
+}  // namespace tessera::spec
