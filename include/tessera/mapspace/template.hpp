@@ -1,0 +1,65 @@
+// A template: the mapping of one Einsum on one path with unknown tile shapes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tessera/arch/path.hpp"
+#include "tessera/mapping/pmapping.hpp"
+
+namespace tessera::mapspace {
+
+/// One unknown tile shape. A chain of symbols of one rank variable runs bound, s_a, s_b, ..., 1.
+struct TileSymbol {
+  int rank_variable = 0;
+  int node = 0;    ///< index of the loop in Template::nodes
+  int outer = -1;  ///< symbol of the next outer loop over the same variable, -1: the bound
+  int inner = -1;  ///< symbol of the next inner loop over the same variable, -1: tile 1
+  bool fused = false;  ///< loop above the last backing holder of a fusable tensor
+  bool spatial = false;
+  bool imperfect = false;
+};
+
+/// A condition on trip counts or on the use of a fan-out.
+struct TemplateConstraint {
+  enum class Kind : std::uint8_t { loop_bound, min_usage };
+  Kind kind = Kind::loop_bound;
+  std::vector<int> loops;  ///< loop_bound: node indices; their trip counts are multiplied
+  arch::LoopBound::Op op = arch::LoopBound::Op::le;
+  double value = 1;
+  int level = -1, dim = -1;  ///< min_usage: best effort
+  Position where;
+};
+
+struct Template {
+  mapping::Pmapping nodes;  ///< no reservations; the cost model places them
+  std::vector<TileSymbol> symbols;
+  std::vector<TemplateConstraint> constraints;
+  int n_fused_nodes = 0;  ///< loops at index < this are fused
+};
+
+/// Switches of the mapspace. Presets fill them.
+struct MapSpaceOptions {
+  static constexpr int unlimited = -1;
+  enum class Preset : std::uint8_t { full, accelforge };
+  Preset preset = Preset::accelforge;
+  int max_fused_loops = unlimited;
+  int max_fused_loops_per_rank_variable = 1;
+  int max_loops_per_spatial_dimension = unlimited;
+  bool imperfect_temporal = false;
+  bool imperfect_spatial = false;
+  bool force_memory_hierarchy_order = true;
+  bool explore_loop_orders = true;
+  bool unfused = false;  ///< the outermost memory keeps every tensor
+  bool out_of_order_removes_spatials = false;
+};
+
+/// Calls `sink` for every template of the Einsum on the path, deterministic order, duplicates removed.
+/// Returns the number of templates. \throws NoLegalMapping naming the constraint if none can exist
+/// (a tensor that no memory may keep).
+std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& options,
+                                const std::function<void(Template&&)>& sink);
+
+}  // namespace tessera::mapspace

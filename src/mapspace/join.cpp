@@ -1,0 +1,347 @@
+// Driver of the join: one step an Einsum. Map:
+//   step_tasks   (left group, right group) pairs that have a plan
+//   run_tasks    combine rows of every pair, in parallel; results merged in task order
+//   join         all steps, the final Pareto set, and the loop orders of the chosen pmappings
+#include "tessera/mapspace/join.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <thread>
+
+#include "join_rows.hpp"
+
+namespace tessera::mapspace {
+namespace detail {
+namespace {
+
+/// One step's output and the plans that made it.
+struct Step {
+  std::vector<StateGroup> groups;
+  std::vector<JoinPlan> plans;
+};
+
+struct Task {
+  std::uint32_t left = 0, right = 0, plan = 0;
+};
+
+struct TaskResult {
+  StateGroup group;
+  CapacityMiss miss;
+  std::uint64_t pairs = 0;
+};
+
+// A task's rows are pruned whenever they have grown this much, to bound memory.
+constexpr std::size_t prune_every = 1u << 18;
+
+StateLayout layout_of(const StateStructure& st, int objectives, int memories) {
+  return {objectives, memories, st.n_loops(), static_cast<int>(st.live.size())};
+}
+
+StateGroup empty_state(int objectives, int memories) {
+  StateGroup g;
+  g.layout = layout_of(g.structure, objectives, memories);
+  g.values.assign(static_cast<std::size_t>(g.layout.stride()), 0.0);
+  g.from.push_back({});
+  return g;
+}
+
+template <class Work>
+void parallel_for(std::size_t n, int threads, const Work& work) {
+  std::atomic<std::size_t> next{0};
+  auto loop = [&] {
+    for (std::size_t i = next++; i < n; i = next++) {
+      work(i);
+    }
+  };
+  std::vector<std::thread> pool;
+  const auto extra = std::min<std::size_t>(n, static_cast<std::size_t>(std::max(threads, 1)));
+  for (std::size_t t = 1; t < extra; ++t) {
+    pool.emplace_back(loop);
+  }
+  loop();
+  for (std::thread& t : pool) {
+    t.join();
+  }
+}
+
+void append(StateGroup& to, StateGroup&& from) {
+  to.values.insert(to.values.end(), from.values.begin(), from.values.end());
+  to.trips.insert(to.trips.end(), from.trips.begin(), from.trips.end());
+  to.from.insert(to.from.end(), from.from.begin(), from.from.end());
+  from = {};
+}
+
+double rank_of(const StateGroup& g, std::size_t r, const StepBound& bound) {
+  const double* v = g.row(r);
+  if (bound.goal == JoinGoal::single) {
+    return v[0];
+  }
+  return (v[0] + bound.future[0]) * (v[1] + bound.future[1]);
+}
+
+/// Keeps the best rows of each group (at least a few each): the incumbent search need not be exact.
+bool keep_beam(std::vector<StateGroup>& groups, std::size_t beam, const StepBound& bound) {
+  bool dropped = false;
+  const std::size_t share = std::max<std::size_t>(8, beam / std::max<std::size_t>(1, groups.size()));
+  for (StateGroup& g : groups) {
+    if (g.rows() <= share) {
+      continue;
+    }
+    dropped = true;
+    std::vector<std::uint32_t> order(g.rows());
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return rank_of(g, a, bound) < rank_of(g, b, bound);
+    });
+    order.resize(share);
+    StateGroup kept;
+    kept.structure = g.structure;
+    kept.layout = g.layout;
+    for (const std::uint32_t r : order) {
+      kept.values.insert(kept.values.end(), g.row(r), g.row(r) + g.layout.stride());
+      kept.trips.insert(kept.trips.end(), g.trips_of(r), g.trips_of(r) + g.layout.n);
+      kept.from.push_back(g.from[r]);
+    }
+    g = std::move(kept);
+  }
+  return dropped;
+}
+
+/// Everything of one join that does not change from step to step.
+struct Context {
+  const workload::Workload& workload;
+  const std::vector<std::vector<PmappingGroup>>& groups;
+  const std::vector<TrackedMemory>& memories;
+  const JoinOptions& options;
+  int objectives = 1;
+  std::vector<std::vector<double>> future;  ///< [step][objective]: least that later Einsums add
+
+  bool stopped() const { return options.stop != nullptr && options.stop->load(); }
+};
+
+std::vector<std::vector<double>> future_bounds(const std::vector<std::vector<PmappingGroup>>& groups,
+                                               int objectives) {
+  std::vector<std::vector<double>> future(groups.size(),
+                                          std::vector<double>(static_cast<std::size_t>(objectives)));
+  for (std::size_t e = groups.size(); e-- > 1;) {
+    for (std::size_t k = 0; k < static_cast<std::size_t>(objectives); ++k) {
+      double least = std::numeric_limits<double>::infinity();
+      for (const PmappingGroup& g : groups[e]) {
+        for (std::size_t r = 0; r < g.rows(); ++r) {
+          least = std::min(least, g.row(r)[k]);
+        }
+      }
+      future[e - 1][k] = future[e][k] + (std::isfinite(least) ? least : 0);
+    }
+  }
+  return future;
+}
+
+std::vector<char> needed_after(const workload::Workload& w, std::size_t e) {
+  std::vector<char> needed(w.tensors.size(), 0);
+  for (std::size_t i = e + 1; i < w.einsums.size(); ++i) {
+    for (const workload::TensorAccess& a : w.einsums[i].accesses) {
+      needed[static_cast<std::size_t>(a.tensor)] = 1;
+    }
+  }
+  return needed;
+}
+
+Step run_step(const Context& c, std::size_t e, const std::vector<StateGroup>& left,
+              JoinResult& result, CapacityMiss& miss) {
+  Step step;
+  const std::vector<char> needed = needed_after(c.workload, e);
+  std::vector<Task> tasks;
+  for (std::size_t l = 0; l < left.size(); ++l) {
+    for (std::size_t r = 0; r < c.groups[e].size(); ++r) {
+      for (JoinPlan& plan : match(left[l].structure, c.groups[e][r].structure, needed)) {
+        tasks.push_back({static_cast<std::uint32_t>(l), static_cast<std::uint32_t>(r),
+                         static_cast<std::uint32_t>(step.plans.size())});
+        step.plans.push_back(std::move(plan));
+      }
+    }
+  }
+  StepBound bound{c.options.goal, c.future[e], &c.options.incumbents};
+  std::vector<TaskResult> results(tasks.size());
+  parallel_for(tasks.size(), c.options.threads, [&](std::size_t i) {
+    if (c.stopped()) {
+      return;
+    }
+    const Task& task = tasks[i];
+    const JoinPlan& plan = step.plans[task.plan];
+    TaskResult& out = results[i];
+    out.group.structure = plan.structure;
+    out.group.layout =
+        layout_of(plan.structure, c.objectives, static_cast<int>(c.memories.size()));
+    out.pairs = combine(left[task.left], task.left, c.groups[e][task.right], task.right, plan,
+                        task.plan, c.memories, bound, out.group, out.miss);
+    prune_pareto(out.group);
+  });
+  std::map<StateStructure, std::size_t> where;
+  for (TaskResult& r : results) {
+    result.rows_joined += r.pairs;
+    if (r.miss.memory >= 0 && (miss.memory < 0 || r.miss.bits < miss.bits)) {
+      miss = r.miss;
+    }
+    if (r.group.rows() == 0) {
+      continue;
+    }
+    const auto [it, fresh] = where.try_emplace(r.group.structure, step.groups.size());
+    if (fresh) {
+      step.groups.push_back(std::move(r.group));
+      continue;
+    }
+    StateGroup& target = step.groups[it->second];
+    append(target, std::move(r.group));
+    if (target.rows() > prune_every) {
+      prune_pareto(target);
+    }
+  }
+  parallel_for(step.groups.size(), c.options.threads,
+               [&](std::size_t i) { prune_pareto(step.groups[i]); });
+  if (c.options.beam > 0 && keep_beam(step.groups, c.options.beam, bound)) {
+    result.complete = false;
+  }
+  return step;
+}
+
+/// Loop orders and shared prefixes of the pmappings behind one final row.
+JoinedMapping trace(const Context& c, const std::vector<Step>& steps, std::size_t group,
+                    std::size_t row) {
+  const std::size_t n = steps.size();
+  JoinedMapping out;
+  out.einsums.resize(n);
+  std::vector<BackPointer> path(n);
+  const StateGroup& last = steps[n - 1].groups[group];
+  out.objectives.assign(last.row(row), last.row(row) + c.objectives);
+  for (std::size_t e = n; e-- > 0;) {
+    path[e] = steps[e].groups[group].from[row];
+    group = path[e].left_group;
+    row = path[e].left_row;
+  }
+  for (std::size_t e = 0; e < n; ++e) {
+    const JoinPlan& plan = steps[e].plans[path[e].plan];
+    out.einsums[e].group = static_cast<int>(path[e].right_group);
+    out.einsums[e].row = path[e].right_row;
+    out.einsums[e].order = plan.order;
+    if (e == 0) {
+      continue;
+    }
+    out.einsums[e - 1].shared_with_next = plan.n_left;
+    // The step may have permuted the open loops: so they are for everybody who runs inside them.
+    int shared = plan.n_left;
+    for (std::size_t i = e; i-- > 0 && shared > 0;) {
+      shared = std::min(shared, out.einsums[i].shared_with_next);
+      std::vector<int>& order = out.einsums[i].order;
+      const std::vector<int> old = order;
+      for (int j = 0; j < shared; ++j) {
+        order[static_cast<std::size_t>(plan.position_of_left[static_cast<std::size_t>(j)])] =
+            old[static_cast<std::size_t>(j)];
+      }
+    }
+  }
+  return out;
+}
+
+/// Final candidates in the order of the goal, dominated and repeated ones dropped.
+std::vector<std::pair<std::size_t, std::size_t>> final_rows(const Context& c, const Step& last) {
+  std::vector<std::pair<std::size_t, std::size_t>> all;
+  for (std::size_t g = 0; g < last.groups.size(); ++g) {
+    for (std::size_t r = 0; r < last.groups[g].rows(); ++r) {
+      all.emplace_back(g, r);
+    }
+  }
+  auto objective = [&](const auto& at, int k) { return last.groups[at.first].row(at.second)[k]; };
+  auto scalar = [&](const auto& at) {
+    return c.options.goal == JoinGoal::edp ? objective(at, 0) * objective(at, 1) : objective(at, 0);
+  };
+  if (c.options.goal != JoinGoal::pareto) {
+    const auto best = std::min_element(
+        all.begin(), all.end(), [&](const auto& a, const auto& b) { return scalar(a) < scalar(b); });
+    return best == all.end() ? all : std::vector{*best};
+  }
+  std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+    return std::pair(objective(a, 0), objective(a, 1)) < std::pair(objective(b, 0), objective(b, 1));
+  });
+  std::vector<std::pair<std::size_t, std::size_t>> front;
+  for (const auto& at : all) {
+    // Rounding alone does not make a point of its own.
+    if (front.empty() || objective(at, 1) < objective(front.back(), 1) * (1 - 1e-12)) {
+      front.push_back(at);
+    }
+  }
+  return front;
+}
+
+}  // namespace
+}  // namespace detail
+
+JoinResult join(const workload::Workload& workload,
+                const std::vector<std::vector<PmappingGroup>>& groups,
+                const std::vector<TrackedMemory>& memories, const JoinOptions& options) {
+  using namespace detail;
+  JoinResult result;
+  const int objectives = options.goal == JoinGoal::single ? 1 : 2;
+  const Context c{workload, groups, memories, options, objectives,
+                  future_bounds(groups, objectives)};
+  std::vector<Step> steps;
+  steps.reserve(groups.size());
+  std::vector<StateGroup> first{empty_state(objectives, static_cast<int>(memories.size()))};
+  const std::vector<StateGroup>* left = &first;
+  for (std::size_t e = 0; e < groups.size(); ++e) {
+    CapacityMiss miss;
+    steps.push_back(run_step(c, e, *left, result, miss));
+    left = &steps.back().groups;
+    std::size_t rows = 0;
+    for (const StateGroup& g : *left) {
+      rows += g.rows();
+    }
+    result.rows_kept += rows;
+    if (c.stopped()) {
+      result.complete = false;
+      return result;
+    }
+    if (options.progress) {
+      options.progress(static_cast<int>(e), left->size(), rows);
+    }
+    if (rows == 0) {
+      result.failed_at = static_cast<int>(e);
+      result.failed_capacity = miss.memory >= 0;
+      if (miss.memory >= 0) {
+        result.failed_memory = memories[static_cast<std::size_t>(miss.memory)].name;
+        result.failed_needed_bits = miss.bits;
+      }
+      return result;
+    }
+  }
+  for (const auto& [group, row] : final_rows(c, steps.back())) {
+    result.mappings.push_back(trace(c, steps, group, row));
+  }
+  return result;
+}
+
+void prune_pareto(PmappingGroup& g) {
+  const auto width = static_cast<std::size_t>(g.stride());
+  const auto loops = g.structure.loops.size();
+  const int compared = g.n_objectives + g.n_tracked * g.n_depths();
+  const std::vector<std::uint32_t> keep =
+      detail::pareto_rows(g.values.data(), g.stride(), compared, g.trips.data(),
+                          static_cast<int>(loops), g.rows());
+  PmappingGroup out = g;
+  out.values.clear();
+  out.trips.clear();
+  out.source_row.clear();
+  out.source_template.clear();
+  for (const std::uint32_t r : keep) {
+    out.values.insert(out.values.end(), g.row(r), g.row(r) + width);
+    out.trips.insert(out.trips.end(), g.trips_of(r), g.trips_of(r) + loops);
+    out.source_row.push_back(g.source_row[r]);
+    out.source_template.push_back(g.source_template[r]);
+  }
+  g = std::move(out);
+}
+
+}  // namespace tessera::mapspace
