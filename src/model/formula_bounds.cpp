@@ -63,7 +63,7 @@ struct Bounder {
                 result = {std::max(result.lo, x.lo), std::max(result.hi, x.hi)};
             }
         }
-        return a.kind == AtomKind::ceil ? Interval{std::ceil(result.lo), std::ceil(result.hi)}
+        return a.kind == AtomKind::ceil ? Interval{model::ceil(result.lo), model::ceil(result.hi)}
                                         : result;
     }
 
@@ -267,7 +267,7 @@ double atom_value(const FormulaPool& pool, const Atom& atom, std::span<const dou
             result = max(result, x);
         }
     }
-    return atom.kind == AtomKind::ceil ? std::ceil(result) : result;
+    return atom.kind == AtomKind::ceil ? model::ceil(result) : result;
 }
 
 double value_of(const FormulaPool& pool, const Formula& f, std::span<const double> symbols) {

@@ -327,7 +327,7 @@ Formula FormulaPool::min(const Formula& a, const Formula& b) {
 
 Formula FormulaPool::ceil(const Formula& a) {
     if (a.is_constant()) {
-        return Formula(std::ceil(a.constant_value()));
+        return Formula(model::ceil(a.constant_value()));
     }
     if (is_max(a)) {
         std::vector<Formula> list(branches(a).begin(), branches(a).end());
@@ -424,11 +424,9 @@ Formula min(const Formula& a, const Formula& b) {
 
 Formula ceil(const Formula& a) {
     if (a.is_constant()) {
-        return Formula(std::ceil(a.constant_value()));
+        return Formula(model::ceil(a.constant_value()));
     }
     return FormulaPool::current().ceil(a);
 }
-
-double ceil(double a) { return std::ceil(a); }
 
 }  // namespace tessera::model

@@ -36,7 +36,7 @@ struct RandomExpression {
 
     /// ceil of a quotient of integers: exact in plain arithmetic too.
     static Pair tiles(const Pair& a, const Pair& b, const Pair& c) {
-        return {ceil(a.formula * b.formula / c.formula), std::ceil(a.number * b.number / c.number)};
+        return {ceil(a.formula * b.formula / c.formula), tessera::model::ceil(a.number * b.number / c.number)};
     }
 
     Pair make(int depth) {
@@ -122,6 +122,19 @@ BOOST_AUTO_TEST_CASE(random_expressions_have_the_value_of_plain_arithmetic) {
                        "seed " << seed << ": " << pair.formula.to_string());
         } else {
             BOOST_TEST(value == pair.number);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(ceil_is_not_misled_by_rounded_quotients) {
+    FormulaPool pool;
+    const FormulaScope scope(pool);
+    for (int divisor = 1; divisor <= 200; ++divisor) {
+        const Formula tiles = ceil(Formula::symbol(0) * Formula::symbol(1) / divisor);
+        for (int n = 1; n <= 200; ++n) {
+            const double exact = (3 * n + divisor - 1) / divisor;
+            BOOST_REQUIRE_EQUAL(tiles.value(std::vector<double>{3, n + 0.0}), exact);
+            BOOST_REQUIRE_EQUAL(tessera::model::ceil(3.0 * n * (1.0 / divisor)), exact);
         }
     }
 }

@@ -18,8 +18,9 @@
 // Term order is structural, not historical: the same formula built in two pools evaluates to the
 // same bits, provided its coefficients were summed in the same order.
 
-#include <cstdint>
+#include <cmath>
 #include <compare>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -107,13 +108,18 @@ Formula operator-(const Formula& a);
 
 Formula max(const Formula& a, const Formula& b);
 Formula min(const Formula& a, const Formula& b);
-/// Least integer not below; the identity where the argument is provably an integer.
+/// Least integer not below; the identity where the argument is provably an integer. Like the
+/// overload for double it takes a value within 4e-15 (relative) of an integer for that integer:
+/// 15 * 0.2 is 3 tiles, whichever way the quotient was rounded.
 Formula ceil(const Formula& a);
 
 // The same names for plain numbers, so that one template text serves both.
 inline double max(double a, double b) { return a < b ? b : a; }
 inline double min(double a, double b) { return b < a ? b : a; }
-double ceil(double a);
+inline double ceil(double a) {
+    const double nearest = std::rint(a);
+    return std::abs(a - nearest) <= 4e-15 * std::abs(a) ? nearest : std::ceil(a);
+}
 inline bool is_constant(double) { return true; }
 inline bool is_constant(const Formula& f) { return f.is_constant(); }
 inline double constant_value(double v) { return v; }
