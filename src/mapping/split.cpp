@@ -6,8 +6,8 @@
 //     loop()              the variable and tile shape that the Einsum uses
 //     finish()            every tensor is held, every variable is looped down to 1
 //
-// Names are looked up in the whole workload and architecture first, so that a spelling mistake is told
-// from a name that merely does not concern the Einsum.
+// Names are looked up in the whole workload and architecture first, so that a spelling mistake is
+// told from a name that merely does not concern the Einsum.
 #include <algorithm>
 #include <set>
 
@@ -21,319 +21,337 @@ namespace {
 using arch::LevelKind;
 
 struct Step {
-  const TreeNode* node = nullptr;
-  int origin = 0;  ///< pre-order index in the tree
+    const TreeNode* node = nullptr;
+    int origin = 0;  ///< pre-order index in the tree
 };
 
 [[noreturn]] void illegal(const TreeNode& node, const std::string& message) {
-  const std::string place = node.where.text();
-  throw IllegalMapping(place.empty() ? message : place + ": " + message);
+    const std::string place = node.where.text();
+    throw IllegalMapping(place.empty() ? message : place + ": " + message);
 }
 
 [[noreturn]] void unknown(const TreeNode& node, const std::string& what, const std::string& name,
                           const std::vector<std::string>& known) {
-  spec::fail(node.where, "",
-             {.what = "unknown " + what,
-              .value = name,
-              .expected = known.empty() ? "" : "one of " + spec::name_list(known),
-              .remedy = spec::did_you_mean(name, known)});
+    spec::fail(node.where, "",
+               {.what = "unknown " + what,
+                .value = name,
+                .expected = known.empty() ? "" : "one of " + spec::name_list(known),
+                .remedy = spec::did_you_mean(name, known)});
 }
 
 template <class Items>
 std::vector<std::string> names(const Items& items) {
-  std::vector<std::string> result;
-  for (const auto& item : items) {
-    result.push_back(item.name);
-  }
-  return result;
+    std::vector<std::string> result;
+    for (const auto& item : items) {
+        result.push_back(item.name);
+    }
+    return result;
 }
 
 class ChainReader {
- public:
-  ChainReader(const workload::Workload& workload, const arch::Architecture& architecture,
-              arch::Compat compat, EinsumMapping& out)
-      : workload_(workload), architecture_(architecture), compat_(compat), out_(out),
-        held_(out.path.einsum.tensors.size()), finished_(out.path.einsum.rank_variables.size()) {}
+public:
+    ChainReader(const workload::Workload& workload, const arch::Architecture& architecture,
+                arch::Compat compat, EinsumMapping& out)
+        : workload_(workload),
+          architecture_(architecture),
+          compat_(compat),
+          out_(out),
+          held_(out.path.einsum.tensors.size()),
+          finished_(out.path.einsum.rank_variables.size()) {}
 
-  void holder(const Step& step);
-  void loop(const Step& step);
-  void finish(const Step& compute);
+    void holder(const Step& step);
+    void loop(const Step& step);
+    void finish(const Step& compute);
 
- private:
-  const workload::EinsumView& einsum() const { return out_.path.einsum; }
-  bool concerns(const TreeNode& node) const;
-  int tensor(const TreeNode& node, const std::string& name) const;
-  int level(const TreeNode& node) const;
-  int variable(const TreeNode& node, std::int64_t& tile) const;
-  void mark_imperfect();
+private:
+    const workload::EinsumView& einsum() const {
+        return out_.path.einsum;
+    }
+    bool concerns(const TreeNode& node) const;
+    int tensor(const TreeNode& node, const std::string& name) const;
+    int level(const TreeNode& node) const;
+    int variable(const TreeNode& node, std::int64_t& tile) const;
+    void mark_imperfect();
 
-  const workload::Workload& workload_;
-  const arch::Architecture& architecture_;
-  arch::Compat compat_;
-  EinsumMapping& out_;
-  std::vector<std::set<int>> held_;  ///< per local tensor: levels that hold it so far
-  std::vector<bool> finished_;       ///< per local variable: has a loop of tile shape 1
+    const workload::Workload& workload_;
+    const arch::Architecture& architecture_;
+    arch::Compat compat_;
+    EinsumMapping& out_;
+    std::vector<std::set<int>> held_;  ///< per local tensor: levels that hold it so far
+    std::vector<bool> finished_;       ///< per local variable: has a loop of tile shape 1
 };
 
 bool ChainReader::concerns(const TreeNode& node) const {
-  for (const std::string& name : node.einsums) {
-    if (workload_.find_einsum(name) < 0) {
-      unknown(node, "Einsum", name, names(workload_.einsums));
+    for (const std::string& name : node.einsums) {
+        if (workload_.find_einsum(name) < 0) {
+            unknown(node, "Einsum", name, names(workload_.einsums));
+        }
     }
-  }
-  return node.einsums.empty() ||
-         std::find(node.einsums.begin(), node.einsums.end(), einsum().name) != node.einsums.end();
+    return node.einsums.empty() ||
+           std::find(node.einsums.begin(), node.einsums.end(), einsum().name) != node.einsums.end();
 }
 
 // Local index, or -1 if the Einsum does not have the tensor. The reference ignores unknown tensors.
 int ChainReader::tensor(const TreeNode& node, const std::string& name) const {
-  const int local = einsum().find_tensor(name);
-  if (local < 0 && workload_.find_tensor(name) < 0 && compat_ != arch::Compat::accelforge) {
-    unknown(node, "tensor", name, names(workload_.tensors));
-  }
-  return local;
+    const int local = einsum().find_tensor(name);
+    if (local < 0 && workload_.find_tensor(name) < 0 && compat_ != arch::Compat::accelforge) {
+        unknown(node, "tensor", name, names(workload_.tensors));
+    }
+    return local;
 }
 
 int ChainReader::level(const TreeNode& node) const {
-  const int index = out_.path.find_level(node.component);
-  if (index >= 0) {
-    return index;
-  }
-  const std::vector<std::string>& known = architecture_.component_names();
-  if (std::find(known.begin(), known.end(), node.component) != known.end()) {
-    illegal(node, "component '" + node.component + "' does not stand above the compute '" +
-                      out_.path.compute().name + "' that runs Einsum '" + einsum().name +
-                      "'; move the node into the branches that reach it or choose another component");
-  }
-  unknown(node, "component", node.component, names(out_.path.levels));
+    const int index = out_.path.find_level(node.component);
+    if (index >= 0) {
+        return index;
+    }
+    const std::vector<std::string>& known = architecture_.component_names();
+    if (std::find(known.begin(), known.end(), node.component) != known.end()) {
+        illegal(node,
+                "component '" + node.component + "' does not stand above the compute '" +
+                    out_.path.compute().name + "' that runs Einsum '" + einsum().name +
+                    "'; move the node into the branches that reach it or choose another component");
+    }
+    unknown(node, "component", node.component, names(out_.path.levels));
 }
 
 void ChainReader::holder(const Step& step) {
-  const TreeNode& node = *step.node;
-  if (!concerns(node)) {
-    return;
-  }
-  for (const std::string& name : node.tensors) {
-    const int tensor = this->tensor(node, name);
-    if (tensor < 0) {
-      continue;
+    const TreeNode& node = *step.node;
+    if (!concerns(node)) {
+        return;
     }
-    const int level = this->level(node);
-    const LevelKind kind = out_.path.levels[level].kind;
-    const bool toll = node.kind == TreeKind::toll;
-    if (kind != (toll ? LevelKind::toll : LevelKind::memory)) {
-      spec::fail(node.where, "",
-                 {.what = std::string(toll ? "!Toll" : "!Storage") + " names a component of another kind",
-                  .value = node.component,
-                  .expected = toll ? "a toll" : "a memory",
-                  .remedy = kind == LevelKind::toll ? "write !Toll" : kind == LevelKind::memory ? "write !Storage" : ""});
+    for (const std::string& name : node.tensors) {
+        const int tensor = this->tensor(node, name);
+        if (tensor < 0) {
+            continue;
+        }
+        const int level = this->level(node);
+        const LevelKind kind = out_.path.levels[level].kind;
+        const bool toll = node.kind == TreeKind::toll;
+        if (kind != (toll ? LevelKind::toll : LevelKind::memory)) {
+            spec::fail(node.where, "",
+                       {.what = std::string(toll ? "!Toll" : "!Storage") +
+                                " names a component of another kind",
+                        .value = node.component,
+                        .expected = toll ? "a toll" : "a memory",
+                        .remedy = kind == LevelKind::toll     ? "write !Toll"
+                                  : kind == LevelKind::memory ? "write !Storage"
+                                                              : ""});
+        }
+        if (!held_[tensor].insert(level).second) {
+            illegal(node, "Einsum '" + einsum().name + "' holds tensor '" + name + "' twice in '" +
+                              node.component + "'; keep one of the nodes");
+        }
+        const bool first = held_[tensor].size() == 1;
+        const bool must_be_memory =
+            compat_ == arch::Compat::none || einsum().tensors[tensor].fusable;
+        if (first && toll && must_be_memory) {
+            illegal(node, "toll '" + node.component + "' is the outermost holder of tensor '" +
+                              name + "' in Einsum '" + einsum().name +
+                              "'; a toll cannot store, so a memory above it must hold the tensor");
+        }
+        PmappingNode result;
+        result.kind = toll ? NodeKind::toll : NodeKind::storage;
+        result.tensor = static_cast<std::int8_t>(tensor);
+        result.level = static_cast<std::int8_t>(level);
+        result.backing = first;
+        result.persistent = node.persistent;
+        result.lower = node.lower;
+        result.origin = step.origin;
+        out_.nodes.push_back(result);
     }
-    if (!held_[tensor].insert(level).second) {
-      illegal(node, "Einsum '" + einsum().name + "' holds tensor '" + name + "' twice in '" +
-                        node.component + "'; keep one of the nodes");
-    }
-    const bool first = held_[tensor].size() == 1;
-    const bool must_be_memory = compat_ == arch::Compat::none || einsum().tensors[tensor].fusable;
-    if (first && toll && must_be_memory) {
-      illegal(node, "toll '" + node.component + "' is the outermost holder of tensor '" + name +
-                        "' in Einsum '" + einsum().name +
-                        "'; a toll cannot store, so a memory above it must hold the tensor");
-    }
-    PmappingNode result;
-    result.kind = toll ? NodeKind::toll : NodeKind::storage;
-    result.tensor = static_cast<std::int8_t>(tensor);
-    result.level = static_cast<std::int8_t>(level);
-    result.backing = first;
-    result.persistent = node.persistent;
-    result.lower = node.lower;
-    result.origin = step.origin;
-    out_.nodes.push_back(result);
-  }
 }
 
 // The Einsum's variable and tile shape for a loop.
 int ChainReader::variable(const TreeNode& node, std::int64_t& tile) const {
-  for (const std::string& name : node.rank_variables) {
-    if (workload_.find_rank_variable(name) < 0) {
-      unknown(node, "rank variable", name, names(workload_.rank_variables));
+    for (const std::string& name : node.rank_variables) {
+        if (workload_.find_rank_variable(name) < 0) {
+            unknown(node, "rank variable", name, names(workload_.rank_variables));
+        }
     }
-  }
-  tile = node.tile_shape;
-  for (const LoopUse& use : node.uses) {
-    if (workload_.find_einsum(use.einsum) < 0) {
-      unknown(node, "Einsum", use.einsum, names(workload_.einsums));
+    tile = node.tile_shape;
+    for (const LoopUse& use : node.uses) {
+        if (workload_.find_einsum(use.einsum) < 0) {
+            unknown(node, "Einsum", use.einsum, names(workload_.einsums));
+        }
+        if (use.einsum == einsum().name) {
+            tile = use.tile_shape;
+            const int local = einsum().find_rank_variable(use.rank_variable);
+            if (local < 0) {
+                unknown(node, "rank variable of Einsum '" + einsum().name + "'", use.rank_variable,
+                        names(einsum().rank_variables));
+            }
+            return local;
+        }
     }
-    if (use.einsum == einsum().name) {
-      tile = use.tile_shape;
-      const int local = einsum().find_rank_variable(use.rank_variable);
-      if (local < 0) {
-        unknown(node, "rank variable of Einsum '" + einsum().name + "'", use.rank_variable,
-                names(einsum().rank_variables));
-      }
-      return local;
+    int found = -1;
+    for (const std::string& name : node.rank_variables) {
+        const int local = node.uses.empty() ? einsum().find_rank_variable(name) : -1;
+        if (local >= 0 && found >= 0) {
+            spec::fail(
+                node.where, "",
+                {.what = "the loop names two rank variables of Einsum '" + einsum().name + "'",
+                 .value = spec::name_list(node.rank_variables),
+                 .remedy = "say which one each Einsum uses: rank_variable: {" + einsum().name +
+                           ": " + name + ", ...}"});
+        }
+        found = local >= 0 ? local : found;
     }
-  }
-  int found = -1;
-  for (const std::string& name : node.rank_variables) {
-    const int local = node.uses.empty() ? einsum().find_rank_variable(name) : -1;
-    if (local >= 0 && found >= 0) {
-      spec::fail(node.where, "",
-                 {.what = "the loop names two rank variables of Einsum '" + einsum().name + "'",
-                  .value = spec::name_list(node.rank_variables),
-                  .remedy = "say which one each Einsum uses: rank_variable: {" + einsum().name +
-                            ": " + name + ", ...}"});
-    }
-    found = local >= 0 ? local : found;
-  }
-  return found;
+    return found;
 }
 
 void ChainReader::loop(const Step& step) {
-  const TreeNode& node = *step.node;
-  PmappingNode result;
-  const int variable = this->variable(node, result.tile);
-  if (variable < 0) {
-    // The Einsum would run again in every iteration.
-    illegal(node, "Einsum '" + einsum().name + "' stands inside a loop over '" +
-                      spec::name_list(node.rank_variables) +
-                      "', which it does not have; move the loop into the branches that need it");
-  }
-  result.kind = node.kind == TreeKind::spatial ? NodeKind::spatial : NodeKind::temporal;
-  result.rank_variable = static_cast<std::int8_t>(variable);
-  result.origin = step.origin;
-  if (node.kind == TreeKind::spatial) {
-    result.level = static_cast<std::int8_t>(level(node));
-    const arch::PathLevel& owner = out_.path.levels[result.level];
-    const int dim = owner.find_dim(node.dim);
-    if (dim < 0) {
-      unknown(node, "spatial dimension of '" + node.component + "'", node.dim, names(owner.spatial));
+    const TreeNode& node = *step.node;
+    PmappingNode result;
+    const int variable = this->variable(node, result.tile);
+    if (variable < 0) {
+        // The Einsum would run again in every iteration.
+        illegal(node,
+                "Einsum '" + einsum().name + "' stands inside a loop over '" +
+                    spec::name_list(node.rank_variables) +
+                    "', which it does not have; move the loop into the branches that need it");
     }
-    result.dim = static_cast<std::int8_t>(dim);
-  }
-  if (result.tile == 1) {
-    finished_[variable] = true;
-  }
-  out_.nodes.push_back(result);
+    result.kind = node.kind == TreeKind::spatial ? NodeKind::spatial : NodeKind::temporal;
+    result.rank_variable = static_cast<std::int8_t>(variable);
+    result.origin = step.origin;
+    if (node.kind == TreeKind::spatial) {
+        result.level = static_cast<std::int8_t>(level(node));
+        const arch::PathLevel& owner = out_.path.levels[result.level];
+        const int dim = owner.find_dim(node.dim);
+        if (dim < 0) {
+            unknown(node, "spatial dimension of '" + node.component + "'", node.dim,
+                    names(owner.spatial));
+        }
+        result.dim = static_cast<std::int8_t>(dim);
+    }
+    if (result.tile == 1) {
+        finished_[variable] = true;
+    }
+    out_.nodes.push_back(result);
 }
 
-// A given mapping may leave a partial last tile in every simple variable: the loop outside each loop is
-// marked, and the outermost one itself (AF 3.9).
+// A given mapping may leave a partial last tile in every simple variable: the loop outside each
+// loop is marked, and the outermost one itself (AF 3.9).
 void ChainReader::mark_imperfect() {
-  std::vector<int> last(einsum().rank_variables.size(), -1);
-  for (std::size_t i = 0; i < out_.nodes.size(); ++i) {
-    const int variable = out_.nodes[i].rank_variable;
-    if (variable >= 0 && einsum().rank_variables[variable].simple) {
-      out_.nodes[last[variable] < 0 ? i : last[variable]].imperfect = true;
-      last[variable] = static_cast<int>(i);
+    std::vector<int> last(einsum().rank_variables.size(), -1);
+    for (std::size_t i = 0; i < out_.nodes.size(); ++i) {
+        const int variable = out_.nodes[i].rank_variable;
+        if (variable >= 0 && einsum().rank_variables[variable].simple) {
+            out_.nodes[last[variable] < 0 ? i : last[variable]].imperfect = true;
+            last[variable] = static_cast<int>(i);
+        }
     }
-  }
 }
 
 void ChainReader::finish(const Step& compute) {
-  for (std::size_t t = 0; t < held_.size(); ++t) {
-    if (held_[t].empty()) {
-      illegal(*compute.node, "tensor '" + einsum().tensors[t].name + "' of Einsum '" +
-                                 einsum().name + "' is stored nowhere; add a !Storage node for it");
+    for (std::size_t t = 0; t < held_.size(); ++t) {
+        if (held_[t].empty()) {
+            illegal(*compute.node, "tensor '" + einsum().tensors[t].name + "' of Einsum '" +
+                                       einsum().name +
+                                       "' is stored nowhere; add a !Storage node for it");
+        }
     }
-  }
-  for (std::size_t v = 0; v < finished_.size(); ++v) {
-    const workload::LocalRankVariable& variable = einsum().rank_variables[v];
-    if (!finished_[v] && variable.bound > 1) {
-      illegal(*compute.node, "Einsum '" + einsum().name + "' lacks a loop over '" + variable.name +
-                                 "' (" + std::to_string(variable.bound) +
-                                 " values) with tile_shape 1; add one above the compute");
+    for (std::size_t v = 0; v < finished_.size(); ++v) {
+        const workload::LocalRankVariable& variable = einsum().rank_variables[v];
+        if (!finished_[v] && variable.bound > 1) {
+            illegal(*compute.node, "Einsum '" + einsum().name + "' lacks a loop over '" +
+                                       variable.name + "' (" + std::to_string(variable.bound) +
+                                       " values) with tile_shape 1; add one above the compute");
+        }
     }
-  }
-  mark_imperfect();
-  PmappingNode result;
-  result.kind = NodeKind::compute;
-  result.level = static_cast<std::int8_t>(out_.path.levels.size() - 1);
-  result.origin = compute.origin;
-  out_.nodes.push_back(result);
+    mark_imperfect();
+    PmappingNode result;
+    result.kind = NodeKind::compute;
+    result.level = static_cast<std::int8_t>(out_.path.levels.size() - 1);
+    result.origin = compute.origin;
+    out_.nodes.push_back(result);
 }
 
 class Splitter {
- public:
-  Splitter(const workload::Workload& workload, const arch::Architecture& architecture,
-           arch::Compat compat)
-      : workload_(workload), architecture_(architecture), compat_(compat) {}
+public:
+    Splitter(const workload::Workload& workload, const arch::Architecture& architecture,
+             arch::Compat compat)
+        : workload_(workload), architecture_(architecture), compat_(compat) {}
 
-  void walk(const TreeNode& node);
-  std::vector<EinsumMapping> take() { return std::move(result_); }
+    void walk(const TreeNode& node);
+    std::vector<EinsumMapping> take() {
+        return std::move(result_);
+    }
 
- private:
-  void chain_ends(const Step& compute);
+private:
+    void chain_ends(const Step& compute);
 
-  const workload::Workload& workload_;
-  const arch::Architecture& architecture_;
-  arch::Compat compat_;
-  int next_ = 0;  ///< pre-order index of the next node
-  std::vector<Step> chain_;
-  std::vector<EinsumMapping> result_;
+    const workload::Workload& workload_;
+    const arch::Architecture& architecture_;
+    arch::Compat compat_;
+    int next_ = 0;  ///< pre-order index of the next node
+    std::vector<Step> chain_;
+    std::vector<EinsumMapping> result_;
 };
 
 void Splitter::walk(const TreeNode& node) {
-  const Step step{&node, next_++};
-  if (node.kind == TreeKind::compute) {
-    chain_ends(step);
-    return;
-  }
-  if (node.kind != TreeKind::nested && node.kind != TreeKind::sequential) {
-    chain_.push_back(step);
-    return;
-  }
-  const std::size_t depth = chain_.size();
-  for (const TreeNode& child : node.children) {
-    walk(child);
-    if (node.kind == TreeKind::sequential) {
-      chain_.resize(depth);
+    const Step step{&node, next_++};
+    if (node.kind == TreeKind::compute) {
+        chain_ends(step);
+        return;
     }
-  }
-  chain_.resize(depth);
+    if (node.kind != TreeKind::nested && node.kind != TreeKind::sequential) {
+        chain_.push_back(step);
+        return;
+    }
+    const std::size_t depth = chain_.size();
+    for (const TreeNode& child : node.children) {
+        walk(child);
+        if (node.kind == TreeKind::sequential) {
+            chain_.resize(depth);
+        }
+    }
+    chain_.resize(depth);
 }
 
 void Splitter::chain_ends(const Step& compute) {
-  EinsumMapping mapping;
-  mapping.einsum = workload_.find_einsum(compute.node->einsum);
-  if (mapping.einsum < 0) {
-    unknown(*compute.node, "Einsum", compute.node->einsum, names(workload_.einsums));
-  }
-  const std::vector<std::string>& computes = architecture_.compute_names();
-  if (std::find(computes.begin(), computes.end(), compute.node->component) == computes.end()) {
-    unknown(*compute.node, "compute", compute.node->component, computes);
-  }
-  mapping.path = architecture_.path(workload_, mapping.einsum, compute.node->component, compat_);
-  ChainReader reader(workload_, architecture_, compat_, mapping);
-  for (const Step& step : chain_) {
-    if (step.node->kind == TreeKind::storage || step.node->kind == TreeKind::toll) {
-      reader.holder(step);
-    } else if (step.node->kind == TreeKind::temporal || step.node->kind == TreeKind::spatial) {
-      reader.loop(step);
+    EinsumMapping mapping;
+    mapping.einsum = workload_.find_einsum(compute.node->einsum);
+    if (mapping.einsum < 0) {
+        unknown(*compute.node, "Einsum", compute.node->einsum, names(workload_.einsums));
     }
-  }
-  reader.finish(compute);
-  result_.push_back(std::move(mapping));
+    const std::vector<std::string>& computes = architecture_.compute_names();
+    if (std::find(computes.begin(), computes.end(), compute.node->component) == computes.end()) {
+        unknown(*compute.node, "compute", compute.node->component, computes);
+    }
+    mapping.path = architecture_.path(workload_, mapping.einsum, compute.node->component, compat_);
+    ChainReader reader(workload_, architecture_, compat_, mapping);
+    for (const Step& step : chain_) {
+        if (step.node->kind == TreeKind::storage || step.node->kind == TreeKind::toll) {
+            reader.holder(step);
+        } else if (step.node->kind == TreeKind::temporal || step.node->kind == TreeKind::spatial) {
+            reader.loop(step);
+        }
+    }
+    reader.finish(compute);
+    result_.push_back(std::move(mapping));
 }
 
 }  // namespace
 
 std::vector<EinsumMapping> split(const Mapping& mapping, const workload::Workload& workload,
                                  const arch::Architecture& architecture, arch::Compat compat) {
-  check_structure(mapping);
-  Splitter splitter(workload, architecture, compat);
-  splitter.walk(mapping.root);
-  std::vector<EinsumMapping> result = splitter.take();
-  for (std::size_t e = 0; e < workload.einsums.size(); ++e) {
-    const bool mapped = std::any_of(result.begin(), result.end(), [&](const EinsumMapping& one) {
-      return one.einsum == static_cast<int>(e);
-    });
-    if (!mapped) {
-      throw IllegalMapping("the mapping has no branch for Einsum '" + workload.einsums[e].name +
-                           "'; add one that ends with !Compute {einsum: " +
-                           workload.einsums[e].name + ", ...}");
+    check_structure(mapping);
+    Splitter splitter(workload, architecture, compat);
+    splitter.walk(mapping.root);
+    std::vector<EinsumMapping> result = splitter.take();
+    for (std::size_t e = 0; e < workload.einsums.size(); ++e) {
+        const bool mapped = std::any_of(
+            result.begin(), result.end(),
+            [&](const EinsumMapping& one) { return one.einsum == static_cast<int>(e); });
+        if (!mapped) {
+            throw IllegalMapping(
+                "the mapping has no branch for Einsum '" + workload.einsums[e].name +
+                "'; add one that ends with !Compute {einsum: " + workload.einsums[e].name +
+                ", ...}");
+        }
     }
-  }
-  return result;
+    return result;
 }
 
 }  // namespace tessera::mapping

@@ -9,54 +9,56 @@ namespace tessera::mapping {
 namespace {
 
 [[noreturn]] void fail(const TreeNode& node, const std::string& what, const std::string& remedy) {
-  spec::fail(node.where, "", {.what = what, .remedy = remedy});
+    spec::fail(node.where, "", {.what = what, .remedy = remedy});
 }
 
 void check_chain(const TreeNode& nested, std::set<std::string>& einsums) {
-  if (nested.children.empty()) {
-    fail(nested, "this branch of the mapping is empty", "end it with a !Compute node");
-  }
-  for (std::size_t i = 0; i < nested.children.size(); ++i) {
-    const TreeNode& node = nested.children[i];
-    const bool last = i + 1 == nested.children.size();
-    const bool ends = node.kind == TreeKind::compute || node.kind == TreeKind::sequential ||
-                      node.kind == TreeKind::nested || node.kind == TreeKind::pipeline;
-    if (ends && !last) {
-      fail(nested.children[i + 1], "this node stands after the end of its branch",
-           "!Compute, !Sequential and !Nested are the last node of a branch");
+    if (nested.children.empty()) {
+        fail(nested, "this branch of the mapping is empty", "end it with a !Compute node");
     }
-    if (last && !ends) {
-      fail(node, "this branch of the mapping ends without a compute",
-           "end it with !Compute {einsum: ..., component: ...} or a !Sequential");
-    }
-    if (node.kind == TreeKind::pipeline) {
-      fail(node, "pipelined branches are not supported", "use !Sequential");
-    }
-    if (node.kind == TreeKind::compute && !einsums.insert(node.einsum).second) {
-      fail(node, "Einsum '" + node.einsum + "' is computed twice", "keep one of the branches");
-    }
-    if (node.kind == TreeKind::nested) {
-      check_chain(node, einsums);
-    }
-    if (node.kind == TreeKind::sequential) {
-      if (node.children.empty()) {
-        fail(node, "!Sequential has no branches", "give it one !Nested node per branch");
-      }
-      for (const TreeNode& branch : node.children) {
-        if (branch.kind != TreeKind::nested) {
-          fail(branch, "a branch of !Sequential must be a !Nested node", "wrap it in !Nested");
+    for (std::size_t i = 0; i < nested.children.size(); ++i) {
+        const TreeNode& node = nested.children[i];
+        const bool last = i + 1 == nested.children.size();
+        const bool ends = node.kind == TreeKind::compute || node.kind == TreeKind::sequential ||
+                          node.kind == TreeKind::nested || node.kind == TreeKind::pipeline;
+        if (ends && !last) {
+            fail(nested.children[i + 1], "this node stands after the end of its branch",
+                 "!Compute, !Sequential and !Nested are the last node of a branch");
         }
-        check_chain(branch, einsums);
-      }
+        if (last && !ends) {
+            fail(node, "this branch of the mapping ends without a compute",
+                 "end it with !Compute {einsum: ..., component: ...} or a !Sequential");
+        }
+        if (node.kind == TreeKind::pipeline) {
+            fail(node, "pipelined branches are not supported", "use !Sequential");
+        }
+        if (node.kind == TreeKind::compute && !einsums.insert(node.einsum).second) {
+            fail(node, "Einsum '" + node.einsum + "' is computed twice",
+                 "keep one of the branches");
+        }
+        if (node.kind == TreeKind::nested) {
+            check_chain(node, einsums);
+        }
+        if (node.kind == TreeKind::sequential) {
+            if (node.children.empty()) {
+                fail(node, "!Sequential has no branches", "give it one !Nested node per branch");
+            }
+            for (const TreeNode& branch : node.children) {
+                if (branch.kind != TreeKind::nested) {
+                    fail(branch, "a branch of !Sequential must be a !Nested node",
+                         "wrap it in !Nested");
+                }
+                check_chain(branch, einsums);
+            }
+        }
     }
-  }
 }
 
 }  // namespace
 
 void check_structure(const Mapping& mapping) {
-  std::set<std::string> einsums;
-  check_chain(mapping.root, einsums);
+    std::set<std::string> einsums;
+    check_chain(mapping.root, einsums);
 }
 
 }  // namespace tessera::mapping

@@ -6,81 +6,81 @@ namespace tessera::mapping {
 namespace {
 
 std::string joined(const std::vector<std::string>& names) {
-  std::string result;
-  for (const std::string& name : names) {
-    result += (result.empty() ? "" : " ") + name;
-  }
-  return result;
+    std::string result;
+    for (const std::string& name : names) {
+        result += (result.empty() ? "" : " ") + name;
+    }
+    return result;
 }
 
 std::string loop_text(const TreeNode& node) {
-  std::string result = node.kind == TreeKind::spatial ? "spatial " : "for ";
-  if (node.uses.empty()) {
-    result += joined(node.rank_variables) + " in tiles of " + std::to_string(node.tile_shape);
-  } else {
-    std::string uses;
-    for (const LoopUse& use : node.uses) {
-      uses += (uses.empty() ? "" : ", ") + use.rank_variable + " in tiles of " +
-              std::to_string(use.tile_shape) + " (" + use.einsum + ")";
+    std::string result = node.kind == TreeKind::spatial ? "spatial " : "for ";
+    if (node.uses.empty()) {
+        result += joined(node.rank_variables) + " in tiles of " + std::to_string(node.tile_shape);
+    } else {
+        std::string uses;
+        for (const LoopUse& use : node.uses) {
+            uses += (uses.empty() ? "" : ", ") + use.rank_variable + " in tiles of " +
+                    std::to_string(use.tile_shape) + " (" + use.einsum + ")";
+        }
+        result += uses;
     }
-    result += uses;
-  }
-  if (node.kind == TreeKind::spatial) {
-    result += " over " + node.component + "." + node.dim;
-  }
-  return result;
+    if (node.kind == TreeKind::spatial) {
+        result += " over " + node.component + "." + node.dim;
+    }
+    return result;
 }
 
 std::string holder_text(const TreeNode& node) {
-  std::string result = node.component;
-  result += node.kind == TreeKind::toll ? " passes " : " holds ";
-  result += joined(node.tensors);
-  if (node.persistent) {
-    result += " (persistent)";
-  }
-  if (!node.einsums.empty()) {
-    result += " (for " + joined(node.einsums) + " only)";
-  }
-  return result;
+    std::string result = node.component;
+    result += node.kind == TreeKind::toll ? " passes " : " holds ";
+    result += joined(node.tensors);
+    if (node.persistent) {
+        result += " (persistent)";
+    }
+    if (!node.einsums.empty()) {
+        result += " (for " + joined(node.einsums) + " only)";
+    }
+    return result;
 }
 
 void write(const std::vector<TreeNode>& nodes, std::string indent, std::string& out) {
-  for (const TreeNode& node : nodes) {
-    switch (node.kind) {
-      case TreeKind::storage:
-      case TreeKind::toll:
-        out += indent + holder_text(node) + "\n";
-        break;
-      case TreeKind::temporal:
-      case TreeKind::spatial:
-        out += indent + loop_text(node) + "\n";
-        indent += "  ";
-        break;
-      case TreeKind::compute:
-        out += indent + "compute " + node.einsum + " on " + node.component + "\n";
-        break;
-      case TreeKind::nested:
-        write(node.children, indent, out);
-        break;
-      case TreeKind::sequential:
-      case TreeKind::pipeline:
-        for (std::size_t i = 0; i < node.children.size(); ++i) {
-          out += indent + (i == 0 ? "first" : "then") + "\n";
-          write(node.children[i].children, indent + "  ", out);
+    for (const TreeNode& node : nodes) {
+        switch (node.kind) {
+            case TreeKind::storage:
+            case TreeKind::toll:
+                out += indent + holder_text(node) + "\n";
+                break;
+            case TreeKind::temporal:
+            case TreeKind::spatial:
+                out += indent + loop_text(node) + "\n";
+                indent += "  ";
+                break;
+            case TreeKind::compute:
+                out += indent + "compute " + node.einsum + " on " + node.component + "\n";
+                break;
+            case TreeKind::nested:
+                write(node.children, indent, out);
+                break;
+            case TreeKind::sequential:
+            case TreeKind::pipeline:
+                for (std::size_t i = 0; i < node.children.size(); ++i) {
+                    out += indent + (i == 0 ? "first" : "then") + "\n";
+                    write(node.children[i].children, indent + "  ", out);
+                }
+                break;
+            case TreeKind::reservation:
+                break;
         }
-        break;
-      case TreeKind::reservation:
-        break;
     }
-  }
 }
 
 }  // namespace
 
 std::string to_text(const Mapping& mapping) {
-  std::string out;
-  write(mapping.root.children, "", out);
-  return out;
+    std::string out;
+    write(mapping.root.children, "", out);
+    return out;
 }
 
 }  // namespace tessera::mapping

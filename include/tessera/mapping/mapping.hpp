@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/base/error.hpp"
+#include "tessera/spec/directives.hpp"
 #include "tessera/spec/node.hpp"
 
 namespace tessera::mapping {
@@ -52,9 +53,10 @@ struct Mapping {
 
 /// Reads the `mapping` section of a native or AccelForge file; other sections are left alone.
 /// \throws UserError with file:line:column for unknown keys, wrong types and a broken structure.
-Mapping load_mapping(const std::string& path);
+/// `defines`: -D NAME=VALUE; tile shapes may be expressions over the file's `variables`.
+Mapping load_mapping(const std::string& path, const spec::Defines& defines = {});
 /// `node`: the map under `mapping`, or the list of its nodes.
-Mapping read_mapping(const spec::Node& node);
+Mapping read_mapping(const spec::Node& node, const spec::Symbols& symbols = {});
 
 /// Checks what needs neither workload nor architecture: every branch ends with its only Compute, splits
 /// stand last, no Einsum is computed twice. \throws UserError at the node.
