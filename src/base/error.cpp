@@ -43,6 +43,10 @@ int NoLegalMapping::exit_code() const noexcept {
     return 1;
 }
 
+int LimitReached::exit_code() const noexcept {
+    return 5;
+}
+
 int PluginError::exit_code() const noexcept {
     return 3;
 }

@@ -53,7 +53,7 @@ bool compatible(const StateStructure& left, const GroupStructure& right,
                 const std::vector<Pair>& pairs, int j, int x) {
   const auto ju = static_cast<std::size_t>(j);
   const auto xu = static_cast<std::size_t>(x);
-  if (left.loops[ju].spatial != right.loops[xu].spatial) {
+  if (left.loops[ju].spatial_dim != right.loops[xu].spatial_dim) {
     return false;
   }
   for (const Pair& p : pairs) {
@@ -270,7 +270,7 @@ std::vector<int> canonical_order(const StateStructure& st) {
   const std::vector<int> block = blocks_of(st.breaks, n);
   auto key = [&](int d) {
     std::vector<int> k{block[static_cast<std::size_t>(d)],
-                       st.loops[static_cast<std::size_t>(d)].spatial ? 1 : 0};
+                       st.loops[static_cast<std::size_t>(d)].spatial_dim};
     for (const LiveTensor& t : st.live) {
       k.push_back(d < static_cast<int>(t.ranks.size()) ? t.ranks[static_cast<std::size_t>(d)] : -2);
     }
@@ -333,7 +333,7 @@ void finish_structure(const StateStructure& left, const GroupStructure& right, c
   }
   for (int p = 0; p < n; ++p) {
     const auto x = static_cast<std::size_t>(m.order[static_cast<std::size_t>(p)]);
-    OpenLoop loop{right.loops[x].spatial, 0};
+    OpenLoop loop{right.loops[x].spatial_dim, 0};
     for (std::size_t y = 0; y < right.loops.size(); ++y) {
       if ((m.after[x] >> y & 1u) && position[y] < n) {
         loop.after |= 1u << position[y];

@@ -10,7 +10,7 @@ namespace tessera::mapspace::detail {
 
 /// A fused loop that is still open: later Einsums run inside it.
 struct OpenLoop {
-  bool spatial = false;
+  int spatial_dim = -1;     ///< -1: temporal
   std::uint32_t after = 0;  ///< positions of loops over the same variable that must stay outside it
 
   auto operator<=>(const OpenLoop&) const = default;

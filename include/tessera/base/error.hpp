@@ -56,6 +56,13 @@ public:
     int exit_code() const noexcept override;
 };
 
+/// A limit (time, memory) was hit before any legal mapping was found.
+class LimitReached : public Error {
+public:
+    using Error::Error;
+    int exit_code() const noexcept override;
+};
+
 /// A plugin is unknown, does not fit this program, or broke its contract.
 class PluginError : public Error {
 public:

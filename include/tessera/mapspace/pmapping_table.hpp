@@ -20,7 +20,7 @@ struct TrackedMemory {
 /// One fused loop of a group, outermost first. Trip counts are columns.
 struct FusedLoop {
   int rank_variable = 0;   ///< local to the Einsum
-  bool spatial = false;
+  int spatial_dim = -1;    ///< temporal: -1; spatial: component * 16 + dimension
   std::int64_t bound = 1;  ///< of the rank variable
 
   auto operator<=>(const FusedLoop&) const = default;

@@ -1,0 +1,206 @@
+// Joining hand-made pmapping tables: the reservation arithmetic has closed forms.
+#include <boost/test/unit_test.hpp>
+
+#include "tessera/mapspace/join.hpp"
+
+namespace {
+
+using namespace tessera;
+using namespace tessera::mapspace;
+
+// A: T1[m] = ..., B: T2[m] = T1[m] ...
+workload::Workload chain(int einsums) {
+    workload::Workload w;
+    for (int t = 0; t <= einsums; ++t) {
+        workload::Tensor tensor;
+        tensor.name = "T" + std::to_string(t);
+        w.tensors.push_back(tensor);
+    }
+    for (int e = 0; e < einsums; ++e) {
+        workload::Einsum einsum;
+        einsum.name = "E" + std::to_string(e);
+        einsum.accesses.push_back({e, false, {}, {}});
+        einsum.accesses.push_back({e + 1, true, {}, {}});
+        w.einsums.push_back(einsum);
+    }
+    return w;
+}
+
+// One row: objectives, cumulative occupancy for depths -1..n of one memory, sizes of the tensors.
+PmappingGroup group(std::vector<FusedLoop> loops, std::vector<BackedTensor> tensors,
+                    const std::vector<std::vector<double>>& rows,
+                    const std::vector<std::vector<std::int64_t>>& trips, std::uint32_t breaks = 0) {
+    PmappingGroup g;
+    g.structure.loops = std::move(loops);
+    g.structure.tensors = std::move(tensors);
+    g.structure.breaks = breaks;
+    g.n_objectives = 2;
+    g.n_tracked = 1;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        BOOST_REQUIRE_EQUAL(rows[r].size(), static_cast<std::size_t>(g.stride()));
+        g.values.insert(g.values.end(), rows[r].begin(), rows[r].end());
+        g.trips.insert(g.trips.end(), trips[r].begin(), trips[r].end());
+        g.source_row.push_back(static_cast<std::uint32_t>(r));
+        g.source_template.push_back(0);
+    }
+    return g;
+}
+
+BackedTensor backed(int tensor, int memory, int level, bool output, std::vector<int> ranks) {
+    BackedTensor b;
+    b.tensor = tensor;
+    b.memory = memory;
+    b.level = level;
+    b.tracked = memory == 1 ? 0 : -1;
+    b.output = output;
+    b.rank_of_loop = std::move(ranks);
+    return b;
+}
+
+JoinResult run(const std::vector<std::vector<PmappingGroup>>& groups, double capacity) {
+    JoinOptions o;
+    o.goal = JoinGoal::pareto;
+    return join(chain(static_cast<int>(groups.size())), groups, {{"GLB", capacity}}, o);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(fused_pair_peaks_at_both_residents_plus_the_larger_branch) {
+    // T1 in GLB under one fused m loop of 8 trips. A: 0.2 resident, 0.4 inside; B: 0.3, 0.55.
+    // Peak = 0.2 + 0.3 + max(0.2, 0.25) = 0.75 (bits scaled by 100).
+    const auto a = group({{0, -1, 64}}, {backed(1, 1, 1, true, {0})}, {{1, 1, 0, 20, 40, 10}}, {{8}});
+    const auto b = group({{0, -1, 64}}, {backed(1, 1, 1, false, {0})}, {{2, 3, 0, 30, 55, 10}}, {{8}});
+    const JoinResult fits = run({{a}, {b}}, 75);
+    BOOST_REQUIRE_EQUAL(fits.mappings.size(), 1u);
+    BOOST_TEST(fits.mappings[0].objectives[0] == 3.0);
+    BOOST_TEST(fits.mappings[0].objectives[1] == 4.0);
+    BOOST_TEST(fits.mappings[0].einsums[0].shared_with_next == 1);
+    const JoinResult over = run({{a}, {b}}, 74.999);
+    BOOST_TEST(over.mappings.empty());
+    BOOST_TEST(over.failed_at == 1);
+    BOOST_TEST(over.failed_memory == "GLB");
+    BOOST_TEST(over.failed_needed_bits == 75.0);
+}
+
+BOOST_AUTO_TEST_CASE(sequential_pair_peaks_at_the_larger_einsum) {
+    const auto a = group({}, {backed(1, 1, 0, true, {})}, {{1, 1, 0, 50, 30}}, {{}});
+    const auto b = group({}, {backed(1, 1, 0, false, {})}, {{1, 1, 0, 60, 30}}, {{}});
+    BOOST_TEST(run({{a}, {b}}, 60).mappings.size() == 1u);
+    BOOST_TEST(run({{a}, {b}}, 59).mappings.empty());
+}
+
+BOOST_AUTO_TEST_CASE(residual_stays_reserved_while_an_einsum_that_ignores_it_runs) {
+    // X (10 bits) is written by E0, read by E2; E1 does not touch it.
+    workload::Workload w;
+    for (const char* name : {"X", "Y"}) {
+        workload::Tensor t;
+        t.name = name;
+        w.tensors.push_back(t);
+    }
+    auto einsum = [&](std::vector<int> inputs, std::vector<int> outputs) {
+        workload::Einsum e;
+        for (const int t : inputs) {
+            e.accesses.push_back({t, false, {}, {}});
+        }
+        for (const int t : outputs) {
+            e.accesses.push_back({t, true, {}, {}});
+        }
+        w.einsums.push_back(e);
+    };
+    einsum({}, {0});
+    einsum({}, {1});
+    einsum({0, 1}, {});
+    const auto e0 = group({}, {backed(0, 1, 0, true, {})}, {{1, 1, 0, 10, 10}}, {{}});
+    const auto e1 = group({}, {backed(1, 1, 0, true, {})}, {{1, 1, 0, 50, 5}}, {{}});
+    const auto e2 = group({}, {backed(0, 1, 0, false, {}), backed(1, 1, 0, false, {})},
+                          {{1, 1, 0, 15, 10, 5}}, {{}});
+    JoinOptions o;
+    o.goal = JoinGoal::pareto;
+    BOOST_TEST(join(w, {{e0}, {e1}, {e2}}, {{"GLB", 60}}, o).mappings.size() == 1u);
+    BOOST_TEST(join(w, {{e0}, {e1}, {e2}}, {{"GLB", 59}}, o).mappings.empty());
+}
+
+BOOST_AUTO_TEST_CASE(loops_pair_by_tensor_rank_across_a_permuted_block) {
+    // A writes T1[m,n] under loops m (4), n (2); B reads it under n (2), m (4).
+    const auto a = group({{0, -1, 16}, {1, -1, 8}}, {backed(1, 1, 2, true, {0, 1})},
+                         {{1, 1, 0, 0, 0, 8, 8}}, {{4, 2}});
+    const auto b = group({{1, -1, 8}, {0, -1, 16}}, {backed(1, 1, 2, false, {1, 0})},
+                         {{1, 1, 0, 0, 0, 8, 8}}, {{2, 4}});
+    const JoinResult r = run({{a}, {b}}, 100);
+    BOOST_REQUIRE_EQUAL(r.mappings.size(), 1u);
+    const auto& ea = r.mappings[0].einsums[0];
+    const auto& eb = r.mappings[0].einsums[1];
+    BOOST_TEST(ea.shared_with_next == 2);
+    // The same tree loop: A's loop k and B's loop at the same position index the same rank.
+    for (int p = 0; p < 2; ++p) {
+        const int rank_a = std::vector<int>{0, 1}[static_cast<std::size_t>(ea.order[static_cast<std::size_t>(p)])];
+        const int rank_b = std::vector<int>{1, 0}[static_cast<std::size_t>(eb.order[static_cast<std::size_t>(p)])];
+        BOOST_TEST(rank_a == rank_b);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_holder_between_two_loops_fixes_their_order) {
+    const auto a = group({{0, -1, 16}, {1, -1, 8}}, {backed(1, 1, 2, true, {0, 1})},
+                         {{1, 1, 0, 0, 0, 8, 8}}, {{4, 2}}, 0b10);
+    const auto b = group({{1, -1, 8}, {0, -1, 16}}, {backed(1, 1, 2, false, {1, 0})},
+                         {{1, 1, 0, 0, 0, 8, 8}}, {{2, 4}}, 0b10);
+    BOOST_TEST(run({{a}, {b}}, 100).mappings.empty());
+}
+
+BOOST_AUTO_TEST_CASE(different_trip_counts_or_memories_do_not_join) {
+    const auto a = group({{0, -1, 64}}, {backed(1, 1, 1, true, {0})}, {{1, 1, 0, 0, 8, 8}}, {{8}});
+    const auto other_trips =
+        group({{0, -1, 64}}, {backed(1, 1, 1, false, {0})}, {{1, 1, 0, 0, 8, 8}}, {{4}});
+    const auto other_memory =
+        group({{0, -1, 64}}, {backed(1, 0, 1, false, {0})}, {{1, 1, 0, 0, 8, 0}}, {{8}});
+    BOOST_TEST(run({{a}, {other_trips}}, 100).mappings.empty());
+    BOOST_TEST(run({{a}, {other_memory}}, 100).mappings.empty());
+}
+
+BOOST_AUTO_TEST_CASE(unfinished_reads_are_not_joined) {
+    // C lives under a shared n loop; D is reduced over n by its producer E1 and backed outside it.
+    // E2 inside the n loop would read D before it is complete.
+    workload::Workload w;
+    for (const char* name : {"C", "D"}) {
+        workload::Tensor t;
+        t.name = name;
+        w.tensors.push_back(t);
+    }
+    auto einsum = [&](std::vector<int> inputs, std::vector<int> outputs) {
+        workload::Einsum e;
+        for (const int t : inputs) {
+            e.accesses.push_back({t, false, {}, {}});
+        }
+        for (const int t : outputs) {
+            e.accesses.push_back({t, true, {}, {}});
+        }
+        w.einsums.push_back(e);
+    };
+    einsum({}, {0});
+    einsum({0}, {1});
+    einsum({0, 1}, {});
+    const std::vector<FusedLoop> n{{0, -1, 16}};
+    const auto e0 = group(n, {backed(0, 1, 1, true, {1})}, {{1, 1, 0, 0, 8, 8}}, {{4}});
+    auto e1 = group(n, {backed(0, 1, 1, false, {1}), backed(1, 0, 0, true, {-1})},
+                    {{1, 1, 0, 0, 8, 8, 0}}, {{4}});
+    const auto e2 = group(n, {backed(0, 1, 1, false, {1}), backed(1, 0, 0, false, {-1})},
+                          {{1, 1, 0, 0, 8, 8, 0}}, {{4}});
+    JoinOptions o;
+    o.goal = JoinGoal::pareto;
+    BOOST_TEST(join(w, {{e0}, {e1}, {e2}}, {{"GLB", 100}}, o).mappings.empty());
+    // If D's producer indexes D by n and so does the reader, every iteration completes its part.
+    auto e1_indexed = e1;
+    e1_indexed.structure.tensors[1].rank_of_loop = {0};
+    auto e2_indexed = e2;
+    e2_indexed.structure.tensors[1].rank_of_loop = {0};
+    BOOST_TEST(join(w, {{e0}, {e1_indexed}, {e2_indexed}}, {{"GLB", 100}}, o).mappings.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(dominated_rows_go_and_ties_keep_one) {
+    const auto a = group({}, {backed(1, 0, 0, true, {})},
+                         {{1, 5, 0, 0, 0}, {2, 4, 0, 0, 0}, {3, 4, 0, 0, 0}, {1, 5, 0, 0, 0}},
+                         {{}, {}, {}, {}});
+    PmappingGroup g = a;
+    prune_pareto(g);
+    BOOST_TEST(g.rows() == 2u);
+}
