@@ -347,6 +347,16 @@ Document load_document(const std::vector<std::string>& paths, const Defines& def
     return expand_document(std::move(root), defines);
 }
 
+void check_sections(const Node& root) {
+    Fields fields(root, "a spec file");
+    // What is not read here is read by others (mapping), or configures the reference only.
+    for (const char* key : {"arch", "workload", "renames", "mapping", "variables", "mapper",
+                            "model", "config", "version"}) {
+        fields.ignore(key);
+    }
+    fields.finish();
+}
+
 std::vector<std::string> declared_variables(const Node& root) {
     std::vector<std::string> result;
     for (const Node* variables : {root.find("variables"), arch_variables(root)}) {

@@ -42,6 +42,9 @@ Document expand_document(Node root, const Defines& defines);
 /// Reads one file and merges its includes; nothing else is carried out.
 Node load_tree(const std::string& path);
 
+/// Throws UserError for a top-level key that no reader knows.
+void check_sections(const Node& root);
+
 /// Names a tree declares as variables (top level and `arch.variables`), sorted.
 std::vector<std::string> declared_variables(const Node& root);
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tessera/base/error.hpp"
+#include "tessera/spec/directives.hpp"
 #include "tessera/spec/expression.hpp"
 
 namespace tessera::workload {
@@ -148,6 +149,10 @@ EinsumView view(const Workload& workload, int einsum);
 /// Intermediates, Shared, Persistent, every tensor of the workload (empty set if not in the Einsum),
 /// every rank variable, every rename.
 spec::Symbols einsum_symbols(const Workload& workload, const EinsumView& view);
+
+/// Reads `workload` (and `renames`) of a document that is in memory. The name stays empty.
+/// \throws UserError with file:line:column.
+Workload read_workload(const spec::Document& document);
 
 /// Reads `workload` (and `renames`) of a native or AccelForge file.
 /// `name_or_path`: a file, or a name found in problem-shapes/. `defines`: -D NAME=VALUE.

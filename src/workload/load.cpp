@@ -1,0 +1,132 @@
+// Loading in order: text to raw Einsums, names to indices, bounds, renames, widths.
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "tessera/base/data_path.hpp"
+#include "tessera/spec/fields.hpp"
+#include "workload/raw.hpp"
+
+namespace tessera::workload {
+
+namespace {
+
+int rank_variable_index(Workload& workload, const std::string& name) {
+    const int found = workload.find_rank_variable(name);
+    if (found >= 0) {
+        return found;
+    }
+    workload.rank_variables.push_back({name, 1});
+    return static_cast<int>(workload.rank_variables.size()) - 1;
+}
+
+std::vector<std::string> rank_names(const RawAccess& access) {
+    std::vector<std::string> names;
+    for (const RawRank& rank : access.ranks) {
+        names.push_back(rank.rank);
+    }
+    return names;
+}
+
+int tensor_index(Workload& workload, const RawAccess& access, const std::string& einsum) {
+    const std::vector<std::string> ranks = rank_names(access);
+    const int found = workload.find_tensor(access.tensor);
+    if (found < 0) {
+        Tensor tensor;
+        tensor.name = access.tensor;
+        tensor.ranks = ranks;
+        tensor.where = access.place.position;
+        workload.tensors.push_back(std::move(tensor));
+        return static_cast<int>(workload.tensors.size()) - 1;
+    }
+    const Tensor& tensor = workload.tensors[static_cast<std::size_t>(found)];
+    if (std::set<std::string>(ranks.begin(), ranks.end()) !=
+        std::set<std::string>(tensor.ranks.begin(), tensor.ranks.end())) {
+        spec::fail(access.place.position, access.place.path,
+                   {"tensor '" + access.tensor + "' has the ranks " + spec::name_list(ranks) +
+                        " in Einsum '" + einsum + "' but " + spec::name_list(tensor.ranks) + " at " +
+                        tensor.where.text(),
+                    "", "the same ranks everywhere",
+                    "name the ranks in a map, e.g. {M: p}"});
+    }
+    return found;
+}
+
+TensorAccess resolve_access(Workload& workload, const RawAccess& raw, int tensor) {
+    TensorAccess access;
+    access.tensor = tensor;
+    access.output = raw.output;
+    access.where = raw.place.position;
+    for (const RawRank& rank : raw.ranks) {
+        RankAccess resolved;
+        resolved.rank = rank.rank;
+        resolved.constant = rank.affine.constant;
+        for (const auto& [variable, coefficient] : rank.affine.terms) {
+            resolved.terms.push_back({coefficient, rank_variable_index(workload, variable)});
+        }
+        access.ranks.push_back(std::move(resolved));
+    }
+    return access;
+}
+
+void add_einsum(Workload& workload, const RawEinsum& raw) {
+    const int index = static_cast<int>(workload.einsums.size());
+    Einsum einsum;
+    einsum.name = raw.name;
+    einsum.is_copy_operation = raw.is_copy_operation;
+    einsum.n_instances = raw.n_instances;
+    einsum.where = raw.place.position;
+    for (const RawAccess& access : raw.accesses) {
+        const int number = tensor_index(workload, access, raw.name);
+        Tensor& tensor = workload.tensors[static_cast<std::size_t>(number)];
+        if (access.output && !tensor.producers.empty()) {
+            const auto first = static_cast<std::size_t>(tensor.producers[0]);
+            spec::fail(access.place.position, access.place.path,
+                       {"tensor '" + access.tensor + "' is an output of Einsum '" +
+                            workload.einsums[first].name + "' already",
+                        "", "one producer for a tensor", "rename one of the two tensors"});
+        }
+        if (access.output && !tensor.consumers.empty()) {
+            const auto reader = static_cast<std::size_t>(tensor.consumers[0]);
+            spec::fail(access.place.position, access.place.path,
+                       {"Einsum '" + workload.einsums[reader].name + "' reads tensor '" +
+                            access.tensor + "' before Einsum '" + raw.name + "' produces it",
+                        "", "producers before consumers",
+                        "move '" + raw.name + "' before '" + workload.einsums[reader].name + "'"});
+        }
+        (access.output ? tensor.producers : tensor.consumers).push_back(index);
+        einsum.accesses.push_back(resolve_access(workload, access, number));
+    }
+    for (const std::string& name : raw.rank_variables()) {
+        einsum.rank_variables.push_back(workload.find_rank_variable(name));
+    }
+    workload.einsums.push_back(std::move(einsum));
+}
+
+}  // namespace
+
+Workload read_workload(const spec::Document& document) {
+    const RawWorkload raw = read_raw(document);
+    Workload workload;
+    workload.n_instances = raw.n_instances;
+    for (const RawEinsum& einsum : raw.einsums) {
+        add_einsum(workload, einsum);
+    }
+    resolve_bounds(workload, raw, document.variables);
+    resolve_renames(workload, raw, document.variables);
+    resolve_tensors(workload, raw, document.variables);
+    return workload;
+}
+
+Workload load_workload(const std::string& name_or_path,
+                       const std::map<std::string, std::string>& defines) {
+    const std::filesystem::path path = find_data("problem-shapes", name_or_path);
+    const spec::Document document = spec::load_document({path.string()}, defines);
+    spec::check_sections(document.root);
+    Workload workload = read_workload(document);
+    workload.name = path.stem().string();
+    return workload;
+}
+
+}  // namespace tessera::workload

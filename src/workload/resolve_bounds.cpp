@@ -1,0 +1,189 @@
+// From rank sizes and iteration spaces to the bound of every rank variable and the size of every
+// tensor. Bounds are those of the bounding box, so at the edge of a convolution points outside the
+// input tensor are counted, as in the reference.
+
+#include <algorithm>
+#include <map>
+
+#include "tessera/spec/fields.hpp"
+#include "workload/iteration_space.hpp"
+#include "workload/raw.hpp"
+
+namespace tessera::workload {
+
+namespace {
+
+using spec::Node;
+
+/// Sizes of ranks by name; entries may refer to one another.
+class RankSizes {
+   public:
+    explicit RankSizes(const spec::Symbols& variables) : symbols_(variables) {}
+
+    void add(const Node* section) {
+        if (section == nullptr) {
+            return;
+        }
+        if (!section->is_map()) {
+            spec::fail(*section, {"rank sizes are written as a map, not as " + section->describe(),
+                                  "", "RANK: size", ""});
+        }
+        symbols_ = symbols_.child();
+        for (const Node::Entry& entry : section->entries) {
+            if (!is_rank_name(entry.key)) {
+                spec::fail(entry.key_position, entry.value.path,
+                           {"the name of a rank begins with an upper-case letter", entry.key, "",
+                            "write '" + upper_case(entry.key) + "'"});
+            }
+            if (entry.value.is_null()) {
+                spec::fail(entry.value, {"the size of the rank is missing", "", "an integer >= 1",
+                                         ""});
+            }
+            expressions_[entry.key] = spec::Expression::parse(entry.value);
+            symbols_.set_lazy(entry.key, expressions_[entry.key]);
+        }
+    }
+
+    /// The size, or 0 if none is given.
+    std::int64_t size(const std::string& rank) const {
+        const auto found = expressions_.find(rank);
+        return found == expressions_.end()
+                   ? 0
+                   : spec::integer_in(found->second, symbols_, spec::Range::at_least(1));
+    }
+
+    std::vector<std::string> names() const {
+        std::vector<std::string> result;
+        for (const auto& [name, expression] : expressions_) {
+            result.push_back(name);
+        }
+        return result;
+    }
+
+    const spec::Symbols& symbols() const { return symbols_; }
+
+   private:
+    spec::Symbols symbols_;
+    std::map<std::string, spec::Expression> expressions_;
+};
+
+void add_shapes(IterationSpace& space, const RawWorkload& raw, const RawEinsum& einsum) {
+    const std::vector<std::string> used = einsum.rank_variables();
+    if (raw.iteration_space_shape != nullptr) {
+        for (const Node::Entry& entry : raw.iteration_space_shape->entries) {
+            if (!entry.value.is_scalar()) {
+                spec::fail(entry.value, {"text is needed here, not " + entry.value.describe(), "",
+                                         "e.g. 0 <= m < 128", ""});
+            }
+            if (std::find(used.begin(), used.end(), entry.key) != used.end()) {
+                space.add_text(entry.value.text, {entry.value.position, entry.value.path});
+            }
+        }
+    }
+    for (const RawShape& shape : einsum.shapes) {
+        space.add_text(shape.text, shape.place);
+    }
+}
+
+[[noreturn]] void fail_unbounded(const RawEinsum& einsum, const std::string& variable,
+                                 const RankSizes& sizes) {
+    std::vector<std::string> ranks;
+    Place place = einsum.place;
+    for (const RawAccess& access : einsum.accesses) {
+        for (const RawRank& rank : access.ranks) {
+            if (rank.affine.terms.count(variable) != 0 &&
+                std::find(ranks.begin(), ranks.end(), rank.rank) == ranks.end()) {
+                place = ranks.empty() ? rank.place : place;
+                ranks.push_back(rank.rank);
+            }
+        }
+    }
+    std::string remedy = "add the size of rank " + ranks.front() + " to rank_sizes";
+    const std::string hint = sizes.size(ranks.front()) == 0
+                                 ? spec::did_you_mean(ranks.front(), sizes.names())
+                                 : "";
+    remedy += hint.empty() ? "" : " (" + hint + ")";
+    spec::fail(place.position, place.path,
+               {"the bound of rank variable '" + variable + "' of Einsum '" + einsum.name +
+                    "' is not limited by any rank size or iteration space",
+                "", "a size for one of the ranks " + spec::name_list(ranks), remedy});
+}
+
+std::map<std::string, std::int64_t> bounds_of(const RawWorkload& raw, const RawEinsum& einsum,
+                                              const RankSizes& sizes) {
+    IterationSpace space(sizes.symbols());
+    for (const RawAccess& access : einsum.accesses) {
+        for (const RawRank& rank : access.ranks) {
+            if (const std::int64_t size = sizes.size(rank.rank)) {
+                space.add_rank(rank.affine, size, rank.place);
+            }
+        }
+    }
+    add_shapes(space, raw, einsum);
+    const std::vector<std::string> names = einsum.rank_variables();
+    const std::vector<IterationSpace::Bounds> box = space.box(names);
+    std::map<std::string, std::int64_t> result;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (!box[i].lowest || !box[i].highest) {
+            fail_unbounded(einsum, names[i], sizes);
+        }
+        result[names[i]] = *box[i].highest - *box[i].lowest + 1;
+    }
+    return result;
+}
+
+/// Number of values of the box that the access covers when all variables run over their bounds.
+double image_size(const RawAccess& access, const std::map<std::string, std::int64_t>& bounds,
+                  const RankSizes& sizes) {
+    double values = 1;
+    for (const RawRank& rank : access.ranks) {
+        double extent = 1;
+        for (const auto& [variable, coefficient] : rank.affine.terms) {
+            extent += static_cast<double>(std::abs(coefficient)) *
+                      static_cast<double>(bounds.at(variable) - 1);
+        }
+        const std::int64_t size = sizes.size(rank.rank);
+        values *= size > 0 ? std::min(extent, static_cast<double>(size)) : extent;
+    }
+    return values;
+}
+
+}  // namespace
+
+void resolve_bounds(Workload& workload, const RawWorkload& raw, const spec::Symbols& variables) {
+    if (raw.iteration_space_shape != nullptr && !raw.iteration_space_shape->is_map()) {
+        spec::fail(*raw.iteration_space_shape,
+                   {"iteration spaces are written as a map, not as " +
+                        raw.iteration_space_shape->describe(), "", "m: 0 <= m < 128", ""});
+    }
+    std::map<std::string, std::string> first_einsum;
+    for (const RawEinsum& einsum : raw.einsums) {
+        RankSizes sizes(variables);
+        sizes.add(raw.rank_sizes);
+        sizes.add(einsum.rank_sizes);
+        const auto bounds = bounds_of(raw, einsum, sizes);
+        for (const auto& [name, bound] : bounds) {
+            RankVariable& variable =
+                workload.rank_variables.at(static_cast<std::size_t>(workload.find_rank_variable(name)));
+            const auto [first, fresh] = first_einsum.try_emplace(name, einsum.name);
+            if (!fresh && variable.bound != bound) {
+                spec::fail(einsum.place.position, einsum.place.path,
+                           {"rank variable '" + name + "' runs over " + std::to_string(bound) +
+                                " values in Einsum '" + einsum.name + "' but over " +
+                                std::to_string(variable.bound) + " in Einsum '" + first->second + "'",
+                            "", "one bound for a rank variable",
+                            "make the sizes agree or use another rank variable"});
+            }
+            variable.bound = bound;
+        }
+        for (const RawAccess& access : einsum.accesses) {
+            Tensor& tensor =
+                workload.tensors.at(static_cast<std::size_t>(workload.find_tensor(access.tensor)));
+            if (access.output || tensor.size_values == 0) {
+                tensor.size_values = image_size(access, bounds, sizes);
+            }
+        }
+    }
+}
+
+}  // namespace tessera::workload

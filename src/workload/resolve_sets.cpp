@@ -1,0 +1,263 @@
+// Everything in a workload that is written with sets: renames, widths, persistent tensors.
+
+#include <algorithm>
+#include <bit>
+
+#include "tessera/spec/fields.hpp"
+#include "tessera/spec/set_map.hpp"
+#include "workload/define_symbols.hpp"
+#include "workload/raw.hpp"
+
+namespace tessera::workload {
+
+namespace {
+
+using spec::Fields;
+using spec::Node;
+
+struct RawRename {
+    std::string name;
+    spec::Expression source;
+    spec::Expression expected_count;
+};
+
+/// `renames` of an Einsum or a list below a top-level entry: {name: source} or a list of
+/// {name, source, expected_count}.
+std::vector<RawRename> read_renames(const Node* node) {
+    std::vector<RawRename> result;
+    if (node == nullptr || node->is_null()) {
+        return result;
+    }
+    if (node->is_map()) {
+        for (const Node::Entry& entry : node->entries) {
+            result.push_back({entry.key, spec::set_expression_of(entry.value), {}});
+        }
+        return result;
+    }
+    if (!node->is_sequence()) {
+        spec::fail(*node, {"renames are a map or a list, not " + node->describe(), "",
+                           "NAME: set expression", ""});
+    }
+    for (const Node& item : node->items) {
+        Fields fields(item, "a rename");
+        RawRename rename;
+        rename.name = fields.name("name");
+        rename.source = spec::set_expression_of(fields.required("source"));
+        rename.expected_count = fields.set_expression("expected_count");
+        fields.finish();
+        result.push_back(std::move(rename));
+    }
+    return result;
+}
+
+/// The top-level entries for one Einsum: those of its name, then the default ones.
+std::vector<RawRename> top_level_renames(const Node* section, const std::string& einsum) {
+    std::vector<RawRename> named;
+    std::vector<RawRename> defaults;
+    if (section == nullptr || section->is_null()) {
+        return named;
+    }
+    Fields fields(*section, "renames");
+    for (const Node* entry : fields.list("einsums")) {
+        Fields entry_fields(*entry, "renames of an Einsum");
+        const std::string name = entry_fields.name("name");
+        std::vector<RawRename>& target = name == einsum ? named : defaults;
+        for (const char* key : {"tensor_accesses", "rank_variables"}) {
+            const std::vector<RawRename> read = read_renames(entry_fields.optional(key));
+            if (name == einsum || name == "default") {
+                target.insert(target.end(), read.begin(), read.end());
+            }
+        }
+        entry_fields.finish();
+    }
+    fields.finish();
+    named.insert(named.end(), defaults.begin(), defaults.end());
+    return named;
+}
+
+class RenameResolver {
+   public:
+    RenameResolver(Workload& workload, int einsum, const spec::Symbols& variables)
+        : workload_(workload), view_(view(workload, einsum)), symbols_(variables.child()),
+          einsum_(workload.einsums[static_cast<std::size_t>(einsum)]) {
+        define_symbols(symbols_, workload, view_);
+    }
+
+    void run(std::vector<RawRename> own, const std::vector<RawRename>& others) {
+        const std::vector<std::string> builtin = spec_names();
+        for (const RawRename& rename : own) {
+            if (std::find(builtin.begin(), builtin.end(), rename.name) != builtin.end()) {
+                rename.source.fail("a rename takes the name '" + rename.name +
+                                   "' of a tensor, a rank variable or a set", "another name");
+            }
+        }
+        for (const RawRename& rename : others) {
+            const bool taken =
+                std::find(builtin.begin(), builtin.end(), rename.name) != builtin.end() ||
+                std::any_of(own.begin(), own.end(),
+                            [&](const RawRename& other) { return other.name == rename.name; });
+            if (!taken) {
+                own.push_back(rename);
+            }
+        }
+        // Sources may use one another, in any order.
+        for (const RawRename& rename : own) {
+            symbols_.set_lazy(rename.name, rename.source);
+        }
+        for (const RawRename& rename : own) {
+            add(rename);
+        }
+    }
+
+   private:
+    /// Names of the Einsum itself; a tensor of another Einsum does not stand in a rename's way.
+    std::vector<std::string> spec_names() const {
+        std::vector<std::string> names = reserved_set_names();
+        for (const LocalTensor& tensor : view_.tensors) {
+            names.push_back(tensor.name);
+        }
+        for (const LocalRankVariable& variable : view_.rank_variables) {
+            names.push_back(variable.name);
+        }
+        return names;
+    }
+
+    void add(const RawRename& raw) {
+        const spec::Value value = raw.source.evaluate(symbols_);
+        Rename rename;
+        rename.name = raw.name;
+        std::uint64_t mask = 0;
+        if (value.is<spec::RankVariableSet>()) {
+            rename.is_rank_variables = true;
+            mask = value.as<spec::RankVariableSet>().mask;
+        } else if (value.is<spec::TensorSet>()) {
+            mask = value.as<spec::TensorSet>().mask;
+        } else {
+            raw.source.fail("this is " + value.type_name(), "a set of tensors or rank variables");
+        }
+        for (std::uint64_t rest = mask; rest != 0; rest &= rest - 1) {
+            const auto local = static_cast<std::size_t>(std::countr_zero(rest));
+            if (rename.is_rank_variables) {
+                rename.rank_variables.push_back(view_.rank_variables[local].rank_variable);
+            } else {
+                rename.tensors.push_back(view_.tensors[local].tensor);
+            }
+        }
+        check_count(raw, value, mask);
+        einsum_.renames.push_back(std::move(rename));
+    }
+
+    void check_count(const RawRename& raw, const spec::Value& value, std::uint64_t mask) const {
+        if (raw.expected_count.empty()) {
+            return;
+        }
+        const std::int64_t expected =
+            spec::integer_in(raw.expected_count, symbols_, spec::Range::at_least(0));
+        if (std::popcount(mask) != expected) {
+            raw.source.fail("rename '" + raw.name + "' of Einsum '" + einsum_.name + "' stands for " +
+                                std::to_string(std::popcount(mask)) + " of " +
+                                value.text(symbols_.universe()),
+                            std::to_string(expected) + " by its expected_count",
+                            "give the Einsum its own renames");
+        }
+    }
+
+    Workload& workload_;
+    EinsumView view_;
+    spec::Symbols symbols_;
+    Einsum& einsum_;
+};
+
+/// A value per tensor that every Einsum must agree on.
+template <class T>
+void agree(std::vector<std::pair<bool, T>>& known, const EinsumView& view, std::size_t local,
+           const T& value, const std::string& what, const Place& place,
+           const std::vector<std::string>& texts) {
+    const auto tensor = static_cast<std::size_t>(view.tensors[local].tensor);
+    if (known[tensor].first && known[tensor].second != value) {
+        spec::fail(place.position, place.path,
+                   {"tensor '" + view.tensors[local].name + "' " + what + " in Einsum '" +
+                        view.name + "' otherwise than in an Einsum before it: " + texts[0] +
+                        " against " + texts[1],
+                    "", "the same everywhere", "make the Einsums agree"});
+    }
+    known[tensor] = {true, value};
+}
+
+const RawAccess& access_of(const RawEinsum& einsum, const std::string& tensor) {
+    return *std::find_if(einsum.accesses.begin(), einsum.accesses.end(),
+                         [&](const RawAccess& access) { return access.tensor == tensor; });
+}
+
+void resolve_bits(Workload& workload, const RawWorkload& raw, const spec::Symbols& variables) {
+    const spec::SetMap defaults =
+        raw.bits_per_value == nullptr ? spec::SetMap() : spec::SetMap(*raw.bits_per_value);
+    std::vector<std::pair<bool, double>> known(workload.tensors.size());
+    for (std::size_t e = 0; e < raw.einsums.size(); ++e) {
+        const EinsumView einsum = view(workload, static_cast<int>(e));
+        spec::Symbols symbols = variables.child();
+        define_symbols(symbols, workload, einsum);
+        const auto assigned = defaults.assign(symbols);
+        for (std::size_t t = 0; t < einsum.tensors.size(); ++t) {
+            const RawAccess& access = access_of(raw.einsums[e], einsum.tensors[t].name);
+            if (!access.bits_per_value && !assigned[t]) {
+                spec::fail(access.place.position, access.place.path,
+                           {"no width is given for tensor '" + access.tensor + "' in Einsum '" +
+                                einsum.name + "'",
+                            "", "bits_per_value of the workload or of the access",
+                            "add e.g. bits_per_value: {All: 8}"});
+            }
+            const double bits = access.bits_per_value
+                                    ? *access.bits_per_value
+                                    : spec::number_in(*assigned[t], symbols, spec::Range::above(0));
+            const auto tensor = static_cast<std::size_t>(einsum.tensors[t].tensor);
+            agree(known, einsum, t, bits, "has a width", access.place,
+                  {spec::number_text(bits), spec::number_text(known[tensor].second)});
+        }
+    }
+    for (std::size_t t = 0; t < known.size(); ++t) {
+        workload.tensors[t].bits_per_value = known[t].second;
+    }
+}
+
+void resolve_persistent(Workload& workload, const RawWorkload& raw,
+                        const spec::Symbols& variables) {
+    const spec::Expression expression = raw.persistent_tensors == nullptr
+                                            ? spec::Expression()
+                                            : spec::set_expression_of(*raw.persistent_tensors);
+    std::vector<std::pair<bool, bool>> known(workload.tensors.size());
+    for (std::size_t e = 0; e < raw.einsums.size(); ++e) {
+        const EinsumView einsum = view(workload, static_cast<int>(e));
+        spec::Symbols symbols = variables.child();
+        define_symbols(symbols, workload, einsum);
+        const TensorMask set = expression.empty() ? 0 : expression.tensors(symbols);
+        for (std::size_t t = 0; t < einsum.tensors.size(); ++t) {
+            const RawAccess& access = access_of(raw.einsums[e], einsum.tensors[t].name);
+            const bool persistent = access.persistent || ((set >> t) & 1U) != 0;
+            const auto tensor = static_cast<std::size_t>(einsum.tensors[t].tensor);
+            const auto text = [](bool value) { return value ? "persistent" : "not persistent"; };
+            agree(known, einsum, t, persistent, "is marked", access.place,
+                  {text(persistent), text(known[tensor].second)});
+        }
+    }
+    for (std::size_t t = 0; t < known.size(); ++t) {
+        workload.tensors[t].persistent = known[t].second;
+    }
+}
+
+}  // namespace
+
+void resolve_renames(Workload& workload, const RawWorkload& raw, const spec::Symbols& variables) {
+    for (std::size_t e = 0; e < raw.einsums.size(); ++e) {
+        const RawEinsum& einsum = raw.einsums[e];
+        RenameResolver(workload, static_cast<int>(e), variables)
+            .run(read_renames(einsum.renames), top_level_renames(raw.renames, einsum.name));
+    }
+}
+
+void resolve_tensors(Workload& workload, const RawWorkload& raw, const spec::Symbols& variables) {
+    resolve_bits(workload, raw, variables);
+    resolve_persistent(workload, raw, variables);
+}
+
+}  // namespace tessera::workload

@@ -1,0 +1,222 @@
+#include "tessera/workload/workload.hpp"
+
+#include <algorithm>
+
+#include "workload/define_symbols.hpp"
+
+namespace tessera::workload {
+
+namespace {
+
+template <class Item>
+int index_of(const std::vector<Item>& items, const std::string& name) {
+    const auto found = std::find_if(items.begin(), items.end(),
+                                    [&](const Item& item) { return item.name == name; });
+    return found == items.end() ? -1 : static_cast<int>(found - items.begin());
+}
+
+std::uint64_t bit(std::size_t index) {
+    return std::uint64_t{1} << index;
+}
+
+template <class Test>
+TensorMask mask_of(const EinsumView& view, Test test) {
+    TensorMask mask = 0;
+    for (std::size_t i = 0; i < view.tensors.size(); ++i) {
+        mask |= test(view.tensors[i]) ? bit(i) : 0;
+    }
+    return mask;
+}
+
+bool plain(const RankAccess& rank) {
+    return rank.terms.size() == 1 && rank.terms[0].coefficient == 1 && rank.constant == 0;
+}
+
+/// The first rank expression that holds a variable decides how it relates to the tensor.
+void relate(LocalTensor& tensor, std::size_t n_variables) {
+    tensor.relevancy.assign(n_variables, Relevancy::irrelevant);
+    tensor.rank_of_variable.assign(n_variables, -1);
+    for (std::size_t r = 0; r < tensor.ranks.size(); ++r) {
+        const RankAccess& rank = tensor.ranks[r];
+        for (const AffineTerm& term : rank.terms) {
+            const auto v = static_cast<std::size_t>(term.rank_variable);
+            if (tensor.relevancy[v] == Relevancy::irrelevant) {
+                tensor.relevancy[v] = rank.terms.size() == 1 ? Relevancy::relevant
+                                                             : Relevancy::partially_relevant;
+            }
+            if (plain(rank) && tensor.rank_of_variable[v] < 0) {
+                tensor.rank_of_variable[v] = static_cast<int>(r);
+            }
+        }
+    }
+    for (std::size_t v = 0; v < n_variables; ++v) {
+        if (tensor.relevancy[v] == Relevancy::irrelevant) {
+            continue;
+        }
+        (tensor.relevancy[v] == Relevancy::relevant ? tensor.relevant
+                                                    : tensor.partially_relevant) |= bit(v);
+        (tensor.rank_of_variable[v] >= 0 ? tensor.directly_indexing
+                                         : tensor.expression_indexing) |= bit(v);
+    }
+}
+
+LocalTensor local_tensor(const Workload& workload, const Einsum& einsum,
+                         const TensorAccess& access) {
+    const Tensor& tensor = workload.tensors.at(static_cast<std::size_t>(access.tensor));
+    LocalTensor local;
+    local.name = tensor.name;
+    local.tensor = access.tensor;
+    local.output = access.output;
+    local.persistent = tensor.persistent;
+    local.intermediate = tensor.intermediate();
+    local.fusable = tensor.producers.size() + tensor.consumers.size() >= 2;
+    local.bits_per_value = tensor.bits_per_value;
+    local.size_values = tensor.size_values;
+    local.ranks = access.ranks;
+    for (RankAccess& rank : local.ranks) {
+        for (AffineTerm& term : rank.terms) {
+            const auto found = std::find(einsum.rank_variables.begin(),
+                                         einsum.rank_variables.end(), term.rank_variable);
+            if (found == einsum.rank_variables.end()) {
+                throw Bug("a projection of '" + tensor.name + "' uses a foreign rank variable");
+            }
+            term.rank_variable = static_cast<int>(found - einsum.rank_variables.begin());
+        }
+    }
+    relate(local, einsum.rank_variables.size());
+    return local;
+}
+
+}  // namespace
+
+int Workload::find_tensor(const std::string& tensor) const {
+    return index_of(tensors, tensor);
+}
+
+int Workload::find_einsum(const std::string& einsum) const {
+    return index_of(einsums, einsum);
+}
+
+int Workload::find_rank_variable(const std::string& variable) const {
+    return index_of(rank_variables, variable);
+}
+
+int EinsumView::find_tensor(const std::string& tensor) const {
+    return index_of(tensors, tensor);
+}
+
+int EinsumView::find_rank_variable(const std::string& variable) const {
+    return index_of(rank_variables, variable);
+}
+
+TensorMask EinsumView::outputs() const {
+    return mask_of(*this, [](const LocalTensor& tensor) { return tensor.output; });
+}
+
+TensorMask EinsumView::fusable() const {
+    return mask_of(*this, [](const LocalTensor& tensor) { return tensor.fusable; });
+}
+
+TensorMask EinsumView::intermediates() const {
+    return mask_of(*this, [](const LocalTensor& tensor) { return tensor.intermediate; });
+}
+
+EinsumView view(const Workload& workload, int index) {
+    if (index < 0 || static_cast<std::size_t>(index) >= workload.einsums.size()) {
+        throw Bug("there is no Einsum number " + std::to_string(index));
+    }
+    const Einsum& einsum = workload.einsums[static_cast<std::size_t>(index)];
+    EinsumView result;
+    result.einsum = index;
+    result.name = einsum.name;
+    result.is_copy_operation = einsum.is_copy_operation;
+    result.n_instances = workload.n_instances * einsum.n_instances;
+    for (const int variable : einsum.rank_variables) {
+        const RankVariable& global = workload.rank_variables.at(static_cast<std::size_t>(variable));
+        result.rank_variables.push_back({global.name, variable, global.bound, true});
+    }
+    for (const TensorAccess& access : einsum.accesses) {
+        result.tensors.push_back(local_tensor(workload, einsum, access));
+    }
+    std::sort(result.tensors.begin(), result.tensors.end(),
+              [](const LocalTensor& a, const LocalTensor& b) { return a.name < b.name; });
+    for (const LocalTensor& tensor : result.tensors) {
+        for (const RankAccess& rank : tensor.ranks) {
+            for (const AffineTerm& term : rank.terms) {
+                bool& simple =
+                    result.rank_variables[static_cast<std::size_t>(term.rank_variable)].simple;
+                simple = simple && plain(rank);
+            }
+        }
+    }
+    return result;
+}
+
+const std::vector<std::string>& reserved_set_names() {
+    static const std::vector<std::string> names = {
+        "All", "Tensors", "Nothing", "Inputs", "Outputs", "Intermediates", "Shared", "Persistent",
+        "Above", "Other"};
+    return names;
+}
+
+void define_symbols(spec::Symbols& symbols, const Workload& workload, const EinsumView& view) {
+    auto universe = std::make_shared<spec::SetUniverse>();
+    bool all_bits_known = true;
+    for (const LocalTensor& tensor : view.tensors) {
+        universe->tensors.push_back(tensor.name);
+        universe->rank_variables_of.push_back(tensor.relevant | tensor.partially_relevant);
+        universe->bits_per_value.push_back(tensor.bits_per_value);
+        all_bits_known = all_bits_known && tensor.bits_per_value > 0;
+    }
+    if (!all_bits_known) {
+        universe->bits_per_value.clear();
+    }
+    for (const LocalRankVariable& variable : view.rank_variables) {
+        universe->rank_variables.push_back(variable.name);
+    }
+    symbols.set_universe(universe);
+
+    for (const RankVariable& variable : workload.rank_variables) {
+        const int local = view.find_rank_variable(variable.name);
+        symbols.set(variable.name,
+                    spec::RankVariableSet{local < 0 ? 0 : bit(static_cast<std::size_t>(local))});
+    }
+    for (const Tensor& tensor : workload.tensors) {
+        const int local = view.find_tensor(tensor.name);
+        symbols.set(tensor.name,
+                    spec::TensorSet{local < 0 ? 0 : bit(static_cast<std::size_t>(local))});
+    }
+    const TensorMask all = view.all();
+    symbols.set("All", spec::TensorSet{all});
+    symbols.set("Tensors", spec::TensorSet{all});
+    symbols.set("Nothing", spec::TensorSet{0});
+    symbols.set("Outputs", spec::TensorSet{view.outputs()});
+    symbols.set("Inputs", spec::TensorSet{all & ~view.outputs()});
+    symbols.set("Intermediates", spec::TensorSet{view.intermediates()});
+    symbols.set("Shared", spec::TensorSet{view.fusable()});
+    symbols.set("Persistent", spec::TensorSet{mask_of(view, [](const LocalTensor& tensor) {
+                    return tensor.persistent;
+                })});
+    for (const Rename& rename : workload.einsums[static_cast<std::size_t>(view.einsum)].renames) {
+        std::uint64_t mask = 0;
+        for (const int tensor : rename.tensors) {
+            const int local = view.find_tensor(workload.tensors[static_cast<std::size_t>(tensor)].name);
+            mask |= local < 0 ? 0 : bit(static_cast<std::size_t>(local));
+        }
+        for (const int variable : rename.rank_variables) {
+            const int local = view.find_rank_variable(
+                workload.rank_variables[static_cast<std::size_t>(variable)].name);
+            mask |= local < 0 ? 0 : bit(static_cast<std::size_t>(local));
+        }
+        symbols.set(rename.name, rename.is_rank_variables ? spec::Value(spec::RankVariableSet{mask})
+                                                          : spec::Value(spec::TensorSet{mask}));
+    }
+}
+
+spec::Symbols einsum_symbols(const Workload& workload, const EinsumView& view) {
+    spec::Symbols symbols;
+    define_symbols(symbols, workload, view);
+    return symbols;
+}
+
+}  // namespace tessera::workload
