@@ -181,6 +181,8 @@ class Expander {
         Node result = node;
         if (node.is_scalar() && in_repeat) {
             result.text = substitute(node.text, node, scope);
+            // "{i}" needs its quotes in YAML; what it becomes is no literal string for that.
+            result.quoted = node.quoted && result.text == node.text;
         } else if (node.is_sequence()) {
             result.items.clear();
             for (const Node& item : node.items) {
