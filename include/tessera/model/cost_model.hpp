@@ -33,6 +33,8 @@ struct OccupancyFormula {
   /// Number of template loops (null ones included) above the reservation; -1: persistent.
   int loops_above = 0;
   bool backing = false;
+  /// Copy Einsums store one copy per memory: these are the bits of an earlier entry, do not add them again.
+  bool shared = false;
   Formula bits;
 };
 

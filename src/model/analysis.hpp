@@ -1,0 +1,404 @@
+// The cost analysis of one Einsum, written once over an abstract number: `double` evaluates a mapping,
+// `Formula` formulates a template.
+//
+// Map of the method (rules and symbols: docs/model.md):
+//   Analysis::run            loops_pass: trip counts, steps, operations, fan-out use
+//                            tensor_pass per tensor: scan (outer to inner), then settle (inner to outer)
+//                            merge_copy for copy Einsums
+//   scan                     walks the tensor's nest once and notes at every holder the tile, the
+//                            products of trip counts above it and of the segment since the holder above
+//   settle                   turns the notes into traffic: what a holder exchanges with its child is
+//                            the child's tile times the trips of the segment between them
+//   network_analysis.hpp     hops and link traffic, and how many units of a distributed memory are used
+// The linear pass equals the textbook recursion over nodes: a record is only read by the next holder
+// outwards, so products of trips between two holders are all that is needed.
+#pragma once
+
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "model/nest_plan.hpp"
+#include "model/path_tables.hpp"
+#include "tessera/mapping/pmapping.hpp"
+#include "tessera/model/formula.hpp"
+
+namespace tessera::model {
+
+/// What one holder does. Actions are net (skipped first accesses taken off), before actions_scale.
+template <class Num>
+struct HolderCounts {
+    int node = 0;    ///< index of the holder in the pmapping
+    int tensor = 0;  ///< copy Einsums: always the input
+    int level = 0;
+    Num reads{}, writes{};            ///< all instances together
+    Num unit_reads{}, unit_writes{};  ///< busiest instance
+    Num bits{};                       ///< occupancy of one instance, n_instances not included
+    int loops_above = 0;              ///< above the reservation, in the tensor's own nest
+    bool persistent = false;
+};
+
+template <class Num>
+struct NetworkCounts {
+    int level = 0;   ///< of the network
+    int source = 0;  ///< level of the holder that sends
+    int tensor = 0;
+    Num hops{};      ///< all deliveries together
+    Num max_hops{};  ///< longest route of one delivery
+    int traffic = 0;  ///< first of n_dim_names entries of Analysis::traffic
+};
+
+/// A distributed memory divides what its units hold and do by the number of units in use.
+template <class Num>
+struct HolderNote {
+    Num tile{};                                   ///< values at the holder
+    Num temporal{}, relevant{}, spatial{};        ///< products of trips above
+    Num segment{}, segment_first{};               ///< since the holder above; for first accesses
+    Num bits{};
+    Num units{};
+    int loops_above = 0;
+    int node = 0;
+    int level = 0;
+};
+
+template <class Num>
+class Analysis {
+public:
+    /// \pre `plan` was built for these nodes and tables; nodes end with the compute.
+    void run(const PathTables& tables, std::span<const mapping::PmappingNode> nodes,
+             const NestPlan& plan);
+
+    std::vector<HolderCounts<Num>> holders;  ///< by tensor, outer to inner
+    std::vector<NetworkCounts<Num>> networks;
+    std::vector<Num> traffic;  ///< see NetworkCounts::traffic
+    std::vector<Num> used;     ///< per PathTables::dims entry: instances in use
+    std::vector<char> looped;  ///< per PathTables::dims entry: some loop uses the dimension
+    Num operations{};          ///< computes, all instances together
+    Num steps{};               ///< computes of the busiest instance
+    /// Copy Einsums: per holder node the entry of `holders` that it was merged into; else empty.
+    std::vector<std::pair<int, int>> merged;
+
+private:
+    using Nodes = std::span<const mapping::PmappingNode>;
+
+    static Num tile_of(const mapping::PmappingNode& node);
+    bool may_be_partial(Nodes nodes, int variable) const;
+    void loops_pass(Nodes nodes);
+    void tensor_pass(Nodes nodes, const NestPlan& plan, int tensor);
+    void scan(Nodes nodes, std::span<const NestStep> steps, int tensor);
+    void settle(Nodes nodes, int tensor);
+    void merge_copy();
+    Num values(const TensorFacts& tensor) const;
+    const Num& trips_for(const NestStep& step) const {
+        return step.relevancy == workload::Relevancy::irrelevant ? whole_trips_[step.node]
+                                                                 : trips_[step.node];
+    }
+    bool reused(const mapping::PmappingNode& node, const NestStep& step, int tensor) const;
+    int dim_index(const mapping::PmappingNode& node) const {
+        return t_->levels[node.level].first_dim + node.dim;
+    }
+
+    // network_analysis.hpp
+    void network_pass(Nodes nodes, std::span<const NestStep> steps, int tensor);
+    void start_route(int note, int tensor);
+    void loop_over_routes(Nodes nodes, const NestStep& step, int at, int tensor, int first_route);
+    struct RouteCost {
+        Num cost{}, hops{}, traffic{};
+    };
+    RouteCost route_cost(const NetworkCounts<Num>& route, const NestStep& step, int dim,
+                         const Num& trips, const Num& stride, const Num& volume) const;
+    Num active_units(int level);
+
+    const PathTables* t_ = nullptr;
+    std::vector<Num> shape_;         ///< per variable, at the current position
+    std::vector<Num> trips_;         ///< per node, average for partial tiles
+    std::vector<Num> whole_trips_;   ///< per node, partial tiles rounded up
+    std::vector<HolderNote<Num>> notes_;
+    std::vector<Num> tile_at_;       ///< per step of the tensor's nest, network pass only
+    std::vector<Num> below_;         ///< per dim: trips of deeper spatial loops, network pass only
+    std::vector<char> below_looped_;
+};
+
+template <class Num>
+Num Analysis<Num>::tile_of(const mapping::PmappingNode& node) {
+    if constexpr (std::is_same_v<Num, Formula>) {
+        if (node.symbol >= 0) {
+            return Formula::symbol(node.symbol);
+        }
+    }
+    return Num(static_cast<double>(node.tile));
+}
+
+// A template says which loops may have a partial last tile; numbers speak for themselves.
+template <class Num>
+bool Analysis<Num>::may_be_partial(Nodes nodes, int variable) const {
+    if constexpr (std::is_same_v<Num, Formula>) {
+        for (const mapping::PmappingNode& node : nodes) {
+            if (node.rank_variable == variable && node.imperfect) {
+                return true;
+            }
+        }
+        return false;
+    }
+    return true;
+}
+
+template <class Num>
+void Analysis<Num>::run(const PathTables& tables, Nodes nodes, const NestPlan& plan) {
+    t_ = &tables;
+    holders.clear();
+    networks.clear();
+    traffic.clear();
+    merged.clear();
+    loops_pass(nodes);
+    for (int t = 0; t < tables.n_tensors; ++t) {
+        tensor_pass(nodes, plan, t);
+    }
+    if (tables.copy) {
+        merge_copy();
+        operations = Num(0);
+        steps = Num(0);
+    }
+}
+
+template <class Num>
+void Analysis<Num>::loops_pass(Nodes nodes) {
+    const PathTables& t = *t_;
+    shape_.resize(t.n_variables);
+    for (int v = 0; v < t.n_variables; ++v) {
+        shape_[v] = Num(t.bounds[v]);
+    }
+    trips_.resize(nodes.size());
+    whole_trips_.resize(nodes.size());
+    used.assign(t.dims.size(), Num(1));
+    looped.assign(t.dims.size(), 0);
+    operations = Num(1);
+    steps = Num(1);
+    std::uint64_t seen = 0;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const int v = nodes[i].rank_variable;
+        if (v < 0) {
+            continue;
+        }
+        const Num tile = tile_of(nodes[i]);
+        trips_[i] = shape_[v] / tile;
+        const bool outermost = !(seen >> v & 1);
+        const bool partial = outermost && (t.simple >> v & 1) && may_be_partial(nodes, v);
+        whole_trips_[i] = partial ? ceil(trips_[i]) : trips_[i];
+        seen |= std::uint64_t{1} << v;
+        shape_[v] = tile;
+        operations = operations * trips_[i];
+        const Num& counted = t.convention.round_up_partial_tiles ? whole_trips_[i] : trips_[i];
+        if (nodes[i].kind == mapping::NodeKind::temporal) {
+            steps = steps * counted;
+        } else {
+            const int dim = dim_index(nodes[i]);
+            used[dim] = used[dim] * counted;
+            looped[dim] = 1;
+        }
+    }
+}
+
+template <class Num>
+void Analysis<Num>::tensor_pass(Nodes nodes, const NestPlan& plan, int tensor) {
+    scan(nodes, plan.tensor(tensor), tensor);
+    if (t_->has_networks || t_->has_distributed) {
+        network_pass(nodes, plan.tensor(tensor), tensor);
+    }
+    settle(nodes, tensor);
+}
+
+template <class Num>
+Num Analysis<Num>::values(const TensorFacts& tensor) const {
+    Num total(1);
+    for (int r = tensor.begin; r < tensor.end; ++r) {
+        const TensorFacts::Rank& rank = t_->ranks[r];
+        if (rank.plain) {
+            total = total * shape_[rank.variable];
+            continue;
+        }
+        Num extent(1 + rank.offset);
+        for (int i = rank.begin; i < rank.end; ++i) {
+            const TensorFacts::Term& term = t_->terms[i];
+            extent = extent + (shape_[term.variable] - Num(1)) * Num(term.coefficient);
+        }
+        total = total * extent;
+    }
+    return total;
+}
+
+// Multicast or spatial reduction: one transfer serves all instances.
+template <class Num>
+bool Analysis<Num>::reused(const mapping::PmappingNode& node, const NestStep& step,
+                           int tensor) const {
+    return step.relevancy == workload::Relevancy::irrelevant &&
+           (t_->dims[dim_index(node)].may_reuse >> tensor & 1);
+}
+
+template <class Num>
+void Analysis<Num>::scan(Nodes nodes, std::span<const NestStep> steps, int tensor) {
+    const TensorFacts& facts = t_->tensors[tensor];
+    for (int v = 0; v < t_->n_variables; ++v) {
+        shape_[v] = Num(t_->bounds[v]);
+    }
+    notes_.clear();
+    tile_at_.resize(steps.size());
+    Num temporal(1), relevant(1), spatial(1), segment(1), segment_first(1);
+    int loops = 0;
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+        const NestStep& step = steps[s];
+        const mapping::PmappingNode& node = nodes[step.node];
+        switch (step.kind) {
+            case NestStep::Kind::temporal: {
+                const Num& trips = trips_for(step);
+                temporal = temporal * trips;
+                segment = segment * trips;
+                if (step.relevancy == workload::Relevancy::relevant) {
+                    relevant = relevant * trips;
+                    segment_first = segment_first * trips;
+                }
+                shape_[node.rank_variable] = tile_of(node);
+                ++loops;
+                break;
+            }
+            case NestStep::Kind::spatial: {
+                const Num& trips = trips_for(step);
+                spatial = spatial * trips;
+                if (!reused(node, step, tensor)) {
+                    segment = segment * trips;
+                    segment_first = segment_first * trips;
+                }
+                shape_[node.rank_variable] = tile_of(node);
+                if (t_->has_networks) {
+                    tile_at_[s] = values(facts);
+                }
+                ++loops;
+                break;
+            }
+            case NestStep::Kind::reservation: {
+                HolderNote<Num>& note = notes_.back();
+                note.bits = values(facts) * Num(t_->holder(node.level, tensor).bits_per_value);
+                note.loops_above = loops;
+                break;
+            }
+            case NestStep::Kind::holder:
+                notes_.push_back({values(facts), temporal, relevant, spatial, segment,
+                                  segment_first, Num(0), Num(1), 0, step.node, node.level});
+                segment = Num(1);
+                segment_first = Num(1);
+                break;
+            case NestStep::Kind::compute:
+                notes_.push_back({Num(1), temporal, relevant, spatial, segment, segment_first,
+                                  Num(0), Num(1), 0, step.node, node.level});
+                break;
+        }
+    }
+}
+
+// From the compute outwards: `up`, `down` and `first` are what the child sends up, asks for, and
+// does not need to ask for the first time, per execution of the child's surroundings.
+template <class Num>
+void Analysis<Num>::settle(Nodes nodes, int tensor) {
+    const PathTables& t = *t_;
+    const bool output = t.tensors[tensor].output;
+    const std::size_t first_holder = holders.size();
+    const int compute_level = t.n_levels - 1;
+    const bool compute_skips = output && !t.copy && t.levels[compute_level].skip_initial;
+    Num down(t.copy && output ? 0 : 1), up(output ? 1 : 0), first(compute_skips ? 1 : 0);
+    for (int i = static_cast<int>(notes_.size()) - 2; i >= 0; --i) {
+        const HolderNote<Num>& note = notes_[i];
+        const HolderNote<Num>& child = notes_[i + 1];
+        const mapping::PmappingNode& node = nodes[note.node];
+        const LevelFacts& level = t.levels[node.level];
+        const HolderFacts& holder = t.holder(node.level, tensor);
+        const bool toll = node.kind == mapping::NodeKind::toll;
+        const bool skips = level.skip_initial && !t.copy;
+        const bool has_parent = i > 0;
+
+        down = down * child.segment;
+        up = up * child.segment;
+        first = first * child.segment_first;
+        const bool fills = has_parent && (!t.copy || t.convention.copy_knows_backing);
+        const bool drains =
+            has_parent && (output || (t.copy && !t.convention.copy_knows_backing));
+        const Num own_down = !fills ? Num(0) : toll ? down : note.tile;
+        const Num own_up = !drains ? Num(0) : toll ? up : note.tile;
+        const Num own_first =
+            !(has_parent && output && skips) ? Num(0) : toll ? first : note.tile;
+
+        Num reads(0), writes(0), first_reads(0), first_writes(0);
+        if (holder.down) {
+            writes = writes + own_down;
+            first_writes = own_first;
+            reads = reads + down;
+            if (skips) {
+                first_reads = first;
+            }
+        }
+        if (holder.up) {
+            reads = reads + own_up;
+            writes = writes + up;
+        }
+        HolderCounts<Num> counts;
+        counts.node = note.node;
+        counts.tensor = tensor;
+        counts.level = node.level;
+        const Num per_read(holder.reads_per_value), per_write(holder.writes_per_value);
+        const Num unit_reads = (reads * note.temporal - first_reads * note.relevant) * per_read;
+        const Num unit_writes = (writes * note.temporal - first_writes * note.relevant) * per_write;
+        counts.reads = unit_reads * note.spatial;
+        counts.writes = unit_writes * note.spatial;
+        counts.unit_reads = unit_reads;
+        counts.unit_writes = unit_writes;
+        counts.bits = toll ? Num(0) : note.bits;
+        if (level.distributed) {
+            counts.unit_reads = counts.unit_reads / note.units;
+            counts.unit_writes = counts.unit_writes / note.units;
+            counts.bits = counts.bits / note.units;
+        }
+        counts.loops_above = node.persistent ? -1 : note.loops_above;
+        counts.persistent = node.persistent;
+        holders.push_back(counts);
+        down = own_down;
+        up = own_up;
+        first = own_first;
+    }
+    for (std::size_t a = first_holder, b = holders.size(); a + 1 < b;) {
+        std::swap(holders[a++], holders[--b]);
+    }
+}
+
+// All tensors of a copy are the same data: per memory they are stored and moved once, and not at all
+// where one of them is already in place.
+template <class Num>
+void Analysis<Num>::merge_copy() {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < holders.size(); ++i) {
+        const HolderCounts<Num> counts = holders[i];
+        std::size_t same = 0;
+        while (same < kept && holders[same].level != counts.level) {
+            ++same;
+        }
+        merged.emplace_back(counts.node, static_cast<int>(same));
+        if (same == kept) {
+            holders[kept] = counts;
+            holders[kept++].tensor = t_->copy_source;
+            continue;
+        }
+        HolderCounts<Num>& into = holders[same];
+        into.reads = min(into.reads, counts.reads);
+        into.writes = min(into.writes, counts.writes);
+        into.unit_reads = min(into.unit_reads, counts.unit_reads);
+        into.unit_writes = min(into.unit_writes, counts.unit_writes);
+        into.bits = min(into.bits, counts.bits);
+        if (counts.persistent) {
+            into.persistent = true;
+            into.loops_above = -1;
+        }
+    }
+    holders.resize(kept);
+}
+
+}  // namespace tessera::model
+
+#include "model/network_analysis.hpp"  // IWYU pragma: keep

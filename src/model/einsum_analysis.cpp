@@ -1,0 +1,24 @@
+#include "model/einsum_analysis.hpp"
+
+#include <cmath>
+
+namespace tessera::model {
+
+EinsumAnalysis::EinsumAnalysis(const arch::Path& path,
+                               std::span<const mapping::PmappingNode> nodes, arch::Compat compat)
+    : tables(path, compat), nodes(nodes) {
+    plan.build(tables, nodes);
+    analysis.run(tables, nodes, plan);
+    costs.run(tables, analysis);
+    std::vector<double> shape = tables.bounds;
+    for (const mapping::PmappingNode& node : nodes) {
+        node_trips.push_back(1);
+        if (node.rank_variable >= 0) {
+            const double tile = static_cast<double>(node.tile);
+            node_trips.back() = std::ceil(shape[node.rank_variable] / tile);
+            shape[node.rank_variable] = tile;
+        }
+    }
+}
+
+}  // namespace tessera::model

@@ -1,0 +1,215 @@
+#include "model/joined_occupancy.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace tessera::model {
+
+namespace {
+
+constexpr int kAlone = -1;
+
+/// Bits held by one Einsum at one place.
+struct Held {
+    int einsum = 0;  ///< position
+    int depth = 0;
+    double bits = 0;
+    int tensor = kAlone;  ///< representative of a shared tensor; kAlone: only this Einsum's
+};
+
+// Tensors linked by copy Einsums get one representative.
+std::vector<int> representatives(const workload::Workload& workload) {
+    std::vector<int> parent(workload.tensors.size());
+    std::iota(parent.begin(), parent.end(), 0);
+    const auto find = [&](int tensor) {
+        while (parent[tensor] != tensor) {
+            tensor = parent[tensor];
+        }
+        return tensor;
+    };
+    for (const workload::Einsum& einsum : workload.einsums) {
+        for (const workload::TensorAccess& access : einsum.accesses) {
+            if (einsum.is_copy_operation) {
+                parent[find(access.tensor)] = find(einsum.accesses.front().tensor);
+            }
+        }
+    }
+    for (std::size_t t = 0; t < parent.size(); ++t) {
+        parent[t] = find(static_cast<int>(t));
+    }
+    return parent;
+}
+
+double instance_bits(const EinsumAnalysis& einsum, const HolderCounts<double>& holder) {
+    return holder.bits * (holder.persistent ? einsum.tables.n_instances : 1);
+}
+
+/// The entry of Analysis::holders that the holder at `node` belongs to, -1 if a copy dropped it.
+int entry_of(const EinsumAnalysis& einsum, int node) {
+    for (const auto& [original, entry] : einsum.analysis.merged) {
+        if (original == node) {
+            return entry;
+        }
+    }
+    for (std::size_t i = 0; i < einsum.analysis.holders.size(); ++i) {
+        if (einsum.analysis.holders[i].node == node) {
+            return static_cast<int>(i);
+        }
+    }
+    return -1;
+}
+
+// One memory over the run of all Einsums.
+class Timeline {
+public:
+    explicit Timeline(std::vector<int> shared) : shared_(std::move(shared)) {}
+
+    void add(const Held& held);
+    double bits_during(int einsum) const;
+
+private:
+    bool lives_during(const Held& held, int einsum) const;
+
+    std::vector<int> shared_;
+    std::map<int, std::pair<int, int>> lifetimes_;  ///< shared tensor -> first, last user
+    std::vector<Held> held_;
+};
+
+void Timeline::add(const Held& held) {
+    held_.push_back(held);
+    if (held.tensor != kAlone) {
+        lifetimes_.try_emplace(held.tensor, held.einsum, held.einsum).first->second.second =
+            held.einsum;
+    }
+}
+
+bool Timeline::lives_during(const Held& held, int einsum) const {
+    const int from = std::min(held.einsum, einsum), to = std::max(held.einsum, einsum);
+    for (int i = from; i < to; ++i) {
+        if (held.depth >= shared_[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+double Timeline::bits_during(int einsum) const {
+    double total = 0;
+    std::map<int, double> first_size;  // shared tensors: of the first user that holds it here
+    std::map<int, int> times;
+    for (const Held& held : held_) {
+        const bool lives = lives_during(held, einsum);
+        total += lives ? held.bits : 0;
+        if (held.tensor != kAlone) {
+            first_size.emplace(held.tensor, held.bits);
+            times[held.tensor] += lives;
+        }
+    }
+    for (const auto& [tensor, count] : times) {
+        const auto& [first, last] = lifetimes_.at(tensor);
+        if (count > 1) {
+            total -= (count - 1) * first_size[tensor];
+        } else if (count == 0 && first <= einsum && einsum <= last) {
+            total += first_size[tensor];
+        }
+    }
+    return total;
+}
+
+}  // namespace
+
+std::vector<Backing> backings(const EinsumAnalysis& einsum) {
+    std::vector<Backing> result;
+    for (int i = 0; i < static_cast<int>(einsum.nodes.size()); ++i) {
+        const mapping::PmappingNode& node = einsum.nodes[i];
+        const int entry = node.backing && node.tensor >= 0 &&
+                                  einsum.tables.tensors[node.tensor].fusable
+                              ? entry_of(einsum, i)
+                              : -1;
+        if (entry < 0) {
+            continue;
+        }
+        Backing backing;
+        backing.tensor = einsum.einsum().tensors[node.tensor].tensor;
+        backing.node = i;
+        backing.memory = einsum.tables.path().levels[node.level].name;
+        backing.depth = node.persistent ? -1 : einsum.plan.loops_above(einsum.nodes, i);
+        backing.bits = instance_bits(einsum, einsum.analysis.holders[entry]);
+        result.push_back(backing);
+    }
+    return result;
+}
+
+std::vector<int> live_loops(const std::vector<std::vector<Backing>>& backings) {
+    std::map<int, int> last_user;
+    for (std::size_t e = 0; e < backings.size(); ++e) {
+        for (const Backing& backing : backings[e]) {
+            last_user[backing.tensor] = static_cast<int>(e);
+        }
+    }
+    std::vector<int> result;
+    std::map<int, int> depths;
+    for (std::size_t e = 0; e + 1 < backings.size(); ++e) {
+        for (const Backing& backing : backings[e]) {
+            depths.emplace(backing.tensor, backing.depth);
+        }
+        int deepest = std::numeric_limits<int>::min();
+        for (const auto& [tensor, depth] : depths) {
+            if (last_user[tensor] > static_cast<int>(e)) {
+                deepest = std::max(deepest, depth);
+            }
+        }
+        result.push_back(deepest == std::numeric_limits<int>::min() ? 0 : deepest);
+    }
+    return result;
+}
+
+JoinedOccupancy joined_occupancy(const workload::Workload& workload,
+                                 const std::vector<const EinsumAnalysis*>& einsums,
+                                 const std::vector<int>& shared_loops) {
+    const std::vector<int> representative = representatives(workload);
+    std::vector<std::vector<Backing>> all_backings;
+    for (const EinsumAnalysis* einsum : einsums) {
+        all_backings.push_back(backings(*einsum));
+    }
+    std::vector<int> shared = live_loops(all_backings);
+    if (!einsums.empty() && einsums.front()->tables.convention.check_physical) {
+        for (std::size_t i = 0; i < shared.size(); ++i) {
+            shared[i] = std::max({shared[i], shared_loops[i], 0});
+        }
+    }
+    std::map<std::string, Timeline> timelines;
+    JoinedOccupancy result;
+    for (std::size_t e = 0; e < einsums.size(); ++e) {
+        const EinsumAnalysis& einsum = *einsums[e];
+        for (std::size_t h = 0; h < einsum.analysis.holders.size(); ++h) {
+            const HolderCounts<double>& holder = einsum.analysis.holders[h];
+            const arch::PathLevel& level = einsum.tables.path().levels[holder.level];
+            if (level.kind != arch::LevelKind::memory) {
+                continue;
+            }
+            Held held{static_cast<int>(e), holder.loops_above, instance_bits(einsum, holder),
+                      kAlone};
+            for (const Backing& backing : all_backings[e]) {
+                if (entry_of(einsum, backing.node) == static_cast<int>(h)) {
+                    held.tensor = representative[backing.tensor];
+                }
+            }
+            timelines.try_emplace(level.name, shared).first->second.add(held);
+            result.memories[level.name].size_bits = level.size_bits;
+        }
+    }
+    for (auto& [name, memory] : result.memories) {
+        for (std::size_t e = 0; e < einsums.size(); ++e) {
+            const double bits = timelines.at(name).bits_during(static_cast<int>(e));
+            if (bits > memory.peak_bits) {
+                memory.peak_bits = bits;
+                memory.peak_einsum = static_cast<int>(e);
+            }
+        }
+    }
+    return result;
+}
+
+}  // namespace tessera::model

@@ -1,0 +1,377 @@
+#include "model/legality.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "tessera/base/error.hpp"
+#include "tessera/spec/value.hpp"
+
+namespace tessera::model {
+
+using mapping::NodeKind;
+using mapping::PmappingNode;
+using spec::number_text;
+using workload::Relevancy;
+
+namespace {
+
+[[noreturn]] void illegal(const std::string& message) {
+    throw IllegalMapping(message);
+}
+
+std::string quoted(const std::string& name) {
+    return "'" + name + "'";
+}
+
+std::string percent(double part, double whole) {
+    return number_text(std::round(1000 * part / whole) / 10) + " %";
+}
+
+bool is_loop(const PmappingNode& node) {
+    return node.rank_variable >= 0;
+}
+
+std::string variable_name(const EinsumAnalysis& einsum, int node) {
+    return einsum.einsum().rank_variables[einsum.nodes[node].rank_variable].name;
+}
+
+/// Node pairs of the loops of the tree that enclose both Einsums, outermost first.
+std::vector<std::pair<int, int>> common_loops(const EinsumAnalysis& a, const EinsumAnalysis& b) {
+    std::vector<std::pair<int, int>> result;
+    std::size_t j = 0;
+    for (std::size_t i = 0; i < a.nodes.size(); ++i) {
+        if (!is_loop(a.nodes[i]) || a.nodes[i].origin < 0) {
+            continue;
+        }
+        while (j < b.nodes.size() && !is_loop(b.nodes[j])) {
+            ++j;
+        }
+        if (j == b.nodes.size() || b.nodes[j].origin != a.nodes[i].origin) {
+            break;
+        }
+        result.emplace_back(static_cast<int>(i), static_cast<int>(j++));
+    }
+    return result;
+}
+
+int rank_of(const workload::LocalTensor& tensor, int variable) {
+    for (std::size_t r = 0; r < tensor.ranks.size(); ++r) {
+        for (const workload::AffineTerm& term : tensor.ranks[r].terms) {
+            if (term.rank_variable == variable) {
+                return static_cast<int>(r);
+            }
+        }
+    }
+    return -1;
+}
+
+int local_tensor(const EinsumAnalysis& einsum, int tensor) {
+    const std::vector<workload::LocalTensor>& tensors = einsum.einsum().tensors;
+    for (std::size_t t = 0; t < tensors.size(); ++t) {
+        if (tensors[t].tensor == tensor) {
+            return static_cast<int>(t);
+        }
+    }
+    return -1;
+}
+
+int backing_node(const EinsumAnalysis& einsum, int local) {
+    for (std::size_t i = 0; i < einsum.nodes.size(); ++i) {
+        if (einsum.nodes[i].backing && einsum.nodes[i].tensor == local) {
+            return static_cast<int>(i);
+        }
+    }
+    return -1;
+}
+
+}  // namespace
+
+void check_tile_shapes(const arch::Path& path, std::span<const PmappingNode> nodes) {
+    std::vector<std::int64_t> shape;
+    for (const workload::LocalRankVariable& variable : path.einsum.rank_variables) {
+        shape.push_back(variable.bound);
+    }
+    std::uint64_t seen = 0;
+    for (const PmappingNode& node : nodes) {
+        if (!is_loop(node)) {
+            continue;
+        }
+        const int v = node.rank_variable;
+        const workload::LocalRankVariable& variable = path.einsum.rank_variables[v];
+        const std::string what = "Einsum " + quoted(path.einsum.name) + ": tile shape " +
+                                 std::to_string(node.tile) + " of the loop over " +
+                                 quoted(variable.name);
+        if (node.tile < 1 || node.tile > shape[v]) {
+            illegal(what + " does not fit into the enclosing " + std::to_string(shape[v]) +
+                    "; choose a value from 1 to " + std::to_string(shape[v]));
+        }
+        const bool outermost = !(seen >> v & 1);
+        if (shape[v] % node.tile != 0 && !(outermost && variable.simple)) {
+            illegal(what + " does not divide the enclosing " + std::to_string(shape[v]) +
+                    (variable.simple ? "; only the outermost loop over a rank variable may leave "
+                                       "a partial last tile"
+                                     : "; a rank variable that stands in a sum or multiple cannot "
+                                       "have a partial last tile"));
+        }
+        seen |= std::uint64_t{1} << v;
+        shape[v] = node.tile;
+    }
+}
+
+void check_supported(const EinsumAnalysis& einsum) {
+    const PathTables& tables = einsum.tables;
+    const std::string start = "Einsum " + quoted(einsum.einsum().name) + ": ";
+    int distributed = -1;  // node of the holder that spreads over the next spatial loops
+    for (std::size_t i = 0; i < einsum.nodes.size() && tables.has_distributed; ++i) {
+        const PmappingNode& node = einsum.nodes[i];
+        if (node.kind == NodeKind::storage) {
+            distributed = tables.levels[node.level].distributed ? static_cast<int>(i) : -1;
+        }
+        if (distributed < 0) {
+            continue;
+        }
+        const int tensor = einsum.nodes[distributed].tensor;
+        const std::string what = "distributed memory " +
+                                 quoted(tables.path().levels[einsum.nodes[distributed].level].name) +
+                                 " with tensor " + quoted(einsum.einsum().tensors[tensor].name);
+        if (einsum.nodes[distributed].backing && tables.tensors[tensor].fusable) {
+            illegal(start + what + " cannot exchange it between Einsums; hold the tensor in a "
+                                   "memory above as well");
+        }
+        if (node.kind == NodeKind::spatial &&
+            !tables.tensors[tensor].indexed_by(node.rank_variable)) {
+            illegal(start + what + " stands above a spatial loop over " +
+                    quoted(variable_name(einsum, static_cast<int>(i))) +
+                    ", which does not index the tensor; this is not supported");
+        }
+    }
+    for (const NetworkCounts<double>& route : einsum.analysis.networks) {
+        for (const PmappingNode& node : einsum.nodes) {
+            if (!tables.convention.network_halo && node.kind == NodeKind::spatial &&
+                node.level >= route.level &&
+                (tables.tensors[route.tensor].partial >> node.rank_variable & 1)) {
+                illegal(start + "network " + quoted(tables.path().levels[route.level].name) +
+                        " carries tensor " + quoted(einsum.einsum().tensors[route.tensor].name) +
+                        " below a loop that indexes it inside a sum, which the reference does not "
+                        "support");
+            }
+        }
+    }
+}
+
+void check_fanout(const EinsumAnalysis& einsum) {
+    const PathTables& tables = einsum.tables;
+    for (std::size_t d = 0; d < tables.dims.size(); ++d) {
+        const DimFacts& dim = tables.dims[d];
+        if (einsum.analysis.used[d] > dim.fanout) {
+            const arch::PathLevel& level = tables.path().levels[dim.level];
+            illegal("Einsum " + quoted(einsum.einsum().name) + " uses " +
+                    number_text(einsum.analysis.used[d]) + " spatial instances of " +
+                    quoted(level.name) + " dimension " + quoted(level.spatial[dim.dim].name) +
+                    ", but its fan-out is " + number_text(dim.fanout) +
+                    "; enlarge the tile shape of its spatial loops or cut the tile further out");
+        }
+    }
+}
+
+void check_capacity(const EinsumAnalysis& einsum) {
+    const PathTables& tables = einsum.tables;
+    std::vector<double> bits(tables.n_levels, 0);
+    for (const HolderCounts<double>& holder : einsum.analysis.holders) {
+        bits[holder.level] += holder.bits * (holder.persistent ? tables.n_instances : 1);
+    }
+    for (int l = 0; l < tables.n_levels; ++l) {
+        const arch::PathLevel& level = tables.path().levels[l];
+        if (level.kind == arch::LevelKind::memory && bits[l] > level.size_bits) {
+            illegal("Einsum " + quoted(einsum.einsum().name) + " holds " + number_text(bits[l]) +
+                    " bits in memory " + quoted(level.name) + ", but its size is " +
+                    number_text(level.size_bits) + " bits (" + percent(bits[l], level.size_bits) +
+                    "); use smaller tile shapes above its storage nodes");
+        }
+    }
+}
+
+void check_joined_capacity(const JoinedOccupancy& occupancy,
+                           const std::vector<const EinsumAnalysis*>& einsums) {
+    for (const auto& [name, memory] : occupancy.memories) {
+        if (memory.peak_bits > memory.size_bits) {
+            illegal("the fused Einsums together hold " + number_text(memory.peak_bits) +
+                    " bits in memory " + quoted(name) + " while " +
+                    quoted(einsums[memory.peak_einsum]->einsum().name) +
+                    " runs, but its size is " + number_text(memory.size_bits) + " bits (" +
+                    percent(memory.peak_bits, memory.size_bits) +
+                    "); hold fewer tensors across Einsums or use smaller tile shapes");
+        }
+    }
+}
+
+std::vector<int> shared_loops(const std::vector<const EinsumAnalysis*>& einsums) {
+    std::vector<int> result;
+    for (std::size_t e = 0; e + 1 < einsums.size(); ++e) {
+        result.push_back(static_cast<int>(common_loops(*einsums[e], *einsums[e + 1]).size()));
+    }
+    return result;
+}
+
+namespace {
+
+// One tensor that `consumer` reads from `producer`.
+void check_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer, int tensor) {
+    const int made = local_tensor(producer, tensor), read = local_tensor(consumer, tensor);
+    const workload::LocalTensor& written = producer.einsum().tensors[made];
+    const std::string who = "Einsum " + quoted(consumer.einsum().name) + " reads tensor " +
+                            quoted(written.name) + " of " + quoted(producer.einsum().name);
+    const int holder = backing_node(producer, made), other = backing_node(consumer, read);
+    if (producer.nodes[holder].origin != consumer.nodes[other].origin) {
+        illegal(who + " from another outermost holder than the one it is written to; hold it above "
+                      "the split of the two branches");
+    }
+    for (const auto& [a, b] : common_loops(producer, consumer)) {
+        if (producer.trips(a) == 1 && consumer.trips(b) == 1) {
+            continue;
+        }
+        const int va = producer.nodes[a].rank_variable, vb = consumer.nodes[b].rank_variable;
+        const std::string loop = "the loop over " + quoted(variable_name(producer, a)) +
+                                 " encloses both";
+        if (producer.trips(a) != consumer.trips(b)) {
+            illegal(who + ", but " + loop + " and runs " + number_text(producer.trips(a)) +
+                    " times for one and " + number_text(consumer.trips(b)) + " for the other");
+        }
+        if (written.relevancy[va] == Relevancy::irrelevant) {
+            illegal(who + " before it is finished: " + loop + ", and " +
+                    quoted(producer.einsum().name) +
+                    " still reduces over it; move that loop below the split");
+        }
+        const workload::LocalTensor& seen = consumer.einsum().tensors[read];
+        const bool same_slice = written.relevancy[va] == Relevancy::relevant &&
+                                seen.relevancy[vb] == Relevancy::relevant &&
+                                rank_of(written, va) == rank_of(seen, vb);
+        if (!same_slice) {
+            illegal(who + " beyond the tile that is finished: " + loop +
+                    ", but an iteration reads more of the tensor than it has written; move that "
+                    "loop below the split");
+        }
+    }
+}
+
+}  // namespace
+
+void check_exchange(const workload::Workload& workload,
+                    const std::vector<const EinsumAnalysis*>& einsums) {
+    std::map<int, const EinsumAnalysis*> by_index;
+    std::map<int, std::size_t> position;
+    for (std::size_t e = 0; e < einsums.size(); ++e) {
+        by_index[einsums[e]->einsum().einsum] = einsums[e];
+        position[einsums[e]->einsum().einsum] = e;
+    }
+    for (std::size_t t = 0; t < workload.tensors.size(); ++t) {
+        for (const int producer : workload.tensors[t].producers) {
+            for (const int consumer : workload.tensors[t].consumers) {
+                if (producer == consumer || !by_index.count(producer) || !by_index.count(consumer)) {
+                    continue;
+                }
+                if (position[producer] > position[consumer]) {
+                    illegal("Einsum " + quoted(by_index[consumer]->einsum().name) +
+                            " reads tensor " + quoted(workload.tensors[t].name) + " before " +
+                            quoted(by_index[producer]->einsum().name) +
+                            " writes it; exchange their branches");
+                }
+                check_read(*by_index[producer], *by_index[consumer], static_cast<int>(t));
+            }
+        }
+    }
+}
+
+namespace {
+
+using LoopKey = std::tuple<std::string, bool, double>;  // rank, spatial, trips
+
+/// The loops above a backing holder as the tensor's ranks see them.
+std::vector<LoopKey> loops_of(const EinsumAnalysis& einsum, const Backing& backing) {
+    std::vector<LoopKey> result;
+    const workload::LocalTensor& tensor =
+        einsum.einsum().tensors[einsum.nodes[backing.node].tensor];
+    const int end = backing.depth < 0 ? 0 : einsum.plan.reservation_before(backing.node);
+    for (int i = 0; i < end; ++i) {
+        if (is_loop(einsum.nodes[i])) {
+            const int rank = rank_of(tensor, einsum.nodes[i].rank_variable);
+            result.emplace_back(rank < 0 ? "" : tensor.ranks[rank].rank,
+                                einsum.nodes[i].kind == NodeKind::spatial, einsum.trips(i));
+        }
+    }
+    return result;
+}
+
+struct LiveTensor {
+    const EinsumAnalysis* einsum = nullptr;
+    Backing backing;
+};
+
+int deepest(const std::map<int, LiveTensor>& live) {
+    int depth = 0;
+    for (const auto& [tensor, entry] : live) {
+        depth = std::max(depth, entry.backing.depth);
+    }
+    return depth;
+}
+
+void check_shared(const workload::Workload& workload, const LiveTensor& left,
+                  const LiveTensor& right) {
+    std::vector<LoopKey> a = loops_of(*left.einsum, left.backing);
+    std::vector<LoopKey> b = loops_of(*right.einsum, right.backing);
+    std::sort(a.begin(), a.end());
+    std::sort(b.begin(), b.end());
+    if (left.backing.memory != right.backing.memory || a != b) {
+        illegal("Einsums " + quoted(left.einsum->einsum().name) + " and " +
+                quoted(right.einsum->einsum().name) + " share tensor " +
+                quoted(workload.tensors[left.backing.tensor].name) +
+                ", but hold it in different memories or under different loops; hold it once, above "
+                "the split of their branches");
+    }
+}
+
+}  // namespace
+
+void check_join(const workload::Workload& workload,
+                const std::vector<const EinsumAnalysis*>& einsums) {
+    std::map<int, std::size_t> last_user;
+    std::vector<std::vector<Backing>> all;
+    for (std::size_t e = 0; e < einsums.size(); ++e) {
+        all.push_back(backings(*einsums[e]));
+        for (const Backing& backing : all.back()) {
+            last_user[backing.tensor] = e;
+        }
+    }
+    std::map<int, LiveTensor> live;
+    for (std::size_t e = 0; e < einsums.size(); ++e) {
+        std::map<int, LiveTensor> own;
+        for (const Backing& backing : all[e]) {
+            const LiveTensor entry{einsums[e], backing};
+            if (const auto known = live.find(backing.tensor); known != live.end()) {
+                check_shared(workload, known->second, entry);
+            }
+            if (last_user[backing.tensor] > e) {
+                own.emplace(backing.tensor, entry);
+            }
+        }
+        std::erase_if(live, [&](const auto& entry) { return last_user[entry.first] <= e; });
+        if (deepest(live) > deepest(own)) {
+            const auto carried = std::max_element(
+                live.begin(), live.end(), [](const auto& a, const auto& b) {
+                    return a.second.backing.depth < b.second.backing.depth;
+                });
+            illegal("tensor " + quoted(workload.tensors[carried->first].name) +
+                    " is needed after Einsum " + quoted(einsums[e]->einsum().name) +
+                    " and stored below " + std::to_string(carried->second.backing.depth) +
+                    " loops, but that Einsum exchanges tensors with later ones below only " +
+                    std::to_string(deepest(own)) + "; store the tensor further out");
+        }
+        live.merge(own);
+    }
+}
+
+}  // namespace tessera::model

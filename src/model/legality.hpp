@@ -1,0 +1,43 @@
+// What cannot run on the hardware. Each check throws IllegalMapping naming the limit and both sides.
+#pragma once
+
+#include <vector>
+
+#include "model/einsum_analysis.hpp"
+#include "model/joined_occupancy.hpp"
+#include "tessera/workload/workload.hpp"
+
+namespace tessera::model {
+
+/// Every tile fits into the tile around it and divides it; only the outermost loop over a variable
+/// that stands in no sum may leave a partial last tile.
+void check_tile_shapes(const arch::Path& path, std::span<const mapping::PmappingNode> nodes);
+
+/// Cases without a rule: a distributed memory below which a spatial loop does not index the tensor or
+/// that is the outermost holder of a shared tensor; compat: networks with partially relevant loops.
+void check_supported(const EinsumAnalysis& einsum);
+
+/// No more instances than the fan-out has.
+void check_fanout(const EinsumAnalysis& einsum);
+
+/// What one Einsum holds fits into every memory.
+void check_capacity(const EinsumAnalysis& einsum);
+
+/// What all Einsums together hold fits.
+void check_joined_capacity(const JoinedOccupancy& occupancy,
+                           const std::vector<const EinsumAnalysis*>& einsums);
+
+/// Convention of the reference: partial mappings fit together if shared tensors lie in the same memory
+/// under the same loops, and no tensor has to be carried past an Einsum with fewer loops.
+void check_join(const workload::Workload& workload,
+                const std::vector<const EinsumAnalysis*>& einsums);
+
+/// Our convention, on the tree itself: producers run before consumers, all users of a tensor see the
+/// same outermost holder, and a consumer only reads what its producer has finished.
+void check_exchange(const workload::Workload& workload,
+                    const std::vector<const EinsumAnalysis*>& einsums);
+
+/// Loops of the tree that enclose each Einsum and its successor.
+std::vector<int> shared_loops(const std::vector<const EinsumAnalysis*>& einsums);
+
+}  // namespace tessera::model

@@ -1,0 +1,172 @@
+// Second half of analysis.hpp: networks and distributed memories.
+//
+// Data of a tensor crosses the first network between two holders. A route (child holder <- parent
+// holder) begins at the child's reservation; every spatial loop outside adds the cost of spreading the
+// child's tile over its instances:
+//   mesh, multicast          (n-1) s V hops         longest route n s        link traffic V
+//   mesh, unicast            n(n-1)/2 s V           n s                      (n-1) V
+//   mesh, distributed source a d(d-1)/2 s V         min((d-1) s, p)          (d-1) V
+//                            d = min(max(p/s, 1), n), 1 if p = 1; a = max(n s/p, 1)
+//   all to all               (n-1) V                1                        V or (n-1) V
+// with n trips, s trips of deeper loops on the same dimension, p the distance of the source's units,
+// V the tile inside the loop in hop units.
+#pragma once
+
+#include "model/analysis.hpp"
+
+namespace tessera::model {
+
+template <class Num>
+void Analysis<Num>::network_pass(Nodes nodes, std::span<const NestStep> steps, int tensor) {
+    const PathTables& t = *t_;
+    below_.assign(t.dims.size(), Num(1));
+    below_looped_.assign(t.dims.size(), 0);
+    const int first_route = static_cast<int>(networks.size());
+    int note = static_cast<int>(notes_.size()) - 1;
+    for (int s = static_cast<int>(steps.size()) - 1; s >= 0; --s) {
+        const NestStep& step = steps[s];
+        switch (step.kind) {
+            case NestStep::Kind::compute:
+                start_route(note, tensor);
+                break;
+            case NestStep::Kind::reservation:
+                --note;
+                start_route(note, tensor);
+                break;
+            case NestStep::Kind::holder:
+                if (t.levels[nodes[step.node].level].distributed) {
+                    notes_[note].units = active_units(nodes[step.node].level);
+                }
+                break;
+            case NestStep::Kind::temporal:
+            case NestStep::Kind::spatial:
+                loop_over_routes(nodes, step, s, tensor, first_route);
+                break;
+        }
+    }
+}
+
+// `note` is the child's; its parent is the note before it.
+template <class Num>
+void Analysis<Num>::start_route(int note, int tensor) {
+    if (note <= 0) {
+        return;
+    }
+    const int source = notes_[note - 1].level;
+    const int network = t_->network_between(source, notes_[note].level);
+    if (network < 0) {
+        return;
+    }
+    NetworkCounts<Num> route;
+    route.level = network;
+    route.source = source;
+    route.tensor = tensor;
+    route.hops = Num(0);
+    route.max_hops = Num(0);
+    route.traffic = static_cast<int>(traffic.size());
+    traffic.resize(traffic.size() + t_->n_dim_names, Num(0));
+    networks.push_back(route);
+}
+
+template <class Num>
+void Analysis<Num>::loop_over_routes(Nodes nodes, const NestStep& step, int at, int tensor,
+                                     int first_route) {
+    const PathTables& t = *t_;
+    const mapping::PmappingNode& node = nodes[step.node];
+    const Num& trips = trips_for(step);
+    const bool temporal = step.kind == NestStep::Kind::temporal;
+    const int dim = temporal ? 0 : dim_index(node);
+    for (std::size_t r = first_route; r < networks.size(); ++r) {
+        NetworkCounts<Num>& route = networks[r];
+        Num* links = traffic.data() + route.traffic;
+        route.hops = route.hops * trips;
+        if (temporal) {
+            for (int d = 0; t.convention.network_traffic_in_time && d < t.n_dim_names; ++d) {
+                links[d] = links[d] * trips;
+            }
+            continue;
+        }
+        if (node.level < route.level) {
+            continue;  // several networks side by side
+        }
+        const Num volume = tile_at_[at] * Num(t.holder(route.level, tensor).hops_per_value);
+        const RouteCost cost = route_cost(route, step, dim, trips, below_[dim], volume);
+        const int own = t.dims[dim].name;
+        route.hops = route.hops + cost.cost;
+        route.max_hops = route.max_hops + cost.hops;
+        links[own] = links[own] + cost.traffic;
+        for (int d = 0; !t.convention.network_traffic_in_time && d < t.n_dim_names; ++d) {
+            if (d != own) {
+                links[d] = Num(0);
+            }
+        }
+    }
+    if (!temporal) {
+        below_[dim] = below_[dim] * trips;
+        below_looped_[dim] = 1;
+    }
+}
+
+template <class Num>
+typename Analysis<Num>::RouteCost Analysis<Num>::route_cost(const NetworkCounts<Num>& route,
+                                                            const NestStep& step, int dim,
+                                                            const Num& trips, const Num& stride,
+                                                            const Num& volume) const {
+    const bool multicast = step.relevancy == workload::Relevancy::irrelevant;
+    const Num others = trips - Num(1);
+    RouteCost result;
+    if (t_->levels[route.level].all_to_all) {
+        result.cost = others * volume;
+        result.hops = Num(1);
+        result.traffic = multicast ? volume : others * volume;
+        return result;
+    }
+    if (multicast) {
+        result.cost = others * stride * volume;
+        result.hops = trips * stride;
+        result.traffic = volume;
+        return result;
+    }
+    const arch::PhysicalDim* units = t_->physical(route.source, t_->dims[dim].name);
+    if (units == nullptr || units->fanout <= 1) {
+        result.cost = Num(0.5) * trips * others * stride * volume;
+        result.hops = trips * stride;
+        result.traffic = others * volume;
+        return result;
+    }
+    const Num distance(units->stride);
+    const Num served =
+        units->stride == 1 ? Num(1) : min(max(distance / stride, Num(1)), trips);
+    const Num active =
+        units->stride == 1 ? trips * stride : max(trips * stride / distance, Num(1));
+    const Num apart = served - Num(1);
+    result.cost = active * Num(0.5) * served * apart * stride * volume;
+    result.hops = min(apart * stride, distance);
+    if (!t_->convention.check_physical && is_constant(result.hops) &&
+        constant_value(result.hops) == 0) {
+        result.hops = distance;  // the reference's minimum passes over zeros
+    }
+    result.traffic = apart * volume;
+    return result;
+}
+
+// Units of a distributed memory that the loops below its holder reach.
+template <class Num>
+Num Analysis<Num>::active_units(int level) {
+    const PathTables& t = *t_;
+    Num units(1);
+    const int next = t.levels[level].next_spatial;
+    if (next < 0) {
+        return units;
+    }
+    for (int d = t.levels[next].first_dim; d < t.levels[next].first_dim + t.levels[next].n_dims;
+         ++d) {
+        const arch::PhysicalDim* physical = t.physical(level, t.dims[d].name);
+        if (physical != nullptr && below_looped_[d]) {
+            units = units * (below_[d] / Num(physical->stride));
+        }
+    }
+    return units;
+}
+
+}  // namespace tessera::model

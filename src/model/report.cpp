@@ -1,0 +1,43 @@
+#include "tessera/model/report.hpp"
+
+#include "tessera/base/error.hpp"
+#include "tessera/model/cost_model.hpp"
+
+namespace tessera::model {
+
+double Report::dynamic_energy_j() const {
+    double total = 0;
+    for (const EinsumReport& einsum : einsums) {
+        total += einsum.dynamic_energy_j;
+    }
+    return total;
+}
+
+double Report::leak_energy_j() const {
+    double total = 0;
+    for (const EinsumReport& einsum : einsums) {
+        total += einsum.leak_energy_j;
+    }
+    return total;
+}
+
+double Report::energy_j() const {
+    return dynamic_energy_j() + leak_energy_j();
+}
+
+double Report::latency_s() const {
+    double total = 0;
+    for (const EinsumReport& einsum : einsums) {
+        total += einsum.latency_s;
+    }
+    return total;
+}
+
+TemplateFormulas CostModel::formulate(const Problem&, const arch::Path&,
+                                      const mapspace::Template&) const {
+    throw UserError("cost model '" + name() +
+                    "' gives no formulas; choose a mapper that only evaluates mappings, or a cost "
+                    "model with formulas (looptree)");
+}
+
+}  // namespace tessera::model
