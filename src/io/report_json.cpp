@@ -1,0 +1,177 @@
+#include "io/report_json.hpp"
+
+#include <cmath>
+
+namespace tessera::io {
+
+namespace {
+
+Json numbers(const std::map<std::string, double>& values) {
+    Json result = Json::object();
+    for (const auto& [name, value] : values) {
+        put(result, name, value);
+    }
+    return result;
+}
+
+double sum(const std::map<std::string, double>& values) {
+    double result = 0;
+    for (const auto& [name, value] : values) {
+        result += value;
+    }
+    return result;
+}
+
+Json tensor_json(const model::TensorReport& tensor) {
+    Json result;
+    result["actions"] = numbers(tensor.actions);
+    result["energy_j"] = numbers(tensor.energy_j);
+    if (tensor.has_occupancy) {
+        put(result, "occupancy", tensor.occupancy);
+    }
+    return result;
+}
+
+Json component_json(const model::ComponentReport& component) {
+    Json result;
+    double energy = component.leak_j + sum(component.compute_energy_j);
+    for (const model::TensorReport& tensor : component.tensors) {
+        energy += sum(tensor.energy_j);
+    }
+    put(result, "energy_j", energy);
+    put(result, "leak_j", component.leak_j);
+    if (component.has_latency) {
+        put(result, "latency_s", component.latency_s);
+    }
+    if (!component.compute_actions.empty()) {
+        result["compute"]["actions"] = numbers(component.compute_actions);
+        result["compute"]["energy_j"] = numbers(component.compute_energy_j);
+    }
+    if (!component.spatial_usage.empty()) {
+        result["spatial_usage"] = numbers(component.spatial_usage);
+    }
+    result["tensors"] = Json::object();
+    for (const model::TensorReport& tensor : component.tensors) {
+        result["tensors"][tensor.tensor] = tensor_json(tensor);
+    }
+    return result;
+}
+
+Json einsum_json(const model::EinsumReport& einsum) {
+    Json result;
+    put(result, "energy_j", einsum.energy_j());
+    put(result, "dynamic_energy_j", einsum.dynamic_energy_j);
+    put(result, "leak_energy_j", einsum.leak_energy_j);
+    put(result, "latency_s", einsum.latency_s);
+    result["components"] = Json::object();
+    for (const model::ComponentReport& component : einsum.components) {
+        result["components"][component.component] = component_json(component);
+    }
+    return result;
+}
+
+const char* kind_name(mapping::TreeKind kind) {
+    switch (kind) {
+        case mapping::TreeKind::storage:
+            return "storage";
+        case mapping::TreeKind::toll:
+            return "toll";
+        case mapping::TreeKind::temporal:
+            return "temporal";
+        case mapping::TreeKind::spatial:
+            return "spatial";
+        case mapping::TreeKind::sequential:
+            return "sequential";
+        case mapping::TreeKind::pipeline:
+            return "pipeline";
+        case mapping::TreeKind::nested:
+            return "nested";
+        case mapping::TreeKind::compute:
+            return "compute";
+        case mapping::TreeKind::reservation:
+            return "reservation";
+    }
+    return "";
+}
+
+void loop_json(const mapping::TreeNode& node, Json& result) {
+    if (node.uses.empty()) {
+        result["rank_variable"] = node.rank_variables.size() == 1
+                                      ? Json(node.rank_variables.front())
+                                      : Json(node.rank_variables);
+        result["tile_shape"] = node.tile_shape;
+    } else {
+        for (const mapping::LoopUse& use : node.uses) {
+            result["rank_variable"][use.einsum] = use.rank_variable;
+            result["tile_shape"][use.einsum] = use.tile_shape;
+        }
+    }
+    if (node.kind == mapping::TreeKind::spatial) {
+        result["name"] = node.dim;
+        result["component"] = node.component;
+    }
+}
+
+Json node_json(const mapping::TreeNode& node) {
+    Json result;
+    result["kind"] = kind_name(node.kind);
+    switch (node.kind) {
+        case mapping::TreeKind::storage:
+        case mapping::TreeKind::toll:
+            result["tensors"] = node.tensors;
+            result["component"] = node.component;
+            if (node.persistent) {
+                result["persistent"] = true;
+            }
+            if (!node.lower) {
+                result["lower"] = false;
+            }
+            if (!node.einsums.empty()) {
+                result["einsums"] = node.einsums;
+            }
+            break;
+        case mapping::TreeKind::temporal:
+        case mapping::TreeKind::spatial:
+            loop_json(node, result);
+            break;
+        case mapping::TreeKind::compute:
+            result["einsum"] = node.einsum;
+            result["component"] = node.component;
+            break;
+        default:
+            result["nodes"] = Json::array();
+            for (const mapping::TreeNode& child : node.children) {
+                result["nodes"].push_back(node_json(child));
+            }
+    }
+    return result;
+}
+
+}  // namespace
+
+void put(Json& object, const std::string& key, double value) {
+    if (std::isfinite(value)) {
+        object[key] = value;
+    }
+}
+
+Json report_json(const model::Report& report) {
+    Json result;
+    put(result, "energy_j", report.energy_j());
+    put(result, "latency_s", report.latency_s());
+    put(result, "edp_js", report.edp_js());
+    put(result, "dynamic_energy_j", report.dynamic_energy_j());
+    put(result, "leak_energy_j", report.leak_energy_j());
+    result["einsums"] = Json::object();
+    for (const model::EinsumReport& einsum : report.einsums) {
+        result["einsums"][einsum.einsum] = einsum_json(einsum);
+    }
+    result["peak_occupancy"] = numbers(report.peak_occupancy);
+    return result;
+}
+
+Json mapping_json(const mapping::Mapping& mapping) {
+    return node_json(mapping.root);
+}
+
+}  // namespace tessera::io

@@ -1,0 +1,20 @@
+// Quantities as people read them.
+#pragma once
+
+#include <string>
+
+namespace tessera::io {
+
+/// "12.35 mJ": four significant digits with an SI prefix, the plain number without a unit.
+std::string quantity(double value, const std::string& unit);
+
+/// Six significant digits, then the unit if there is one: "1.23457e-05 J s".
+std::string plain(double value, const std::string& unit);
+
+/// "37.5 %"
+std::string percent(double fraction);
+
+/// "312.0 MiB"
+std::string memory(double bytes);
+
+}  // namespace tessera::io

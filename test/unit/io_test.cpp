@@ -1,0 +1,100 @@
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "io/report_json.hpp"
+#include "io/run_directory.hpp"
+#include "io/sha256.hpp"
+#include "io/units.hpp"
+#include "tessera/base/error.hpp"
+
+using namespace tessera;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Folder {
+    fs::path path = fs::temp_directory_path() / ("tessera-io-" + std::to_string(::getpid()));
+    Folder() {
+        fs::remove_all(path);
+        fs::create_directories(path);
+    }
+    ~Folder() {
+        fs::remove_all(path);
+    }
+};
+
+std::string content(const fs::path& path) {
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+std::size_t entries(const fs::path& path) {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(path), fs::directory_iterator()));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(sha256_of_published_vectors) {
+    BOOST_TEST(io::sha256("") ==
+               "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    BOOST_TEST(io::sha256("abc") ==
+               "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    BOOST_TEST(io::sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
+               "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+}
+
+BOOST_AUTO_TEST_CASE(quantities_have_prefixes) {
+    BOOST_TEST(io::quantity(0.0123456, "J") == "12.35 mJ");
+    BOOST_TEST(io::quantity(0.9999999, "s") == "1 s");
+    BOOST_TEST(io::quantity(0, "s") == "0 s");
+    BOOST_TEST(io::quantity(1234567, "") == "1.23457e+06");
+    BOOST_TEST(io::quantity(2.5e-21, "J") == "2.5e-06 fJ");
+}
+
+BOOST_AUTO_TEST_CASE(numbers_that_are_not_finite_are_left_out) {
+    io::Json object = io::Json::object();
+    io::put(object, "a", 1.5);
+    io::put(object, "b", std::numeric_limits<double>::infinity());
+    io::put(object, "c", std::numeric_limits<double>::quiet_NaN());
+    BOOST_TEST(object.dump() == "{\"a\":1.5}");
+}
+
+BOOST_AUTO_TEST_CASE(a_run_directory_appears_whole) {
+    const Folder folder;
+    const fs::path target = folder.path / "deep" / "run";
+    io::RunDirectory(target, false).write({{"run.json", "{}"}, {"a.txt", "text"}});
+    BOOST_TEST(content(target / "a.txt") == "text");
+    BOOST_TEST(entries(folder.path / "deep") == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(an_existing_directory_is_kept_unless_forced) {
+    const Folder folder;
+    const fs::path target = folder.path / "run";
+    io::RunDirectory(target, false).write({{"run.json", "1"}, {"old.txt", ""}});
+    BOOST_CHECK_THROW(io::RunDirectory(target, false), UserError);
+    io::RunDirectory(target, true).write({{"run.json", "2"}});
+    BOOST_TEST(content(target / "run.json") == "2");
+    BOOST_TEST(!fs::exists(target / "old.txt"));
+    BOOST_TEST(entries(folder.path) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(force_never_replaces_a_folder_that_is_no_run) {
+    const Folder folder;
+    std::ofstream(folder.path / "precious.txt") << "mine";
+    BOOST_CHECK_THROW(io::RunDirectory(folder.path, true), UserError);
+    BOOST_TEST(content(folder.path / "precious.txt") == "mine");
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_write_leaves_nothing) {
+    const Folder folder;
+    const io::RunDirectory run(folder.path / "run", false);
+    BOOST_CHECK_THROW(run.write({{"no/such/folder.txt", ""}}), UserError);
+    BOOST_TEST(entries(folder.path) == 0U);
+}
