@@ -1,0 +1,77 @@
+#pragma once
+
+// Pareto kernels over columns of numbers; every column is minimised.
+//
+// Row a prunes row b when both have the same keys, a <= b in every column and either a < b in one
+// or a stands before b (duplicates: the first is kept). Results do not depend on anything but the
+// rows and their order. NaN is not allowed.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tessera::mapspace {
+
+/// Computes Pareto sets; holds scratch memory, so one object serves one thread at a time.
+class ParetoFilter {
+public:
+    /// Row numbers, ascending, of the rows that no other row prunes. `columns` and `keys` point to
+    /// `rows` numbers each; without columns the first row of every key survives. The result is
+    /// valid until the next call.
+    std::span<const std::uint32_t> operator()(std::span<const double* const> columns,
+                                              std::span<const double* const> keys,
+                                              std::size_t rows);
+
+private:
+    void group_rows(std::span<const double* const> keys, std::size_t rows);
+    void reduce_group(std::span<const double* const> columns, std::span<const std::uint32_t> group);
+    void reduce_one(const double* column, std::span<const std::uint32_t> group);
+    void reduce_two(std::span<const double* const> columns, std::span<const std::uint32_t> group);
+    void reduce_many(std::span<const double* const> columns, std::span<const std::uint32_t> group);
+
+    struct Ranked {
+        double rank;
+        std::uint32_t row;
+        std::uint32_t place;  ///< index in the group
+    };
+
+    std::vector<std::uint32_t> kept_;
+    std::vector<std::uint32_t> order_;    // row numbers, group after group
+    std::vector<std::uint32_t> begins_;   // first index of each group in order_, and the end
+    std::vector<std::uint32_t> group_of_;
+    std::vector<std::uint32_t> table_;
+    std::vector<Ranked> ranked_;
+    std::vector<double> points_;          // rows of the group, row after row
+    std::vector<double> window_;          // survivors, blocks of eight, column after column
+    std::vector<const double*> varying_;
+};
+
+/// A growing set of points none of which is worse or equal in all columns to another.
+class ParetoFront {
+public:
+    explicit ParetoFront(std::size_t columns) : columns_(columns) {
+    }
+
+    /// True if some point of the front is <= `point` in every column.
+    bool dominates(std::span<const double> point) const;
+
+    /// Adds the point unless the front dominates it, and drops the points that it dominates.
+    /// Returns whether it was added. `id` is the caller's.
+    bool insert(std::span<const double> point, std::uint64_t id = 0);
+
+    std::size_t size() const { return ids_.size(); }
+    std::size_t columns() const { return columns_; }
+    std::span<const double> point(std::size_t i) const {
+        return std::span(points_).subspan(i * columns_, columns_);
+    }
+    std::uint64_t id(std::size_t i) const { return ids_[i]; }
+    void clear();
+
+private:
+    std::size_t columns_;
+    std::vector<double> points_;
+    std::vector<std::uint64_t> ids_;
+};
+
+}  // namespace tessera::mapspace

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "tessera/mapspace/pareto.hpp"
+
+// Pareto kernels against the definition, row by row.
+
+using namespace tessera::mapspace;
+
+namespace {
+
+struct Table {
+    std::vector<std::vector<double>> columns, keys;
+    std::size_t rows = 0;
+
+    bool same_key(std::size_t a, std::size_t b) const {
+        return std::ranges::all_of(keys, [&](const auto& k) { return k[a] == k[b]; });
+    }
+    bool not_worse(std::size_t a, std::size_t b) const {
+        return std::ranges::all_of(columns, [&](const auto& c) { return c[a] <= c[b]; });
+    }
+    bool prunes(std::size_t a, std::size_t b) const {
+        return a != b && same_key(a, b) && not_worse(a, b) && (!not_worse(b, a) || a < b);
+    }
+
+    std::vector<std::uint32_t> by_definition() const {
+        std::vector<std::uint32_t> kept;
+        for (std::size_t b = 0; b < rows; ++b) {
+            bool pruned = false;
+            for (std::size_t a = 0; a < rows && !pruned; ++a) {
+                pruned = prunes(a, b);
+            }
+            if (!pruned) {
+                kept.push_back(static_cast<std::uint32_t>(b));
+            }
+        }
+        return kept;
+    }
+
+    std::vector<std::uint32_t> by_filter(ParetoFilter& filter) const {
+        std::vector<const double*> c, k;
+        for (const auto& column : columns) {
+            c.push_back(column.data());
+        }
+        for (const auto& key : keys) {
+            k.push_back(key.data());
+        }
+        const auto kept = filter(c, k, rows);
+        return {kept.begin(), kept.end()};
+    }
+};
+
+int pick(std::mt19937_64& random, int n) { return static_cast<int>(random() % n); }
+
+/// Few distinct values give ties and duplicates; some cells are infinite.
+Table random_table(std::mt19937_64& random, std::size_t rows, int columns, int keys) {
+    Table table;
+    table.rows = rows;
+    const int distinct = 2 + pick(random, 40);
+    for (int c = 0; c < columns; ++c) {
+        auto& column = table.columns.emplace_back();
+        const bool constant = pick(random, 8) == 0;
+        for (std::size_t r = 0; r < rows; ++r) {
+            const int v = constant ? 3 : pick(random, distinct);
+            column.push_back(v == 1 && c == 0 ? std::numeric_limits<double>::infinity()
+                                              : (v - 5) * 1e-3);
+        }
+    }
+    for (int k = 0; k < keys; ++k) {
+        auto& key = table.keys.emplace_back();
+        for (std::size_t r = 0; r < rows; ++r) {
+            key.push_back(pick(random, 3));
+        }
+    }
+    return table;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(pareto_kernel)
+
+BOOST_AUTO_TEST_CASE(filter_equals_the_definition) {
+    std::mt19937_64 random(3);
+    ParetoFilter filter;
+    for (int round = 0; round < 1500; ++round) {
+        const Table table =
+            random_table(random, pick(random, 120), pick(random, 8), pick(random, 3));
+        BOOST_TEST(table.by_filter(filter) == table.by_definition(),
+                   boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(large_tables_equal_the_definition) {
+    std::mt19937_64 random(4);
+    ParetoFilter filter;
+    for (int columns = 1; columns <= 6; ++columns) {
+        const Table table = random_table(random, 3000, columns, columns % 2);
+        BOOST_TEST(table.by_filter(filter) == table.by_definition(),
+                   boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(duplicates_keep_the_first) {
+    ParetoFilter filter;
+    Table table{{{1, 1, 0, 0}, {2, 2, 3, 3}, {5, 5, 5, 5}, {0, 0, 0, 0}}, {}, 4};
+    BOOST_TEST(table.by_filter(filter) == (std::vector<std::uint32_t>{0, 2}),
+               boost::test_tools::per_element());
+    table.columns.clear();
+    BOOST_TEST(table.by_filter(filter) == (std::vector<std::uint32_t>{0}),
+               boost::test_tools::per_element());
+    table.keys = {{7, 8, 7, 9}};
+    BOOST_TEST(table.by_filter(filter) == (std::vector<std::uint32_t>{0, 1, 3}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(front_holds_the_undominated_points_at_any_time) {
+    std::mt19937_64 random(9);
+    for (int round = 0; round < 200; ++round) {
+        const Table table = random_table(random, 60, 1 + pick(random, 5), 0);
+        ParetoFront front(table.columns.size());
+        for (std::size_t r = 0; r < table.rows; ++r) {
+            std::vector<double> point;
+            for (const auto& column : table.columns) {
+                point.push_back(column[r]);
+            }
+            const bool dominated = front.dominates(point);
+            BOOST_TEST(front.insert(point, r) == !dominated);
+            BOOST_TEST(front.dominates(point));
+        }
+        std::vector<std::uint32_t> ids;
+        for (std::size_t i = 0; i < front.size(); ++i) {
+            ids.push_back(static_cast<std::uint32_t>(front.id(i)));
+        }
+        std::ranges::sort(ids);
+        BOOST_TEST(ids == table.by_definition(), boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
