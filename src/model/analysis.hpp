@@ -102,11 +102,6 @@ private:
     void network_pass(Nodes nodes, std::span<const NestStep> steps, int tensor);
     void start_route(int note, int tensor);
     void loop_over_routes(Nodes nodes, const NestStep& step, int at, int tensor, int first_route);
-    struct RouteCost {
-        Num cost{}, hops{}, traffic{};
-    };
-    RouteCost route_cost(const NetworkCounts<Num>& route, const NestStep& step, int dim,
-                         const Num& trips, const Num& stride, const Num& volume) const;
     Num active_units(int level);
 
     const PathTables* t_ = nullptr;

@@ -16,6 +16,47 @@
 
 namespace tessera::model {
 
+/// What one spatial loop adds to a route.
+template <class Num>
+struct SpreadCost {
+    Num cost{};     ///< hops of all deliveries
+    Num hops{};     ///< longest route
+    Num traffic{};  ///< busiest link along the dimension
+};
+
+/// How a tile is spread over the instances of one spatial loop.
+struct Spread {
+    bool all_to_all = false;
+    bool multicast = false;                  ///< the same data for all instances
+    const arch::PhysicalDim* units = nullptr;  ///< placement of a distributed source
+    bool minimum_skips_zero = false;         ///< the reference's minimum passes over zeros
+};
+
+template <class Num>
+SpreadCost<Num> spread_cost(const Spread& spread, const Num& trips, const Num& stride,
+                            const Num& volume) {
+    const Num others = trips - Num(1);
+    if (spread.all_to_all) {
+        return {others * volume, Num(1), spread.multicast ? volume : others * volume};
+    }
+    if (spread.multicast) {
+        return {others * stride * volume, trips * stride, volume};
+    }
+    if (spread.units == nullptr || spread.units->fanout <= 1) {
+        return {Num(0.5) * trips * others * stride * volume, trips * stride, others * volume};
+    }
+    const bool adjacent = spread.units->stride == 1;
+    const Num distance(spread.units->stride);
+    const Num served = adjacent ? Num(1) : min(max(distance / stride, Num(1)), trips);
+    const Num active = adjacent ? trips * stride : max(trips * stride / distance, Num(1));
+    const Num apart = served - Num(1);
+    Num hops = min(apart * stride, distance);
+    if (spread.minimum_skips_zero && is_constant(hops) && constant_value(hops) == 0) {
+        hops = distance;
+    }
+    return {active * Num(0.5) * served * apart * stride * volume, hops, apart * volume};
+}
+
 template <class Num>
 void Analysis<Num>::network_pass(Nodes nodes, std::span<const NestStep> steps, int tensor) {
     const PathTables& t = *t_;
@@ -90,8 +131,11 @@ void Analysis<Num>::loop_over_routes(Nodes nodes, const NestStep& step, int at, 
             continue;  // several networks side by side
         }
         const Num volume = tile_at_[at] * Num(t.holder(route.level, tensor).hops_per_value);
-        const RouteCost cost = route_cost(route, step, dim, trips, below_[dim], volume);
         const int own = t.dims[dim].name;
+        const Spread spread{t.levels[route.level].all_to_all,
+                            step.relevancy == workload::Relevancy::irrelevant,
+                            t.physical(route.source, own), !t.convention.check_physical};
+        const SpreadCost<Num> cost = spread_cost(spread, trips, below_[dim], volume);
         route.hops = route.hops + cost.cost;
         route.max_hops = route.max_hops + cost.hops;
         links[own] = links[own] + cost.traffic;
@@ -105,49 +149,6 @@ void Analysis<Num>::loop_over_routes(Nodes nodes, const NestStep& step, int at, 
         below_[dim] = below_[dim] * trips;
         below_looped_[dim] = 1;
     }
-}
-
-template <class Num>
-typename Analysis<Num>::RouteCost Analysis<Num>::route_cost(const NetworkCounts<Num>& route,
-                                                            const NestStep& step, int dim,
-                                                            const Num& trips, const Num& stride,
-                                                            const Num& volume) const {
-    const bool multicast = step.relevancy == workload::Relevancy::irrelevant;
-    const Num others = trips - Num(1);
-    RouteCost result;
-    if (t_->levels[route.level].all_to_all) {
-        result.cost = others * volume;
-        result.hops = Num(1);
-        result.traffic = multicast ? volume : others * volume;
-        return result;
-    }
-    if (multicast) {
-        result.cost = others * stride * volume;
-        result.hops = trips * stride;
-        result.traffic = volume;
-        return result;
-    }
-    const arch::PhysicalDim* units = t_->physical(route.source, t_->dims[dim].name);
-    if (units == nullptr || units->fanout <= 1) {
-        result.cost = Num(0.5) * trips * others * stride * volume;
-        result.hops = trips * stride;
-        result.traffic = others * volume;
-        return result;
-    }
-    const Num distance(units->stride);
-    const Num served =
-        units->stride == 1 ? Num(1) : min(max(distance / stride, Num(1)), trips);
-    const Num active =
-        units->stride == 1 ? trips * stride : max(trips * stride / distance, Num(1));
-    const Num apart = served - Num(1);
-    result.cost = active * Num(0.5) * served * apart * stride * volume;
-    result.hops = min(apart * stride, distance);
-    if (!t_->convention.check_physical && is_constant(result.hops) &&
-        constant_value(result.hops) == 0) {
-        result.hops = distance;  // the reference's minimum passes over zeros
-    }
-    result.traffic = apart * volume;
-    return result;
 }
 
 // Units of a distributed memory that the loops below its holder reach.
