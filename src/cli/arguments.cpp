@@ -1,0 +1,214 @@
+#include "cli/arguments.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <ostream>
+#include <sstream>
+
+#include "tessera/base/error.hpp"
+#include "tessera/spec/position.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+std::vector<std::string> option_names(const options::options_description& description) {
+    std::vector<std::string> names;
+    for (const auto& option : description.options()) {
+        names.push_back("--" + option->long_name());
+    }
+    return names;
+}
+
+// boost puts dashes before names or not, depending on the error.
+std::string dashed(std::string name) {
+    name.erase(0, name.find_first_not_of('-'));
+    return (name.size() == 1 ? "-" : "--") + name;
+}
+
+}  // namespace
+
+void add_inputs(options::options_description& description, const std::string& letters) {
+    auto add = description.add_options();
+    const auto has = [&](char letter) { return letters.find(letter) != std::string::npos; };
+    if (has('a')) {
+        add("arch,a", options::value<std::string>()->value_name("ARCH"),
+            "architecture: a file, or a name in arch-specs/");
+    }
+    if (has('w')) {
+        add("workload,w", options::value<std::string>()->value_name("WORKLOAD"),
+            "workload: a file, or a name in problem-shapes/");
+    }
+    if (has('m')) {
+        add("mapping,m", options::value<std::string>()->value_name("FILE"), "mapping file");
+    }
+    if (has('D')) {
+        add("define,D", options::value<std::vector<std::string>>()->value_name("NAME=VALUE"),
+            "set a variable of the files; may be repeated");
+    }
+    add("help,h", options::bool_switch(), "this text");
+}
+
+void print_help(std::ostream& out, const std::string& examples,
+                const options::options_description& description) {
+    out << "Examples:\n" << examples << "\n" << description;
+}
+
+Arguments::Arguments(const std::string& command, const std::vector<std::string>& args,
+                     const options::options_description& description)
+    : command_(command) {
+    namespace style = options::command_line_style;
+    try {
+        options::store(options::command_line_parser(args)
+                           .options(description)
+                           .positional({})
+                           .style(style::default_style & ~style::allow_guessing)
+                           .run(),
+                       values_);
+        options::notify(values_);
+    } catch (const options::unknown_option& error) {
+        const std::string name = dashed(error.get_option_name());
+        const std::string near = spec::did_you_mean(name, option_names(description));
+        throw UserError("unknown option '" + name + "'" + (near.empty() ? "" : "; " + near) +
+                        "; see tessera " + command + " --help");
+    } catch (const options::too_many_positional_options_error&) {
+        throw UserError("tessera " + command +
+                        " takes only options; give files with -a, -w and -m (see tessera " +
+                        command + " --help)");
+    } catch (const options::multiple_occurrences& error) {
+        throw UserError("option '" + dashed(error.get_option_name()) + "' is given twice");
+    } catch (const options::error_with_option_name& error) {
+        throw UserError("option '" + dashed(error.get_option_name()) +
+                        "' lacks its value or has one too many; see tessera " + command +
+                        " --help");
+    } catch (const options::error& error) {
+        throw UserError(std::string(error.what()) + "; see tessera " + command + " --help");
+    }
+}
+
+void Arguments::fail(const std::string& name, const std::string& value, const std::string& expected,
+                     const std::vector<std::string>& known) const {
+    const std::string near = spec::did_you_mean(value, known);
+    throw UserError("--" + name + ": '" + value + "' is not understood (expected " + expected +
+                    ")" + (near.empty() ? "" : "; " + near));
+}
+
+std::string Arguments::text(const std::string& name) const {
+    return values_.count(name) == 0 ? "" : values_[name].as<std::string>();
+}
+
+std::string Arguments::required(const std::string& name, const std::string& what) const {
+    if (values_.count(name) == 0) {
+        throw UserError("option '--" + name + "' (" + what + ") is missing; see tessera " +
+                        command_ + " --help");
+    }
+    return text(name);
+}
+
+std::size_t Arguments::choice(const std::string& name,
+                              const std::vector<std::string>& choices) const {
+    const std::string value = text(name);
+    const auto found = std::find(choices.begin(), choices.end(), value);
+    if (found == choices.end()) {
+        fail(name, value, "one of " + spec::name_list(choices), choices);
+    }
+    return static_cast<std::size_t>(found - choices.begin());
+}
+
+std::uint64_t Arguments::whole(const std::string& name, std::uint64_t lowest,
+                               std::uint64_t highest) const {
+    const std::string value = text(name);
+    std::uint64_t result = 0;
+    const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), result);
+    if (code != std::errc() || end != value.data() + value.size() || result < lowest ||
+        result > highest) {
+        fail(name, value,
+             "a whole number from " + std::to_string(lowest) + " to " + std::to_string(highest));
+    }
+    return result;
+}
+
+int Arguments::limit(const std::string& name) const {
+    if (text(name) == "unlimited") {
+        return mapspace::MapSpaceOptions::unlimited;
+    }
+    const std::string value = text(name);
+    int result = 0;
+    const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), result);
+    if (code != std::errc() || end != value.data() + value.size() || result < 0) {
+        fail(name, value, "a whole number or 'unlimited'", {"unlimited"});
+    }
+    return result;
+}
+
+double Arguments::duration_s(const std::string& name) const {
+    const std::string value = text(name);
+    static const std::pair<const char*, double> units[] = {
+        {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
+    double number = 0;
+    const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (code == std::errc() && std::isfinite(number) && number > 0) {
+        for (const auto& [unit, seconds] : units) {
+            if (std::string(end) == unit) {
+                return number * seconds;
+            }
+        }
+    }
+    fail(name, value, "a positive time with its unit: 500ms, 3s, 2m or 1h");
+}
+
+spec::Defines Arguments::defines() const {
+    spec::Defines result;
+    if (values_.count("define") == 0) {
+        return result;
+    }
+    for (const std::string& define : values_["define"].as<std::vector<std::string>>()) {
+        const std::size_t equals = define.find('=');
+        if (equals == std::string::npos || equals == 0 || equals + 1 == define.size()) {
+            fail("define", define, "NAME=VALUE, for example -D TOKENS=2048");
+        }
+        if (!result.emplace(define.substr(0, equals), define.substr(equals + 1)).second) {
+            throw UserError("-D " + define.substr(0, equals) + " is given twice");
+        }
+    }
+    return result;
+}
+
+std::vector<mapper::Metric> Arguments::metrics() const {
+    static const std::vector<std::string> names = {"energy", "latency", "edp"};
+    const std::string expected = "energy, latency, edp, or several as energy,latency";
+    std::vector<mapper::Metric> result;
+    std::istringstream list(text("metric"));
+    for (std::string name; std::getline(list, name, ',');) {
+        const auto found = std::find(names.begin(), names.end(), name);
+        if (found == names.end()) {
+            fail("metric", name, expected, names);
+        }
+        const auto metric = static_cast<mapper::Metric>(found - names.begin());
+        if (std::find(result.begin(), result.end(), metric) != result.end()) {
+            fail("metric", text("metric"), "each metric once");
+        }
+        result.push_back(metric);
+    }
+    const bool edp = std::find(result.begin(), result.end(), mapper::Metric::edp) != result.end();
+    if (result.empty() || text("metric").back() == ',') {
+        fail("metric", text("metric"), expected);
+    }
+    if (edp && result.size() > 1) {
+        fail("metric", text("metric"), "edp alone: it is the product of the other two");
+    }
+    return result;
+}
+
+arch::Compat Arguments::compat() const {
+    if (!has("compat")) {
+        // An explicit preset is asked for to compare with the reference.
+        const bool preset = has("mapspace") && text("mapspace") == "accelforge";
+        return preset ? arch::Compat::accelforge : arch::Compat::none;
+    }
+    return choice("compat", {"none", "accelforge"}) == 0 ? arch::Compat::none
+                                                         : arch::Compat::accelforge;
+}
+
+}  // namespace tessera::cli

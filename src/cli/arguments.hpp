@@ -1,0 +1,61 @@
+// Parsing of one sub-command's arguments, with errors in our own words.
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "tessera/arch/architecture.hpp"
+#include "tessera/mapper/mapper.hpp"
+#include "tessera/spec/directives.hpp"
+
+namespace tessera::cli {
+
+namespace options = boost::program_options;
+
+/// Adds -a, -w, -m, -D (those whose letter is in `letters`) and --help.
+void add_inputs(options::options_description& description, const std::string& letters);
+
+class Arguments {
+public:
+    /// \throws UserError naming the option, what was expected and the nearest known option.
+    Arguments(const std::string& command, const std::vector<std::string>& args,
+              const options::options_description& description);
+
+    bool has(const std::string& name) const {
+        return values_.count(name) > 0 && !values_[name].defaulted();
+    }
+    bool flag(const std::string& name) const {
+        return values_[name].as<bool>();
+    }
+    std::string text(const std::string& name) const;
+    /// Must be given. `what` says what it is in the message.
+    std::string required(const std::string& name, const std::string& what) const;
+    /// One of `choices`; \returns its index.
+    std::size_t choice(const std::string& name, const std::vector<std::string>& choices) const;
+    std::uint64_t whole(const std::string& name, std::uint64_t lowest, std::uint64_t highest) const;
+    /// A whole number or `unlimited` (MapSpaceOptions::unlimited).
+    int limit(const std::string& name) const;
+    /// "3s", "250ms", "2m", "1h" -> seconds.
+    double duration_s(const std::string& name) const;
+    /// -D NAME=VALUE ...
+    spec::Defines defines() const;
+    std::vector<mapper::Metric> metrics() const;
+    arch::Compat compat() const;
+
+private:
+    [[noreturn]] void fail(const std::string& name, const std::string& value,
+                           const std::string& expected,
+                           const std::vector<std::string>& known = {}) const;
+
+    std::string command_;
+    options::variables_map values_;
+};
+
+/// Prints the examples, then the options.
+void print_help(std::ostream& out, const std::string& examples,
+                const options::options_description& description);
+
+}  // namespace tessera::cli

@@ -1,0 +1,31 @@
+// The command line as a function: tests call it without a process.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace tessera::cli {
+
+inline constexpr const char* version = "0.1.0";
+
+/// Exit codes. Errors carry their own (Error::exit_code).
+enum ExitCode : int {
+    ok = 0,
+    no_legal_mapping = 1,
+    user_error = 2,
+    limit_before_result = 5,
+    bug = 70,
+    interrupted = 130,
+};
+
+/// `args`: without the program's name. Results go to `out`, everything else to `err`. Never throws.
+int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+
+// One function per sub-command. `args`: what follows its name. They throw tessera::Error.
+int map_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+int model_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+int check_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+int explain_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+
+}  // namespace tessera::cli

@@ -1,0 +1,40 @@
+// What -a, -w, -m and -D name, loaded.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.hpp"
+#include "tessera/model/cost_model.hpp"
+
+namespace tessera::cli {
+
+/// A file that took part, for run.json.
+struct InputFile {
+    std::string role;  ///< architecture, workload or mapping
+    std::string path;
+    std::string sha256;
+};
+
+/// Not movable: problem() points into it.
+class Inputs {
+public:
+    /// Loads what is given. A -D that no file declares is an error. \throws UserError
+    Inputs(const Arguments& arguments, arch::Compat compat);
+    Inputs(const Inputs&) = delete;
+    Inputs& operator=(const Inputs&) = delete;
+
+    std::optional<arch::Architecture> architecture;
+    std::optional<workload::Workload> workload;
+    std::optional<mapping::Mapping> mapping;
+    std::vector<InputFile> files;  ///< included files too
+    arch::Compat compat;
+
+    /// \pre architecture and workload
+    model::Problem problem() const {
+        return {&*workload, &*architecture, compat};
+    }
+};
+
+}  // namespace tessera::cli

@@ -1,0 +1,147 @@
+// tessera model: evaluate a given mapping.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ostream>
+
+#include "cli/cli.hpp"
+#include "cli/inputs.hpp"
+#include "cli/output.hpp"
+#include "io/units.hpp"
+#include "tessera/plugin/registry.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+constexpr const char* examples =
+    R"(  tessera model -a tpu-v4i -w gpt3-6.7b -D BATCH=1 -D TOKENS=2048 -m runs/gpt3/mapping.yaml
+  tessera model -a spec.yaml -w spec.yaml -m spec.yaml --compat accelforge --json
+)";
+
+options::options_description description() {
+    options::options_description result("Options", 100);
+    add_inputs(result, "awmD");
+    result.add_options()  //
+        ("compat", options::value<std::string>()->default_value("none")->value_name("MODEL"),
+         "none or accelforge: cost conventions of that tool, defects included")  //
+        ("model", options::value<std::string>()->default_value("looptree")->value_name("NAME"),
+         "cost model")                                               //
+        ("json", options::bool_switch(), "print one JSON document")  //
+        ("quiet,q", options::bool_switch(), "no warnings on stderr");
+    return result;
+}
+
+io::Json document(const model::Problem& problem, const mapping::Mapping& mapping,
+                  const model::Report& report, double wall_s) {
+    io::Json root;
+    root["schema_version"] = io::schema_version;
+    root["status"] = "evaluated";
+    root["metric"] = nullptr;
+    root["mappings"] = io::Json::array({solution_json(problem, mapping, report)});
+    root["bound"] = io::Json::object();
+    root["gap"] = nullptr;
+    root["warnings"] = report.warnings;
+    const Usage used = usage();
+    io::Json& search = root["search"];
+    search["wall_s"] = wall_s;
+    search["cpu_s"] = used.cpu_s;
+    search["peak_rss_bytes"] = static_cast<std::uint64_t>(used.peak_rss_bytes);
+    search["mapspace_size"] = "1";
+    search["evaluated"] = 1;
+    search["pareto"] = 1;
+    search["threads"] = 1;
+    search["seed"] = 0;
+    return root;
+}
+
+double sum(const std::map<std::string, double>& values) {
+    double result = 0;
+    for (const auto& [name, value] : values) {
+        result += value;
+    }
+    return result;
+}
+
+std::vector<std::string> row(const model::EinsumReport& einsum,
+                             const model::ComponentReport& component,
+                             const arch::Architecture& architecture) {
+    double dynamic = sum(component.compute_energy_j), actions = sum(component.compute_actions);
+    double occupancy = 0;
+    bool occupied = false;
+    for (const model::TensorReport& tensor : component.tensors) {
+        dynamic += sum(tensor.energy_j);
+        actions += sum(tensor.actions);
+        occupancy += tensor.has_occupancy ? tensor.occupancy : 0;
+        occupied = occupied || tensor.has_occupancy;
+    }
+    return {
+        "  " + einsum.einsum,
+        component.component,
+        io::quantity(dynamic, unit(architecture, "J")),
+        io::quantity(component.leak_j, unit(architecture, "J")),
+        component.has_latency ? io::quantity(component.latency_s, unit(architecture, "s")) : "-",
+        io::plain(actions, ""),
+        occupied ? io::percent(occupancy) : "-"};
+}
+
+void print(std::ostream& out, const model::Problem& problem, const mapping::Mapping& mapping,
+           const model::Report& report) {
+    const arch::Architecture& architecture = *problem.architecture;
+    out << "Evaluation of " << problem.workload->name << " on " << architecture.name() << "\n";
+    print_totals(out, architecture, report);
+    std::vector<std::vector<std::string>> rows = {
+        {"  Einsum", "component", "energy", "leakage", "latency", "actions", "occupancy"}};
+    for (const model::EinsumReport& einsum : report.einsums) {
+        for (const model::ComponentReport& component : einsum.components) {
+            rows.push_back(row(einsum, component, architecture));
+        }
+        rows.push_back({"  " + einsum.einsum, "(all)",
+                        io::quantity(einsum.dynamic_energy_j, unit(architecture, "J")),
+                        io::quantity(einsum.leak_energy_j, unit(architecture, "J")),
+                        io::quantity(einsum.latency_s, unit(architecture, "s")), "", ""});
+    }
+    print_table(out, rows, 2);
+    print_fused_groups(out, problem, mapping);
+    out << "Peak occupancy:\n";
+    rows.clear();
+    for (const auto& [memory, fraction] : report.peak_occupancy) {
+        rows.push_back({"  " + memory, io::percent(fraction)});
+    }
+    print_table(out, rows, 1);
+}
+
+}  // namespace
+
+int model_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+    const auto start = std::chrono::steady_clock::now();
+    const options::options_description known = description();
+    const Arguments arguments("model", args, known);
+    if (arguments.flag("help")) {
+        print_help(out, examples, known);
+        return ExitCode::ok;
+    }
+    arguments.required("arch", "the architecture");
+    arguments.required("workload", "the workload");
+    arguments.required("mapping", "the mapping");
+    const Inputs inputs(arguments, arguments.compat());
+    const model::Problem problem = inputs.problem();
+    const auto model =
+        plugin::Registry<model::CostModel>::instance().create(arguments.text("model"));
+    const model::Report report = model->evaluate(problem, *inputs.mapping);
+    if (!arguments.flag("quiet")) {
+        for (const std::string& warning : report.warnings) {
+            err << "warning: " << warning << "\n";
+        }
+    }
+    if (arguments.flag("json")) {
+        const double wall_s =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        out << document(problem, *inputs.mapping, report, wall_s).dump(2) << "\n";
+    } else {
+        print(out, problem, *inputs.mapping, report);
+    }
+    return ExitCode::ok;
+}
+
+}  // namespace tessera::cli

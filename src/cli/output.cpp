@@ -1,0 +1,127 @@
+#include "cli/output.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <sstream>
+
+#include "io/fused_groups.hpp"
+#include "io/units.hpp"
+
+namespace tessera::cli {
+
+Usage usage() {
+    rusage self{};
+    ::getrusage(RUSAGE_SELF, &self);
+    const auto seconds = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    };
+    return {seconds(self.ru_utime) + seconds(self.ru_stime),
+            static_cast<double>(self.ru_maxrss) * 1024};
+}
+
+std::string unit(const arch::Architecture& architecture, const std::string& name) {
+    return architecture.arbitrary_units() ? "" : name;
+}
+
+io::Json solution_json(const model::Problem& problem, const mapping::Mapping& mapping,
+                       const model::Report& report) {
+    io::Json result;
+    const io::Json costs = io::report_json(report);
+    for (const auto& [key, value] : costs.items()) {
+        if (key == "einsums") {
+            result["fused_groups"] = io::fused_groups(problem, mapping);
+        }
+        result[key] = value;
+    }
+    result["mapping"] = io::mapping_json(mapping);
+    return result;
+}
+
+double value_of(const model::Report& report, mapper::Metric metric) {
+    switch (metric) {
+        case mapper::Metric::energy:
+            return report.energy_j();
+        case mapper::Metric::latency:
+            return report.latency_s();
+        case mapper::Metric::edp:
+            break;
+    }
+    return report.edp_js();
+}
+
+std::string metric_name(mapper::Metric metric) {
+    return metric == mapper::Metric::energy    ? "energy"
+           : metric == mapper::Metric::latency ? "latency"
+                                               : "edp";
+}
+
+std::string metric_names(const std::vector<mapper::Metric>& metrics) {
+    std::string result;
+    for (const mapper::Metric metric : metrics) {
+        result += (result.empty() ? "" : ",") + metric_name(metric);
+    }
+    return result;
+}
+
+io::Json gap_json(const mapper::Result& result, const std::vector<mapper::Metric>& metrics) {
+    if (result.status == mapper::Status::optimal) {
+        return 0.0;
+    }
+    if (metrics.size() != 1 || !result.bound || result.solutions.empty()) {
+        return nullptr;
+    }
+    const double best = value_of(result.solutions.front().report, metrics.front());
+    const double gap = best > 0 ? (best - *result.bound) / best : 0;
+    return std::isfinite(gap) ? io::Json(std::max(gap, 0.0)) : io::Json(nullptr);
+}
+
+void print_totals(std::ostream& out, const arch::Architecture& architecture,
+                  const model::Report& report) {
+    out << "  energy   " << io::quantity(report.energy_j(), unit(architecture, "J")) << "\n"
+        << "  latency  " << io::quantity(report.latency_s(), unit(architecture, "s")) << "\n"
+        << "  EDP      " << io::plain(report.edp_js(), unit(architecture, "J s")) << "\n";
+}
+
+void print_fused_groups(std::ostream& out, const model::Problem& problem,
+                        const mapping::Mapping& mapping) {
+    const std::vector<std::vector<std::string>> groups = io::fused_groups(problem, mapping);
+    out << "Fused Einsums:" << (groups.empty() ? " none" : "") << "\n";
+    for (const std::vector<std::string>& group : groups) {
+        for (const std::string& einsum : group) {
+            out << (&einsum == &group.front() ? "  " : " + ") << einsum;
+        }
+        out << "\n";
+    }
+}
+
+void print_table(std::ostream& out, const std::vector<std::vector<std::string>>& rows,
+                 std::size_t text_columns) {
+    std::vector<std::size_t> widths;
+    for (const std::vector<std::string>& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t c = 0; c < row.size(); ++c) {
+            widths[c] = std::max(widths[c], row[c].size());
+        }
+    }
+    for (const std::vector<std::string>& row : rows) {
+        std::string line;
+        for (std::size_t c = 0; c < row.size(); ++c) {
+            const std::string space(widths[c] - row[c].size(), ' ');
+            line += (c == 0 ? "" : "  ") + (c < text_columns ? row[c] + space : space + row[c]);
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        out << line << "\n";
+    }
+}
+
+void print_indented(std::ostream& out, const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        out << "  " << line << "\n";
+    }
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,48 @@
+// What the sub-commands print.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "io/report_json.hpp"
+#include "tessera/arch/architecture.hpp"
+#include "tessera/mapper/mapper.hpp"
+
+namespace tessera::cli {
+
+/// CPU time and memory of this process.
+struct Usage {
+    double cpu_s = 0;
+    double peak_rss_bytes = 0;
+};
+Usage usage();
+
+/// The unit, or nothing for an architecture with `units: arbitrary`.
+std::string unit(const arch::Architecture& architecture, const std::string& name);
+
+/// One entry of "mappings" with fused groups and tree.
+io::Json solution_json(const model::Problem& problem, const mapping::Mapping& mapping,
+                       const model::Report& report);
+
+/// (best - bound) / best; null without a bound or with several metrics (0 if the set is complete).
+io::Json gap_json(const mapper::Result& result, const std::vector<mapper::Metric>& metrics);
+
+double value_of(const model::Report& report, mapper::Metric metric);
+std::string metric_name(mapper::Metric metric);
+/// "energy,latency"
+std::string metric_names(const std::vector<mapper::Metric>& metrics);
+
+/// Energy, latency and EDP, one a line.
+void print_totals(std::ostream& out, const arch::Architecture& architecture,
+                  const model::Report& report);
+void print_fused_groups(std::ostream& out, const model::Problem& problem,
+                        const mapping::Mapping& mapping);
+/// Columns aligned, two spaces apart; the first `text_columns` to the left, the others to the
+/// right.
+void print_table(std::ostream& out, const std::vector<std::vector<std::string>>& rows,
+                 std::size_t text_columns);
+/// Every line of `text` with two spaces in front.
+void print_indented(std::ostream& out, const std::string& text);
+
+}  // namespace tessera::cli

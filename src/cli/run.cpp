@@ -1,0 +1,97 @@
+// Dispatch to the sub-commands, and the one place where errors become exit codes.
+#include <exception>
+#include <new>
+#include <ostream>
+
+#include "cli/cli.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/spec/position.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+constexpr const char* help =
+    R"(Examples:
+  tessera map -a tpu-v4i -w gpt3-6.7b -D BATCH=1 -D TOKENS=2048 --metric edp -o runs/gpt3
+  tessera model -a tpu-v4i -w gpt3-6.7b -m runs/gpt3/mapping.yaml
+
+tessera finds the best fused mapping of a tensor workload on an accelerator.
+
+Commands:
+  map       find the optimal mapping of a workload
+  model     energy, latency and access counts of a given mapping
+  check     validate architecture, workload and mapping files
+  explain   say why a mapping is illegal: constraint, both sides, line
+
+  tessera COMMAND --help    options of a command
+  tessera --version
+
+Exit codes: 0 done, 1 no legal mapping, 2 wrong input, 3 plugin refused, 5 limit hit before any
+result, 70 internal error, 130 interrupted (with results if there were any).
+)";
+
+struct Command {
+    const char* name;
+    int (*function)(const std::vector<std::string>&, std::ostream&, std::ostream&);
+};
+
+constexpr Command commands[] = {
+    {"map", map_command},
+    {"model", model_command},
+    {"check", check_command},
+    {"explain", explain_command},
+};
+
+int dispatch(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+    if (args.empty()) {
+        err << help;
+        return ExitCode::user_error;
+    }
+    const std::string& first = args.front();
+    if (first == "--help" || first == "-h" || first == "help") {
+        out << help;
+        return ExitCode::ok;
+    }
+    if (first == "--version") {
+        out << "tessera " << version << "\n";
+        return ExitCode::ok;
+    }
+    std::vector<std::string> names;
+    for (const Command& command : commands) {
+        if (first == command.name) {
+            return command.function({args.begin() + 1, args.end()}, out, err);
+        }
+        names.push_back(command.name);
+    }
+    std::string message =
+        "unknown command '" + first + "' (expected " + spec::name_list(names) + ")";
+    const std::string near = spec::did_you_mean(first, names);
+    throw UserError(message + (near.empty() ? "" : "; " + near));
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+    try {
+        const int code = dispatch(args, out, err);
+        out.flush();
+        if (!out) {
+            err << "tessera: the output could not be written\n";
+            return ExitCode::user_error;
+        }
+        return code;
+    } catch (const Error& error) {
+        err << "tessera: " << error.what() << "\n";
+        return error.exit_code();
+    } catch (const std::bad_alloc&) {
+        err << "tessera: " << Bug("out of memory").what() << "\n";
+    } catch (const std::exception& error) {
+        err << "tessera: " << Bug(error.what()).what() << "\n";
+    } catch (...) {
+        err << "tessera: " << Bug("an exception of unknown type").what() << "\n";
+    }
+    return ExitCode::bug;
+}
+
+}  // namespace tessera::cli
