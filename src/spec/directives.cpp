@@ -125,25 +125,6 @@ class Includer {
     std::vector<Link> chain_;
 };
 
-void bind_variables(const Node* variables, const Defines& defines, Symbols& symbols) {
-    if (variables == nullptr || variables->is_null()) {
-        return;
-    }
-    if (!variables->is_map()) {
-        fail(*variables, {"variables are written as a map, not as " + variables->describe(), "",
-                          "NAME: value", ""});
-    }
-    for (const Node::Entry& entry : variables->entries) {
-        const auto define = defines.find(entry.key);
-        if (define == defines.end()) {
-            symbols.set_lazy(entry.key, Expression::parse(entry.value));
-        } else {
-            const Position where{"-D " + define->first + "=" + define->second};
-            symbols.set_lazy(entry.key, Expression::parse_text(define->second, where));
-        }
-    }
-}
-
 const Node* arch_variables(const Node& root) {
     const Node* arch = root.find("arch");
     return arch == nullptr ? nullptr : arch->find("variables");
@@ -316,6 +297,25 @@ class Expander {
 };
 
 }  // namespace
+
+void bind_variables(const Node* variables, const Defines& defines, Symbols& symbols) {
+    if (variables == nullptr || variables->is_null()) {
+        return;
+    }
+    if (!variables->is_map()) {
+        fail(*variables, {"variables are written as a map, not as " + variables->describe(), "",
+                          "NAME: value", ""});
+    }
+    for (const Node::Entry& entry : variables->entries) {
+        const auto define = defines.find(entry.key);
+        if (define == defines.end()) {
+            symbols.set_lazy(entry.key, Expression::parse(entry.value));
+        } else {
+            const Position where{"-D " + define->first + "=" + define->second};
+            symbols.set_lazy(entry.key, Expression::parse_text(define->second, where));
+        }
+    }
+}
 
 Node load_tree(const std::string& path) {
     return Includer().load(path);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <functional>
 
@@ -174,6 +175,22 @@ Value length(const std::vector<Value>& arguments) {
     throw EvaluationError{"len() takes one argument", "", ""};
 }
 
+/// float("inf") is how Python writes infinity.
+Value to_float(const std::vector<Value>& arguments) {
+    if (arguments.size() == 1 && arguments[0].is<std::string>()) {
+        const std::string& text = arguments[0].as<std::string>();
+        double number = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (error == std::errc() && end == text.data() + text.size() && !std::isnan(number)) {
+            return number;
+        }
+    }
+    if (arguments.size() == 1 && numeric(arguments[0])) {
+        return number_of(arguments[0]);
+    }
+    throw EvaluationError{"float() needs a number or the text of one", "", ""};
+}
+
 struct Function {
     const char* name;
     std::function<double(double)> on_number;  ///< empty: takes lists or sets
@@ -190,6 +207,7 @@ const std::vector<Function>& functions() {
         {"log2", [](double x) { return std::log2(x); }},
         {"round", [](double x) { return std::nearbyint(x); }},
         {"sqrt", [](double x) { return std::sqrt(x); }},
+        {"float", {}},
         {"len", {}},
         {"max", {}},
         {"min", {}},
@@ -220,6 +238,9 @@ Value arithmetic(const std::string& op, const Value& a, const Value& b) {
 Value call_function(const std::string& name, const std::vector<Value>& arguments) {
     if (name == "len") {
         return length(arguments);
+    }
+    if (name == "float") {
+        return to_float(arguments);
     }
     if (name == "sum") {
         return sum(arguments);

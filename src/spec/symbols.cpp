@@ -11,6 +11,7 @@ struct Entry {
     std::optional<Value> value;
     Expression expression;  ///< lazy: evaluated into value
     bool running = false;   ///< being evaluated: asked again means a cycle
+    std::string error;      ///< resolve_all() found that it does not evaluate
 };
 
 }  // namespace
@@ -40,11 +41,11 @@ Symbols::Scope& Symbols::own() {
 }
 
 void Symbols::set(const std::string& name, Value value) {
-    own().entries[name] = Entry{std::move(value), {}, false};
+    own().entries[name] = Entry{std::move(value), {}, false, {}};
 }
 
 void Symbols::set_lazy(const std::string& name, Expression expression) {
-    own().entries[name] = Entry{std::nullopt, std::move(expression), false};
+    own().entries[name] = Entry{std::nullopt, std::move(expression), false, {}};
 }
 
 void Symbols::set_universe(std::shared_ptr<const SetUniverse> universe) {
@@ -63,6 +64,9 @@ std::optional<Value> Symbols::find(std::string_view name) const {
 
 Value Symbols::resolve(const std::shared_ptr<Scope>& scope, const std::string& name) {
     Entry& entry = scope->entries.at(name);
+    if (!entry.error.empty()) {
+        throw UserError(entry.error);
+    }
     if (entry.running) {
         entry.expression.fail("'" + name + "' is defined by itself", "",
                               "it uses its own name, directly or through other names; break the cycle");
@@ -107,8 +111,17 @@ const SetUniverse* Symbols::universe() const {
 }
 
 void Symbols::resolve_all() const {
-    for (const std::string& name : names()) {
-        find(name);
+    for (std::shared_ptr<Scope> scope = scope_; scope; scope = scope->parent) {
+        for (auto& [name, entry] : scope->entries) {
+            if (entry.value || !entry.error.empty()) {
+                continue;
+            }
+            try {
+                resolve(scope, name);
+            } catch (const UserError& error) {
+                entry.error = error.what();
+            }
+        }
     }
 }
 

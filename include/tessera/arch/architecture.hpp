@@ -20,7 +20,9 @@ enum class Compat : std::uint8_t { none, accelforge };
 class Architecture {
  public:
   /// Reads the `arch` section (and `variables`). Structure, keys and types are checked here.
-  Architecture(spec::Node root, std::map<std::string, std::string> defines);
+  /// `name` counts if the section has none. \throws UserError with file:line:column
+  Architecture(spec::Node root, std::map<std::string, std::string> defines,
+               const std::string& name = "");
 
   const std::string& name() const { return name_; }
   bool arbitrary_units() const { return arbitrary_units_; }  ///< `units: arbitrary`

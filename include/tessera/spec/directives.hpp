@@ -42,6 +42,9 @@ Document expand_document(Node root, const Defines& defines);
 /// Reads one file and merges its includes; nothing else is carried out.
 Node load_tree(const std::string& path);
 
+/// Sets every entry of a `variables` map as a lazy name, with the overrides. Null: nothing.
+void bind_variables(const Node* variables, const Defines& defines, Symbols& symbols);
+
 /// Throws UserError for a top-level key that no reader knows.
 void check_sections(const Node& root);
 

@@ -16,7 +16,7 @@
 //   A if C else B | or | and | not | == != < <= > >= (chained) | '|' | ^ | & | + - | * / // %
 //   | unary - + ~ | ** | call, .attribute, [index]
 //
-// Names: inf, True/true, False/false and whatever the Symbols hold. Functions: abs ceil floor len log
+// Names: inf, True/true, False/false and whatever the Symbols hold. Functions: abs ceil float floor len log
 // log2 max min round sqrt sum; max, min and sum also take `expression for x in list [if condition]`.
 // On sets | & - ^ ~ are the set operators; a set is true if it is not empty; x() is x.
 
@@ -98,7 +98,7 @@ class Symbols {
     std::vector<std::string> names() const;
     /// The universe of the innermost scope that has one, or nullptr.
     const SetUniverse* universe() const;
-    /// Evaluates every lazy entry visible here. Throws what the first failing one throws.
+    /// Evaluates every lazy entry visible here. One that fails keeps its error, which find() throws.
     void resolve_all() const;
 
    private:

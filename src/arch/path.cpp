@@ -1,0 +1,42 @@
+#include "tessera/arch/path.hpp"
+
+#include <algorithm>
+
+namespace tessera::arch {
+
+namespace {
+
+template <class Item>
+int index_of(const std::vector<Item>& items, const std::string& name) {
+    const auto found = std::find_if(items.begin(), items.end(),
+                                    [&](const Item& item) { return item.name == name; });
+    return found == items.end() ? -1 : static_cast<int>(found - items.begin());
+}
+
+}  // namespace
+
+bool PathLevel::distributed() const {
+    return std::any_of(physical.begin(), physical.end(),
+                       [](const PhysicalDim& dim) { return dim.fanout > 1; });
+}
+
+int PathLevel::find_dim(const std::string& dim) const {
+    return index_of(spatial, dim);
+}
+
+int Path::find_level(const std::string& level) const {
+    return index_of(levels, level);
+}
+
+int Path::first_memory() const {
+    const auto found = std::find_if(levels.begin(), levels.end(), [](const PathLevel& level) {
+        return level.kind == LevelKind::memory;
+    });
+    return found == levels.end() ? -1 : static_cast<int>(found - levels.begin());
+}
+
+TensorMask evaluate_tensors(const spec::Expression& expression, const spec::Symbols& extra) {
+    return expression.tensors(extra);
+}
+
+}  // namespace tessera::arch

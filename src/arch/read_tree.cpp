@@ -1,0 +1,408 @@
+// From spec nodes to the tree of tree.hpp. Every key that the reference knows is accepted; keys
+// without effect there have none here.
+
+#include <algorithm>
+#include <set>
+
+#include "arch/tree.hpp"
+#include "workload/define_symbols.hpp"
+
+namespace tessera::arch {
+
+namespace {
+
+using spec::Fields;
+using spec::Node;
+using spec::Range;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+const std::vector<std::string>& tags() {
+    static const std::vector<std::string> names = {"!Memory",  "!Toll",  "!Compute",
+                                                   "!Container", "!Network", "!Hierarchical",
+                                                   "!Fork", "!Array"};
+    return names;
+}
+
+class TreeReader {
+   public:
+    explicit TreeReader(const spec::Symbols& variables) : variables_(variables) {}
+
+    std::vector<TreeNode> read_nodes(const Node& nodes, bool in_array) {
+        if (!nodes.is_sequence() || nodes.items.empty()) {
+            spec::fail(nodes, {"a list of nodes is needed here, not " +
+                                   (nodes.is_sequence() ? "an empty one" : nodes.describe()),
+                               "", "nodes such as '- !Memory'", ""});
+        }
+        std::vector<TreeNode> result;
+        for (const Node& item : nodes.items) {
+            result.push_back(read_node(item, in_array));
+        }
+        return result;
+    }
+
+   private:
+    TreeNode read_node(const Node& node, bool in_array) {
+        if (node.tag.empty()) {
+            spec::fail(node, {"the node has no kind", "", spec::name_list(tags()),
+                              "write e.g. '- !Memory' and the keys below it"});
+        }
+        static const std::map<std::string, LevelKind> leaves = {
+            {"!Memory", LevelKind::memory},       {"!Toll", LevelKind::toll},
+            {"!Compute", LevelKind::compute},     {"!Container", LevelKind::container},
+            {"!Network", LevelKind::network}};
+        TreeNode result;
+        const auto leaf = leaves.find(node.tag);
+        if (leaf != leaves.end()) {
+            if (in_array && leaf->second != LevelKind::memory &&
+                leaf->second != LevelKind::network) {
+                spec::fail(node, {"an array cannot hold this kind of node", node.tag,
+                                  "!Memory or !Network", "put it after the array"});
+            }
+            read_leaf(node, leaf->second, result.component);
+            return result;
+        }
+        if (in_array) {
+            spec::fail(node, {"an array cannot hold branches", node.tag, "!Memory or !Network", ""});
+        }
+        read_branch(node, result);
+        return result;
+    }
+
+    void read_branch(const Node& node, TreeNode& result) {
+        Fields fields(node, "a " + node.tag.substr(1));
+        if (node.tag == "!Hierarchical") {
+            result.kind = TreeNode::Kind::hierarchical;
+            fields.ignore("name");
+        } else if (node.tag == "!Fork") {
+            result.kind = TreeNode::Kind::fork;
+            fields.ignore("name");
+            result.forked_power_gateable = fields.boolean("forked_power_gateable", variables_, false);
+            result.non_forked_power_gateable =
+                fields.boolean("non_forked_power_gateable", variables_, false);
+        } else if (node.tag == "!Array") {
+            result.kind = TreeNode::Kind::array;
+            result.component.kind = LevelKind::array;
+            result.component.where = node.position;
+            result.component.path = node.path;
+            result.component.name = unique_name(fields);
+            result.component.spatial = read_spatial(fields);
+        } else {
+            spec::fail(node, {"unknown kind of node", node.tag, spec::name_list(tags()),
+                              spec::did_you_mean(node.tag, tags())});
+        }
+        result.children =
+            read_nodes(fields.required("nodes"), result.kind == TreeNode::Kind::array);
+        fields.finish();
+    }
+
+    std::string unique_name(Fields& fields) {
+        const std::string name = fields.name("name");
+        const Node& node = *fields.node().find("name");
+        const auto& reserved = workload::reserved_set_names();
+        if (std::find(reserved.begin(), reserved.end(), name) != reserved.end()) {
+            spec::fail(node, {"a component cannot have the name of a set", name, "", "rename it"});
+        }
+        if (!names_.insert(name).second) {
+            spec::fail(node, {"two nodes have this name", name, "unique names", "rename one"});
+        }
+        return name;
+    }
+
+    void read_leaf(const Node& node, LevelKind kind, ComponentSpec& result) {
+        Fields fields(node, "a " + kind_name(kind));
+        result.kind = kind;
+        result.where = node.position;
+        result.path = node.path;
+        result.name = unique_name(fields);
+        result.spatial = read_spatial(fields);
+        if (kind != LevelKind::container) {
+            read_component(fields, result);
+        }
+        if (kind == LevelKind::memory || kind == LevelKind::toll) {
+            read_holder(fields, result);
+        }
+        if (kind == LevelKind::memory || kind == LevelKind::compute) {
+            result.skip_initial_output_write = fields.set_expression("skip_initial_output_write");
+        }
+        if (kind == LevelKind::memory) {
+            fields.required("size");
+            read_number(fields, "size", component_numbers(), result.numbers);
+        }
+        if (kind == LevelKind::toll) {
+            const Node* direction = fields.optional("direction");
+            result.direction = direction == nullptr ? spec::SetMap() : read_direction(*direction);
+        }
+        if (kind == LevelKind::network) {
+            result.topology = fields.choice("topology", {"mesh", "all_to_all"}, "mesh") == "mesh"
+                                  ? Topology::mesh
+                                  : Topology::all_to_all;
+            read_widths(fields, result);
+        }
+        fields.finish();
+    }
+
+    /// The names up, down, up_and_down are texts, not names to look up.
+    spec::SetMap read_direction(const Node& direction) {
+        Node literal = direction;
+        const auto quote = [](Node& value) {
+            static const std::vector<std::string> choices = {"up", "down", "up_and_down"};
+            if (!value.is_scalar() ||
+                std::find(choices.begin(), choices.end(), value.text) == choices.end()) {
+                spec::fail(value, {"unknown direction", value.brief(), spec::name_list(choices),
+                                   spec::did_you_mean(value.text, choices)});
+            }
+            value.quoted = true;
+        };
+        if (literal.is_map()) {
+            for (Node::Entry& entry : literal.entries) {
+                quote(entry.value);
+            }
+        } else {
+            quote(literal);
+        }
+        return spec::SetMap(literal);
+    }
+
+    void read_component(Fields& fields, ComponentSpec& result) {
+        const std::string component_class = fields.text("component_class", "");
+        result.dummy = component_class == "Dummy";
+        result.has_model = !component_class.empty() && !result.dummy;
+        // Keys of the reference's component library, which is not evaluated here.
+        for (const char* key : {"component_model", "extra_attributes_for_component_model",
+                                "attributes"}) {
+            fields.ignore(key);
+        }
+        result.enabled = fields.set_expression("enabled");
+        result.total_latency = fields.set_expression("total_latency");
+        for (const char* key : {"area", "leak_power", "area_scale", "leak_power_scale",
+                                "energy_scale", "throughput_scale", "actions_scale",
+                                "n_parallel_instances", "latency_scale"}) {
+            read_number(fields, key, component_numbers(), result.numbers);
+        }
+        if (result.numbers.count("latency_scale") != 0 &&
+            result.numbers.count("throughput_scale") != 0) {
+            spec::fail(fields.node(), {"throughput_scale and latency_scale are given", "", "one",
+                                       "remove latency_scale, it is outdated"});
+        }
+        for (const Node* action : fields.list("actions")) {
+            read_action(*action, result);
+        }
+    }
+
+    void read_action(const Node& node, ComponentSpec& component) {
+        Fields fields(node, "an action of a " + kind_name(component.kind));
+        ActionSpec action;
+        action.name = fields.name("name");
+        action.where = node.position;
+        action.path = node.path;
+        const std::vector<std::string>& known = action_names(component.kind);
+        const Node& name = *node.find("name");
+        if (std::find(known.begin(), known.end(), action.name) == known.end()) {
+            spec::fail(name, {"a " + kind_name(component.kind) + " has no such action", action.name,
+                              spec::name_list(known), spec::did_you_mean(action.name, known)});
+        }
+        for (const ActionSpec& other : component.actions) {
+            if (other.name == action.name) {
+                spec::fail(name, {"the action is given twice", action.name, "", "remove one"});
+            }
+        }
+        for (const char* key : {"energy", "energy_scale", "throughput", "throughput_scale", "latency",
+                                "latency_scale"}) {
+            read_number(fields, key, action_numbers(), action.numbers);
+        }
+        if (component.kind != LevelKind::compute) {
+            read_number(fields, "bits_per_action", action_numbers(), action.numbers);
+            const Node* values = fields.optional("values_per_action");
+            action.values_per_action = values == nullptr ? spec::SetMap() : spec::SetMap(*values);
+        }
+        fields.ignore("extra_attributes_for_component_model");
+        fields.finish();
+        component.actions.push_back(std::move(action));
+    }
+
+    void read_number(Fields& fields, const std::string& key,
+                     const std::map<std::string, NumberInfo>& infos,
+                     std::map<std::string, spec::Expression>& numbers) {
+        const spec::Expression expression = fields.expression(key);
+        if (expression.empty()) {
+            return;
+        }
+        numbers[key] = expression;
+        // What does not depend on an Einsum is checked now, so that a wrong value is found even
+        // in a component that no Einsum uses.
+        const std::vector<std::string> names = expression.names();
+        const bool constant = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+            return variables_.contains(name);
+        });
+        if (constant) {
+            spec::number_in(expression, variables_, infos.at(key).range);
+        }
+    }
+
+    void read_widths(Fields& fields, ComponentSpec& result) {
+        const Node* bits = fields.optional("bits_per_value");
+        result.bits_per_value = bits == nullptr ? spec::SetMap() : spec::SetMap(*bits);
+        read_number(fields, "bits_per_action", component_numbers(), result.numbers);
+    }
+
+    void read_holder(Fields& fields, ComponentSpec& result) {
+        read_widths(fields, result);
+        const Node* values = fields.optional("values_per_action");
+        result.values_per_action = values == nullptr ? spec::SetMap() : spec::SetMap(*values);
+        const Node* tensors = fields.optional("tensors");
+        if (tensors != nullptr) {
+            read_tensors(*tensors, result.tensors);
+        }
+    }
+
+    void read_tensors(const Node& node, TensorsSpec& result) {
+        Fields fields(node, "'tensors'");
+        result.keep = fields.set_expression("keep");
+        result.may_keep = fields.set_expression("may_keep");
+        result.back = fields.set_expression("back");
+        result.no_refetch_from_above = fields.set_expression("no_refetch_from_above");
+        result.no_resend_to_below = fields.set_expression("no_resend_to_below");
+        result.force_memory_hierarchy_order = fields.set_expression("force_memory_hierarchy_order");
+        for (const Node* option : fields.list("tensor_order_options")) {
+            if (!option->is_sequence()) {
+                spec::fail(*option, {"an order is a list of sets, not " + option->describe(), "",
+                                     "e.g. [weight, input | output]", ""});
+            }
+            std::vector<spec::Expression> order;
+            for (const Node& set : option->items) {
+                order.push_back(spec::set_expression_of(set));
+            }
+            result.order_options.push_back(std::move(order));
+        }
+        fields.ignore("tile_shape");  // no effect in the reference either
+        fields.finish();
+    }
+
+    std::vector<DimSpec> read_spatial(Fields& owner) {
+        std::vector<DimSpec> result;
+        for (const Node* item : owner.list("spatial")) {
+            Fields fields(*item, "a spatial dimension");
+            DimSpec dim;
+            dim.where = item->position;
+            dim.name = fields.name("name");
+            for (const DimSpec& other : result) {
+                if (other.name == dim.name) {
+                    spec::fail(*item->find("name"), {"two spatial dimensions of a node have this name",
+                                                     dim.name, "", "rename one"});
+                }
+            }
+            dim.fanout = spec::Expression::parse(fields.required("fanout"));
+            check_constant_fanout(dim.fanout);
+            dim.may_reuse = fields.set_expression("may_reuse");
+            dim.reuse = fields.set_expression("reuse");
+            dim.min_usage = fields.expression("min_usage");
+            dim.usage_scale = fields.expression("usage_scale");
+            dim.power_gateable = fields.set_expression("power_gateable");
+            for (const Node* bound : fields.list("loop_bounds")) {
+                dim.loop_bounds.push_back(read_bound(*bound));
+            }
+            fields.finish();
+            result.push_back(std::move(dim));
+        }
+        return result;
+    }
+
+    void check_constant_fanout(const spec::Expression& fanout) const {
+        for (const std::string& name : fanout.names()) {
+            if (!variables_.contains(name)) {
+                return;
+            }
+        }
+        spec::integer_in(fanout, variables_, Range::at_least(1));
+    }
+
+    static BoundSpec read_bound(const Node& node) {
+        Fields fields(node, "a loop bound");
+        BoundSpec bound;
+        bound.where = node.position;
+        bound.expression = spec::set_expression_of(fields.required("expression"));
+        fields.required("operator");
+        bound.op = fields.choice("operator",
+                                 {"==", "<=", ">=", "<", ">", "product==", "product<=", "product>=",
+                                  "product<", "product>"},
+                                 "");
+        bound.value = spec::Expression::parse(fields.required("value"));
+        fields.finish();
+        return bound;
+    }
+
+    const spec::Symbols& variables_;
+    std::set<std::string> names_;
+};
+
+}  // namespace
+
+bool TreeNode::contains(const std::string& name) const {
+    return (kind == Kind::leaf && component.name == name) ||
+           std::any_of(children.begin(), children.end(),
+                       [&](const TreeNode& child) { return child.contains(name); });
+}
+
+const std::map<std::string, NumberInfo>& component_numbers() {
+    static const Range scale = Range::at_least(0);
+    static const std::map<std::string, NumberInfo> infos = {
+        {"size", {infinity, Range::above(0).or_infinite()}},
+        {"area", {0, Range::at_least(0)}},
+        {"leak_power", {0, Range::at_least(0)}},
+        {"area_scale", {1, scale}},
+        {"leak_power_scale", {1, scale}},
+        {"energy_scale", {1, scale}},
+        {"throughput_scale", {1, Range::above(0).or_infinite()}},
+        {"latency_scale", {1, scale}},
+        {"actions_scale", {1, scale}},
+        {"n_parallel_instances", {1, Range::above(0)}},
+        {"bits_per_action", {1, Range::above(0)}},
+    };
+    return infos;
+}
+
+const std::map<std::string, NumberInfo>& action_numbers() {
+    static const std::map<std::string, NumberInfo> infos = {
+        {"energy", {0, Range::at_least(0)}},
+        {"energy_scale", {1, Range::at_least(0)}},
+        {"throughput", {infinity, Range::above(0).or_infinite()}},
+        {"throughput_scale", {1, Range::above(0).or_infinite()}},
+        {"latency", {0, Range::at_least(0)}},
+        {"latency_scale", {1, Range::at_least(0)}},
+        {"bits_per_action", {1, Range::above(0)}},
+    };
+    return infos;
+}
+
+std::vector<TreeNode> read_tree(const Node& nodes, const spec::Symbols& variables) {
+    return TreeReader(variables).read_nodes(nodes, false);
+}
+
+std::string kind_name(LevelKind kind) {
+    static const char* const names[] = {"memory",  "toll", "compute", "container", "network",
+                                        "array"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+const std::vector<std::string>& action_names(LevelKind kind) {
+    static const std::vector<std::string> memory = {"read", "write"};
+    static const std::vector<std::string> toll = {"read"};
+    static const std::vector<std::string> compute = {"compute"};
+    static const std::vector<std::string> network = {"hop"};
+    static const std::vector<std::string> none;
+    switch (kind) {
+        case LevelKind::memory:
+            return memory;
+        case LevelKind::toll:
+            return toll;
+        case LevelKind::compute:
+            return compute;
+        case LevelKind::network:
+            return network;
+        default:
+            return none;
+    }
+}
+
+}  // namespace tessera::arch
