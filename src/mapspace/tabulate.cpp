@@ -142,20 +142,15 @@ GroupStructure structure_of(const TabulateContext& c, const Template& tmpl,
   return st;
 }
 
-/// Formula of a holder's occupancy; a copy Einsum lists all of a memory under its input.
-int occupancy_index(const model::TemplateFormulas& f, bool copy, int level, int tensor) {
-  int any = -1;
+/// Formula of a backing holder's occupancy.
+int occupancy_index(const model::TemplateFormulas& f, int level, int tensor) {
   for (std::size_t i = 0; i < f.occupancies.size(); ++i) {
     const model::OccupancyFormula& o = f.occupancies[i];
-    if (o.level != level) {
-      continue;
-    }
-    if (o.tensor == tensor && o.backing) {
+    if (o.level == level && o.tensor == tensor && o.backing) {
       return static_cast<int>(i);
     }
-    any = static_cast<int>(i);
   }
-  return copy ? any : -1;
+  return -1;
 }
 
 /// Columns of one null pattern, prepared once: occupancy terms and tensor sizes.
@@ -173,7 +168,7 @@ Columns columns_of(const TabulateContext& c, const model::TemplateFormulas& f,
   for (std::size_t i = 0; i < f.occupancies.size(); ++i) {
     const model::OccupancyFormula& o = f.occupancies[i];
     const int tracked = c.tracked_of_level[static_cast<std::size_t>(o.level)];
-    if (tracked >= 0) {
+    if (tracked >= 0 && !o.shared) {
       const int depth =
           o.loops_above < 0 ? -1 : depths.of_loops[static_cast<std::size_t>(o.loops_above)];
       out.terms.push_back({tracked, depth, static_cast<int>(i)});
@@ -183,7 +178,7 @@ Columns columns_of(const TabulateContext& c, const model::TemplateFormulas& f,
     int formula = -1;
     for (std::size_t l = 0; b.tracked >= 0 && l < c.component_of_level.size(); ++l) {
       if (c.component_of_level[l] == b.memory) {
-        formula = occupancy_index(f, c.path->einsum.is_copy_operation, static_cast<int>(l), b.tensor);
+        formula = occupancy_index(f, static_cast<int>(l), b.tensor);
       }
     }
     out.size_formula.push_back(formula);

@@ -28,6 +28,8 @@ struct PmappingNode {
   bool lower = true;
   bool imperfect = false;  ///< loop may have a partial last tile
   std::int32_t origin = -1;  ///< index of the LoopTree node it came from (pre-order), -1 if none
+
+  bool operator==(const PmappingNode&) const = default;
 };
 
 using Pmapping = std::vector<PmappingNode>;

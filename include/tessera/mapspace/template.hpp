@@ -20,6 +20,8 @@ struct TileSymbol {
   bool fused = false;  ///< loop above the last backing holder of a fusable tensor
   bool spatial = false;
   bool imperfect = false;
+
+  bool operator==(const TileSymbol&) const = default;
 };
 
 /// A condition on trip counts or on the use of a fan-out.
@@ -31,6 +33,11 @@ struct TemplateConstraint {
   double value = 1;
   int level = -1, dim = -1;  ///< min_usage: best effort
   Position where;
+
+  bool operator==(const TemplateConstraint& o) const {
+    return kind == o.kind && loops == o.loops && op == o.op && value == o.value &&
+           level == o.level && dim == o.dim;
+  }
 };
 
 struct Template {
@@ -38,6 +45,8 @@ struct Template {
   std::vector<TileSymbol> symbols;
   std::vector<TemplateConstraint> constraints;
   int n_fused_nodes = 0;  ///< loops at index < this are fused
+
+  bool operator==(const Template&) const = default;
 };
 
 /// Switches of the mapspace. Presets fill them.

@@ -1,0 +1,461 @@
+// Tile shapes of all templates, in parallel. Map:
+//   tile_shape_problem   a template's formulas as objectives, capacities, fan-outs and loop limits
+//   explore_template     formulate, explore, tabulate: one job
+//   explore              all jobs of all distinct Einsums; equal Einsums share the result
+#include "explore.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <boost/multiprecision/cpp_int.hpp>
+#include <map>
+#include <sstream>
+#include <thread>
+
+#include "tessera/mapspace/tile_shapes.hpp"
+#include "tessera/model/formula_pool.hpp"
+
+namespace tessera::ffm {
+namespace {
+
+using mapspace::Relation;
+using mapspace::TileChoice;
+using model::Formula;
+
+/// What one job leaves behind.
+struct JobResult {
+    std::vector<mapspace::PmappingGroup> groups;
+    double evaluated = 0;
+    std::string space;
+    std::vector<CapacityNeed> needs;
+    bool done = false;
+};
+
+/// Per-thread tools.
+struct Workshop {
+    model::FormulaPool pool;
+    mapspace::TileShapeExplorer explorer;
+    mapspace::TileShapeResult result;
+};
+
+Formula tile_formula(const mapping::PmappingNode& n) {
+    return n.symbol >= 0 ? Formula::symbol(n.symbol) : Formula(static_cast<double>(n.tile));
+}
+
+/// Trip count of the loop at `node`.
+Formula trip_formula(const arch::Path& path, const mapspace::Template& tmpl, int node) {
+    const mapping::PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(node)];
+    Formula outer(static_cast<double>(
+        path.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound));
+    for (int i = 0; i < node; ++i) {
+        const mapping::PmappingNode& m = tmpl.nodes[static_cast<std::size_t>(i)];
+        const bool loop = m.kind == mapping::NodeKind::temporal ||
+                          m.kind == mapping::NodeKind::spatial;
+        if (loop && m.rank_variable == n.rank_variable) {
+            outer = tile_formula(m);
+        }
+    }
+    return model::ceil(outer / tile_formula(n));
+}
+
+Relation relation_of(arch::LoopBound::Op op) {
+    switch (op) {
+        case arch::LoopBound::Op::eq:
+            return Relation::equal;
+        case arch::LoopBound::Op::le:
+            return Relation::less_equal;
+        case arch::LoopBound::Op::ge:
+            return Relation::greater_equal;
+        case arch::LoopBound::Op::lt:
+            return Relation::less;
+        default:
+            return Relation::greater;
+    }
+}
+
+void add_symbols(const arch::Path& path, const mapspace::Template& tmpl,
+                 mapspace::TileShapeProblem& p) {
+    // Below an imperfect loop the enclosing tile need not divide the bound.
+    std::vector<char> imperfect(path.einsum.rank_variables.size(), 0);
+    for (const mapspace::TileSymbol& s : tmpl.symbols) {
+        imperfect[static_cast<std::size_t>(s.rank_variable)] |= s.imperfect ? 1 : 0;
+    }
+    for (const mapspace::TileSymbol& s : tmpl.symbols) {
+        const auto v = static_cast<std::size_t>(s.rank_variable);
+        mapspace::TileShapeSymbol out;
+        out.bound = path.einsum.rank_variables[v].bound;
+        out.outer = s.outer;
+        out.inner = s.inner;
+        out.fused = s.fused;
+        out.spatial = s.spatial;
+        out.choice = s.imperfect      ? TileChoice::one_per_trip_count
+                     : imperfect[v] != 0 ? TileChoice::divisors_of_outer
+                                         : TileChoice::divisors;
+        p.symbols.push_back(out);
+    }
+}
+
+/// A limit on how many of the loops `take` selects have more than one trip. Loops whose tile shape is
+/// the constant 1 are not counted.
+template <class Take>
+void add_loop_limit(const arch::Path& path, const mapspace::Template& tmpl, int limit, Take take,
+                    mapspace::TileShapeProblem& p) {
+    if (limit == mapspace::MapSpaceOptions::unlimited) {
+        return;
+    }
+    mapspace::LoopLimit out;
+    out.limit = limit;
+    for (std::size_t i = 0; i < tmpl.symbols.size(); ++i) {
+        const mapspace::TileSymbol& s = tmpl.symbols[i];
+        if (take(s)) {
+            out.loops.push_back(
+                {s.outer, static_cast<int>(i),
+                 path.einsum.rank_variables[static_cast<std::size_t>(s.rank_variable)].bound});
+        }
+    }
+    if (static_cast<int>(out.loops.size()) > limit) {
+        p.loop_limits.push_back(std::move(out));
+    }
+}
+
+void add_loop_limits(const arch::Path& path, const mapspace::Template& tmpl,
+                     const mapspace::MapSpaceOptions& o, mapspace::TileShapeProblem& p) {
+    using mapspace::TileSymbol;
+    add_loop_limit(path, tmpl, o.max_fused_loops, [](const TileSymbol& s) { return s.fused; }, p);
+    for (int v = 0; v < static_cast<int>(path.einsum.rank_variables.size()); ++v) {
+        add_loop_limit(
+            path, tmpl, o.max_fused_loops_per_rank_variable,
+            [v](const TileSymbol& s) { return s.fused && s.rank_variable == v; }, p);
+    }
+    for (int l = 0; l < static_cast<int>(path.levels.size()); ++l) {
+        const auto& dims = path.levels[static_cast<std::size_t>(l)].spatial;
+        for (int d = 0; d < static_cast<int>(dims.size()); ++d) {
+            add_loop_limit(
+                path, tmpl, o.max_loops_per_spatial_dimension,
+                [&](const TileSymbol& s) {
+                    const auto& n = tmpl.nodes[static_cast<std::size_t>(s.node)];
+                    return s.spatial && n.level == l && n.dim == d;
+                },
+                p);
+        }
+    }
+}
+
+/// Bits in use of one memory over all its holders.
+struct Usage {
+    int level = 0;
+    Formula bits;
+};
+
+std::vector<Usage> usages(const model::TemplateFormulas& f) {
+    std::map<int, Formula> sums;
+    for (const model::OccupancyFormula& o : f.occupancies) {
+        if (!o.shared) {
+            const auto [it, fresh] = sums.try_emplace(o.level, o.bits);
+            if (!fresh) {
+                it->second += o.bits;
+            }
+        }
+    }
+    std::vector<Usage> out;
+    for (const auto& [level, bits] : sums) {
+        out.push_back({level, bits});
+    }
+    return out;
+}
+
+mapspace::TileShapeProblem tile_shape_problem(const ExploreContext& c, const TemplateEntry& t,
+                                              const model::TemplateFormulas& f,
+                                              const mapspace::TabulateContext& table) {
+    const arch::Path& path = *t.path;
+    mapspace::TileShapeProblem p;
+    add_symbols(path, t.tmpl, p);
+    if (c.want_energy) {
+        p.objectives.push_back(f.dynamic_energy_j + f.leak_energy_j);
+    }
+    if (c.want_latency) {
+        p.objectives.push_back(f.latency_s);
+    }
+    for (const Usage& u : usages(f)) {
+        const double size = path.levels[static_cast<std::size_t>(u.level)].size_bits;
+        if (table.tracked_of_level[static_cast<std::size_t>(u.level)] >= 0) {
+            p.objectives.push_back(u.bits);
+        }
+        if (size < std::numeric_limits<double>::infinity()) {
+            p.constraints.push_back({u.bits, Relation::less_equal, size});
+        }
+    }
+    for (const model::FanoutFormula& u : f.fanouts) {
+        const arch::PathDim& dim = path.levels[static_cast<std::size_t>(u.level)]
+                                       .spatial[static_cast<std::size_t>(u.dim)];
+        p.constraints.push_back({u.used, Relation::less_equal,
+                                 static_cast<double>(dim.fanout) / dim.usage_scale});
+    }
+    for (const mapspace::TemplateConstraint& k : t.tmpl.constraints) {
+        if (k.kind == mapspace::TemplateConstraint::Kind::loop_bound) {
+            Formula trips(1.0);
+            for (const int node : k.loops) {
+                trips *= trip_formula(path, t.tmpl, node);
+            }
+            p.constraints.push_back({trips, relation_of(k.op), k.value});
+            continue;
+        }
+        for (const model::FanoutFormula& u : f.fanouts) {
+            if (u.level == k.level && u.dim == k.dim) {
+                const arch::PathDim& dim = path.levels[static_cast<std::size_t>(u.level)]
+                                               .spatial[static_cast<std::size_t>(u.dim)];
+                p.best_effort.push_back(
+                    {u.used, k.value * static_cast<double>(dim.fanout) / dim.usage_scale});
+            }
+        }
+    }
+    add_loop_limits(path, t.tmpl, c.options->mapspace, p);
+    return p;
+}
+
+/// Least bits a template needs of each memory that it overfills even then.
+std::vector<CapacityNeed> least_needs(const arch::Path& path, const model::TemplateFormulas& f) {
+    std::vector<model::Interval> box;
+    for (int i = 0; i < model::kMaxSymbols; ++i) {
+        box.push_back({1.0, 2147483647.0});
+    }
+    std::vector<CapacityNeed> out;
+    for (const Usage& u : usages(f)) {
+        const arch::PathLevel& level = path.levels[static_cast<std::size_t>(u.level)];
+        const double least = u.bits.bounds(box).lo;
+        if (least > level.size_bits) {
+            out.push_back({level.name, least, level.size_bits});
+        }
+    }
+    return out;
+}
+
+void explore_template(const ExploreContext& c, const mapspace::TabulateContext& table,
+                      std::uint32_t index, TemplateEntry& t, Workshop& tools, JobResult& out) {
+    tools.pool.clear();
+    const model::FormulaScope scope(tools.pool);
+    const model::TemplateFormulas f = c.model->formulate(*c.problem, *t.path, t.tmpl);
+    const mapspace::TileShapeProblem problem = tile_shape_problem(c, t, f, table);
+    tools.explorer.explore(problem, {}, tools.result);
+    const mapspace::TileShapeResult& r = tools.result;
+    out.evaluated = r.statistics.enumerated;
+    out.space = r.statistics.exact_space;
+    out.done = true;
+    if (r.rows == 0) {
+        out.needs = least_needs(*t.path, f);
+        return;
+    }
+    t.rows.rows = r.rows;
+    t.rows.tiles.resize(r.rows * t.tmpl.symbols.size());
+    t.rows.objectives.resize(r.rows * static_cast<std::size_t>(table.n_objectives));
+    for (std::size_t i = 0; i < r.rows; ++i) {
+        for (std::size_t s = 0; s < t.tmpl.symbols.size(); ++s) {
+            t.rows.tiles[i * t.tmpl.symbols.size() + s] = r.shapes[s][i];
+        }
+        for (int k = 0; k < table.n_objectives; ++k) {
+            t.rows.objectives[i * static_cast<std::size_t>(table.n_objectives) +
+                              static_cast<std::size_t>(k)] =
+                r.objectives[static_cast<std::size_t>(k)][i];
+        }
+    }
+    out.groups = mapspace::tabulate(table, t.tmpl, f, t.rows, index);
+}
+
+mapspace::TabulateContext table_context(const ExploreContext& c, const arch::Path& path) {
+    mapspace::TabulateContext out;
+    out.path = &path;
+    out.n_objectives = c.n_objectives();
+    out.n_tracked = static_cast<int>(c.tracked.size());
+    const std::vector<std::string>& names = c.problem->architecture->component_names();
+    for (const arch::PathLevel& level : path.levels) {
+        const auto name = std::find(names.begin(), names.end(), level.name);
+        out.component_of_level.push_back(static_cast<int>(name - names.begin()));
+        const auto tracked =
+            std::find_if(c.tracked.begin(), c.tracked.end(),
+                         [&](const mapspace::TrackedMemory& m) { return m.name == level.name; });
+        out.tracked_of_level.push_back(
+            tracked == c.tracked.end() ? -1 : static_cast<int>(tracked - c.tracked.begin()));
+    }
+    return out;
+}
+
+/// Everything of an Einsum and its paths that costs depend on, without names: equal text means equal
+/// exploration (templates are compared on top).
+std::string cost_key(const EinsumSpace& space) {
+    std::ostringstream s;
+    s.precision(17);
+    const workload::EinsumView& e = space.paths.front()->einsum;
+    s << e.is_copy_operation << ' ' << e.n_instances;
+    for (const workload::LocalRankVariable& v : e.rank_variables) {
+        s << " v" << v.bound << ',' << v.simple;
+    }
+    for (const workload::LocalTensor& t : e.tensors) {
+        s << " t" << t.output << t.persistent << t.intermediate << t.fusable << ',' << t.bits_per_value;
+        for (const workload::RankAccess& rank : t.ranks) {
+            s << " r" << rank.constant;
+            for (const workload::AffineTerm& term : rank.terms) {
+                s << '+' << term.coefficient << '*' << term.rank_variable;
+            }
+        }
+    }
+    for (const auto& path : space.paths) {
+        s << " p" << path->compute().name;
+        for (const arch::PathLevel& level : path->levels) {
+            s << " l" << level.size_bits << ',' << level.actions_scale;
+            for (const arch::PathAction& a : level.actions) {
+                s << " a" << a.energy_j << ',' << a.throughput_per_s << ',' << a.latency_s;
+                for (const double v : a.values_per_action) {
+                    s << ',' << v;
+                }
+            }
+            for (const double b : level.bits_per_value) {
+                s << " b" << b;
+            }
+            for (const double b : level.actions_per_value) {
+                s << " n" << b;
+            }
+            for (const arch::Direction d : level.direction) {
+                s << " d" << static_cast<int>(d);
+            }
+            for (const arch::PathDim& d : level.spatial) {
+                s << " f" << d.fanout << ',' << d.may_reuse << ',' << d.min_usage << ','
+                  << d.usage_scale;
+            }
+            for (const arch::LatencyProgram::Step& step : level.latency.steps) {
+                s << " q" << static_cast<int>(step.op) << ',' << step.value << ',' << step.action;
+            }
+        }
+        for (const arch::Leak& leak : path->leaks) {
+            s << " k" << leak.leak_power_w << ',' << leak.off << ',' << leak.gates.size();
+        }
+    }
+    return s.str();
+}
+
+bool same_templates(const EinsumSpace& a, const EinsumSpace& b) {
+    return a.templates.size() == b.templates.size() &&
+           std::equal(a.templates.begin(), a.templates.end(), b.templates.begin(),
+                      [](const TemplateEntry& x, const TemplateEntry& y) {
+                          return x.path_index == y.path_index && x.tmpl == y.tmpl;
+                      });
+}
+
+/// For every Einsum the first one that it equals (itself if none).
+std::vector<std::size_t> representatives(const std::vector<EinsumSpace>& spaces) {
+    std::multimap<std::string, std::size_t> seen;
+    std::vector<std::size_t> out;
+    for (std::size_t e = 0; e < spaces.size(); ++e) {
+        const std::string key = cost_key(spaces[e]);
+        std::size_t same = e;
+        const auto [from, to] = seen.equal_range(key);
+        for (auto it = from; it != to; ++it) {
+            if (same_templates(spaces[it->second], spaces[e])) {
+                same = it->second;
+                break;
+            }
+        }
+        if (same == e) {
+            seen.emplace(key, e);
+        }
+        out.push_back(same);
+    }
+    return out;
+}
+
+/// Sums, decimal.
+std::string add_decimal(const std::string& a, const std::string& b) {
+    using Int = boost::multiprecision::cpp_int;
+    return (Int(a.empty() ? "0" : a) + Int(b.empty() ? "0" : b)).str();
+}
+
+void collect(EinsumSpace& space, std::vector<JobResult>& jobs) {
+    std::vector<mapspace::PmappingGroup> all;
+    std::map<std::string, CapacityNeed> least;
+    std::size_t starved = 0;
+    for (JobResult& job : jobs) {
+        space.evaluated += static_cast<std::uint64_t>(job.evaluated);
+        space.size = add_decimal(space.size, job.space);
+        for (mapspace::PmappingGroup& g : job.groups) {
+            all.push_back(std::move(g));
+        }
+        for (const CapacityNeed& n : job.needs) {
+            const auto [it, fresh] = least.try_emplace(n.memory, n);
+            if (!fresh && n.needed_bits < it->second.needed_bits) {
+                it->second = n;
+            }
+        }
+        starved += job.needs.empty() ? 0 : 1;
+    }
+    if (all.empty() && starved == jobs.size()) {
+        for (const auto& [name, need] : least) {
+            space.needs.push_back(need);
+        }
+    }
+    space.groups = mapspace::merge_groups(std::move(all));
+}
+
+}  // namespace
+
+void explore(const ExploreContext& c, std::vector<EinsumSpace>& spaces) {
+    const std::vector<std::size_t> same = representatives(spaces);
+    struct Job {
+        std::size_t space = 0, index = 0;
+    };
+    std::vector<Job> jobs;
+    std::size_t most = 0;
+    std::vector<std::vector<JobResult>> results(spaces.size());
+    std::vector<std::vector<mapspace::TabulateContext>> tables(spaces.size());
+    for (std::size_t e = 0; e < spaces.size(); ++e) {
+        most = std::max(most, spaces[e].templates.size());
+        results[e].resize(same[e] == e ? spaces[e].templates.size() : 0);
+        for (const auto& path : spaces[e].paths) {
+            tables[e].push_back(table_context(c, *path));
+        }
+    }
+    // Round robin: a stopped search should have something of every Einsum.
+    for (std::size_t i = 0; i < most; ++i) {
+        for (std::size_t e = 0; e < spaces.size(); ++e) {
+            if (i < results[e].size()) {
+                jobs.push_back({e, i});
+            }
+        }
+    }
+    std::atomic<std::size_t> next{0};
+    auto work = [&] {
+        Workshop tools;
+        for (std::size_t j = next++; j < jobs.size(); j = next++) {
+            if (c.options->stop != nullptr && c.options->stop->load()) {
+                return;
+            }
+            const auto [e, i] = jobs[j];
+            TemplateEntry& t = spaces[e].templates[i];
+            explore_template(c, tables[e][static_cast<std::size_t>(t.path_index)],
+                             static_cast<std::uint32_t>(i), t, tools, results[e][i]);
+        }
+    };
+    {
+        std::vector<std::jthread> pool;
+        for (int t = 1; t < c.options->threads; ++t) {
+            pool.emplace_back(work);
+        }
+        work();
+    }
+    for (std::size_t e = 0; e < spaces.size(); ++e) {
+        EinsumSpace& space = spaces[e];
+        if (same[e] == e) {
+            collect(space, results[e]);
+            continue;
+        }
+        const EinsumSpace& twin = spaces[same[e]];
+        space.groups = twin.groups;
+        space.size = twin.size;
+        space.needs = twin.needs;
+        for (std::size_t i = 0; i < space.templates.size(); ++i) {
+            space.templates[i].rows = twin.templates[i].rows;
+        }
+    }
+    for (EinsumSpace& space : spaces) {
+        mapspace::globalise_tensors(space.groups, space.paths.front()->einsum);
+    }
+}
+
+}  // namespace tessera::ffm

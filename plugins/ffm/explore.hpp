@@ -1,0 +1,62 @@
+// Exploration of one Einsum: templates, formulas, tile shapes, pmapping groups.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tessera/mapper/mapper.hpp"
+#include "tessera/mapspace/tabulate.hpp"
+
+namespace tessera::ffm {
+
+/// One template of an Einsum on one of its computes.
+struct TemplateEntry {
+    const arch::Path* path = nullptr;
+    int path_index = 0;
+    mapspace::Template tmpl;
+    mapspace::TemplateRows rows;  ///< filled by explore: the Pareto set of its tile shapes
+};
+
+/// The least a memory would need over all tile shapes of all templates; explains infeasibility.
+struct CapacityNeed {
+    std::string memory;
+    double needed_bits = 0, size_bits = 0;
+};
+
+/// One Einsum while it is explored.
+struct EinsumSpace {
+    int einsum = 0;
+    std::vector<std::unique_ptr<arch::Path>> paths;  ///< one per enabled compute
+    std::vector<TemplateEntry> templates;
+    std::vector<mapspace::PmappingGroup> groups;
+    std::string size;               ///< number of complete pmappings, exact decimal
+    std::uint64_t evaluated = 0;    ///< tile-shape rows looked at
+    std::vector<CapacityNeed> needs;  ///< filled when no template has a row
+    std::string no_compute;         ///< reason when no compute may run the Einsum
+};
+
+/// Settings shared by all templates.
+struct ExploreContext {
+    const model::Problem* problem = nullptr;
+    const model::CostModel* model = nullptr;
+    const mapper::Options* options = nullptr;
+    std::vector<mapspace::TrackedMemory> tracked;
+    bool want_energy = true, want_latency = true;
+
+    int n_objectives() const {
+        return (want_energy ? 1 : 0) + (want_latency ? 1 : 0);
+    }
+};
+
+/// Paths and templates of one Einsum.
+EinsumSpace open_einsum(const ExploreContext& context, int einsum);
+
+/// Explores all templates of all Einsums in parallel and fills groups. Deterministic.
+void explore(const ExploreContext& context, std::vector<EinsumSpace>& spaces);
+
+/// Memories whose capacity couples Einsums: finite, smaller than all that could ever be in them, and
+/// holding something above a fused loop or backing a fusable tensor in some template.
+std::vector<mapspace::TrackedMemory> tracked_memories(const std::vector<EinsumSpace>& spaces);
+
+}  // namespace tessera::ffm

@@ -1,0 +1,409 @@
+// Mapper `ffm`: optimal fused mappings from Pareto-optimal partial mappings (FFM), tile shapes explored
+// by partial Pareto pruning (TCM). Map:
+//   open      templates of every Einsum on every compute that may run it
+//   explore   tile shapes of every template; pmappings grouped by what the join must know
+//   join      a beam join for the incumbent, then the exact join bounded by it
+//   finish    LoopTrees of the winners, evaluated again by the cost model and checked
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <sstream>
+#include <thread>
+
+#include "explore.hpp"
+#include "tessera/mapping/assemble.hpp"
+#include "tessera/mapspace/join.hpp"
+#include "tessera/plugin/registry.hpp"
+
+namespace tessera::ffm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using mapper::Metric;
+
+// The mapper's sums and the model's re-evaluation differ by rounding only.
+constexpr double agreement = 1e-9;
+constexpr std::size_t beam_rows = 400;
+
+/// Stops the search when the caller asks for it or the time is over.
+class Watch {
+public:
+    explicit Watch(const mapper::Options& options) : outer_(options.stop) {
+        const auto end = options.max_time_s > 0
+                             ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                  std::chrono::duration<double>(options.max_time_s))
+                             : Clock::time_point::max();
+        if (outer_ == nullptr && options.max_time_s <= 0) {
+            return;
+        }
+        thread_ = std::jthread([this, end](const std::stop_token& done) {
+            while (!done.stop_requested() && !stop) {
+                if ((outer_ != nullptr && outer_->load()) || Clock::now() >= end) {
+                    stop = true;
+                }
+                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            }
+        });
+    }
+
+    std::atomic<bool> stop{false};
+
+private:
+    const std::atomic<bool>* outer_;
+    std::jthread thread_;
+};
+
+bool wants(const mapper::Options& o, Metric m) {
+    return std::find(o.metrics.begin(), o.metrics.end(), m) != o.metrics.end();
+}
+
+mapspace::JoinGoal goal_of(const mapper::Options& o) {
+    if (o.metrics.size() > 1) {
+        return mapspace::JoinGoal::pareto;
+    }
+    return wants(o, Metric::edp) ? mapspace::JoinGoal::edp : mapspace::JoinGoal::single;
+}
+
+double metric_value(Metric m, const model::Report& r) {
+    switch (m) {
+        case Metric::energy:
+            return r.energy_j();
+        case Metric::latency:
+            return r.latency_s();
+        default:
+            return r.edp_js();
+    }
+}
+
+std::string number(double v) {
+    std::ostringstream s;
+    s << v;
+    return s.str();
+}
+
+/// Why an Einsum has no pmapping at all.
+std::vector<std::string> explain_empty(const workload::Workload& w, const EinsumSpace& space) {
+    const std::string name = w.einsums[static_cast<std::size_t>(space.einsum)].name;
+    if (!space.no_compute.empty()) {
+        return {"Einsum " + name + ": " + space.no_compute};
+    }
+    std::vector<std::string> out;
+    for (const CapacityNeed& n : space.needs) {
+        out.push_back("Einsum " + name + ": memory " + n.memory + " needs at least " +
+                      number(n.needed_bits) + " bits, its size is " + number(n.size_bits) + " bits");
+    }
+    if (out.empty()) {
+        out.push_back("Einsum " + name +
+                      ": no tile shapes meet all constraints of any of its " +
+                      std::to_string(space.templates.size()) + " templates");
+    }
+    return out;
+}
+
+/// One run of the mapper.
+class Run {
+public:
+    Run(const model::Problem& problem, const model::CostModel& model,
+        const mapper::Options& options)
+        : problem_(problem), options_(options), watch_(options) {
+        options_.stop = &watch_.stop;
+        context_.problem = &problem_;
+        context_.model = &model;
+        context_.options = &options_;
+        const bool both = options.metrics.size() > 1 || wants(options, Metric::edp);
+        context_.want_energy = both || wants(options, Metric::energy);
+        context_.want_latency = both || wants(options, Metric::latency);
+        threads_ = options.threads > 0
+                       ? options.threads
+                       : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+        options_.threads = threads_;
+    }
+
+    mapper::Result run() {
+        open();
+        if (result_.reasons.empty()) {
+            explore_all();
+        }
+        if (result_.reasons.empty()) {
+            join_all();
+        }
+        result_.statistics.wall_s = seconds(start_);
+        result_.statistics.threads = threads_;
+        return std::move(result_);
+    }
+
+private:
+    static double seconds(Clock::time_point from) {
+        return std::chrono::duration<double>(Clock::now() - from).count();
+    }
+
+    void phase(const std::string& name, Clock::time_point from) {
+        result_.statistics.phases.emplace_back(name, seconds(from));
+    }
+
+    void say(const std::string& line) const {
+        if (options_.progress) {
+            options_.progress(line);
+        }
+    }
+
+    void open() {
+        const auto from = Clock::now();
+        const workload::Workload& w = *problem_.workload;
+        for (std::size_t e = 0; e < w.einsums.size(); ++e) {
+            spaces_.push_back(open_einsum(context_, static_cast<int>(e)));
+            result_.statistics.templates += spaces_.back().templates.size();
+            if (spaces_.back().templates.empty()) {
+                for (std::string& reason : explain_empty(w, spaces_.back())) {
+                    result_.reasons.push_back(std::move(reason));
+                }
+            }
+        }
+        context_.tracked = tracked_memories(spaces_);
+        phase("templates", from);
+        say("templates: " + std::to_string(result_.statistics.templates) + " of " +
+            std::to_string(w.einsums.size()) + " Einsums");
+    }
+
+    void explore_all() {
+        const auto from = Clock::now();
+        explore(context_, spaces_);
+        phase("tile shapes", from);
+        std::size_t rows = 0, groups = 0;
+        for (const EinsumSpace& s : spaces_) {
+            result_.statistics.evaluated += s.evaluated;
+            groups += s.groups.size();
+            for (const mapspace::PmappingGroup& g : s.groups) {
+                rows += g.rows();
+            }
+            if (s.groups.empty()) {
+                if (watch_.stop) {
+                    throw LimitReached("stopped before every Einsum had a pmapping; give more time");
+                }
+                for (std::string& reason : explain_empty(*problem_.workload, s)) {
+                    result_.reasons.push_back(std::move(reason));
+                }
+            }
+        }
+        result_.statistics.pareto = rows;
+        explored_ = !watch_.stop;
+        say("tile shapes: " + std::to_string(rows) + " Pareto-optimal pmappings in " +
+            std::to_string(groups) + " groups");
+    }
+
+    void join_all() {
+        const auto from = Clock::now();
+        std::vector<std::vector<mapspace::PmappingGroup>> groups;
+        for (EinsumSpace& s : spaces_) {
+            groups.push_back(std::move(s.groups));
+        }
+        mapspace::JoinOptions j;
+        j.goal = goal_of(options_);
+        j.threads = threads_;
+        j.beam = beam_rows;
+        // The incumbent search is short; it runs to its end so that a stopped search has a result.
+        const mapspace::JoinResult coarse =
+            mapspace::join(*problem_.workload, groups, context_.tracked, j);
+        for (const mapspace::JoinedMapping& m : coarse.mappings) {
+            j.incumbents.push_back(m.objectives);
+        }
+        phase("incumbent", from);
+        if (!coarse.mappings.empty()) {
+            say("incumbent: " + std::to_string(coarse.mappings.size()) + " mapping(s)");
+        }
+        const auto exact_from = Clock::now();
+        mapspace::JoinResult exact;
+        if (coarse.complete) {
+            exact = coarse;
+        } else if (!watch_.stop) {
+            j.beam = 0;
+            j.stop = &watch_.stop;
+            j.progress = [this](int e, std::size_t states, std::size_t rows) {
+                const auto& w = *problem_.workload;
+                say("join " + w.einsums[static_cast<std::size_t>(e)].name + ": " +
+                    std::to_string(rows) + " partial mappings in " + std::to_string(states) +
+                    " states");
+            };
+            exact = mapspace::join(*problem_.workload, groups, context_.tracked, j);
+        } else {
+            exact.complete = false;
+        }
+        phase("join", exact_from);
+        result_.statistics.evaluated += coarse.rows_joined + exact.rows_joined;
+        finish(groups, coarse, exact);
+    }
+
+    void finish(const std::vector<std::vector<mapspace::PmappingGroup>>& groups,
+                const mapspace::JoinResult& coarse, const mapspace::JoinResult& exact) {
+        const bool proven = explored_ && exact.complete;
+        const mapspace::JoinResult& best = proven && !exact.mappings.empty() ? exact : coarse;
+        if (best.mappings.empty()) {
+            if (!proven) {
+                throw LimitReached("stopped before a complete mapping was found; give more time");
+            }
+            explain_failed_join(exact);
+            return;
+        }
+        for (const mapspace::JoinedMapping& m : best.mappings) {
+            result_.solutions.push_back(solution(groups, m));
+        }
+        keep_requested_front();
+        result_.status = proven ? mapper::Status::optimal : mapper::Status::feasible;
+        if (options_.metrics.size() == 1) {
+            const double value = metric_value(options_.metrics.front(),
+                                              result_.solutions.front().report);
+            result_.bound = proven ? value : std::min(value, lower_bound(groups));
+        }
+    }
+
+    /// With every template explored, the sum of the least costs; nothing is proven otherwise.
+    double lower_bound(const std::vector<std::vector<mapspace::PmappingGroup>>& groups) const {
+        if (!explored_) {
+            return 0;
+        }
+        const int k = context_.n_objectives();
+        std::vector<double> sum(static_cast<std::size_t>(k), 0.0);
+        for (const auto& einsum : groups) {
+            std::vector<double> least(static_cast<std::size_t>(k),
+                                      std::numeric_limits<double>::infinity());
+            for (const mapspace::PmappingGroup& g : einsum) {
+                for (std::size_t r = 0; r < g.rows(); ++r) {
+                    for (int i = 0; i < k; ++i) {
+                        double& x = least[static_cast<std::size_t>(i)];
+                        x = std::min(x, g.row(r)[i]);
+                    }
+                }
+            }
+            for (int i = 0; i < k; ++i) {
+                sum[static_cast<std::size_t>(i)] += least[static_cast<std::size_t>(i)];
+            }
+        }
+        return k == 2 ? sum[0] * sum[1] : sum[0];
+    }
+
+    void explain_failed_join(const mapspace::JoinResult& r) {
+        const std::string name =
+            problem_.workload->einsums[static_cast<std::size_t>(std::max(r.failed_at, 0))].name;
+        if (r.failed_capacity) {
+            double size = 0;
+            for (const mapspace::TrackedMemory& m : context_.tracked) {
+                size = m.name == r.failed_memory ? m.size_bits : size;
+            }
+            result_.reasons.push_back("up to Einsum " + name + ": memory " + r.failed_memory +
+                                      " needs at least " + number(r.failed_needed_bits) +
+                                      " bits at one time, its size is " + number(size) + " bits");
+        } else {
+            result_.reasons.push_back(
+                "Einsum " + name +
+                ": none of its pmappings backs the shared tensors where the Einsums before it do");
+        }
+    }
+
+    mapper::Solution solution(const std::vector<std::vector<mapspace::PmappingGroup>>& groups,
+                              const mapspace::JoinedMapping& m) {
+        std::vector<mapping::Branch> branches;
+        std::vector<int> shared;
+        for (std::size_t e = 0; e < m.einsums.size(); ++e) {
+            const mapspace::JoinedEinsum& part = m.einsums[e];
+            const mapspace::PmappingGroup& g = groups[e][static_cast<std::size_t>(part.group)];
+            const TemplateEntry& t = spaces_[e].templates[g.source_template[part.row]];
+            const std::int64_t* tiles =
+                t.rows.tiles.data() + g.source_row[part.row] * t.tmpl.symbols.size();
+            branches.push_back({t.path, mapspace::fill(*t.path, t.tmpl, tiles, part.order)});
+            if (e + 1 < m.einsums.size()) {
+                shared.push_back(part.shared_with_next);
+            }
+        }
+        mapper::Solution s;
+        s.mapping = mapping::assemble(branches, shared);
+        s.report = context_.model->evaluate(problem_, s.mapping);
+        check_agreement(m, s.report);
+        return s;
+    }
+
+    void check_agreement(const mapspace::JoinedMapping& m, const model::Report& r) const {
+        std::vector<double> again;
+        if (context_.want_energy) {
+            again.push_back(r.energy_j());
+        }
+        if (context_.want_latency) {
+            again.push_back(r.latency_s());
+        }
+        for (std::size_t i = 0; i < again.size(); ++i) {
+            const double a = m.objectives[i];
+            if (std::abs(a - again[i]) > agreement * std::max(std::abs(a), std::abs(again[i]))) {
+                throw Bug("the joined mapping's cost " + number(a) +
+                          " differs from its evaluation " + number(again[i]));
+            }
+        }
+    }
+
+    /// `energy,latency` keeps all; `energy,edp` and the like keep their own Pareto set of it.
+    void keep_requested_front() {
+        if (options_.metrics.size() < 2) {
+            return;
+        }
+        auto values = [&](const mapper::Solution& s) {
+            std::vector<double> v;
+            for (const Metric m : options_.metrics) {
+                v.push_back(metric_value(m, s.report));
+            }
+            return v;
+        };
+        std::vector<mapper::Solution> kept;
+        for (std::size_t i = 0; i < result_.solutions.size(); ++i) {
+            const std::vector<double> a = values(result_.solutions[i]);
+            bool dominated = false;
+            for (std::size_t k = 0; k < result_.solutions.size() && !dominated; ++k) {
+                const std::vector<double> b = values(result_.solutions[k]);
+                bool le = true;
+                for (std::size_t q = 0; q < a.size(); ++q) {
+                    le = le && b[q] <= a[q];
+                }
+                dominated = k != i && le && (b != a || k < i);
+            }
+            if (!dominated) {
+                kept.push_back(result_.solutions[i]);
+            }
+        }
+        std::stable_sort(kept.begin(), kept.end(), [&](const auto& a, const auto& b) {
+            return values(a) < values(b);
+        });
+        result_.solutions = std::move(kept);
+    }
+
+    model::Problem problem_;
+    mapper::Options options_;
+    Watch watch_;
+    ExploreContext context_;
+    int threads_ = 1;
+    bool explored_ = false;
+    std::vector<EinsumSpace> spaces_;
+    mapper::Result result_;
+    Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace
+
+class Ffm : public mapper::Mapper {
+public:
+    std::string name() const override {
+        return "ffm";
+    }
+
+    mapper::Result map(const model::Problem& problem, const model::CostModel& model,
+                       const mapper::Options& options) override {
+        if (!model.has_formulas()) {
+            throw UserError("mapper 'ffm' explores formulas, and cost model '" + model.name() +
+                            "' gives none; use --model looptree, or a mapper that only evaluates");
+        }
+        return Run(problem, model, options).run();
+    }
+};
+
+TESSERA_PLUGIN(tessera::mapper::Mapper, Ffm, "ffm",
+               "optimal fused mappings by pruning and joining partial mappings",
+               "Fast and Fusiest (FFM) and the Turbo-Charged Mapper (TCM)");
+
+}  // namespace tessera::ffm
