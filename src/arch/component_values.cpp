@@ -67,8 +67,9 @@ class ComponentValues::Live final : public spec::Object {
         for (const DimSpec& dim : component_.spatial) {
             const double fanout = static_cast<double>(
                 spec::integer_in(dim.fanout, owner_.scope(component_), spec::Range::at_least(1)));
-            std::vector<std::pair<std::string, Value>> attributes = {{"name", dim.name},
-                                                                     {"fanout", fanout}};
+            std::vector<std::pair<std::string, Value>> attributes;
+            attributes.emplace_back("name", dim.name);
+            attributes.emplace_back("fanout", fanout);
             dims.push_back(Value(spec::ObjectPtr(
                 std::make_shared<ValueObject>("a spatial dimension", std::move(attributes)))));
         }

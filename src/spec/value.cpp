@@ -40,6 +40,12 @@ Formula Formula::leaf(int index) {
     return {{{Op::leaf, 0, index}}};
 }
 
+Value::Value(const Value& other) = default;
+Value::Value(Value&& other) noexcept = default;
+Value& Value::operator=(const Value& other) = default;
+Value& Value::operator=(Value&& other) noexcept = default;
+Value::~Value() = default;
+
 Value Value::list(std::vector<Value> items) {
     return Value(std::make_shared<const std::vector<Value>>(std::move(items)));
 }

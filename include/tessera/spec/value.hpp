@@ -72,6 +72,12 @@ class Value {
     Value(ObjectPtr value) : data_(std::move(value)) {}
     Value(Formula value) : data_(std::move(value)) {}
     static Value list(std::vector<Value> items);
+    // Out of line: the variant's code is large, and g++ 12 warns wrongly when it is inlined.
+    Value(const Value& other);
+    Value(Value&& other) noexcept;
+    Value& operator=(const Value& other);
+    Value& operator=(Value&& other) noexcept;
+    ~Value();
 
     template <class T>
     bool is() const {
