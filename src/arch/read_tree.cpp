@@ -347,7 +347,7 @@ bool TreeNode::contains(const std::string& name) const {
 const std::map<std::string, NumberInfo>& component_numbers() {
     static const Range scale = Range::at_least(0);
     static const std::map<std::string, NumberInfo> infos = {
-        {"size", {infinity, Range::above(0).or_infinite()}},
+        {"size", {infinity, Range::at_least(0).or_infinite()}},
         {"area", {0, Range::at_least(0)}},
         {"leak_power", {0, Range::at_least(0)}},
         {"area_scale", {1, scale}},
