@@ -1,0 +1,395 @@
+// Map of this file: nest() orders the loops as one tensor sees them; reservations() finds where a
+// holder's bits are counted; holder_costs() applies the closed forms of the traffic; cost() adds up.
+#include "oracle/oracle_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace tessera::oracle {
+
+namespace {
+
+using arch::Path;
+using mapping::NodeKind;
+using mapping::PmappingNode;
+using workload::LocalTensor;
+using workload::Relevancy;
+using Nodes = std::span<const PmappingNode>;
+
+bool is_loop(const PmappingNode& n) {
+    return n.kind == NodeKind::temporal || n.kind == NodeKind::spatial;
+}
+
+Relevancy relevancy(const LocalTensor& tensor, const PmappingNode& loop) {
+    return tensor.relevancy[static_cast<std::size_t>(loop.rank_variable)];
+}
+
+int level_of(const Path& path, const PmappingNode& n) {
+    return n.kind == NodeKind::compute ? static_cast<int>(path.levels.size()) - 1 : n.level;
+}
+
+std::vector<double> bounds(const Path& path) {
+    std::vector<double> tile;
+    for (const auto& v : path.einsum.rank_variables) {
+        tile.push_back(static_cast<double>(v.bound));
+    }
+    return tile;
+}
+
+// Trip count of every loop in the order it was written; 1 for other nodes.
+std::vector<double> trip_counts(const Path& path, Nodes nodes) {
+    std::vector<double> tile = bounds(path), trips;
+    for (const auto& n : nodes) {
+        double count = 1;
+        if (is_loop(n)) {
+            auto& current = tile[static_cast<std::size_t>(n.rank_variable)];
+            count = current / static_cast<double>(n.tile);
+            if (count != std::floor(count) || count < 1) {
+                throw Unsupported("oracle: partial tiles are not supported");
+            }
+            current = static_cast<double>(n.tile);
+        }
+        trips.push_back(count);
+    }
+    return trips;
+}
+
+// One entry of the loop nest as a tensor sees it.
+struct Entry {
+    int node = 0;               // index of the loop, holder or compute; of the holder if `reservation`
+    bool reservation = false;   // the place where the holder's bits are counted
+    double order = 0;           // place in the nest as written; a reservation comes just before a node
+};
+
+// Where the bits of the holder at index `h` are counted: the index of the node it stands above.
+int reservation_place(const Path& path, Nodes nodes, int h) {
+    const auto& holder = nodes[static_cast<std::size_t>(h)];
+    if (holder.backing || !holder.lower) {
+        return h + 1;
+    }
+    const auto& tensor = path.einsum.tensors[static_cast<std::size_t>(holder.tensor)];
+    int at = h + 1;
+    for (;; ++at) {
+        const auto& n = nodes[static_cast<std::size_t>(at)];
+        if (n.kind == NodeKind::temporal) {
+            if (relevancy(tensor, n) == Relevancy::irrelevant) {
+                return at;
+            }
+            if (relevancy(tensor, n) == Relevancy::partially_relevant) {
+                return at + 1;
+            }
+        } else if (n.kind != NodeKind::spatial || n.level != holder.level) {
+            return at;
+        }
+    }
+}
+
+bool in_run(const PmappingNode& n, const Entry& e) {
+    return !e.reservation && is_loop(n);
+}
+
+// The nest of one tensor: all loops, its holders and their reservations, the compute. A spatial loop
+// moves to just above the first holder (or the compute) that lies inside its fan-out.
+std::vector<Entry> nest(const Path& path, Nodes nodes, int t) {
+    std::vector<Entry> kept, spatial, result;
+    const int n = static_cast<int>(nodes.size());
+    for (int i = 0; i < n; ++i) {
+        const auto& node = nodes[static_cast<std::size_t>(i)];
+        if (node.kind == NodeKind::spatial) {
+            spatial.push_back({i, false, static_cast<double>(i)});
+        } else if (node.kind == NodeKind::storage && node.tensor == t) {
+            kept.push_back({i, false, static_cast<double>(i)});
+            kept.push_back({i, true, reservation_place(path, nodes, i) - 0.5});
+        } else if (node.kind == NodeKind::temporal || node.kind == NodeKind::compute) {
+            kept.push_back({i, false, static_cast<double>(i)});
+        }
+    }
+    std::stable_sort(kept.begin(), kept.end(),
+                     [](const Entry& a, const Entry& b) { return a.order < b.order; });
+    for (const Entry& e : kept) {
+        const auto& node = nodes[static_cast<std::size_t>(e.node)];
+        if (!e.reservation && !is_loop(node)) {
+            for (auto s = spatial.begin(); s != spatial.end();) {
+                if (nodes[static_cast<std::size_t>(s->node)].level <= level_of(path, node)) {
+                    result.push_back(*s);
+                    s = spatial.erase(s);
+                } else {
+                    ++s;
+                }
+            }
+        }
+        result.push_back(e);
+    }
+    // Neighbouring loops go back to the order in which they were written.
+    for (auto first = result.begin(); first != result.end();) {
+        auto last = first;
+        while (last != result.end() && in_run(nodes[static_cast<std::size_t>(last->node)], *last)) {
+            ++last;
+        }
+        std::sort(first, last, [](const Entry& a, const Entry& b) { return a.order < b.order; });
+        first = last == result.end() ? last : last + 1;
+    }
+    return result;
+}
+
+// One loop of a tensor's nest with its trip count.
+struct Loop {
+    double trips = 1;
+    bool temporal = true;
+    bool relevant = false;  // fully
+    bool shared = false;    // spatial, irrelevant, and the dimension may reuse the tensor
+};
+
+// A place in the nest where data rest: a holder or the compute.
+struct Stop {
+    int level = 0;
+    std::size_t loops_above = 0;  // number of loops above it
+    double values = 1;            // size of its tile
+    int holder = -1;              // index into the costs, -1 for the compute
+};
+
+// The products of trip counts that the closed forms need, for a transfer between a stop and the
+// next one above it that lies below `parent_loops` loops.
+struct Products {
+    double all = 1;      // every loop above the stop: what the stop itself sees
+    double parent = 1;   // without the shared spatial loops between the two: what the parent sees
+    double unit = 1;     // temporal loops above the stop
+    double unit_parent = 1;        // temporal loops, and spatial ones in between that are not shared
+    double skip = 1, skip_parent = 1, skip_unit = 1, skip_unit_parent = 1;  // first visits only
+};
+
+Products products(const std::vector<Loop>& loops, std::size_t above, std::size_t parent_loops) {
+    Products p;
+    for (std::size_t i = 0; i < above; ++i) {
+        const Loop& l = loops[i];
+        const bool between = i >= parent_loops;
+        const double first = l.temporal && !l.relevant ? 1 : l.trips;
+        p.all *= l.trips;
+        p.skip *= first;
+        p.parent *= between && l.shared ? 1 : l.trips;
+        p.skip_parent *= between && l.shared ? 1 : first;
+        p.unit *= l.temporal ? l.trips : 1;
+        p.skip_unit *= l.temporal ? first : 1;
+        const bool counts = l.temporal || (between && !l.shared);
+        p.unit_parent *= counts ? l.trips : 1;
+        p.skip_unit_parent *= counts ? first : 1;
+    }
+    return p;
+}
+
+double actions_per_value(const Path& path, int level, std::size_t action, int tensor) {
+    return 1.0 / path.levels[static_cast<std::size_t>(level)]
+                     .actions[action]
+                     .values_per_action[static_cast<std::size_t>(tensor)];
+}
+
+constexpr std::size_t kRead = 0, kWrite = 1;
+
+// Adds the traffic between `parent` (a holder) and `child` (the next holder or the compute).
+void add_transfer(const Path& path, int t, const std::vector<Loop>& loops, const Stop& parent,
+                  const Stop& child, HolderCost& above, HolderCost* below) {
+    const auto& tensor = path.einsum.tensors[static_cast<std::size_t>(t)];
+    const Products p = products(loops, child.loops_above, parent.loops_above);
+    const double values = child.values;
+    const bool child_skips =
+        path.levels[static_cast<std::size_t>(child.level)].skip_initial_output_write;
+    const bool parent_skips =
+        path.levels[static_cast<std::size_t>(parent.level)].skip_initial_output_write;
+    const double read_above = actions_per_value(path, parent.level, kRead, t);
+    const double write_above = actions_per_value(path, parent.level, kWrite, t);
+
+    // Down: the child is filled; an output's first visit brings nothing if both sides skip it.
+    above.reads += values * p.parent * read_above;
+    above.unit_reads += values * p.unit_parent * read_above;
+    if (tensor.output && child_skips && parent_skips) {
+        above.reads -= values * p.skip_parent * read_above;
+        above.unit_reads -= values * p.skip_unit_parent * read_above;
+    }
+    if (below != nullptr) {
+        const double write_below = actions_per_value(path, child.level, kWrite, t);
+        below->writes += values * p.all * write_below;
+        below->unit_writes += values * p.unit * write_below;
+        if (tensor.output && child_skips) {
+            below->writes -= values * p.skip * write_below;
+            below->unit_writes -= values * p.skip_unit * write_below;
+        }
+    }
+    // Up: an output is drained on every visit.
+    if (tensor.output) {
+        above.writes += values * p.parent * write_above;
+        above.unit_writes += values * p.unit_parent * write_above;
+        if (below != nullptr) {
+            const double read_below = actions_per_value(path, child.level, kRead, t);
+            below->reads += values * p.all * read_below;
+            below->unit_reads += values * p.unit * read_below;
+        }
+    }
+}
+
+void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>& trips,
+                std::vector<HolderCost>& costs) {
+    const auto& tensor = path.einsum.tensors[static_cast<std::size_t>(t)];
+    std::vector<double> tile = bounds(path);
+    std::vector<Loop> loops;
+    std::vector<Stop> stops;
+    for (const Entry& e : nest(path, nodes, t)) {
+        const auto& n = nodes[static_cast<std::size_t>(e.node)];
+        if (e.reservation) {
+            for (auto& c : costs) {
+                if (c.node == e.node) {
+                    const auto& level = path.levels[static_cast<std::size_t>(c.level)];
+                    c.bits = tile_values(tensor, tile) *
+                             level.bits_per_value[static_cast<std::size_t>(t)];
+                    c.bits *= n.persistent ? path.einsum.n_instances : 1;
+                    c.depth = n.persistent ? -1 : static_cast<int>(loops.size());
+                }
+            }
+        } else if (is_loop(n)) {
+            Loop l;
+            auto& current = tile[static_cast<std::size_t>(n.rank_variable)];
+            const Relevancy r = relevancy(tensor, n);
+            l.trips = r == Relevancy::irrelevant ? trips[static_cast<std::size_t>(e.node)]
+                                                 : current / static_cast<double>(n.tile);
+            l.temporal = n.kind == NodeKind::temporal;
+            l.relevant = r == Relevancy::relevant;
+            if (!l.temporal) {
+                const auto& dim = path.levels[static_cast<std::size_t>(n.level)]
+                                      .spatial[static_cast<std::size_t>(n.dim)];
+                l.shared = r == Relevancy::irrelevant && (dim.may_reuse >> t & 1) != 0;
+            }
+            current = static_cast<double>(n.tile);
+            loops.push_back(l);
+        } else {
+            Stop stop{level_of(path, n), loops.size(), tile_values(tensor, tile), -1};
+            if (n.kind == NodeKind::storage) {
+                stop.holder = static_cast<int>(costs.size());
+                costs.push_back({e.node, n.level, t, n.backing});
+            } else {
+                stop.values = 1;
+            }
+            stops.push_back(stop);
+        }
+    }
+    for (std::size_t i = 1; i < stops.size(); ++i) {
+        HolderCost* below =
+            stops[i].holder < 0 ? nullptr : &costs[static_cast<std::size_t>(stops[i].holder)];
+        add_transfer(path, t, loops, stops[i - 1], stops[i],
+                     costs[static_cast<std::size_t>(stops[i - 1].holder)], below);
+    }
+}
+
+double latency(const arch::PathLevel& level, const std::vector<double>& calls) {
+    using Op = arch::LatencyProgram::Op;
+    std::vector<double> stack;
+    for (const auto& step : level.latency.steps) {
+        if (step.op == Op::constant) {
+            stack.push_back(step.value);
+        } else if (step.op == Op::n_calls) {
+            stack.push_back(calls.at(static_cast<std::size_t>(step.action)));
+        } else if (step.op == Op::ceil || step.op == Op::floor) {
+            stack.back() = step.op == Op::ceil ? std::ceil(stack.back()) : std::floor(stack.back());
+        } else {
+            const double b = stack.back();
+            stack.pop_back();
+            double& a = stack.back();
+            switch (step.op) {
+                case Op::add: a += b; break;
+                case Op::sub: a -= b; break;
+                case Op::mul: a *= b; break;
+                case Op::div: a /= b; break;
+                case Op::max: a = std::max(a, b); break;
+                case Op::min: a = std::min(a, b); break;
+                default: throw Unsupported("oracle: networks are not supported");
+            }
+        }
+    }
+    return stack.empty() ? 0 : stack.back();
+}
+
+void check_supported(const Path& path, Nodes nodes) {
+    for (const auto& n : nodes) {
+        if (n.kind == NodeKind::toll || n.kind == NodeKind::reservation || n.symbol >= 0) {
+            throw Unsupported("oracle: node kind not supported");
+        }
+    }
+    for (const auto& level : path.levels) {
+        if (level.kind == arch::LevelKind::network || level.distributed()) {
+            throw Unsupported("oracle: level kind not supported");
+        }
+    }
+    if (path.einsum.is_copy_operation) {
+        throw Unsupported("oracle: copy Einsums are not supported");
+    }
+}
+
+}  // namespace
+
+double tile_values(const LocalTensor& tensor, std::span<const double> tile) {
+    double values = 1;
+    for (const auto& rank : tensor.ranks) {
+        double extent = 1;
+        for (const auto& term : rank.terms) {
+            extent += static_cast<double>(term.coefficient) *
+                      (tile[static_cast<std::size_t>(term.rank_variable)] - 1);
+        }
+        values *= extent;
+    }
+    return values;
+}
+
+ChainCost cost(const Path& path, Nodes nodes) {
+    check_supported(path, nodes);
+    ChainCost total;
+    const auto trips = trip_counts(path, nodes);
+    for (int t = 0; t < static_cast<int>(path.einsum.tensors.size()); ++t) {
+        add_tensor(path, nodes, t, trips, total.holders);
+    }
+    total.computes = total.compute_steps = 1;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        total.computes *= trips[i];
+        total.compute_steps *= nodes[i].kind == NodeKind::temporal ? trips[i] : 1;
+        if (nodes[i].kind == NodeKind::spatial) {
+            auto use = std::find_if(total.dims.begin(), total.dims.end(), [&](const DimUse& d) {
+                return d.level == nodes[i].level && d.dim == nodes[i].dim;
+            });
+            if (use == total.dims.end()) {
+                use = total.dims.insert(use, {nodes[i].level, nodes[i].dim, 1});
+            }
+            use->used *= trips[i];
+        }
+    }
+
+    std::vector<std::vector<double>> calls(path.levels.size());
+    total.level_latency.assign(path.levels.size(), 0);
+    for (const auto& h : total.holders) {
+        const auto l = static_cast<std::size_t>(h.level);
+        const auto& level = path.levels[l];
+        calls[l].resize(level.actions.size());
+        calls[l][kRead] += h.unit_reads * level.actions_scale;
+        calls[l][kWrite] += h.unit_writes * level.actions_scale;
+        total.dynamic_energy_j += level.actions_scale * (h.reads * level.actions[kRead].energy_j +
+                                                         h.writes * level.actions[kWrite].energy_j);
+    }
+    const auto& compute = path.levels.back();
+    calls.back() = {total.compute_steps * compute.actions_scale};
+    total.dynamic_energy_j += total.computes * compute.actions_scale * compute.actions[0].energy_j;
+    for (std::size_t l = 0; l < path.levels.size(); ++l) {
+        if (!calls[l].empty()) {
+            total.level_latency[l] = latency(path.levels[l], calls[l]);
+            total.latency_s = std::max(total.latency_s, total.level_latency[l]);
+        }
+    }
+    for (const auto& leak : path.leaks) {
+        if (!leak.gates.empty() || leak.off) {
+            throw Unsupported("oracle: power gating is not supported");
+        }
+        total.leak_energy_j += leak.leak_power_w * total.latency_s;
+    }
+    total.dynamic_energy_j *= path.einsum.n_instances;
+    total.leak_energy_j *= path.einsum.n_instances;
+    total.latency_s *= path.einsum.n_instances;
+    return total;
+}
+
+}  // namespace tessera::oracle

@@ -1,0 +1,160 @@
+// Costs every chain of an Einsum and sorts the chains by what other chains can see of them.
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "oracle/oracle_chain.hpp"
+
+namespace tessera::oracle {
+
+namespace {
+
+using mapping::NodeKind;
+using mapping::Pmapping;
+
+struct Costed {
+    std::vector<Backing> backings;
+    std::vector<SharedLoop> prefix;
+    ChainRow row;
+};
+
+bool exceeds_alone(const arch::Path& path, const ChainCost& c) {
+    for (std::size_t l = 0; l < path.levels.size(); ++l) {
+        double bits = 0;
+        for (const auto& h : c.holders) {
+            bits += static_cast<std::size_t>(h.level) == l ? h.bits : 0;
+        }
+        if (bits > path.levels[l].size_bits) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::vector<SharedLoop> leading_loops(const arch::Path& path, const Pmapping& nodes, int depth) {
+    std::vector<SharedLoop> loops;
+    std::vector<std::int64_t> tile;
+    for (const auto& v : path.einsum.rank_variables) {
+        tile.push_back(v.bound);
+    }
+    for (const auto& n : nodes) {
+        if (static_cast<int>(loops.size()) == depth) {
+            break;
+        }
+        if (n.kind != NodeKind::temporal && n.kind != NodeKind::spatial) {
+            continue;
+        }
+        auto& current = tile[static_cast<std::size_t>(n.rank_variable)];
+        SharedLoop loop{n.rank_variable, current / n.tile, n.kind == NodeKind::spatial, "", ""};
+        if (loop.spatial) {
+            const auto& level = path.levels[static_cast<std::size_t>(n.level)];
+            loop.level = level.name;
+            loop.dim = level.spatial[static_cast<std::size_t>(n.dim)].name;
+        }
+        current = n.tile;
+        loops.push_back(loop);
+    }
+    return loops;
+}
+
+Costed describe(const arch::Path& path, const Pmapping& nodes, const ChainCost& c,
+                const std::vector<Memory>& memories) {
+    Costed out;
+    int depth = 0;
+    for (const auto& h : c.holders) {
+        const auto& tensor = path.einsum.tensors[static_cast<std::size_t>(h.tensor)];
+        if (h.backing && tensor.fusable) {
+            const bool persistent = h.depth < 0;
+            out.backings.push_back({tensor.tensor,
+                                    path.levels[static_cast<std::size_t>(h.level)].name,
+                                    std::max(h.depth, 0), h.bits, persistent});
+            depth = std::max(depth, h.depth);
+        }
+    }
+    std::sort(out.backings.begin(), out.backings.end(),
+              [](const Backing& a, const Backing& b) { return a.tensor < b.tensor; });
+    out.prefix = leading_loops(path, nodes, depth);
+    out.row.energy_j = c.energy_j();
+    out.row.latency_s = c.latency_s;
+    const std::size_t width = static_cast<std::size_t>(depth) + 1;
+    out.row.bits.assign(memories.size() * width, 0);
+    for (const auto& h : c.holders) {
+        const auto& tensor = path.einsum.tensors[static_cast<std::size_t>(h.tensor)];
+        if (h.backing && tensor.fusable) {
+            continue;
+        }
+        for (std::size_t m = 0; m < memories.size(); ++m) {
+            if (memories[m].name == path.levels[static_cast<std::size_t>(h.level)].name) {
+                // Persistent bits are there all the time: the join treats depth 0 of a persistent
+                // tensor through Backing only, so private ones must not exist in finite memories.
+                if (h.depth < 0) {
+                    throw Unsupported("oracle: private persistent tensors are not supported");
+                }
+                out.row.bits[m * width + static_cast<std::size_t>(std::min(h.depth, depth))] +=
+                    h.bits;
+            }
+        }
+    }
+    return out;
+}
+
+using GroupKey = std::vector<std::tuple<std::int64_t, std::int64_t, std::string, std::string>>;
+
+GroupKey key_of(const Costed& c) {
+    GroupKey key;
+    for (const auto& b : c.backings) {
+        key.emplace_back(b.tensor, b.depth, b.memory, "");
+    }
+    for (const auto& l : c.prefix) {
+        key.emplace_back(l.rank_variable, l.spatial ? -l.trips : l.trips, l.level, l.dim);
+    }
+    return key;
+}
+
+std::vector<double> row_key(const ChainRow& row) {
+    std::vector<double> key = row.bits;
+    key.push_back(row.energy_j);
+    key.push_back(row.latency_s);
+    return key;
+}
+
+}  // namespace
+
+EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>& memories,
+                        const mapspace::MapSpaceOptions& options, std::uint64_t limit) {
+    EinsumChains all;
+    all.paths = std::move(paths);
+    std::map<GroupKey, std::size_t> group_of;
+    std::vector<std::map<std::vector<double>, std::size_t>> row_of;
+    std::uint64_t visited = 0;
+    for (int p = 0; p < static_cast<int>(all.paths.size()); ++p) {
+        const arch::Path& path = all.paths[static_cast<std::size_t>(p)];
+        const bool complete = enumerate_chains(path, options, [&](const Pmapping& nodes) {
+            const ChainCost c = cost(path, nodes);
+            if (!exceeds_alone(path, c)) {
+                Costed chain = describe(path, nodes, c, memories);
+                const auto g = group_of.emplace(key_of(chain), all.groups.size());
+                if (g.second) {
+                    all.groups.push_back({chain.backings, chain.prefix, {}});
+                    row_of.emplace_back();
+                }
+                auto& rows = all.groups[g.first->second].rows;
+                const auto r = row_of[g.first->second].emplace(row_key(chain.row), rows.size());
+                if (r.second) {
+                    chain.row.example = nodes;
+                    chain.row.path = p;
+                    rows.push_back(std::move(chain.row));
+                }
+                ++rows[r.first->second].count;
+                ++all.chains;
+            }
+            return ++visited < limit;
+        });
+        if (!complete) {
+            throw TooMany("oracle: too many chains");
+        }
+    }
+    return all;
+}
+
+}  // namespace tessera::oracle

@@ -1,0 +1,36 @@
+// Small random mapping problems as YAML text, and the objects read from such text.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tessera/model/cost_model.hpp"
+
+namespace tessera::oracle {
+
+/// One file that holds an `arch` and a `workload` section.
+struct Instance {
+    std::uint64_t seed = 0;
+    std::string kind;  ///< what the workload looks like: "chain2", "residual", ...
+    std::string yaml;
+};
+
+/// The same seed gives the same text on every machine.
+Instance random_instance(std::uint64_t seed);
+
+/// One Einsum with several on-chip memories and larger bounds: few holders, many tile shapes.
+Instance random_single_einsum(std::uint64_t seed);
+
+/// A problem read from text; the text passes through a temporary file that is removed again.
+struct LoadedInstance {
+    workload::Workload workload;
+    std::unique_ptr<arch::Architecture> architecture;
+    model::Problem problem;
+
+    explicit LoadedInstance(const std::string& yaml);
+    LoadedInstance(const LoadedInstance&) = delete;
+    LoadedInstance& operator=(const LoadedInstance&) = delete;
+};
+
+}  // namespace tessera::oracle

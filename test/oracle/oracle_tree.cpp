@@ -1,0 +1,358 @@
+// Map of this file: make_space() prepares, fit_together() decides from the fused loops alone,
+// peak_bits() walks the leaves of a tree, search() pairs everything with everything.
+#include "oracle/oracle_tree.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace tessera::oracle {
+
+namespace {
+
+using Groups = std::vector<const ChainGroup*>;
+using Rows = std::vector<const ChainRow*>;
+
+const Backing* find_backing(const ChainGroup& group, int tensor) {
+    for (const auto& b : group.backings) {
+        if (b.tensor == tensor) {
+            return &b;
+        }
+    }
+    return nullptr;
+}
+
+int size(const Groups& groups) {
+    return static_cast<int>(groups.size());
+}
+
+const ChainGroup& at(const Groups& groups, int i) {
+    return *groups[static_cast<std::size_t>(i)];
+}
+
+// The rank of the tensor that the loop's variable directly indexes in this Einsum; "" if none.
+std::string indexed_rank(const Space& space, int einsum, int tensor, const SharedLoop& loop) {
+    const auto& chains = space.einsums[static_cast<std::size_t>(einsum)];
+    for (const auto& t : chains.paths.front().einsum.tensors) {
+        if (t.tensor == tensor) {
+            for (const auto& rank : t.ranks) {
+                if (rank.terms.size() == 1 && rank.terms[0].coefficient == 1 &&
+                    rank.terms[0].rank_variable == loop.rank_variable) {
+                    return rank.rank;
+                }
+            }
+        }
+    }
+    return "";
+}
+
+bool same_kind(const SharedLoop& a, const SharedLoop& b) {
+    return a.trips == b.trips && a.spatial == b.spatial && a.level == b.level && a.dim == b.dim;
+}
+
+bool writes(const Space& space, int einsum, int tensor) {
+    const auto& p = space.workload->tensors[static_cast<std::size_t>(tensor)].producers;
+    return std::find(p.begin(), p.end(), einsum) != p.end();
+}
+
+int shared_between(const std::vector<int>& shared, int i, int j) {
+    int fewest = std::numeric_limits<int>::max();
+    for (int k = std::min(i, j); k < std::max(i, j); ++k) {
+        fewest = std::min(fewest, shared[static_cast<std::size_t>(k)]);
+    }
+    return fewest;
+}
+
+bool live_across(const Space& space, int tensor, int boundary) {
+    const auto& life = space.life[static_cast<std::size_t>(tensor)];
+    return life.first <= boundary && life.second > boundary;
+}
+
+int depth_of(const Groups& groups, int tensor) {
+    for (const auto* g : groups) {
+        if (const Backing* b = find_backing(*g, tensor)) {
+            return b->depth;
+        }
+    }
+    return 0;
+}
+
+// J1, J4 and J5 for two chains that both access a tensor.
+bool agree_on(const Space& space, const Groups& groups, const std::vector<int>& shared, int i,
+              int j, const Backing& a, const Backing& b) {
+    if (a.memory != b.memory || a.depth != b.depth) {
+        return false;
+    }
+    const bool read_after_write = writes(space, i, a.tensor) && !writes(space, j, a.tensor);
+    const int loops =
+        read_after_write ? std::max(a.depth, shared_between(shared, i, j)) : a.depth;
+    for (int p = 0; p < loops; ++p) {
+        const auto q = static_cast<std::size_t>(p);
+        const auto rank = indexed_rank(space, i, a.tensor, at(groups, i).prefix[q]);
+        if (rank.empty() || rank != indexed_rank(space, j, a.tensor, at(groups, j).prefix[q])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+class Search {
+   public:
+    Search(const Space& space, bool count_only) : space_(space), count_only_(count_only) {
+        result_.energy_j = result_.latency_s = result_.edp_js =
+            std::numeric_limits<double>::infinity();
+    }
+
+    Optimum run() {
+        choose_group(0);
+        return std::move(result_);
+    }
+
+   private:
+    void choose_group(std::size_t i) {
+        if (i == space_.einsums.size()) {
+            if (fit_together(space_, groups_, shared_)) {
+                pair_rows();
+            }
+            return;
+        }
+        for (const auto& g : space_.einsums[i].groups) {
+            groups_.push_back(&g);
+            if (pairwise_possible()) {
+                choose_group(i + 1);
+            }
+            groups_.pop_back();
+        }
+    }
+
+    // J1 alone, to give up early.
+    bool pairwise_possible() const {
+        const ChainGroup& last = *groups_.back();
+        for (std::size_t j = 0; j + 1 < groups_.size(); ++j) {
+            for (const auto& b : last.backings) {
+                const Backing* a = find_backing(*groups_[j], b.tensor);
+                if (a != nullptr && (a->memory != b.memory || a->depth != b.depth)) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    void pair_rows() {
+        if (count_only_) {
+            std::uint64_t n = 1;
+            for (const auto* g : groups_) {
+                n *= g->rows.size();
+            }
+            result_.combinations += n;
+            return;
+        }
+        fused_ = false;
+        for (const auto* g : groups_) {
+            for (const auto& b : g->backings) {
+                const auto& t = space_.workload->tensors[static_cast<std::size_t>(b.tensor)];
+                fused_ = fused_ || (t.intermediate() && b.memory != outermost());
+            }
+        }
+        rows_.assign(groups_.size(), nullptr);
+        choose_row(0);
+    }
+
+    const std::string& outermost() const {
+        const auto& path = space_.einsums.front().paths.front();
+        return path.levels[static_cast<std::size_t>(path.first_memory())].name;
+    }
+
+    void choose_row(std::size_t i) {
+        if (i == groups_.size()) {
+            ++result_.combinations;
+            judge();
+            return;
+        }
+        for (const auto& row : groups_[i]->rows) {
+            rows_[i] = &row;
+            choose_row(i + 1);
+        }
+    }
+
+    void judge() {
+        for (std::size_t m = 0; m < space_.memories.size(); ++m) {
+            if (peak_bits(space_, groups_, rows_, shared_, m) > space_.memories[m].size_bits) {
+                return;
+            }
+        }
+        Point p;
+        std::uint64_t trees = 1;
+        for (const auto* row : rows_) {
+            p.energy_j += row->energy_j;
+            p.latency_s += row->latency_s;
+            trees *= row->count;
+        }
+        result_.mappings += trees;
+        result_.energy_j = std::min(result_.energy_j, p.energy_j);
+        result_.latency_s = std::min(result_.latency_s, p.latency_s);
+        if (fused_ && !(result_.fused_energy_j && *result_.fused_energy_j <= p.energy_j)) {
+            result_.fused_energy_j = p.energy_j;
+        }
+        if (p.edp_js() < result_.edp_js) {
+            result_.edp_js = p.edp_js();
+            result_.best_edp.clear();
+            for (const auto* row : rows_) {
+                result_.best_edp.emplace_back(row->path, row->example);
+            }
+        }
+        keep_if_pareto(p);
+    }
+
+    void keep_if_pareto(const Point& p) {
+        auto& front = result_.pareto;
+        for (const auto& q : front) {
+            if (q.energy_j <= p.energy_j && q.latency_s <= p.latency_s) {
+                return;
+            }
+        }
+        std::erase_if(front, [&](const Point& q) {
+            return p.energy_j <= q.energy_j && p.latency_s <= q.latency_s;
+        });
+        front.push_back(p);
+        std::sort(front.begin(), front.end(),
+                  [](const Point& a, const Point& b) { return a.energy_j < b.energy_j; });
+    }
+
+    const Space& space_;
+    bool count_only_;
+    bool fused_ = false;
+    Groups groups_;
+    std::vector<int> shared_;
+    Rows rows_;
+    Optimum result_;
+};
+
+}  // namespace
+
+Space make_space(const model::Problem& problem, const mapspace::MapSpaceOptions& options,
+                 std::uint64_t chain_limit) {
+    Space space;
+    space.workload = problem.workload;
+    for (const auto& t : problem.workload->tensors) {
+        std::pair<int, int> life{std::numeric_limits<int>::max(), -1};
+        for (const auto* users : {&t.producers, &t.consumers}) {
+            for (const int e : *users) {
+                life.first = std::min(life.first, e);
+                life.second = std::max(life.second, e);
+            }
+        }
+        space.life.push_back(life);
+    }
+    std::vector<std::vector<arch::Path>> paths;
+    for (int e = 0; e < static_cast<int>(problem.workload->einsums.size()); ++e) {
+        paths.emplace_back();
+        for (const auto& compute : problem.architecture->compute_names()) {
+            arch::Path path =
+                problem.architecture->path(*problem.workload, e, compute, problem.compat);
+            if (path.compute().enabled) {
+                paths.back().push_back(std::move(path));
+            }
+        }
+        for (const auto& path : paths.back()) {
+            for (const auto& level : path.levels) {
+                const bool known =
+                    std::any_of(space.memories.begin(), space.memories.end(),
+                                [&](const Memory& m) { return m.name == level.name; });
+                if (level.kind == arch::LevelKind::memory && !known &&
+                    level.size_bits < std::numeric_limits<double>::infinity()) {
+                    space.memories.push_back({level.name, level.size_bits});
+                }
+            }
+        }
+    }
+    for (auto& p : paths) {
+        space.einsums.push_back(all_chains(std::move(p), space.memories, options, chain_limit));
+    }
+    return space;
+}
+
+bool fit_together(const Space& space, const Groups& groups, std::vector<int>& shared) {
+    const int n = size(groups);
+    const int tensors = static_cast<int>(space.life.size());
+    // J2: as many shared loops as the deepest tensor that is handed on.
+    shared.assign(static_cast<std::size_t>(std::max(n - 1, 0)), 0);
+    for (int i = 0; i + 1 < n; ++i) {
+        for (int t = 0; t < tensors; ++t) {
+            if (live_across(space, t, i)) {
+                auto& s = shared[static_cast<std::size_t>(i)];
+                s = std::max(s, depth_of(groups, t));
+            }
+        }
+    }
+    // J3 and J6: a prefix ends with the deepest backing holder, so its loops are the fused ones.
+    for (int i = 0; i + 1 < n; ++i) {
+        const auto s = static_cast<std::size_t>(shared[static_cast<std::size_t>(i)]);
+        const auto& a = at(groups, i).prefix;
+        const auto& b = at(groups, i + 1).prefix;
+        if (a.size() < s || b.size() < s ||
+            !std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(s), b.begin(),
+                        same_kind)) {
+            return false;
+        }
+    }
+    for (int i = 0; i < n; ++i) {
+        for (const auto& a : at(groups, i).backings) {
+            for (int j = i + 1; j < n; ++j) {
+                const Backing* b = find_backing(at(groups, j), a.tensor);
+                if (b != nullptr && !agree_on(space, groups, shared, i, j, a, *b)) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+double peak_bits(const Space& space, const Groups& groups, const Rows& rows,
+                 const std::vector<int>& shared, std::size_t m) {
+    double peak = 0;
+    for (int leaf = 0; leaf < size(groups); ++leaf) {
+        double bits = 0;
+        // Reservations of this chain, and those of others above a loop that is shared with it.
+        for (int j = 0; j < size(groups); ++j) {
+            const int width = static_cast<int>(at(groups, j).prefix.size()) + 1;
+            const int deepest = j == leaf ? width : shared_between(shared, leaf, j);
+            for (int d = 0; d < std::min(deepest, width); ++d) {
+                bits += rows[static_cast<std::size_t>(j)]
+                            ->bits[m * static_cast<std::size_t>(width) + static_cast<std::size_t>(d)];
+            }
+        }
+        // Fusable tensors, each once.
+        for (int t = 0; t < static_cast<int>(space.life.size()); ++t) {
+            const auto& life = space.life[static_cast<std::size_t>(t)];
+            double tensor_bits = 0;
+            bool own = false;
+            for (int j = 0; j < size(groups); ++j) {
+                const Backing* b = find_backing(at(groups, j), t);
+                if (b == nullptr || b->memory != space.memories[m].name) {
+                    continue;
+                }
+                const bool there = j == leaf || (life.first <= leaf && leaf <= life.second) ||
+                                   shared_between(shared, leaf, j) > b->depth || b->persistent;
+                if (there && !own) {
+                    tensor_bits = j == leaf ? b->bits : std::max(tensor_bits, b->bits);
+                    own = j == leaf;
+                }
+            }
+            bits += tensor_bits;
+        }
+        peak = std::max(peak, bits);
+    }
+    return peak;
+}
+
+std::uint64_t combinations(const Space& space) {
+    return Search(space, true).run().combinations;
+}
+
+Optimum search(const Space& space) {
+    return Search(space, false).run();
+}
+
+}  // namespace tessera::oracle

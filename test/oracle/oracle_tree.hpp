@@ -1,0 +1,62 @@
+// The oracle's search over whole LoopTrees: every combination of chains that fit together
+// (docs/mapspace.md section 3) and fit into the memories (section 4), paired by brute force.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "oracle/oracle_chain.hpp"
+#include "tessera/model/cost_model.hpp"
+
+namespace tessera::oracle {
+
+struct Point {
+    double energy_j = 0, latency_s = 0;
+    double edp_js() const {
+        return energy_j * latency_s;
+    }
+};
+
+struct Optimum {
+    std::uint64_t mappings = 0;  ///< legal LoopTrees
+    std::uint64_t combinations = 0;  ///< rows paired
+    double energy_j = 0, latency_s = 0, edp_js = 0;
+    std::vector<Point> pareto;  ///< sorted by energy, exact dominance
+    /// One chain per Einsum that reaches the least EDP, with its path.
+    std::vector<std::pair<int, mapping::Pmapping>> best_edp;
+    /// Energy of the best mapping in which at least one intermediate leaves no trace in the
+    /// outermost memory; nothing if there is no such mapping.
+    std::optional<double> fused_energy_j;
+};
+
+/// Everything a search needs to know of the problem, chains enumerated.
+struct Space {
+    std::vector<EinsumChains> einsums;
+    std::vector<Memory> memories;  ///< of finite size
+    std::vector<std::pair<int, int>> life;  ///< per tensor of the workload: first and last user
+    const workload::Workload* workload = nullptr;
+};
+
+/// \throws TooMany if an Einsum has more than `chain_limit` chains.
+Space make_space(const model::Problem& problem, const mapspace::MapSpaceOptions& options,
+                 std::uint64_t chain_limit);
+
+/// Number of row combinations that search() would look at, structure conditions applied.
+std::uint64_t combinations(const Space& space);
+
+Optimum search(const Space& space);
+
+/// One group per Einsum; true if the chains of these groups fit together (J1-J6). `shared` receives
+/// the number of loops that neighbours share.
+bool fit_together(const Space& space, const std::vector<const ChainGroup*>& groups,
+                  std::vector<int>& shared);
+
+/// Peak bits of memory `m` over the whole tree, by a walk over its leaves.
+double peak_bits(const Space& space, const std::vector<const ChainGroup*>& groups,
+                 const std::vector<const ChainRow*>& rows, const std::vector<int>& shared,
+                 std::size_t m);
+
+}  // namespace tessera::oracle

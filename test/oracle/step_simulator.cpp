@@ -1,0 +1,264 @@
+// Map of this file: a Walk goes over the nodes with all spatial instances at once. Temporal loops
+// advance every instance, spatial loops multiply the instances, a holder or the compute asks its
+// parent for its elements (ask), lets the rest run, and gives outputs back (give_back).
+#include "oracle/step_simulator.hpp"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+namespace tessera::oracle {
+
+namespace {
+
+using arch::Path;
+using mapping::NodeKind;
+using mapping::PmappingNode;
+using workload::LocalTensor;
+using Element = std::vector<std::int64_t>;
+using Elements = std::set<Element>;
+using Coordinates = std::vector<int>;  // one entry per spatial loop passed so far
+
+// One spatial instance: where its part of the iteration space begins, and where it sits.
+struct Instance {
+    std::vector<std::int64_t> begin;
+    Coordinates place;
+};
+
+struct Counters {
+    double reads = 0, writes = 0;
+};
+
+class Walk {
+   public:
+    Walk(const Path& path, std::span<const PmappingNode> nodes, int tensor)
+        : path_(path), nodes_(nodes), t_(tensor),
+          tensor_(path.einsum.tensors[static_cast<std::size_t>(tensor)]) {
+        for (const auto& v : path.einsum.rank_variables) {
+            tile_.push_back(v.bound);
+        }
+    }
+
+    void run(Simulation& result) {
+        step(0, {{std::vector<std::int64_t>(tile_.size(), 0), {}}}, -1, 0);
+        for (const auto& [level, instances] : counters_) {
+            StepCounts& c = result.holders[{level, t_}];
+            for (const auto& [place, n] : instances) {
+                c.reads += n.reads;
+                c.writes += n.writes;
+                c.unit_reads = std::max(c.unit_reads, n.reads);
+                c.unit_writes = std::max(c.unit_writes, n.writes);
+            }
+            c.largest = largest_[level];
+        }
+        result.computes = computes_;
+        result.compute_steps = steps_;
+    }
+
+   private:
+    // `parent`: level of the holder above, -1 if none; `parent_loops`: spatial loops above it.
+    void step(std::size_t i, const std::vector<Instance>& instances, int parent,
+              std::size_t parent_loops) {
+        const PmappingNode& n = nodes_[i];
+        if (n.kind == NodeKind::temporal || n.kind == NodeKind::spatial) {
+            loop(i, instances, parent, parent_loops);
+        } else if (n.kind == NodeKind::storage && n.tensor == t_) {
+            counters_[n.level];
+            if (parent >= 0) {
+                ask(instances, n.level, parent, parent_loops);
+            }
+            measure(i, instances);
+            step(i + 1, instances, n.level, instances.front().place.size());
+            if (parent >= 0 && tensor_.output) {
+                give_back(instances, n.level, parent, parent_loops);
+            }
+        } else if (n.kind == NodeKind::compute) {
+            const int level = static_cast<int>(path_.levels.size()) - 1;
+            ask(instances, level, parent, parent_loops);
+            if (tensor_.output) {
+                give_back(instances, level, parent, parent_loops);
+            }
+            for (const Instance& instance : instances) {
+                touched_.merge(elements(instance));
+            }
+            computes_ += static_cast<double>(instances.size());
+            ++steps_;
+        } else {
+            step(i + 1, instances, parent, parent_loops);
+        }
+    }
+
+    void loop(std::size_t i, const std::vector<Instance>& instances, int parent,
+              std::size_t parent_loops) {
+        const PmappingNode& n = nodes_[i];
+        const auto v = static_cast<std::size_t>(n.rank_variable);
+        const std::int64_t outer = tile_[v];
+        const std::int64_t trips = outer / n.tile;
+        tile_[v] = n.tile;
+        if (n.kind == NodeKind::temporal) {
+            std::vector<Instance> now = instances;
+            for (std::int64_t k = 0; k < trips; ++k) {
+                step(i + 1, now, parent, parent_loops);
+                for (Instance& instance : now) {
+                    instance.begin[v] += n.tile;
+                }
+            }
+        } else {
+            const auto& dim = path_.levels[static_cast<std::size_t>(n.level)]
+                                  .spatial[static_cast<std::size_t>(n.dim)];
+            std::vector<Instance> all;
+            for (const Instance& instance : instances) {
+                for (std::int64_t k = 0; k < trips; ++k) {
+                    all.push_back(instance);
+                    all.back().begin[v] += k * n.tile;
+                    all.back().place.push_back(static_cast<int>(k));
+                }
+            }
+            may_share_.push_back((dim.may_reuse >> t_ & 1) != 0);
+            step(i + 1, all, parent, parent_loops);
+            may_share_.pop_back();
+        }
+        tile_[v] = outer;
+    }
+
+    // The elements of the tensor that the instance touches in its part of the iteration space.
+    Elements elements(const Instance& instance) const {
+        Elements found;
+        std::vector<std::int64_t> point = instance.begin;
+        for (;;) {
+            Element e;
+            for (const auto& rank : tensor_.ranks) {
+                std::int64_t value = rank.constant;
+                for (const auto& term : rank.terms) {
+                    value += term.coefficient * point[static_cast<std::size_t>(term.rank_variable)];
+                }
+                e.push_back(value);
+            }
+            found.insert(e);
+            std::size_t v = 0;
+            for (; v < point.size(); ++v) {
+                const bool used = ((tensor_.directly_indexing | tensor_.expression_indexing) >> v & 1) != 0;
+                if (used && ++point[v] < instance.begin[v] + tile_[v]) {
+                    break;
+                }
+                point[v] = instance.begin[v];
+            }
+            if (v == point.size()) {
+                return found;
+            }
+        }
+    }
+
+    double fresh(const Elements& set) const {
+        return static_cast<double>(std::count_if(set.begin(), set.end(), [&](const Element& e) {
+            return !touched_.contains(e);
+        }));
+    }
+
+    bool skips(int level) const {
+        return tensor_.output &&
+               path_.levels[static_cast<std::size_t>(level)].skip_initial_output_write;
+    }
+
+    // What the parent sees of the instances' sets: those of instances that may share are one.
+    // Keyed by the parent's place, the coordinates that keep requests apart, and the set.
+    using Requests = std::set<std::tuple<Coordinates, Coordinates, Elements>>;
+    Requests requests(const std::vector<Instance>& instances, std::size_t parent_loops) const {
+        Requests all;
+        for (const Instance& instance : instances) {
+            const auto middle = instance.place.begin() + static_cast<std::ptrdiff_t>(parent_loops);
+            Coordinates apart;
+            for (std::size_t s = parent_loops; s < instance.place.size(); ++s) {
+                apart.push_back(may_share_[s] ? 0 : instance.place[s]);
+            }
+            all.emplace(Coordinates(instance.place.begin(), middle), apart, elements(instance));
+        }
+        return all;
+    }
+
+    void ask(const std::vector<Instance>& instances, int level, int parent,
+             std::size_t parent_loops) {
+        for (const auto& [place, apart, set] : requests(instances, parent_loops)) {
+            const double skipped = skips(level) && skips(parent) ? fresh(set) : 0;
+            counters_[parent][place].reads += static_cast<double>(set.size()) - skipped;
+        }
+        if (level + 1 == static_cast<int>(path_.levels.size())) {
+            return;
+        }
+        for (const Instance& instance : instances) {
+            const Elements set = elements(instance);
+            counters_[level][instance.place].writes +=
+                static_cast<double>(set.size()) - (skips(level) ? fresh(set) : 0);
+        }
+    }
+
+    void give_back(const std::vector<Instance>& instances, int level, int parent,
+                   std::size_t parent_loops) {
+        for (const auto& [place, apart, set] : requests(instances, parent_loops)) {
+            counters_[parent][place].writes += static_cast<double>(set.size());
+        }
+        if (level + 1 == static_cast<int>(path_.levels.size())) {
+            return;
+        }
+        for (const Instance& instance : instances) {
+            counters_[level][instance.place].reads += static_cast<double>(elements(instance).size());
+        }
+    }
+
+    // Holder `i` need only keep what its subtree touches before the first loop that comes back to
+    // the same elements: go down past loops whose iterations touch disjoint parts, and past one
+    // whose iterations overlap without being equal.
+    void measure(std::size_t i, const std::vector<Instance>& instances) {
+        const PmappingNode& holder = nodes_[i];
+        std::vector<std::int64_t> saved = tile_;
+        for (std::size_t j = i + 1; !holder.backing && holder.lower; ++j) {
+            const PmappingNode& n = nodes_[j];
+            if (n.kind != NodeKind::temporal) {
+                break;
+            }
+            const auto v = static_cast<std::size_t>(n.rank_variable);
+            const std::int64_t outer = tile_[v];
+            Instance first = instances.front(), second = first;
+            second.begin[v] += n.tile;
+            tile_[v] = n.tile;
+            const Elements a = elements(first), b = elements(second);
+            if (a == b) {
+                tile_[v] = outer;
+                break;
+            }
+            const bool overlap = std::any_of(a.begin(), a.end(),
+                                             [&](const Element& e) { return b.contains(e); });
+            if (overlap || (tensor_.partially_relevant >> v & 1) != 0) {
+                break;
+            }
+        }
+        double& largest = largest_[holder.level];
+        for (const Instance& instance : instances) {
+            largest = std::max(largest, static_cast<double>(elements(instance).size()));
+        }
+        tile_ = saved;
+    }
+
+    const Path& path_;
+    std::span<const PmappingNode> nodes_;
+    int t_;
+    const LocalTensor& tensor_;
+    std::vector<std::int64_t> tile_;
+    std::vector<bool> may_share_;
+    std::map<int, std::map<Coordinates, Counters>> counters_;
+    std::map<int, double> largest_;
+    Elements touched_;
+    double computes_ = 0, steps_ = 0;
+};
+
+}  // namespace
+
+Simulation simulate(const Path& path, std::span<const PmappingNode> nodes) {
+    Simulation result;
+    for (int t = 0; t < static_cast<int>(path.einsum.tensors.size()); ++t) {
+        Walk(path, nodes, t).run(result);
+    }
+    return result;
+}
+
+}  // namespace tessera::oracle
