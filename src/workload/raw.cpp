@@ -82,6 +82,13 @@ class RawReader {
     }
 
     RawEinsum read_fields(const Node& node) {
+        for (const Node::Entry& entry : node.entries) {
+            if (entry.key.find('[') != std::string::npos) {
+                spec::fail(entry.key_position, node.path,
+                           {"an Einsum with a ':' in its text must stand in quotes", entry.key, "",
+                            "write e.g. \"Z[m] = A[M: p]\""});
+            }
+        }
         RawEinsum einsum;
         einsum.place = place_of(node);
         Fields fields(node, "an Einsum");
