@@ -4,6 +4,7 @@
 #include "cli/cli.hpp"
 #include "cli/inputs.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
 
 namespace tessera::cli {
@@ -26,9 +27,15 @@ options::options_description description() {
     return result;
 }
 
+const char* severity_name(mapspace::Severity severity) {
+    return severity == mapspace::Severity::physical     ? "impossible"
+           : severity == mapspace::Severity::constraint ? "forbidden"
+                                                        : "warning";
+}
+
 }  // namespace
 
-int explain_command(const std::vector<std::string>& args, std::ostream& out, std::ostream&) {
+int explain_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
     const options::options_description known = description();
     const Arguments arguments("explain", args, known);
     if (arguments.flag("help")) {
@@ -41,21 +48,26 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
     const Inputs inputs(arguments, arguments.compat());
     const auto model =
         plugin::Registry<model::CostModel>::instance().create(arguments.text("model"));
-    std::vector<std::string> violations;
-    try {
-        violations = model->evaluate(inputs.problem(), *inputs.mapping).warnings;
-    } catch (const IllegalMapping& error) {
-        violations = {error.what()};
+    const model::Problem problem = inputs.problem();
+    const std::vector<mapspace::Violation> violations = mapspace::check(problem, *inputs.mapping);
+    std::size_t severe = 0;
+    for (const mapspace::Violation& violation : violations) {
+        const bool counts = violation.severity != mapspace::Severity::warning;
+        severe += counts ? 1 : 0;
+        (counts ? out : err) << severity_name(violation.severity) << ": "
+                             << mapspace::to_text(violation) << "\n";
     }
-    if (violations.empty()) {
-        out << "legal\n";
-        return ExitCode::ok;
+    if (severe == 0) {
+        // The model has the last word: it may lack something that the rules allow.
+        try {
+            model->evaluate(problem, *inputs.mapping);
+        } catch (const IllegalMapping& error) {
+            out << arguments.text("model") << ": " << error.what() << "\n";
+            ++severe;
+        }
     }
-    out << "illegal:\n";
-    for (const std::string& violation : violations) {
-        out << "  " << violation << "\n";
-    }
-    return ExitCode::no_legal_mapping;
+    out << (severe == 0 ? "legal\n" : "illegal\n");
+    return severe == 0 ? ExitCode::ok : ExitCode::no_legal_mapping;
 }
 
 }  // namespace tessera::cli
