@@ -29,7 +29,6 @@ struct Spread {
     bool all_to_all = false;
     bool multicast = false;                  ///< the same data for all instances
     const arch::PhysicalDim* units = nullptr;  ///< placement of a distributed source
-    bool minimum_skips_zero = false;         ///< the reference's minimum passes over zeros
 };
 
 template <class Num>
@@ -50,11 +49,8 @@ SpreadCost<Num> spread_cost(const Spread& spread, const Num& trips, const Num& s
     const Num served = adjacent ? Num(1) : min(max(distance / stride, Num(1)), trips);
     const Num active = adjacent ? trips * stride : max(trips * stride / distance, Num(1));
     const Num apart = served - Num(1);
-    Num hops = min(apart * stride, distance);
-    if (spread.minimum_skips_zero && is_constant(hops) && constant_value(hops) == 0) {
-        hops = distance;
-    }
-    return {active * Num(0.5) * served * apart * stride * volume, hops, apart * volume};
+    return {active * Num(0.5) * served * apart * stride * volume, min(apart * stride, distance),
+            apart * volume};
 }
 
 template <class Num>
@@ -134,7 +130,7 @@ void Analysis<Num>::loop_over_routes(Nodes nodes, const NestStep& step, int at, 
         const int own = t.dims[dim].name;
         const Spread spread{t.levels[route.level].all_to_all,
                             step.relevancy == workload::Relevancy::irrelevant,
-                            t.physical(route.source, own), !t.convention.check_physical};
+                            t.physical(route.source, own)};
         const SpreadCost<Num> cost = spread_cost(spread, trips, below_[dim], volume);
         route.hops = route.hops + cost.cost;
         route.max_hops = route.max_hops + cost.hops;

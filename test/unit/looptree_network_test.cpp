@@ -88,12 +88,12 @@ const char* kOneDimension =
 
 BOOST_AUTO_TEST_CASE(looptree_network_cost_of_one_loop_per_topology) {
     const arch::PhysicalDim units{"X", 2, 4};
-    check(spread_cost<double>({false, true, nullptr, false}, 4, 2, 10), 60, 8, 10);
-    check(spread_cost<double>({false, false, nullptr, false}, 4, 2, 10), 120, 8, 30);
-    check(spread_cost<double>({false, false, &units, false}, 4, 1, 10), 60, 3, 30);
-    check(spread_cost<double>({true, true, nullptr, false}, 5, 1, 10), 40, 1, 10);
-    check(spread_cost<double>({true, false, nullptr, false}, 5, 1, 10), 40, 1, 40);
-    check(spread_cost<double>({true, false, nullptr, false}, 5, 3, 10), 40, 1, 40);
+    check(spread_cost<double>({false, true, nullptr}, 4, 2, 10), 60, 8, 10);
+    check(spread_cost<double>({false, false, nullptr}, 4, 2, 10), 120, 8, 30);
+    check(spread_cost<double>({false, false, &units}, 4, 1, 10), 60, 3, 30);
+    check(spread_cost<double>({true, true, nullptr}, 5, 1, 10), 40, 1, 10);
+    check(spread_cost<double>({true, false, nullptr}, 5, 1, 10), 40, 1, 40);
+    check(spread_cost<double>({true, false, nullptr}, 5, 3, 10), 40, 1, 40);
 }
 
 BOOST_AUTO_TEST_CASE(looptree_network_hops_on_two_meshes_in_a_row) {
