@@ -1,0 +1,137 @@
+#pragma once
+
+// Exploration of the unknown tile shapes of one template.
+//
+// The explorer enumerates one tile shape after the other and drops partial choices that cannot be
+// part of any result: those that break a constraint whatever is chosen later, those that cannot
+// beat an incumbent, and those that another partial choice beats in every criterion. The result is
+// the exact Pareto set over the objectives, one set per combination of fused tile shapes.
+//
+// Legal assignments. The symbols of one rank variable form a chain
+//     bound >= outermost >= ... >= innermost >= 1,
+// and the mode of the inner of two neighbours says how they must relate (TileChoice). The set of
+// legal assignments does not depend on the order of enumeration.
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tessera/model/formula.hpp"
+
+namespace tessera::mapspace {
+
+/// How a tile shape relates to the enclosing one (`outer`: the next outer symbol, or the bound).
+enum class TileChoice : std::uint8_t {
+    divisors,            ///< divides `outer` and the bound of the rank variable
+    divisors_of_outer,   ///< divides `outer`; differs from `divisors` below an imperfect loop
+    every_integer,       ///< any value up to `outer`: the last tile may be partial
+    one_per_trip_count,  ///< as every_integer, but only the smallest value for each trip count
+};
+// A symbol whose *inner* neighbour is in one of the first two modes is a multiple of that neighbour.
+
+struct TileShapeSymbol {
+    std::int64_t bound = 1;  ///< of the rank variable; at most 2^31 - 1
+    int outer = -1;          ///< next outer symbol of the same rank variable, -1: the bound
+    int inner = -1;          ///< next inner symbol, -1: tile 1
+    bool fused = false;      ///< rows that differ here never prune each other
+    bool spatial = false;
+    TileChoice choice = TileChoice::divisors;
+};
+
+enum class Relation : std::uint8_t { less_equal, less, greater_equal, greater, equal };
+
+/// Hard condition. Compared exactly as evaluated: give whole-number formulas and limits.
+struct TileShapeConstraint {
+    model::Formula formula;
+    Relation relation = Relation::less_equal;
+    double limit = 0.0;
+};
+
+/// Condition to be met if possible. In list order, over all rows legal so far: if some row reaches
+/// `minimum`, the rows that do stay; otherwise those that attain the largest value.
+struct BestEffortMinimum {
+    model::Formula formula;
+    double minimum = 0.0;
+};
+
+/// At most `limit` of these loops may have more than one trip.
+struct LoopLimit {
+    struct Loop {
+        int outer = -1;          ///< symbol of the enclosing tile, -1: `bound`
+        int own = -1;            ///< symbol of the own tile, -1: 1
+        std::int64_t bound = 1;  ///< enclosing tile when `outer` is -1
+    };
+    std::vector<Loop> loops;
+    int limit = 0;
+};
+
+/// What is already known to be reachable. A row is dropped if its quantities cannot get below:
+/// with points, if for some point p every quantity_j + offset_j >= p_j; with a product, if the
+/// product of all (quantity_j + offset_j) >= best_product (energy and latency: EDP).
+/// Quantities and offsets must not be negative in product mode. Equality drops.
+struct IncumbentBound {
+    std::vector<model::Formula> quantities;
+    std::vector<double> offsets;
+    std::vector<double> points;  ///< point after point, one number per quantity
+    double best_product = std::numeric_limits<double>::infinity();
+};
+
+/// Formulas belong to the FormulaPool that is current during `explore`.
+struct TileShapeProblem {
+    std::vector<TileShapeSymbol> symbols;  ///< at most model::kMaxSymbols
+    std::vector<model::Formula> objectives;
+    std::vector<TileShapeConstraint> constraints;
+    std::vector<BestEffortMinimum> best_effort;
+    std::vector<LoopLimit> loop_limits;
+    IncumbentBound incumbent;
+};
+
+struct TileShapeOptions {
+    /// Largest table held at a time; larger steps are processed in pieces.
+    std::size_t max_rows = 1u << 20;
+    /// Partial choices are compared only when this many rows would be enumerated otherwise.
+    double prune_from_rows = 4096;
+};
+
+struct TileShapeStatistics {
+    double space = 0.0;         ///< legal assignments before constraints
+    std::string exact_space;    ///< the same as decimal digits; empty if only estimated
+    double enumerated = 0.0;    ///< rows produced, partial ones included
+    double evaluated = 0.0;     ///< complete rows whose objectives were computed
+    std::vector<double> dropped_by_constraint;  ///< rows, by index in `constraints`
+    double dropped_by_loop_limit = 0.0;
+    double dropped_by_best_effort = 0.0;
+    double dropped_by_incumbent = 0.0;
+    double dropped_by_pareto = 0.0;
+};
+
+/// Columnar: shapes[symbol][row], objectives[objective][row].
+struct TileShapeResult {
+    std::size_t rows = 0;
+    std::vector<std::vector<std::int32_t>> shapes;
+    std::vector<std::vector<double>> objectives;
+    TileShapeStatistics statistics;
+};
+
+/// Holds scratch memory and divisor tables: keep one per thread and reuse it.
+class TileShapeExplorer {
+public:
+    TileShapeExplorer();
+    ~TileShapeExplorer();
+    TileShapeExplorer(const TileShapeExplorer&) = delete;
+    TileShapeExplorer& operator=(const TileShapeExplorer&) = delete;
+
+    /// Deterministic. Row order is the order of enumeration. No legal row is no error: rows = 0.
+    /// \throws Bug if symbols do not form chains or a bound is out of range.
+    void explore(const TileShapeProblem& problem, const TileShapeOptions& options,
+                 TileShapeResult& result);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tessera::mapspace

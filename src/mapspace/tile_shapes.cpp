@@ -1,0 +1,228 @@
+#include "tessera/mapspace/tile_shapes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "mapspace/tile_shapes_engine.hpp"
+#include "tessera/base/error.hpp"
+
+// Best-effort conditions are turned into hard ones, then the engine runs once:
+//   1. For every condition the largest value over its own symbols alone is an upper bound of what
+//      any legal row attains; with the wanted minimum it gives a level.
+//   2. If rows meet all levels at once, the levels are what the conditions decide to, whatever
+//      their order.
+//   3. Otherwise a run with the conditions as objectives finds the levels in list order.
+
+namespace tessera::mapspace {
+
+using model::Formula;
+
+struct TileShapeExplorer::Impl {
+    TileShapeScratch scratch;
+    RowTable table;
+    RowTable side_table;
+
+    std::vector<double> optimistic_levels(const TileShapeProblem& problem,
+                                          const TileShapeOptions& options,
+                                          TileShapeStatistics& statistics);
+    bool decide_levels(const TileShapeProblem& problem, const TileShapeOptions& options,
+                       std::span<const int> order, std::vector<double>& levels,
+                       TileShapeStatistics& statistics);
+    bool reachable(const TileShapeRun& main, const TileShapeOptions& options,
+                   TileShapeStatistics& statistics);
+    void run(const TileShapeRun& run, const TileShapeOptions& options, RowTable& to,
+             TileShapeStatistics& statistics);
+    void copy_result(const TileShapeProblem& problem, TileShapeResult& result) const;
+};
+
+namespace {
+
+void check_chains(std::span<const TileShapeSymbol> symbols) {
+    const auto n = static_cast<int>(symbols.size());
+    if (n > model::kMaxSymbols) {
+        throw Bug("a template has more tile-shape symbols than formulas support");
+    }
+    int reached = 0;
+    for (int s = 0; s < n; ++s) {
+        const TileShapeSymbol& symbol = symbols[s];
+        const bool links = symbol.outer < n && symbol.inner < n &&
+                           (symbol.outer < 0 || symbols[symbol.outer].inner == s) &&
+                           (symbol.inner < 0 || (symbols[symbol.inner].outer == s &&
+                                                 symbols[symbol.inner].bound == symbol.bound));
+        if (!links || symbol.bound < 1 || symbol.bound > 2147483647) {
+            throw Bug("tile-shape symbols do not form chains, or a bound is out of range");
+        }
+        for (int i = symbol.outer < 0 ? s : -1; i >= 0 && reached <= n; i = symbols[i].inner) {
+            ++reached;
+        }
+    }
+    if (reached != n) {
+        throw Bug("tile-shape symbols form a ring");
+    }
+}
+
+void add_counts(const TileShapeStatistics& from, std::size_t own, TileShapeStatistics& to) {
+    to.enumerated += from.enumerated;
+    to.evaluated += from.evaluated;
+    to.dropped_by_loop_limit += from.dropped_by_loop_limit;
+    to.dropped_by_incumbent += from.dropped_by_incumbent;
+    to.dropped_by_pareto += from.dropped_by_pareto;
+    for (std::size_t c = 0; c < from.dropped_by_constraint.size(); ++c) {
+        (c < own ? to.dropped_by_constraint[c] : to.dropped_by_best_effort) +=
+            from.dropped_by_constraint[c];
+    }
+}
+
+/// The constraints of the problem followed by one per best-effort condition.
+std::vector<TileShapeConstraint> with_levels(const TileShapeProblem& problem,
+                                             std::span<const double> levels) {
+    std::vector<TileShapeConstraint> all = problem.constraints;
+    for (std::size_t c = 0; c < levels.size(); ++c) {
+        all.push_back({problem.best_effort[c].formula, Relation::greater_equal, levels[c]});
+    }
+    return all;
+}
+
+}  // namespace
+
+void TileShapeExplorer::Impl::run(const TileShapeRun& run, const TileShapeOptions& options,
+                                  RowTable& to, TileShapeStatistics& statistics) {
+    statistics.dropped_by_constraint.assign(run.constraints.size(), 0.0);
+    TileShapeEngine(model::FormulaPool::current(), run, options, scratch).run(to, statistics);
+}
+
+std::vector<double> TileShapeExplorer::Impl::optimistic_levels(const TileShapeProblem& problem,
+                                                               const TileShapeOptions& options,
+                                                               TileShapeStatistics& statistics) {
+    std::vector<double> levels;
+    const std::vector<int> order = tile_shape_order(problem.symbols, scratch.divisors);
+    for (const BestEffortMinimum& condition : problem.best_effort) {
+        const std::uint32_t mask = condition.formula.depends_on();
+        std::vector<int> part;
+        std::copy_if(order.begin(), order.end(), std::back_inserter(part),
+                     [mask](int s) { return mask >> s & 1u; });
+        const Formula objective = -condition.formula;
+        TileShapeRun run;
+        run.symbols = problem.symbols;
+        run.objectives = {&objective, 1};
+        run.constraints = problem.constraints;
+        run.order = part;
+        run.fused_are_keys = false;
+        TileShapeStatistics counts;
+        this->run(run, options, side_table, counts);
+        counts.dropped_by_constraint.clear();  // incomplete rows say nothing about constraints
+        add_counts(counts, 0, statistics);
+        levels.push_back(side_table.rows == 0
+                             ? condition.minimum
+                             : std::min(condition.minimum,
+                                        -side_table.columns[problem.symbols.size()][0]));
+    }
+    return levels;
+}
+
+/// Levels in list order over all legal rows. False if there is no legal row at all.
+bool TileShapeExplorer::Impl::decide_levels(const TileShapeProblem& problem,
+                                            const TileShapeOptions& options,
+                                            std::span<const int> order,
+                                            std::vector<double>& levels,
+                                            TileShapeStatistics& statistics) {
+    std::vector<Formula> objectives;
+    for (const BestEffortMinimum& condition : problem.best_effort) {
+        objectives.push_back(-condition.formula);
+    }
+    TileShapeRun run;
+    run.symbols = problem.symbols;
+    run.objectives = objectives;
+    run.constraints = problem.constraints;
+    run.loop_limits = problem.loop_limits;
+    run.order = order;
+    run.fused_are_keys = false;
+    TileShapeStatistics counts;
+    this->run(run, options, side_table, counts);
+    add_counts(counts, problem.constraints.size(), statistics);
+    std::vector<std::size_t> left(side_table.rows);
+    for (std::size_t r = 0; r < left.size(); ++r) {
+        left[r] = r;
+    }
+    for (std::size_t c = 0; c < problem.best_effort.size(); ++c) {
+        const std::vector<double>& negated = side_table.columns[problem.symbols.size() + c];
+        double largest = -HUGE_VAL;
+        for (const std::size_t r : left) {
+            largest = std::max(largest, -negated[r]);
+        }
+        levels[c] = std::min(problem.best_effort[c].minimum, largest);
+        std::erase_if(left, [&](std::size_t r) { return -negated[r] < levels[c]; });
+    }
+    return side_table.rows > 0;
+}
+
+/// True if some row meets all hard conditions of `main`, incumbent aside.
+bool TileShapeExplorer::Impl::reachable(const TileShapeRun& main, const TileShapeOptions& options,
+                                        TileShapeStatistics& statistics) {
+    TileShapeRun run = main;
+    run.objectives = {};
+    run.incumbent = nullptr;
+    run.fused_are_keys = false;
+    TileShapeStatistics counts;
+    this->run(run, options, side_table, counts);
+    counts.dropped_by_constraint.clear();
+    add_counts(counts, 0, statistics);
+    return side_table.rows > 0;
+}
+
+void TileShapeExplorer::Impl::copy_result(const TileShapeProblem& problem,
+                                          TileShapeResult& result) const {
+    const std::size_t n = problem.symbols.size();
+    result.rows = table.rows;
+    result.shapes.resize(n);
+    for (std::size_t s = 0; s < n; ++s) {
+        result.shapes[s].assign(table.columns[s].begin(), table.columns[s].end());
+    }
+    result.objectives.resize(problem.objectives.size());
+    for (std::size_t k = 0; k < problem.objectives.size(); ++k) {
+        result.objectives[k].assign(table.columns[n + k].begin(), table.columns[n + k].end());
+    }
+}
+
+TileShapeExplorer::TileShapeExplorer() : impl_(std::make_unique<Impl>()) {
+}
+
+TileShapeExplorer::~TileShapeExplorer() = default;
+
+void TileShapeExplorer::explore(const TileShapeProblem& problem, const TileShapeOptions& options,
+                                TileShapeResult& result) {
+    check_chains(problem.symbols);
+    const std::size_t own = problem.constraints.size();
+    result.statistics = {};
+    result.statistics.dropped_by_constraint.assign(own, 0.0);
+    result.statistics.space =
+        count_assignments(problem.symbols, impl_->scratch.divisors, result.statistics.exact_space);
+
+    const std::vector<int> order = tile_shape_order(problem.symbols, impl_->scratch.divisors);
+    std::vector<double> levels =
+        impl_->optimistic_levels(problem, options, result.statistics);
+    std::vector<TileShapeConstraint> constraints = with_levels(problem, levels);
+    TileShapeRun run;
+    run.symbols = problem.symbols;
+    run.objectives = problem.objectives;
+    run.constraints = constraints;
+    run.loop_limits = problem.loop_limits;
+    run.incumbent = &problem.incumbent;
+    run.order = order;
+    TileShapeStatistics counts;
+    impl_->run(run, options, impl_->table, counts);
+    add_counts(counts, own, result.statistics);
+    const bool doubtful = !levels.empty() && impl_->table.rows == 0 &&
+                          !(counts.dropped_by_incumbent > 0.0 &&
+                            impl_->reachable(run, options, result.statistics));
+    if (doubtful && impl_->decide_levels(problem, options, order, levels, result.statistics)) {
+        constraints = with_levels(problem, levels);
+        run.constraints = constraints;
+        counts = {};
+        impl_->run(run, options, impl_->table, counts);
+        add_counts(counts, own, result.statistics);
+    }
+    impl_->copy_result(problem, result);
+}
+
+}  // namespace tessera::mapspace

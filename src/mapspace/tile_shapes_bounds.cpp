@@ -1,0 +1,272 @@
+#include "mapspace/tile_shapes_bounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "model/formula_sign.hpp"
+
+namespace tessera::mapspace {
+
+using model::Atom;
+using model::AtomKind;
+using model::AtomPower;
+using model::Exponents;
+using model::Formula;
+using model::Monomial;
+using model::MonomialId;
+using model::Term;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double integer_power(double base, int exponent) {
+    double result = 1.0;
+    for (int e = 0; e < exponent; ++e) {
+        result *= base;
+    }
+    return result;
+}
+
+}  // namespace
+
+ChainBounds::ChainBounds(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols)
+    : pool_(pool), symbols_(symbols) {
+    for (std::size_t s = 0; s < symbols.size(); ++s) {
+        if (symbols[s].outer < 0) {
+            for (int i = static_cast<int>(s); i >= 0; i = symbols[i].inner) {
+                outside_in_.push_back(i);
+            }
+        }
+    }
+}
+
+double ChainBounds::ratio_low(MonomialId over, MonomialId under) const {
+    const Monomial& a = pool_.monomial(over);
+    const Monomial& b = pool_.monomial(under);
+    if (a.atoms != b.atoms) {
+        return 0.0;  // nothing known; a share of 0 proves nothing and harms nothing
+    }
+    double low = 1.0;
+    int sum = 0;
+    int least = 0;
+    for (const int s : outside_in_) {
+        if (symbols_[s].outer < 0) {
+            sum = 0;
+            least = 0;
+        }
+        sum += a.exponents.get(s) - b.exponents.get(s);
+        least = std::min(least, sum);
+        if (symbols_[s].inner < 0 && least < 0) {
+            low /= integer_power(static_cast<double>(symbols_[s].bound), -least);
+        }
+    }
+    return low;
+}
+
+/// +1 if the sum of terms cannot fall when the symbol grows, -1 if it cannot rise, 0 if unproven.
+int ChainBounds::direction(std::span<const Term> terms, int symbol) {
+    slope_.clear();
+    bool rises = false;
+    bool falls = false;
+    for (const Term& term : terms) {
+        // s * d/ds: the same monomials with the coefficients multiplied by the exponents.
+        if (const int e = pool_.monomial(term.monomial).exponents.get(symbol); e != 0) {
+            slope_.push_back({term.coefficient * e, term.monomial});
+            (slope_.back().coefficient > 0.0 ? rises : falls) = true;
+        }
+    }
+    if (!falls) {
+        return 1;
+    }
+    if (!rises) {
+        return -1;
+    }
+    const auto low = [this](MonomialId p, MonomialId n) { return ratio_low(p, n); };
+    if (model::covers_negative_terms(slope_, low, shares_)) {
+        return 1;
+    }
+    for (Term& term : slope_) {
+        term.coefficient = -term.coefficient;
+    }
+    return model::covers_negative_terms(slope_, low, shares_) ? -1 : 0;
+}
+
+/// Replaces the symbol by a neighbour (-1: bound or 1): all terms at once if the direction of the
+/// sum is known, else each term by its own direction.
+void ChainBounds::eliminate(std::vector<Term>& terms, int symbol, int outer, int inner, Side side) {
+    const int whole = direction(terms, symbol);
+    for (Term& term : terms) {
+        Exponents exponents = pool_.monomial(term.monomial).exponents;
+        const int e = exponents.get(symbol);
+        if (e == 0) {
+            continue;
+        }
+        const int rise = whole != 0 ? whole : (term.coefficient * e > 0.0 ? 1 : -1);
+        const bool go_inward = (rise > 0) == (side == Side::low);
+        exponents.set(symbol, 0);
+        if (const int neighbour = go_inward ? inner : outer; neighbour >= 0) {
+            exponents.set(neighbour, exponents.get(neighbour) + e);
+        } else if (!go_inward) {
+            const double power =
+                integer_power(static_cast<double>(symbols_[symbol].bound), std::abs(e));
+            term.coefficient = e > 0 ? term.coefficient * power : term.coefficient / power;
+        }
+        term.monomial = pool_.intern(exponents, pool_.monomial(term.monomial).atoms);
+    }
+    merge(terms);
+}
+
+void ChainBounds::merge(std::vector<Term>& terms) const {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+        std::size_t j = 0;
+        while (j < kept && terms[j].monomial != terms[i].monomial) {
+            ++j;
+        }
+        if (j < kept) {
+            terms[j].coefficient += terms[i].coefficient;
+        } else {
+            terms[kept++] = terms[i];
+        }
+    }
+    terms.resize(kept);
+    std::erase_if(terms, [](const Term& t) { return t.coefficient == 0.0; });
+}
+
+bool ChainBounds::surely_positive(const Formula& f) {
+    if (f.is_constant()) {
+        return f.constant_value() > 0.0;
+    }
+    const std::span<const Term> terms = pool_.terms(f);
+    const bool all_positive = std::all_of(terms.begin(), terms.end(), [this](const Term& t) {
+        return t.coefficient > 0.0 && pool_.monomial(t.monomial).atoms == 0;
+    });
+    return (all_positive && !terms.empty()) || pool_.not_negative(f - 1.0);
+}
+
+bool ChainBounds::atom_not_negative(model::AtomId id, bool positive) {
+    const AtomKind kind = pool_.atom(id).kind;
+    const std::vector<Formula> arguments = pool_.atom(id).arguments;  // proofs may add atoms
+    const auto fits = [&](const Formula& f) {
+        // ceil of something positive is at least 1.
+        return surely_positive(f) || (!positive && pool_.not_negative(f));
+    };
+    return kind == AtomKind::max ? std::any_of(arguments.begin(), arguments.end(), fits)
+                                 : std::all_of(arguments.begin(), arguments.end(), fits);
+}
+
+Formula ChainBounds::bound_atom(model::AtomId id, std::uint32_t known, Side side) {
+    const AtomKind kind = pool_.atom(id).kind;
+    const std::vector<Formula> arguments = pool_.atom(id).arguments;
+    Formula result = bound(arguments[0], known, side);
+    for (std::size_t i = 1; i < arguments.size(); ++i) {
+        const Formula next = bound(arguments[i], known, side);
+        result = kind == AtomKind::min ? model::min(result, next) : model::max(result, next);
+    }
+    return kind == AtomKind::ceil ? model::ceil(result) : result;
+}
+
+/// Replaces every atom that depends on unknown symbols by its extreme. False if a sign is unknown.
+bool ChainBounds::bound_atoms(std::vector<Term>& terms, std::uint32_t known, Side side) {
+    Formula sum;
+    bool any = false;
+    for (const Term& term : terms) {
+        const Monomial monomial = pool_.monomial(term.monomial);
+        const std::vector<AtomPower> powers(pool_.atom_powers(monomial).begin(),
+                                            pool_.atom_powers(monomial).end());
+        std::vector<AtomPower> rest;
+        Formula factor(1.0);
+        for (const AtomPower& p : powers) {
+            // Directions below assume that everything else in the term is not negative.
+            if ((monomial.mask & ~known) != 0 && !atom_not_negative(p.atom, p.exponent < 0)) {
+                return false;
+            }
+            if ((pool_.atom(p.atom).mask & ~known) == 0) {
+                rest.push_back(p);
+                continue;
+            }
+            any = true;
+            const bool same_way = (term.coefficient > 0.0) == (p.exponent > 0);
+            const Formula extreme = bound_atom(p.atom, known, same_way ? side : opposite(side));
+            if (extreme.is_constant() && !std::isfinite(extreme.constant_value())) {
+                return false;
+            }
+            for (int e = 0; e < std::abs(p.exponent); ++e) {
+                factor = p.exponent > 0 ? factor * extreme : factor / extreme;
+            }
+        }
+        const Term plain{term.coefficient,
+                         pool_.intern(monomial.exponents, pool_.intern_atoms(rest))};
+        sum += pool_.polynomial_sorted({&plain, 1}) * factor;
+    }
+    if (!any) {
+        return true;
+    }
+    if (pool_.is_max(sum)) {
+        return false;
+    }
+    if (sum.is_constant()) {
+        terms.assign(1, {sum.constant_value(), 0});
+    } else {
+        terms.assign(pool_.terms(sum).begin(), pool_.terms(sum).end());
+    }
+    return true;
+}
+
+Formula ChainBounds::bound_polynomial(const Formula& f, std::uint32_t known, Side side) {
+    std::vector<Term> terms(pool_.terms(f).begin(), pool_.terms(f).end());
+    const bool has_atoms = std::any_of(terms.begin(), terms.end(), [this](const Term& t) {
+        return pool_.monomial(t.monomial).atoms != 0;
+    });
+    if (has_atoms && !bound_atoms(terms, known, side)) {
+        return Formula(side == Side::low ? -kInfinity : kInfinity);
+    }
+    // Outside in; the neighbours of an eliminated symbol become neighbours of each other.
+    int outer[model::kMaxSymbols];
+    int inner[model::kMaxSymbols];
+    for (std::size_t s = 0; s < symbols_.size(); ++s) {
+        outer[s] = symbols_[s].outer;
+        inner[s] = symbols_[s].inner;
+    }
+    for (const int s : outside_in_) {
+        if (known >> s & 1u) {
+            continue;
+        }
+        eliminate(terms, s, outer[s], inner[s], side);
+        if (outer[s] >= 0) {
+            inner[outer[s]] = inner[s];
+        }
+        if (inner[s] >= 0) {
+            outer[inner[s]] = outer[s];
+        }
+    }
+    return pool_.polynomial(terms);
+}
+
+Formula ChainBounds::bound(const Formula& f, std::uint32_t known, Side side) {
+    if ((pool_.mask(f) & ~known) == 0) {
+        return f;
+    }
+    if (!pool_.is_max(f)) {
+        return bound_polynomial(f, known, side);
+    }
+    const std::vector<Formula> branches(pool_.branches(f).begin(), pool_.branches(f).end());
+    Formula result(-kInfinity);
+    for (const Formula& branch : branches) {
+        const Formula next = bound(branch, known, side);
+        result = result == Formula(-kInfinity) ? next : model::max(result, next);
+    }
+    return result;
+}
+
+Formula ChainBounds::never_above(const Formula& f, std::uint32_t known) {
+    return bound(f, known, Side::low);
+}
+
+Formula ChainBounds::never_below(const Formula& f, std::uint32_t known) {
+    return bound(f, known, Side::high);
+}
+
+}  // namespace tessera::mapspace

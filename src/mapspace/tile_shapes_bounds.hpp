@@ -1,0 +1,56 @@
+#pragma once
+
+// Signs, extremes and optimistic completions of formulas whose symbols form chains.
+//
+// Within a chain bound >= s_k >= ... >= s_0 >= 1 a monomial is a product of ratios r_l =
+// s_l / s_(l-1) >= 1 whose product is at most the bound. The exponent of r_l is the sum of the
+// exponents of s_l and everything outside it, so the least value of the monomial is
+//     bound ^ min(0, smallest such sum),
+// attained, and the largest one likewise. This is what proves outer / inner - 1 >= 0.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tessera/mapspace/tile_shapes.hpp"
+#include "tessera/model/formula_pool.hpp"
+
+namespace tessera::mapspace {
+
+class ChainBounds {
+public:
+    ChainBounds(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols);
+
+    /// Formula over the `known` symbols that is never above (below) `f`, whatever legal values the
+    /// other symbols take. Equal to `f` if it depends on known symbols only.
+    model::Formula never_above(const model::Formula& f, std::uint32_t known);
+    model::Formula never_below(const model::Formula& f, std::uint32_t known);
+
+    /// True if the atom cannot be negative (positive: cannot be zero either).
+    bool atom_not_negative(model::AtomId atom, bool positive);
+
+    model::FormulaPool& pool() { return pool_; }
+    std::span<const TileShapeSymbol> symbols() const { return symbols_; }
+
+private:
+    enum class Side : std::uint8_t { low, high };
+    static Side opposite(Side side) { return side == Side::low ? Side::high : Side::low; }
+
+    model::Formula bound(const model::Formula& f, std::uint32_t known, Side side);
+    model::Formula bound_polynomial(const model::Formula& f, std::uint32_t known, Side side);
+    bool surely_positive(const model::Formula& f);
+    bool bound_atoms(std::vector<model::Term>& terms, std::uint32_t known, Side side);
+    model::Formula bound_atom(model::AtomId atom, std::uint32_t known, Side side);
+    void eliminate(std::vector<model::Term>& terms, int symbol, int outer, int inner, Side side);
+    int direction(std::span<const model::Term> terms, int symbol);
+    double ratio_low(model::MonomialId over, model::MonomialId under) const;
+    void merge(std::vector<model::Term>& terms) const;
+
+    model::FormulaPool& pool_;
+    std::span<const TileShapeSymbol> symbols_;
+    std::vector<int> outside_in_;  // chain by chain, outermost symbol first
+    std::vector<double> shares_;
+    std::vector<model::Term> slope_;
+};
+
+}  // namespace tessera::mapspace

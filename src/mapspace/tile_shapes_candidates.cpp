@@ -1,0 +1,322 @@
+#include "mapspace/tile_shapes_candidates.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::mapspace {
+
+DivisorTable::DivisorTable(std::int64_t bound) {
+    std::vector<double> divisors{1.0};
+    std::int64_t rest = bound;
+    for (std::int64_t p = 2; rest > 1; ++p) {
+        if (p * p > rest) {
+            p = rest;
+        }
+        int exponent = 0;
+        while (rest % p == 0) {
+            rest /= p;
+            ++exponent;
+        }
+        if (exponent == 0) {
+            continue;
+        }
+        exponents_.push_back(exponent);
+        const std::size_t before = divisors.size();
+        double power = 1.0;
+        for (int e = 0; e < exponent; ++e) {
+            power *= static_cast<double>(p);
+            for (std::size_t i = 0; i < before; ++i) {
+                divisors.push_back(divisors[i] * power);
+            }
+        }
+    }
+    std::sort(divisors.begin(), divisors.end());
+    divisors_ = std::move(divisors);
+    multiples_.resize(divisors_.size());
+}
+
+std::span<const double> DivisorTable::multiples(double value) {
+    const auto at = std::lower_bound(divisors_.begin(), divisors_.end(), value);
+    std::vector<double>& list = multiples_[static_cast<std::size_t>(at - divisors_.begin())];
+    if (list.empty()) {
+        const auto inner = static_cast<std::int64_t>(value);
+        for (auto d = at; d != divisors_.end(); ++d) {
+            if (static_cast<std::int64_t>(*d) % inner == 0) {
+                list.push_back(*d);
+            }
+        }
+    }
+    return list;
+}
+
+DivisorTable& DivisorCache::of(std::int64_t bound) {
+    std::unique_ptr<DivisorTable>& table = tables_[bound];
+    if (!table) {
+        table = std::make_unique<DivisorTable>(bound);
+    }
+    return *table;
+}
+
+CandidateCursor::CandidateCursor(std::span<const TileShapeSymbol> symbols, int symbol,
+                                 DivisorTable& table)
+    : symbols_(symbols), symbol_(symbol), table_(table) {
+    bool divides = true;
+    for (int s = symbol; s >= 0; s = symbols[s].outer) {
+        divides = divides && divides_outer(symbols[s].choice);
+    }
+    from_list_ = divides || symbols[symbol].choice == TileChoice::divisors;
+    plain_chain_ = true;
+    int innermost = symbol;
+    while (symbols[innermost].inner >= 0) {
+        innermost = symbols[innermost].inner;
+    }
+    for (int s = innermost; s >= 0; s = symbols[s].outer) {
+        plain_chain_ = plain_chain_ && symbols[s].choice == TileChoice::divisors;
+    }
+}
+
+void CandidateCursor::start(const double* values, std::uint32_t known) {
+    values_ = values;
+    known_ = known;
+    const TileShapeSymbol& self = symbols_[symbol_];
+    const bool inner_known = self.inner >= 0 && is_known(self.inner);
+    const double inner = inner_known ? values[self.inner] : 1.0;
+    const bool outer_known = is_known(self.outer);
+    const double outer = self.outer >= 0 && outer_known ? values[self.outer]
+                                                        : static_cast<double>(self.bound);
+    jump_ = false;
+    place_ = 0;
+    if (plain_chain_) {
+        list_ = table_.multiples(inner);
+        check_ = self.outer >= 0 && outer_known;
+        return;
+    }
+    check_ = true;
+    if (from_list_) {
+        list_ = table_.divisors();
+        return;
+    }
+    const bool multiple = inner_known && divides_outer(symbols_[self.inner].choice);
+    step_ = multiple ? inner : 1.0;
+    current_ = multiple ? inner : std::ceil(inner);
+    last_ = outer;
+    // Trip counts can be stepped through when both neighbours are fixed and nothing else is checked
+    // against this symbol but the enclosing tile.
+    jump_ = self.choice == TileChoice::one_per_trip_count && outer_known && is_known(self.inner);
+}
+
+double CandidateCursor::read(int symbol, double otherwise, int changed,
+                             double changed_value) const {
+    if (symbol < 0) {
+        return otherwise;
+    }
+    return symbol == changed ? changed_value : values_[symbol];
+}
+
+bool CandidateCursor::smallest_for_its_trips(int symbol, double value, int changed,
+                                             double changed_value) const {
+    const TileShapeSymbol& s = symbols_[symbol];
+    const double outer = read(s.outer, static_cast<double>(s.bound), changed, changed_value);
+    const double inner = read(s.inner, 1.0, changed, changed_value);
+    const bool multiple = s.inner >= 0 && divides_outer(symbols_[s.inner].choice);
+    const double smaller = value - (multiple ? inner : 1.0);
+    return smaller < inner || std::ceil(outer / smaller) != std::ceil(outer / value);
+}
+
+bool CandidateCursor::legal(double value) const {
+    const TileShapeSymbol& self = symbols_[symbol_];
+    const auto divides = [](double a, double b) {
+        return static_cast<std::int64_t>(b) % static_cast<std::int64_t>(a) == 0;
+    };
+    if (is_known(self.outer)) {
+        const double outer =
+            self.outer >= 0 ? values_[self.outer] : static_cast<double>(self.bound);
+        if (divides_outer(self.choice) ? !divides(value, outer) : value > outer) {
+            return false;
+        }
+    }
+    if (plain_chain_) {
+        return true;  // the list holds multiples of the inner tile only
+    }
+    if (self.inner >= 0 && is_known(self.inner)) {
+        const double inner = values_[self.inner];
+        if (divides_outer(symbols_[self.inner].choice) ? !divides(inner, value) : inner > value) {
+            return false;
+        }
+    }
+    // Minimality concerns three neighbours; test each triple that this value completes.
+    for (const int middle : {self.inner, symbol_, self.outer}) {
+        if (middle < 0 || symbols_[middle].choice != TileChoice::one_per_trip_count) {
+            continue;
+        }
+        const TileShapeSymbol& m = symbols_[middle];
+        const auto ready = [&](int s) { return s == symbol_ || is_known(s); };
+        if (!ready(middle) || !ready(m.outer) || !ready(m.inner)) {
+            continue;
+        }
+        const double own = middle == symbol_ ? value : values_[middle];
+        if (!smallest_for_its_trips(middle, own, symbol_, value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::size_t CandidateCursor::next(double* out, std::size_t room) {
+    std::size_t n = 0;
+    if (plain_chain_ || from_list_) {
+        for (; n < room && place_ < list_.size(); ++place_) {
+            out[n] = list_[place_];
+            n += !check_ || legal(list_[place_]) ? 1 : 0;
+        }
+        return n;
+    }
+    while (n < room && current_ <= last_) {
+        const double value = current_;
+        if (jump_) {
+            const double trips = std::ceil(last_ / value);
+            if (trips <= 1.0) {
+                current_ = last_ + 1.0;
+            } else {
+                const double least = std::ceil(last_ / (trips - 1.0));
+                current_ = std::max(value + step_, std::ceil(least / step_) * step_);
+            }
+        } else {
+            current_ += step_;
+        }
+        out[n] = value;
+        n += legal(value) ? 1 : 0;
+    }
+    return n;
+}
+
+namespace {
+
+/// Decimal digits of a product of small factors.
+struct BigNumber {
+    std::vector<std::uint32_t> digits{1};  // base 1e9, least first
+
+    void multiply(std::uint64_t factor) {
+        unsigned __int128 carry = 0;
+        for (std::uint32_t& digit : digits) {
+            carry += static_cast<unsigned __int128>(digit) * factor;
+            digit = static_cast<std::uint32_t>(carry % 1000000000u);
+            carry /= 1000000000u;
+        }
+        for (; carry != 0; carry /= 1000000000u) {
+            digits.push_back(static_cast<std::uint32_t>(carry % 1000000000u));
+        }
+    }
+
+    std::string text() const {
+        std::string result = std::to_string(digits.back());
+        for (std::size_t i = digits.size() - 1; i-- > 0;) {
+            const std::string part = std::to_string(digits[i]);
+            result += std::string(9 - part.size(), '0') + part;
+        }
+        return result;
+    }
+};
+
+/// Multichains of divisors: for p^e, choose k weakly growing exponents out of 0..e.
+std::uint64_t chains_of_prime(int exponent, int length) {
+    std::uint64_t result = 1;
+    for (int i = 1; i <= length; ++i) {
+        result = result * static_cast<std::uint64_t>(exponent + i) / static_cast<std::uint64_t>(i);
+    }
+    return result;
+}
+
+constexpr std::int64_t kLargestCountedBound = 20000;
+
+/// Number of chains by dynamic programming from the innermost symbol outwards; -1 if too large.
+double count_by_table(std::span<const TileShapeSymbol> symbols, const std::vector<int>& chain,
+                      DivisorCache& cache) {
+    const std::int64_t bound = symbols[chain[0]].bound;
+    for (const int s : chain) {
+        const TileShapeSymbol& symbol = symbols[s];
+        if (bound > kLargestCountedBound ||
+            (symbol.choice == TileChoice::one_per_trip_count &&
+             (symbol.outer >= 0 || symbol.inner >= 0) && chain.size() > 2)) {
+            return -1.0;
+        }
+    }
+    // ways[v]: number of legal choices of the symbols so far whose last value is v.
+    std::vector<double> ways(static_cast<std::size_t>(bound) + 1, 0.0);
+    std::vector<double> values(symbols.size(), 0.0);
+    std::vector<double> batch(256);
+    bool first = true;
+    for (const int s : chain) {
+        std::vector<double> next(ways.size(), 0.0);
+        CandidateCursor cursor(symbols, s, cache.of(bound));
+        for (std::int64_t inner = 1; inner <= bound; ++inner) {
+            const double count = first ? (inner == 1 ? 1.0 : 0.0) : ways[inner];
+            if (count == 0.0) {
+                continue;
+            }
+            std::uint32_t known = 0;
+            if (symbols[s].inner >= 0) {
+                values[symbols[s].inner] = static_cast<double>(inner);
+                known = 1u << symbols[s].inner;
+            }
+            cursor.start(values.data(), known);
+            for (std::size_t n = batch.size(); n == batch.size();) {
+                n = cursor.next(batch.data(), batch.size());
+                for (std::size_t i = 0; i < n; ++i) {
+                    next[static_cast<std::size_t>(batch[i])] += count;
+                }
+            }
+        }
+        ways = std::move(next);
+        first = false;
+    }
+    double total = 0.0;
+    for (const double count : ways) {
+        total += count;
+    }
+    return total;
+}
+
+}  // namespace
+
+double count_assignments(std::span<const TileShapeSymbol> symbols, DivisorCache& cache,
+                         std::string& exact) {
+    double total = 1.0;
+    BigNumber digits;
+    bool counted = true;
+    for (std::size_t innermost = 0; innermost < symbols.size(); ++innermost) {
+        if (symbols[innermost].inner >= 0) {
+            continue;
+        }
+        std::vector<int> chain;
+        bool plain = true;
+        for (int s = static_cast<int>(innermost); s >= 0; s = symbols[s].outer) {
+            chain.push_back(s);
+            plain = plain && divides_outer(symbols[s].choice);
+        }
+        const DivisorTable& table = cache.of(symbols[innermost].bound);
+        if (plain) {
+            for (const int e : table.prime_exponents()) {
+                const std::uint64_t n = chains_of_prime(e, static_cast<int>(chain.size()));
+                total *= static_cast<double>(n);
+                digits.multiply(n);
+            }
+            continue;
+        }
+        const double n = count_by_table(symbols, chain, cache);
+        if (n >= 0.0 && n < 9007199254740992.0) {
+            total *= n;
+            digits.multiply(static_cast<std::uint64_t>(n));
+        } else {
+            // Weakly growing chains of integers: an upper estimate.
+            const auto k = static_cast<double>(chain.size());
+            const auto bound = static_cast<double>(symbols[innermost].bound);
+            total *= std::exp(std::lgamma(bound + k) - std::lgamma(bound) - std::lgamma(k + 1.0));
+            counted = false;
+        }
+    }
+    exact = counted ? digits.text() : std::string();
+    return total;
+}
+
+}  // namespace tessera::mapspace

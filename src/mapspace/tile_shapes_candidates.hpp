@@ -1,0 +1,86 @@
+#pragma once
+
+// Values that a tile shape may take, given its neighbours; and the number of legal chains.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/mapspace/tile_shapes.hpp"
+
+namespace tessera::mapspace {
+
+/// Divisors of one bound, and for each of them the list of its multiples among them (made on
+/// first use: a bound of 1e9 has up to 1344 divisors but needs few of the lists).
+class DivisorTable {
+public:
+    explicit DivisorTable(std::int64_t bound);
+
+    std::span<const double> divisors() const { return divisors_; }
+    /// Multiples of `value`, a divisor, that divide the bound; ascending.
+    std::span<const double> multiples(double value);
+    /// Exponents of the prime factors of the bound.
+    std::span<const int> prime_exponents() const { return exponents_; }
+
+private:
+    std::vector<double> divisors_;
+    std::vector<std::vector<double>> multiples_;
+    std::vector<int> exponents_;
+};
+
+/// Tables by bound, kept as long as the cache lives.
+class DivisorCache {
+public:
+    DivisorTable& of(std::int64_t bound);
+
+private:
+    std::map<std::int64_t, std::unique_ptr<DivisorTable>> tables_;
+};
+
+inline bool divides_outer(TileChoice choice) {
+    return choice == TileChoice::divisors || choice == TileChoice::divisors_of_outer;
+}
+
+/// Enumerates the legal values of one symbol for given neighbours in ascending order, piece by
+/// piece, without ever holding them all.
+class CandidateCursor {
+public:
+    /// `known`: bit per symbol whose value is fixed; `value(i)` reads it.
+    CandidateCursor(std::span<const TileShapeSymbol> symbols, int symbol, DivisorTable& table);
+
+    /// Restarts for a new row. `values[i]` is meaningful for known symbols.
+    void start(const double* values, std::uint32_t known);
+    /// Writes up to `room` values and returns their number; fewer than `room` means the end.
+    std::size_t next(double* out, std::size_t room);
+
+private:
+    bool legal(double value) const;
+    bool smallest_for_its_trips(int symbol, double value, int changed, double changed_value) const;
+    double read(int symbol, double otherwise, int changed, double changed_value) const;
+    bool is_known(int symbol) const { return symbol < 0 || (known_ >> symbol & 1u); }
+
+    std::span<const TileShapeSymbol> symbols_;
+    int symbol_;
+    DivisorTable& table_;
+    bool from_list_;     // candidates are divisors of the bound
+    bool plain_chain_;   // every symbol of the chain is in mode `divisors`
+    const double* values_ = nullptr;
+    std::uint32_t known_ = 0;
+    std::span<const double> list_;
+    std::size_t place_ = 0;
+    double current_ = 1.0;
+    double step_ = 1.0;
+    double last_ = 0.0;
+    bool check_ = false;  // values need the full legality test
+    bool jump_ = false;   // one value per trip count of a known enclosing tile
+};
+
+/// Number of legal assignments of all symbols. `exact` holds the digits if it is a whole number
+/// known exactly, and is empty for an estimate.
+double count_assignments(std::span<const TileShapeSymbol> symbols, DivisorCache& cache,
+                         std::string& exact);
+
+}  // namespace tessera::mapspace

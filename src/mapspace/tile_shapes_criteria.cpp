@@ -1,0 +1,329 @@
+#include "mapspace/tile_shapes_criteria.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+
+namespace tessera::mapspace {
+
+using model::Atom;
+using model::AtomPower;
+using model::Exponents;
+using model::Formula;
+using model::kMaxSymbols;
+using model::Monomial;
+using model::Term;
+
+namespace {
+
+/// Byte mask of 8 exponents for 8 bits of a symbol mask.
+std::uint64_t widen(std::uint32_t bits) {
+    std::uint64_t bytes = 0;
+    for (int i = 0; i < 8; ++i) {
+        bytes |= (bits >> i & 1u) ? 0xffull << (8 * i) : 0;
+    }
+    return bytes;
+}
+
+/// The exponents of the symbols in `mask`, all others 0.
+Exponents restrict_to(const Exponents& exponents, std::uint32_t mask) {
+    Exponents result;
+    for (int w = 0; w < 4; ++w) {
+        if (exponents.words[w] != 0) {
+            result.words[w] = exponents.words[w] & widen(mask >> (8 * w) & 0xff);
+        }
+    }
+    return result;
+}
+
+}  // namespace
+
+void CriteriaBuilder::start(std::uint32_t known, std::uint32_t keys) {
+    known_ = known;
+    keys_ = keys;
+    equal_mode_ = false;
+    terms_.clear();
+    group_ends_.clear();
+    group_equal_.clear();
+}
+
+void CriteriaBuilder::add_equal(const Formula& f) {
+    equal_mode_ = true;
+    add(f, 1);
+    equal_mode_ = false;
+}
+
+void CriteriaBuilder::add(const Formula& f, int sign) {
+    if ((pool_.mask(f) & known_) == 0) {
+        return;
+    }
+    if (!pool_.is_max(f)) {
+        add_polynomial(f, sign);
+        return;
+    }
+    // Branches that are fully known count as one number; every other branch on its own. Equality
+    // of a maximum is ensured by equality of its branches.
+    const std::vector<Formula> branches(pool_.branches(f).begin(), pool_.branches(f).end());
+    Formula complete;
+    bool any = false;
+    for (const Formula& branch : branches) {
+        if ((pool_.mask(branch) & ~known_) != 0 || equal_mode_) {
+            add_polynomial(branch, sign);
+        } else {
+            complete = any ? model::max(complete, branch) : branch;
+            any = true;
+        }
+    }
+    if (!any || complete.is_constant()) {
+        return;
+    }
+    if (pool_.is_max(complete)) {
+        const std::vector<Formula> list(pool_.branches(complete).begin(),
+                                        pool_.branches(complete).end());
+        complete = pool_.as_atom(model::AtomKind::max, list);
+    }
+    add_polynomial(complete, sign);
+}
+
+/// Splits a term into known and unknown factor. False if the term cannot be split and has been
+/// dealt with otherwise.
+bool CriteriaBuilder::split(const Term& term, int sign, Part& part) {
+    const Monomial monomial = pool_.monomial(term.monomial);
+    part.unknown = restrict_to(monomial.exponents, ~known_);
+    part.unknown_atoms = 0;
+    part.taken = false;
+    part.known = {term.coefficient * sign, term.monomial};
+    if ((monomial.mask & ~known_) == 0) {
+        return true;
+    }
+    if (monomial.atoms == 0) {
+        part.known.monomial = pool_.intern(restrict_to(monomial.exponents, known_), 0);
+        return true;
+    }
+    const std::vector<AtomPower> powers(pool_.atom_powers(monomial).begin(),
+                                        pool_.atom_powers(monomial).end());
+    std::vector<AtomPower> known, unknown;
+    bool mixed = false;
+    for (const AtomPower& p : powers) {
+        if (!bounds_.atom_not_negative(p.atom, p.exponent < 0)) {
+            keys_ |= monomial.mask & known_;  // sign unknown: nothing can be said
+            return false;
+        }
+        const std::uint32_t mask = pool_.atom(p.atom).mask;
+        mixed = mixed || ((mask & known_) != 0 && (mask & ~known_) != 0);
+        ((mask & ~known_) == 0 ? known : unknown).push_back(p);
+    }
+    if (!mixed) {
+        part.unknown_atoms = pool_.intern_atoms(unknown);
+        part.known.monomial = pool_.intern(restrict_to(monomial.exponents, known_),
+                                           pool_.intern_atoms(known));
+        return true;
+    }
+    // A product of factors that are not negative is ordered if every factor is.
+    const Term factor{term.coefficient * sign,
+                      pool_.intern(restrict_to(monomial.exponents, known_),
+                                   pool_.intern_atoms(known))};
+    terms_.push_back(factor);
+    group_ends_.push_back(terms_.size());
+    group_equal_.push_back(equal_mode_);
+    for (const AtomPower& p : powers) {
+        const std::uint32_t mask = pool_.atom(p.atom).mask;
+        if ((mask & known_) != 0 && (mask & ~known_) != 0) {
+            const int direction = (factor.coefficient > 0.0) == (p.exponent > 0) ? 1 : -1;
+            const std::vector<Formula> arguments = pool_.atom(p.atom).arguments;
+            const std::vector<Part> outer_parts = parts_;  // `add` starts a list of its own
+            for (const Formula& argument : arguments) {
+                add(argument, direction);
+            }
+            parts_ = outer_parts;
+        }
+    }
+    return false;
+}
+
+void CriteriaBuilder::add_polynomial(const Formula& f, int sign) {
+    const std::vector<Term> terms(pool_.terms(f).begin(), pool_.terms(f).end());
+    parts_.clear();
+    for (const Term& term : terms) {
+        if ((pool_.monomial(term.monomial).mask & known_) == 0) {
+            continue;  // the same for all rows
+        }
+        Part part;
+        if (split(term, sign, part)) {
+            parts_.push_back(part);
+        }
+    }
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        if (!parts_[i].taken) {
+            push_group(i);
+        }
+    }
+}
+
+void CriteriaBuilder::push_group(std::size_t first) {
+    for (std::size_t j = first; j < parts_.size(); ++j) {
+        Part& part = parts_[j];
+        if (!part.taken && part.unknown == parts_[first].unknown &&
+            part.unknown_atoms == parts_[first].unknown_atoms) {
+            part.taken = true;
+            terms_.push_back(part.known);
+        }
+    }
+    group_ends_.push_back(terms_.size());
+    group_equal_.push_back(equal_mode_);
+}
+
+/// Drops what keys make constant, strips factors of keys, scales single terms to +-1.
+Formula CriteriaBuilder::simplify(std::span<const Term> terms) {
+    std::vector<Term> kept;
+    for (const Term& term : terms) {
+        if ((pool_.monomial(term.monomial).mask & ~keys_) != 0) {
+            kept.push_back(term);
+        }
+    }
+    if (kept.empty()) {
+        return Formula(0.0);
+    }
+    const Formula sum = pool_.polynomial(kept);  // structural order, whatever was added first
+    if (sum.is_constant()) {
+        return Formula(0.0);
+    }
+    kept.assign(pool_.terms(sum).begin(), pool_.terms(sum).end());
+    Exponents inverse;
+    const Exponents first = pool_.monomial(kept[0].monomial).exponents;
+    for (int s = 0; s < kMaxSymbols; ++s) {
+        if (keys_ >> s & 1u) {
+            inverse.set(s, -first.get(s));
+        }
+    }
+    const model::MonomialId strip = pool_.intern(inverse, 0);
+    for (Term& term : kept) {
+        term.monomial = pool_.product(term.monomial, strip);
+    }
+    if (kept.size() == 1) {
+        // One monomial: neither its factor nor a common power changes the order.
+        const Monomial monomial = pool_.monomial(kept[0].monomial);
+        kept[0].coefficient = kept[0].coefficient > 0.0 ? 1.0 : -1.0;
+        int common = 0;
+        for (int s = 0; s < kMaxSymbols; ++s) {
+            common = std::gcd(common, std::abs(monomial.exponents.get(s)));
+        }
+        if (monomial.atoms == 0 && common > 1) {
+            Exponents root;
+            for (int s = 0; s < kMaxSymbols; ++s) {
+                root.set(s, monomial.exponents.get(s) / common);
+            }
+            kept[0].monomial = pool_.intern(root, 0);
+        }
+    }
+    return pool_.polynomial(kept);
+}
+
+/// +1: minimising `f` minimises one symbol; -1: maximises it; 0: `f` is something else.
+int CriteriaBuilder::unit_direction(const Formula& f, int& symbol) const {
+    const std::span<const Term> terms = pool_.terms(f);
+    if (terms.size() != 1) {
+        return 0;
+    }
+    const Monomial& monomial = pool_.monomial(terms[0].monomial);
+    if (monomial.atoms != 0 || monomial.mask == 0 || (monomial.mask & (monomial.mask - 1)) != 0) {
+        return 0;
+    }
+    symbol = __builtin_ctz(monomial.mask);
+    return (monomial.exponents.get(symbol) > 0) == (terms[0].coefficient > 0.0) ? 1 : -1;
+}
+
+/// A symbol that must be both small and large must be equal. True if that made a new key.
+bool CriteriaBuilder::merge_equal_directions(std::vector<Formula>& list) {
+    std::uint32_t small = 0;
+    std::uint32_t large = 0;
+    for (const Formula& f : list) {
+        int symbol = 0;
+        if (const int direction = unit_direction(f, symbol); direction != 0) {
+            (direction > 0 ? small : large) |= 1u << symbol;
+        }
+    }
+    keys_ |= small & large;
+    return (small & large) != 0;
+}
+
+bool CriteriaBuilder::same_up_to_factor(const Formula& a, const Formula& b) const {
+    const std::span<const Term> x = pool_.terms(a);
+    const std::span<const Term> y = pool_.terms(b);
+    if (x.size() != y.size()) {
+        return false;
+    }
+    const double factor = x[0].coefficient / y[0].coefficient;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        // Equal within rounding: the two criteria then differ by rounding only.
+        if (x[i].monomial != y[i].monomial || !(factor > 0.0) ||
+            std::abs(x[i].coefficient - factor * y[i].coefficient) >
+                1e-14 * std::abs(x[i].coefficient)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// Drops sums of terms each of which single-symbol criteria already order, and products of two
+/// other criteria.
+void CriteriaBuilder::remove_implied(std::vector<Formula>& list) const {
+    std::uint32_t small = 0;
+    std::uint32_t large = 0;
+    for (const Formula& f : list) {
+        int symbol = 0;
+        if (const int direction = unit_direction(f, symbol); direction != 0) {
+            (direction > 0 ? small : large) |= 1u << symbol;
+        }
+    }
+    const auto ordered = [&](const Term& term) {
+        const Monomial& m = pool_.monomial(term.monomial);
+        if (m.atoms != 0) {
+            return false;
+        }
+        for (std::uint32_t rest = m.mask; rest != 0; rest &= rest - 1) {
+            const int s = __builtin_ctz(rest);
+            const bool wants_small = (m.exponents.get(s) > 0) == (term.coefficient > 0.0);
+            if (!((wants_small ? small : large) >> s & 1u)) {
+                return false;
+            }
+        }
+        return true;
+    };
+    std::erase_if(list, [&](const Formula& f) {
+        int symbol = 0;
+        return unit_direction(f, symbol) == 0 &&
+               std::ranges::all_of(pool_.terms(f), ordered);
+    });
+}
+
+Criteria CriteriaBuilder::finish() {
+    Criteria result;
+    // New keys allow further stripping: repeat until no key is added.
+    for (bool again = true; again;) {
+        result.minimise.clear();
+        result.equal.clear();
+        std::size_t begin = 0;
+        for (std::size_t g = 0; g < group_ends_.size(); ++g) {
+            const Formula f = simplify(std::span(terms_).subspan(begin, group_ends_[g] - begin));
+            begin = group_ends_[g];
+            if (f.is_constant()) {
+                continue;
+            }
+            std::vector<Formula>& list = group_equal_[g] ? result.equal : result.minimise;
+            const bool known = std::any_of(list.begin(), list.end(), [&](const Formula& other) {
+                return other == f || same_up_to_factor(other, f);
+            });
+            if (!known) {
+                list.push_back(f);
+            }
+        }
+        again = merge_equal_directions(result.minimise);
+    }
+    remove_implied(result.minimise);
+    result.keys = keys_;
+    return result;
+}
+
+}  // namespace tessera::mapspace

@@ -1,0 +1,77 @@
+#pragma once
+
+// Criteria by which partial choices of tile shapes are compared.
+//
+// An objective is max_i sum_j c_ij * x^e_ij * u^g_ij with x known and u unknown tile shapes.
+// For every branch the addends are grouped by their unknown monomial u^g; the known factor of each
+// group is one criterion P_g(x). Since u^g > 0, "all P_g of row a <= those of row b" gives
+// a <= b for every completion. Adding up groups with different unknown monomials (weights 1) would
+// not: 100/a + b*c, with a and b known, prefers (100, 50) to (1, 1) although c = 64 reverses it.
+//
+// A row may replace another only if it permits the same completions: the values of known symbols
+// with an unknown neighbour must be equal. They are keys, as are fused symbols. Within equal keys
+// a factor of keys only is a positive constant and is stripped, a sum of keys only is dropped.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mapspace/tile_shapes_bounds.hpp"
+
+namespace tessera::mapspace {
+
+struct Criteria {
+    std::vector<model::Formula> minimise;
+    std::vector<model::Formula> equal;  ///< formulas whose values must agree, beside the keys
+    std::uint32_t keys = 0;             ///< symbols whose values must agree
+};
+
+class CriteriaBuilder {
+public:
+    explicit CriteriaBuilder(ChainBounds& bounds) : bounds_(bounds), pool_(bounds.pool()) {
+    }
+
+    void start(std::uint32_t known, std::uint32_t keys);
+    /// Completions must not get a larger (sign = 1) or smaller (sign = -1) value of `f`.
+    void add(const model::Formula& f, int sign);
+    /// Completions must get the same value of `f`.
+    void add_equal(const model::Formula& f);
+    /// Simplified criteria with the same meaning.
+    Criteria finish();
+
+private:
+    struct Group {
+        model::Exponents unknown;
+        std::uint32_t unknown_atoms = 0;
+        std::size_t first = 0;  ///< into terms_
+        std::size_t count = 0;
+    };
+    struct Part {
+        model::Exponents unknown;
+        std::uint32_t unknown_atoms = 0;
+        model::Term known;
+        bool taken = false;
+    };
+
+    void add_polynomial(const model::Formula& f, int sign);
+    bool split(const model::Term& term, int sign, Part& part);
+    bool split_mixed_atom(const model::AtomPower& power, int sign, double coefficient);
+    void push_group(std::size_t first);
+    model::Formula simplify(std::span<const model::Term> terms);
+    bool merge_equal_directions(std::vector<model::Formula>& list);
+    void remove_implied(std::vector<model::Formula>& list) const;
+    int unit_direction(const model::Formula& f, int& symbol) const;
+    bool same_up_to_factor(const model::Formula& a, const model::Formula& b) const;
+
+    ChainBounds& bounds_;
+    model::FormulaPool& pool_;
+    std::uint32_t known_ = 0;
+    std::uint32_t keys_ = 0;
+    bool equal_mode_ = false;
+    std::vector<model::Term> terms_;        // groups, one after the other
+    std::vector<std::size_t> group_ends_;
+    std::vector<bool> group_equal_;
+    std::vector<Part> parts_;
+};
+
+}  // namespace tessera::mapspace

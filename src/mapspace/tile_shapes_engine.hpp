@@ -1,0 +1,161 @@
+#pragma once
+
+// The enumeration loop behind TileShapeExplorer.
+//
+// Per step (one symbol):   expand rows by the candidates of the symbol, block by block
+//                          -> drop rows that break a check whatever comes later, or the incumbent
+//                          -> if it pays: Pareto filter over the criteria
+// After the last step the objectives are columns of the table and the Pareto filter is final.
+// A step whose output would exceed max_rows is processed in pieces, each pruned on its own and,
+// if they still add up, carried through to the end before the next piece is made.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mapspace/pareto_window.hpp"
+#include "mapspace/tile_shapes_bounds.hpp"
+#include "mapspace/tile_shapes_candidates.hpp"
+#include "mapspace/tile_shapes_criteria.hpp"
+#include "tessera/mapspace/pareto.hpp"
+#include "tessera/mapspace/tile_shapes.hpp"
+#include "tessera/model/compiled_formulas.hpp"
+
+namespace tessera::mapspace {
+
+/// Columns of equal length; columns 0..n-1 belong to the symbols, the rest to objectives.
+struct RowTable {
+    std::size_t rows = 0;
+    std::vector<std::vector<double>> columns;
+
+    void reset(std::size_t n_columns);
+    /// Keeps the rows of `kept` (ascending) in `used` columns.
+    void keep(std::span<const std::uint32_t> kept, std::span<const int> used);
+};
+
+/// Memory that outlives one exploration.
+struct TileShapeScratch {
+    DivisorCache divisors;
+    model::FormulaWorkspace workspace;
+    ParetoFilter pareto;
+    std::vector<RowTable> tables;
+    std::vector<std::vector<double>> columns;
+};
+
+/// What one run of the loop is about: a problem without best-effort conditions.
+struct TileShapeRun {
+    std::span<const TileShapeSymbol> symbols;
+    std::span<const model::Formula> objectives;
+    std::span<const TileShapeConstraint> constraints;
+    std::span<const LoopLimit> loop_limits;
+    const IncumbentBound* incumbent = nullptr;
+    std::span<const int> order;  ///< symbols to enumerate; all others stay unknown
+    bool fused_are_keys = true;
+};
+
+class TileShapeEngine {
+public:
+    TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& run,
+                    const TileShapeOptions& options, TileShapeScratch& scratch);
+
+    /// Runs; afterwards `table` holds symbol columns (enumerated ones) and objective columns.
+    /// Counts are added to `statistics`, whose dropped_by_constraint must fit the constraints.
+    void run(RowTable& table, TileShapeStatistics& statistics);
+
+private:
+    /// A one-sided condition on a formula without maximum on the wrong side.
+    struct Check {
+        model::Formula formula;
+        model::Formula tested;  ///< last bound that was tested
+        double limit = 0.0;
+        int constraint = 0;
+        bool upper = true;      ///< formula <= limit, else >=
+        bool strict = false;
+        bool done = false;
+    };
+    struct Test {
+        double limit = 0.0;
+        int constraint = 0;
+        bool upper = true;
+        bool strict = false;
+        bool exact = false;
+    };
+    struct Step {
+        int symbol = 0;
+        std::uint32_t before = 0;  ///< known symbols without and with this one
+        std::uint32_t after = 0;
+        bool last = false;
+        double future = 1.0;       ///< expected completions of one row
+        bool ready = false;
+        model::CompiledFormulas program;
+        std::vector<Test> tests;
+        std::vector<int> counted;  ///< loop limits that gained a definite loop
+        bool against_incumbent = false;
+        std::size_t first_quantity = 0;
+        std::size_t first_objective = 0;
+        bool criteria_ready = false;
+        bool comparable = false;   ///< pruning can drop something
+        Criteria criteria;
+        model::CompiledFormulas criteria_program;
+        std::vector<int> count_columns;  ///< loop limits still open
+        std::vector<int> used;           ///< columns of the table after this step
+    };
+    struct Expansion {
+        CandidateCursor cursor;
+        std::size_t row = 0;
+        bool started = false;
+    };
+
+    void make_checks();
+    void prepare(std::size_t index);
+    void prepare_tests(Step& step, std::vector<model::Formula>& outputs);
+    bool prepare_test(Check& check, std::uint32_t known, Test& test, model::Formula& bound);
+    void prepare_incumbent(Step& step, std::vector<model::Formula>& outputs);
+    void prepare_criteria(std::size_t index);
+    std::uint32_t keys_of(std::uint32_t known) const;
+    bool loop_is_definite(const LoopLimit::Loop& loop, std::uint32_t known) const;
+    void process(std::size_t depth, const RowTable& in);
+    void finish_piece(std::size_t depth, RowTable& out, bool more);
+    void expand(const Step& step, const RowTable& in, RowTable& out, Expansion& at);
+    void flush(const Step& step, std::size_t rows, RowTable& out);
+    std::size_t filter(const Step& step, const double* registers, std::size_t rows,
+                       std::uint8_t* alive);
+    void drop_by_tests(const Step& step, const double* registers, std::size_t rows,
+                       std::uint8_t* alive);
+    void drop_by_loop_limits(const Step& step, std::size_t rows, std::uint8_t* alive);
+    void drop_by_incumbent(const Step& step, const double* registers, std::size_t rows,
+                           std::uint8_t* alive);
+    bool prune(std::size_t index, RowTable& table);
+    void prune_result();
+    void append_result(const RowTable& table);
+    double* staged(int symbol) { return staging_.data() + symbol * kBlock; }
+
+    static constexpr std::size_t kBlock = model::CompiledFormulas::kBlockRows;
+
+    model::FormulaPool& pool_;
+    const TileShapeRun& run_;
+    const TileShapeOptions& options_;
+    TileShapeScratch& scratch_;
+    ChainBounds bounds_;
+    std::vector<Check> checks_;
+    std::vector<Step> steps_;
+    std::vector<model::Formula> quantities_tested_;
+    std::vector<double> staging_;
+    std::vector<double> quantity_;
+    std::vector<double> window_memory_;
+    std::optional<DominanceWindow> incumbent_points_;
+    RowTable* result_ = nullptr;
+    std::vector<int> result_used_;
+    std::size_t result_pruned_rows_ = 0;
+    TileShapeStatistics* statistics_ = nullptr;
+    bool empty_ = false;
+};
+
+/// Order of enumeration: inner before outer, fused last.
+std::vector<int> tile_shape_order(std::span<const TileShapeSymbol> symbols, DivisorCache& cache);
+
+/// Mean number of candidates of a symbol whose inner neighbour is known.
+double expected_candidates(const TileShapeSymbol& symbol, DivisorTable& table);
+
+}  // namespace tessera::mapspace

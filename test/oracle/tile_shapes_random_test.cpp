@@ -1,0 +1,132 @@
+#include <boost/test/unit_test.hpp>
+#include <iostream>
+#include <numeric>
+
+#include "oracle/tile_shapes_cases.hpp"
+
+// The explorer against plain enumeration: the same objective vectors, bit for bit, per combination
+// of fused tile shapes. Pruning of incomplete rows is forced on every step.
+
+using namespace tile_shape_cases;
+
+namespace {
+
+struct Totals {
+    int problems = 0;
+    int large = 0;       ///< at least 1000 legal assignments
+    int infeasible = 0;
+    double dropped = 0.0;
+};
+
+std::string describe(const Flavour& f, std::uint64_t seed, const TileShapeProblem& problem) {
+    std::string text = "seed " + std::to_string(seed) + (f.imperfect ? " imperfect" : "") +
+                       (f.best_effort ? " best-effort" : "") + ":";
+    for (const Formula& objective : problem.objectives) {
+        text += "\n  minimise " + objective.to_string();
+    }
+    for (const TileShapeConstraint& c : problem.constraints) {
+        text += "\n  subject to " + c.formula.to_string() + " relation " +
+                std::to_string(static_cast<int>(c.relation)) + " " + std::to_string(c.limit);
+    }
+    return text;
+}
+
+TileShapeOptions options_for(std::uint64_t seed) {
+    TileShapeOptions options;
+    options.prune_from_rows = seed % 4 == 3 ? 4096 : 0;
+    options.max_rows = seed % 3 == 2 ? 300 : 1u << 20;  // small: work in pieces
+    return options;
+}
+
+Totals compare_exactly(const Flavour& flavour, std::uint64_t first_seed, int count) {
+    Totals totals;
+    TileShapeExplorer explorer;
+    TileShapeResult result;
+    for (std::uint64_t seed = first_seed; totals.problems < count; ++seed) {
+        FormulaPool pool;
+        const tessera::model::FormulaScope scope(pool);
+        const TileShapeProblem problem = CaseMaker(seed, flavour).make();
+        explorer.explore(problem, options_for(seed), result);
+        if (result.statistics.space > 40000.0) {
+            continue;
+        }
+        const Solution expected = solve(problem);
+        const Solution found = collect(problem, result);
+        BOOST_REQUIRE_MESSAGE(found.fronts == expected.fronts, describe(flavour, seed, problem));
+        if (!result.statistics.exact_space.empty()) {
+            BOOST_REQUIRE_EQUAL(result.statistics.exact_space,
+                                std::to_string(expected.legal_assignments));
+        }
+        ++totals.problems;
+        totals.large += expected.legal_assignments >= 1000 ? 1 : 0;
+        totals.infeasible += expected.feasible == 0 ? 1 : 0;
+        totals.dropped += result.statistics.dropped_by_pareto;
+    }
+    return totals;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(tile_shapes_random)
+
+BOOST_AUTO_TEST_CASE(divisor_chains_equal_enumeration) {
+    const Totals totals = compare_exactly({}, 1, 400);
+    BOOST_TEST(totals.large >= 100);
+    BOOST_TEST(totals.infeasible < 150);
+    BOOST_TEST(totals.dropped > 10000.0);
+}
+
+BOOST_AUTO_TEST_CASE(arbitrary_monomials_equal_enumeration) {
+    Flavour flavour;
+    flavour.arbitrary_monomials = true;
+    const Totals totals = compare_exactly(flavour, 100000, 250);
+    BOOST_TEST(totals.large >= 50);
+}
+
+BOOST_AUTO_TEST_CASE(imperfect_tiles_equal_enumeration) {
+    Flavour flavour;
+    flavour.imperfect = true;
+    const Totals totals = compare_exactly(flavour, 200000, 300);
+    BOOST_TEST(totals.large >= 40);
+}
+
+BOOST_AUTO_TEST_CASE(best_effort_conditions_equal_enumeration) {
+    Flavour flavour;
+    flavour.best_effort = true;
+    const Totals totals = compare_exactly(flavour, 300000, 250);
+    BOOST_TEST(totals.large >= 50);
+    flavour.imperfect = true;
+    compare_exactly(flavour, 400000, 100);
+}
+
+BOOST_AUTO_TEST_CASE(real_coefficients_lose_nothing_beyond_rounding) {
+    Flavour flavour;
+    flavour.real_coefficients = true;
+    TileShapeExplorer explorer;
+    TileShapeResult result;
+    for (std::uint64_t seed = 500000; seed < 500200; ++seed) {
+        FormulaPool pool;
+        const tessera::model::FormulaScope scope(pool);
+        const TileShapeProblem problem = CaseMaker(seed, flavour).make();
+        explorer.explore(problem, options_for(seed), result);
+        if (result.statistics.space > 60000.0) {
+            continue;
+        }
+        const Solution expected = solve(problem);
+        const Solution found = collect(problem, result);
+        BOOST_REQUIRE_EQUAL(found.fronts.size(), expected.fronts.size());
+        for (const auto& [key, points] : expected.fronts) {
+            const auto& mine = found.fronts.at(key);
+            for (const auto& p : points) {
+                std::vector<double> loose = p;
+                for (double& v : loose) {
+                    v += 1e-12 * (1e5 + std::abs(v));
+                }
+                BOOST_REQUIRE(std::any_of(mine.begin(), mine.end(),
+                                          [&](const auto& q) { return not_worse(q, loose); }));
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
