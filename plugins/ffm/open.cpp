@@ -95,7 +95,7 @@ std::vector<mapspace::TrackedMemory> tracked_memories(
                 most = std::max(most, total);
                 auto [it, fresh] = uses.try_emplace(level.name);
                 it->second.size =
-                    fresh ? level.size_bits : std::min(it->second.size, level.size_bits);
+                    fresh ? level.size_bits : std::max(it->second.size, level.size_bits);
                 it->second.coupled =
                     it->second.coupled ||
                     std::any_of(space.templates.begin(), space.templates.end(),
