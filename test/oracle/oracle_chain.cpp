@@ -517,10 +517,35 @@ class Enumerator {
                 n.rank_variable = static_cast<std::int8_t>(l.variable);
                 n.tile = at(tile, l.variable) /= l.trips;
                 nodes.push_back(n);
-                at(counted, l.variable) += fused(gap) && n.tile > 1 ? 1 : 0;
+                if (fused(gap) && (n.tile > 1 || place_below(l.slot, l.variable))) {
+                    ++at(counted, l.variable);
+                }
             }
         }
         return loop_limits_hold(counted) ? sink_(with_compute(std::move(nodes))) : true;
+    }
+
+    // Whether another loop over the variable may stand further down than `slot`.
+    bool place_below(const Slot& slot, int variable) {
+        const auto places = slots(variable);
+        return std::any_of(places.begin(), places.end(), [&](const Slot& p) {
+            if (p.gap != slot.gap) {
+                return p.gap > slot.gap && (!p.temporal() || refetches_allow(variable, p.gap));
+            }
+            return !p.temporal() && (slot.temporal() || std::pair(p.level, p.dim) <
+                                                            std::pair(slot.level, slot.dim));
+        });
+    }
+
+    // C3 leaves room for a temporal loop over the variable in the gap.
+    bool refetches_allow(int variable, int gap) {
+        loops_.push_back({{gap, -1, -1}, variable, 2});
+        bool allowed = true;
+        for (int i = 0; i < static_cast<int>(holders_.size()); ++i) {
+            allowed = allowed && refetch_holds(i);
+        }
+        loops_.pop_back();
+        return allowed;
     }
 
     // L8.

@@ -266,7 +266,9 @@ void write_architecture(std::ostream& out, const ArchitectureOptions& o, Random&
     const bool leaks = r.chance(40);
     out << "arch:\n  nodes:\n";
     const std::string main_tensors =
-        r.chance(15) ? "{keep: All}" : "{keep: ~Intermediates, may_keep: All}";
+        r.chance(15)   ? "{keep: All}"
+        : r.chance(25) ? "{keep: ~Shared, may_keep: All}"
+                       : "{keep: ~Intermediates, may_keep: All}";
     write_memory(out, {"MainMemory", "inf", main_tensors, r.pick(std::vector{10, 20, 50}), true,
                        false, ""}, r);
     const std::vector<std::string> buffer{"{keep: ~MainMemory, may_keep: All}",

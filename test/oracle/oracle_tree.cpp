@@ -98,7 +98,7 @@ bool agree_on(const Space& space, const Groups& groups, const std::vector<int>& 
 class Search {
    public:
     Search(const Space& space, bool count_only) : space_(space), count_only_(count_only) {
-        result_.energy_j = result_.latency_s = result_.edp_js =
+        result_.energy_j = result_.latency_s = result_.edp_js = result_.unshared_edp_js =
             std::numeric_limits<double>::infinity();
     }
 
@@ -147,20 +147,8 @@ class Search {
             result_.combinations += n;
             return;
         }
-        fused_ = false;
-        for (const auto* g : groups_) {
-            for (const auto& b : g->backings) {
-                const auto& t = space_.workload->tensors[static_cast<std::size_t>(b.tensor)];
-                fused_ = fused_ || (t.intermediate() && b.memory != outermost());
-            }
-        }
         rows_.assign(groups_.size(), nullptr);
         choose_row(0);
-    }
-
-    const std::string& outermost() const {
-        const auto& path = space_.einsums.front().paths.front();
-        return path.levels[static_cast<std::size_t>(path.first_memory())].name;
     }
 
     void choose_row(std::size_t i) {
@@ -191,8 +179,8 @@ class Search {
         result_.mappings += trees;
         result_.energy_j = std::min(result_.energy_j, p.energy_j);
         result_.latency_s = std::min(result_.latency_s, p.latency_s);
-        if (fused_ && !(result_.fused_energy_j && *result_.fused_energy_j <= p.energy_j)) {
-            result_.fused_energy_j = p.energy_j;
+        if (std::all_of(shared_.begin(), shared_.end(), [](int s) { return s == 0; })) {
+            result_.unshared_edp_js = std::min(result_.unshared_edp_js, p.edp_js());
         }
         if (p.edp_js() < result_.edp_js) {
             result_.edp_js = p.edp_js();
@@ -221,7 +209,6 @@ class Search {
 
     const Space& space_;
     bool count_only_;
-    bool fused_ = false;
     Groups groups_;
     std::vector<int> shared_;
     Rows rows_;

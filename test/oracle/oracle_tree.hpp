@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,9 +26,8 @@ struct Optimum {
     std::vector<Point> pareto;  ///< sorted by energy, exact dominance
     /// One chain per Einsum that reaches the least EDP, with its path.
     std::vector<std::pair<int, mapping::Pmapping>> best_edp;
-    /// Energy of the best mapping in which at least one intermediate leaves no trace in the
-    /// outermost memory; nothing if there is no such mapping.
-    std::optional<double> fused_energy_j;
+    /// Least EDP of the mappings in which neighbours share no loop; infinite if there are none.
+    double unshared_edp_js = 0;
 };
 
 /// Everything a search needs to know of the problem, chains enumerated.

@@ -1,0 +1,188 @@
+// FFM against brute force on small random problems.
+//
+// seeds.txt lists seeds of random_instance() whose problems have at least 1000 legal mappings and are
+// small enough to be searched by pairing everything with everything. One test case per kind of
+// workload; each problem is solved for energy, latency, EDP and the energy-latency Pareto set.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <fstream>
+#include <map>
+
+#include "oracle/oracle_instance.hpp"
+#include "oracle/oracle_tree.hpp"
+#include "tessera/plugin/registry.hpp"
+
+using namespace tessera;
+using oracle::Point;
+
+namespace {
+
+constexpr double kRelative = 1e-9;
+constexpr std::uint64_t kChains = 400'000, kFewestMappings = 1000;
+
+std::map<std::string, std::vector<std::uint64_t>> read_seeds() {
+    std::map<std::string, std::vector<std::uint64_t>> seeds;
+    std::ifstream in(TESSERA_TEST_DIR "/oracle/seeds.txt");
+    std::string kind;
+    for (std::uint64_t seed; in >> kind >> seed;) {
+        seeds[kind].push_back(seed);
+    }
+    return seeds;
+}
+
+bool close(double a, double b) {
+    return std::abs(a - b) <= kRelative * std::max(std::abs(a), std::abs(b));
+}
+
+// Leaves out points that another one beats but for rounding.
+std::vector<Point> without_ties(const std::vector<Point>& points) {
+    const auto below = [](double a, double b) { return a <= b || close(a, b); };
+    std::vector<Point> kept;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        bool beaten = false;
+        for (std::size_t j = 0; j < points.size(); ++j) {
+            const Point &p = points[i], &q = points[j];
+            const bool better = !close(q.energy_j, p.energy_j) || !close(q.latency_s, p.latency_s);
+            const bool as_good =
+                below(q.energy_j, p.energy_j) && below(q.latency_s, p.latency_s);
+            beaten = beaten || (i != j && as_good && (better || j < i));
+        }
+        if (!beaten) {
+            kept.push_back(points[i]);
+        }
+    }
+    return kept;
+}
+
+std::string text(const std::vector<Point>& points) {
+    std::string all;
+    for (const auto& p : points) {
+        all += " (" + std::to_string(p.energy_j) + ", " + std::to_string(p.latency_s) + ")";
+    }
+    return all;
+}
+
+bool same_points(const std::vector<Point>& a, const std::vector<Point>& b) {
+    return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const Point& p) {
+               return std::any_of(b.begin(), b.end(), [&](const Point& q) {
+                   return close(p.energy_j, q.energy_j) && close(p.latency_s, q.latency_s);
+               });
+           });
+}
+
+std::vector<Point> map(const model::Problem& problem, std::vector<mapper::Metric> metrics) {
+    const auto ffm = plugin::Registry<mapper::Mapper>::instance().create("ffm");
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    mapper::Options options;
+    options.metrics = std::move(metrics);
+    options.threads = 1;
+    const auto result = ffm->map(problem, *model, options);
+    BOOST_TEST((result.status == mapper::Status::optimal));
+    std::vector<Point> points;
+    for (const auto& s : result.solutions) {
+        points.push_back({s.report.energy_j(), s.report.latency_s()});
+        // The returned tree, costed by the oracle's own evaluator.
+        Point own;
+        for (const auto& chain : mapping::split(s.mapping, *problem.workload,
+                                                *problem.architecture, problem.compat)) {
+            const auto c = oracle::cost(chain.path, chain.nodes);
+            own.energy_j += c.energy_j();
+            own.latency_s += c.latency_s;
+        }
+        BOOST_TEST(close(own.energy_j, points.back().energy_j));
+        BOOST_TEST(close(own.latency_s, points.back().latency_s));
+    }
+    return points;
+}
+
+void compare(std::uint64_t seed) {
+    const oracle::LoadedInstance instance(oracle::random_instance(seed).yaml);
+    const auto best = oracle::search(oracle::make_space(instance.problem, {}, kChains));
+    BOOST_TEST(best.mappings >= kFewestMappings);
+
+    using mapper::Metric;
+    const auto energy = map(instance.problem, {Metric::energy});
+    BOOST_TEST_REQUIRE(energy.size() == 1u);
+    BOOST_TEST(close(energy[0].energy_j, best.energy_j),
+               "energy " << energy[0].energy_j << ", brute force " << best.energy_j);
+    const auto latency = map(instance.problem, {Metric::latency});
+    BOOST_TEST_REQUIRE(latency.size() == 1u);
+    BOOST_TEST(close(latency[0].latency_s, best.latency_s),
+               "latency " << latency[0].latency_s << ", brute force " << best.latency_s);
+    const auto edp = map(instance.problem, {Metric::edp});
+    BOOST_TEST_REQUIRE(edp.size() == 1u);
+    BOOST_TEST(close(edp[0].edp_js(), best.edp_js),
+               "EDP " << edp[0].edp_js() << ", brute force " << best.edp_js);
+    const auto front = without_ties(map(instance.problem, {Metric::energy, Metric::latency}));
+    const auto expected = without_ties(best.pareto);
+    BOOST_TEST(same_points(front, expected),
+               "Pareto set" << text(front) << ", brute force" << text(expected));
+}
+
+void compare_all(const std::string& kind) {
+    const auto seeds = read_seeds();
+    const auto found = seeds.find(kind);
+    BOOST_TEST_REQUIRE((found != seeds.end()));
+    for (const std::uint64_t seed : found->second) {
+        BOOST_TEST_CONTEXT("seed " << seed) {
+            compare(seed);
+        }
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(there_are_three_hundred_instances_of_every_kind_of_graph) {
+    std::size_t n = 0;
+    const auto seeds = read_seeds();
+    for (const auto& [kind, list] : seeds) {
+        n += list.size();
+    }
+    BOOST_TEST(n >= 300u);
+    BOOST_TEST(seeds.size() == 11u);
+}
+
+BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_matmuls) {
+    compare_all("matmul");
+}
+
+BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_batched_matmuls) {
+    compare_all("batched");
+}
+
+BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_convolutions) {
+    compare_all("conv");
+}
+
+BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_chains_of_two) {
+    compare_all("chain2");
+}
+
+BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_two_matrix_vector_products) {
+    compare_all("vectors2");
+}
+
+BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_three_matrix_vector_products) {
+    compare_all("vectors3");
+}
+
+BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_a_shared_input) {
+    compare_all("shared-input");
+}
+
+BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_gated_branches) {
+    compare_all("gated");
+}
+
+BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_residuals) {
+    compare_all("residual");
+}
+
+BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_normalisations) {
+    compare_all("normalise");
+}
+
+BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_fused_convolutions) {
+    compare_all("conv2");
+}
