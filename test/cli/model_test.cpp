@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "cli/session.hpp"
+
+using namespace tessera::cli_test;
+
+namespace {
+
+struct Files : Folder {
+    std::string arch = file("arch.yaml", small_arch);
+    std::string workload = file("workload.yaml", small_workload);
+    std::string fused = file("fused.yaml", fused_mapping);
+    std::string unfused = file("unfused.yaml", unfused_mapping);
+
+    Outcome run(const std::string& command, const std::string& mapping,
+                const std::vector<std::string>& more = {}) const {
+        std::vector<std::string> args = {command, "-a", arch, "-w", workload, "-m", mapping};
+        args.insert(args.end(), more.begin(), more.end());
+        return invoke(args);
+    }
+};
+
+bool all_finite(const Json& json) {
+    if (json.is_number_float()) {
+        return std::isfinite(json.get<double>());
+    }
+    for (const Json& child : json) {
+        if (json.is_structured() && !all_finite(child)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(json_has_the_promised_names) {
+    const Files files;
+    const Outcome outcome = files.run("model", files.fused, {"--json", "-q"});
+    BOOST_REQUIRE_EQUAL(outcome.code, 0);
+    BOOST_TEST(outcome.err == "");
+    const Json root = outcome.json();
+    BOOST_TEST(root["schema_version"] == 1);
+    BOOST_TEST(root["status"] == "evaluated");
+    BOOST_TEST(root["mappings"].size() == 1U);
+    const Json& mapping = root["mappings"][0];
+    const double energy = mapping["energy_j"], latency = mapping["latency_s"];
+    BOOST_TEST(mapping["edp_js"].get<double>() == energy * latency);
+    BOOST_TEST((mapping["fused_groups"] == Json::parse(R"([["Y","Z"]])")));
+    BOOST_TEST(mapping["mapping"]["nodes"][1]["kind"] == "temporal");
+    BOOST_TEST(mapping["peak_occupancy"].contains("Buffer"));
+    for (const char* key : {"wall_s", "cpu_s", "peak_rss_bytes", "evaluated", "threads", "seed"}) {
+        BOOST_TEST(root["search"][key].is_number());
+    }
+    BOOST_TEST(all_finite(root));
+}
+
+BOOST_AUTO_TEST_CASE(counts_are_those_worked_out_by_hand) {
+    const Files files;
+    const Json root = files.run("model", files.fused, {"--json"}).json();
+    const Json& einsum = root["mappings"][0]["einsums"]["Y"];
+    const Json& main = einsum["components"]["Main"]["tensors"];
+    // 16 x 4 x 8 multiply-accumulates, each with one X and one W from the main memory.
+    BOOST_TEST(einsum["components"]["MAC"]["compute"]["actions"]["compute"] == 512);
+    BOOST_TEST(main["X"]["actions"]["read"] == 512);
+    BOOST_TEST(main["W"]["actions"]["read"] == 512);
+    BOOST_TEST(main["X"]["energy_j"]["read"] == 5120);
+    BOOST_TEST(!main.contains("Y"));
+    // One row of Y at a time: 4 of 4096 bits.
+    BOOST_TEST(einsum["components"]["Buffer"]["tensors"]["Y"]["occupancy"] == 4.0 / 4096);
+    BOOST_TEST(root["mappings"][0]["peak_occupancy"]["Buffer"] == 4.0 / 4096);
+}
+
+BOOST_AUTO_TEST_CASE(components_add_up) {
+    const Files files;
+    const Json mapping = files.run("model", files.fused, {"--json"}).json()["mappings"][0];
+    double total = 0;
+    for (const auto& [name, einsum] : mapping["einsums"].items()) {
+        double sum = 0;
+        for (const auto& [component, report] : einsum["components"].items()) {
+            sum += report["energy_j"].get<double>();
+        }
+        BOOST_TEST(sum == einsum["energy_j"].get<double>(), boost::test_tools::tolerance(1e-12));
+        total += sum;
+    }
+    BOOST_TEST(total == mapping["energy_j"].get<double>(), boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(an_unfused_mapping_has_no_groups) {
+    const Files files;
+    const Json root = files.run("model", files.unfused, {"--json"}).json();
+    BOOST_TEST(root["mappings"][0]["fused_groups"].empty());
+}
+
+BOOST_AUTO_TEST_CASE(text_has_units_unless_the_architecture_has_none) {
+    const Files files;
+    const Outcome with = files.run("model", files.fused);
+    BOOST_TEST(with.code == 0);
+    BOOST_TEST(with.prints("kJ"));
+    BOOST_TEST(with.prints("Fused Einsums:\n  Y + Z\n"));
+    const std::string arbitrary = files.file(
+        "arbitrary.yaml", "arch:\n  units: arbitrary\n" + std::string(small_arch).substr(6));
+    const Outcome without =
+        invoke({"model", "-a", arbitrary, "-w", files.workload, "-m", files.fused});
+    BOOST_TEST(without.code == 0);
+    for (const char* unit : {" J", "kJ", " s\n", " J s"}) {
+        BOOST_TEST(!without.prints(unit));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(one_file_may_hold_every_section) {
+    const Files files;
+    const std::string all =
+        files.file("all.yaml", std::string(small_arch) + small_workload + fused_mapping);
+    const Outcome one = invoke({"model", "-a", all, "-w", all, "-m", all, "--json"});
+    BOOST_REQUIRE_EQUAL(one.code, 0);
+    BOOST_TEST(
+        (one.json()["mappings"] == files.run("model", files.fused, {"--json"}).json()["mappings"]));
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
+    const Files files;
+    const std::string tight =
+        files.file("tight.yaml",
+                   std::string(small_arch).replace(std::string(small_arch).find("4096"), 4, "3"));
+    const Outcome outcome = invoke({"model", "-a", tight, "-w", files.workload, "-m", files.fused});
+    BOOST_TEST(outcome.code == 1);
+    BOOST_TEST(outcome.out == "");
+    BOOST_TEST(outcome.says("Buffer"), outcome.err);
+    BOOST_TEST(outcome.says("3 bits"), outcome.err);
+}
+
+BOOST_AUTO_TEST_CASE(violated_constraints_are_warnings_on_stderr) {
+    const Files files;
+    std::string text = small_arch;
+    text.replace(text.find("tensors: {may_keep: All}"), 24, "tensors: {keep: X, may_keep: All}");
+    const std::string keep = files.file("keep.yaml", text);
+    const Outcome outcome =
+        invoke({"model", "-a", keep, "-w", files.workload, "-m", files.fused, "--json"});
+    BOOST_TEST(outcome.code == 0);
+    BOOST_TEST(outcome.says("warning: "), outcome.err);
+    BOOST_TEST(outcome.json()["warnings"].size() >= 1U);
+}
+
+BOOST_AUTO_TEST_CASE(check_describes_what_it_read) {
+    const Files files;
+    const Outcome outcome = files.run("check", files.fused);
+    BOOST_TEST(outcome.code == 0, outcome.err);
+    for (const char* text :
+         {"2 Einsums", "Main, Buffer, MAC", "k=8 m=16 n=4", "Z runs on MAC", "ok\n"}) {
+        BOOST_TEST(outcome.prints(text), outcome.out);
+    }
+    BOOST_TEST(invoke({"check", "-m", files.fused}).prints("mapping: 2 Einsums"));
+}
+
+BOOST_AUTO_TEST_CASE(explain_says_legal_or_names_rule_and_sides) {
+    const Files files;
+    const Outcome legal = files.run("explain", files.fused);
+    BOOST_TEST(legal.code == 0, legal.out);
+    BOOST_TEST(legal.out == "legal\n");
+    std::string text = small_arch;
+    text.replace(text.find("4096"), 4, "3");
+    const std::string tight = files.file("tight.yaml", text);
+    const Outcome illegal =
+        invoke({"explain", "-a", tight, "-w", files.workload, "-m", files.fused});
+    BOOST_TEST(illegal.code == 1);
+    BOOST_TEST(illegal.prints("capacity"), illegal.out);
+    BOOST_TEST(illegal.prints("3 bit"), illegal.out);
+    BOOST_TEST(illegal.prints("tight.yaml:"), illegal.out);
+}
