@@ -1,5 +1,8 @@
 #include "tessera/spec/position.hpp"
 
+#include <algorithm>
+#include <cctype>
+
 #include "tessera/base/nearest.hpp"
 
 namespace tessera::spec {
@@ -27,7 +30,16 @@ void fail(const Position& position, std::string_view path, const Complaint& comp
 }
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
-    const std::string best = nearest(name, candidates);
+    std::string best = nearest(name, candidates);
+    const auto same = [](char a, char b) {
+        return std::tolower(static_cast<unsigned char>(a)) ==
+               std::tolower(static_cast<unsigned char>(b));
+    };
+    // Any two names of one or two letters are near each other.
+    if (name.size() <= 2 &&
+        !std::equal(name.begin(), name.end(), best.begin(), best.end(), same)) {
+        best.clear();
+    }
     return best.empty() ? "" : "did you mean '" + best + "'?";
 }
 

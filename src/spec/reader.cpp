@@ -24,7 +24,14 @@ constexpr std::size_t max_nodes = 2'000'000;
 /// Builds a Node from parser events. Each open collection is a frame on a stack.
 class TreeBuilder final : public YAML::EventHandler {
    public:
-    explicit TreeBuilder(std::string file) : file_(std::move(file)) {}
+    TreeBuilder(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {
+        line_starts_.push_back(0);
+        for (std::size_t i = 0; i < text.size(); ++i) {
+            if (text[i] == '\n') {
+                line_starts_.push_back(i + 1);
+            }
+        }
+    }
 
     std::optional<Node> root;
 
@@ -50,6 +57,7 @@ class TreeBuilder final : public YAML::EventHandler {
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   const std::string& value) override {
         // The parser marks quoted and block scalars with the non-specific tag "!".
+        check_quote(mark);
         Node node = Node::scalar(value, position(mark), tag == "!");
         node.tag = own_tag(tag);
         complete(std::move(node), anchor);
@@ -106,6 +114,31 @@ class TreeBuilder final : public YAML::EventHandler {
             fail(position(mark), "", {"the file expands to more than two million values", "", "",
                                       "use fewer aliases"});
         }
+    }
+
+    /// The parser takes the end of the file for a closing quote.
+    void check_quote(const YAML::Mark& mark) const {
+        if (mark.line < 0 || static_cast<std::size_t>(mark.line) >= line_starts_.size()) {
+            return;
+        }
+        std::size_t at = line_starts_[static_cast<std::size_t>(mark.line)] +
+                         static_cast<std::size_t>(mark.column);
+        if (at >= text_.size() || (text_[at] != '"' && text_[at] != '\'')) {
+            return;
+        }
+        const char quote = text_[at];
+        for (++at; at < text_.size(); ++at) {
+            if (text_[at] == '\\' && quote == '"') {
+                ++at;
+            } else if (text_[at] == quote && at + 1 < text_.size() && text_[at + 1] == quote &&
+                       quote == '\'') {
+                ++at;
+            } else if (text_[at] == quote) {
+                return;
+            }
+        }
+        fail(position(mark), "", {"a quote is not closed", "", "", "close it, or check that the "
+                                  "file was written completely"});
     }
 
     void open(Node node, const std::string& tag, YAML::anchor_t anchor) {
@@ -177,7 +210,9 @@ class TreeBuilder final : public YAML::EventHandler {
         }
     }
 
+    std::string_view text_;
     std::string file_;
+    std::vector<std::size_t> line_starts_;
     std::vector<Frame> stack_;
     std::map<YAML::anchor_t, Node> anchors_;
     std::size_t count_ = 0;
@@ -246,7 +281,11 @@ void check_bytes(std::string_view text, const std::string& file) {
 
 Node read_text(std::string_view text, const std::string& name) {
     check_bytes(text, name);
-    TreeBuilder builder(name);
+    // A byte order mark would shift the columns of the first line.
+    if (text.substr(0, 3) == "\xef\xbb\xbf") {
+        text.remove_prefix(3);
+    }
+    TreeBuilder builder(text, name);
     try {
         std::istringstream stream{std::string(text)};
         YAML::Parser parser(stream);
