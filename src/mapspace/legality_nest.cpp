@@ -73,7 +73,10 @@ void check_fanouts(Checker& checker, const Leaf& leaf) {
       for (const Node& node : leaf.nodes) {
         if (node.kind == Kind::spatial && node.level == static_cast<int>(l) &&
             node.dim == static_cast<int>(d)) {
-          used *= static_cast<double>(node.trips);
+          // The reference counts a partial last tile as a part of an instance.
+          used *= checker.problem.compat == arch::Compat::accelforge
+                      ? static_cast<double>(node.outer) / static_cast<double>(node.tile)
+                      : static_cast<double>(node.trips);
           loops += (loops.empty() ? "" : ", ") + loop_text(leaf, node);
           last = &node;
         }

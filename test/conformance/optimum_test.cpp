@@ -10,6 +10,7 @@
 #include "tessera/arch/architecture.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/spec/reader.hpp"
 #include "tessera/workload/workload.hpp"
 
 using namespace tessera;
@@ -67,7 +68,31 @@ int limit_of(const YAML::Node& node) {
     return node.as<std::string>() == "inf" ? mapspace::MapSpaceOptions::unlimited : node.as<int>();
 }
 
-void check_optimum_case(const YAML::Node& c) {
+/// Whether the hardware could run the reference's mapping; `illegal` collects those it could not.
+bool physically_legal(const YAML::Node& c, const YAML::Node& point,
+                      std::vector<std::string>& illegal) {
+    if (!point["mapping_yaml"]) {
+        return true;
+    }
+    const std::string folder = testing::accelforge_folder();
+    const workload::Workload workload =
+        workload::load_workload(folder + "/workload/" + c["workload"].as<std::string>(), {});
+    const arch::Architecture architecture =
+        arch::load_architecture(folder + "/arch/" + c["arch"].as<std::string>(), {});
+    const model::Problem problem{&workload, &architecture, arch::Compat::none};
+    const spec::Node root =
+        spec::read_text(point["mapping_yaml"].as<std::string>(), c["id"].as<std::string>());
+    const mapping::Mapping mapping = mapping::read_mapping(*root.find("mapping"));
+    for (const mapspace::Violation& v : mapspace::check(problem, mapping)) {
+        if (v.severity == mapspace::Severity::physical) {
+            illegal.push_back(c["id"].as<std::string>() + ": " + v.code);
+            return false;
+        }
+    }
+    return true;
+}
+
+void check_optimum_case(const YAML::Node& c, std::vector<std::string>& illegal) {
     const std::string folder = testing::accelforge_folder();
     const YAML::Node options = c["options"];
     const auto metric = options["metric"].as<std::string>();
@@ -88,6 +113,9 @@ void check_optimum_case(const YAML::Node& c) {
     const auto id = c["id"].as<std::string>();
     BOOST_CHECK_MESSAGE(r.status == mapper::Status::optimal, id << ": not proven optimal");
     for (const YAML::Node& p : c["points"]) {
+        if (!physically_legal(c, p, illegal)) {
+            continue;
+        }
         auto figure = [&](const char* mapper_key, const char* key) {
             return p[mapper_key] ? p[mapper_key].as<double>() : p[key] ? p[key].as<double>() : NAN;
         };
@@ -116,11 +144,16 @@ void check_optimum_case(const YAML::Node& c) {
 
 BOOST_AUTO_TEST_CASE(mapper_runs_of_the_reference_are_matched_or_beaten) {
     int cases = 0;
-    testing::for_each_case("optimum.jsonl.gz", [&](const YAML::Node& c) {
-        check_optimum_case(c);
+    std::vector<std::string> illegal;
+    testing::for_each_case(testing::accelforge_folder() + "/optimum.jsonl.gz", [&](const YAML::Node& c) {
+        check_optimum_case(c, illegal);
         ++cases;
     });
     BOOST_TEST(cases == 42);
+    // No targets (docs/model.md): a partial tile nested in a partial tile, and six of four instances once
+    // partial tiles are rounded up.
+    const std::vector<std::string> known{"opt-dev-25: tile_shape", "opt-dev-25: fanout"};
+    BOOST_TEST(illegal == known, boost::test_tools::per_element());
 }
 
 namespace {
