@@ -125,28 +125,15 @@ void check_tile_shapes(const arch::Path& path, std::span<const PmappingNode> nod
 void check_supported(const EinsumAnalysis& einsum) {
     const PathTables& tables = einsum.tables;
     const std::string start = "Einsum " + quoted(einsum.einsum().name) + ": ";
-    int distributed = -1;  // node of the holder that spreads over the next spatial loops
-    for (std::size_t i = 0; i < einsum.nodes.size() && tables.has_distributed; ++i) {
-        const PmappingNode& node = einsum.nodes[i];
-        if (node.kind == NodeKind::storage) {
-            distributed = tables.levels[node.level].distributed ? static_cast<int>(i) : -1;
-        }
-        if (distributed < 0) {
-            continue;
-        }
-        const int tensor = einsum.nodes[distributed].tensor;
-        const std::string what = "distributed memory " +
-                                 quoted(tables.path().levels[einsum.nodes[distributed].level].name) +
-                                 " with tensor " + quoted(einsum.einsum().tensors[tensor].name);
-        if (einsum.nodes[distributed].backing && tables.tensors[tensor].fusable) {
-            illegal(start + what + " cannot exchange it between Einsums; hold the tensor in a "
-                                   "memory above as well");
-        }
-        if (node.kind == NodeKind::spatial &&
-            !tables.tensors[tensor].indexed_by(node.rank_variable)) {
-            illegal(start + what + " stands above a spatial loop over " +
-                    quoted(variable_name(einsum, static_cast<int>(i))) +
-                    ", which does not index the tensor; this is not supported");
+    for (const PmappingNode& node : einsum.nodes) {
+        const bool exchanged = node.kind == NodeKind::storage && node.backing &&
+                               tables.tensors[node.tensor].fusable;
+        if (exchanged && tables.levels[node.level].distributed) {
+            illegal(start + "distributed memory " + quoted(tables.path().levels[node.level].name) +
+                    " is the outermost holder of tensor " +
+                    quoted(einsum.einsum().tensors[node.tensor].name) +
+                    ", which other Einsums access too; this is not supported, hold the tensor in a "
+                    "memory above as well");
         }
     }
     for (const NetworkCounts<double>& route : einsum.analysis.networks) {

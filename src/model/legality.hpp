@@ -13,8 +13,8 @@ namespace tessera::model {
 /// that stands in no sum may leave a partial last tile.
 void check_tile_shapes(const arch::Path& path, std::span<const mapping::PmappingNode> nodes);
 
-/// Cases without a rule: a distributed memory below which a spatial loop does not index the tensor or
-/// that is the outermost holder of a shared tensor; compat: networks with partially relevant loops.
+/// Cases without a rule: a distributed memory as outermost holder of a shared tensor; compat: networks
+/// with partially relevant loops.
 void check_supported(const EinsumAnalysis& einsum);
 
 /// No more instances than the fan-out has.
