@@ -136,7 +136,8 @@ private:
     void build(int low, int high, std::size_t depth, TreeNode& nested);
     void build_rest(int index, std::size_t depth, TreeNode& nested);
     std::vector<std::pair<int, int>> branches(int low, int high, int depth) const;
-    void emit_gap(int low, int high, const std::vector<Shared>& gap, TreeNode& nested) const;
+    void emit_gap(int low, int high, std::vector<Shared> gap, TreeNode& nested) const;
+    void arrange(std::vector<Shared>& gap) const;
     void emit_loop(int low, int high, std::size_t depth, TreeNode& nested) const;
     std::size_t lifted(const std::vector<std::pair<int, int>>& groups, int index,
                        std::size_t depth) const;
@@ -215,8 +216,24 @@ void Assembler::check_backing(const std::vector<std::pair<int, int>>& groups,
     }
 }
 
-void Assembler::emit_gap(int low, int high, const std::vector<Shared>& gap,
-                         TreeNode& nested) const {
+// Backing holders next to each other may stand in any order: outer memories first reads best and
+// lets tensors of one memory share a node.
+void Assembler::arrange(std::vector<Shared>& gap) const {
+    const auto rank = [&](const Shared& shared) {
+        const arch::Path& path = *chains_[*shared.users.begin()].path;
+        return std::pair(path.find_level(shared.holder.component), !shared.holder.persistent);
+    };
+    for (auto begin = gap.begin(); begin != gap.end();) {
+        const auto end = std::find_if(begin, gap.end(),
+                                      [](const Shared& shared) { return !shared.holder.backing; });
+        std::stable_sort(begin, end,
+                         [&](const Shared& a, const Shared& b) { return rank(a) < rank(b); });
+        begin = end == gap.end() ? end : end + 1;
+    }
+}
+
+void Assembler::emit_gap(int low, int high, std::vector<Shared> gap, TreeNode& nested) const {
+    arrange(gap);
     for (const Shared& shared : gap) {
         TreeNode node;
         node.kind = shared.holder.kind;
