@@ -75,10 +75,15 @@ std::vector<Violation> check(const model::Problem& problem, const mapping::Mappi
   return std::move(checker.found);
 }
 
+std::map<std::string, double> peak_bits(const model::Problem& problem,
+                                        const mapping::Mapping& mapping) {
+  legality::Checker checker{problem, mapping, nullptr, {}, {}};
+  checker.read_leaves();
+  return checker.peak_bits();
+}
+
 std::string to_text(const Violation& violation) {
-  static const char* const names[] = {"illegal", "constraint", "warning"};
-  std::string text = std::string(names[static_cast<int>(violation.severity)]) + " [" +
-                     violation.code + "]: " + violation.message;
+  std::string text = violation.message + " [" + violation.code + "]";
   if (!violation.mapping_where.text().empty()) {
     text += "\n  mapping: " + violation.mapping_where.text();
   }

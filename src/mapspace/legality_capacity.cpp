@@ -5,6 +5,7 @@
 //                                  in place of the holder
 //   any other holder               one per Einsum; it may be allocated further down, see allocated_at()
 //   persistent                     all the time, once per instance of the Einsum
+// A copy between outermost holders in one memory moves nothing: both names stand for one allocation.
 // While a loop below the allocation runs, its next iteration will use the tile again: the allocation
 // lives as long as the outermost such loop, for every Einsum inside.
 #include <algorithm>
@@ -90,19 +91,22 @@ double values_in(const workload::LocalTensor& tensor, const std::vector<std::int
   return values;
 }
 
-// Units of a distributed memory over which the spatial loops below the holder spread the tile.
-double units(const Leaf& leaf, int h) {
-  const Node& holder = leaf.nodes[h];
+// Units of a distributed memory over which the array's spatial loops spread the tile.
+double units(const Leaf& leaf, const Node& holder) {
   const arch::PathLevel& level = leaf.level(holder);
   if (!level.distributed()) {
     return 1;
   }
+  std::size_t array = holder.level + 1;
+  while (array < leaf.path.levels.size() && leaf.path.levels[array].spatial.empty()) {
+    ++array;
+  }
   double units = 1;
   for (const arch::PhysicalDim& dim : level.physical) {
     double used = 1;
-    for (std::size_t i = h + 1; i < leaf.nodes.size() && leaf.nodes[i].kind != Kind::storage; ++i) {
-      const Node& loop = leaf.nodes[i];
-      if (loop.kind == Kind::spatial && leaf.level(loop).spatial[loop.dim].name == dim.name) {
+    for (const Node& loop : leaf.nodes) {
+      if (loop.kind == Kind::spatial && loop.level == static_cast<int>(array) &&
+          leaf.level(loop).spatial[loop.dim].name == dim.name) {
         used *= static_cast<double>(loop.trips);
       }
     }
@@ -116,9 +120,17 @@ class Timeline {
   explicit Timeline(Checker& checker) : checker_(checker) {}
 
   void collect() {
+    find_copies();
     for (int l = 0; l < static_cast<int>(checker_.leaves.size()); ++l) {
       const Leaf& leaf = *checker_.leaves[l];
-      for (int h = 0; h < static_cast<int>(leaf.nodes.size()); ++h) {
+      int end = static_cast<int>(leaf.nodes.size());
+      if (leaf.view().is_copy_operation) {
+        // Nothing reads what a copy holds below its outermost holders.
+        while (end > 0 && !(leaf.nodes[end - 1].holder() && leaf.nodes[end - 1].first)) {
+          --end;
+        }
+      }
+      for (int h = 0; h < end; ++h) {
         if (leaf.nodes[h].kind == Kind::storage) {
           add(l, h);
         }
@@ -127,16 +139,40 @@ class Timeline {
   }
 
   void report() {
-    std::map<std::string, std::vector<const Allocation*>> memories;
-    for (const Allocation& a : allocations_) {
-      memories[a.memory].push_back(&a);
-    }
-    for (const auto& [memory, all] : memories) {
+    for (const auto& [memory, all] : memories()) {
       report(memory, all);
     }
   }
 
+  std::map<std::string, double> peaks() const {
+    std::map<std::string, double> result;
+    for (const auto& [memory, all] : memories()) {
+      result[memory] = peak(all).bits;
+    }
+    return result;
+  }
+
  private:
+  void find_copies() {
+    for (const auto& leaf : checker_.leaves) {
+      for (const Node& from : leaf->nodes) {
+        for (const Node& to : leaf->nodes) {
+          if (!leaf->view().is_copy_operation || from.kind != Kind::storage ||
+              to.kind != Kind::storage || !from.first || !to.first || from.level != to.level ||
+              leaf->tensor(from).output || !leaf->tensor(to).output) {
+            continue;
+          }
+          const std::string& memory = leaf->level(from).name;
+          const int source = owner(leaf->tensor(from).tensor, memory);
+          const int target = owner(leaf->tensor(to).tensor, memory);
+          if (source != target) {
+            alias_[{target, memory}] = source;
+          }
+        }
+      }
+    }
+  }
+
   void add(int l, int h) {
     const Leaf& leaf = *checker_.leaves[l];
     const Node& holder = leaf.nodes[h];
@@ -147,7 +183,7 @@ class Timeline {
     a.memory = level.name;
     a.tensor = tensor.name;
     a.einsum = leaf.view().name;
-    a.bits = values_in(tensor, tile_at(leaf, h, at)) * level.bits_per_value[holder.tensor] / units(leaf, h);
+    a.bits = values_in(tensor, tile_at(leaf, h, at)) * level.bits_per_value[holder.tensor] / units(leaf, holder);
     a.size_bits = level.size_bits;
     a.where = level.where;
     a.first = a.last = l;
@@ -162,15 +198,28 @@ class Timeline {
       allocations_.push_back(std::move(a));
       return;
     }
-    const auto [same, fresh] = shared_.try_emplace({tensor.tensor, level.name}, allocations_.size());
+    const auto [same, fresh] =
+        shared_.try_emplace({owner(tensor.tensor, level.name), level.name}, allocations_.size());
     if (fresh) {
       allocations_.push_back(std::move(a));
       return;
     }
     Allocation& other = allocations_[same->second];
+    if (other.tensor.find(a.tensor) == std::string::npos) {
+      other.tensor += "=" + a.tensor;
+    }
     other.bits = std::max(other.bits, a.bits);
     other.first = std::min(other.first, a.first);
     other.last = std::max(other.last, a.last);
+  }
+
+  // The tensor under whose name the outermost holder in a memory is kept.
+  int owner(int tensor, const std::string& memory) const {
+    for (auto next = alias_.find({tensor, memory}); next != alias_.end();
+         next = alias_.find({tensor, memory})) {
+      tensor = next->second;
+    }
+    return tensor;
   }
 
   // All Einsums inside the outermost loop below the allocation.
@@ -189,19 +238,37 @@ class Timeline {
     }
   }
 
-  void report(const std::string& memory, const std::vector<const Allocation*>& all) {
-    double worst = 0;
-    int when = -1;
+  using Allocations = std::vector<const Allocation*>;
+
+  std::map<std::string, Allocations> memories() const {
+    std::map<std::string, Allocations> result;
+    for (const Allocation& a : allocations_) {
+      result[a.memory].push_back(&a);
+    }
+    return result;
+  }
+
+  struct Peak {
+    double bits = 0;
+    int leaf = -1;
+  };
+
+  Peak peak(const Allocations& all) const {
+    Peak worst;
     for (int l = 0; l < static_cast<int>(checker_.leaves.size()); ++l) {
       double bits = 0;
       for (const Allocation* a : all) {
         bits += a->first <= l && l <= a->last ? a->bits : 0;
       }
-      if (bits > worst) {
-        worst = bits;
-        when = l;
+      if (bits > worst.bits) {
+        worst = {bits, l};
       }
     }
+    return worst;
+  }
+
+  void report(const std::string& memory, const Allocations& all) {
+    const auto [worst, when] = peak(all);
     const double size = all.front()->size_bits;
     // Shares of distributed memories may be fractions; everything else is exact.
     if (when < 0 || worst <= size * (1 + 1e-12)) {
@@ -227,10 +294,17 @@ class Timeline {
 
   Checker& checker_;
   std::vector<Allocation> allocations_;
+  std::map<std::pair<int, std::string>, int> alias_;           ///< copies: tensor, memory -> source
   std::map<std::pair<int, std::string>, std::size_t> shared_;  ///< outermost holders
 };
 
 }  // namespace
+
+std::map<std::string, double> Checker::peak_bits() {
+  Timeline timeline(*this);
+  timeline.collect();
+  return timeline.peaks();
+}
 
 void Checker::check_capacity() {
   Timeline timeline(*this);

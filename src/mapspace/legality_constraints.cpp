@@ -31,6 +31,7 @@ class Constraints {
   void orders(const spec::Symbols& symbols);
   bool fits(const std::vector<TensorMask>& option, int level) const;
   void hierarchy();
+  bool loop_between(std::size_t i, std::size_t j) const;
   void outermost();
   void dimensions();
   void loop_bound(int l, int d, const arch::LoopBound& bound);
@@ -196,7 +197,7 @@ void Constraints::hierarchy() {
       const Node& upper = leaf_.nodes[i];
       const Node& lower = leaf_.nodes[j];
       if (upper.kind != Kind::storage || lower.kind != Kind::storage || upper.level <= lower.level ||
-          upper.tensor == lower.tensor) {
+          upper.tensor == lower.tensor || !loop_between(i, j)) {
         continue;
       }
       const bool ordered = everywhere && !persistent(upper) && !persistent(lower) &&
@@ -214,6 +215,13 @@ void Constraints::hierarchy() {
       }
     }
   }
+}
+
+// Without a loop between them the order of two holders means nothing.
+bool Constraints::loop_between(std::size_t i, std::size_t j) const {
+  return std::any_of(leaf_.nodes.begin() + static_cast<std::ptrdiff_t>(i),
+                     leaf_.nodes.begin() + static_cast<std::ptrdiff_t>(j),
+                     [](const Node& node) { return node.loop() && node.trips > 1; });
 }
 
 // In this mapspace no loop stands above the outermost memory or a persistent tensor.

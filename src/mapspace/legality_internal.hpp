@@ -7,6 +7,7 @@
 //   check_capacity()     bits in every memory at every time                        (legality_capacity.cpp)
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,6 +68,7 @@ struct Checker {
   void check_constraints(const Leaf& leaf);
   void check_exchange();
   void check_capacity();
+  std::map<std::string, double> peak_bits();
 };
 
 std::string quoted(const std::string& name);

@@ -9,6 +9,7 @@
 //   warning      a best-effort wish that is not met
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,12 @@ struct Violation {
 std::vector<Violation> check(const model::Problem& problem, const mapping::Mapping& mapping,
                              const MapSpaceOptions* options = nullptr);
 
-/// The text of one violation with its rule and positions, for people.
+/// Highest number of bits that each memory (one instance of it) holds at any time, by name.
+/// Violations are not reported; nodes that cannot be read are left out.
+std::map<std::string, double> peak_bits(const model::Problem& problem,
+                                        const mapping::Mapping& mapping);
+
+/// The message, the rule and the positions, for people.
 std::string to_text(const Violation& violation);
 
 }  // namespace tessera::mapspace
