@@ -259,6 +259,7 @@ class Expander {
         }
         Symbols inner = scope.child();
         for (std::int64_t i = from; i <= to; ++i) {
+            count(node);  // nested repeats with empty bodies would run without end
             inner.set(variable, static_cast<double>(i));
             each(body, inner);
         }

@@ -16,6 +16,9 @@ Value lookup(const std::string& name, const Symbols& symbols) {
     }
     const std::vector<std::string> names = symbols.names();
     std::string remedy = did_you_mean(name, names);
+    if (symbols.universe() != nullptr && (name == "input" || name == "output" || name == "weight")) {
+        remedy = "the workload has no rename '" + name + "': add it under 'renames'";
+    }
     if (remedy.empty()) {
         remedy = "known names: " + name_list(names);
     }

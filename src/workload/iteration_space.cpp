@@ -93,65 +93,85 @@ void IterationSpace::add_text(const std::string& text, const Place& place) {
     }
 }
 
+namespace {
+
+using BoundsByName = std::map<std::string, IterationSpace::Bounds>;
+
+void check_not_empty(const Constraint& constraint, const IterationSpace::Bounds& b) {
+    if (b.lowest && b.highest && *b.lowest > *b.highest) {
+        spec::fail(constraint.place.position, constraint.place.path,
+                   {"the iteration space is empty: no point also meets this limit",
+                    constraint.text, "", "compare it with the other limits of the Einsum"});
+    }
+}
+
+/// The largest value that the constraint's addends other than `variable` can add up to, with the
+/// constant; nothing if one of them is not limited yet.
+std::optional<Wide> largest_rest(const Affine& affine, const std::string& variable,
+                                 const BoundsByName& bounds) {
+    Wide rest = affine.constant;
+    for (const auto& [other, factor] : affine.terms) {
+        if (other == variable) {
+            continue;
+        }
+        const IterationSpace::Bounds& b = bounds.at(other);
+        const std::optional<std::int64_t>& best = factor > 0 ? b.highest : b.lowest;
+        if (!best) {
+            return std::nullopt;
+        }
+        rest += Wide{factor} * *best;
+    }
+    return rest;
+}
+
+/// Each variable obeys coefficient * x >= -largest_rest. Returns whether a bound moved.
+bool tighten(const Constraint& constraint, BoundsByName& bounds) {
+    bool changed = false;
+    for (const auto& [variable, coefficient] : constraint.affine.terms) {
+        const std::optional<Wide> rest = largest_rest(constraint.affine, variable, bounds);
+        if (!rest) {
+            continue;
+        }
+        IterationSpace::Bounds& b = bounds.at(variable);
+        const Wide limit = coefficient > 0 ? ceil_divide(-*rest, coefficient)
+                                           : floor_divide(-*rest, coefficient);
+        const auto value =
+            static_cast<std::int64_t>(std::clamp(limit, -max_position, max_position));
+        if (coefficient > 0 && (!b.lowest || value > *b.lowest)) {
+            b.lowest = value;
+            changed = true;
+        } else if (coefficient < 0 && (!b.highest || value < *b.highest)) {
+            b.highest = value;
+            changed = true;
+        }
+        check_not_empty(constraint, b);
+    }
+    return changed;
+}
+
+}  // namespace
+
 std::vector<IterationSpace::Bounds> IterationSpace::box(
     const std::vector<std::string>& names) const {
-    std::map<std::string, Bounds> bounds;
+    BoundsByName bounds;
     for (const std::string& name : names) {
         bounds[name];
     }
-    const auto check = [](const Constraint& constraint, const Bounds& b) {
-        if (b.lowest && b.highest && *b.lowest > *b.highest) {
-            spec::fail(constraint.place.position, constraint.place.path,
-                       {"the iteration space is empty: no point also meets this limit",
-                        constraint.text, "", "compare it with the other limits of the Einsum"});
+    // A limit that names variables of other Einsums says nothing here.
+    std::vector<const Constraint*> relevant;
+    for (const Constraint& constraint : constraints_) {
+        const auto& terms = constraint.affine.terms;
+        if (std::all_of(terms.begin(), terms.end(),
+                        [&](const auto& term) { return bounds.count(term.first) != 0; })) {
+            relevant.push_back(&constraint);
         }
-    };
-    // a_i x_i >= -constant - sum of the largest values of all other addends.
-    const auto tighten = [&](const Constraint& constraint) {
-        bool changed = false;
-        for (const auto& [variable, coefficient] : constraint.affine.terms) {
-            Wide rest = constraint.affine.constant;
-            bool known = true;
-            for (const auto& [other, factor] : constraint.affine.terms) {
-                if (other != variable) {
-                    const Bounds& b = bounds.at(other);
-                    const std::optional<std::int64_t>& best = factor > 0 ? b.highest : b.lowest;
-                    known = known && best.has_value();
-                    rest += best ? Wide{factor} * *best : Wide{0};
-                }
-            }
-            if (!known) {
-                continue;
-            }
-            Bounds& b = bounds.at(variable);
-            const Wide limit = coefficient > 0 ? ceil_divide(-rest, coefficient)
-                                               : floor_divide(-rest, coefficient);
-            const Wide clipped = std::clamp(limit, -max_position, max_position);
-            const auto value = static_cast<std::int64_t>(clipped);
-            if (coefficient > 0 && (!b.lowest || value > *b.lowest)) {
-                b.lowest = value;
-                changed = true;
-            } else if (coefficient < 0 && (!b.highest || value < *b.highest)) {
-                b.highest = value;
-                changed = true;
-            }
-            check(constraint, b);
-        }
-        return changed;
-    };
+    }
     // Slow convergence is possible with negative coefficients; stopping early leaves a larger box.
-    for (int round = 0; round < 1000; ++round) {
-        bool changed = false;
-        for (const Constraint& constraint : constraints_) {
-            const bool foreign = std::any_of(
-                constraint.affine.terms.begin(), constraint.affine.terms.end(),
-                [&](const auto& term) { return bounds.count(term.first) == 0; });
-            if (!foreign) {
-                changed = tighten(constraint) || changed;
-            }
-        }
-        if (!changed) {
-            break;
+    bool changed = true;
+    for (int round = 0; changed && round < 1000; ++round) {
+        changed = false;
+        for (const Constraint* constraint : relevant) {
+            changed = tighten(*constraint, bounds) || changed;
         }
     }
     std::vector<Bounds> result;

@@ -150,3 +150,13 @@ BOOST_AUTO_TEST_CASE(undeclared_defines_name_the_nearest) {
         return std::string(e.what()).find("did you mean 'BATCH'?") != std::string::npos;
     });
 }
+
+BOOST_AUTO_TEST_CASE(nested_repeats_cannot_run_without_end) {
+    BOOST_CHECK_THROW(expand("workload:\n"
+                             "  einsums:\n"
+                             "  - repeat:\n"
+                             "      variable: i\n"
+                             "      to: 999999\n"
+                             "      body: [{repeat: {variable: j, to: 999999, body: []}}]\n"),
+                      UserError);
+}
