@@ -27,7 +27,8 @@ std::unique_ptr<EinsumAnalysis> analysed(const arch::Path& path,
     return result;
 }
 
-/// Holders of a copy that share the bits of an earlier entry are marked, so that sums count them once.
+/// Holders of a copy that share the bits of an earlier entry are marked, so that sums count them
+/// once.
 void add_occupancies(const PathTables& tables, const Analysis<Formula>& analysis,
                      std::span<const mapping::PmappingNode> nodes, const NestPlan& plan,
                      TemplateFormulas& result) {
@@ -42,8 +43,8 @@ void add_occupancies(const PathTables& tables, const Analysis<Formula>& analysis
         occupancy.loops_above = holder.persistent ? -1 : plan.loops_above(nodes, node);
         occupancy.backing = nodes[node].backing;
         occupancy.shared = shared;
-        occupancy.bits = holder.persistent ? holder.bits * Formula(tables.n_instances)
-                                           : holder.bits;
+        occupancy.bits =
+            holder.persistent ? holder.bits * Formula(tables.n_instances) : holder.bits;
         result.occupancies.push_back(occupancy);
     };
     if (!tables.copy) {

@@ -1,17 +1,20 @@
-// The cost analysis of one Einsum, written once over an abstract number: `double` evaluates a mapping,
-// `Formula` formulates a template.
+// The cost analysis of one Einsum, written once over an abstract number: `double` evaluates a
+// mapping, `Formula` formulates a template.
 //
 // Map of the method (rules and symbols: docs/model.md):
 //   Analysis::run            loops_pass: trip counts, steps, operations, fan-out use
-//                            tensor_pass per tensor: scan (outer to inner), then settle (inner to outer)
-//                            merge_copy for copy Einsums
+//                            tensor_pass per tensor: scan (outer to inner), then settle (inner to
+//                            outer) merge_copy for copy Einsums
 //   scan                     walks the tensor's nest once and notes at every holder the tile, the
-//                            products of trip counts above it and of the segment since the holder above
-//   settle                   turns the notes into traffic: what a holder exchanges with its child is
+//                            products of trip counts above it and of the segment since the holder
+//                            above
+//   settle                   turns the notes into traffic: what a holder exchanges with its child
+//   is
 //                            the child's tile times the trips of the segment between them
-//   network_analysis.hpp     hops and link traffic, and how many units of a distributed memory are used
-// The linear pass equals the textbook recursion over nodes: a record is only read by the next holder
-// outwards, so products of trips between two holders are all that is needed.
+//   network_analysis.hpp     hops and link traffic, and how many units of a distributed memory are
+//   used
+// The linear pass equals the textbook recursion over nodes: a record is only read by the next
+// holder outwards, so products of trips between two holders are all that is needed.
 #pragma once
 
 #include <span>
@@ -43,17 +46,17 @@ struct NetworkCounts {
     int level = 0;   ///< of the network
     int source = 0;  ///< level of the holder that sends
     int tensor = 0;
-    Num hops{};      ///< all deliveries together
-    Num max_hops{};  ///< longest route of one delivery
+    Num hops{};       ///< all deliveries together
+    Num max_hops{};   ///< longest route of one delivery
     int traffic = 0;  ///< first of n_dim_names entries of Analysis::traffic
 };
 
 /// A distributed memory divides what its units hold and do by the number of units in use.
 template <class Num>
 struct HolderNote {
-    Num tile{};                                   ///< values at the holder
-    Num temporal{}, relevant{}, spatial{};        ///< products of trips above
-    Num segment{}, segment_first{};               ///< since the holder above; for first accesses
+    Num tile{};                             ///< values at the holder
+    Num temporal{}, relevant{}, spatial{};  ///< products of trips above
+    Num segment{}, segment_first{};         ///< since the holder above; for first accesses
     Num bits{};
     Num units{};
     int loops_above = 0;
@@ -105,12 +108,12 @@ private:
     Num active_units(int level);
 
     const PathTables* t_ = nullptr;
-    std::vector<Num> shape_;         ///< per variable, at the current position
-    std::vector<Num> trips_;         ///< per node, average for partial tiles
-    std::vector<Num> whole_trips_;   ///< per node, partial tiles rounded up
+    std::vector<Num> shape_;        ///< per variable, at the current position
+    std::vector<Num> trips_;        ///< per node, average for partial tiles
+    std::vector<Num> whole_trips_;  ///< per node, partial tiles rounded up
     std::vector<HolderNote<Num>> notes_;
-    std::vector<Num> tile_at_;       ///< per step of the tensor's nest, network pass only
-    std::vector<Num> below_;         ///< per dim: trips of deeper spatial loops, network pass only
+    std::vector<Num> tile_at_;  ///< per step of the tensor's nest, network pass only
+    std::vector<Num> below_;    ///< per dim: trips of deeper spatial loops, network pass only
     std::vector<char> below_looped_;
 };
 
@@ -314,12 +317,10 @@ void Analysis<Num>::settle(Nodes nodes, int tensor) {
         up = up * child.segment;
         first = first * child.segment_first;
         const bool fills = has_parent && (!t.copy || t.convention.copy_knows_backing);
-        const bool drains =
-            has_parent && (output || (t.copy && !t.convention.copy_knows_backing));
+        const bool drains = has_parent && (output || (t.copy && !t.convention.copy_knows_backing));
         const Num own_down = !fills ? Num(0) : toll ? down : note.tile;
         const Num own_up = !drains ? Num(0) : toll ? up : note.tile;
-        const Num own_first =
-            !(has_parent && output && skips) ? Num(0) : toll ? first : note.tile;
+        const Num own_first = !(has_parent && output && skips) ? Num(0) : toll ? first : note.tile;
 
         Num reads(0), writes(0), first_reads(0), first_writes(0);
         if (holder.down) {
@@ -363,8 +364,8 @@ void Analysis<Num>::settle(Nodes nodes, int tensor) {
     }
 }
 
-// All tensors of a copy are the same data: per memory they are stored and moved once, and not at all
-// where one of them is already in place.
+// All tensors of a copy are the same data: per memory they are stored and moved once, and not at
+// all where one of them is already in place.
 template <class Num>
 void Analysis<Num>::merge_copy() {
     std::size_t kept = 0;

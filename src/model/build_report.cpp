@@ -69,8 +69,7 @@ void Builder::add_holders(int level, ComponentReport& report) const {
 void Builder::add_routes(int level, ComponentReport& report) const {
     for (const NetworkCounts<double>& route : e_.analysis.networks) {
         if (route.level == level) {
-            count(tensor(report, route.tensor), tables_.path().levels[level], 0, "hop",
-                  route.hops);
+            count(tensor(report, route.tensor), tables_.path().levels[level], 0, "hop", route.hops);
         }
     }
 }
@@ -114,8 +113,8 @@ void Builder::add_leaks(EinsumReport& report) const {
             target = &report.components.back();
             target->component = leak.component;
         }
-        target->leak_j = leak.leak_power_w *
-                         Costs<double>::powered(tables_, e_.analysis, leak) * e_.costs.latency_s;
+        target->leak_j = leak.leak_power_w * Costs<double>::powered(tables_, e_.analysis, leak) *
+                         e_.costs.latency_s;
     }
 }
 
@@ -123,8 +122,8 @@ EinsumReport Builder::build() {
     EinsumReport report;
     report.einsum = e_.einsum().name;
     for (int l = 0; l < tables_.n_levels; ++l) {
-        const bool shown = tables_.path().levels[l].has_latency ||
-                           !tables_.path().levels[l].spatial.empty();
+        const bool shown =
+            tables_.path().levels[l].has_latency || !tables_.path().levels[l].spatial.empty();
         if (shown) {
             report.components.push_back(component(l));
         }

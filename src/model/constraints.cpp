@@ -122,8 +122,8 @@ void Checker::storage() {
         }
         if (const TensorMask missing = must & ~here; missing != 0) {
             warn(level.keep.empty() ? level.where : level.keep.position(),
-                 level.name + " must keep " + names(missing) + " (keep: " +
-                     (level.keep.empty() ? level.back : level.keep).text() +
+                 level.name + " must keep " + names(missing) +
+                     " (keep: " + (level.keep.empty() ? level.back : level.keep).text() +
                      "), but the mapping does not");
         }
         if (const TensorMask extra = here & ~(must | may); extra != 0) {
@@ -195,8 +195,8 @@ void Checker::spatial(int level, int dim) {
     }
 }
 
-// Temporal loops over variables that do not index the tensor, between two of its holders, repeat the
-// transfer.
+// Temporal loops over variables that do not index the tensor, between two of its holders, repeat
+// the transfer.
 void Checker::unit_loops(int from, int to, int level, int tensor, const char* option) {
     for (int i = from; i < to; ++i) {
         const PmappingNode& node = e_.nodes[i];

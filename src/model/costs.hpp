@@ -1,9 +1,11 @@
 // From action counts to energy, latency and leakage of one Einsum, for numbers and formulas alike.
 //
 //   energy   sum over components and actions of count * actions_scale * energy of the action
-//   latency  per component its total_latency expression on the busiest instance's counts; the Einsum
+//   latency  per component its total_latency expression on the busiest instance's counts; the
+//   Einsum
 //            takes as long as its slowest component (perfect overlap inside an Einsum)
-//   leakage  every component of the architecture leaks for the whole latency, less what is gated off
+//   leakage  every component of the architecture leaks for the whole latency, less what is gated
+//   off
 // n_instances is included in the totals and in nothing else.
 #pragma once
 
@@ -55,7 +57,7 @@ public:
 
     Num dynamic_energy_j{};
     Num leak_energy_j{};
-    Num latency_s{};                ///< slowest component
+    Num latency_s{};                   ///< slowest component
     std::vector<Num> level_latency_s;  ///< per level, one instance of the Einsum
     std::vector<char> has_latency;     ///< per level: takes part in the Einsum
 
@@ -132,8 +134,7 @@ void Costs<Num>::add_holders(const PathTables& tables, const Analysis<Num>& anal
         if (facts.write >= 0) {
             calls_[facts.write] = writes_[l] * Num(level.actions_scale);
         }
-        level_latency_s[l] =
-            evaluate_latency<Num>(level.latency, calls_, Num(0), Num(0), stack_);
+        level_latency_s[l] = evaluate_latency<Num>(level.latency, calls_, Num(0), Num(0), stack_);
     }
 }
 
@@ -168,8 +169,8 @@ void Costs<Num>::add_networks(const PathTables& tables, const Analysis<Num>& ana
         }
         if (has_latency[l] && tables.levels[l].kind == arch::LevelKind::network) {
             calls_.assign(level.actions.size(), Num(0));
-            level_latency_s[l] = evaluate_latency<Num>(
-                level.latency, calls_, max_hops, link_traffic(tables, analysis, l), stack_);
+            level_latency_s[l] = evaluate_latency<Num>(level.latency, calls_, max_hops,
+                                                       link_traffic(tables, analysis, l), stack_);
         }
     }
 }

@@ -4,8 +4,8 @@
 
 namespace tessera::model {
 
-EinsumAnalysis::EinsumAnalysis(const arch::Path& path,
-                               std::span<const mapping::PmappingNode> nodes, arch::Compat compat)
+EinsumAnalysis::EinsumAnalysis(const arch::Path& path, std::span<const mapping::PmappingNode> nodes,
+                               arch::Compat compat)
     : tables(path, compat), nodes(nodes) {
     plan.build(tables, nodes);
     analysis.run(tables, nodes, plan);

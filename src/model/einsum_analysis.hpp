@@ -15,8 +15,12 @@ struct EinsumAnalysis {
     EinsumAnalysis(const arch::Path& path, std::span<const mapping::PmappingNode> nodes,
                    arch::Compat compat);
 
-    const workload::EinsumView& einsum() const { return tables.path().einsum; }
-    double trips(int node) const { return node_trips[node]; }
+    const workload::EinsumView& einsum() const {
+        return tables.path().einsum;
+    }
+    double trips(int node) const {
+        return node_trips[node];
+    }
 
     PathTables tables;
     std::span<const mapping::PmappingNode> nodes;

@@ -123,10 +123,10 @@ std::vector<Backing> backings(const EinsumAnalysis& einsum) {
     std::vector<Backing> result;
     for (int i = 0; i < static_cast<int>(einsum.nodes.size()); ++i) {
         const mapping::PmappingNode& node = einsum.nodes[i];
-        const int entry = node.backing && node.tensor >= 0 &&
-                                  einsum.tables.tensors[node.tensor].fusable
-                              ? entry_of(einsum, i)
-                              : -1;
+        const int entry =
+            node.backing && node.tensor >= 0 && einsum.tables.tensors[node.tensor].fusable
+                ? entry_of(einsum, i)
+                : -1;
         if (entry < 0) {
             continue;
         }

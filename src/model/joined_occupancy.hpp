@@ -1,10 +1,10 @@
 // How full the memories get while the Einsums of a LoopTree run one after the other.
 //
-// Between two neighbouring Einsums lie n shared loops. What one Einsum holds at loop depth d (d loops
-// above its reservation) stays while its neighbour runs if d < n: it was allocated outside the shared
-// loops. Deeper holders are allocated and freed inside each iteration and only meet what lies above.
-// Persistent tensors have depth -1. A tensor that several Einsums access is held once, from its first
-// to its last user; tensors linked by copy Einsums are one tensor.
+// Between two neighbouring Einsums lie n shared loops. What one Einsum holds at loop depth d (d
+// loops above its reservation) stays while its neighbour runs if d < n: it was allocated outside
+// the shared loops. Deeper holders are allocated and freed inside each iteration and only meet what
+// lies above. Persistent tensors have depth -1. A tensor that several Einsums access is held once,
+// from its first to its last user; tensors linked by copy Einsums are one tensor.
 #pragma once
 
 #include <map>
@@ -18,11 +18,11 @@ namespace tessera::model {
 
 /// The backing holder of a tensor that several Einsums access.
 struct Backing {
-    int tensor = 0;      ///< index into Workload::tensors
-    int node = 0;        ///< index of the holder in the Einsum's nodes
+    int tensor = 0;  ///< index into Workload::tensors
+    int node = 0;    ///< index of the holder in the Einsum's nodes
     std::string memory;
-    int depth = 0;       ///< loops above its reservation, -1: persistent
-    double bits = 0;     ///< n_instances of persistent tensors included
+    int depth = 0;    ///< loops above its reservation, -1: persistent
+    double bits = 0;  ///< n_instances of persistent tensors included
 };
 
 /// Backing holders of all fusable tensors of one Einsum.

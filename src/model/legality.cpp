@@ -126,8 +126,8 @@ void check_supported(const EinsumAnalysis& einsum) {
     const PathTables& tables = einsum.tables;
     const std::string start = "Einsum " + quoted(einsum.einsum().name) + ": ";
     for (const PmappingNode& node : einsum.nodes) {
-        const bool exchanged = node.kind == NodeKind::storage && node.backing &&
-                               tables.tensors[node.tensor].fusable;
+        const bool exchanged =
+            node.kind == NodeKind::storage && node.backing && tables.tensors[node.tensor].fusable;
         if (exchanged && tables.levels[node.level].distributed) {
             illegal(start + "distributed memory " + quoted(tables.path().levels[node.level].name) +
                     " is the outermost holder of tensor " +
@@ -188,8 +188,8 @@ void check_joined_capacity(const JoinedOccupancy& occupancy,
         if (memory.peak_bits > memory.size_bits) {
             illegal("the fused Einsums together hold " + number_text(memory.peak_bits) +
                     " bits in memory " + quoted(name) + " while " +
-                    quoted(einsums[memory.peak_einsum]->einsum().name) +
-                    " runs, but its size is " + number_text(memory.size_bits) + " bits (" +
+                    quoted(einsums[memory.peak_einsum]->einsum().name) + " runs, but its size is " +
+                    number_text(memory.size_bits) + " bits (" +
                     percent(memory.peak_bits, memory.size_bits) +
                     "); hold fewer tensors across Einsums or use smaller tile shapes");
         }
@@ -214,16 +214,17 @@ void check_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer, 
                             quoted(written.name) + " of " + quoted(producer.einsum().name);
     const int holder = backing_node(producer, made), other = backing_node(consumer, read);
     if (producer.nodes[holder].origin != consumer.nodes[other].origin) {
-        illegal(who + " from another outermost holder than the one it is written to; hold it above "
-                      "the split of the two branches");
+        illegal(who +
+                " from another outermost holder than the one it is written to; hold it above "
+                "the split of the two branches");
     }
     for (const auto& [a, b] : common_loops(producer, consumer)) {
         if (producer.trips(a) == 1 && consumer.trips(b) == 1) {
             continue;
         }
         const int va = producer.nodes[a].rank_variable, vb = consumer.nodes[b].rank_variable;
-        const std::string loop = "the loop over " + quoted(variable_name(producer, a)) +
-                                 " encloses both";
+        const std::string loop =
+            "the loop over " + quoted(variable_name(producer, a)) + " encloses both";
         if (producer.trips(a) != consumer.trips(b)) {
             illegal(who + ", but " + loop + " and runs " + number_text(producer.trips(a)) +
                     " times for one and " + number_text(consumer.trips(b)) + " for the other");
@@ -258,7 +259,8 @@ void check_exchange(const workload::Workload& workload,
     for (std::size_t t = 0; t < workload.tensors.size(); ++t) {
         for (const int producer : workload.tensors[t].producers) {
             for (const int consumer : workload.tensors[t].consumers) {
-                if (producer == consumer || !by_index.count(producer) || !by_index.count(consumer)) {
+                if (producer == consumer || !by_index.count(producer) ||
+                    !by_index.count(consumer)) {
                     continue;
                 }
                 if (position[producer] > position[consumer]) {
@@ -347,8 +349,8 @@ void check_join(const workload::Workload& workload,
         }
         std::erase_if(live, [&](const auto& entry) { return last_user[entry.first] <= e; });
         if (deepest(live) > deepest(own)) {
-            const auto carried = std::max_element(
-                live.begin(), live.end(), [](const auto& a, const auto& b) {
+            const auto carried =
+                std::max_element(live.begin(), live.end(), [](const auto& a, const auto& b) {
                     return a.second.backing.depth < b.second.backing.depth;
                 });
             illegal("tensor " + quoted(workload.tensors[carried->first].name) +

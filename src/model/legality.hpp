@@ -1,4 +1,5 @@
-// What cannot run on the hardware. Each check throws IllegalMapping naming the limit and both sides.
+// What cannot run on the hardware. Each check throws IllegalMapping naming the limit and both
+// sides.
 #pragma once
 
 #include <vector>
@@ -13,8 +14,8 @@ namespace tessera::model {
 /// that stands in no sum may leave a partial last tile.
 void check_tile_shapes(const arch::Path& path, std::span<const mapping::PmappingNode> nodes);
 
-/// Cases without a rule: a distributed memory as outermost holder of a shared tensor; compat: networks
-/// with partially relevant loops.
+/// Cases without a rule: a distributed memory as outermost holder of a shared tensor; compat:
+/// networks with partially relevant loops.
 void check_supported(const EinsumAnalysis& einsum);
 
 /// No more instances than the fan-out has.
@@ -27,13 +28,13 @@ void check_capacity(const EinsumAnalysis& einsum);
 void check_joined_capacity(const JoinedOccupancy& occupancy,
                            const std::vector<const EinsumAnalysis*>& einsums);
 
-/// Convention of the reference: partial mappings fit together if shared tensors lie in the same memory
-/// under the same loops, and no tensor has to be carried past an Einsum with fewer loops.
+/// Convention of the reference: partial mappings fit together if shared tensors lie in the same
+/// memory under the same loops, and no tensor has to be carried past an Einsum with fewer loops.
 void check_join(const workload::Workload& workload,
                 const std::vector<const EinsumAnalysis*>& einsums);
 
-/// Our convention, on the tree itself: producers run before consumers, all users of a tensor see the
-/// same outermost holder, and a consumer only reads what its producer has finished.
+/// Our convention, on the tree itself: producers run before consumers, all users of a tensor see
+/// the same outermost holder, and a consumer only reads what its producer has finished.
 void check_exchange(const workload::Workload& workload,
                     const std::vector<const EinsumAnalysis*>& einsums);
 

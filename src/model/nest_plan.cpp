@@ -80,9 +80,9 @@ void NestPlan::cut_copy(Nodes nodes) {
     }
 }
 
-// A holder's reservation sinks through relevant temporal loops, through one partially relevant loop,
-// and through spatial loops of its own component; anything else stops it. Backing holders and holders
-// of copies stay where they are.
+// A holder's reservation sinks through relevant temporal loops, through one partially relevant
+// loop, and through spatial loops of its own component; anything else stops it. Backing holders and
+// holders of copies stay where they are.
 void NestPlan::place_reservations(const PathTables& tables, Nodes nodes) {
     const int n = static_cast<int>(nodes.size());
     reservation_.assign(nodes.size(), -1);
@@ -92,12 +92,13 @@ void NestPlan::place_reservations(const PathTables& tables, Nodes nodes) {
         }
         int stop = i + 1;
         const bool sinks = !nodes[i].backing && nodes[i].lower && !tables.copy;
-        for (bool moving = sinks; moving && stop < n; ) {
+        for (bool moving = sinks; moving && stop < n;) {
             const PmappingNode& below = nodes[stop];
             if (below.kind == NodeKind::reservation) {
                 ++stop;
             } else if (below.kind == NodeKind::temporal) {
-                const Relevancy kind = relevancy(tables.tensors[nodes[i].tensor], below.rank_variable);
+                const Relevancy kind =
+                    relevancy(tables.tensors[nodes[i].tensor], below.rank_variable);
                 stop += kind != Relevancy::irrelevant;
                 moving = kind == Relevancy::relevant;
             } else {
@@ -154,8 +155,8 @@ void NestPlan::add_loops_above(const PathTables& tables, Nodes nodes, int tensor
     const TensorFacts& facts = tables.tensors[tensor];
     int temporal = begin;
     const auto add = [&](NestStep::Kind kind, int node) {
-        steps_.push_back({kind, relevancy(facts, nodes[node].rank_variable),
-                          static_cast<std::int16_t>(node)});
+        steps_.push_back(
+            {kind, relevancy(facts, nodes[node].rank_variable), static_cast<std::int16_t>(node)});
     };
     const auto add_temporals = [&](int stop) {
         for (; temporal < stop; ++temporal) {

@@ -2,7 +2,8 @@
 //
 // Nothing here depends on tile shapes, so that one plan serves all fillings of a template.
 //   reservations   a holder's capacity is charged below the loops that it can be pushed through
-//   tensor nests   every tensor has its own loop nest: spatial loops stand above the first holder of
+//   tensor nests   every tensor has its own loop nest: spatial loops stand above the first holder
+//   of
 //                  that tensor that lies inside the fan-out (or above the compute)
 #pragma once
 
@@ -25,8 +26,8 @@ struct NestStep {
 class NestPlan {
 public:
     /// Keeps its memory: building again allocates nothing once it has been large enough.
-    /// \throws IllegalMapping for two loops over one variable that a tensor sees in the wrong order,
-    /// and for a copy Einsum with a loop between two holders of one memory.
+    /// \throws IllegalMapping for two loops over one variable that a tensor sees in the wrong
+    /// order, and for a copy Einsum with a loop between two holders of one memory.
     void build(const PathTables& tables, std::span<const mapping::PmappingNode> nodes);
 
     /// What tensor `t` sees, from the outermost node to the compute.
@@ -34,11 +35,15 @@ public:
         return {steps_.data() + begin_[t], steps_.data() + begin_[t + 1]};
     }
     /// The reservation of the holder at node `i` stands just before node `reservation_before(i)`.
-    int reservation_before(int i) const { return reservation_[i]; }
+    int reservation_before(int i) const {
+        return reservation_[i];
+    }
     /// Loops above the reservation of the holder at node `i`, in the pmapping's own order.
     int loops_above(std::span<const mapping::PmappingNode> nodes, int i) const;
     /// Copy Einsums stop at their last backing holder; nodes of later holders do not count.
-    bool ignored(int i) const { return i >= first_ignored_; }
+    bool ignored(int i) const {
+        return i >= first_ignored_;
+    }
 
 private:
     using Nodes = std::span<const mapping::PmappingNode>;

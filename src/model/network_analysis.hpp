@@ -1,15 +1,15 @@
 // Second half of analysis.hpp: networks and distributed memories.
 //
 // Data of a tensor crosses the first network between two holders. A route (child holder <- parent
-// holder) begins at the child's reservation; every spatial loop outside adds the cost of spreading the
-// child's tile over its instances:
+// holder) begins at the child's reservation; every spatial loop outside adds the cost of spreading
+// the child's tile over its instances:
 //   mesh, multicast          (n-1) s V hops         longest route n s        link traffic V
 //   mesh, unicast            n(n-1)/2 s V           n s                      (n-1) V
 //   mesh, distributed source a d(d-1)/2 s V         min((d-1) s, p)          (d-1) V
 //                            d = min(max(p/s, 1), n), 1 if p = 1; a = max(n s/p, 1)
 //   all to all               (n-1) V                1                        V or (n-1) V
-// with n trips, s trips of deeper loops on the same dimension, p the distance of the source's units,
-// V the tile inside the loop in hop units.
+// with n trips, s trips of deeper loops on the same dimension, p the distance of the source's
+// units, V the tile inside the loop in hop units.
 #pragma once
 
 #include "model/analysis.hpp"
@@ -27,7 +27,7 @@ struct SpreadCost {
 /// How a tile is spread over the instances of one spatial loop.
 struct Spread {
     bool all_to_all = false;
-    bool multicast = false;                  ///< the same data for all instances
+    bool multicast = false;                    ///< the same data for all instances
     const arch::PhysicalDim* units = nullptr;  ///< placement of a distributed source
 };
 

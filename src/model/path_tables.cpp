@@ -111,8 +111,8 @@ void PathTables::read_levels() {
             if (known == dim_names.end()) {
                 dim_names.push_back(dim.name);
             }
-            dims.push_back({l, d, static_cast<double>(dim.fanout), dim.usage_scale, dim.may_reuse,
-                            name});
+            dims.push_back(
+                {l, d, static_cast<double>(dim.fanout), dim.usage_scale, dim.may_reuse, name});
         }
         for (int above = l - 1; above >= 0 && facts.n_dims > 0; --above) {
             if (levels[above].next_spatial < 0) {

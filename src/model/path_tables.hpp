@@ -1,7 +1,7 @@
 // The facts of one arch::Path that the cost analysis reads, in flat arrays.
 //
-// Built once per path and reused for any number of mappings: the analysis itself looks at no string,
-// no map and no optional field. Immutable after building; safe to read from any thread.
+// Built once per path and reused for any number of mappings: the analysis itself looks at no
+// string, no map and no optional field. Immutable after building; safe to read from any thread.
 #pragma once
 
 #include <array>
@@ -14,15 +14,16 @@
 
 namespace tessera::model {
 
-/// The rules of the cost model that differ between our default and the reference tool (docs/model.md).
+/// The rules of the cost model that differ between our default and the reference tool
+/// (docs/model.md).
 struct Convention {
-    bool round_up_partial_tiles = true;   ///< compute latency and fan-out use count whole iterations
+    bool round_up_partial_tiles = true;  ///< compute latency and fan-out use count whole iterations
     bool network_traffic_in_time = true;  ///< link traffic of all dimensions, over the whole run
     bool network_halo = true;             ///< networks below partially relevant spatial loops
     bool gate_once = true;                ///< power gating: used / fan-out instances stay on
-    bool copy_knows_backing = true;       ///< copy Einsums: data leaves the backing holder downwards
-    bool extent_ignores_offset = true;    ///< constants and signs in projections do not enlarge tiles
-    bool check_physical = true;           ///< refuse what cannot run, not only what the reference does
+    bool copy_knows_backing = true;     ///< copy Einsums: data leaves the backing holder downwards
+    bool extent_ignores_offset = true;  ///< constants and signs in projections do not enlarge tiles
+    bool check_physical = true;  ///< refuse what cannot run, not only what the reference does
 
     static Convention of(arch::Compat compat);
 };
@@ -46,7 +47,9 @@ struct TensorFacts {
     bool fusable = false;
     int begin = 0, end = 0;  ///< range of PathTables::ranks
 
-    bool indexed_by(int variable) const { return (relevant | partial) >> variable & 1; }
+    bool indexed_by(int variable) const {
+        return (relevant | partial) >> variable & 1;
+    }
 };
 
 /// One level as one tensor sees it (memories, tolls).
@@ -61,9 +64,9 @@ struct HolderFacts {
 
 struct LevelFacts {
     arch::LevelKind kind = arch::LevelKind::memory;
-    bool skip_initial = true;   ///< the first read of an output is skipped
+    bool skip_initial = true;  ///< the first read of an output is skipped
     bool distributed = false;
-    int first_dim = 0;          ///< into PathTables::dims
+    int first_dim = 0;  ///< into PathTables::dims
     int n_dims = 0;
     int next_spatial = -1;      ///< first level below with spatial dimensions
     int read = -1, write = -1;  ///< indices into PathLevel::actions
@@ -82,7 +85,9 @@ class PathTables {
 public:
     PathTables(const arch::Path& path, arch::Compat compat);
 
-    const arch::Path& path() const { return *path_; }
+    const arch::Path& path() const {
+        return *path_;
+    }
     const HolderFacts& holder(int level, int tensor) const {
         return holders_[level * n_tensors + tensor];
     }
@@ -99,8 +104,8 @@ public:
     bool has_networks = false;  ///< networks or distributed memories: the slower pass is needed
     bool has_distributed = false;
     double n_instances = 1;
-    std::vector<double> bounds;       ///< per variable
-    std::uint64_t simple = 0;         ///< variables that never stand inside a sum or multiple
+    std::vector<double> bounds;  ///< per variable
+    std::uint64_t simple = 0;    ///< variables that never stand inside a sum or multiple
     std::vector<TensorFacts> tensors;
     std::vector<TensorFacts::Rank> ranks;
     std::vector<TensorFacts::Term> terms;

@@ -107,7 +107,8 @@ arch:
     direction: up_and_down
 )" + component_fields + R"(
     actions:
-    - {name: read, energy: 100, throughput: inf)" + action_fields + R"(}
+    - {name: read, energy: 100, throughput: inf)" + action_fields +
+                                                            R"(}
     tensors: {keep: All}
   - !Memory
     {name: LocalBuffer, size: 1000000000, leak_power: 0, area: 0, tensors: {keep: All}, actions: [{name: read, energy: 0, throughput: inf}, {name: write, energy: 0, throughput: inf}]}
@@ -142,7 +143,8 @@ BOOST_AUTO_TEST_CASE(looptree_example_missing_unit_loop_is_refused) {
   - !Temporal {rank_variable: n0, tile_shape: 1}
   - !Temporal {rank_variable: n1, tile_shape: 1}
   - !Compute {einsum: Matmul0, component: MAC}
-)", kReference);
+)",
+                                                 kReference);
     BOOST_TEST(message.find("lacks a loop over 'm'") != std::string::npos, message);
 }
 
@@ -175,7 +177,8 @@ BOOST_AUTO_TEST_CASE(looptree_example_mesh_in_one_dimension) {
   - !Temporal {rank_variable: n1, tile_shape: 1}
   - !Spatial {rank_variable: n0, tile_shape: 1, name: X, component: MAC}
   - !Compute {einsum: Matmul0, component: MAC}
-)", kReference);
+)",
+                      kReference);
     for (const char* tensor : {"T0", "T1", "W0"}) {
         BOOST_TEST(actions(report, "Matmul0", "MacArray", tensor, "hop") == 2048);
     }
@@ -199,7 +202,8 @@ BOOST_AUTO_TEST_CASE(looptree_example_distributed_buffers) {
   - !Temporal {rank_variable: n0, tile_shape: 1}
   - !Temporal {rank_variable: n1, tile_shape: 1}
   - !Compute {einsum: Matmul0, component: MAC}
-)", kReference);
+)",
+                                               kReference);
     BOOST_TEST(actions(report, "Matmul0", "NoC", "T0", "hop") == 1536);
     BOOST_TEST(actions(report, "Matmul0", "NoC", "T1", "hop") == 1536);
     BOOST_TEST(actions(report, "Matmul0", "NoC", "W0", "hop") == 1024);

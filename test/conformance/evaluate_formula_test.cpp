@@ -107,9 +107,9 @@ void Subject::compare(const mapspace::Template& tmpl, const std::vector<double>&
 
 void Subject::check_contract(const mapspace::Template& tmpl) {
     const model::Problem problem{nullptr, nullptr, tables_.compat};
-    const model::TemplateFormulas formulas =
-        plugin::Registry<model::CostModel>::instance().create("looptree")->formulate(
-            problem, tables_.path(), tmpl);
+    const model::TemplateFormulas formulas = plugin::Registry<model::CostModel>::instance()
+                                                 .create("looptree")
+                                                 ->formulate(problem, tables_.path(), tmpl);
     check(formulas.dynamic_energy_j == formula_costs_.dynamic_energy_j, "dynamic energy", 0, 0);
     check(formulas.leak_energy_j == formula_costs_.leak_energy_j, "leak energy", 0, 0);
     check(formulas.latency_s == formula_costs_.latency_s, "latency", 0, 0);
@@ -153,7 +153,8 @@ BOOST_AUTO_TEST_CASE(looptree_formulas_equal_evaluation_on_random_templates) {
                 workload::load_workload(workloads[random() % workloads.size()], {});
             const int einsum = static_cast<int>(random() % workload.einsums.size());
             const auto& computes = architecture.compute_names();
-            const arch::Compat compat = random() % 2 ? arch::Compat::none : arch::Compat::accelforge;
+            const arch::Compat compat =
+                random() % 2 ? arch::Compat::none : arch::Compat::accelforge;
             std::unique_ptr<arch::Path> path;
             try {
                 path = std::make_unique<arch::Path>(architecture.path(

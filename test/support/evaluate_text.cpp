@@ -40,7 +40,8 @@ arch::Architecture architecture_of(const std::string& text) {
 }
 
 workload::Workload workload_of(const std::string& text) {
-    return workload::read_workload(spec::expand_document(spec::read_text(text, "workload.yaml"), {}));
+    return workload::read_workload(
+        spec::expand_document(spec::read_text(text, "workload.yaml"), {}));
 }
 
 model::Report evaluate_text(const workload::Workload& workload,
@@ -48,8 +49,9 @@ model::Report evaluate_text(const workload::Workload& workload,
                             arch::Compat compat) {
     const spec::Node root = spec::read_text("mapping:\n  nodes:\n" + nodes, "mapping.yaml");
     const model::Problem problem{&workload, &architecture, compat};
-    return plugin::Registry<model::CostModel>::instance().create("looptree")->evaluate(
-        problem, mapping::read_mapping(*root.find("mapping")));
+    return plugin::Registry<model::CostModel>::instance()
+        .create("looptree")
+        ->evaluate(problem, mapping::read_mapping(*root.find("mapping")));
 }
 
 std::string refusal(const workload::Workload& workload, const arch::Architecture& architecture,

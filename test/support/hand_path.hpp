@@ -51,7 +51,8 @@ inline std::vector<std::string> parts(const std::string& text, char separator) {
     return result;
 }
 
-/// A workload of Einsums given as lists of accesses, for example {{"Z: m, n", "A: m, k", "W: k, n"}}.
+/// A workload of Einsums given as lists of accesses, for example {{"Z: m, n", "A: m, k", "W: k,
+/// n"}}.
 inline workload::Workload hand_workload(const std::map<std::string, std::int64_t>& bounds,
                                         const std::vector<std::vector<std::string>>& einsums,
                                         double bits_per_value) {
@@ -112,9 +113,12 @@ inline arch::LatencyProgram sum_of_calls(const std::vector<arch::PathAction>& ac
 inline arch::LatencyProgram network_latency(double latency_s, double throughput_per_s) {
     using Op = arch::LatencyProgram::Op;
     arch::LatencyProgram program;
-    program.steps = {{Op::max_hops, 0, 0},         {Op::constant, latency_s, 0},
-                     {Op::mul, 0, 0},              {Op::max_link_traffic, 0, 0},
-                     {Op::constant, throughput_per_s, 0}, {Op::div, 0, 0},
+    program.steps = {{Op::max_hops, 0, 0},
+                     {Op::constant, latency_s, 0},
+                     {Op::mul, 0, 0},
+                     {Op::max_link_traffic, 0, 0},
+                     {Op::constant, throughput_per_s, 0},
+                     {Op::div, 0, 0},
                      {Op::max, 0, 0}};
     return program;
 }
@@ -137,8 +141,7 @@ public:
     arch::PathLevel& toll(const std::string& name, double energy_j) {
         arch::PathLevel& level = add(arch::LevelKind::toll, name);
         level.direction.assign(path.einsum.tensors.size(), arch::Direction::up_and_down);
-        level.actions = {
-            action("read", energy_j, std::numeric_limits<double>::infinity(), level)};
+        level.actions = {action("read", energy_j, std::numeric_limits<double>::infinity(), level)};
         level.latency = sum_of_calls(level.actions);
         return level;
     }

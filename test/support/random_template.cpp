@@ -26,8 +26,8 @@ mapping::Pmapping random_holders(const arch::Path& path, std::mt19937& random) {
                 continue;
             }
             PmappingNode node;
-            node.kind = path.levels[l].kind == arch::LevelKind::toll ? NodeKind::toll
-                                                                     : NodeKind::storage;
+            node.kind =
+                path.levels[l].kind == arch::LevelKind::toll ? NodeKind::toll : NodeKind::storage;
             node.level = static_cast<std::int8_t>(l);
             node.tensor = static_cast<std::int8_t>(t);
             node.backing = outermost;
@@ -119,9 +119,8 @@ std::vector<double> random_tiles(const arch::Path& path, const mapspace::Templat
     std::vector<double> tiles;
     for (const mapspace::TileSymbol& symbol : tmpl.symbols) {
         const bool free = symbol.outer < 0 && tmpl.nodes[symbol.node].imperfect;
-        const auto outer =
-            symbol.outer < 0 ? path.einsum.rank_variables[symbol.rank_variable].bound
-                             : static_cast<std::int64_t>(tiles[symbol.outer]);
+        const auto outer = symbol.outer < 0 ? path.einsum.rank_variables[symbol.rank_variable].bound
+                                            : static_cast<std::int64_t>(tiles[symbol.outer]);
         std::vector<std::int64_t> choices;
         for (std::int64_t tile = 1; tile <= std::min<std::int64_t>(outer, 4096); ++tile) {
             if (free || outer % tile == 0) {

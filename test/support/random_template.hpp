@@ -1,5 +1,6 @@
-// Random templates of one Einsum with random fillings, for property tests. They need not be sensible:
-// holders of random levels, loops anywhere between them, spatial loops over random dimensions.
+// Random templates of one Einsum with random fillings, for property tests. They need not be
+// sensible: holders of random levels, loops anywhere between them, spatial loops over random
+// dimensions.
 #pragma once
 
 #include <random>

@@ -30,8 +30,7 @@ BOOST_AUTO_TEST_CASE(looptree_partial_temporal_tiles_take_a_whole_iteration) {
         testing::hand_workload({{"m", 7}, {"n", 4}}, {{"Z: m, n", "A: m, n"}}, 8);
     const HandPath hand = row(workload, 4);
     // 7 rows in tiles of 4: two iterations of 4 steps, each running 4 columns at once.
-    const mapping::Pmapping nodes =
-        hand.nest("H MM A, Z; T m 4; T m 1; S MAC.X n 1; C");
+    const mapping::Pmapping nodes = hand.nest("H MM A, Z; T m 4; T m 1; S MAC.X n 1; C");
     const EinsumAnalysis ours(hand.path, nodes, Compat::none);
     const EinsumAnalysis theirs(hand.path, nodes, Compat::accelforge);
     BOOST_TEST(ours.analysis.steps == 8);
@@ -60,8 +59,7 @@ BOOST_AUTO_TEST_CASE(looptree_partial_tiles_move_the_average_where_relevant_and_
     hand.memory("MM", 1);
     hand.memory("GLB", 1);
     hand.compute("MAC", 1, 1);
-    const mapping::Pmapping nodes =
-        hand.nest("H MM A, B, Z; T m 4; H GLB A, B; T n 1; T m 1; C");
+    const mapping::Pmapping nodes = hand.nest("H MM A, B, Z; T m 4; H GLB A, B; T n 1; T m 1; C");
     for (const Compat compat : {Compat::none, Compat::accelforge}) {
         const EinsumAnalysis a(hand.path, nodes, compat);
         for (const auto& holder : a.analysis.holders) {
@@ -92,8 +90,8 @@ BOOST_AUTO_TEST_CASE(looptree_power_gating_leaves_the_used_share_on) {
 }
 
 BOOST_AUTO_TEST_CASE(looptree_copies_read_their_input_through_an_intermediate_memory) {
-    workload::Workload workload = testing::hand_workload(
-        {{"m", 12}, {"n", 4}}, {{"I: m, n", "I_in: m, n"}}, 8);
+    workload::Workload workload =
+        testing::hand_workload({{"m", 12}, {"n", 4}}, {{"I: m, n", "I_in: m, n"}}, 8);
     workload.einsums[0].is_copy_operation = true;
     HandPath hand(workload, 0);
     hand.memory("MM", 1);
@@ -136,8 +134,8 @@ BOOST_AUTO_TEST_CASE(looptree_copies_read_their_input_through_an_intermediate_me
 }
 
 BOOST_AUTO_TEST_CASE(looptree_copies_within_one_memory_are_free) {
-    workload::Workload workload = testing::hand_workload(
-        {{"m", 12}, {"n", 4}}, {{"I: m, n", "I_in: m, n"}}, 8);
+    workload::Workload workload =
+        testing::hand_workload({{"m", 12}, {"n", 4}}, {{"I: m, n", "I_in: m, n"}}, 8);
     workload.einsums[0].is_copy_operation = true;
     HandPath hand(workload, 0);
     hand.memory("MM", 1);

@@ -66,8 +66,9 @@ struct Array {
     mapping::Pmapping nodes;
 };
 
-const char* kTiled = "H DRAM A, W, Z; T m 4; T n 8; T k 4; H GLB A, W, Z; S Reg.X k 1; "
-                     "S Reg.Y n 1; H Reg W; T m 1; C";
+const char* kTiled =
+    "H DRAM A, W, Z; T m 4; T n 8; T k 4; H GLB A, W, Z; S Reg.X k 1; "
+    "S Reg.Y n 1; H Reg W; T m 1; C";
 
 }  // namespace
 
@@ -91,17 +92,17 @@ BOOST_AUTO_TEST_CASE(looptree_counts_of_a_tiled_matmul_follow_the_closed_form) {
 
 BOOST_AUTO_TEST_CASE(looptree_an_outer_reduction_loop_inside_the_holder_needs_no_partial_sums) {
     Array array;
-    const EinsumAnalysis a =
-        array.analyse("H DRAM A, W, Z; T m 4; T n 8; H GLB A, W, Z; T k 4; S Reg.X k 1; "
-                      "S Reg.Y n 1; H Reg W; T m 1; C");
+    const EinsumAnalysis a = array.analyse(
+        "H DRAM A, W, Z; T m 4; T n 8; H GLB A, W, Z; T k 4; S Reg.X k 1; "
+        "S Reg.Y n 1; H Reg W; T m 1; C");
     check(a, "DRAM", "Z", 0, 8 * 32 * 8);
 }
 
 BOOST_AUTO_TEST_CASE(looptree_uneven_holders_keep_a_tile_over_inner_loops) {
     Array array;
-    const EinsumAnalysis a =
-        array.analyse("H DRAM A, W, Z; T m 4; T k 4; H GLB A; T n 8; H GLB W, Z; S Reg.X k 1; "
-                      "S Reg.Y n 1; H Reg W; T m 1; C");
+    const EinsumAnalysis a = array.analyse(
+        "H DRAM A, W, Z; T m 4; T k 4; H GLB A; T n 8; H GLB W, Z; S Reg.X k 1; "
+        "S Reg.Y n 1; H Reg W; T m 1; C");
     check(a, "DRAM", "A", 8 * 16 * 8, 0);
     check(a, "GLB", "A", 8 * 16 * 4 * 8, 8 * 16 * 8);
 }
@@ -116,9 +117,9 @@ BOOST_AUTO_TEST_CASE(looptree_without_spatial_reuse_every_instance_gets_its_own_
 BOOST_AUTO_TEST_CASE(looptree_first_reads_are_charged_where_they_are_not_skipped) {
     Array array;
     array.hand.path.levels[0].skip_initial_output_write = false;
-    const EinsumAnalysis a =
-        array.analyse("H DRAM A, W, Z; T m 4; T n 8; H GLB A, W, Z; T k 4; S Reg.X k 1; "
-                      "S Reg.Y n 1; H Reg W; T m 1; C");
+    const EinsumAnalysis a = array.analyse(
+        "H DRAM A, W, Z; T m 4; T n 8; H GLB A, W, Z; T k 4; S Reg.X k 1; "
+        "S Reg.Y n 1; H Reg W; T m 1; C");
     check(a, "DRAM", "Z", 8 * 32 * 8, 8 * 32 * 8);
 }
 

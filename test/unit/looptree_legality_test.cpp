@@ -83,9 +83,9 @@ BOOST_AUTO_TEST_CASE(looptree_a_fused_chain_is_legal) {
 
 BOOST_AUTO_TEST_CASE(looptree_tiles_must_fit_and_divide) {
     const auto check = [](const std::string& loops, const std::string& part) {
-        const std::string message = refusal(
-            chain(), two_levels("inf"), fused(loops, own("n0", "n1"), own("n1", "n2")),
-            Compat::none);
+        const std::string message =
+            refusal(chain(), two_levels("inf"), fused(loops, own("n0", "n1"), own("n1", "n2")),
+                    Compat::none);
         BOOST_TEST(contains(message, part), message);
     };
     check(loop("m", 20) + loop("m", 1), "does not fit into the enclosing 16");
@@ -111,7 +111,8 @@ workload:
   - !Temporal {rank_variable: p, tile_shape: 1}
   - !Temporal {rank_variable: r, tile_shape: 1}
   - !Compute {einsum: Conv, component: MAC}
-)", Compat::none);
+)",
+                                        Compat::none);
     BOOST_TEST(contains(message, "stands in a sum"), message);
 }
 
@@ -119,8 +120,8 @@ BOOST_AUTO_TEST_CASE(looptree_unfinished_sums_must_not_be_read) {
     // n0 is E0's reduction; a loop that E1 lacks cannot enclose it, so drive both by one loop.
     const std::string shared =
         "  - !Temporal {rank_variable: {E0: n0, E1: n2}, tile_shape: {E0: 2, E1: 1}}\n";
-    const std::string nodes = fused(shared, loop("n0", 1, "      ") + own("m", "n1"),
-                                    own("m", "n1"));
+    const std::string nodes =
+        fused(shared, loop("n0", 1, "      ") + own("m", "n1"), own("m", "n1"));
     const std::string message = refusal(chain(), two_levels("inf"), nodes, Compat::none);
     BOOST_TEST(contains(message, "before it is finished"), message);
     BOOST_TEST(contains(message, "'E0' still reduces over it"), message);
@@ -130,10 +131,9 @@ BOOST_AUTO_TEST_CASE(looptree_a_consumer_must_not_read_beyond_the_finished_tile)
     // Both run inside the loop over n1, but E1 walks n2 while E0 walks n1.
     const std::string shared =
         "  - !Temporal {rank_variable: {E0: n1, E1: n2}, tile_shape: {E0: 4, E1: 1}}\n";
-    const std::string message =
-        refusal(chain(), two_levels("inf"),
-                fused(shared, loop("n1", 1, "      ") + own("m", "n0"), own("m", "n1")),
-                Compat::none);
+    const std::string message = refusal(
+        chain(), two_levels("inf"),
+        fused(shared, loop("n1", 1, "      ") + own("m", "n0"), own("m", "n1")), Compat::none);
     BOOST_TEST(contains(message, "beyond the tile that is finished"), message);
 }
 
@@ -145,12 +145,14 @@ BOOST_AUTO_TEST_CASE(looptree_an_intermediate_must_be_held_above_the_split) {
     - !Nested
       nodes:
       - !Storage {tensors: [T1], component: GLB}
-)" + own("m", "n0") + loop("n1", 1, "      ") + R"(
+)" + own("m", "n0") + loop("n1", 1, "      ") +
+                              R"(
       - !Compute {einsum: E0, component: MAC}
     - !Nested
       nodes:
       - !Storage {tensors: [T1], component: GLB}
-)" + own("m", "n1") + loop("n2", 1, "      ") + R"(
+)" + own("m", "n1") + loop("n2", 1, "      ") +
+                              R"(
       - !Compute {einsum: E1, component: MAC}
 )";
     BOOST_TEST(contains(refusal(chain(), two_levels("inf"), nodes, Compat::none),
@@ -166,11 +168,13 @@ BOOST_AUTO_TEST_CASE(looptree_consumers_run_after_producers) {
     nodes:
     - !Nested
       nodes:
-)" + own("m", "n1") + loop("n2", 1, "      ") + R"(
+)" + own("m", "n1") + loop("n2", 1, "      ") +
+                              R"(
       - !Compute {einsum: E1, component: MAC}
     - !Nested
       nodes:
-)" + own("m", "n0") + loop("n1", 1, "      ") + R"(
+)" + own("m", "n0") + loop("n1", 1, "      ") +
+                              R"(
       - !Compute {einsum: E0, component: MAC}
 )";
     const std::string message = refusal(chain(), two_levels("inf"), nodes, Compat::none);
@@ -178,20 +182,20 @@ BOOST_AUTO_TEST_CASE(looptree_consumers_run_after_producers) {
 }
 
 BOOST_AUTO_TEST_CASE(looptree_capacity_of_one_einsum_is_checked_to_the_bit) {
-    // E1 holds T1: 8 values under m, 64 bits; and W1 (a backing holder is not lowered; W1 is second, so
-    // it sinks below n1 and n2 and needs one value, 8 bits).
+    // E1 holds T1: 8 values under m, 64 bits; and W1 (a backing holder is not lowered; W1 is
+    // second, so it sinks below n1 and n2 and needs one value, 8 bits).
     const std::string nodes =
         fused(loop("m", 1), own("n0", "n1"),
               "      - !Storage {tensors: [W1], component: GLB}\n" + own("n1", "n2"));
     BOOST_TEST(refusal(chain(), two_levels("72"), nodes, Compat::none) == "");
     const std::string message = refusal(chain(), two_levels("71"), nodes, Compat::none);
-    BOOST_TEST(contains(message, "holds 72 bits in memory 'GLB', but its size is 71 bits"), message);
+    BOOST_TEST(contains(message, "holds 72 bits in memory 'GLB', but its size is 71 bits"),
+               message);
 }
 
 BOOST_AUTO_TEST_CASE(looptree_joined_capacity_counts_what_lives_outside_shared_loops) {
     // W0 and W1 stay in GLB outside the loop over m, whatever runs.
-    const std::string weights =
-        "  - !Storage {tensors: [W0, W1], component: GLB, lower: False}\n";
+    const std::string weights = "  - !Storage {tensors: [W0, W1], component: GLB, lower: False}\n";
     const std::string nodes = fused(loop("m", 1), own("n0", "n1"), own("n1", "n2"), weights);
     const double bits = (4 * 8 + 8 * 2 + 8) * 8;
     const model::Report report = evaluate_text(chain(), two_levels("1000"), nodes, Compat::none);
@@ -200,8 +204,8 @@ BOOST_AUTO_TEST_CASE(looptree_joined_capacity_counts_what_lives_outside_shared_l
     BOOST_TEST(contains(message, "together hold 448 bits in memory 'GLB'"), message);
 }
 
-// Outside the loop over m: W0 200 bits, W1 300. Inside: T0 10 and T1 10 while E0 runs, T1 10 and T2 15
-// while E1 runs. E0's T0 is gone then.
+// Outside the loop over m: W0 200 bits, W1 300. Inside: T0 10 and T1 10 while E0 runs, T1 10 and T2
+// 15 while E1 runs. E0's T0 is gone then.
 BOOST_AUTO_TEST_CASE(looptree_joined_occupancy_of_two_fused_einsums) {
     const workload::Workload workload = testing::workload_of(R"(
 workload:
@@ -220,12 +224,14 @@ workload:
     - !Nested
       nodes:
       - !Storage {tensors: [T0], component: GLB, lower: False}
-)" + own("a", "k") + R"(
+)" + own("a", "k") +
+        R"(
       - !Compute {einsum: E0, component: MAC}
     - !Nested
       nodes:
       - !Storage {tensors: [T2], component: GLB, lower: False}
-)" + own("k", "b") + R"(
+)" + own("k", "b") +
+        R"(
       - !Compute {einsum: E1, component: MAC}
 )";
     const model::Report report = evaluate_text(workload, two_levels("1000"), nodes, Compat::none);
@@ -234,22 +240,25 @@ workload:
 
 BOOST_AUTO_TEST_CASE(looptree_fanout_is_compared_in_integers) {
     const auto nodes = [](int tile) {
-        return fused("", "      - !Spatial {rank_variable: n0, tile_shape: " + std::to_string(tile) +
-                             ", name: X, component: MAC}\n" + loop("n0", 1, "      ") +
-                             own("m", "n1"),
+        return fused("",
+                     "      - !Spatial {rank_variable: n0, tile_shape: " + std::to_string(tile) +
+                         ", name: X, component: MAC}\n" + loop("n0", 1, "      ") + own("m", "n1"),
                      "      - !Spatial {rank_variable: n1, tile_shape: 1, name: X, component: "
-                     "MAC}\n" + own("m", "n2"));
+                     "MAC}\n" +
+                         own("m", "n2"));
     };
     const std::string message = refusal(chain(), two_levels("inf"), nodes(1), Compat::none);
-    BOOST_TEST(contains(message, "Einsum 'E1' uses 8 spatial instances of 'MAC' dimension 'X', "
-                                 "but its fan-out is 4"),
+    BOOST_TEST(contains(message,
+                        "Einsum 'E1' uses 8 spatial instances of 'MAC' dimension 'X', "
+                        "but its fan-out is 4"),
                message);
 }
 
 BOOST_AUTO_TEST_CASE(looptree_violated_constraints_are_warnings_with_their_line) {
     const std::string nodes =
-        fused("", "      - !Spatial {rank_variable: m, tile_shape: 8, name: X, component: MAC}\n" +
-                      loop("m", 1, "      ") + own("n0", "n1"),
+        fused("",
+              "      - !Spatial {rank_variable: m, tile_shape: 8, name: X, component: MAC}\n" +
+                  loop("m", 1, "      ") + own("n0", "n1"),
               own("m", "n1") + loop("n2", 1, "      "));
     const model::Report report = evaluate_text(chain(), two_levels("inf"), nodes, Compat::none);
     std::string all;
@@ -269,11 +278,13 @@ BOOST_AUTO_TEST_CASE(looptree_a_missing_keep_is_a_warning) {
     nodes:
     - !Nested
       nodes:
-)" + own("m", "n0") + loop("n1", 1, "      ") + R"(
+)" + own("m", "n0") + loop("n1", 1, "      ") +
+                              R"(
       - !Compute {einsum: E0, component: MAC}
     - !Nested
       nodes:
-)" + own("m", "n1") + loop("n2", 1, "      ") + R"(
+)" + own("m", "n1") + loop("n2", 1, "      ") +
+                              R"(
       - !Compute {einsum: E1, component: MAC}
 )";
     const model::Report report = evaluate_text(chain(), two_levels("inf"), nodes, Compat::none);

@@ -7,8 +7,8 @@
 using namespace tessera;
 using model::EinsumAnalysis;
 using model::Spread;
-using model::SpreadCost;
 using model::spread_cost;
+using model::SpreadCost;
 using testing::HandPath;
 
 namespace {
@@ -166,8 +166,8 @@ BOOST_AUTO_TEST_CASE(looptree_network_traffic_counts_the_whole_run_in_all_dimens
 
 // Our convention: a loop inside a sum delivers each instance its tile with the halo.
 BOOST_AUTO_TEST_CASE(looptree_network_with_a_partially_relevant_loop_sends_halo_tiles) {
-    const workload::Workload workload = testing::hand_workload(
-        {{"p", 8}, {"r", 3}}, {{"O: p", "I: p + r", "F: r"}}, 8);
+    const workload::Workload workload =
+        testing::hand_workload({{"p", 8}, {"r", 3}}, {{"O: p", "I: p + r", "F: r"}}, 8);
     HandPath hand(workload, 0);
     hand.memory("MM", 0);
     hand.network("Net", arch::Topology::mesh, 0, 1);
