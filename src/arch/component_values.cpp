@@ -139,7 +139,7 @@ double ComponentValues::throughput_scale(const ComponentSpec& component) const {
 }
 
 double ComponentValues::leak_power_w(const ComponentSpec& component) const {
-    if (component.kind == LevelKind::container || component.dummy) {
+    if (component.kind == LevelKind::container) {
         return 0;
     }
     if (component.has_model && component.numbers.count("leak_power") == 0) {

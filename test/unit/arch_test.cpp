@@ -196,6 +196,13 @@ BOOST_AUTO_TEST_CASE(a_dummy_costs_nothing) {
     BOOST_TEST(level(p, "GLB").actions[1].energy_j == 0);
     BOOST_TEST(run(level(p, "GLB").latency, {100, 100}) == 0);
     BOOST_TEST(leak(p, "MAC").leak_power_w == 0);
+    // What is written all the same counts.
+    const Path q = path(read(dram +
+                             "  - !Memory {name: GLB, component_class: Dummy, size: 8, leak_power: 3,"
+                             " actions: [{name: read, energy: 2}]}\n" + mac));
+    BOOST_TEST(leak(q, "GLB").leak_power_w == 3);
+    BOOST_TEST(level(q, "GLB").actions[0].energy_j == 2);
+    BOOST_TEST((level(q, "GLB").actions[0].throughput_per_s == infinity));
 }
 
 BOOST_AUTO_TEST_CASE(values_per_action_has_three_sources) {
