@@ -71,11 +71,13 @@ bool same_points(const std::vector<Point>& a, const std::vector<Point>& b) {
            });
 }
 
-std::vector<Point> map(const model::Problem& problem, std::vector<mapper::Metric> metrics) {
+std::vector<Point> map(const model::Problem& problem, const mapspace::MapSpaceOptions& mapspace,
+                       std::vector<mapper::Metric> metrics) {
     const auto ffm = plugin::Registry<mapper::Mapper>::instance().create("ffm");
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     mapper::Options options;
     options.metrics = std::move(metrics);
+    options.mapspace = mapspace;
     options.threads = 1;
     const auto result = ffm->map(problem, *model, options);
     BOOST_TEST((result.status == mapper::Status::optimal));
@@ -97,24 +99,25 @@ std::vector<Point> map(const model::Problem& problem, std::vector<mapper::Metric
 }
 
 void compare(std::uint64_t seed) {
-    const oracle::LoadedInstance instance(oracle::random_instance(seed).yaml);
-    const auto best = oracle::search(oracle::make_space(instance.problem, {}, kChains));
+    const oracle::Instance drawn = oracle::random_instance(seed);
+    const oracle::LoadedInstance instance(drawn.yaml);
+    const auto best = oracle::search(oracle::make_space(instance.problem, drawn.options, kChains));
     BOOST_TEST(best.mappings >= kFewestMappings);
 
     using mapper::Metric;
-    const auto energy = map(instance.problem, {Metric::energy});
+    const auto energy = map(instance.problem, drawn.options, {Metric::energy});
     BOOST_TEST_REQUIRE(energy.size() == 1u);
     BOOST_TEST(close(energy[0].energy_j, best.energy_j),
                "energy " << energy[0].energy_j << ", brute force " << best.energy_j);
-    const auto latency = map(instance.problem, {Metric::latency});
+    const auto latency = map(instance.problem, drawn.options, {Metric::latency});
     BOOST_TEST_REQUIRE(latency.size() == 1u);
     BOOST_TEST(close(latency[0].latency_s, best.latency_s),
                "latency " << latency[0].latency_s << ", brute force " << best.latency_s);
-    const auto edp = map(instance.problem, {Metric::edp});
+    const auto edp = map(instance.problem, drawn.options, {Metric::edp});
     BOOST_TEST_REQUIRE(edp.size() == 1u);
     BOOST_TEST(close(edp[0].edp_js(), best.edp_js),
                "EDP " << edp[0].edp_js() << ", brute force " << best.edp_js);
-    const auto front = without_ties(map(instance.problem, {Metric::energy, Metric::latency}));
+    const auto front = without_ties(map(instance.problem, drawn.options, {Metric::energy, Metric::latency}));
     const auto expected = without_ties(best.pareto);
     BOOST_TEST(same_points(front, expected),
                "Pareto set" << text(front) << ", brute force" << text(expected));
@@ -140,7 +143,7 @@ BOOST_AUTO_TEST_CASE(there_are_three_hundred_instances_of_every_kind_of_graph) {
         n += list.size();
     }
     BOOST_TEST(n >= 300u);
-    BOOST_TEST(seeds.size() == 11u);
+    BOOST_TEST(seeds.size() == 12u);
 }
 
 BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_matmuls) {
@@ -157,6 +160,10 @@ BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_convolutions) {
 
 BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_chains_of_two) {
     compare_all("chain2");
+}
+
+BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_chains_of_three) {
+    compare_all("chain3");
 }
 
 BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_two_matrix_vector_products) {

@@ -353,9 +353,6 @@ class Enumerator {
         for (int l = 0; l < static_cast<int>(path_.levels.size()); ++l) {
             for (int d = 0; d < static_cast<int>(at(path_.levels, l).spatial.size()); ++d) {
                 const auto& dim = at(at(path_.levels, l).spatial, d);
-                if (dim.min_usage > 0) {
-                    throw Unsupported("oracle: min_usage is not supported");
-                }
                 for (const auto& bound : dim.loop_bounds) {
                     if (!bound_holds(bound, l, d)) {
                         return false;

@@ -1,6 +1,7 @@
 // Costs every chain of an Einsum and sorts the chains by what other chains can see of them.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "oracle/oracle_chain.hpp"
@@ -118,6 +119,75 @@ std::vector<double> row_key(const ChainRow& row) {
     return key;
 }
 
+// C4: the wishes about utilisation, dimension after dimension, for chains with the same holders in the
+// same order. First all utilisations that occur are collected, then the ones to keep are chosen.
+class Utilisation {
+   public:
+    explicit Utilisation(const arch::Path& path) {
+        for (int l = 0; l < static_cast<int>(path.levels.size()); ++l) {
+            const auto& dims = path.levels[static_cast<std::size_t>(l)].spatial;
+            for (int d = 0; d < static_cast<int>(dims.size()); ++d) {
+                const auto& dim = dims[static_cast<std::size_t>(d)];
+                if (dim.min_usage > 0) {
+                    wishes_.push_back({l, d, dim.min_usage * static_cast<double>(dim.fanout)});
+                }
+            }
+        }
+    }
+
+    bool any() const {
+        return !wishes_.empty();
+    }
+
+    void collect(const Pmapping& nodes, const ChainCost& c) {
+        kept_[holders(nodes)].insert(used(c));
+    }
+
+    void choose() {
+        for (auto& [key, all] : kept_) {
+            for (std::size_t w = 0; w < wishes_.size(); ++w) {
+                double most = 0;
+                for (const auto& u : all) {
+                    most = std::max(most, u[w]);
+                }
+                std::erase_if(all, [&](const auto& u) {
+                    return u[w] < std::min(most, wishes_[w].used);
+                });
+            }
+        }
+    }
+
+    bool accepts(const Pmapping& nodes, const ChainCost& c) const {
+        return kept_.at(holders(nodes)).count(used(c)) > 0;
+    }
+
+   private:
+    static std::vector<int> holders(const Pmapping& nodes) {
+        std::vector<int> key;
+        for (const auto& n : nodes) {
+            if (n.kind == NodeKind::storage) {
+                key.push_back(n.level * 64 + n.tensor);
+            }
+        }
+        return key;
+    }
+
+    std::vector<double> used(const ChainCost& c) const {
+        std::vector<double> result(wishes_.size(), 1);
+        for (const auto& d : c.dims) {
+            for (std::size_t w = 0; w < wishes_.size(); ++w) {
+                if (wishes_[w].level == d.level && wishes_[w].dim == d.dim) {
+                    result[w] = d.used;
+                }
+            }
+        }
+        return result;
+    }
+
+    std::vector<DimUse> wishes_;
+    std::map<std::vector<int>, std::set<std::vector<double>>> kept_;
+};
+
 }  // namespace
 
 EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>& memories,
@@ -129,9 +199,21 @@ EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>
     std::uint64_t visited = 0;
     for (int p = 0; p < static_cast<int>(all.paths.size()); ++p) {
         const arch::Path& path = all.paths[static_cast<std::size_t>(p)];
+        Utilisation utilisation(path);
+        if (utilisation.any()) {
+            enumerate_chains(path, options, [&](const Pmapping& nodes) {
+                const ChainCost c = cost(path, nodes);
+                if (!exceeds_alone(path, c)) {
+                    utilisation.collect(nodes, c);
+                }
+                return ++visited < limit;
+            });
+            utilisation.choose();
+        }
         const bool complete = enumerate_chains(path, options, [&](const Pmapping& nodes) {
             const ChainCost c = cost(path, nodes);
-            if (!exceeds_alone(path, c)) {
+            if (!exceeds_alone(path, c) &&
+                (!utilisation.any() || utilisation.accepts(nodes, c))) {
                 Costed chain = describe(path, nodes, c, memories);
                 const auto g = group_of.emplace(key_of(chain), all.groups.size());
                 if (g.second) {

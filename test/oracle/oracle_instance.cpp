@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -81,9 +82,12 @@ Shape convolution(Random& r) {
 }
 
 Shape chain(Random& r, int length) {
-    const std::vector<int> b = length == 2 ? std::vector{2, 3, 4, 5, 6} : std::vector{2, 3, 4};
+    const std::vector<int> b = length == 2 ? std::vector{2, 3, 4, 5, 6} : std::vector{1, 2, 3};
     Shape s{"chain" + std::to_string(length), {}, {}, 1};
     s.variables = {{"m", r.pick(b)}};
+    if (length == 3) {
+        s.variables[0].bound = r.pick(std::vector{2, 4});
+    }
     for (int i = 0; i <= length; ++i) {
         s.variables.push_back({"n" + std::to_string(i), r.pick(b)});
     }
@@ -165,7 +169,7 @@ Shape fused_convolution(Random& r) {
 }
 
 Shape random_shape(Random& r) {
-    switch (r.below(14)) {
+    switch (r.below(15)) {
         case 0:
         case 1: return matmul(r, false);
         case 2: return matmul(r, true);
@@ -179,6 +183,7 @@ Shape random_shape(Random& r) {
         case 10: return gated(r);
         case 11: return residual(r);
         case 12: return normalise(r);
+        case 13: return chain(r, 3);
         default: return fused_convolution(r);
     }
 }
@@ -220,7 +225,7 @@ std::string actions(Random& r, int energy, bool limited) {
     return out.str();
 }
 
-std::string spatial(Random& r, const std::string& name) {
+std::string spatial(Random& r, const std::string& name, const std::string& variable) {
     std::ostringstream out;
     out << "{name: " << name << ", fanout: " << r.pick(std::vector{2, 3, 4});
     switch (r.below(6)) {
@@ -228,6 +233,13 @@ std::string spatial(Random& r, const std::string& name) {
         case 1: out << ", may_reuse: Inputs"; break;
         case 2: out << ", reuse: Outputs"; break;
         default: break;
+    }
+    if (r.chance(12)) {
+        out << ", loop_bounds: [{expression: " << variable << ", operator: \"<=\", value: "
+            << r.pick(std::vector{1, 2}) << "}]";
+    }
+    if (r.chance(12)) {
+        out << ", min_usage: " << r.pick(std::vector<std::string>{"0.5", "1"});
     }
     out << "}";
     return out.str();
@@ -260,7 +272,23 @@ struct ArchitectureOptions {
     std::vector<int> buffer_bits;     // candidate sizes of GlobalBuffer
     std::vector<int> scratch_bits;    // candidate sizes of Scratchpad
     bool few_scratch_tensors = true;
+    std::string variable;  // one rank variable of every Einsum, for loop bounds
 };
+
+// More keys for the `tensors` of a memory, now and then.
+std::string with_wishes(std::string tensors, Random& r, bool any_order) {
+    std::string more;
+    switch (r.below(20)) {
+        case 0: more = ", no_refetch_from_above: Inputs"; break;
+        case 1: more = ", no_refetch_from_above: Outputs"; break;
+        case 2: more = ", no_resend_to_below: Outputs"; break;
+        case 3: more = ", tensor_order_options: [[Inputs, Outputs]]"; break;
+        case 4: more = ", tensor_order_options: [[Outputs, Inputs], [Inputs & Intermediates, All - (Inputs & Intermediates)]]"; break;
+        case 5: more = any_order ? ", force_memory_hierarchy_order: False" : ""; break;
+        default: break;
+    }
+    return tensors.insert(tensors.size() - 1, more);
+}
 
 void write_architecture(std::ostream& out, const ArchitectureOptions& o, Random& r) {
     const bool leaks = r.chance(40);
@@ -276,10 +304,11 @@ void write_architecture(std::ostream& out, const ArchitectureOptions& o, Random&
                                           "{keep: ~MainMemory, may_keep: Inputs}", "{keep: All}",
                                           "{keep: ~MainMemory | Outputs, may_keep: All}"};
     int left = o.fanouts;
-    write_memory(out, {"GlobalBuffer", std::to_string(r.pick(o.buffer_bits)), r.pick(buffer),
-                       r.pick(std::vector{1, 2, 4}), true, leaks, ""}, r);
+    const bool any_order = o.fanouts == 0;
+    write_memory(out, {"GlobalBuffer", std::to_string(r.pick(o.buffer_bits)),
+                       with_wishes(r.pick(buffer), r, any_order), r.pick(std::vector{1, 2, 4}), true, leaks, ""}, r);
     if (left > 1 || (left == 1 && r.chance(50))) {
-        out << "  - !Container\n    name: Array\n    spatial: [" << spatial(r, "X") << "]\n";
+        out << "  - !Container\n    name: Array\n    spatial: [" << spatial(r, "X", o.variable) << "]\n";
         --left;
     }
     if (o.levels == 3) {
@@ -290,19 +319,51 @@ void write_architecture(std::ostream& out, const ArchitectureOptions& o, Random&
                 : std::vector<std::string>{"{may_keep: All}", "{may_keep: Inputs}"};
         std::string own;
         if (left > 0 && r.chance(30)) {
-            own = spatial(r, "Z");
+            own = spatial(r, "Z", o.variable);
             --left;
         }
-        write_memory(out, {"Scratchpad", std::to_string(r.pick(o.scratch_bits)), r.pick(scratch), 1,
+        write_memory(out, {"Scratchpad", std::to_string(r.pick(o.scratch_bits)),
+                           with_wishes(r.pick(scratch), r, any_order), 1,
                            r.chance(30), leaks && r.chance(50), own}, r);
     }
     out << "  - !Compute\n    name: MAC\n    leak_power: " << (leaks ? "0.5" : "0")
         << "\n    area: 0\n";
     if (left > 0) {
-        out << "    spatial: [" << spatial(r, "Y") << "]\n";
+        out << "    spatial: [" << spatial(r, "Y", o.variable) << "]\n";
     }
     out << "    actions:\n    - {name: compute, energy: " << r.pick(std::vector{1, 3})
         << ", throughput: " << r.pick(std::vector{1, 2, 8}) << "}\n";
+}
+
+// A variable that every Einsum has; loop bounds may name it. Shapes without one name their first.
+std::string common_variable(const Shape& s) {
+    for (const auto& v : s.variables) {
+        const bool everywhere =
+            std::all_of(s.einsums.begin(), s.einsums.end(), [&](const auto& einsum) {
+                return std::any_of(einsum.begin(), einsum.end(), [&](const Access& a) {
+                    return a.projection.find(v.name) != std::string::npos;
+                });
+            });
+        if (everywhere) {
+            return v.name;
+        }
+    }
+    return "All.rank_variables";
+}
+
+mapspace::MapSpaceOptions random_options(Random& r) {
+    mapspace::MapSpaceOptions options;
+    switch (r.below(12)) {
+        case 0: options.max_fused_loops = 0; break;
+        case 1: options.max_fused_loops = 1; break;
+        case 2: options.max_fused_loops_per_rank_variable = 2; break;
+        case 3:
+            options.max_fused_loops_per_rank_variable = mapspace::MapSpaceOptions::unlimited;
+            break;
+        case 4: options.unfused = true; break;
+        default: break;
+    }
+    return options;
 }
 
 }  // namespace
@@ -316,28 +377,33 @@ Instance random_instance(std::uint64_t seed) {
     // Tight: between a handful of values and about all tensors.
     o.buffer_bits = {6, 9, 12, 16, 20, 27, 40, 64, 100, 200, 400};
     o.scratch_bits = {4, 8, 12, 24, 48};
+    o.variable = common_variable(shape);
     std::ostringstream out;
     write_architecture(out, o, r);
     write_workload(out, shape, r);
-    return {seed, shape.kind, out.str()};
+    return {seed, shape.kind, out.str(), random_options(r)};
 }
 
-Instance random_single_einsum(std::uint64_t seed) {
+Instance random_large_instance(std::uint64_t seed) {
     Random r(seed ^ 0x5eed);
-    Shape s = r.chance(60) ? matmul(r, false) : (r.chance(50) ? matmul(r, true) : convolution(r));
+    Shape s = r.chance(40)   ? chain(r, 2)
+              : r.chance(40) ? matmul(r, false)
+              : r.chance(50) ? matmul(r, true)
+                             : convolution(r);
     for (auto& v : s.variables) {
-        v.bound = v.name == "r" || v.name == "h" ? v.bound : r.pick(std::vector{6, 8, 12, 16});
+        v.bound = v.name == "r" || v.name == "h" ? v.bound : r.pick(std::vector{6, 8, 9, 12, 16});
     }
     ArchitectureOptions o;
+    o.variable = common_variable(s);
     o.levels = 3;
     o.fanouts = r.below(2);
-    o.few_scratch_tensors = false;
+    o.few_scratch_tensors = r.chance(30);
     o.buffer_bits = {64, 100, 200, 400, 1000, 3000};
     o.scratch_bits = {16, 32, 48, 100, 300};
     std::ostringstream out;
     write_architecture(out, o, r);
     write_workload(out, s, r);
-    return {seed, s.kind, out.str()};
+    return {seed, s.kind, out.str(), {}};
 }
 
 LoadedInstance::LoadedInstance(const std::string& yaml) {

@@ -14,13 +14,14 @@ struct Instance {
     std::uint64_t seed = 0;
     std::string kind;  ///< what the workload looks like: "chain2", "residual", ...
     std::string yaml;
+    mapspace::MapSpaceOptions options;
 };
 
 /// The same seed gives the same text on every machine.
 Instance random_instance(std::uint64_t seed);
 
-/// One Einsum with several on-chip memories and larger bounds: few holders, many tile shapes.
-Instance random_single_einsum(std::uint64_t seed);
+/// One or two Einsums with two on-chip memories and larger bounds: templates with many tile shapes.
+Instance random_large_instance(std::uint64_t seed);
 
 /// A problem read from text; the text passes through a temporary file that is removed again.
 struct LoadedInstance {

@@ -95,6 +95,15 @@ bool agree_on(const Space& space, const Groups& groups, const std::vector<int>& 
     return true;
 }
 
+// J6.
+bool hosts(const Space& space, const ChainGroup& group, int einsum, int depth) {
+    return depth == 0 ||
+           std::any_of(group.backings.begin(), group.backings.end(), [&](const Backing& b) {
+               return b.depth >= depth &&
+                      space.life[static_cast<std::size_t>(b.tensor)].second > einsum;
+           });
+}
+
 class Search {
    public:
     Search(const Space& space, bool count_only) : space_(space), count_only_(count_only) {
@@ -272,7 +281,7 @@ bool fit_together(const Space& space, const Groups& groups, std::vector<int>& sh
             }
         }
     }
-    // J3 and J6: a prefix ends with the deepest backing holder, so its loops are the fused ones.
+    // J3, first half of J6: a prefix ends with the deepest backing holder, so its loops are the fused ones.
     for (int i = 0; i + 1 < n; ++i) {
         const auto s = static_cast<std::size_t>(shared[static_cast<std::size_t>(i)]);
         const auto& a = at(groups, i).prefix;
@@ -290,6 +299,13 @@ bool fit_together(const Space& space, const Groups& groups, std::vector<int>& sh
                 if (b != nullptr && !agree_on(space, groups, shared, i, j, a, *b)) {
                     return false;
                 }
+            }
+        }
+        for (int t = 0; t < tensors; ++t) {
+            const auto& life = space.life[static_cast<std::size_t>(t)];
+            if (life.first < i && i < life.second &&
+                !hosts(space, at(groups, i), i, depth_of(groups, t))) {
+                return false;
             }
         }
     }
