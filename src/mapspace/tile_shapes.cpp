@@ -7,11 +7,13 @@
 #include "tessera/base/error.hpp"
 
 // Best-effort conditions are turned into hard ones, then the engine runs once:
-//   1. For every condition the largest value over its own symbols alone is an upper bound of what
-//      any legal row attains; with the wanted minimum it gives a level.
+//   1. Every condition gets a level that no legal row can exceed: its minimum, or less if the
+//      enumeration of its own symbols alone shows so.
 //   2. If rows meet all levels at once, the levels are what the conditions decide to, whatever
 //      their order.
-//   3. Otherwise a run with the conditions as objectives finds the levels in list order.
+//   3. Otherwise, with the levels of larger conditions still unchecked, these are lowered as in 1
+//      and 2 is repeated; at last a run with the conditions as objectives finds the levels in list
+//      order.
 
 namespace tessera::mapspace {
 
@@ -22,12 +24,15 @@ struct TileShapeExplorer::Impl {
     RowTable table;
     RowTable side_table;
 
-    std::vector<double> optimistic_levels(const TileShapeProblem& problem,
-                                          const TileShapeOptions& options,
-                                          TileShapeStatistics& statistics);
+    double level_of_own_symbols(const TileShapeProblem& problem, std::span<const int> symbols,
+                                const BestEffortMinimum& condition,
+                                const TileShapeOptions& options, TileShapeStatistics& statistics);
+    bool optimistic_levels(const TileShapeProblem& problem, const TileShapeOptions& options,
+                           bool all, std::vector<double>& levels, TileShapeStatistics& statistics);
+    bool reach_levels(const TileShapeProblem& problem, const TileShapeOptions& options,
+                      std::span<const double> levels, TileShapeStatistics& statistics);
     bool decide_levels(const TileShapeProblem& problem, const TileShapeOptions& options,
-                       std::span<const int> order, std::vector<double>& levels,
-                       TileShapeStatistics& statistics);
+                       std::vector<double>& levels, TileShapeStatistics& statistics);
     bool reachable(const TileShapeRun& main, const TileShapeOptions& options,
                    TileShapeStatistics& statistics);
     void run(const TileShapeRun& run, const TileShapeOptions& options, RowTable& to,
@@ -91,41 +96,71 @@ void TileShapeExplorer::Impl::run(const TileShapeRun& run, const TileShapeOption
     TileShapeEngine(model::FormulaPool::current(), run, options, scratch).run(to, statistics);
 }
 
-std::vector<double> TileShapeExplorer::Impl::optimistic_levels(const TileShapeProblem& problem,
-                                                               const TileShapeOptions& options,
-                                                               TileShapeStatistics& statistics) {
-    std::vector<double> levels;
-    const std::vector<int> order = tile_shape_order(problem.symbols, scratch.divisors);
+/// Largest value of a condition over its own symbols, and at most its minimum.
+double TileShapeExplorer::Impl::level_of_own_symbols(const TileShapeProblem& problem,
+                                                     std::span<const int> symbols,
+                                                     const BestEffortMinimum& condition,
+                                                     const TileShapeOptions& options,
+                                                     TileShapeStatistics& statistics) {
+    const Formula objective = -condition.formula;
+    TileShapeRun run;
+    run.symbols = problem.symbols;
+    run.objectives = {&objective, 1};
+    run.constraints = problem.constraints;
+    run.order = symbols;
+    run.fused_are_keys = false;
+    TileShapeStatistics counts;
+    this->run(run, options, side_table, counts);
+    counts.dropped_by_constraint.clear();  // incomplete rows say nothing about constraints
+    add_counts(counts, 0, statistics);
+    return side_table.rows == 0 ? condition.minimum
+                                : std::min(condition.minimum,
+                                           -side_table.columns[problem.symbols.size()][0]);
+}
+
+/// Levels that no legal row exceeds. Conditions on many symbols keep their minimum unless `all`.
+/// Returns whether some condition was left unchecked.
+bool TileShapeExplorer::Impl::optimistic_levels(const TileShapeProblem& problem,
+                                                const TileShapeOptions& options, bool all,
+                                                std::vector<double>& levels,
+                                                TileShapeStatistics& statistics) {
+    constexpr double kFewAssignments = 300.0;
+    bool unchecked = false;
+    levels.clear();
     for (const BestEffortMinimum& condition : problem.best_effort) {
         const std::uint32_t mask = condition.formula.depends_on();
-        std::vector<int> part;
-        std::copy_if(order.begin(), order.end(), std::back_inserter(part),
-                     [mask](int s) { return mask >> s & 1u; });
-        const Formula objective = -condition.formula;
-        TileShapeRun run;
-        run.symbols = problem.symbols;
-        run.objectives = {&objective, 1};
-        run.constraints = problem.constraints;
-        run.order = part;
-        run.fused_are_keys = false;
-        TileShapeStatistics counts;
-        this->run(run, options, side_table, counts);
-        counts.dropped_by_constraint.clear();  // incomplete rows say nothing about constraints
-        add_counts(counts, 0, statistics);
-        levels.push_back(side_table.rows == 0
-                             ? condition.minimum
-                             : std::min(condition.minimum,
-                                        -side_table.columns[problem.symbols.size()][0]));
+        std::vector<int> symbols;
+        double assignments = 1.0;
+        for (std::size_t s = 0; s < problem.symbols.size(); ++s) {
+            if (problem.symbols[s].outer >= 0) {
+                continue;
+            }
+            const std::size_t first = symbols.size();
+            for (int i = static_cast<int>(s); i >= 0; i = problem.symbols[i].inner) {
+                if (mask >> i & 1u) {
+                    symbols.push_back(i);
+                    assignments *= expected_candidates(problem.symbols[i],
+                                                       scratch.divisors.of(problem.symbols[i].bound));
+                }
+            }
+            std::reverse(symbols.begin() + static_cast<std::ptrdiff_t>(first), symbols.end());
+        }
+        const bool check = all || assignments <= kFewAssignments;
+        unchecked = unchecked || !check;
+        levels.push_back(check ? level_of_own_symbols(problem, symbols, condition, options,
+                                                      statistics)
+                               : condition.minimum);
     }
-    return levels;
+    return unchecked;
 }
 
 /// Levels in list order over all legal rows. False if there is no legal row at all.
 bool TileShapeExplorer::Impl::decide_levels(const TileShapeProblem& problem,
                                             const TileShapeOptions& options,
-                                            std::span<const int> order,
                                             std::vector<double>& levels,
                                             TileShapeStatistics& statistics) {
+    const std::vector<int> order = tile_shape_order(model::FormulaPool::current(), problem.symbols,
+                                                    problem.constraints, scratch.divisors);
     std::vector<Formula> objectives;
     for (const BestEffortMinimum& condition : problem.best_effort) {
         objectives.push_back(-condition.formula);
@@ -154,6 +189,28 @@ bool TileShapeExplorer::Impl::decide_levels(const TileShapeProblem& problem,
         std::erase_if(left, [&](std::size_t r) { return -negated[r] < levels[c]; });
     }
     return side_table.rows > 0;
+}
+
+/// Runs with the levels as hard conditions. False if it is open whether any row meets them.
+bool TileShapeExplorer::Impl::reach_levels(const TileShapeProblem& problem,
+                                           const TileShapeOptions& options,
+                                           std::span<const double> levels,
+                                           TileShapeStatistics& statistics) {
+    const std::vector<TileShapeConstraint> constraints = with_levels(problem, levels);
+    const std::vector<int> order = tile_shape_order(model::FormulaPool::current(), problem.symbols,
+                                                    constraints, scratch.divisors);
+    TileShapeRun run;
+    run.symbols = problem.symbols;
+    run.objectives = problem.objectives;
+    run.constraints = constraints;
+    run.loop_limits = problem.loop_limits;
+    run.incumbent = &problem.incumbent;
+    run.order = order;
+    TileShapeStatistics counts;
+    this->run(run, options, table, counts);
+    add_counts(counts, problem.constraints.size(), statistics);
+    return levels.empty() || table.rows > 0 ||
+           (counts.dropped_by_incumbent > 0.0 && reachable(run, options, statistics));
 }
 
 /// True if some row meets all hard conditions of `main`, incumbent aside.
@@ -192,35 +249,22 @@ TileShapeExplorer::~TileShapeExplorer() = default;
 void TileShapeExplorer::explore(const TileShapeProblem& problem, const TileShapeOptions& options,
                                 TileShapeResult& result) {
     check_chains(problem.symbols);
-    const std::size_t own = problem.constraints.size();
-    result.statistics = {};
-    result.statistics.dropped_by_constraint.assign(own, 0.0);
-    result.statistics.space =
-        count_assignments(problem.symbols, impl_->scratch.divisors, result.statistics.exact_space);
+    TileShapeStatistics& statistics = result.statistics;
+    statistics = {};
+    statistics.dropped_by_constraint.assign(problem.constraints.size(), 0.0);
+    statistics.space =
+        count_assignments(problem.symbols, impl_->scratch.divisors, statistics.exact_space);
 
-    const std::vector<int> order = tile_shape_order(problem.symbols, impl_->scratch.divisors);
-    std::vector<double> levels =
-        impl_->optimistic_levels(problem, options, result.statistics);
-    std::vector<TileShapeConstraint> constraints = with_levels(problem, levels);
-    TileShapeRun run;
-    run.symbols = problem.symbols;
-    run.objectives = problem.objectives;
-    run.constraints = constraints;
-    run.loop_limits = problem.loop_limits;
-    run.incumbent = &problem.incumbent;
-    run.order = order;
-    TileShapeStatistics counts;
-    impl_->run(run, options, impl_->table, counts);
-    add_counts(counts, own, result.statistics);
-    const bool doubtful = !levels.empty() && impl_->table.rows == 0 &&
-                          !(counts.dropped_by_incumbent > 0.0 &&
-                            impl_->reachable(run, options, result.statistics));
-    if (doubtful && impl_->decide_levels(problem, options, order, levels, result.statistics)) {
-        constraints = with_levels(problem, levels);
-        run.constraints = constraints;
-        counts = {};
-        impl_->run(run, options, impl_->table, counts);
-        add_counts(counts, own, result.statistics);
+    std::vector<double> levels;
+    const bool unchecked = impl_->optimistic_levels(problem, options, false, levels, statistics);
+    bool decided = impl_->reach_levels(problem, options, levels, statistics);
+    if (!decided && unchecked) {
+        const std::vector<double> tried = levels;
+        impl_->optimistic_levels(problem, options, true, levels, statistics);
+        decided = levels != tried && impl_->reach_levels(problem, options, levels, statistics);
+    }
+    if (!decided && impl_->decide_levels(problem, options, levels, statistics)) {
+        impl_->reach_levels(problem, options, levels, statistics);
     }
     impl_->copy_result(problem, result);
 }

@@ -174,6 +174,33 @@ void CriteriaBuilder::push_group(std::size_t first) {
     group_equal_.push_back(equal_mode_);
 }
 
+/// One monomial: neither its factor nor a common power changes the order, and a small reciprocal is
+/// a large value. The result has coefficient +-1 and its first exponent is positive.
+void CriteriaBuilder::reduce_monomial(Term& term) {
+    const Monomial monomial = pool_.monomial(term.monomial);
+    term.coefficient = term.coefficient > 0.0 ? 1.0 : -1.0;
+    if (monomial.atoms != 0) {
+        return;
+    }
+    int common = 0;
+    int first = 0;
+    for (int s = 0; s < kMaxSymbols; ++s) {
+        const int e = monomial.exponents.get(s);
+        common = std::gcd(common, std::abs(e));
+        first = first != 0 ? first : e;
+    }
+    const int divisor = first < 0 ? -common : common;
+    if (divisor == 1) {
+        return;
+    }
+    Exponents root;
+    for (int s = 0; s < kMaxSymbols; ++s) {
+        root.set(s, monomial.exponents.get(s) / divisor);
+    }
+    term.monomial = pool_.intern(root, 0);
+    term.coefficient = divisor < 0 ? -term.coefficient : term.coefficient;
+}
+
 /// Drops what keys make constant, strips factors of keys, scales single terms to +-1.
 Formula CriteriaBuilder::simplify(std::span<const Term> terms) {
     std::vector<Term> kept;
@@ -202,20 +229,7 @@ Formula CriteriaBuilder::simplify(std::span<const Term> terms) {
         term.monomial = pool_.product(term.monomial, strip);
     }
     if (kept.size() == 1) {
-        // One monomial: neither its factor nor a common power changes the order.
-        const Monomial monomial = pool_.monomial(kept[0].monomial);
-        kept[0].coefficient = kept[0].coefficient > 0.0 ? 1.0 : -1.0;
-        int common = 0;
-        for (int s = 0; s < kMaxSymbols; ++s) {
-            common = std::gcd(common, std::abs(monomial.exponents.get(s)));
-        }
-        if (monomial.atoms == 0 && common > 1) {
-            Exponents root;
-            for (int s = 0; s < kMaxSymbols; ++s) {
-                root.set(s, monomial.exponents.get(s) / common);
-            }
-            kept[0].monomial = pool_.intern(root, 0);
-        }
+        reduce_monomial(kept[0]);
     }
     return pool_.polynomial(kept);
 }
@@ -246,6 +260,27 @@ bool CriteriaBuilder::merge_equal_directions(std::vector<Formula>& list) {
     }
     keys_ |= small & large;
     return (small & large) != 0;
+}
+
+/// A monomial that must be both small and large must be equal.
+void CriteriaBuilder::move_opposites(Criteria& criteria) const {
+    std::vector<Formula>& list = criteria.minimise;
+    const auto single = [this](const Formula& f) {
+        return pool_.terms(f).size() == 1 ? pool_.terms(f)[0] : Term{};
+    };
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const Term a = single(list[i]);
+        for (std::size_t j = i + 1; j < list.size() && a.coefficient != 0.0; ++j) {
+            const Term b = single(list[j]);
+            if (b.monomial == a.monomial && b.coefficient == -a.coefficient) {
+                criteria.equal.push_back(list[i]);
+                list.erase(list.begin() + static_cast<std::ptrdiff_t>(j));
+                list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+                --i;
+                break;
+            }
+        }
+    }
 }
 
 bool CriteriaBuilder::same_up_to_factor(const Formula& a, const Formula& b) const {
@@ -321,6 +356,7 @@ Criteria CriteriaBuilder::finish() {
         }
         again = merge_equal_directions(result.minimise);
     }
+    move_opposites(result);
     remove_implied(result.minimise);
     result.keys = keys_;
     return result;

@@ -58,6 +58,8 @@ private:
     bool split_mixed_atom(const model::AtomPower& power, int sign, double coefficient);
     void push_group(std::size_t first);
     model::Formula simplify(std::span<const model::Term> terms);
+    void reduce_monomial(model::Term& term);
+    void move_opposites(Criteria& criteria) const;
     bool merge_equal_directions(std::vector<model::Formula>& list);
     void remove_implied(std::vector<model::Formula>& list) const;
     int unit_direction(const model::Formula& f, int& symbol) const;

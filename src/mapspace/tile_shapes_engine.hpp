@@ -153,7 +153,13 @@ private:
 };
 
 /// Order of enumeration: inner before outer, fused last.
-std::vector<int> tile_shape_order(std::span<const TileShapeSymbol> symbols, DivisorCache& cache);
+std::vector<int> tile_shape_order(const model::FormulaPool& pool,
+                                  std::span<const TileShapeSymbol> symbols,
+                                  std::span<const TileShapeConstraint> constraints,
+                                  DivisorCache& cache);
+
+/// value <relation> limit
+bool holds(Relation relation, double value, double limit);
 
 /// Mean number of candidates of a symbol whose inner neighbour is known.
 double expected_candidates(const TileShapeSymbol& symbol, DivisorTable& table);

@@ -6,10 +6,26 @@
 // Order of enumeration. The result does not depend on it, the work does:
 //   - a symbol comes after its inner neighbour, so that its candidates are few;
 //   - fused symbols are keys for ever and multiply the rows: last;
-//   - a symbol that completes its chain leaves no key behind: before one that does not;
-//   - few candidates before many.
+//   - then the symbol that adds least to the number of key combinations: one that completes a
+//     chain, or one that its own constraints leave few values;
+//   - then few candidates before many.
 
 namespace tessera::mapspace {
+
+bool holds(Relation relation, double value, double limit) {
+    switch (relation) {
+        case Relation::less_equal:
+            return value <= limit;
+        case Relation::less:
+            return value < limit;
+        case Relation::greater_equal:
+            return value >= limit;
+        case Relation::greater:
+            return value > limit;
+        default:
+            return value == limit;
+    }
+}
 
 double expected_candidates(const TileShapeSymbol& symbol, DivisorTable& table) {
     if (!divides_outer(symbol.choice)) {
@@ -25,21 +41,71 @@ double expected_candidates(const TileShapeSymbol& symbol, DivisorTable& table) {
     return mean;
 }
 
-std::vector<int> tile_shape_order(std::span<const TileShapeSymbol> symbols, DivisorCache& cache) {
+namespace {
+
+constexpr std::size_t kLargestFiltered = 256;
+
+/// Candidates of a symbol that the constraints on it alone leave; at least 1.
+double allowed_candidates(const model::FormulaPool& pool,
+                          std::span<const TileShapeSymbol> symbols,
+                          std::span<const TileShapeConstraint> constraints, int symbol,
+                          DivisorTable& table) {
+    const TileShapeSymbol& self = symbols[symbol];
+    if (!divides_outer(self.choice)) {
+        return static_cast<double>(self.bound);
+    }
+    const std::span<const double> all = table.divisors();
+    std::vector<const TileShapeConstraint*> own;
+    for (const TileShapeConstraint& constraint : constraints) {
+        if (pool.mask(constraint.formula) == 1u << symbol) {
+            own.push_back(&constraint);
+        }
+    }
+    if (own.empty() || all.size() > kLargestFiltered) {
+        return static_cast<double>(all.size());
+    }
+    double values[model::kMaxSymbols] = {};
+    double count = 0.0;
+    for (const double candidate : all) {
+        values[symbol] = candidate;
+        count += std::all_of(own.begin(), own.end(), [&](const TileShapeConstraint* c) {
+            return holds(c->relation, c->formula.value(values), c->limit);
+        });
+    }
+    return std::max(1.0, count);
+}
+
+}  // namespace
+
+std::vector<int> tile_shape_order(const model::FormulaPool& pool,
+                                  std::span<const TileShapeSymbol> symbols,
+                                  std::span<const TileShapeConstraint> constraints,
+                                  DivisorCache& cache) {
+    std::vector<double> allowed(symbols.size());
+    for (std::size_t s = 0; s < symbols.size(); ++s) {
+        allowed[s] = allowed_candidates(pool, symbols, constraints, static_cast<int>(s),
+                                        cache.of(symbols[s].bound));
+    }
     std::vector<int> order;
     std::uint32_t known = 0;
+    const auto is_known = [&](int s) { return s < 0 || (known >> s & 1u); };
     while (order.size() < symbols.size()) {
         int best = -1;
-        std::tuple<bool, bool, double, int> best_rank;
+        std::tuple<bool, double, double, int> best_rank;
         for (std::size_t s = 0; s < symbols.size(); ++s) {
             const TileShapeSymbol& symbol = symbols[s];
-            if ((known >> s & 1u) || (symbol.inner >= 0 && !(known >> symbol.inner & 1u))) {
+            if (is_known(static_cast<int>(s)) || !is_known(symbol.inner)) {
                 continue;
             }
-            const bool leaves_key = symbol.outer >= 0 && !(known >> symbol.outer & 1u);
-            const std::tuple rank(symbol.fused, leaves_key,
-                                  expected_candidates(symbol, cache.of(symbol.bound)),
-                                  static_cast<int>(s));
+            // Growth of the number of keys: this symbol may become one, its inner neighbour may
+            // cease to be one.
+            const bool becomes_key = symbol.fused || !is_known(symbol.outer);
+            const bool frees_inner = symbol.inner >= 0 && !symbols[symbol.inner].fused;
+            const double keys = (becomes_key ? allowed[s] : 1.0) /
+                                (frees_inner ? allowed[symbol.inner] : 1.0);
+            const double branches = std::min(
+                allowed[s], expected_candidates(symbol, cache.of(symbol.bound)));
+            const std::tuple rank(symbol.fused, keys, branches, static_cast<int>(s));
             if (best < 0 || rank < best_rank) {
                 best = static_cast<int>(s);
                 best_rank = rank;
