@@ -233,11 +233,13 @@ void TileShapeExplorer::Impl::copy_result(const TileShapeProblem& problem,
     result.rows = table.rows;
     result.shapes.resize(n);
     for (std::size_t s = 0; s < n; ++s) {
-        result.shapes[s].assign(table.columns[s].begin(), table.columns[s].end());
+        const double* column = table.columns[s].data();
+        result.shapes[s].assign(column, column + table.rows);
     }
     result.objectives.resize(problem.objectives.size());
     for (std::size_t k = 0; k < problem.objectives.size(); ++k) {
-        result.objectives[k].assign(table.columns[n + k].begin(), table.columns[n + k].end());
+        const double* column = table.columns[n + k].data();
+        result.objectives[k].assign(column, column + table.rows);
     }
 }
 

@@ -20,9 +20,17 @@ double higher(double value) { return value + kSlack * std::abs(value); }
 
 void RowTable::reset(std::size_t n_columns) {
     rows = 0;
-    columns.resize(n_columns);
-    for (std::vector<double>& column : columns) {
-        column.clear();
+    if (columns.size() < n_columns) {
+        columns.resize(n_columns);
+    }
+}
+
+void RowTable::reserve(std::size_t more, std::span<const int> used) {
+    for (const int c : used) {
+        std::vector<double>& column = columns[c];
+        if (column.size() < rows + more) {
+            column.resize(std::max(rows + more, 2 * column.size()));
+        }
     }
 }
 
@@ -32,7 +40,6 @@ void RowTable::keep(std::span<const std::uint32_t> kept, std::span<const int> us
         for (std::size_t i = 0; i < kept.size(); ++i) {
             column[i] = column[kept[i]];
         }
-        columns[c].resize(kept.size());
     }
     rows = kept.size();
 }
@@ -48,6 +55,17 @@ TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& r
         step.symbol = run.order[i];
         step.before = known;
         step.after = known |= 1u << step.symbol;
+        for (const int s : used) {
+            for (const bool outward : {true, false}) {
+                int c = step.symbol;
+                while (c >= 0 && c != s) {
+                    c = outward ? run.symbols[c].outer : run.symbols[c].inner;
+                }
+                if (c == s) {
+                    step.chain.push_back(s);
+                }
+            }
+        }
         used.push_back(step.symbol);
         step.used = used;
     }
@@ -64,6 +82,7 @@ TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& r
         scratch_.tables.resize(steps_.size() + 1);
     }
     staging_.resize(std::max<std::size_t>(1, run.symbols.size()) * kBlock);
+    parents_.resize(kBlock);
     if (run_.incumbent && !run_.incumbent->quantities.empty()) {
         const IncumbentBound& incumbent = *run_.incumbent;
         quantities_tested_.assign(incumbent.quantities.size(), Formula(std::nan("")));
@@ -208,6 +227,16 @@ void TileShapeEngine::prepare(std::size_t index) {
             step.count_columns.push_back(static_cast<int>(g));
         }
     }
+    std::uint32_t read = step.program.symbols_read();
+    for (const int g : step.counted) {
+        for (const LoopLimit::Loop& loop : run_.loop_limits[g].loops) {
+            read |= loop.outer >= 0 ? 1u << loop.outer : 0u;
+            read |= loop.own >= 0 ? 1u << loop.own : 0u;
+        }
+    }
+    for (std::uint32_t rest = read & step.before; rest != 0; rest &= rest - 1) {
+        step.gathered.push_back(__builtin_ctz(rest));
+    }
 }
 
 /// Known symbols whose value decides which completions a row permits, and fused ones.
@@ -286,7 +315,7 @@ void TileShapeEngine::run(RowTable& table, TileShapeStatistics& statistics) {
         RowTable& out = scratch_.tables[1];
         out.reset(table.columns.size());
         if (!empty_) {
-            flush(steps_[0], 1, out);
+            flush(steps_[0], 1, start, out);
             append_result(out);
         }
         return;
@@ -341,10 +370,8 @@ void TileShapeEngine::expand(const Step& step, const RowTable& in, RowTable& out
     std::size_t filled = 0;
     double* own = staged(step.symbol);
     while (at.row < in.rows) {
-        for (const int s : step.used) {
-            if (s != step.symbol && s < static_cast<int>(run_.symbols.size())) {
-                values[s] = in.columns[s][at.row];
-            }
+        for (const int s : step.chain) {
+            values[s] = in.columns[s][at.row];
         }
         if (!at.started) {
             at.cursor.start(values, step.before);
@@ -352,18 +379,14 @@ void TileShapeEngine::expand(const Step& step, const RowTable& in, RowTable& out
         }
         const std::size_t room = kBlock - filled;
         const std::size_t made = at.cursor.next(own + filled, room);
-        for (const int s : step.used) {
-            if (s != step.symbol && s < static_cast<int>(run_.symbols.size())) {
-                std::fill_n(staged(s) + filled, made, values[s]);
-            }
-        }
+        std::fill_n(parents_.data() + filled, made, static_cast<std::uint32_t>(at.row));
         filled += made;
         if (made < room) {
             ++at.row;
             at.started = false;
         }
         if (filled == kBlock) {
-            flush(step, filled, out);
+            flush(step, filled, in, out);
             filled = 0;
             if (out.rows + kBlock > options_.max_rows) {
                 return;
@@ -371,13 +394,24 @@ void TileShapeEngine::expand(const Step& step, const RowTable& in, RowTable& out
         }
     }
     if (filled > 0) {
-        flush(step, filled, out);
+        flush(step, filled, in, out);
     }
 }
 
 /// Filters one staged block and appends the rows that are left.
-void TileShapeEngine::flush(const Step& step, std::size_t rows, RowTable& out) {
+void TileShapeEngine::flush(const Step& step, std::size_t rows, const RowTable& in,
+                            RowTable& out) {
     statistics_->enumerated += static_cast<double>(rows);
+    if (step.last) {
+        statistics_->evaluated += static_cast<double>(rows);
+    }
+    for (const int s : step.gathered) {
+        const double* from = in.columns[s].data();
+        double* to = staged(s);
+        for (std::size_t i = 0; i < rows; ++i) {
+            to[i] = from[parents_[i]];
+        }
+    }
     double* registers = step.program.block(scratch_.workspace);
     for (std::uint32_t rest = step.program.symbols_read(); rest != 0; rest &= rest - 1) {
         const int s = __builtin_ctz(rest);
@@ -385,36 +419,43 @@ void TileShapeEngine::flush(const Step& step, std::size_t rows, RowTable& out) {
     }
     step.program.run(registers, rows);
     std::uint8_t alive[kBlock];
-    std::uint8_t kept[kBlock];
-    const std::size_t left = filter(step, registers, rows, alive);
-    if (left == 0) {
-        return;
+    if (const std::size_t left = filter(step, registers, rows, alive); left > 0) {
+        append(step, alive, rows, left, registers, in, out);
     }
+}
+
+void TileShapeEngine::append(const Step& step, const std::uint8_t* alive, std::size_t rows,
+                             std::size_t left, const double* registers, const RowTable& in,
+                             RowTable& out) {
+    std::uint8_t kept[kBlock];
+    std::uint32_t parent[kBlock];
     std::size_t n = 0;
     for (std::size_t i = 0; i < rows; ++i) {
         kept[n] = static_cast<std::uint8_t>(i);
+        parent[n] = parents_[i];
         n += alive[i];
     }
+    out.reserve(left, step.used);
     const std::size_t symbols = run_.symbols.size();
     for (const int c : step.used) {
-        const bool is_symbol = c < static_cast<int>(symbols);
+        double* to = out.columns[c].data() + out.rows;
+        if (c < static_cast<int>(symbols) && c != step.symbol) {
+            const double* from = in.columns[c].data();
+            for (std::size_t i = 0; i < left; ++i) {
+                to[i] = from[parent[i]];
+            }
+            continue;
+        }
         const double* from =
-            is_symbol ? staged(c)
-                      : registers +
-                            step.program.output_register(step.first_objective + c - symbols) *
-                                kBlock;
-        std::vector<double>& column = out.columns[c];
-        const std::size_t at = column.size();
-        column.resize(at + left);
-        double* to = column.data() + at;
+            c == step.symbol ? staged(c)
+                             : registers + step.program.output_register(step.first_objective + c -
+                                                                        symbols) *
+                                               kBlock;
         for (std::size_t i = 0; i < left; ++i) {
             to[i] = from[kept[i]];
         }
     }
     out.rows += left;
-    if (step.last) {
-        statistics_->evaluated += static_cast<double>(rows);
-    }
 }
 
 std::size_t TileShapeEngine::filter(const Step& step, const double* registers, std::size_t rows,
@@ -501,6 +542,36 @@ void TileShapeEngine::drop_by_incumbent(const Step& step, const double* register
     }
 }
 
+/// Columns of the key symbols; several symbols share a column as long as the numbers stay exact.
+void TileShapeEngine::collect_keys(const Step& step, const RowTable& table,
+                                   std::vector<const double*>& keys) {
+    constexpr double kExact = 9007199254740992.0;  // 2^53
+    double range = kExact;                         // of the numbers in the open column
+    std::size_t columns = 0;
+    for (std::uint32_t rest = step.criteria.keys & step.after; rest != 0; rest &= rest - 1) {
+        const int s = __builtin_ctz(rest);
+        const double* values = table.columns[s].data();
+        const double radix = static_cast<double>(run_.symbols[s].bound) + 1.0;
+        if (range * radix <= kExact) {
+            double* packed = packed_[columns - 1].data();
+            for (std::size_t i = 0; i < table.rows; ++i) {
+                packed[i] = packed[i] * radix + values[i];
+            }
+            range *= radix;
+            continue;
+        }
+        if (packed_.size() == columns) {
+            packed_.emplace_back();
+        }
+        packed_[columns].assign(values, values + table.rows);
+        ++columns;
+        range = radix;
+    }
+    for (std::size_t c = 0; c < columns; ++c) {
+        keys.push_back(packed_[c].data());
+    }
+}
+
 /// Pareto filter over the criteria of a step. Returns whether anything could be compared.
 bool TileShapeEngine::prune(std::size_t index, RowTable& table) {
     if (!steps_[index].criteria_ready) {
@@ -517,14 +588,16 @@ bool TileShapeEngine::prune(std::size_t index, RowTable& table) {
     }
     std::vector<double*> outputs;
     for (std::size_t c = 0; c < total; ++c) {
-        scratch_.columns[c].resize(table.rows);
+        if (scratch_.columns[c].size() < table.rows) {
+            scratch_.columns[c].resize(table.rows);
+        }
         if (c < formulas) {
             outputs.push_back(scratch_.columns[c].data());
         }
     }
     std::vector<const double*> inputs;
     for (std::size_t s = 0; s < run_.symbols.size(); ++s) {
-        inputs.push_back(table.columns[s].data());
+        inputs.push_back(table.columns[s].data());  // read only where known
     }
     step.criteria_program.evaluate(inputs, table.rows, outputs, scratch_.workspace);
     std::vector<const double*> minimise, keys;
@@ -534,7 +607,7 @@ bool TileShapeEngine::prune(std::size_t index, RowTable& table) {
     for (std::size_t k = 0; k < step.count_columns.size(); ++k) {
         // Fewer loops with more than one trip leave at least as many completions legal.
         std::vector<double>& column = scratch_.columns[formulas + k];
-        std::fill(column.begin(), column.end(), 0.0);
+        std::fill_n(column.begin(), table.rows, 0.0);
         for (const LoopLimit::Loop& loop : run_.loop_limits[step.count_columns[k]].loops) {
             if (!loop_is_definite(loop, step.after)) {
                 continue;
@@ -547,11 +620,7 @@ bool TileShapeEngine::prune(std::size_t index, RowTable& table) {
         }
         minimise.push_back(column.data());
     }
-    for (const int s : step.used) {
-        if (step.criteria.keys >> s & 1u) {
-            keys.push_back(inputs[s]);
-        }
-    }
+    collect_keys(step, table, keys);
     const auto kept = scratch_.pareto(minimise, keys, table.rows);
     statistics_->dropped_by_pareto += static_cast<double>(table.rows - kept.size());
     table.keep(kept, step.used);
@@ -559,9 +628,10 @@ bool TileShapeEngine::prune(std::size_t index, RowTable& table) {
 }
 
 void TileShapeEngine::append_result(const RowTable& table) {
+    result_->reserve(table.rows, result_used_);
     for (const int c : result_used_) {
-        std::vector<double>& to = result_->columns[c];
-        to.insert(to.end(), table.columns[c].begin(), table.columns[c].end());
+        std::copy_n(table.columns[c].data(), table.rows,
+                    result_->columns[c].data() + result_->rows);
     }
     result_->rows += table.rows;
     if (result_->rows > 2 * result_pruned_rows_ + options_.max_rows) {

@@ -24,12 +24,15 @@
 
 namespace tessera::mapspace {
 
-/// Columns of equal length; columns 0..n-1 belong to the symbols, the rest to objectives.
+/// Columns 0..n-1 belong to the symbols, the rest to objectives. The columns in use hold `rows`
+/// numbers; their vectors are longer, so that appending is copying.
 struct RowTable {
     std::size_t rows = 0;
     std::vector<std::vector<double>> columns;
 
     void reset(std::size_t n_columns);
+    /// Room for `more` rows after the last one.
+    void reserve(std::size_t more, std::span<const int> used);
     /// Keeps the rows of `kept` (ascending) in `used` columns.
     void keep(std::span<const std::uint32_t> kept, std::span<const int> used);
 };
@@ -100,6 +103,8 @@ private:
         model::CompiledFormulas criteria_program;
         std::vector<int> count_columns;  ///< loop limits still open
         std::vector<int> used;           ///< columns of the table after this step
+        std::vector<int> chain;          ///< known symbols of the same rank variable
+        std::vector<int> gathered;       ///< known symbols that checks read, beside the own
     };
     struct Expansion {
         CandidateCursor cursor;
@@ -118,7 +123,10 @@ private:
     void process(std::size_t depth, const RowTable& in);
     void finish_piece(std::size_t depth, RowTable& out, bool more);
     void expand(const Step& step, const RowTable& in, RowTable& out, Expansion& at);
-    void flush(const Step& step, std::size_t rows, RowTable& out);
+    void flush(const Step& step, std::size_t rows, const RowTable& in, RowTable& out);
+    void append(const Step& step, const std::uint8_t* alive, std::size_t rows, std::size_t left,
+                const double* registers, const RowTable& in, RowTable& out);
+    void collect_keys(const Step& step, const RowTable& table, std::vector<const double*>& keys);
     std::size_t filter(const Step& step, const double* registers, std::size_t rows,
                        std::uint8_t* alive);
     void drop_by_tests(const Step& step, const double* registers, std::size_t rows,
@@ -141,7 +149,9 @@ private:
     std::vector<Check> checks_;
     std::vector<Step> steps_;
     std::vector<model::Formula> quantities_tested_;
-    std::vector<double> staging_;
+    std::vector<double> staging_;         // symbols of the block at hand, kBlock each
+    std::vector<std::uint32_t> parents_;  // row of the input table each staged row comes from
+    std::vector<std::vector<double>> packed_;
     std::vector<double> quantity_;
     std::vector<double> window_memory_;
     std::optional<DominanceWindow> incumbent_points_;
