@@ -30,8 +30,7 @@ std::unique_ptr<EinsumAnalysis> analysed(const arch::Path& path,
 /// Holders of a copy that share the bits of an earlier entry are marked, so that sums count them
 /// once.
 void add_occupancies(const PathTables& tables, const Analysis<Formula>& analysis,
-                     std::span<const mapping::PmappingNode> nodes, const NestPlan& plan,
-                     TemplateFormulas& result) {
+                     std::span<const mapping::PmappingNode> nodes, TemplateFormulas& result) {
     const auto add = [&](int node, const HolderCounts<Formula>& holder, bool shared) {
         if (tables.levels[holder.level].kind != arch::LevelKind::memory) {
             return;
@@ -40,7 +39,7 @@ void add_occupancies(const PathTables& tables, const Analysis<Formula>& analysis
         occupancy.level = holder.level;
         occupancy.tensor = nodes[node].tensor;
         occupancy.node = node;
-        occupancy.loops_above = holder.persistent ? -1 : plan.loops_above(nodes, node);
+        occupancy.loops_above = holder.loops_above;
         occupancy.backing = nodes[node].backing;
         occupancy.shared = shared;
         occupancy.bits =
@@ -107,7 +106,7 @@ TemplateFormulas LoopTree::formulate(const Problem& problem, const arch::Path& p
     result.dynamic_energy_j = costs.dynamic_energy_j;
     result.leak_energy_j = costs.leak_energy_j;
     result.latency_s = costs.latency_s;
-    add_occupancies(tables, analysis, tmpl.nodes, plan, result);
+    add_occupancies(tables, analysis, tmpl.nodes, result);
     for (std::size_t d = 0; d < tables.dims.size(); ++d) {
         if (analysis.looped[d]) {
             result.fanouts.push_back({tables.dims[d].level, tables.dims[d].dim, analysis.used[d]});

@@ -179,29 +179,23 @@ void NestPlan::add_loops_above(const PathTables& tables, Nodes nodes, int tensor
 
 // Two loops over one variable that indexes the tensor cannot change places: the inner tile would be
 // cut before the outer one.
-void NestPlan::check_order(const PathTables& tables, Nodes nodes, int tensor) const {
-    for (int v = 0; v < tables.n_variables; ++v) {
-        if (!tables.tensors[tensor].indexed_by(v)) {
-            continue;
+void NestPlan::check_order(const PathTables& tables, Nodes nodes, int tensor) {
+    last_.assign(tables.n_variables, -1);
+    for (const NestStep& step : this->tensor(tensor)) {
+        if (step.relevancy == Relevancy::irrelevant) {
+            continue;  // no loop, or one that does not index the tensor
         }
-        int last = -1;
-        for (const NestStep& step : this->tensor(tensor)) {
-            const bool loop =
-                step.kind == NestStep::Kind::temporal || step.kind == NestStep::Kind::spatial;
-            if (!loop || nodes[step.node].rank_variable != v) {
-                continue;
-            }
-            if (step.node < last) {
-                const workload::EinsumView& einsum = tables.path().einsum;
-                throw IllegalMapping(
-                    "Einsum '" + einsum.name + "': tensor '" + einsum.tensors[tensor].name +
-                    "' is held between a spatial and a temporal loop over '" +
-                    einsum.rank_variables[v].name +
-                    "' by a component outside the fan-out, so its tile would not be contiguous; " +
-                    "move the spatial loop below the holder or the temporal loop above it");
-            }
-            last = step.node;
+        const int variable = nodes[step.node].rank_variable;
+        if (step.node < last_[variable]) {
+            const workload::EinsumView& einsum = tables.path().einsum;
+            throw IllegalMapping(
+                "Einsum '" + einsum.name + "': tensor '" + einsum.tensors[tensor].name +
+                "' is held between a spatial and a temporal loop over '" +
+                einsum.rank_variables[variable].name +
+                "' by a component outside the fan-out, so its tile would not be contiguous; move "
+                "the spatial loop below the holder or the temporal loop above it");
         }
+        last_[variable] = step.node;
     }
 }
 

@@ -51,13 +51,14 @@ private:
     void cut_copy(Nodes nodes);
     void order_tensor(const PathTables& tables, Nodes nodes, int tensor);
     void add_loops_above(const PathTables& tables, Nodes nodes, int tensor, int begin, int end);
-    void check_order(const PathTables& tables, Nodes nodes, int tensor) const;
+    void check_order(const PathTables& tables, Nodes nodes, int tensor);
 
     std::vector<NestStep> steps_;
     std::vector<int> begin_;
     std::vector<std::int16_t> reservation_;
     std::vector<std::int16_t> spatials_;  ///< node indices, outer to inner
-    std::vector<bool> placed_;            ///< spatials already in the current tensor's nest
+    std::vector<char> placed_;            ///< spatials already in the current tensor's nest
+    std::vector<std::int16_t> last_;      ///< per variable: last loop of the current nest
     int first_ignored_ = 0;
 };
 
