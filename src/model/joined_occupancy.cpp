@@ -198,6 +198,7 @@ JoinedOccupancy joined_occupancy(const workload::Workload& workload,
             }
             timelines.try_emplace(level.name, shared).first->second.add(held);
             result.memories[level.name].size_bits = level.size_bits;
+            result.memories[level.name].where = level.where;
         }
     }
     for (auto& [name, memory] : result.memories) {

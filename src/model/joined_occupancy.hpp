@@ -34,6 +34,7 @@ struct JoinedOccupancy {
         double size_bits = 0;
         double peak_bits = 0;
         int peak_einsum = 0;  ///< position of the Einsum that runs at the peak
+        Position where;       ///< of the memory in the architecture
     };
     std::map<std::string, Memory> memories;
 };

@@ -27,6 +27,12 @@ std::string quoted(const std::string& name) {
     return "'" + name + "'";
 }
 
+/// " (file:line:column)" of the limit in the architecture.
+std::string at(const Position& where) {
+    const std::string text = where.text();
+    return text.empty() ? "" : " (" + text + ")";
+}
+
 std::string percent(double part, double whole) {
     return number_text(std::round(1000 * part / whole) / 10) + " %";
 }
@@ -160,6 +166,7 @@ void check_fanout(const EinsumAnalysis& einsum) {
                     number_text(einsum.analysis.used[d]) + " spatial instances of " +
                     quoted(level.name) + " dimension " + quoted(level.spatial[dim.dim].name) +
                     ", but its fan-out is " + number_text(dim.fanout) +
+                    at(level.spatial[dim.dim].where) +
                     "; enlarge the tile shape of its spatial loops or cut the tile further out");
         }
     }
@@ -176,8 +183,9 @@ void check_capacity(const EinsumAnalysis& einsum) {
         if (level.kind == arch::LevelKind::memory && bits[l] > level.size_bits) {
             illegal("Einsum " + quoted(einsum.einsum().name) + " holds " + number_text(bits[l]) +
                     " bits in memory " + quoted(level.name) + ", but its size is " +
-                    number_text(level.size_bits) + " bits (" + percent(bits[l], level.size_bits) +
-                    "); use smaller tile shapes above its storage nodes");
+                    number_text(level.size_bits) + " bits" + at(level.where) + ", full to " +
+                    percent(bits[l], level.size_bits) +
+                    "; use smaller tile shapes above its storage nodes");
         }
     }
 }
@@ -189,9 +197,9 @@ void check_joined_capacity(const JoinedOccupancy& occupancy,
             illegal("the fused Einsums together hold " + number_text(memory.peak_bits) +
                     " bits in memory " + quoted(name) + " while " +
                     quoted(einsums[memory.peak_einsum]->einsum().name) + " runs, but its size is " +
-                    number_text(memory.size_bits) + " bits (" +
+                    number_text(memory.size_bits) + " bits" + at(memory.where) + ", full to " +
                     percent(memory.peak_bits, memory.size_bits) +
-                    "); hold fewer tensors across Einsums or use smaller tile shapes");
+                    "; hold fewer tensors across Einsums or use smaller tile shapes");
         }
     }
 }

@@ -292,3 +292,69 @@ BOOST_AUTO_TEST_CASE(looptree_a_missing_keep_is_a_warning) {
     BOOST_TEST(contains(report.warnings[0], "MM must keep T0 (keep: ~Intermediates)"),
                report.warnings[0]);
 }
+
+// T1 goes through MM, so nothing is exchanged inside the loop over m; but the loop encloses both
+// Einsums, and W0 stands outside of it: it stays while E1 runs. The reference lets it go.
+BOOST_AUTO_TEST_CASE(looptree_holders_outside_a_loop_of_the_tree_stay_for_all_its_iterations) {
+    const std::string nodes =
+        "  - !Storage {tensors: [T0, T1, W0, W1, T2], component: MM}\n"
+        "  - !Storage {tensors: [W0, W1], component: GLB, lower: False}\n" +
+        loop("m", 1) + R"(
+  - !Sequential
+    nodes:
+    - !Nested
+      nodes:
+)" + own("n0", "n1") +
+        R"(
+      - !Compute {einsum: E0, component: MAC}
+    - !Nested
+      nodes:
+)" + own("n1", "n2") +
+        R"(
+      - !Compute {einsum: E1, component: MAC}
+)";
+    const double w0 = 4 * 8 * 8, w1 = 8 * 2 * 8;
+    const auto peak = [&](Compat compat) {
+        return evaluate_text(chain(), two_levels("1000"), nodes, compat).peak_occupancy.at("GLB");
+    };
+    BOOST_TEST(peak(Compat::none) == (w0 + w1) / 1000);
+    BOOST_TEST(peak(Compat::accelforge) == w0 / 1000);
+}
+
+// A persistent tensor stays for the whole workload and once per instance. The reference frees those
+// of an Einsum when only persistent tensors are handed on.
+BOOST_AUTO_TEST_CASE(looptree_persistent_tensors_stay) {
+    const workload::Workload workload = testing::workload_of(R"(
+workload:
+  rank_sizes: {M: 16, N0: 4, N1: 8, N2: 2}
+  bits_per_value: {All: 8}
+  persistent_tensors: W0 | W1 | T1
+  n_instances: 3
+  einsums:
+  - {name: E0, tensor_accesses: [{name: T0, projection: [m, n0]}, {name: W0, projection: [n0, n1]}, {name: T1, projection: [m, n1], output: True}]}
+  - {name: E1, tensor_accesses: [{name: T1, projection: [m, n1]}, {name: W1, projection: [n1, n2]}, {name: T2, projection: [m, n2], output: True}]}
+)");
+    const std::string nodes =
+        "  - !Storage {tensors: [W0, W1, T1], component: GLB, persistent: True}\n"
+        "  - !Storage {tensors: [T0, T2], component: MM}\n" +
+        loop("m", 1) + R"(
+  - !Sequential
+    nodes:
+    - !Nested
+      nodes:
+)" + own("n0", "n1") +
+        R"(
+      - !Compute {einsum: E0, component: MAC}
+    - !Nested
+      nodes:
+)" + own("n1", "n2") +
+        R"(
+      - !Compute {einsum: E1, component: MAC}
+)";
+    const double w0 = 4 * 8 * 8, w1 = 8 * 2 * 8, t1 = 16 * 8 * 8;
+    const auto peak = [&](Compat compat) {
+        return evaluate_text(workload, two_levels("10000"), nodes, compat).peak_occupancy.at("GLB");
+    };
+    BOOST_TEST(peak(Compat::none) == 3 * (w0 + w1 + t1) / 10000);
+    BOOST_TEST(peak(Compat::accelforge) == 3 * (w0 + t1) / 10000);
+}
