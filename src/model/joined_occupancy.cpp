@@ -1,7 +1,6 @@
 #include "model/joined_occupancy.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace tessera::model {
@@ -154,13 +153,13 @@ std::vector<int> live_loops(const std::vector<std::vector<Backing>>& backings) {
         for (const Backing& backing : backings[e]) {
             depths.emplace(backing.tensor, backing.depth);
         }
-        int deepest = std::numeric_limits<int>::min();
+        int deepest = 0;
         for (const auto& [tensor, depth] : depths) {
             if (last_user[tensor] > static_cast<int>(e)) {
                 deepest = std::max(deepest, depth);
             }
         }
-        result.push_back(deepest == std::numeric_limits<int>::min() ? 0 : deepest);
+        result.push_back(deepest);
     }
     return result;
 }
@@ -176,7 +175,7 @@ JoinedOccupancy joined_occupancy(const workload::Workload& workload,
     std::vector<int> shared = live_loops(all_backings);
     if (!einsums.empty() && einsums.front()->tables.convention.check_physical) {
         for (std::size_t i = 0; i < shared.size(); ++i) {
-            shared[i] = std::max({shared[i], shared_loops[i], 0});
+            shared[i] = std::max(shared[i], shared_loops[i]);
         }
     }
     std::map<std::string, Timeline> timelines;
