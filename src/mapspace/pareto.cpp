@@ -9,13 +9,18 @@
 
 // Rows are grouped by key with a hash table, then each group is reduced by the cheapest method for
 // its number of columns that vary:
-//   0  the first row;  1  the first minimum;  2  sort and sweep;
-//   3+ sort so that a row can only be pruned by an earlier one, compare with a window of survivors.
+//   0  the first row;  1  the first minimum;
+//   2+ few rows: each with the survivors so far;  many rows: sort so that a row can only be pruned
+//      by an earlier one, then sweep (2) or compare with a window of survivors (3+).
 
 namespace tessera::mapspace {
 
 namespace {
 
+/// Groups up to this size are compared pair by pair.
+constexpr std::size_t kFew = 24;
+
+/// Bijective for a fixed h, so that one key needs no comparison beside its hash.
 std::uint64_t mix(std::uint64_t h, double value) {
     h = (h ^ std::bit_cast<std::uint64_t>(value + 0.0)) * 0x9e3779b97f4a7c15ull;
     return h ^ (h >> 32);
@@ -33,41 +38,46 @@ void ParetoFilter::group_rows(std::span<const double* const> keys, std::size_t r
         begins_.push_back(static_cast<std::uint32_t>(rows));
         return;
     }
-    // Group numbers by first appearance; table entries are group + 1, `firsts` a row of each group.
-    table_.assign(std::bit_ceil(std::max<std::size_t>(16, 2 * rows)), 0);
+    hashes_.assign(rows, 0);
+    for (const double* key : keys) {
+        for (std::size_t r = 0; r < rows; ++r) {
+            hashes_[r] = mix(hashes_[r], key[r]);
+        }
+    }
+    // Groups are numbered by first appearance.
+    table_.assign(std::bit_ceil(std::max<std::size_t>(16, 2 * rows)), Slot{0, 0});
     group_of_.resize(rows);
-    std::vector<std::uint32_t>& firsts = kept_;  // free until the groups are reduced
-    firsts.clear();
+    firsts_.clear();
     std::vector<std::uint32_t>& sizes = begins_;
     const std::size_t mask = table_.size() - 1;
     for (std::size_t r = 0; r < rows; ++r) {
-        std::uint64_t h = 0;
-        for (const double* key : keys) {
-            h = mix(h, key[r]);
-        }
-        std::size_t slot = h & mask;
-        for (; table_[slot] != 0; slot = (slot + 1) & mask) {
-            const std::uint32_t first = firsts[table_[slot] - 1];
-            if (std::all_of(keys.begin(), keys.end(),
+        std::size_t slot = hashes_[r] & mask;
+        for (; table_[slot].group != 0; slot = (slot + 1) & mask) {
+            if (table_[slot].hash != hashes_[r]) {
+                continue;
+            }
+            const std::uint32_t first = firsts_[table_[slot].group - 1];
+            if (keys.size() == 1 ||
+                std::all_of(keys.begin(), keys.end(),
                             [&](const double* key) { return key[first] == key[r]; })) {
                 break;
             }
         }
-        if (table_[slot] == 0) {
-            firsts.push_back(static_cast<std::uint32_t>(r));
+        if (table_[slot].group == 0) {
+            firsts_.push_back(static_cast<std::uint32_t>(r));
             sizes.push_back(0);
-            table_[slot] = static_cast<std::uint32_t>(firsts.size());
+            table_[slot] = {hashes_[r], static_cast<std::uint32_t>(firsts_.size())};
         }
-        group_of_[r] = table_[slot] - 1;
-        ++sizes[table_[slot]];
+        group_of_[r] = table_[slot].group - 1;
+        ++sizes[table_[slot].group];
     }
     // Counting sort: rows of one group stay in their order.
     for (std::size_t g = 1; g < begins_.size(); ++g) {
         begins_[g] += begins_[g - 1];
     }
-    table_.assign(begins_.begin(), begins_.end());
+    firsts_.assign(begins_.begin(), begins_.end());
     for (std::size_t r = 0; r < rows; ++r) {
-        order_[table_[group_of_[r]]++] = static_cast<std::uint32_t>(r);
+        order_[firsts_[group_of_[r]]++] = static_cast<std::uint32_t>(r);
     }
 }
 
@@ -75,19 +85,24 @@ std::span<const std::uint32_t> ParetoFilter::operator()(std::span<const double* 
                                                         std::span<const double* const> keys,
                                                         std::size_t rows) {
     group_rows(keys, rows);
-    kept_.clear();
+    is_kept_.assign(rows, 0);
     for (std::size_t g = 0; g + 1 < begins_.size(); ++g) {
         reduce_group(columns,
                      std::span(order_).subspan(begins_[g], begins_[g + 1] - begins_[g]));
     }
-    std::sort(kept_.begin(), kept_.end());
-    return kept_;
+    kept_.resize(rows);
+    std::size_t kept = 0;
+    for (std::size_t r = 0; r < rows; ++r) {
+        kept_[kept] = static_cast<std::uint32_t>(r);
+        kept += is_kept_[r];
+    }
+    return std::span(kept_).first(kept);
 }
 
 void ParetoFilter::reduce_group(std::span<const double* const> columns,
                                 std::span<const std::uint32_t> group) {
     if (group.size() == 1) {
-        kept_.push_back(group[0]);
+        keep(group[0]);
         return;
     }
     varying_.clear();
@@ -102,15 +117,21 @@ void ParetoFilter::reduce_group(std::span<const double* const> columns,
         return;
     }
     switch (varying_.size()) {
-        case 0: kept_.push_back(group[0]); break;
+        case 0: keep(group[0]); break;
         case 1: reduce_one(varying_[0], group); break;
-        case 2: reduce_two(varying_, group); break;
-        default: reduce_many(varying_, group); break;
+        default:
+            if (group.size() <= kFew) {
+                reduce_few(varying_, group);
+            } else if (varying_.size() == 2) {
+                reduce_two(varying_, group);
+            } else {
+                reduce_many(varying_, group);
+            }
     }
 }
 
 void ParetoFilter::reduce_one(const double* column, std::span<const std::uint32_t> group) {
-    kept_.push_back(*std::min_element(
+    keep(*std::min_element(
         group.begin(), group.end(),
         [column](std::uint32_t a, std::uint32_t b) { return column[a] < column[b]; }));
 }
@@ -133,10 +154,55 @@ void ParetoFilter::reduce_two(std::span<const double* const> columns,
     bool first = true;
     for (const Ranked& r : ranked_) {
         if (first || y[r.row] < lowest) {
-            kept_.push_back(r.row);
+            keep(r.row);
             lowest = y[r.row];
             first = false;
         }
+    }
+}
+
+void ParetoFilter::load_points(std::span<const double* const> columns,
+                               std::span<const std::uint32_t> group) {
+    const std::size_t k = columns.size();
+    if (points_.size() < group.size() * k) {
+        points_.resize(group.size() * k);
+    }
+    for (std::size_t c = 0; c < k; ++c) {
+        for (std::size_t i = 0; i < group.size(); ++i) {
+            points_[i * k + c] = columns[c][group[i]];
+        }
+    }
+}
+
+void ParetoFilter::reduce_few(std::span<const double* const> columns,
+                              std::span<const std::uint32_t> group) {
+    const std::size_t k = columns.size();
+    load_points(columns, group);
+    std::uint8_t alive[kFew];
+    std::size_t n_alive = 0;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        const double* x = points_.data() + i * k;
+        std::size_t kept = 0;
+        bool pruned = false;
+        for (std::size_t a = 0; a < n_alive && !pruned; ++a) {
+            const double* y = points_.data() + alive[a] * k;
+            unsigned above = 0;
+            unsigned below = 0;
+            for (std::size_t c = 0; c < k; ++c) {
+                above |= x[c] < y[c] ? 1u : 0u;
+                below |= x[c] > y[c] ? 1u : 0u;
+            }
+            pruned = above == 0;                          // y <= x, y stands first
+            alive[kept] = alive[a];
+            kept += below == 0 && !pruned ? 0 : 1;        // x <= y, not equal
+        }
+        if (!pruned) {
+            alive[kept++] = static_cast<std::uint8_t>(i);
+            n_alive = kept;
+        }
+    }
+    for (std::size_t a = 0; a < n_alive; ++a) {
+        keep(group[alive[a]]);
     }
 }
 
@@ -144,12 +210,7 @@ void ParetoFilter::reduce_many(std::span<const double* const> columns,
                                std::span<const std::uint32_t> group) {
     const std::size_t k = columns.size();
     const std::size_t n = group.size();
-    points_.resize(n * k);
-    for (std::size_t c = 0; c < k; ++c) {
-        for (std::size_t i = 0; i < n; ++i) {
-            points_[i * k + c] = columns[c][group[i]];
-        }
-    }
+    load_points(columns, group);
     // Rank: sum of the columns, each scaled to its range. Rounded sums keep the order weakly: if a
     // prunes b then rank(a) <= rank(b), and equal ranks are ordered lexicographically.
     ranked_.resize(n);
@@ -189,7 +250,7 @@ void ParetoFilter::reduce_many(std::span<const double* const> columns,
         const double* point = points_.data() + r.place * k;
         if (!window.dominates(point)) {
             window.add(point);
-            kept_.push_back(r.row);
+            keep(r.row);
         }
     }
 }

@@ -28,8 +28,15 @@ private:
     void reduce_group(std::span<const double* const> columns, std::span<const std::uint32_t> group);
     void reduce_one(const double* column, std::span<const std::uint32_t> group);
     void reduce_two(std::span<const double* const> columns, std::span<const std::uint32_t> group);
+    void reduce_few(std::span<const double* const> columns, std::span<const std::uint32_t> group);
     void reduce_many(std::span<const double* const> columns, std::span<const std::uint32_t> group);
+    void load_points(std::span<const double* const> columns, std::span<const std::uint32_t> group);
+    void keep(std::uint32_t row) { is_kept_[row] = 1; }
 
+    struct Slot {
+        std::uint64_t hash;
+        std::uint32_t group;  ///< number + 1, 0: free
+    };
     struct Ranked {
         double rank;
         std::uint32_t row;
@@ -37,10 +44,13 @@ private:
     };
 
     std::vector<std::uint32_t> kept_;
+    std::vector<std::uint8_t> is_kept_;   // by row
     std::vector<std::uint32_t> order_;    // row numbers, group after group
     std::vector<std::uint32_t> begins_;   // first index of each group in order_, and the end
     std::vector<std::uint32_t> group_of_;
-    std::vector<std::uint32_t> table_;
+    std::vector<std::uint32_t> firsts_;   // a row of each group
+    std::vector<std::uint64_t> hashes_;   // of the keys of each row
+    std::vector<Slot> table_;
     std::vector<Ranked> ranked_;
     std::vector<double> points_;          // rows of the group, row after row
     std::vector<double> window_;          // survivors, blocks of eight, column after column
