@@ -1,7 +1,7 @@
 // FFM against brute force on small random problems.
 //
-// seeds.txt lists seeds of random_instance() whose problems have at least 1000 legal mappings and are
-// small enough to be searched by pairing everything with everything. One test case per kind of
+// seeds.txt lists seeds of random_instance() whose problems have at least 1000 legal mappings and
+// are small enough to be searched by pairing everything with everything. One test case per kind of
 // workload; each problem is solved for energy, latency, EDP and the energy-latency Pareto set.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -44,8 +44,7 @@ std::vector<Point> without_ties(const std::vector<Point>& points) {
         for (std::size_t j = 0; j < points.size(); ++j) {
             const Point &p = points[i], &q = points[j];
             const bool better = !close(q.energy_j, p.energy_j) || !close(q.latency_s, p.latency_s);
-            const bool as_good =
-                below(q.energy_j, p.energy_j) && below(q.latency_s, p.latency_s);
+            const bool as_good = below(q.energy_j, p.energy_j) && below(q.latency_s, p.latency_s);
             beaten = beaten || (i != j && as_good && (better || j < i));
         }
         if (!beaten) {
@@ -86,8 +85,8 @@ std::vector<Point> map(const model::Problem& problem, const mapspace::MapSpaceOp
         points.push_back({s.report.energy_j(), s.report.latency_s()});
         // The returned tree, costed by the oracle's own evaluator.
         Point own;
-        for (const auto& chain : mapping::split(s.mapping, *problem.workload,
-                                                *problem.architecture, problem.compat)) {
+        for (const auto& chain :
+             mapping::split(s.mapping, *problem.workload, *problem.architecture, problem.compat)) {
             const auto c = oracle::cost(chain.path, chain.nodes);
             own.energy_j += c.energy_j();
             own.latency_s += c.latency_s;
@@ -117,7 +116,8 @@ void compare(std::uint64_t seed) {
     BOOST_TEST_REQUIRE(edp.size() == 1u);
     BOOST_TEST(close(edp[0].edp_js(), best.edp_js),
                "EDP " << edp[0].edp_js() << ", brute force " << best.edp_js);
-    const auto front = without_ties(map(instance.problem, drawn.options, {Metric::energy, Metric::latency}));
+    const auto front =
+        without_ties(map(instance.problem, drawn.options, {Metric::energy, Metric::latency}));
     const auto expected = without_ties(best.pareto);
     BOOST_TEST(same_points(front, expected),
                "Pareto set" << text(front) << ", brute force" << text(expected));

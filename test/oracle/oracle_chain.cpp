@@ -1,5 +1,5 @@
 // Map of this file, from the outside in:
-//   Holders      which memory holds which tensor (H1), in which order (H2-H4)
+//   (the holders and their order come from oracle_holders)
 //   Slots        where a loop over a variable may stand, given the holders (L1, L3, C1)
 //   Splits       all factorisations of a variable's bound over its slots (L2, L6)
 //   Orders       all orders of the loops in a gap (L4, L5), then the conditions on the whole chain
@@ -9,11 +9,12 @@
 #include <map>
 #include <stdexcept>
 
+#include "oracle/oracle_holders.hpp"
+
 namespace tessera::oracle {
 
 namespace {
 
-using arch::LevelKind;
 using arch::Path;
 using arch::PathLevel;
 using mapping::NodeKind;
@@ -29,12 +30,8 @@ auto& at(T& items, int index) {
     return items[static_cast<std::size_t>(index)];
 }
 
-struct Holder {
-    int tensor = 0, level = 0;
-    bool backing = false;
-};
-
-// A place for a loop: the gap below holder `gap` (-1: above all holders), temporal or over a dimension.
+// A place for a loop: the gap below holder `gap` (-1: above all holders), temporal or over a
+// dimension.
 struct Slot {
     int gap = 0;
     int level = -1, dim = -1;
@@ -51,7 +48,7 @@ struct PlacedLoop {
 };
 
 class Enumerator {
-   public:
+public:
     Enumerator(const Path& path, const MapSpaceOptions& options,
                const std::function<bool(const Pmapping&)>& sink)
         : path_(path), options_(options), sink_(sink) {
@@ -64,153 +61,13 @@ class Enumerator {
     }
 
     bool run() {
-        held_.assign(path_.levels.size(), 0);
-        return choose_level(0, path_.symbols.child());
+        return enumerate_holders(path_, options_, [&](const std::vector<Holder>& holders) {
+            holders_ = holders;
+            return place_loops();
+        });
     }
 
-   private:
-    // --- Holders -------------------------------------------------------------------------------
-
-    bool choose_level(int l, const spec::Symbols& symbols) {
-        if (l + 1 == static_cast<int>(path_.levels.size())) {
-            return all_held() ? order_holders() : true;
-        }
-        const PathLevel& level = at(path_.levels, l);
-        if (level.kind != LevelKind::memory) {
-            return choose_level(l + 1, symbols);
-        }
-        TensorMask above = 0;
-        for (int i = 0; i < l; ++i) {
-            above |= at(held_, i);
-        }
-        spec::Symbols here = symbols.child();
-        here.set("Above", spec::TensorSet{above});
-        TensorMask keep = 0, may = 0;
-        if (level.enabled) {
-            const TensorMask back =
-                level.back.empty() ? 0 : arch::evaluate_tensors(level.back, here);
-            keep = back | (level.has_keep ? arch::evaluate_tensors(level.keep, here) : 0);
-            may = level.has_may_keep ? arch::evaluate_tensors(level.may_keep, here)
-                                     : (level.has_keep ? 0 : path_.einsum.all());
-            if ((back & above) != 0) {
-                return true;
-            }
-            if (options_.unfused && l == path_.first_memory()) {
-                keep = path_.einsum.all();
-            }
-            may &= ~keep;
-        }
-        for (TensorMask sub = may;; sub = (sub - 1) & may) {
-            at(held_, l) = keep | sub;
-            spec::Symbols below = symbols.child();
-            below.set(level.name, spec::TensorSet{keep | sub});
-            if (!choose_level(l + 1, below)) {
-                return false;
-            }
-            if (sub == 0) {
-                break;
-            }
-        }
-        at(held_, l) = 0;
-        return true;
-    }
-
-    bool all_held() const {
-        TensorMask any = 0;
-        for (const TensorMask m : held_) {
-            any |= m;
-        }
-        return any == path_.einsum.all();
-    }
-
-    bool first_group(const Holder& h) const {
-        return h.level == path_.first_memory() || at(tensors_, h.tensor)->persistent;
-    }
-
-    // Section 2 H2-H4 for `upper` somewhere above `lower`.
-    bool may_stand_above(const Holder& upper, const Holder& lower) const {
-        if (first_group(lower) && !first_group(upper)) {
-            return false;
-        }
-        if (first_group(upper) && first_group(lower)) {
-            // No loop stands between them: one order is as good as any.
-            return std::pair(upper.level, upper.tensor) < std::pair(lower.level, lower.tensor);
-        }
-        if (lower.level >= upper.level) {
-            return true;
-        }
-        const bool forced = options_.force_memory_hierarchy_order &&
-                            at(path_.levels, upper.level).force_memory_hierarchy_order &&
-                            at(path_.levels, lower.level).force_memory_hierarchy_order &&
-                            !at(tensors_, upper.tensor)->persistent &&
-                            !at(tensors_, lower.tensor)->persistent;
-        return !forced && !(upper.backing && at(tensors_, upper.tensor)->fusable) &&
-               upper.tensor != lower.tensor;
-    }
-
-    bool keeps_a_listed_order() const {
-        for (int l = 0; l < static_cast<int>(path_.levels.size()); ++l) {
-            const auto& options = at(path_.levels, l).tensor_order_options;
-            const bool kept = std::any_of(options.begin(), options.end(), [&](const auto& order) {
-                return keeps_order(order, l);
-            });
-            if (!options.empty() && !kept) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    bool keeps_order(const std::vector<spec::Expression>& order, int level) const {
-        std::vector<int> places;
-        for (const Holder& h : holders_) {
-            for (std::size_t i = 0; h.level == level && i < order.size(); ++i) {
-                if ((arch::evaluate_tensors(order[i], path_.symbols) >> h.tensor & 1) != 0) {
-                    places.push_back(static_cast<int>(i));
-                }
-            }
-        }
-        return std::is_sorted(places.begin(), places.end());
-    }
-
-    bool order_holders() {
-        std::vector<Holder> all;
-        TensorMask seen = 0;
-        for (int l = 0; l < static_cast<int>(held_.size()); ++l) {
-            for (int t = 0; t < static_cast<int>(tensors_.size()); ++t) {
-                if ((at(held_, l) >> t & 1) != 0) {
-                    all.push_back({t, l, (seen >> t & 1) == 0});
-                }
-            }
-            seen |= at(held_, l);
-        }
-        holders_.clear();
-        return place_holder(all);
-    }
-
-    bool place_holder(const std::vector<Holder>& rest) {
-        if (rest.empty()) {
-            return keeps_a_listed_order() ? place_loops() : true;
-        }
-        for (std::size_t i = 0; i < rest.size(); ++i) {
-            std::vector<Holder> others = rest;
-            others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-            const bool fits = std::all_of(others.begin(), others.end(), [&](const Holder& lower) {
-                return may_stand_above(rest[i], lower);
-            });
-            if (!fits) {
-                continue;
-            }
-            holders_.push_back(rest[i]);
-            const bool go_on = place_holder(others);
-            holders_.pop_back();
-            if (!go_on) {
-                return false;
-            }
-        }
-        return true;
-    }
-
+private:
     // --- Slots ---------------------------------------------------------------------------------
 
     // Tensors whose backing holder stands below the gap.
@@ -240,7 +97,7 @@ class Enumerator {
         std::vector<Slot> result;
         int first = -1;  // lowest gap with no holder of the first group below it
         for (int i = 0; i < static_cast<int>(holders_.size()); ++i) {
-            if (first_group(at(holders_, i))) {
+            if (stands_first(path_, at(holders_, i))) {
                 first = i;
             }
         }
@@ -284,8 +141,7 @@ class Enumerator {
         }
         for (int t = 0; t < static_cast<int>(tensors_.size()); ++t) {
             const LocalTensor& tensor = *at(tensors_, t);
-            const RankVariableMask indexing =
-                tensor.directly_indexing | tensor.expression_indexing;
+            const RankVariableMask indexing = tensor.directly_indexing | tensor.expression_indexing;
             if ((dim.reuse >> t & 1) != 0 && (indexing >> variable & 1) != 0) {
                 return false;
             }
@@ -343,9 +199,8 @@ class Enumerator {
     }
 
     bool fits_fanout(const Slot& slot, std::int64_t trips) const {
-        return slot.temporal() ||
-               used(slot.level, slot.dim) * trips <=
-                   at(at(path_.levels, slot.level).spatial, slot.dim).fanout;
+        return slot.temporal() || used(slot.level, slot.dim) * trips <=
+                                      at(at(path_.levels, slot.level).spatial, slot.dim).fanout;
     }
 
     // C2 and C3; C1 is among the slots.
@@ -391,11 +246,16 @@ class Enumerator {
     static bool compare(double trips, const arch::LoopBound& bound) {
         using Op = arch::LoopBound::Op;
         switch (bound.op) {
-            case Op::eq: return trips == bound.value;
-            case Op::le: return trips <= bound.value;
-            case Op::ge: return trips >= bound.value;
-            case Op::lt: return trips < bound.value;
-            default: return trips > bound.value;
+            case Op::eq:
+                return trips == bound.value;
+            case Op::le:
+                return trips <= bound.value;
+            case Op::ge:
+                return trips >= bound.value;
+            case Op::lt:
+                return trips < bound.value;
+            default:
+                return trips > bound.value;
         }
     }
 
@@ -463,9 +323,8 @@ class Enumerator {
         const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(first);
         if (!fused(gap)) {
             // Among spatial loops alone the order is free and changes nothing: one is enough.
-            const auto spatial = std::find_if(begin, order_.end(), [](const PlacedLoop& l) {
-                return !l.slot.temporal();
-            });
+            const auto spatial = std::find_if(
+                begin, order_.end(), [](const PlacedLoop& l) { return !l.slot.temporal(); });
             return std::is_sorted(spatial, order_.end(), spatial_before) &&
                    std::none_of(spatial, order_.end(),
                                 [](const PlacedLoop& l) { return l.slot.temporal(); });
@@ -529,8 +388,8 @@ class Enumerator {
             if (p.gap != slot.gap) {
                 return p.gap > slot.gap && (!p.temporal() || refetches_allow(variable, p.gap));
             }
-            return !p.temporal() && (slot.temporal() || std::pair(p.level, p.dim) <
-                                                            std::pair(slot.level, slot.dim));
+            return !p.temporal() &&
+                   (slot.temporal() || std::pair(p.level, p.dim) < std::pair(slot.level, slot.dim));
         });
     }
 
@@ -571,10 +430,9 @@ class Enumerator {
     const MapSpaceOptions& options_;
     const std::function<bool(const Pmapping&)>& sink_;
     std::vector<const LocalTensor*> tensors_;
-    std::vector<TensorMask> held_;     // per level
-    std::vector<Holder> holders_;      // as they stand
-    std::vector<PlacedLoop> loops_;    // in no particular order
-    std::vector<PlacedLoop> order_;    // as they stand
+    std::vector<Holder> holders_;    // as they stand
+    std::vector<PlacedLoop> loops_;  // in no particular order
+    std::vector<PlacedLoop> order_;  // as they stand
 };
 
 }  // namespace

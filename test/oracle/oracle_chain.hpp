@@ -15,9 +15,9 @@
 
 namespace tessera::oracle {
 
-/// Calls `sink` with every chain of the Einsum on this path that meets section 2 but C4, tile shapes filled in,
-/// loops of trip count 1 left out. Capacity is not looked at.
-/// Returns false when `sink` did so, which ends the enumeration.
+/// Calls `sink` with every chain of the Einsum on this path that meets section 2 but C4, tile
+/// shapes filled in, loops of trip count 1 left out. Capacity is not looked at. Returns false when
+/// `sink` did so, which ends the enumeration.
 bool enumerate_chains(const arch::Path& path, const mapspace::MapSpaceOptions& options,
                       const std::function<bool(const mapping::Pmapping&)>& sink);
 

@@ -1,5 +1,6 @@
 // Map of this file: nest() orders the loops as one tensor sees them; reservations() finds where a
-// holder's bits are counted; holder_costs() applies the closed forms of the traffic; cost() adds up.
+// holder's bits are counted; holder_costs() applies the closed forms of the traffic; cost() adds
+// up.
 #include "oracle/oracle_cost.hpp"
 
 #include <algorithm>
@@ -57,9 +58,9 @@ std::vector<double> trip_counts(const Path& path, Nodes nodes) {
 
 // One entry of the loop nest as a tensor sees it.
 struct Entry {
-    int node = 0;               // index of the loop, holder or compute; of the holder if `reservation`
-    bool reservation = false;   // the place where the holder's bits are counted
-    double order = 0;           // place in the nest as written; a reservation comes just before a node
+    int node = 0;  // index of the loop, holder or compute; of the holder if `reservation`
+    bool reservation = false;  // the place where the holder's bits are counted
+    double order = 0;  // place in the nest as written; a reservation comes just before a node
 };
 
 // Where the bits of the holder at index `h` are counted: the index of the node it stands above.
@@ -89,8 +90,8 @@ bool in_run(const PmappingNode& n, const Entry& e) {
     return !e.reservation && is_loop(n);
 }
 
-// The nest of one tensor: all loops, its holders and their reservations, the compute. A spatial loop
-// moves to just above the first holder (or the compute) that lies inside its fan-out.
+// The nest of one tensor: all loops, its holders and their reservations, the compute. A spatial
+// loop moves to just above the first holder (or the compute) that lies inside its fan-out.
 std::vector<Entry> nest(const Path& path, Nodes nodes, int t) {
     std::vector<Entry> kept, spatial, result;
     const int n = static_cast<int>(nodes.size());
@@ -152,10 +153,10 @@ struct Stop {
 // The products of trip counts that the closed forms need, for a transfer between a stop and the
 // next one above it that lies below `parent_loops` loops.
 struct Products {
-    double all = 1;      // every loop above the stop: what the stop itself sees
-    double parent = 1;   // without the shared spatial loops between the two: what the parent sees
-    double unit = 1;     // temporal loops above the stop
-    double unit_parent = 1;        // temporal loops, and spatial ones in between that are not shared
+    double all = 1;     // every loop above the stop: what the stop itself sees
+    double parent = 1;  // without the shared spatial loops between the two: what the parent sees
+    double unit = 1;    // temporal loops above the stop
+    double unit_parent = 1;  // temporal loops, and spatial ones in between that are not shared
     double skip = 1, skip_parent = 1, skip_unit = 1, skip_unit_parent = 1;  // first visits only
 };
 
@@ -294,13 +295,26 @@ double latency(const arch::PathLevel& level, const std::vector<double>& calls) {
             stack.pop_back();
             double& a = stack.back();
             switch (step.op) {
-                case Op::add: a += b; break;
-                case Op::sub: a -= b; break;
-                case Op::mul: a *= b; break;
-                case Op::div: a /= b; break;
-                case Op::max: a = std::max(a, b); break;
-                case Op::min: a = std::min(a, b); break;
-                default: throw Unsupported("oracle: networks are not supported");
+                case Op::add:
+                    a += b;
+                    break;
+                case Op::sub:
+                    a -= b;
+                    break;
+                case Op::mul:
+                    a *= b;
+                    break;
+                case Op::div:
+                    a /= b;
+                    break;
+                case Op::max:
+                    a = std::max(a, b);
+                    break;
+                case Op::min:
+                    a = std::min(a, b);
+                    break;
+                default:
+                    throw Unsupported("oracle: networks are not supported");
             }
         }
     }

@@ -119,10 +119,11 @@ std::vector<double> row_key(const ChainRow& row) {
     return key;
 }
 
-// C4: the wishes about utilisation, dimension after dimension, for chains with the same holders in the
-// same order. First all utilisations that occur are collected, then the ones to keep are chosen.
+// C4: the wishes about utilisation, dimension after dimension, for chains with the same holders in
+// the same order. First all utilisations that occur are collected, then the ones to keep are
+// chosen.
 class Utilisation {
-   public:
+public:
     explicit Utilisation(const arch::Path& path) {
         for (int l = 0; l < static_cast<int>(path.levels.size()); ++l) {
             const auto& dims = path.levels[static_cast<std::size_t>(l)].spatial;
@@ -150,9 +151,8 @@ class Utilisation {
                 for (const auto& u : all) {
                     most = std::max(most, u[w]);
                 }
-                std::erase_if(all, [&](const auto& u) {
-                    return u[w] < std::min(most, wishes_[w].used);
-                });
+                std::erase_if(
+                    all, [&](const auto& u) { return u[w] < std::min(most, wishes_[w].used); });
             }
         }
     }
@@ -161,7 +161,7 @@ class Utilisation {
         return kept_.at(holders(nodes)).count(used(c)) > 0;
     }
 
-   private:
+private:
     static std::vector<int> holders(const Pmapping& nodes) {
         std::vector<int> key;
         for (const auto& n : nodes) {
@@ -212,8 +212,7 @@ EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>
         }
         const bool complete = enumerate_chains(path, options, [&](const Pmapping& nodes) {
             const ChainCost c = cost(path, nodes);
-            if (!exceeds_alone(path, c) &&
-                (!utilisation.any() || utilisation.accepts(nodes, c))) {
+            if (!exceeds_alone(path, c) && (!utilisation.any() || utilisation.accepts(nodes, c))) {
                 Costed chain = describe(path, nodes, c, memories);
                 const auto g = group_of.emplace(key_of(chain), all.groups.size());
                 if (g.second) {

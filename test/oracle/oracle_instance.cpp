@@ -14,7 +14,7 @@ namespace {
 
 // splitmix64: the standard's distributions differ between libraries, this does not.
 class Random {
-   public:
+public:
     explicit Random(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15ull + 1) {}
 
     std::uint64_t next() {
@@ -34,7 +34,7 @@ class Random {
         return items[static_cast<std::size_t>(below(static_cast<int>(items.size())))];
     }
 
-   private:
+private:
     std::uint64_t state_;
 };
 
@@ -63,7 +63,8 @@ Shape matmul(Random& r, bool batched) {
     if (batched) {
         s.variables.push_back({"h", r.pick(std::vector{2, 3})});
     }
-    s.einsums = {{{"A", "[" + h + "m, k]"}, {"B", "[" + h + "k, n]"}, {"C", "[" + h + "m, n]", true}}};
+    s.einsums = {
+        {{"A", "[" + h + "m, k]"}, {"B", "[" + h + "k, n]"}, {"C", "[" + h + "m, n]", true}}};
     return s;
 }
 
@@ -75,8 +76,8 @@ Shape convolution(Random& r) {
     s.einsums = {{{"I", "{C: c, H: p + r}"}, {"W", "{C: c, R: r}"}, {"O", "{P: p}", true}}};
     if (r.chance(50)) {
         s.variables.push_back({"m", 2});
-        s.einsums = {{{"I", "{C: c, H: p + r}"}, {"W", "{C: c, M: m, R: r}"},
-                      {"O", "{M: m, P: p}", true}}};
+        s.einsums = {
+            {{"I", "{C: c, H: p + r}"}, {"W", "{C: c, M: m, R: r}"}, {"O", "{M: m, P: p}", true}}};
     }
     return s;
 }
@@ -171,20 +172,32 @@ Shape fused_convolution(Random& r) {
 Shape random_shape(Random& r) {
     switch (r.below(15)) {
         case 0:
-        case 1: return matmul(r, false);
-        case 2: return matmul(r, true);
+        case 1:
+            return matmul(r, false);
+        case 2:
+            return matmul(r, true);
         case 3:
-        case 4: return convolution(r);
+        case 4:
+            return convolution(r);
         case 5:
-        case 6: return chain(r, 2);
-        case 7: return vector_chain(r, 2);
-        case 8: return vector_chain(r, 3);
-        case 9: return shared_input(r);
-        case 10: return gated(r);
-        case 11: return residual(r);
-        case 12: return normalise(r);
-        case 13: return chain(r, 3);
-        default: return fused_convolution(r);
+        case 6:
+            return chain(r, 2);
+        case 7:
+            return vector_chain(r, 2);
+        case 8:
+            return vector_chain(r, 3);
+        case 9:
+            return shared_input(r);
+        case 10:
+            return gated(r);
+        case 11:
+            return residual(r);
+        case 12:
+            return normalise(r);
+        case 13:
+            return chain(r, 3);
+        default:
+            return fused_convolution(r);
     }
 }
 
@@ -211,7 +224,8 @@ void write_workload(std::ostream& out, const Shape& s, Random& r) {
 std::string actions(Random& r, int energy, bool limited) {
     std::ostringstream out;
     const auto throughput = [&]() -> std::string {
-        return limited && r.chance(70) ? std::to_string(r.pick(std::vector{1, 2, 4, 7, 16})) : "inf";
+        return limited && r.chance(70) ? std::to_string(r.pick(std::vector{1, 2, 4, 7, 16}))
+                                       : "inf";
     };
     const int write = energy + r.below(energy + 1);
     out << "    actions:\n    - {name: read, energy: " << energy << ", throughput: " << throughput()
@@ -229,14 +243,21 @@ std::string spatial(Random& r, const std::string& name, const std::string& varia
     std::ostringstream out;
     out << "{name: " << name << ", fanout: " << r.pick(std::vector{2, 3, 4});
     switch (r.below(6)) {
-        case 0: out << ", may_reuse: Nothing"; break;
-        case 1: out << ", may_reuse: Inputs"; break;
-        case 2: out << ", reuse: Outputs"; break;
-        default: break;
+        case 0:
+            out << ", may_reuse: Nothing";
+            break;
+        case 1:
+            out << ", may_reuse: Inputs";
+            break;
+        case 2:
+            out << ", reuse: Outputs";
+            break;
+        default:
+            break;
     }
     if (r.chance(12)) {
-        out << ", loop_bounds: [{expression: " << variable << ", operator: \"<=\", value: "
-            << r.pick(std::vector{1, 2}) << "}]";
+        out << ", loop_bounds: [{expression: " << variable
+            << ", operator: \"<=\", value: " << r.pick(std::vector{1, 2}) << "}]";
     }
     if (r.chance(12)) {
         out << ", min_usage: " << r.pick(std::vector<std::string>{"0.5", "1"});
@@ -254,8 +275,8 @@ struct MemoryOptions {
 };
 
 void write_memory(std::ostream& out, const MemoryOptions& m, Random& r) {
-    out << "  - !Memory\n    name: " << m.name << "\n    size: " << m.size
-        << "\n    leak_power: " << (m.leaks ? r.pick(std::vector<std::string>{"0.25", "1", "3"}) : "0")
+    out << "  - !Memory\n    name: " << m.name << "\n    size: " << m.size << "\n    leak_power: "
+        << (m.leaks ? r.pick(std::vector<std::string>{"0.25", "1", "3"}) : "0")
         << "\n    area: 0\n";
     if (r.chance(15)) {
         out << "    skip_initial_output_write: False\n";
@@ -269,8 +290,8 @@ void write_memory(std::ostream& out, const MemoryOptions& m, Random& r) {
 struct ArchitectureOptions {
     int levels = 2;
     int fanouts = 0;
-    std::vector<int> buffer_bits;     // candidate sizes of GlobalBuffer
-    std::vector<int> scratch_bits;    // candidate sizes of Scratchpad
+    std::vector<int> buffer_bits;   // candidate sizes of GlobalBuffer
+    std::vector<int> scratch_bits;  // candidate sizes of Scratchpad
     bool few_scratch_tensors = true;
     std::string variable;  // one rank variable of every Einsum, for loop bounds
 };
@@ -279,13 +300,28 @@ struct ArchitectureOptions {
 std::string with_wishes(std::string tensors, Random& r, bool any_order) {
     std::string more;
     switch (r.below(20)) {
-        case 0: more = ", no_refetch_from_above: Inputs"; break;
-        case 1: more = ", no_refetch_from_above: Outputs"; break;
-        case 2: more = ", no_resend_to_below: Outputs"; break;
-        case 3: more = ", tensor_order_options: [[Inputs, Outputs]]"; break;
-        case 4: more = ", tensor_order_options: [[Outputs, Inputs], [Inputs & Intermediates, All - (Inputs & Intermediates)]]"; break;
-        case 5: more = any_order ? ", force_memory_hierarchy_order: False" : ""; break;
-        default: break;
+        case 0:
+            more = ", no_refetch_from_above: Inputs";
+            break;
+        case 1:
+            more = ", no_refetch_from_above: Outputs";
+            break;
+        case 2:
+            more = ", no_resend_to_below: Outputs";
+            break;
+        case 3:
+            more = ", tensor_order_options: [[Inputs, Outputs]]";
+            break;
+        case 4:
+            more =
+                ", tensor_order_options: [[Outputs, Inputs], [Inputs & Intermediates, All - "
+                "(Inputs & Intermediates)]]";
+            break;
+        case 5:
+            more = any_order ? ", force_memory_hierarchy_order: False" : "";
+            break;
+        default:
+            break;
     }
     return tensors.insert(tensors.size() - 1, more);
 }
@@ -293,22 +329,26 @@ std::string with_wishes(std::string tensors, Random& r, bool any_order) {
 void write_architecture(std::ostream& out, const ArchitectureOptions& o, Random& r) {
     const bool leaks = r.chance(40);
     out << "arch:\n  nodes:\n";
-    const std::string main_tensors =
-        r.chance(15)   ? "{keep: All}"
-        : r.chance(25) ? "{keep: ~Shared, may_keep: All}"
-                       : "{keep: ~Intermediates, may_keep: All}";
-    write_memory(out, {"MainMemory", "inf", main_tensors, r.pick(std::vector{10, 20, 50}), true,
-                       false, ""}, r);
+    const std::string main_tensors = r.chance(15)   ? "{keep: All}"
+                                     : r.chance(25) ? "{keep: ~Shared, may_keep: All}"
+                                                    : "{keep: ~Intermediates, may_keep: All}";
+    write_memory(
+        out, {"MainMemory", "inf", main_tensors, r.pick(std::vector{10, 20, 50}), true, false, ""},
+        r);
     const std::vector<std::string> buffer{"{keep: ~MainMemory, may_keep: All}",
                                           "{keep: ~MainMemory, may_keep: All}",
                                           "{keep: ~MainMemory, may_keep: Inputs}", "{keep: All}",
                                           "{keep: ~MainMemory | Outputs, may_keep: All}"};
     int left = o.fanouts;
     const bool any_order = o.fanouts == 0;
-    write_memory(out, {"GlobalBuffer", std::to_string(r.pick(o.buffer_bits)),
-                       with_wishes(r.pick(buffer), r, any_order), r.pick(std::vector{1, 2, 4}), true, leaks, ""}, r);
+    write_memory(
+        out,
+        {"GlobalBuffer", std::to_string(r.pick(o.buffer_bits)),
+         with_wishes(r.pick(buffer), r, any_order), r.pick(std::vector{1, 2, 4}), true, leaks, ""},
+        r);
     if (left > 1 || (left == 1 && r.chance(50))) {
-        out << "  - !Container\n    name: Array\n    spatial: [" << spatial(r, "X", o.variable) << "]\n";
+        out << "  - !Container\n    name: Array\n    spatial: [" << spatial(r, "X", o.variable)
+            << "]\n";
         --left;
     }
     if (o.levels == 3) {
@@ -322,9 +362,11 @@ void write_architecture(std::ostream& out, const ArchitectureOptions& o, Random&
             own = spatial(r, "Z", o.variable);
             --left;
         }
-        write_memory(out, {"Scratchpad", std::to_string(r.pick(o.scratch_bits)),
-                           with_wishes(r.pick(scratch), r, any_order), 1,
-                           r.chance(30), leaks && r.chance(50), own}, r);
+        write_memory(out,
+                     {"Scratchpad", std::to_string(r.pick(o.scratch_bits)),
+                      with_wishes(r.pick(scratch), r, any_order), 1, r.chance(30),
+                      leaks && r.chance(50), own},
+                     r);
     }
     out << "  - !Compute\n    name: MAC\n    leak_power: " << (leaks ? "0.5" : "0")
         << "\n    area: 0\n";
@@ -354,14 +396,23 @@ std::string common_variable(const Shape& s) {
 mapspace::MapSpaceOptions random_options(Random& r) {
     mapspace::MapSpaceOptions options;
     switch (r.below(12)) {
-        case 0: options.max_fused_loops = 0; break;
-        case 1: options.max_fused_loops = 1; break;
-        case 2: options.max_fused_loops_per_rank_variable = 2; break;
+        case 0:
+            options.max_fused_loops = 0;
+            break;
+        case 1:
+            options.max_fused_loops = 1;
+            break;
+        case 2:
+            options.max_fused_loops_per_rank_variable = 2;
+            break;
         case 3:
             options.max_fused_loops_per_rank_variable = mapspace::MapSpaceOptions::unlimited;
             break;
-        case 4: options.unfused = true; break;
-        default: break;
+        case 4:
+            options.unfused = true;
+            break;
+        default:
+            break;
     }
     return options;
 }

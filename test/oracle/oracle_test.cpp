@@ -75,20 +75,22 @@ std::set<std::vector<std::pair<int, int>>> holder_sequences(const arch::Path& pa
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(every_ordered_subset_of_tensors_may_be_held) {
-    const oracle::LoadedInstance instance(machine("inf", "{keep: All}", "{may_keep: All}") + matmul);
+    const oracle::LoadedInstance instance(machine("inf", "{keep: All}", "{may_keep: All}") +
+                                          matmul);
     // 1 + 3 + 3*2 + 3*2*1 ordered subsets of three tensors.
     BOOST_TEST(holder_sequences(only_path(instance, 0)).size() == 16u);
 }
 
 BOOST_AUTO_TEST_CASE(loops_of_one_gap_are_tried_in_every_order) {
     // Nothing but MainMemory: one gap, three loops with prime bounds.
-    const oracle::LoadedInstance instance(machine("inf", "{keep: All}", "{keep: Nothing}") + matmul);
+    const oracle::LoadedInstance instance(machine("inf", "{keep: All}", "{keep: Nothing}") +
+                                          matmul);
     BOOST_TEST(count_chains(instance) == 6u);
 }
 
 BOOST_AUTO_TEST_CASE(loops_are_spread_over_all_gaps) {
-    // Two gaps around one holder. Each of three prime loops stands in one of them: with i loops above
-    // and 3-i below there are C(3,i) choices and i! (3-i)! orders, 4 * 3! in all.
+    // Two gaps around one holder. Each of three prime loops stands in one of them: with i loops
+    // above and 3-i below there are C(3,i) choices and i! (3-i)! orders, 4 * 3! in all.
     const oracle::LoadedInstance instance(machine("inf", "{keep: All}", "{keep: A}") + matmul);
     BOOST_TEST(count_chains(instance) == 24u);
 }
@@ -96,16 +98,17 @@ BOOST_AUTO_TEST_CASE(loops_are_spread_over_all_gaps) {
 BOOST_AUTO_TEST_CASE(one_matmul_in_a_large_buffer_moves_each_tensor_once) {
     const oracle::LoadedInstance instance(machine("inf", "{keep: All}", "{keep: All}") + matmul);
     const auto best = oracle::search(oracle::make_space(instance.problem, {}, 1'000'000));
-    // MainMemory: A 6, B 4 read, C 6 written, 10 J each. GlobalBuffer: the same 16 filled or drained,
-    // and per compute (12) reads of A, B and C and a write of C, less the 6 first reads of C.
+    // MainMemory: A 6, B 4 read, C 6 written, 10 J each. GlobalBuffer: the same 16 filled or
+    // drained, and per compute (12) reads of A, B and C and a write of C, less the 6 first reads of
+    // C.
     BOOST_TEST(best.energy_j == 16 * 10 + 16 + 12 * 4 - 6);
     BOOST_TEST(best.latency_s == 12);
 }
 
 BOOST_AUTO_TEST_CASE(a_reader_never_shares_a_loop_its_writer_still_reduces_over) {
-    const oracle::LoadedInstance instance(
-        machine("inf", "{keep: ~Intermediates, may_keep: All}", "{keep: ~MainMemory, may_keep: All}") +
-        normalise);
+    const oracle::LoadedInstance instance(machine("inf", "{keep: ~Intermediates, may_keep: All}",
+                                                  "{keep: ~MainMemory, may_keep: All}") +
+                                          normalise);
     const auto space = oracle::make_space(instance.problem, {}, 1'000'000);
     const int n = space.einsums[1].paths.front().einsum.find_rank_variable("n");
     int fitting = 0, sharing_m = 0;
@@ -141,10 +144,12 @@ BOOST_AUTO_TEST_CASE(what_stands_above_a_shared_loop_coexists_and_what_stands_be
     };
     // C (3 bits) below one shared loop over m, D (2 bits) above it.
     oracle::ChainGroup make{{{c, "GlobalBuffer", 1, 3, false}}, {m}, {bits({10, 100})}};
-    oracle::ChainGroup sum{
-        {{c, "GlobalBuffer", 1, 3, false}, {d, "GlobalBuffer", 0, 2, false}}, {m}, {bits({20, 200})}};
-    oracle::ChainGroup scale{
-        {{c, "GlobalBuffer", 1, 3, false}, {d, "GlobalBuffer", 0, 2, false}}, {m}, {bits({40, 50})}};
+    oracle::ChainGroup sum{{{c, "GlobalBuffer", 1, 3, false}, {d, "GlobalBuffer", 0, 2, false}},
+                           {m},
+                           {bits({20, 200})}};
+    oracle::ChainGroup scale{{{c, "GlobalBuffer", 1, 3, false}, {d, "GlobalBuffer", 0, 2, false}},
+                             {m},
+                             {bits({40, 50})}};
     std::vector<int> shared;
     BOOST_TEST_REQUIRE(oracle::fit_together(space, {&make, &sum, &scale}, shared));
     BOOST_TEST(shared == (std::vector<int>{1, 1}), boost::test_tools::per_element());

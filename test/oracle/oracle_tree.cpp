@@ -83,8 +83,7 @@ bool agree_on(const Space& space, const Groups& groups, const std::vector<int>& 
         return false;
     }
     const bool read_after_write = writes(space, i, a.tensor) && !writes(space, j, a.tensor);
-    const int loops =
-        read_after_write ? std::max(a.depth, shared_between(shared, i, j)) : a.depth;
+    const int loops = read_after_write ? std::max(a.depth, shared_between(shared, i, j)) : a.depth;
     for (int p = 0; p < loops; ++p) {
         const auto q = static_cast<std::size_t>(p);
         const auto rank = indexed_rank(space, i, a.tensor, at(groups, i).prefix[q]);
@@ -105,7 +104,7 @@ bool hosts(const Space& space, const ChainGroup& group, int einsum, int depth) {
 }
 
 class Search {
-   public:
+public:
     Search(const Space& space, bool count_only) : space_(space), count_only_(count_only) {
         result_.energy_j = result_.latency_s = result_.edp_js = result_.unshared_edp_js =
             std::numeric_limits<double>::infinity();
@@ -116,7 +115,7 @@ class Search {
         return std::move(result_);
     }
 
-   private:
+private:
     void choose_group(std::size_t i) {
         if (i == space_.einsums.size()) {
             if (fit_together(space_, groups_, shared_)) {
@@ -281,7 +280,8 @@ bool fit_together(const Space& space, const Groups& groups, std::vector<int>& sh
             }
         }
     }
-    // J3, first half of J6: a prefix ends with the deepest backing holder, so its loops are the fused ones.
+    // J3, first half of J6: a prefix ends with the deepest backing holder, so its loops are the
+    // fused ones.
     for (int i = 0; i + 1 < n; ++i) {
         const auto s = static_cast<std::size_t>(shared[static_cast<std::size_t>(i)]);
         const auto& a = at(groups, i).prefix;
@@ -322,8 +322,9 @@ double peak_bits(const Space& space, const Groups& groups, const Rows& rows,
             const int width = static_cast<int>(at(groups, j).prefix.size()) + 1;
             const int deepest = j == leaf ? width : shared_between(shared, leaf, j);
             for (int d = 0; d < std::min(deepest, width); ++d) {
-                bits += rows[static_cast<std::size_t>(j)]
-                            ->bits[m * static_cast<std::size_t>(width) + static_cast<std::size_t>(d)];
+                bits +=
+                    rows[static_cast<std::size_t>(j)]
+                        ->bits[m * static_cast<std::size_t>(width) + static_cast<std::size_t>(d)];
             }
         }
         // Fusable tensors, each once.

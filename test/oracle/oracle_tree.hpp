@@ -20,7 +20,7 @@ struct Point {
 };
 
 struct Optimum {
-    std::uint64_t mappings = 0;  ///< legal LoopTrees
+    std::uint64_t mappings = 0;      ///< legal LoopTrees
     std::uint64_t combinations = 0;  ///< rows paired
     double energy_j = 0, latency_s = 0, edp_js = 0;
     std::vector<Point> pareto;  ///< sorted by energy, exact dominance
@@ -33,7 +33,7 @@ struct Optimum {
 /// Everything a search needs to know of the problem, chains enumerated.
 struct Space {
     std::vector<EinsumChains> einsums;
-    std::vector<Memory> memories;  ///< of finite size
+    std::vector<Memory> memories;           ///< of finite size
     std::vector<std::pair<int, int>> life;  ///< per tensor of the workload: first and last user
     const workload::Workload* workload = nullptr;
 };

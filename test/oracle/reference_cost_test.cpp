@@ -115,8 +115,8 @@ BOOST_AUTO_TEST_CASE(reference_mappings_cost_the_same) {
             continue;
         }
         BOOST_TEST_CONTEXT("case " << c.find("id")->text) {
-            const auto workload = workload::load_workload(
-                folder + "workload/" + c.find("workload")->text, {});
+            const auto workload =
+                workload::load_workload(folder + "workload/" + c.find("workload")->text, {});
             const auto architecture =
                 arch::load_architecture(folder + "arch/" + c.find("arch")->text, {});
             const auto mapping = mapping::read_mapping(

@@ -30,9 +30,11 @@ struct Counters {
 };
 
 class Walk {
-   public:
+public:
     Walk(const Path& path, std::span<const PmappingNode> nodes, int tensor)
-        : path_(path), nodes_(nodes), t_(tensor),
+        : path_(path),
+          nodes_(nodes),
+          t_(tensor),
           tensor_(path.einsum.tensors[static_cast<std::size_t>(tensor)]) {
         for (const auto& v : path.einsum.rank_variables) {
             tile_.push_back(v.bound);
@@ -55,7 +57,7 @@ class Walk {
         result.compute_steps = steps_;
     }
 
-   private:
+private:
     // `parent`: level of the holder above, -1 if none; `parent_loops`: spatial loops above it.
     void step(std::size_t i, const std::vector<Instance>& instances, int parent,
               std::size_t parent_loops) {
@@ -137,7 +139,8 @@ class Walk {
             found.insert(e);
             std::size_t v = 0;
             for (; v < point.size(); ++v) {
-                const bool used = ((tensor_.directly_indexing | tensor_.expression_indexing) >> v & 1) != 0;
+                const bool used =
+                    ((tensor_.directly_indexing | tensor_.expression_indexing) >> v & 1) != 0;
                 if (used && ++point[v] < instance.begin[v] + tile_[v]) {
                     break;
                 }
@@ -150,9 +153,8 @@ class Walk {
     }
 
     double fresh(const Elements& set) const {
-        return static_cast<double>(std::count_if(set.begin(), set.end(), [&](const Element& e) {
-            return !touched_.contains(e);
-        }));
+        return static_cast<double>(std::count_if(
+            set.begin(), set.end(), [&](const Element& e) { return !touched_.contains(e); }));
     }
 
     bool skips(int level) const {
@@ -201,7 +203,8 @@ class Walk {
             return;
         }
         for (const Instance& instance : instances) {
-            counters_[level][instance.place].reads += static_cast<double>(elements(instance).size());
+            counters_[level][instance.place].reads +=
+                static_cast<double>(elements(instance).size());
         }
     }
 
@@ -226,8 +229,8 @@ class Walk {
                 tile_[v] = outer;
                 break;
             }
-            const bool overlap = std::any_of(a.begin(), a.end(),
-                                             [&](const Element& e) { return b.contains(e); });
+            const bool overlap =
+                std::any_of(a.begin(), a.end(), [&](const Element& e) { return b.contains(e); });
             if (overlap || (tensor_.partially_relevant >> v & 1) != 0) {
                 break;
             }

@@ -6,8 +6,10 @@
 //     filled with the elements its subtree will touch, and emptied when the subtree is done, also
 //     when the next visit wants the same elements again (convention; the mapspace has a cheaper
 //     mapping for that case). Overlapping halos are therefore fetched anew.
-//   - Spatial instances run in lock step. Equal sets that instances of one parent ask for in one step
-//     are one read of the parent (and one write of partial sums) if the dimension may reuse the tensor.
+//   - Spatial instances run in lock step. Equal sets that instances of one parent ask for in one
+//   step
+//     are one read of the parent (and one write of partial sums) if the dimension may reuse the
+//     tensor.
 //   - A visit to an output brings its partial sums in and takes them out again (convention: no
 //     drain-only mode). Elements that no compute has touched before this step are not brought in if
 //     the holder skips initial writes, and not read from its parent if the parent skips as well.

@@ -1,8 +1,8 @@
 // Action counts of random mappings, confirmed by stepping through their loops.
 //
-// Members of the space and templates with random tile shapes. Holders obey the hierarchy; ranks are single variables or
-// sums with coefficient 1, so bounding boxes are exact. What the simulator takes over as a convention
-// is listed in step_simulator.hpp.
+// Members of the space and templates with random tile shapes. Holders obey the hierarchy; ranks are
+// single variables or sums with coefficient 1, so bounding boxes are exact. What the simulator
+// takes over as a convention is listed in step_simulator.hpp.
 #include "oracle/step_simulator.hpp"
 
 #include <algorithm>
@@ -121,9 +121,8 @@ void compare(const model::Problem& problem, const model::CostModel& model, const
     ++totals.mappings;
     totals.with_fanout += own.dims.empty() ? 0 : 1;
     const auto& tensors = path.einsum.tensors;
-    totals.with_halo += std::any_of(tensors.begin(), tensors.end(), [](const auto& t) {
-        return t.partially_relevant != 0;
-    });
+    totals.with_halo += std::any_of(tensors.begin(), tensors.end(),
+                                    [](const auto& t) { return t.partially_relevant != 0; });
 }
 
 // Random divisors for the unknown tile shapes.
@@ -139,7 +138,8 @@ mapping::Pmapping fill(const arch::Path& path, mapspace::Template t, std::mt1993
         auto& outer = tile[static_cast<std::size_t>(n.rank_variable)];
         if (n.symbol >= 0) {
             do {
-                n.tile = 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(outer));
+                n.tile =
+                    1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(outer));
             } while (outer % n.tile != 0);
             n.symbol = -1;
         }
@@ -184,11 +184,11 @@ BOOST_AUTO_TEST_CASE(stepping_through_the_loops_confirms_the_counts_of_templates
         for (int e = 0; e < static_cast<int>(p.workload->einsums.size()); ++e) {
             const auto path = p.architecture->path(*p.workload, e, "MAC", p.compat);
             std::vector<mapspace::Template> templates;
-            mapspace::enumerate_templates(path, {}, [&](mapspace::Template&& t) {
-                templates.push_back(std::move(t));
-            });
+            mapspace::enumerate_templates(
+                path, {}, [&](mapspace::Template&& t) { templates.push_back(std::move(t)); });
             for (int tries = 0; tries < 20; ++tries) {
-                const Sample sample{path, fill(path, templates[random() % templates.size()], random)};
+                const Sample sample{path,
+                                    fill(path, templates[random() % templates.size()], random)};
                 const auto cost = oracle::cost(path, sample.nodes);
                 if (fits(path, cost) && within_fanout(path, cost)) {
                     BOOST_TEST_CONTEXT("seed " << seed << ", Einsum " << path.einsum.name) {

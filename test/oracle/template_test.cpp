@@ -1,10 +1,11 @@
 // Template by template: the tile-shape explorer against all tile shapes.
 //
 // Whole searches hide losses, because another template often reaches the same optimum. Here every
-// assignment of a template is costed by the oracle's evaluator, and the exact Pareto set per choice of
-// fused tile shapes is compared with what the explorer keeps.
+// assignment of a template is costed by the oracle's evaluator, and the exact Pareto set per choice
+// of fused tile shapes is compared with what the explorer keeps.
 //
-// Map: template_problem() states the question to the explorer, all_rows() answers it by enumeration,
+// Map: template_problem() states the question to the explorer, all_rows() (its own file) answers it
+// by enumeration,
 // compare() holds the two against each other.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -12,7 +13,7 @@
 #include <limits>
 #include <map>
 
-#include "oracle/oracle_cost.hpp"
+#include "oracle/all_rows.hpp"
 #include "oracle/oracle_instance.hpp"
 #include "tessera/mapspace/template.hpp"
 #include "tessera/mapspace/tile_shapes.hpp"
@@ -23,32 +24,18 @@ using namespace tessera;
 using mapspace::Template;
 using mapspace::TemplateConstraint;
 using model::Formula;
+using oracle::bound_of;
+using oracle::Goals;
+using oracle::is_loop;
+using oracle::Row;
 
 namespace {
 
 constexpr int kTemplates = 600;
 constexpr double kFewestRows = 1000, kMostRows = 12000;
 
-// Which quantities are minimised, besides the fused tile shapes that keep rows apart.
-struct Goals {
-    bool energy = true, latency = true;
-    int memory = -1;  // path level whose use is minimised too, -1: none
-};
-
-struct Row {
-    std::vector<std::int64_t> tiles;  // per symbol
-    std::vector<double> objectives;
-};
-
-bool is_loop(const mapping::PmappingNode& n) {
-    return n.kind == mapping::NodeKind::temporal || n.kind == mapping::NodeKind::spatial;
-}
-
-std::int64_t bound_of(const arch::Path& path, int variable) {
-    return path.einsum.rank_variables[static_cast<std::size_t>(variable)].bound;
-}
-
-// --- The question, as formulas ---------------------------------------------------------------------
+// --- The question, as formulas
+// ---------------------------------------------------------------------
 
 Formula trips_formula(const arch::Path& path, const Template& t, int node) {
     const auto tile = [](const mapping::PmappingNode& n) {
@@ -69,11 +56,16 @@ mapspace::Relation relation(arch::LoopBound::Op op) {
     using Op = arch::LoopBound::Op;
     using mapspace::Relation;
     switch (op) {
-        case Op::eq: return Relation::equal;
-        case Op::le: return Relation::less_equal;
-        case Op::ge: return Relation::greater_equal;
-        case Op::lt: return Relation::less;
-        default: return Relation::greater;
+        case Op::eq:
+            return Relation::equal;
+        case Op::le:
+            return Relation::less_equal;
+        case Op::ge:
+            return Relation::greater_equal;
+        case Op::lt:
+            return Relation::less;
+        default:
+            return Relation::greater;
     }
 }
 
@@ -152,174 +144,8 @@ mapspace::TileShapeProblem template_problem(const arch::Path& path, const Templa
     return p;
 }
 
-// --- The answer, by enumeration --------------------------------------------------------------------
-
-double count_rows(const arch::Path& path, const Template& t) {
-    // Chains of divisors: per prime of the bound, its exponents are spread over the loops.
-    double rows = 1;
-    std::map<int, int> symbols;
-    for (const auto& s : t.symbols) {
-        ++symbols[s.rank_variable];
-    }
-    for (const auto& [v, n] : symbols) {
-        std::int64_t rest = bound_of(path, v);
-        for (std::int64_t prime = 2; rest > 1; ++prime) {
-            int power = 0;
-            for (; rest % prime == 0; rest /= prime) {
-                ++power;
-            }
-            for (int i = 1; i <= power; ++i) {
-                rows = rows * (n + i) / i;
-            }
-        }
-    }
-    return rows;
-}
-
-class AllRows {
-   public:
-    AllRows(const arch::Path& path, const Template& t, const Goals& goals)
-        : path_(path), t_(t), goals_(goals), nodes_(t.nodes), tiles_(t.symbols.size(), 0) {}
-
-    std::vector<Row> run() {
-        assign(0);
-        for (const auto& c : t_.constraints) {
-            if (c.kind == TemplateConstraint::Kind::min_usage) {
-                prefer_used(c);
-            }
-        }
-        return std::move(rows_);
-    }
-
-    double evaluated = 0;
-
-   private:
-    // Symbols stand in the order of their loops, so the enclosing one is known.
-    void assign(std::size_t s) {
-        if (s == t_.symbols.size()) {
-            judge();
-            return;
-        }
-        const auto& symbol = t_.symbols[s];
-        const std::int64_t outer = symbol.outer < 0
-                                       ? bound_of(path_, symbol.rank_variable)
-                                       : tiles_[static_cast<std::size_t>(symbol.outer)];
-        for (std::int64_t tile = 1; tile <= outer; ++tile) {
-            if (outer % tile == 0) {
-                tiles_[s] = tile;
-                auto& node = nodes_[static_cast<std::size_t>(symbol.node)];
-                node.tile = tile;
-                node.symbol = -1;
-                assign(s + 1);
-            }
-        }
-    }
-
-    double trips(int node) const {
-        const auto& loop = nodes_[static_cast<std::size_t>(node)];
-        std::int64_t outer = bound_of(path_, loop.rank_variable);
-        for (int i = 0; i < node; ++i) {
-            const auto& n = nodes_[static_cast<std::size_t>(i)];
-            if (is_loop(n) && n.rank_variable == loop.rank_variable) {
-                outer = n.tile;
-            }
-        }
-        return static_cast<double>(outer) / static_cast<double>(loop.tile);
-    }
-
-    bool bounds_hold() const {
-        using Op = arch::LoopBound::Op;
-        return std::all_of(t_.constraints.begin(), t_.constraints.end(), [&](const auto& c) {
-            double product = 1;
-            for (const int node : c.loops) {
-                product *= trips(node);
-            }
-            return c.kind != TemplateConstraint::Kind::loop_bound ||
-                   (c.op == Op::eq   ? product == c.value
-                    : c.op == Op::le ? product <= c.value
-                    : c.op == Op::ge ? product >= c.value
-                    : c.op == Op::lt ? product < c.value
-                                     : product > c.value);
-        });
-    }
-
-    bool few_fused_loops() const {
-        std::map<int, int> loops;
-        for (const auto& s : t_.symbols) {
-            loops[s.rank_variable] += s.fused && trips(s.node) > 1 ? 1 : 0;
-        }
-        return std::all_of(loops.begin(), loops.end(), [](const auto& l) { return l.second <= 1; });
-    }
-
-    void judge() {
-        if (!bounds_hold() || !few_fused_loops()) {
-            return;
-        }
-        ++evaluated;
-        const auto cost = oracle::cost(path_, nodes_);
-        std::vector<double> bits(path_.levels.size(), 0);
-        for (const auto& h : cost.holders) {
-            bits[static_cast<std::size_t>(h.level)] += h.bits;
-        }
-        for (std::size_t l = 0; l < bits.size(); ++l) {
-            if (bits[l] > path_.levels[l].size_bits) {
-                return;
-            }
-        }
-        std::map<std::pair<int, int>, double> used;
-        for (const auto& d : cost.dims) {
-            used[{d.level, d.dim}] = d.used;
-            if (d.used > static_cast<double>(path_.levels[static_cast<std::size_t>(d.level)]
-                                                 .spatial[static_cast<std::size_t>(d.dim)]
-                                                 .fanout)) {
-                return;
-            }
-        }
-        Row row{tiles_, {}};
-        if (goals_.energy) {
-            row.objectives.push_back(cost.energy_j());
-        }
-        if (goals_.latency) {
-            row.objectives.push_back(cost.latency_s);
-        }
-        if (goals_.memory >= 0) {
-            row.objectives.push_back(bits[static_cast<std::size_t>(goals_.memory)]);
-        }
-        rows_.push_back(std::move(row));
-        used_.push_back(std::move(used));
-    }
-
-    // Rows that reach the wish, else those that come closest.
-    void prefer_used(const TemplateConstraint& c) {
-        const double fanout = static_cast<double>(path_.levels[static_cast<std::size_t>(c.level)]
-                                                      .spatial[static_cast<std::size_t>(c.dim)]
-                                                      .fanout);
-        double most = 0;
-        for (auto& used : used_) {
-            most = std::max(most, used[{c.level, c.dim}]);
-        }
-        std::vector<Row> rows;
-        std::vector<std::map<std::pair<int, int>, double>> used;
-        for (std::size_t i = 0; i < rows_.size(); ++i) {
-            if (used_[i][{c.level, c.dim}] >= std::min(most, c.value * fanout)) {
-                rows.push_back(std::move(rows_[i]));
-                used.push_back(std::move(used_[i]));
-            }
-        }
-        rows_ = std::move(rows);
-        used_ = std::move(used);
-    }
-
-    const arch::Path& path_;
-    const Template& t_;
-    const Goals& goals_;
-    mapping::Pmapping nodes_;
-    std::vector<std::int64_t> tiles_;
-    std::vector<Row> rows_;
-    std::vector<std::map<std::pair<int, int>, double>> used_;
-};
-
-// --- Comparison ------------------------------------------------------------------------------------
+// --- Comparison
+// ------------------------------------------------------------------------------------
 
 bool close(double a, double b) {
     return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
@@ -394,11 +220,16 @@ bool covers(const Fronts& a, const Fronts& b) {
 Goals goals_for(int n, const arch::Path& path) {
     int buffer = path.first_memory() + 1;
     switch (n % 5) {
-        case 0: return {true, false, -1};
-        case 1: return {false, true, -1};
-        case 2: return {true, true, -1};
-        case 3: return {true, false, buffer};
-        default: return {true, true, buffer};
+        case 0:
+            return {true, false, -1};
+        case 1:
+            return {false, true, -1};
+        case 2:
+            return {true, true, -1};
+        case 3:
+            return {true, false, buffer};
+        default:
+            return {true, true, buffer};
     }
 }
 
@@ -410,9 +241,8 @@ struct Totals {
 void compare(const model::Problem& problem, const model::CostModel& model, const arch::Path& path,
              const Template& t, Totals& totals) {
     const Goals goals = goals_for(totals.templates, path);
-    AllRows enumeration(path, t, goals);
-    const auto rows = enumeration.run();
-    const Fronts expected = fronts(t, rows);
+    const auto all = oracle::all_rows(path, t, goals);
+    const Fronts expected = fronts(t, all.rows);
 
     model::FormulaPool pool;
     const model::FormulaScope scope(pool);
@@ -432,14 +262,13 @@ void compare(const model::Problem& problem, const model::CostModel& model, const
     for (const auto& [key, front] : kept) {
         points += front.size();
     }
-    BOOST_TEST(result.rows == points, "the explorer kept " << result.rows << " rows, " << points
-                                                           << " are optimal");
-    totals.rows += enumeration.evaluated;
+    BOOST_TEST(result.rows == points,
+               "the explorer kept " << result.rows << " rows, " << points << " are optimal");
+    totals.rows += all.evaluated;
     totals.pruned += result.statistics.dropped_by_pareto > 0 ? 1 : 0;
-    totals.with_fused += std::any_of(t.symbols.begin(), t.symbols.end(),
-                                     [](const auto& s) { return s.fused; })
-                             ? 1
-                             : 0;
+    totals.with_fused +=
+        std::any_of(t.symbols.begin(), t.symbols.end(), [](const auto& s) { return s.fused; }) ? 1
+                                                                                               : 0;
     ++totals.templates;
 }
 
@@ -455,7 +284,7 @@ BOOST_AUTO_TEST_CASE(the_explorer_keeps_the_pareto_set_of_every_template) {
             const auto path = p.architecture->path(*p.workload, e, "MAC", p.compat);
             std::vector<Template> suitable;
             mapspace::enumerate_templates(path, {}, [&](Template&& t) {
-                const double rows = count_rows(path, t);
+                const double rows = oracle::count_rows(path, t);
                 if (rows >= kFewestRows && rows <= kMostRows) {
                     suitable.push_back(std::move(t));
                 }
