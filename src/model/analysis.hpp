@@ -11,12 +11,14 @@
 //   settle                   turns the notes into traffic: what a holder exchanges with its child
 //   is
 //                            the child's tile times the trips of the segment between them
+//   traffic_analysis.hpp     settle and merge_copy
 //   network_analysis.hpp     hops and link traffic, and how many units of a distributed memory are
 //   used
 // The linear pass equals the textbook recursion over nodes: a record is only read by the next
 // holder outwards, so products of trips between two holders are all that is needed.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -89,7 +91,18 @@ private:
     void loops_pass(Nodes nodes);
     void tensor_pass(Nodes nodes, const NestPlan& plan, int tensor);
     void scan(Nodes nodes, std::span<const NestStep> steps, int tensor);
+
+    // traffic_analysis.hpp
+    struct Exchange {
+        Num down{};   ///< values that a holder asks its parent for
+        Num up{};     ///< values that it sends up
+        Num first{};  ///< of those asked for, values that are still zero
+    };
     void settle(Nodes nodes, int tensor);
+    Exchange own_exchange(const mapping::PmappingNode& node, const HolderNote<Num>& note,
+                          const Exchange& child, bool has_parent) const;
+    HolderCounts<Num> charge(const mapping::PmappingNode& node, const HolderNote<Num>& note,
+                             const Exchange& own, const Exchange& child) const;
     void merge_copy();
     Num values(const TensorFacts& tensor) const;
     const Num& trips_for(const NestStep& step) const {
@@ -293,108 +306,7 @@ void Analysis<Num>::scan(Nodes nodes, std::span<const NestStep> steps, int tenso
     }
 }
 
-// From the compute outwards: `up`, `down` and `first` are what the child sends up, asks for, and
-// does not need to ask for the first time, per execution of the child's surroundings.
-template <class Num>
-void Analysis<Num>::settle(Nodes nodes, int tensor) {
-    const PathTables& t = *t_;
-    const bool output = t.tensors[tensor].output;
-    const std::size_t first_holder = holders.size();
-    const int compute_level = t.n_levels - 1;
-    const bool compute_skips = output && !t.copy && t.levels[compute_level].skip_initial;
-    Num down(t.copy && output ? 0 : 1), up(output ? 1 : 0), first(compute_skips ? 1 : 0);
-    for (int i = static_cast<int>(notes_.size()) - 2; i >= 0; --i) {
-        const HolderNote<Num>& note = notes_[i];
-        const HolderNote<Num>& child = notes_[i + 1];
-        const mapping::PmappingNode& node = nodes[note.node];
-        const LevelFacts& level = t.levels[node.level];
-        const HolderFacts& holder = t.holder(node.level, tensor);
-        const bool toll = node.kind == mapping::NodeKind::toll;
-        const bool skips = level.skip_initial && !t.copy;
-        const bool has_parent = i > 0;
-
-        down = down * child.segment;
-        up = up * child.segment;
-        first = first * child.segment_first;
-        const bool fills = has_parent && (!t.copy || t.convention.copy_knows_backing);
-        const bool drains = has_parent && (output || (t.copy && !t.convention.copy_knows_backing));
-        const Num own_down = !fills ? Num(0) : toll ? down : note.tile;
-        const Num own_up = !drains ? Num(0) : toll ? up : note.tile;
-        const Num own_first = !(has_parent && output && skips) ? Num(0) : toll ? first : note.tile;
-
-        Num reads(0), writes(0), first_reads(0), first_writes(0);
-        if (holder.down) {
-            writes = writes + own_down;
-            first_writes = own_first;
-            reads = reads + down;
-            if (skips) {
-                first_reads = first;
-            }
-        }
-        if (holder.up) {
-            reads = reads + own_up;
-            writes = writes + up;
-        }
-        HolderCounts<Num> counts;
-        counts.node = note.node;
-        counts.tensor = tensor;
-        counts.level = node.level;
-        const Num per_read(holder.reads_per_value), per_write(holder.writes_per_value);
-        const Num unit_reads = (reads * note.temporal - first_reads * note.relevant) * per_read;
-        const Num unit_writes = (writes * note.temporal - first_writes * note.relevant) * per_write;
-        counts.reads = unit_reads * note.spatial;
-        counts.writes = unit_writes * note.spatial;
-        counts.unit_reads = unit_reads;
-        counts.unit_writes = unit_writes;
-        counts.bits = toll ? Num(0) : note.bits;
-        if (level.distributed) {
-            counts.unit_reads = counts.unit_reads / note.units;
-            counts.unit_writes = counts.unit_writes / note.units;
-            counts.bits = counts.bits / note.units;
-        }
-        counts.loops_above = node.persistent ? -1 : note.loops_above;
-        counts.persistent = node.persistent;
-        holders.push_back(counts);
-        down = own_down;
-        up = own_up;
-        first = own_first;
-    }
-    for (std::size_t a = first_holder, b = holders.size(); a + 1 < b;) {
-        std::swap(holders[a++], holders[--b]);
-    }
-}
-
-// All tensors of a copy are the same data: per memory they are stored and moved once, and not at
-// all where one of them is already in place.
-template <class Num>
-void Analysis<Num>::merge_copy() {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < holders.size(); ++i) {
-        const HolderCounts<Num> counts = holders[i];
-        std::size_t same = 0;
-        while (same < kept && holders[same].level != counts.level) {
-            ++same;
-        }
-        merged.emplace_back(counts.node, static_cast<int>(same));
-        if (same == kept) {
-            holders[kept] = counts;
-            holders[kept++].tensor = t_->copy_source;
-            continue;
-        }
-        HolderCounts<Num>& into = holders[same];
-        into.reads = min(into.reads, counts.reads);
-        into.writes = min(into.writes, counts.writes);
-        into.unit_reads = min(into.unit_reads, counts.unit_reads);
-        into.unit_writes = min(into.unit_writes, counts.unit_writes);
-        into.bits = min(into.bits, counts.bits);
-        if (counts.persistent) {
-            into.persistent = true;
-            into.loops_above = -1;
-        }
-    }
-    holders.resize(kept);
-}
-
 }  // namespace tessera::model
 
 #include "model/network_analysis.hpp"  // IWYU pragma: keep
+#include "model/traffic_analysis.hpp"  // IWYU pragma: keep
