@@ -447,7 +447,7 @@ void TileShapeEngine::append(const Step& step, const std::uint8_t* alive, std::s
             continue;
         }
         const double* from =
-            c == step.symbol ? staged(c)
+            c < static_cast<int>(symbols) ? staged(c)
                              : registers + step.program.output_register(step.first_objective + c -
                                                                         symbols) *
                                                kBlock;
