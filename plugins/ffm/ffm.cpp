@@ -200,6 +200,9 @@ private:
         }
         mapspace::JoinOptions j;
         j.goal = goal_of(options_);
+        j.order = options_.mapspace.all_einsum_orders ? mapspace::EinsumOrder::all
+                                                      : mapspace::EinsumOrder::file;
+        j.reference_depth_rule = problem_.compat == arch::Compat::accelforge;
         j.threads = threads_;
         j.beam = beam_rows;
         // The incumbent search is short; it runs to its end so that a stopped search has a result.
@@ -219,9 +222,9 @@ private:
         } else if (!watch_.stop) {
             j.beam = 0;
             j.stop = &watch_.stop;
-            j.progress = [this](int e, std::size_t states, std::size_t rows) {
-                const auto& w = *problem_.workload;
-                say("join " + w.einsums[static_cast<std::size_t>(e)].name + ": " +
+            j.progress = [this](int joined, std::size_t states, std::size_t rows) {
+                say("join: " + std::to_string(joined) + " of " +
+                    std::to_string(problem_.workload->einsums.size()) + " Einsums, " +
                     std::to_string(rows) + " partial mappings in " + std::to_string(states) +
                     " states");
             };
@@ -306,8 +309,9 @@ private:
         std::vector<int> shared;
         for (std::size_t e = 0; e < m.einsums.size(); ++e) {
             const mapspace::JoinedEinsum& part = m.einsums[e];
-            const mapspace::PmappingGroup& g = groups[e][static_cast<std::size_t>(part.group)];
-            const TemplateEntry& t = spaces_[e].templates[g.source_template[part.row]];
+            const auto einsum = static_cast<std::size_t>(part.einsum);
+            const mapspace::PmappingGroup& g = groups[einsum][static_cast<std::size_t>(part.group)];
+            const TemplateEntry& t = spaces_[einsum].templates[g.source_template[part.row]];
             const std::int64_t* tiles =
                 t.rows.tiles.data() + g.source_row[part.row] * t.tmpl.symbols.size();
             branches.push_back({t.path, mapspace::fill(*t.path, t.tmpl, tiles, part.order)});

@@ -1,6 +1,7 @@
 // Driver of the join: one step an Einsum. Map:
-//   step_tasks   (left group, right group) pairs that have a plan
-//   run_tasks    combine rows of every pair, in parallel; results merged in task order
+//   orders_of    the sets of Einsums that the allowed orders pass through
+//   plan_step    (state, group) pairs that have a plan
+//   run_step     combine rows of every pair, in parallel; results merged in task order
 //   join         all steps, the final Pareto set, and the loop orders of the chosen pmappings
 #include "tessera/mapspace/join.hpp"
 
@@ -25,6 +26,7 @@ struct Step {
 
 struct Task {
   std::uint32_t left = 0, right = 0, plan = 0;
+  int set = 0;  ///< set of joined Einsums afterwards
 };
 
 struct TaskResult {
@@ -83,7 +85,8 @@ double rank_of(const StateGroup& g, std::size_t r, const StepBound& bound) {
 }
 
 /// Keeps the best rows of each group (at least a few each): the incumbent search need not be exact.
-bool keep_beam(std::vector<StateGroup>& groups, std::size_t beam, const StepBound& bound) {
+template <class BoundOf>
+bool keep_beam(std::vector<StateGroup>& groups, std::size_t beam, const BoundOf& bound_of) {
   bool dropped = false;
   const std::size_t share = std::max<std::size_t>(8, beam / std::max<std::size_t>(1, groups.size()));
   for (StateGroup& g : groups) {
@@ -91,6 +94,7 @@ bool keep_beam(std::vector<StateGroup>& groups, std::size_t beam, const StepBoun
       continue;
     }
     dropped = true;
+    const StepBound bound = bound_of(g.done);
     std::vector<std::uint32_t> order(g.rows());
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -98,6 +102,7 @@ bool keep_beam(std::vector<StateGroup>& groups, std::size_t beam, const StepBoun
     });
     order.resize(share);
     StateGroup kept;
+    kept.done = g.done;
     kept.structure = g.structure;
     kept.layout = g.layout;
     for (const std::uint32_t r : order) {
@@ -117,54 +122,179 @@ struct Context {
   const std::vector<TrackedMemory>& memories;
   const JoinOptions& options;
   int objectives = 1;
-  std::vector<std::vector<double>> future;  ///< [step][objective]: least that later Einsums add
 
   bool stopped() const { return options.stop != nullptr && options.stop->load(); }
 };
 
-std::vector<std::vector<double>> future_bounds(const std::vector<std::vector<PmappingGroup>>& groups,
-                                               int objectives) {
-  std::vector<std::vector<double>> future(groups.size(),
-                                          std::vector<double>(static_cast<std::size_t>(objectives)));
-  for (std::size_t e = groups.size(); e-- > 1;) {
-    for (std::size_t k = 0; k < static_cast<std::size_t>(objectives); ++k) {
-      double least = std::numeric_limits<double>::infinity();
-      for (const PmappingGroup& g : groups[e]) {
-        for (std::size_t r = 0; r < g.rows(); ++r) {
-          least = std::min(least, g.row(r)[k]);
+/// Einsums already joined, as a bit set.
+using EinsumSet = std::vector<std::uint64_t>;
+
+/// The sets of joined Einsums that some order passes through, by size.
+struct Orders {
+  /// An Einsum that may run next, and the set that results.
+  struct Next {
+    int einsum = 0;
+    int set = 0;
+  };
+  struct Set {
+    std::vector<Next> next;
+    std::vector<double> future;  ///< per objective: least that the Einsums outside still add
+    std::vector<char> needed;    ///< per tensor: some Einsum outside accesses it
+  };
+  std::vector<std::vector<Set>> by_size;  ///< [0..n]
+  bool complete = true;                   ///< false: too many sets, the file's order alone
+};
+
+constexpr std::size_t max_sets = 20000;
+
+bool contains(const EinsumSet& s, std::size_t e) {
+  return (s[e / 64] >> (e % 64) & 1u) != 0;
+}
+
+/// For every Einsum the Einsums that write its inputs.
+std::vector<std::vector<std::size_t>> producers_of(const workload::Workload& w) {
+  std::vector<std::vector<std::size_t>> writers(w.tensors.size()), out(w.einsums.size());
+  for (std::size_t e = 0; e < w.einsums.size(); ++e) {
+    for (const workload::TensorAccess& a : w.einsums[e].accesses) {
+      if (a.output) {
+        writers[static_cast<std::size_t>(a.tensor)].push_back(e);
+      }
+    }
+  }
+  for (std::size_t e = 0; e < w.einsums.size(); ++e) {
+    for (const workload::TensorAccess& a : w.einsums[e].accesses) {
+      for (const std::size_t p : writers[static_cast<std::size_t>(a.tensor)]) {
+        if (p < e) {
+          out[e].push_back(p);
         }
       }
-      future[e - 1][k] = future[e][k] + (std::isfinite(least) ? least : 0);
     }
   }
-  return future;
+  return out;
 }
 
-std::vector<char> needed_after(const workload::Workload& w, std::size_t e) {
-  std::vector<char> needed(w.tensors.size(), 0);
-  for (std::size_t i = e + 1; i < w.einsums.size(); ++i) {
-    for (const workload::TensorAccess& a : w.einsums[i].accesses) {
-      needed[static_cast<std::size_t>(a.tensor)] = 1;
+/// Least of every objective over an Einsum's pmappings.
+std::vector<std::vector<double>> least_costs(
+    const std::vector<std::vector<PmappingGroup>>& groups, int objectives) {
+  std::vector<std::vector<double>> least(
+      groups.size(), std::vector<double>(static_cast<std::size_t>(objectives),
+                                         std::numeric_limits<double>::infinity()));
+  for (std::size_t e = 0; e < groups.size(); ++e) {
+    for (const PmappingGroup& g : groups[e]) {
+      for (std::size_t r = 0; r < g.rows(); ++r) {
+        for (std::size_t k = 0; k < least[e].size(); ++k) {
+          least[e][k] = std::min(least[e][k], g.row(r)[k]);
+        }
+      }
+    }
+    for (double& v : least[e]) {
+      v = std::isfinite(v) ? v : 0;
     }
   }
-  return needed;
+  return least;
 }
 
-Step run_step(const Context& c, std::size_t e, const std::vector<StateGroup>& left,
-              JoinResult& result, CapacityMiss& miss) {
-  Step step;
-  const std::vector<char> needed = needed_after(c.workload, e);
+Orders::Set describe(const workload::Workload& w, const std::vector<std::vector<double>>& least,
+                     const EinsumSet& done) {
+  Orders::Set out;
+  out.future.assign(least.empty() ? 0 : least.front().size(), 0.0);
+  out.needed.assign(w.tensors.size(), 0);
+  for (std::size_t e = w.einsums.size(); e-- > 0;) {
+    if (contains(done, e)) {
+      continue;
+    }
+    for (std::size_t k = 0; k < out.future.size(); ++k) {
+      out.future[k] += least[e][k];
+    }
+    for (const workload::TensorAccess& a : w.einsums[e].accesses) {
+      out.needed[static_cast<std::size_t>(a.tensor)] = 1;
+    }
+  }
+  return out;
+}
+
+/// All sets reachable under the order rule; false if there are too many.
+bool enumerate_sets(const workload::Workload& w, const std::vector<std::vector<double>>& least,
+                    EinsumOrder order, Orders& out) {
+  const std::size_t n = w.einsums.size();
+  const std::vector<std::vector<std::size_t>> producers = producers_of(w);
+  std::vector<EinsumSet> sets{EinsumSet(n / 64 + 1, 0)};
+  std::size_t total = 0;
+  out.by_size.assign(1, {describe(w, least, sets.front())});
+  for (std::size_t size = 0; size < n; ++size) {
+    std::map<EinsumSet, int> next;
+    std::vector<EinsumSet> next_sets;
+    std::vector<Orders::Set> described;
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+      for (std::size_t e = 0; e < n; ++e) {
+        const bool ready = std::all_of(producers[e].begin(), producers[e].end(),
+                                       [&](std::size_t p) { return contains(sets[i], p); });
+        if (contains(sets[i], e) || !ready || (order == EinsumOrder::file && e != size)) {
+          continue;
+        }
+        EinsumSet grown = sets[i];
+        grown[e / 64] |= 1ull << (e % 64);
+        const auto [it, fresh] = next.try_emplace(grown, static_cast<int>(next_sets.size()));
+        if (fresh) {
+          described.push_back(describe(w, least, grown));
+          next_sets.push_back(std::move(grown));
+        }
+        out.by_size[size][i].next.push_back({static_cast<int>(e), it->second});
+      }
+    }
+    total += next_sets.size();
+    if (total > max_sets && order == EinsumOrder::all) {
+      return false;
+    }
+    sets = std::move(next_sets);
+    out.by_size.push_back(std::move(described));
+  }
+  return true;
+}
+
+Orders orders_of(const workload::Workload& w, const std::vector<std::vector<double>>& least,
+                 EinsumOrder order) {
+  Orders out;
+  if (!enumerate_sets(w, least, order, out)) {
+    out = {};
+    enumerate_sets(w, least, EinsumOrder::file, out);
+    out.complete = false;
+  }
+  return out;
+}
+
+/// Pairs of state and group that can be joined at this step.
+std::vector<Task> plan_step(const Context& c, const Orders& orders, std::size_t size,
+                            const std::vector<StateGroup>& left, Step& step) {
   std::vector<Task> tasks;
   for (std::size_t l = 0; l < left.size(); ++l) {
-    for (std::size_t r = 0; r < c.groups[e].size(); ++r) {
-      for (JoinPlan& plan : match(left[l].structure, c.groups[e][r].structure, needed)) {
-        tasks.push_back({static_cast<std::uint32_t>(l), static_cast<std::uint32_t>(r),
-                         static_cast<std::uint32_t>(step.plans.size())});
-        step.plans.push_back(std::move(plan));
+    const Orders::Set& set = orders.by_size[size][static_cast<std::size_t>(left[l].done)];
+    for (const Orders::Next& next : set.next) {
+      const std::vector<char>& needed =
+          orders.by_size[size + 1][static_cast<std::size_t>(next.set)].needed;
+      const auto& groups = c.groups[static_cast<std::size_t>(next.einsum)];
+      for (std::size_t r = 0; r < groups.size(); ++r) {
+        for (JoinPlan& plan : match(left[l].structure, groups[r].structure, needed,
+                                    c.options.reference_depth_rule)) {
+          plan.einsum = next.einsum;
+          tasks.push_back({static_cast<std::uint32_t>(l), static_cast<std::uint32_t>(r),
+                           static_cast<std::uint32_t>(step.plans.size()), next.set});
+          step.plans.push_back(std::move(plan));
+        }
       }
     }
   }
-  StepBound bound{c.options.goal, c.future[e], &c.options.incumbents};
+  return tasks;
+}
+
+Step run_step(const Context& c, const Orders& orders, std::size_t size,
+              const std::vector<StateGroup>& left, JoinResult& result, CapacityMiss& miss) {
+  Step step;
+  const std::vector<Task> tasks = plan_step(c, orders, size, left, step);
+  auto bound_of = [&](int set) {
+    return StepBound{c.options.goal, orders.by_size[size + 1][static_cast<std::size_t>(set)].future,
+                     &c.options.incumbents};
+  };
   std::vector<TaskResult> results(tasks.size());
   parallel_for(tasks.size(), c.options.threads, [&](std::size_t i) {
     if (c.stopped()) {
@@ -173,14 +303,16 @@ Step run_step(const Context& c, std::size_t e, const std::vector<StateGroup>& le
     const Task& task = tasks[i];
     const JoinPlan& plan = step.plans[task.plan];
     TaskResult& out = results[i];
+    out.group.done = task.set;
     out.group.structure = plan.structure;
     out.group.layout =
         layout_of(plan.structure, c.objectives, static_cast<int>(c.memories.size()));
-    out.pairs = combine(left[task.left], task.left, c.groups[e][task.right], task.right, plan,
-                        task.plan, c.memories, bound, out.group, out.miss);
+    out.pairs =
+        combine(left[task.left], task.left, c.groups[static_cast<std::size_t>(plan.einsum)][task.right],
+                task.right, plan, task.plan, c.memories, bound_of(task.set), out.group, out.miss);
     prune_pareto(out.group);
   });
-  std::map<StateStructure, std::size_t> where;
+  std::map<std::pair<int, StateStructure>, std::size_t> where;
   for (TaskResult& r : results) {
     result.rows_joined += r.pairs;
     if (r.miss.memory >= 0 && (miss.memory < 0 || r.miss.bits < miss.bits)) {
@@ -189,7 +321,8 @@ Step run_step(const Context& c, std::size_t e, const std::vector<StateGroup>& le
     if (r.group.rows() == 0) {
       continue;
     }
-    const auto [it, fresh] = where.try_emplace(r.group.structure, step.groups.size());
+    const auto [it, fresh] =
+        where.try_emplace({r.group.done, r.group.structure}, step.groups.size());
     if (fresh) {
       step.groups.push_back(std::move(r.group));
       continue;
@@ -202,7 +335,7 @@ Step run_step(const Context& c, std::size_t e, const std::vector<StateGroup>& le
   }
   parallel_for(step.groups.size(), c.options.threads,
                [&](std::size_t i) { prune_pareto(step.groups[i]); });
-  if (c.options.beam > 0 && keep_beam(step.groups, c.options.beam, bound)) {
+  if (c.options.beam > 0 && keep_beam(step.groups, c.options.beam, bound_of)) {
     result.complete = false;
   }
   return step;
@@ -224,6 +357,7 @@ JoinedMapping trace(const Context& c, const std::vector<Step>& steps, std::size_
   }
   for (std::size_t e = 0; e < n; ++e) {
     const JoinPlan& plan = steps[e].plans[path[e].plan];
+    out.einsums[e].einsum = plan.einsum;
     out.einsums[e].group = static_cast<int>(path[e].right_group);
     out.einsums[e].row = path[e].right_row;
     out.einsums[e].order = plan.order;
@@ -285,15 +419,16 @@ JoinResult join(const workload::Workload& workload,
   using namespace detail;
   JoinResult result;
   const int objectives = options.goal == JoinGoal::single ? 1 : 2;
-  const Context c{workload, groups, memories, options, objectives,
-                  future_bounds(groups, objectives)};
+  const Context c{workload, groups, memories, options, objectives};
+  const Orders orders = orders_of(workload, least_costs(groups, objectives), options.order);
+  result.all_orders = orders.complete;
   std::vector<Step> steps;
   steps.reserve(groups.size());
   std::vector<StateGroup> first{empty_state(objectives, static_cast<int>(memories.size()))};
   const std::vector<StateGroup>* left = &first;
-  for (std::size_t e = 0; e < groups.size(); ++e) {
+  for (std::size_t size = 0; size < groups.size(); ++size) {
     CapacityMiss miss;
-    steps.push_back(run_step(c, e, *left, result, miss));
+    steps.push_back(run_step(c, orders, size, *left, result, miss));
     left = &steps.back().groups;
     std::size_t rows = 0;
     for (const StateGroup& g : *left) {
@@ -305,10 +440,10 @@ JoinResult join(const workload::Workload& workload,
       return result;
     }
     if (options.progress) {
-      options.progress(static_cast<int>(e), left->size(), rows);
+      options.progress(static_cast<int>(size) + 1, left->size(), rows);
     }
     if (rows == 0) {
-      result.failed_at = static_cast<int>(e);
+      result.failed_at = static_cast<int>(size);
       result.failed_capacity = miss.memory >= 0;
       if (miss.memory >= 0) {
         result.failed_memory = memories[static_cast<std::size_t>(miss.memory)].name;

@@ -30,6 +30,7 @@ struct StateLayout {
 
 /// Rows that share a structure.
 struct StateGroup {
+  int done = 0;  ///< which set of Einsums is joined (index into the sets of its size)
   StateStructure structure;
   StateLayout layout;
   std::vector<double> values;

@@ -373,13 +373,25 @@ void finish_structure(const StateStructure& left, const GroupStructure& right, c
   }
 }
 
+/// Most loops above a tensor that is needed later.
+template <class Tensors>
+int deepest(const Tensors& tensors, const std::vector<char>& needed_later) {
+  int level = 0;
+  for (const auto& t : tensors) {
+    level = needed_later[static_cast<std::size_t>(t.tensor)] ? std::max(level, t.level) : level;
+  }
+  return level;
+}
+
 }  // namespace
 
 std::vector<JoinPlan> match(const StateStructure& left, const GroupStructure& right,
-                            const std::vector<char>& needed_later) {
+                            const std::vector<char>& needed_later, bool reference_depth_rule) {
   std::vector<JoinPlan> plans;
   std::vector<Pair> pairs;
-  if (left.loops.size() > right.loops.size() || !pair_tensors(left, right, pairs)) {
+  if (left.loops.size() > right.loops.size() || !pair_tensors(left, right, pairs) ||
+      (reference_depth_rule &&
+       deepest(left.live, needed_later) > deepest(right.tensors, needed_later))) {
     return plans;
   }
   std::vector<std::vector<int>> assignments;

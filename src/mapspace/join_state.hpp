@@ -57,6 +57,7 @@ struct SizeSource {
 
 /// One way to run the right group's Einsum inside the left state's open loops.
 struct JoinPlan {
+  int einsum = 0;                  ///< of the right group
   int n_left = 0, n_right = 0;     ///< open loops before, fused loops of the right group
   std::vector<int> right_of_left;  ///< left loop -> right loop
   /// Joined loop order before closing: right loop at each position; the first n_left are shared.
@@ -69,8 +70,8 @@ struct JoinPlan {
 };
 
 /// All plans; empty if the right group cannot follow the state. `needed_later[t]`: a tensor that an
-/// Einsum after the right one accesses.
+/// Einsum after the right one accesses. `reference_depth_rule`: see JoinOptions.
 std::vector<JoinPlan> match(const StateStructure& left, const GroupStructure& right,
-                            const std::vector<char>& needed_later);
+                            const std::vector<char>& needed_later, bool reference_depth_rule);
 
 }  // namespace tessera::mapspace::detail

@@ -26,13 +26,15 @@ struct Setting {
     int max_fused_loops = mapspace::MapSpaceOptions::unlimited;
     int per_rank_variable = 1;
     bool imperfect_temporal = false, imperfect_spatial = false, unfused = false;
+    bool all_orders = false;
+    arch::Compat compat = arch::Compat::accelforge;
 };
 
 mapper::Result map_files(const std::string& arch_file, const std::string& workload_file,
                          const Setting& setting, const Defines& defines = {}) {
     const workload::Workload workload = workload::load_workload(workload_file, defines);
     const arch::Architecture architecture = arch::load_architecture(arch_file, defines);
-    const model::Problem problem{&workload, &architecture, arch::Compat::accelforge};
+    const model::Problem problem{&workload, &architecture, setting.compat};
     mapper::Options o;
     o.metrics = setting.metrics;
     o.mapspace.max_fused_loops = setting.max_fused_loops;
@@ -40,6 +42,7 @@ mapper::Result map_files(const std::string& arch_file, const std::string& worklo
     o.mapspace.imperfect_temporal = setting.imperfect_temporal;
     o.mapspace.imperfect_spatial = setting.imperfect_spatial;
     o.mapspace.unfused = setting.unfused;
+    o.mapspace.all_einsum_orders = setting.all_orders;
     o.threads = 2;
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     const auto ffm = plugin::Registry<mapper::Mapper>::instance().create("ffm");
@@ -266,4 +269,17 @@ BOOST_AUTO_TEST_CASE(problems_that_the_reference_does_not_solve_to_optimality) {
         const double ours = metric == mapper::Metric::energy ? best.energy_j() : best.edp_js();
         BOOST_CHECK_MESSAGE(ours <= target * (1 + 1e-6), name << ": " << ours << " > " << target);
     }
+}
+
+BOOST_AUTO_TEST_CASE(depth_first_order_of_two_branches_beats_the_file_order) {
+    const std::string spec = std::string(TESSERA_TEST_DIR) +
+                             "/reference/accelforge-optimality/two-branches-order/spec.yaml";
+    Setting s;
+    s.compat = arch::Compat::none;
+    const double file_order = map_files(spec, spec, s).solutions.at(0).report.edp_js();
+    BOOST_TEST(file_order <= 125744946.84472656 * (1 + 1e-6));
+    s.all_orders = true;
+    const double any_order = map_files(spec, spec, s).solutions.at(0).report.edp_js();
+    BOOST_TEST(any_order <= 107445657.23144531 * (1 + 1e-6));
+    BOOST_TEST(any_order < file_order);
 }

@@ -63,6 +63,7 @@ struct MapSpaceOptions {
   bool explore_loop_orders = true;
   bool unfused = false;  ///< the outermost memory keeps every tensor
   bool out_of_order_removes_spatials = false;
+  bool all_einsum_orders = false;  ///< every order in which producers come before consumers
 };
 
 /// Calls `sink` for every template of the Einsum on the path, deterministic order, duplicates removed.
