@@ -206,17 +206,10 @@ void ParetoFilter::reduce_few(std::span<const double* const> columns,
     }
 }
 
-void ParetoFilter::reduce_many(std::span<const double* const> columns,
-                               std::span<const std::uint32_t> group) {
-    const std::size_t k = columns.size();
-    const std::size_t n = group.size();
-    load_points(columns, group);
-    // Rank: sum of the columns, each scaled to its range. Rounded sums keep the order weakly: if a
-    // prunes b then rank(a) <= rank(b), and equal ranks are ordered lexicographically.
-    ranked_.resize(n);
-    for (std::size_t i = 0; i < n; ++i) {
-        ranked_[i] = {0.0, group[i], static_cast<std::uint32_t>(i)};
-    }
+/// Rank: sum of the columns, each scaled to its range. Rounded sums keep the order weakly: if a
+/// prunes b then rank(a) <= rank(b), and equal ranks are ordered lexicographically.
+void ParetoFilter::rank_points(std::size_t k) {
+    const std::size_t n = ranked_.size();
     for (std::size_t c = 0; c < k; ++c) {
         double lo = points_[c];
         double hi = lo;
@@ -232,6 +225,42 @@ void ParetoFilter::reduce_many(std::span<const double* const> columns,
             ranked_[i].rank += (points_[i * k + c] - lo) * scale;
         }
     }
+}
+
+/// Drops what the row of least rank prunes, which is often most: cheaper than sorting it.
+void ParetoFilter::drop_behind_best(std::size_t k) {
+    const Ranked best = *std::min_element(
+        ranked_.begin(), ranked_.end(),
+        [](const Ranked& a, const Ranked& b) { return a.rank < b.rank; });
+    const double* x = points_.data() + best.place * k;
+    std::erase_if(ranked_, [&](const Ranked& r) {
+        const double* y = points_.data() + r.place * k;
+        bool behind = true;
+        bool equal = true;
+        for (std::size_t c = 0; c < k; ++c) {
+            behind = behind && x[c] <= y[c];
+            equal = equal && x[c] == y[c];
+        }
+        return behind && (!equal || best.row < r.row);
+    });
+}
+
+void ParetoFilter::reduce_many(std::span<const double* const> columns,
+                               std::span<const std::uint32_t> group) {
+    const std::size_t k = columns.size();
+    const std::size_t n = group.size();
+    load_points(columns, group);
+    ranked_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        ranked_[i] = {0.0, group[i], static_cast<std::uint32_t>(i)};
+    }
+    rank_points(k);
+    drop_behind_best(k);
+    if (k == 3) {
+        for (Ranked& r : ranked_) {
+            r.rank = points_[r.place * 3];
+        }
+    }
     std::sort(ranked_.begin(), ranked_.end(), [this, k](const Ranked& a, const Ranked& b) {
         if (a.rank != b.rank) {
             return a.rank < b.rank;
@@ -245,12 +274,48 @@ void ParetoFilter::reduce_many(std::span<const double* const> columns,
         }
         return a.row < b.row;
     });
+    if (k == 3) {
+        sweep_three();
+        return;
+    }
     DominanceWindow window(window_, k);
     for (const Ranked& r : ranked_) {
         const double* point = points_.data() + r.place * k;
         if (!window.dominates(point)) {
             window.add(point);
             keep(r.row);
+        }
+    }
+}
+
+/// Rows in the order of the first column: the survivors so far form a staircase in the other two,
+/// y rising, z falling.
+void ParetoFilter::sweep_three() {
+    stairs_.clear();
+    for (const Ranked& r : ranked_) {
+        const double y = points_[r.place * 3 + 1];
+        const double z = points_[r.place * 3 + 2];
+        // First step behind y; the one before it has the least z among those with no larger y.
+        const auto behind = std::upper_bound(stairs_.begin(), stairs_.end(), y,
+                                             [](double v, const Step& s) { return v < s.y; });
+        if (behind != stairs_.begin() && std::prev(behind)->z <= z) {
+            continue;
+        }
+        keep(r.row);
+        // The new step hides those from y on that are not lower than it.
+        auto first = behind;
+        while (first != stairs_.begin() && std::prev(first)->y == y) {
+            --first;
+        }
+        auto last = first;
+        while (last != stairs_.end() && last->z >= z) {
+            ++last;
+        }
+        if (first == last) {
+            stairs_.insert(first, {y, z});
+        } else {
+            *first = {y, z};
+            stairs_.erase(first + 1, last);
         }
     }
 }

@@ -94,6 +94,75 @@ TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& r
         }
     }
     make_checks();
+    find_fixed_products();
+    for (const Formula& objective : run_.objectives) {
+        objectives_.push_back(with_fixed_products(objective));
+    }
+    for (std::size_t q = 0; q < quantities_tested_.size(); ++q) {
+        quantities_.push_back(with_fixed_products(run_.incumbent->quantities[q]));
+    }
+}
+
+/// Products that two constraints pin to one value, such as a fan-out that must be used in full.
+void TileShapeEngine::find_fixed_products() {
+    for (const Check& low : checks_) {
+        for (const Check& high : checks_) {
+            if (low.upper || !high.upper || low.strict || high.strict ||
+                !(low.formula == high.formula) || low.limit != high.limit) {
+                continue;
+            }
+            const std::span<const model::Term> terms = pool_.terms(low.formula);
+            if (terms.size() == 1 && pool_.monomial(terms[0].monomial).atoms == 0 &&
+                low.limit != 0.0) {
+                fixed_products_.push_back(
+                    {terms[0].coefficient / low.limit, terms[0].monomial});
+            }
+        }
+    }
+}
+
+/// The term times powers of fixed products, with as few symbols as that achieves.
+model::Term TileShapeEngine::shortest_equal(model::Term term) {
+    const auto symbols = [this](const model::Term& t) {
+        return __builtin_popcount(pool_.monomial(t.monomial).mask);
+    };
+    for (bool shorter = true; shorter;) {
+        shorter = false;
+        for (const model::Term& one : fixed_products_) {
+            for (const int exponent : {1, -1}) {
+                const model::Term next{
+                    exponent > 0 ? term.coefficient * one.coefficient
+                                 : term.coefficient / one.coefficient,
+                    pool_.product(term.monomial, pool_.power(one.monomial, exponent))};
+                if (symbols(next) < symbols(term)) {
+                    term = next;
+                    shorter = true;
+                }
+            }
+        }
+    }
+    return term;
+}
+
+/// A formula with the same value on every legal row. It serves criteria and bounds only; results
+/// are always computed from the original.
+Formula TileShapeEngine::with_fixed_products(const Formula& f) {
+    if (fixed_products_.empty() || f.is_constant()) {
+        return f;
+    }
+    if (pool_.is_max(f)) {
+        const std::vector<Formula> branches(pool_.branches(f).begin(), pool_.branches(f).end());
+        Formula result = with_fixed_products(branches[0]);
+        for (std::size_t b = 1; b < branches.size(); ++b) {
+            result = model::max(result, with_fixed_products(branches[b]));
+        }
+        return result;
+    }
+    std::vector<model::Term> terms(pool_.terms(f).begin(), pool_.terms(f).end());
+    for (model::Term& term : terms) {
+        term = shortest_equal(term);
+    }
+    return pool_.polynomial(terms);
 }
 
 void TileShapeEngine::make_checks() {
@@ -183,7 +252,9 @@ void TileShapeEngine::prepare_incumbent(Step& step, std::vector<Formula>& output
     }
     const IncumbentBound& incumbent = *run_.incumbent;
     for (std::size_t q = 0; q < incumbent.quantities.size(); ++q) {
-        const Formula bound = bounds_.never_above(incumbent.quantities[q], step.after);
+        // Complete rows are held against the quantity as given.
+        const Formula bound = bounds_.never_above(
+            step.last ? incumbent.quantities[q] : quantities_[q], step.after);
         step.against_incumbent = step.against_incumbent || !(bound == quantities_tested_[q]);
         quantities_tested_[q] = bound;
         outputs.push_back(bound);
@@ -268,7 +339,7 @@ void TileShapeEngine::prepare_criteria(std::size_t index) {
     step.criteria_ready = true;
     CriteriaBuilder builder(bounds_);
     builder.start(step.after, keys_of(step.after));
-    for (const Formula& objective : run_.objectives) {
+    for (const Formula& objective : objectives_) {
         builder.add(objective, 1);
     }
     for (const Check& check : checks_) {
@@ -553,22 +624,25 @@ void TileShapeEngine::collect_keys(const Step& step, const RowTable& table,
         const double* values = table.columns[s].data();
         const double radix = static_cast<double>(run_.symbols[s].bound) + 1.0;
         if (range * radix <= kExact) {
-            double* packed = packed_[columns - 1].data();
+            double* packed = scratch_.packed[columns - 1].data();
             for (std::size_t i = 0; i < table.rows; ++i) {
                 packed[i] = packed[i] * radix + values[i];
             }
             range *= radix;
             continue;
         }
-        if (packed_.size() == columns) {
-            packed_.emplace_back();
+        if (scratch_.packed.size() == columns) {
+            scratch_.packed.emplace_back();
         }
-        packed_[columns].assign(values, values + table.rows);
+        if (scratch_.packed[columns].size() < table.rows) {
+            scratch_.packed[columns].resize(table.rows);
+        }
+        std::copy_n(values, table.rows, scratch_.packed[columns].begin());
         ++columns;
         range = radix;
     }
     for (std::size_t c = 0; c < columns; ++c) {
-        keys.push_back(packed_[c].data());
+        keys.push_back(scratch_.packed[c].data());
     }
 }
 

@@ -43,7 +43,8 @@ struct TileShapeScratch {
     model::FormulaWorkspace workspace;
     ParetoFilter pareto;
     std::vector<RowTable> tables;
-    std::vector<std::vector<double>> columns;
+    std::vector<std::vector<double>> columns;  // of criteria
+    std::vector<std::vector<double>> packed;   // of keys
 };
 
 /// What one run of the loop is about: a problem without best-effort conditions.
@@ -113,6 +114,9 @@ private:
     };
 
     void make_checks();
+    void find_fixed_products();
+    model::Formula with_fixed_products(const model::Formula& f);
+    model::Term shortest_equal(model::Term term);
     void prepare(std::size_t index);
     void prepare_tests(Step& step, std::vector<model::Formula>& outputs);
     bool prepare_test(Check& check, std::uint32_t known, Test& test, model::Formula& bound);
@@ -147,11 +151,13 @@ private:
     TileShapeScratch& scratch_;
     ChainBounds bounds_;
     std::vector<Check> checks_;
+    std::vector<model::Term> fixed_products_;  ///< monomials that every legal row evaluates to 1
+    std::vector<model::Formula> objectives_;   ///< equal to the run's on every legal row
+    std::vector<model::Formula> quantities_;   ///< the incumbent's, likewise
     std::vector<Step> steps_;
     std::vector<model::Formula> quantities_tested_;
     std::vector<double> staging_;         // symbols of the block at hand, kBlock each
     std::vector<std::uint32_t> parents_;  // row of the input table each staged row comes from
-    std::vector<std::vector<double>> packed_;
     std::vector<double> quantity_;
     std::vector<double> window_memory_;
     std::optional<DominanceWindow> incumbent_points_;

@@ -31,6 +31,9 @@ private:
     void reduce_few(std::span<const double* const> columns, std::span<const std::uint32_t> group);
     void reduce_many(std::span<const double* const> columns, std::span<const std::uint32_t> group);
     void load_points(std::span<const double* const> columns, std::span<const std::uint32_t> group);
+    void rank_points(std::size_t k);
+    void drop_behind_best(std::size_t k);
+    void sweep_three();
     void keep(std::uint32_t row) { is_kept_[row] = 1; }
 
     struct Slot {
@@ -51,7 +54,12 @@ private:
     std::vector<std::uint32_t> firsts_;   // a row of each group
     std::vector<std::uint64_t> hashes_;   // of the keys of each row
     std::vector<Slot> table_;
+    struct Step {
+        double y;
+        double z;
+    };
     std::vector<Ranked> ranked_;
+    std::vector<Step> stairs_;
     std::vector<double> points_;          // rows of the group, row after row
     std::vector<double> window_;          // survivors, blocks of eight, column after column
     std::vector<const double*> varying_;
