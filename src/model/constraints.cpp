@@ -120,6 +120,9 @@ void Checker::storage() {
             must &= above;
             may &= above;
         }
+        if (view_.is_copy_operation) {
+            must &= ~above;  // a copy only has outermost holders
+        }
         if (const TensorMask missing = must & ~here; missing != 0) {
             warn(level.keep.empty() ? level.where : level.keep.position(),
                  level.name + " must keep " + names(missing) +

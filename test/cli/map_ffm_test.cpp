@@ -1,0 +1,109 @@
+// The map command with the real search: threads, round trip, limits.
+#include <boost/test/unit_test.hpp>
+
+#include "cli/session.hpp"
+
+using namespace tessera::cli_test;
+
+namespace {
+
+using Args = std::vector<std::string>;
+
+Args joined(Args first, const Args& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
+const std::vector<Args>& problems() {
+    static const std::vector<Args> all = {
+        {"-a", "simple", "-w", "matmuls", "-D", "N_EINSUMS=3", "-D", "M=24", "-D", "KN=20"},
+        {"-a", "simple", "-w", "matmuls", "-D", "N_EINSUMS=2", "-D", "M=64", "-D", "KN=16", "-D",
+         "GLOBAL_BUFFER_SIZE=600"},
+        {"-a", "snowcat", "-w", "three-matmuls"},
+        {"-a", "eyeriss", "-w", "matmuls", "-D", "M=96", "-D", "KN=48"},
+        {"-a", "tpu-v4i", "-w", "gpt3-6.7b", "-D", "TOKENS=64"},
+    };
+    return all;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(thread_counts_do_not_change_the_answer) {
+    for (const Args& problem : problems()) {
+        for (const char* metric : {"edp", "energy,latency"}) {
+            const Args args =
+                joined(joined({"map"}, problem), {"--json", "-q", "--metric", metric, "--threads"});
+            Json one = invoke(joined(args, {"1"})).json(), two = invoke(joined(args, {"2"})).json();
+            BOOST_TEST(one["status"] == "optimal");
+            one.erase("search");
+            two.erase("search");
+            BOOST_TEST(one.dump() == two.dump());
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_map_writes_model_evaluates_to_the_same_bits) {
+    for (const Args& problem : problems()) {
+        for (const char* compat : {"none", "accelforge"}) {
+            const Folder folder;
+            const Json mapped = invoke(joined(joined({"map"}, problem),
+                                              {"--json", "-q", "--metric", "energy,latency",
+                                               "--compat", compat, "-o", folder.at("run")}))
+                                    .json();
+            for (std::size_t i = 0; i < mapped["mappings"].size() && i < 5; ++i) {
+                const std::string name =
+                    i == 0 ? "run/mapping.yaml" : "run/mapping-" + std::to_string(i + 1) + ".yaml";
+                const Outcome evaluated =
+                    invoke(joined(joined({"model"}, problem),
+                                  {"--json", "--compat", compat, "-m", folder.at(name)}));
+                BOOST_REQUIRE_EQUAL(evaluated.code, 0);
+                BOOST_TEST(!evaluated.says("must keep"), evaluated.err);
+                BOOST_TEST(evaluated.json()["mappings"][0].dump() == mapped["mappings"][i].dump());
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(every_returned_mapping_is_legal) {
+    for (const Args& problem : problems()) {
+        const Folder folder;
+        invoke(joined(joined({"map"}, problem), {"-q", "-o", folder.at("run")}));
+        const Outcome outcome =
+            invoke(joined(joined({"explain"}, problem), {"-m", folder.at("run/mapping.yaml")}));
+        BOOST_TEST(outcome.out == "legal\n");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(unfused_puts_every_tensor_into_the_outermost_memory) {
+    const Args args = {"map",         "-a", "snowcat", "-w",       "matmuls", "-D",
+                       "N_EINSUMS=2", "-q", "--json",  "--metric", "energy"};
+    const Json fused = invoke(args).json()["mappings"][0];
+    const Json unfused = invoke(joined(args, {"--unfused"})).json()["mappings"][0];
+    BOOST_TEST(fused["fused_groups"].size() == 1U);
+    BOOST_TEST(unfused["fused_groups"].empty());
+    BOOST_TEST(fused["energy_j"].get<double>() < unfused["energy_j"].get<double>());
+}
+
+BOOST_AUTO_TEST_CASE(no_legal_mapping_names_both_sides) {
+    const Folder folder;
+    std::string text = small_arch;
+    text.replace(text.find("4096"), 4, "2");
+    text.replace(text.find("tensors: {may_keep: All}"), 24, "tensors: {keep: All}");
+    const Outcome outcome = invoke({"map", "-a", folder.file("arch.yaml", text), "-w",
+                                    folder.file("workload.yaml", small_workload), "-q", "--json"});
+    BOOST_TEST(outcome.code == 1);
+    BOOST_TEST(outcome.says("Buffer needs at least"), outcome.err);
+    BOOST_TEST(outcome.says("2 bits"), outcome.err);
+    BOOST_TEST(outcome.json()["status"] == "infeasible");
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_of_a_thousand_million_is_legal) {
+    const Folder folder;
+    std::string text = small_workload;
+    text.replace(text.find("M: 16"), 5, "M: 1000000000");
+    const Outcome outcome = invoke({"map", "-a", folder.file("arch.yaml", small_arch), "-w",
+                                    folder.file("workload.yaml", text), "-q", "--json"});
+    BOOST_REQUIRE_EQUAL(outcome.code, 0);
+    BOOST_TEST(outcome.json()["status"] == "optimal");
+    BOOST_TEST(outcome.json()["search"]["peak_rss_bytes"].get<double>() < 2e9);
+}
