@@ -42,16 +42,25 @@ Exponents restrict_to(const Exponents& exponents, std::uint32_t mask) {
 void CriteriaBuilder::start(std::uint32_t known, std::uint32_t keys) {
     known_ = known;
     keys_ = keys;
-    equal_mode_ = false;
     terms_.clear();
     group_ends_.clear();
-    group_equal_.clear();
+    group_purpose_.clear();
+    replaced_.clear();
+}
+
+void CriteriaBuilder::add_objective(const Formula& f) {
+    purpose_ = kObjective;
+    add(f, 1);
+}
+
+void CriteriaBuilder::add_condition(const Formula& f, int sign, int condition) {
+    purpose_ = condition;
+    add(f, sign);
 }
 
 void CriteriaBuilder::add_equal(const Formula& f) {
-    equal_mode_ = true;
+    purpose_ = kEqual;
     add(f, 1);
-    equal_mode_ = false;
 }
 
 void CriteriaBuilder::add(const Formula& f, int sign) {
@@ -68,7 +77,7 @@ void CriteriaBuilder::add(const Formula& f, int sign) {
     Formula complete;
     bool any = false;
     for (const Formula& branch : branches) {
-        if ((pool_.mask(branch) & ~known_) != 0 || equal_mode_) {
+        if ((pool_.mask(branch) & ~known_) != 0 || purpose_ == kEqual) {
             add_polynomial(branch, sign);
         } else {
             complete = any ? model::max(complete, branch) : branch;
@@ -126,7 +135,7 @@ bool CriteriaBuilder::split(const Term& term, int sign, Part& part) {
                                    pool_.intern_atoms(known))};
     terms_.push_back(factor);
     group_ends_.push_back(terms_.size());
-    group_equal_.push_back(equal_mode_);
+    group_purpose_.push_back(purpose_);
     for (const AtomPower& p : powers) {
         const std::uint32_t mask = pool_.atom(p.atom).mask;
         if ((mask & known_) != 0 && (mask & ~known_) != 0) {
@@ -154,11 +163,65 @@ void CriteriaBuilder::add_polynomial(const Formula& f, int sign) {
             parts_.push_back(part);
         }
     }
+    const std::size_t first_group = group_ends_.size();
     for (std::size_t i = 0; i < parts_.size(); ++i) {
         if (!parts_[i].taken) {
             push_group(i);
         }
     }
+    if (purpose_ == kObjective) {
+        push_floor(first_group);
+    }
+}
+
+/// Adds the least values of the groups with unknowns to the group without. Groups stand in the
+/// order of their first part.
+void CriteriaBuilder::push_floor(std::size_t first_group) {
+    const std::size_t n_groups = group_ends_.size() - first_group;
+    std::size_t constant_group = n_groups;
+    std::vector<std::size_t> first_part;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        std::size_t earlier = 0;
+        while (!(parts_[earlier].unknown == parts_[i].unknown &&
+                 parts_[earlier].unknown_atoms == parts_[i].unknown_atoms)) {
+            ++earlier;
+        }
+        if (earlier == i) {
+            if (parts_[i].unknown.empty() && parts_[i].unknown_atoms == 0) {
+                constant_group = first_part.size();
+            }
+            first_part.push_back(i);
+        }
+    }
+    if (constant_group == n_groups || n_groups < 2) {
+        return;
+    }
+    std::vector<Term> floor;
+    for (std::size_t g = 0; g < n_groups; ++g) {
+        const std::size_t begin = first_group + g == 0 ? 0 : group_ends_[first_group + g - 1];
+        const std::span<const Term> group =
+            std::span(terms_).subspan(begin, group_ends_[first_group + g] - begin);
+        const Part& part = parts_[first_part[g]];
+        Term low{1.0, 0};
+        if (g != constant_group) {
+            if (part.unknown_atoms != 0) {
+                continue;
+            }
+            const Term monomial{1.0, pool_.intern(part.unknown, 0)};
+            const Formula least =
+                bounds_.never_above(pool_.polynomial_sorted({&monomial, 1}), keys_ & known_);
+            low = least.is_constant() ? Term{least.constant_value(), 0} : pool_.terms(least)[0];
+        }
+        for (const Term& term : group) {
+            floor.push_back(
+                {term.coefficient * low.coefficient, pool_.product(term.monomial, low.monomial)});
+        }
+    }
+    terms_.insert(terms_.end(), floor.begin(), floor.end());
+    group_ends_.push_back(terms_.size());
+    group_purpose_.push_back(purpose_);
+    // The plain constant group is implied by nothing any more: it must go.
+    replaced_.push_back(first_group + constant_group);
 }
 
 void CriteriaBuilder::push_group(std::size_t first) {
@@ -171,7 +234,7 @@ void CriteriaBuilder::push_group(std::size_t first) {
         }
     }
     group_ends_.push_back(terms_.size());
-    group_equal_.push_back(equal_mode_);
+    group_purpose_.push_back(purpose_);
 }
 
 /// One monomial: neither its factor nor a common power changes the order, and a small reciprocal is
@@ -303,7 +366,8 @@ bool CriteriaBuilder::same_up_to_factor(const Formula& a, const Formula& b) cons
 
 /// Drops sums of terms each of which single-symbol criteria already order, and products of two
 /// other criteria.
-void CriteriaBuilder::remove_implied(std::vector<Formula>& list) const {
+void CriteriaBuilder::remove_implied(Criteria& criteria) const {
+    std::vector<Formula>& list = criteria.minimise;
     std::uint32_t small = 0;
     std::uint32_t large = 0;
     for (const Formula& f : list) {
@@ -331,6 +395,15 @@ void CriteriaBuilder::remove_implied(std::vector<Formula>& list) const {
         return unit_direction(f, symbol) == 0 &&
                std::ranges::all_of(pool_.terms(f), ordered);
     });
+    std::erase_if(criteria.minimise_unless_safe, [&](const Criteria::OfCondition& c) {
+        return std::ranges::all_of(pool_.terms(c.formula), ordered);
+    });
+}
+
+bool CriteriaBuilder::contains(const std::vector<Formula>& list, const Formula& f) const {
+    return std::any_of(list.begin(), list.end(), [&](const Formula& other) {
+        return other == f || same_up_to_factor(other, f);
+    });
 }
 
 Criteria CriteriaBuilder::finish() {
@@ -338,26 +411,33 @@ Criteria CriteriaBuilder::finish() {
     // New keys allow further stripping: repeat until no key is added.
     for (bool again = true; again;) {
         result.minimise.clear();
+        result.minimise_unless_safe.clear();
         result.equal.clear();
         std::size_t begin = 0;
         for (std::size_t g = 0; g < group_ends_.size(); ++g) {
             const Formula f = simplify(std::span(terms_).subspan(begin, group_ends_[g] - begin));
             begin = group_ends_[g];
-            if (f.is_constant()) {
+            if (f.is_constant() ||
+                std::find(replaced_.begin(), replaced_.end(), g) != replaced_.end()) {
                 continue;
             }
-            std::vector<Formula>& list = group_equal_[g] ? result.equal : result.minimise;
-            const bool known = std::any_of(list.begin(), list.end(), [&](const Formula& other) {
-                return other == f || same_up_to_factor(other, f);
-            });
-            if (!known) {
+            if (group_purpose_[g] >= 0) {
+                result.minimise_unless_safe.push_back({f, group_purpose_[g]});
+                continue;
+            }
+            std::vector<Formula>& list =
+                group_purpose_[g] == kEqual ? result.equal : result.minimise;
+            if (!contains(list, f)) {
                 list.push_back(f);
             }
         }
         again = merge_equal_directions(result.minimise);
     }
     move_opposites(result);
-    remove_implied(result.minimise);
+    std::erase_if(result.minimise_unless_safe, [&](const Criteria::OfCondition& c) {
+        return contains(result.minimise, c.formula) || contains(result.equal, c.formula);
+    });
+    remove_implied(result);
     result.keys = keys_;
     return result;
 }

@@ -21,7 +21,14 @@
 namespace tessera::mapspace {
 
 struct Criteria {
+    /// Serves one condition only: void for rows that meet the condition whatever comes later.
+    struct OfCondition {
+        model::Formula formula;
+        int condition = 0;
+    };
+
     std::vector<model::Formula> minimise;
+    std::vector<OfCondition> minimise_unless_safe;
     std::vector<model::Formula> equal;  ///< formulas whose values must agree, beside the keys
     std::uint32_t keys = 0;             ///< symbols whose values must agree
 };
@@ -32,20 +39,17 @@ public:
     }
 
     void start(std::uint32_t known, std::uint32_t keys);
-    /// Completions must not get a larger (sign = 1) or smaller (sign = -1) value of `f`.
-    void add(const model::Formula& f, int sign);
+    /// Completions must not get a larger value of `f`.
+    void add_objective(const model::Formula& f);
+    /// Completions must not get a larger (sign = 1) or smaller (sign = -1) value of `f`, unless all
+    /// of them meet the condition of this number.
+    void add_condition(const model::Formula& f, int sign, int condition);
     /// Completions must get the same value of `f`.
     void add_equal(const model::Formula& f);
     /// Simplified criteria with the same meaning.
     Criteria finish();
 
 private:
-    struct Group {
-        model::Exponents unknown;
-        std::uint32_t unknown_atoms = 0;
-        std::size_t first = 0;  ///< into terms_
-        std::size_t count = 0;
-    };
     struct Part {
         model::Exponents unknown;
         std::uint32_t unknown_atoms = 0;
@@ -53,7 +57,9 @@ private:
         bool taken = false;
     };
 
+    void add(const model::Formula& f, int sign);
     void add_polynomial(const model::Formula& f, int sign);
+    void push_floor(std::size_t first_group);
     bool split(const model::Term& term, int sign, Part& part);
     bool split_mixed_atom(const model::AtomPower& power, int sign, double coefficient);
     void push_group(std::size_t first);
@@ -61,7 +67,8 @@ private:
     void reduce_monomial(model::Term& term);
     void move_opposites(Criteria& criteria) const;
     bool merge_equal_directions(std::vector<model::Formula>& list);
-    void remove_implied(std::vector<model::Formula>& list) const;
+    void remove_implied(Criteria& criteria) const;
+    bool contains(const std::vector<model::Formula>& list, const model::Formula& f) const;
     int unit_direction(const model::Formula& f, int& symbol) const;
     bool same_up_to_factor(const model::Formula& a, const model::Formula& b) const;
 
@@ -69,10 +76,14 @@ private:
     model::FormulaPool& pool_;
     std::uint32_t known_ = 0;
     std::uint32_t keys_ = 0;
-    bool equal_mode_ = false;
+    /// Purpose of the groups being added: a condition's number or one of these.
+    static constexpr int kObjective = -1;
+    static constexpr int kEqual = -2;
+    int purpose_ = kObjective;
     std::vector<model::Term> terms_;        // groups, one after the other
     std::vector<std::size_t> group_ends_;
-    std::vector<bool> group_equal_;
+    std::vector<int> group_purpose_;
+    std::vector<std::size_t> replaced_;  // groups whose floor stands in for them
     std::vector<Part> parts_;
 };
 

@@ -105,12 +105,13 @@ TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& r
 
 /// Products that two constraints pin to one value, such as a fan-out that must be used in full.
 void TileShapeEngine::find_fixed_products() {
-    for (const Check& low : checks_) {
-        for (const Check& high : checks_) {
+    for (Check& low : checks_) {
+        for (Check& high : checks_) {
             if (low.upper || !high.upper || low.strict || high.strict ||
                 !(low.formula == high.formula) || low.limit != high.limit) {
                 continue;
             }
+            low.pinned = high.pinned = true;
             const std::span<const model::Term> terms = pool_.terms(low.formula);
             if (terms.size() == 1 && pool_.monomial(terms[0].monomial).atoms == 0 &&
                 low.limit != 0.0) {
@@ -340,12 +341,18 @@ void TileShapeEngine::prepare_criteria(std::size_t index) {
     CriteriaBuilder builder(bounds_);
     builder.start(step.after, keys_of(step.after));
     for (const Formula& objective : objectives_) {
-        builder.add(objective, 1);
+        builder.add_objective(objective);
     }
-    for (const Check& check : checks_) {
+    for (std::size_t c = 0; c < checks_.size(); ++c) {
+        const Check& check = checks_[c];
         // Not check.done: deeper steps may have been prepared before this one is first pruned.
-        if ((pool_.mask(check.formula) & ~step.after) != 0) {
-            builder.add(check.formula, check.upper ? 1 : -1);
+        if ((pool_.mask(check.formula) & ~step.after) == 0) {
+            continue;
+        }
+        if (check.pinned) {
+            builder.add_equal(check.formula);
+        } else {
+            builder.add_condition(check.formula, check.upper ? 1 : -1, static_cast<int>(c));
         }
     }
     step.criteria = builder.finish();
@@ -363,12 +370,25 @@ void TileShapeEngine::prepare_criteria(std::size_t index) {
             (step.criteria.keys >> step.symbol & 1u) &&
             steps_[index - 1].count_columns == step.count_columns &&
             among(earlier.minimise, step.criteria.minimise) &&
+            earlier.minimise_unless_safe.empty() &&
             among(earlier.equal, step.criteria.equal)) {
             step.comparable = false;
         }
     }
     std::vector<Formula> outputs = step.criteria.minimise;
+    for (const Criteria::OfCondition& criterion : step.criteria.minimise_unless_safe) {
+        outputs.push_back(criterion.formula);
+        if (std::find(step.safety.begin(), step.safety.end(), criterion.condition) ==
+            step.safety.end()) {
+            step.safety.push_back(criterion.condition);
+        }
+    }
     outputs.insert(outputs.end(), step.criteria.equal.begin(), step.criteria.equal.end());
+    for (const int c : step.safety) {
+        const Check& check = checks_[c];
+        outputs.push_back(check.upper ? bounds_.never_below(check.formula, step.after)
+                                      : bounds_.never_above(check.formula, step.after));
+    }
     step.criteria_program.compile(pool_, outputs);
 }
 
@@ -613,6 +633,35 @@ void TileShapeEngine::drop_by_incumbent(const Step& step, const double* register
     }
 }
 
+/// A row that meets a condition whatever comes later is at least as good for it as any other.
+void TileShapeEngine::void_safe_criteria(const Step& step, std::size_t rows) {
+    const Criteria& criteria = step.criteria;
+    const std::size_t first = criteria.minimise.size();
+    const std::size_t first_worst =
+        first + criteria.minimise_unless_safe.size() + criteria.equal.size();
+    for (std::size_t k = 0; k < criteria.minimise_unless_safe.size(); ++k) {
+        const int condition = criteria.minimise_unless_safe[k].condition;
+        const auto at = std::find(step.safety.begin(), step.safety.end(), condition);
+        const std::vector<double>& worst =
+            scratch_.columns[first_worst + static_cast<std::size_t>(at - step.safety.begin())];
+        std::vector<double>& column = scratch_.columns[first + k];
+        const Check& check = checks_[condition];
+        const auto safe = [&](std::size_t i) {
+            const double v = check.upper ? higher(worst[i]) : lower(worst[i]);
+            return check.upper ? (check.strict ? v < check.limit : v <= check.limit)
+                               : (check.strict ? v > check.limit : v >= check.limit);
+        };
+        double least = HUGE_VAL;
+        for (std::size_t i = 0; i < rows; ++i) {
+            least = std::min(least, column[i]);
+        }
+        const double best = std::nextafter(least, -HUGE_VAL);
+        for (std::size_t i = 0; i < rows; ++i) {
+            column[i] = safe(i) ? best : column[i];
+        }
+    }
+}
+
 /// Columns of the key symbols; several symbols share a column as long as the numbers stay exact.
 void TileShapeEngine::collect_keys(const Step& step, const RowTable& table,
                                    std::vector<const double*>& keys) {
@@ -674,9 +723,12 @@ bool TileShapeEngine::prune(std::size_t index, RowTable& table) {
         inputs.push_back(table.columns[s].data());  // read only where known
     }
     step.criteria_program.evaluate(inputs, table.rows, outputs, scratch_.workspace);
+    void_safe_criteria(step, table.rows);
     std::vector<const double*> minimise, keys;
-    for (std::size_t c = 0; c < formulas; ++c) {
-        (c < step.criteria.minimise.size() ? minimise : keys).push_back(outputs[c]);
+    const std::size_t n_minimise =
+        step.criteria.minimise.size() + step.criteria.minimise_unless_safe.size();
+    for (std::size_t c = 0; c < n_minimise + step.criteria.equal.size(); ++c) {
+        (c < n_minimise ? minimise : keys).push_back(outputs[c]);
     }
     for (std::size_t k = 0; k < step.count_columns.size(); ++k) {
         // Fewer loops with more than one trip leave at least as many completions legal.

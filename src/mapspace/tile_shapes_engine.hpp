@@ -77,6 +77,7 @@ private:
         bool upper = true;      ///< formula <= limit, else >=
         bool strict = false;
         bool done = false;
+        bool pinned = false;    ///< another check pins the formula to the same limit
     };
     struct Test {
         double limit = 0.0;
@@ -102,6 +103,7 @@ private:
         bool comparable = false;   ///< pruning can drop something
         Criteria criteria;
         model::CompiledFormulas criteria_program;
+        std::vector<int> safety;   ///< conditions whose worst case is an output, in order
         std::vector<int> count_columns;  ///< loop limits still open
         std::vector<int> used;           ///< columns of the table after this step
         std::vector<int> chain;          ///< known symbols of the same rank variable
@@ -130,6 +132,7 @@ private:
     void flush(const Step& step, std::size_t rows, const RowTable& in, RowTable& out);
     void append(const Step& step, const std::uint8_t* alive, std::size_t rows, std::size_t left,
                 const double* registers, const RowTable& in, RowTable& out);
+    void void_safe_criteria(const Step& step, std::size_t rows);
     void collect_keys(const Step& step, const RowTable& table, std::vector<const double*>& keys);
     std::size_t filter(const Step& step, const double* registers, std::size_t rows,
                        std::uint8_t* alive);
