@@ -97,10 +97,13 @@ std::vector<Point> map(const model::Problem& problem, const mapspace::MapSpaceOp
     return points;
 }
 
-void compare(std::uint64_t seed) {
-    const oracle::Instance drawn = oracle::random_instance(seed);
+void compare(std::uint64_t seed, bool all_orders = false) {
+    oracle::Instance drawn = oracle::random_instance(seed);
+    drawn.options.all_einsum_orders = all_orders;
     const oracle::LoadedInstance instance(drawn.yaml);
-    const auto best = oracle::search(oracle::make_space(instance.problem, drawn.options, kChains));
+    auto space = oracle::make_space(instance.problem, drawn.options, kChains);
+    const auto best =
+        all_orders ? oracle::search_all_orders(std::move(space)) : oracle::search(space);
     BOOST_TEST(best.mappings >= kFewestMappings);
 
     using mapper::Metric;
@@ -123,13 +126,13 @@ void compare(std::uint64_t seed) {
                "Pareto set" << text(front) << ", brute force" << text(expected));
 }
 
-void compare_all(const std::string& kind) {
+void compare_all(const std::string& kind, bool all_orders = false) {
     const auto seeds = read_seeds();
     const auto found = seeds.find(kind);
     BOOST_TEST_REQUIRE((found != seeds.end()));
     for (const std::uint64_t seed : found->second) {
         BOOST_TEST_CONTEXT("seed " << seed) {
-            compare(seed);
+            compare(seed, all_orders);
         }
     }
 }
@@ -192,4 +195,12 @@ BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_normalisations) {
 
 BOOST_AUTO_TEST_CASE(ffm_is_optimal_for_fused_convolutions) {
     compare_all("conv2");
+}
+
+BOOST_AUTO_TEST_CASE(ffm_is_optimal_over_all_orders_of_a_shared_input) {
+    compare_all("shared-input", true);
+}
+
+BOOST_AUTO_TEST_CASE(ffm_is_optimal_over_all_orders_of_gated_branches) {
+    compare_all("gated", true);
 }

@@ -51,7 +51,7 @@ bool same_kind(const SharedLoop& a, const SharedLoop& b) {
 
 bool writes(const Space& space, int einsum, int tensor) {
     const auto& p = space.workload->tensors[static_cast<std::size_t>(tensor)].producers;
-    return std::find(p.begin(), p.end(), einsum) != p.end();
+    return std::find(p.begin(), p.end(), space.order[static_cast<std::size_t>(einsum)]) != p.end();
 }
 
 int shared_between(const std::vector<int>& shared, int i, int j) {
@@ -101,6 +101,20 @@ bool hosts(const Space& space, const ChainGroup& group, int einsum, int depth) {
                return b.depth >= depth &&
                       space.life[static_cast<std::size_t>(b.tensor)].second > einsum;
            });
+}
+
+void keep_if_pareto(std::vector<Point>& front, const Point& p) {
+    for (const auto& q : front) {
+        if (q.energy_j <= p.energy_j && q.latency_s <= p.latency_s) {
+            return;
+        }
+    }
+    std::erase_if(front, [&](const Point& q) {
+        return p.energy_j <= q.energy_j && p.latency_s <= q.latency_s;
+    });
+    front.push_back(p);
+    std::sort(front.begin(), front.end(),
+              [](const Point& a, const Point& b) { return a.energy_j < b.energy_j; });
 }
 
 class Search {
@@ -197,22 +211,7 @@ private:
                 result_.best_edp.emplace_back(row->path, row->example);
             }
         }
-        keep_if_pareto(p);
-    }
-
-    void keep_if_pareto(const Point& p) {
-        auto& front = result_.pareto;
-        for (const auto& q : front) {
-            if (q.energy_j <= p.energy_j && q.latency_s <= p.latency_s) {
-                return;
-            }
-        }
-        std::erase_if(front, [&](const Point& q) {
-            return p.energy_j <= q.energy_j && p.latency_s <= q.latency_s;
-        });
-        front.push_back(p);
-        std::sort(front.begin(), front.end(),
-                  [](const Point& a, const Point& b) { return a.energy_j < b.energy_j; });
+        keep_if_pareto(result_.pareto, p);
     }
 
     const Space& space_;
@@ -223,22 +222,60 @@ private:
     Optimum result_;
 };
 
+// Places of the first and last user of every tensor.
+void find_lives(Space& space) {
+    space.life.clear();
+    for (const auto& t : space.workload->tensors) {
+        std::pair<int, int> life{std::numeric_limits<int>::max(), -1};
+        for (int place = 0; place < static_cast<int>(space.order.size()); ++place) {
+            const int e = space.order[static_cast<std::size_t>(place)];
+            const auto uses = [&](const std::vector<int>& users) {
+                return std::find(users.begin(), users.end(), e) != users.end();
+            };
+            if (uses(t.producers) || uses(t.consumers)) {
+                life.first = std::min(life.first, place);
+                life.second = place;
+            }
+        }
+        space.life.push_back(life);
+    }
+}
+
+void reorder(Space& space, const std::vector<int>& order) {
+    std::vector<EinsumChains> einsums;
+    for (const int e : order) {
+        const auto place = std::find(space.order.begin(), space.order.end(), e);
+        einsums.push_back(
+            std::move(space.einsums[static_cast<std::size_t>(place - space.order.begin())]));
+    }
+    space.einsums = std::move(einsums);
+    space.order = order;
+    find_lives(space);
+}
+
+bool producers_first(const Space& space) {
+    for (std::size_t t = 0; t < space.life.size(); ++t) {
+        const auto& producers = space.workload->tensors[t].producers;
+        const int first = space.life[t].first;
+        if (!producers.empty() &&
+            std::find(producers.begin(), producers.end(),
+                      space.order[static_cast<std::size_t>(first)]) == producers.end()) {
+            return false;
+        }
+    }
+    return true;
+}
+
 }  // namespace
 
 Space make_space(const model::Problem& problem, const mapspace::MapSpaceOptions& options,
                  std::uint64_t chain_limit) {
     Space space;
     space.workload = problem.workload;
-    for (const auto& t : problem.workload->tensors) {
-        std::pair<int, int> life{std::numeric_limits<int>::max(), -1};
-        for (const auto* users : {&t.producers, &t.consumers}) {
-            for (const int e : *users) {
-                life.first = std::min(life.first, e);
-                life.second = std::max(life.second, e);
-            }
-        }
-        space.life.push_back(life);
+    for (int e = 0; e < static_cast<int>(problem.workload->einsums.size()); ++e) {
+        space.order.push_back(e);
     }
+    find_lives(space);
     std::vector<std::vector<arch::Path>> paths;
     for (int e = 0; e < static_cast<int>(problem.workload->einsums.size()); ++e) {
         paths.emplace_back();
@@ -357,6 +394,31 @@ std::uint64_t combinations(const Space& space) {
 
 Optimum search(const Space& space) {
     return Search(space, false).run();
+}
+
+Optimum search_all_orders(Space space) {
+    Optimum best = search(space);
+    std::vector<int> order = space.order;
+    while (std::next_permutation(order.begin(), order.end())) {
+        reorder(space, order);
+        if (!producers_first(space)) {
+            continue;
+        }
+        const Optimum other = search(space);
+        best.mappings += other.mappings;
+        best.combinations += other.combinations;
+        best.energy_j = std::min(best.energy_j, other.energy_j);
+        best.latency_s = std::min(best.latency_s, other.latency_s);
+        best.unshared_edp_js = std::min(best.unshared_edp_js, other.unshared_edp_js);
+        if (other.edp_js < best.edp_js) {
+            best.edp_js = other.edp_js;
+            best.best_edp = other.best_edp;
+        }
+        for (const auto& p : other.pareto) {
+            keep_if_pareto(best.pareto, p);
+        }
+    }
+    return best;
 }
 
 }  // namespace tessera::oracle

@@ -32,9 +32,11 @@ struct Optimum {
 
 /// Everything a search needs to know of the problem, chains enumerated.
 struct Space {
-    std::vector<EinsumChains> einsums;
-    std::vector<Memory> memories;           ///< of finite size
-    std::vector<std::pair<int, int>> life;  ///< per tensor of the workload: first and last user
+    std::vector<EinsumChains> einsums;  ///< in the order in which they run
+    std::vector<int> order;             ///< which Einsum of the workload stands at each place
+    std::vector<Memory> memories;       ///< of finite size
+    std::vector<std::pair<int, int>>
+        life;  ///< per tensor of the workload: places of the first and last user
     const workload::Workload* workload = nullptr;
 };
 
@@ -45,7 +47,11 @@ Space make_space(const model::Problem& problem, const mapspace::MapSpaceOptions&
 /// Number of row combinations that search() would look at, structure conditions applied.
 std::uint64_t combinations(const Space& space);
 
+/// Einsums run in the order of the file.
 Optimum search(const Space& space);
+
+/// Best over all orders in which producers come before consumers.
+Optimum search_all_orders(Space space);
 
 /// One group per Einsum; true if the chains of these groups fit together (J1-J6). `shared` receives
 /// the number of loops that neighbours share.
