@@ -48,7 +48,9 @@ EinsumSpace open_einsum(const ExploreContext& context, int einsum) {
     EinsumSpace space;
     space.einsum = einsum;
     const model::Problem& p = *context.problem;
-    std::string computes;
+    mapspace::MapSpaceOptions mapspace = context.options->mapspace;
+    mapspace.partial_inner_tiles = p.compat == arch::Compat::accelforge;
+    std::string computes, infeasible;
     for (const std::string& compute : p.architecture->compute_names()) {
         auto path = std::make_unique<arch::Path>(
             p.architecture->path(*p.workload, einsum, compute, p.compat));
@@ -59,10 +61,16 @@ EinsumSpace open_einsum(const ExploreContext& context, int einsum) {
         const int index = static_cast<int>(space.paths.size());
         const arch::Path* stable = path.get();
         space.paths.push_back(std::move(path));
-        mapspace::enumerate_templates(
-            *stable, context.options->mapspace, [&](mapspace::Template&& tmpl) {
+        try {
+            mapspace::enumerate_templates(*stable, mapspace, [&](mapspace::Template&& tmpl) {
                 space.templates.push_back({stable, index, std::move(tmpl), {}});
             });
+        } catch (const NoLegalMapping& none) {
+            infeasible = none.what();  // unless another compute can run it
+        }
+    }
+    if (space.templates.empty() && !infeasible.empty()) {
+        throw NoLegalMapping(infeasible);
     }
     if (space.paths.empty()) {
         space.no_compute = "no compute may run it (`enabled` is false for " + computes + ")";

@@ -25,7 +25,8 @@ void check_tiles(Checker& checker, const Leaf& leaf) {
              "has tile shape " + std::to_string(node.tile) + ", outside 1 to " +
                  std::to_string(node.outer) + ", the tile around it");
     } else if (node.outer % node.tile != 0) {
-      const bool outermost = node.previous < 0;
+      const bool outermost =
+          node.previous < 0 || (checker.options && checker.options->partial_inner_tiles);
       if (!outermost || !leaf.view().rank_variables[node.variable].simple) {
         report("tile_shape", Severity::physical,
                "has tile shape " + std::to_string(node.tile) + ", which does not divide " +

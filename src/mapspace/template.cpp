@@ -136,7 +136,9 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
         insert_spatials(space, items);
         insert_missing(space, items);
         constrain(space, items);
-        split_crossings(space, items, [&](Items& left) { collector.add(left); });
+        split_crossings(space, items, [&](Items& left) {
+          drop_leading_loops(space, left, [&](const Items& one) { collector.add(one); });
+        });
       });
     });
   }

@@ -7,6 +7,7 @@
 //   insert_missing()       a loop for variables that have none               (template_loops.cpp)
 //   constrain()            loops that a constraint forces to one trip go     (constraint.cpp)
 //   split_crossings()      tiles stay contiguous                             (constraint.cpp)
+//   drop_leading_loops()   which loop is outermost, for partial tiles        (template_finish.cpp)
 //   finish()               symbols, labels, surviving constraints            (template_finish.cpp)
 //
 // Rank variables of bound 1 take no part at all: a loop over one has a single trip, changes no count
@@ -142,6 +143,11 @@ RankVariableMask forced_to_one(const Space& space, const arch::PathDim& dim);
 bool forces_one(const arch::LoopBound& bound);
 bool holds(arch::LoopBound::Op op, double left, double right);
 const char* op_text(arch::LoopBound::Op op);
+
+/// Calls `sink` with the template and, if partial tiles are asked for, with every template that lacks
+/// leading loops of variables that may have them.
+void drop_leading_loops(const Space& space, const Items& items,
+                        const std::function<void(const Items&)>& sink);
 
 /// Bytes equal for templates that differ in nothing but where reservations end up below the fused
 /// loops; `sinks` gets the number of loops that each such reservation passes.
