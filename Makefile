@@ -3,7 +3,8 @@
 #   make             build only, no root: build/tessera
 #   make demo        install what is missing, build, map one GPT-3 6.7B layer onto a TPU-v4i
 #   make test        install what is missing, build, run all tests (SUITES="unit spec": only these)
-#   make bench       build and run the benchmarks
+#   make bench       build the benchmarks and run BENCHES (bench/breadth and bench/vs-accelforge
+#                    take long; see bench/README.md)
 #   make install     into DESTDIR/PREFIX
 #   make deps clean format tidy
 #
@@ -14,6 +15,7 @@ BUILD ?= build$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
 PREFIX ?= /usr/local
 DESTDIR ?=
 SUITES ?=
+BENCHES ?= tile_shapes evaluate_speed chains paper
 
 # -jN of make is handed on; without it scons uses every core.
 jobs = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
@@ -45,7 +47,7 @@ test: deps
 
 bench: deps
 	@$(call build,program benches)
-	@set -e; for b in $(BUILD)/bench/*; do if [ -x "$$b" ] && [ ! -d "$$b" ]; then "$$b"; fi; done
+	@set -e; for b in $(BENCHES); do echo "== $$b"; $(BUILD)/bench/$$b; done
 
 install:
 	@$(call build,)

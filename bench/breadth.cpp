@@ -1,0 +1,202 @@
+// Breadth: every workload of problem-shapes/ on five architectures, prefill and decode. One table.
+//
+//   bench/breadth [--workloads a,b] [--archs a,b] [--time 60] [--grace 5] [--memory-gib 4]
+//                 [--log FILE] [-- options of `tessera map`]
+//
+// A case is asked to stop after --time seconds and is killed --grace seconds later, or when it holds
+// more than --memory-gib. Status: that of `tessera map`, or `refused`, `crashed`, `killed (time|memory)`.
+// Under a case that is not proven optimal stand its message and the time of each phase.
+// Exit status 1 if a case crashed, was refused or was killed.
+
+#include <algorithm>
+#include <iostream>
+
+#include "program.hpp"
+#include "tessera/base/data_path.hpp"
+
+namespace {
+
+using namespace bench;
+
+struct Settings {
+    std::vector<std::string> archs{"tpu-v4i", "eyeriss", "simba", "nvdla", "edge"};
+    std::vector<std::string> workloads, extra;
+    double time_s = 60, grace_s = 5, memory_gib = 4;
+    std::string log;
+};
+
+struct Case {
+    std::string workload, arch;
+    std::vector<std::string> defines;
+
+    std::string name() const {
+        return workload + (defines.empty() ? "" : " decode") + " @ " + arch;
+    }
+};
+
+[[noreturn]] void usage(const std::string& wrong) {
+    std::cerr << "breadth: " << wrong
+              << "\nusage: breadth [--workloads a,b] [--archs a,b] [--time S] [--grace S] "
+                 "[--memory-gib N] [--log FILE] [-- options of tessera map]\n";
+    std::exit(2);
+}
+
+double positive(const std::string& text) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != 0 || !(value > 0)) {
+        usage("'" + text + "' is not a positive number");
+    }
+    return value;
+}
+
+Settings settings(int argc, char** argv) {
+    Settings s;
+    const std::vector<std::string> args(argv + 1, argv + argc);
+    for (std::size_t i = 0; i < args.size(); ++i) {
+        if (args[i] == "--") {
+            s.extra.assign(args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
+            break;
+        }
+        if (i + 1 >= args.size()) {
+            usage("'" + args[i] + "' needs a value");
+        }
+        const std::string& value = args[i + 1];
+        if (args[i] == "--workloads") {
+            s.workloads = split(value);
+        } else if (args[i] == "--archs") {
+            s.archs = split(value);
+        } else if (args[i] == "--time") {
+            s.time_s = positive(value);
+        } else if (args[i] == "--grace") {
+            s.grace_s = positive(value);
+        } else if (args[i] == "--memory-gib") {
+            s.memory_gib = positive(value);
+        } else if (args[i] == "--log") {
+            s.log = value;
+        } else {
+            usage("unknown option '" + args[i] + "'");
+        }
+        ++i;
+    }
+    if (s.workloads.empty()) {
+        for (const std::string& name : tessera::list_data("problem-shapes")) {
+            if (name.find('/') == std::string::npos) {
+                s.workloads.push_back(name);
+            }
+        }
+    }
+    return s;
+}
+
+/// Prefill, and decode for the workloads that know the variable DECODE.
+std::vector<Case> cases(const Settings& s) {
+    std::vector<Case> all;
+    for (const std::string& w : s.workloads) {
+        const bool decode = run({bench::tessera(), "check", "-w", w, "-D", "DECODE=1"}).ok();
+        for (const std::string& a : s.archs) {
+            all.push_back({w, a, {}});
+            if (decode) {
+                all.push_back({w, a, {"-D", "DECODE=1"}});
+            }
+        }
+    }
+    return all;
+}
+
+std::string status_of(const Outcome& o, const Json& d) {
+    if (o.out_of_memory) {
+        return "killed (memory)";
+    }
+    if (o.out_of_time) {
+        return "killed (time)";
+    }
+    if (o.signal != 0) {
+        return "crashed (signal " + std::to_string(o.signal) + ")";
+    }
+    if (d.is_object() && d.contains("status")) {
+        return d["status"];
+    }
+    return o.exit_code == 2   ? "refused"
+           : o.exit_code == 5 ? "no result"
+                              : "exit " + std::to_string(o.exit_code);
+}
+
+void add_details(std::ostream& out, const std::string& status, const Outcome& o, const Json& d) {
+    if (d.is_object() && d.contains("reasons")) {
+        for (const Json& reason : d["reasons"]) {
+            out << "    " << reason.get<std::string>() << "\n";
+        }
+    }
+    if (status != "optimal") {
+        if (!o.errors.empty()) {
+            out << "    " << last_line(o.errors) << "\n";
+        }
+        if (!phases(d).empty()) {
+            out << "    phases: " << phases(d) << "\n";
+        }
+    }
+}
+
+/// Counted at the end.
+struct Totals {
+    int all = 0, optimal = 0, feasible = 0, infeasible = 0, failed = 0;
+    double cpu_s = 0, most_rss = 0;
+
+    void add(const std::string& status, const Outcome& o) {
+        ++all;
+        ++(status == "optimal"      ? optimal
+           : status == "feasible"   ? feasible
+           : status == "infeasible" ? infeasible
+                                    : failed);
+        cpu_s += o.cpu_s;
+        most_rss = std::max(most_rss, o.peak_rss_bytes);
+    }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const Settings s = settings(argc, argv);
+    std::ofstream log;
+    if (!s.log.empty()) {
+        log.open(s.log);
+        if (!log) {
+            usage("cannot write " + s.log);
+        }
+    }
+    const auto say = [&](const std::string& text) {
+        std::cout << text << std::flush;
+        log << text << std::flush;
+    };
+    char line[200];
+    std::snprintf(line, sizeof line, "%-40s %-18s %13s %8s %8s %8s %9s\n", "case", "status",
+                  "EDP (J s)", "gap", "wall s", "CPU s", "RSS MiB");
+    say(line);
+    Totals totals;
+    for (const Case& c : cases(s)) {
+        std::vector<std::string> command{bench::tessera(), "map", "-a", c.arch, "-w", c.workload,
+                                         "--json", "--max-time",
+                                         std::to_string(s.time_s) + "s"};
+        command = joined(joined(command, c.defines), s.extra);
+        const Outcome o = run(command, s.time_s + s.grace_s, s.memory_gib * 1073741824);
+        const Json d = document(o);
+        const std::string status = status_of(o, d);
+        totals.add(status, o);
+        std::snprintf(line, sizeof line, "%-40s %-18s %13.8g %8.3g %8.2f %8.2f %9.0f\n",
+                      c.name().c_str(), status.c_str(), best(d, "edp_js"), number(d, {"gap"}),
+                      o.wall_s, o.cpu_s, o.peak_rss_bytes / 1048576);
+        say(line);
+        std::ostringstream details;
+        add_details(details, status, o, d);
+        say(details.str());
+    }
+    std::snprintf(line, sizeof line,
+                  "%d cases: %d optimal (%.1f %%), %d feasible, %d infeasible, %d failed; "
+                  "%.0f CPU s, at most %.0f MiB\n",
+                  totals.all, totals.optimal, totals.all > 0 ? 100.0 * totals.optimal / totals.all : 0,
+                  totals.feasible, totals.infeasible, totals.failed, totals.cpu_s,
+                  totals.most_rss / 1048576);
+    say(line);
+    return totals.failed > 0 ? 1 : 0;
+}

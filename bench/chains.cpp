@@ -1,0 +1,94 @@
+// Scaling: chains of n matrix multiplications, widths all equal or all different, unlimited fused
+// loops, metric edp. Prints CPU time per Einsum (also relative to n = 8) and memory.
+//
+//   bench/chains [--lengths 1,2,4,8,16,32,64,1000] [--arch tpu-v4i] [--step 16] [--time 120]
+//                [-- options of `tessera map`]
+
+#include <algorithm>
+#include <iostream>
+
+#include "program.hpp"
+
+namespace {
+
+using namespace bench;
+
+struct Settings {
+    std::vector<std::string> lengths{"1", "2", "4", "8", "16", "32", "64", "1000"};
+    std::string arch = "tpu-v4i", step = "16";
+    double time_s = 120;
+    std::vector<std::string> extra;
+};
+
+Settings settings(const std::vector<std::string>& args) {
+    Settings s;
+    for (std::size_t i = 0; i < args.size(); i += 2) {
+        if (args[i] == "--") {
+            s.extra.assign(args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
+            break;
+        }
+        const std::string value = i + 1 < args.size() ? args[i + 1] : "";
+        if (args[i] == "--lengths" && !split(value).empty()) {
+            s.lengths = split(value);
+        } else if (args[i] == "--arch" && !value.empty()) {
+            s.arch = value;
+        } else if (args[i] == "--step" && !value.empty()) {
+            s.step = value;
+        } else if (args[i] == "--time" && std::atof(value.c_str()) > 0) {
+            s.time_s = std::atof(value.c_str());
+        } else {
+            std::cerr << "chains: cannot use '" << args[i] << " " << value
+                      << "'\nusage: chains [--lengths n,n] [--arch A] [--step N] [--time S] "
+                         "[-- options of tessera map]\n";
+            std::exit(2);
+        }
+    }
+    return s;
+}
+
+/// One chain family. The row of n = 8, if there is one, is the unit of the last column.
+bool family(const Settings& s, const std::string& title, const std::string& step) {
+    std::printf("%s\n%6s %-16s %14s %8s %8s %12s %6s %8s %12s\n", title.c_str(), "n", "status",
+                "EDP (J s)", "wall s", "CPU s", "CPU ms/n", "/n=8", "RSS MiB", "RSS MiB/n");
+    double unit = 0;
+    bool all = true;
+    for (const std::string& n : s.lengths) {
+        const Outcome o = run(joined({bench::tessera(), "map", "-a", s.arch, "-w", "matmuls", "-D",
+                                      "N_EINSUMS=" + n, "-D", "M=1024", "-D", "KN=1024", "-D",
+                                      "KN_STEP=" + step, "--json", "--quiet"},
+                                     s.extra),
+                              s.time_s);
+        const Json d = document(o);
+        const bool done = d.is_object() && d.contains("status");
+        const std::string status = done             ? d["status"].get<std::string>()
+                                   : o.out_of_time ? "killed (time)"
+                                                   : "exit " + std::to_string(o.exit_code);
+        all = all && done;
+        const double count = std::max(1.0, std::atof(n.c_str()));
+        const double each = o.cpu_s / count * 1e3;
+        unit = n == "8" ? each : unit;
+        char relative[16] = "-";
+        if (unit > 0) {
+            std::snprintf(relative, sizeof relative, "%.2f", each / unit);
+        }
+        const double mib = o.peak_rss_bytes / 1048576;
+        std::printf("%6s %-16s %14.8g %8.2f %8.2f %12.2f %6s %8.0f %12.2f\n", n.c_str(),
+                    status.c_str(), best(d, "edp_js"), o.wall_s, o.cpu_s, each, relative, mib,
+                    mib / count);
+        if (!done && !o.errors.empty()) {
+            std::printf("       %s\n", last_line(o.errors).c_str());
+        }
+        std::fflush(stdout);
+    }
+    return all;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const Settings s = settings({argv + 1, argv + argc});
+    const bool equal = family(s, "equal sizes, M = KN = 1024, " + s.arch, "0");
+    const bool different = family(
+        s, "all sizes different, KN = 1024 + " + s.step + " i, M = 1024, " + s.arch, s.step);
+    return equal && different ? 0 : 1;
+}
