@@ -1,129 +1,24 @@
 // Pmappings -> LoopTree.
 //
-//   without_null_loops   loops that run once disappear
-//   Chain                one Einsum as gaps and loops: gap 0, loop 0, gap 1, loop 1, ..., gap n,
-//   compute Assembler::build     a range of Einsums from a depth on: spine of common loops, then
-//   branches merge_gap            the holders of several Einsums between two loops as one list
+//   Assembler::build   a range of Einsums from a depth on: spine of common loops, then branches
+//   lifted             which holders stand above a split
+//   emit_gap           holders of the spine; those that not all Einsums below use name theirs
+//   emit_loop          one loop of all Einsums, with their own variables and tile shapes
 //
-// Order inside a gap is kept for every Einsum, because the last holder before a loop is charged
-// further down than the others (AF 2.10). A holder in the spine is seen by every Einsum below that
-// has the tensor; where that is not wanted the node lists its Einsums.
+// Chains and merged lists of holders are in chain.cpp. An Einsum's last holder before a loop may be
+// charged further down than the others, so their order is kept where it matters.
 #include "tessera/mapping/assemble.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "mapping/chain.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::mapping {
 
 namespace {
-
-struct Holder {
-    TreeKind kind = TreeKind::storage;
-    std::string component, tensor;
-    bool persistent = false;
-    bool lower = true;
-    bool backing = false;
-
-    bool same_place(const Holder& other) const {
-        return kind == other.kind && component == other.component && tensor == other.tensor &&
-               persistent == other.persistent && lower == other.lower && backing == other.backing;
-    }
-    /// Its place among the holders of the gap matters: its capacity may be charged further down.
-    bool sinks() const {
-        return kind == TreeKind::storage && lower && !backing;
-    }
-};
-
-struct Loop {
-    TreeKind kind = TreeKind::temporal;
-    std::string component, dim, rank_variable;
-    std::int64_t tile_shape = 1;
-};
-
-struct Chain {
-    const arch::Path* path = nullptr;
-    std::vector<std::vector<Holder>> gaps{1};
-    std::vector<Loop> loops;
-
-    const std::string& einsum() const {
-        return path->einsum.name;
-    }
-    bool accesses(const std::string& tensor) const {
-        return path->einsum.find_tensor(tensor) >= 0;
-    }
-};
-
-// Whether `lower` makes a difference for a holder that `next` follows: only loops that do not end
-// its reservation anyway (AF 2.10). Keeps the file free of flags without effect.
-bool lower_matters(const arch::Path& path, const PmappingNode& holder, const PmappingNode& next) {
-    if (holder.kind != NodeKind::storage || holder.backing) {
-        return false;
-    }
-    if (next.kind == NodeKind::spatial) {
-        return next.level == holder.level;
-    }
-    return next.kind == NodeKind::temporal &&
-           path.einsum.tensors[holder.tensor].relevancy[next.rank_variable] !=
-               workload::Relevancy::irrelevant;
-}
-
-Chain chain_of(const Branch& branch) {
-    Chain chain;
-    chain.path = branch.path;
-    const workload::EinsumView& einsum = branch.path->einsum;
-    const Pmapping nodes = without_null_loops(*branch.path, branch.nodes);
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-        const PmappingNode& node = nodes[i];
-        if (node.kind == NodeKind::storage || node.kind == NodeKind::toll) {
-            const bool toll = node.kind == NodeKind::toll;
-            chain.gaps.back().push_back({toll ? TreeKind::toll : TreeKind::storage,
-                                         branch.path->levels[node.level].name,
-                                         einsum.tensors[node.tensor].name, node.persistent,
-                                         node.lower || i + 1 == nodes.size() ||
-                                             !lower_matters(*branch.path, node, nodes[i + 1]),
-                                         node.backing});
-        } else if (node.kind != NodeKind::compute) {
-            Loop loop;
-            loop.rank_variable = einsum.rank_variables[node.rank_variable].name;
-            loop.tile_shape = node.tile;
-            if (node.kind == NodeKind::spatial) {
-                loop.kind = TreeKind::spatial;
-                loop.component = branch.path->levels[node.level].name;
-                loop.dim = branch.path->levels[node.level].spatial[node.dim].name;
-            }
-            chain.loops.push_back(loop);
-            chain.gaps.emplace_back();
-        }
-    }
-    return chain;
-}
-
-// A holder of a merged gap and the Einsums (indices into the chains) that use it.
-struct Shared {
-    Holder holder;
-    std::set<int> users;
-};
-
-void merge_gap(std::vector<Shared>& merged, const std::vector<Holder>& holders, int user) {
-    std::size_t next = 0;  // where the Einsum's next holder goes at the earliest
-    for (const Holder& holder : holders) {
-        std::size_t at = 0;
-        while (at < merged.size() && !merged[at].holder.same_place(holder)) {
-            ++at;
-        }
-        const bool found = at < merged.size();
-        if (found && (at >= next || !holder.sinks())) {
-            merged[at].users.insert(user);
-            next = std::max(next, at + 1);
-        } else {
-            merged.insert(merged.begin() + next, {holder, {user}});
-            ++next;
-        }
-    }
-}
 
 class Assembler {
 public:
@@ -324,15 +219,15 @@ void Assembler::build(int low, int high, std::size_t depth, TreeNode& nested) {
     }
     const std::size_t common = *std::min_element(shared_.begin() + low, shared_.begin() + high - 1);
     for (; depth < common; ++depth) {
-        std::vector<Shared> gap;
+        std::vector<std::pair<int, std::vector<Holder>>> gap;
         for (int i = low; i < high; ++i) {
-            merge_gap(gap, chains_[i].gaps.at(depth), i);
+            gap.emplace_back(i, chains_[i].gaps.at(depth));
         }
-        emit_gap(low, high, gap, nested);
+        emit_gap(low, high, merged(gap), nested);
         emit_loop(low, high, depth, nested);
     }
     const auto groups = branches(low, high, static_cast<int>(common));
-    std::vector<Shared> gap;
+    std::vector<std::pair<int, std::vector<Holder>>> gap;
     std::vector<std::size_t> counts;
     for (int i = low; i < high; ++i) {
         counts.push_back(lifted(groups, i, depth));
@@ -340,11 +235,11 @@ void Assembler::build(int low, int high, std::size_t depth, TreeNode& nested) {
     for (int i = low; i < high; ++i) {
         std::vector<Holder>& own = chains_[i].gaps[depth];
         const auto end = own.begin() + static_cast<std::ptrdiff_t>(counts[i - low]);
-        merge_gap(gap, {own.begin(), end}, i);
+        gap.emplace_back(i, std::vector<Holder>(own.begin(), end));
         own.erase(own.begin(), end);
     }
     check_backing(groups, depth);
-    emit_gap(low, high, gap, nested);
+    emit_gap(low, high, merged(gap), nested);
     TreeNode sequential;
     sequential.kind = TreeKind::sequential;
     for (const auto& [begin, end] : groups) {
@@ -357,31 +252,6 @@ void Assembler::build(int low, int high, std::size_t depth, TreeNode& nested) {
 }
 
 }  // namespace
-
-Pmapping without_null_loops(const arch::Path& path, const Pmapping& nodes) {
-    std::vector<std::int64_t> enclosing;
-    for (const workload::LocalRankVariable& variable : path.einsum.rank_variables) {
-        enclosing.push_back(variable.bound);
-    }
-    Pmapping result;
-    for (const PmappingNode& node : nodes) {
-        if (node.kind == NodeKind::reservation) {
-            continue;
-        }
-        if (node.rank_variable >= 0) {
-            if (node.symbol >= 0) {
-                throw Bug("assemble: a loop of Einsum '" + path.einsum.name +
-                          "' has no tile shape");
-            }
-            if (node.tile == enclosing[node.rank_variable]) {
-                continue;
-            }
-            enclosing[node.rank_variable] = node.tile;
-        }
-        result.push_back(node);
-    }
-    return result;
-}
 
 Mapping assemble(const std::vector<Branch>& branches, const std::vector<int>& shared_loops) {
     if (branches.empty() || shared_loops.size() + 1 != branches.size()) {

@@ -2,7 +2,8 @@
 //
 //   load_mapping    finds the section in a file
 //   read_mapping    the section's list of nodes
-//   NodeReader      one node: its tag decides which keys are allowed
+//   read_node       one node: its tag decides which keys are allowed
+//   read_loop       rank_variable and tile_shape, one for all Einsums or one for each
 #include <algorithm>
 
 #include "tessera/mapping/mapping.hpp"

@@ -231,7 +231,7 @@ void ChainReader::loop(const Step& step) {
 }
 
 // A given mapping may leave a partial last tile in every simple variable: the loop outside each
-// loop is marked, and the outermost one itself (AF 3.9).
+// loop is marked, and the outermost one itself (docs/model.md, partial tiles).
 void ChainReader::mark_imperfect() {
     std::vector<int> last(einsum().rank_variables.size(), -1);
     for (std::size_t i = 0; i < out_.nodes.size(); ++i) {

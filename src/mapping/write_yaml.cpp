@@ -1,5 +1,5 @@
-// LoopTree -> YAML, one node a line in flow style:  - !Storage {tensors: [A, B], component:
-// GlobalBuffer}
+// LoopTree -> YAML, one node a line in flow style:
+//   - !Storage {tensors: [A, B], component: GlobalBuffer}
 #include <algorithm>
 #include <cctype>
 #include <set>

@@ -1,0 +1,134 @@
+#include "mapping/chain.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "tessera/base/error.hpp"
+
+namespace tessera::mapping {
+
+namespace {
+
+// Whether `lower` makes a difference for a holder that `next` follows: only loops that do not end
+// its reservation anyway. Keeps the file free of flags without effect.
+bool lower_matters(const arch::Path& path, const PmappingNode& holder, const PmappingNode& next) {
+    if (holder.kind != NodeKind::storage || holder.backing) {
+        return false;
+    }
+    if (next.kind == NodeKind::spatial) {
+        return next.level == holder.level;
+    }
+    return next.kind == NodeKind::temporal &&
+           path.einsum.tensors[holder.tensor].relevancy[next.rank_variable] !=
+               workload::Relevancy::irrelevant;
+}
+
+// Backing holders first, unless another holder would then become the last one, whose capacity is
+// charged further down.
+void put_backing_first(std::vector<Holder>& gap) {
+    const bool would_sink =
+        !gap.empty() && gap.back().backing &&
+        std::any_of(gap.begin(), gap.end(), [](const Holder& holder) { return holder.sinks(); });
+    if (!would_sink) {
+        std::stable_partition(gap.begin(), gap.end(),
+                              [](const Holder& holder) { return holder.backing; });
+    }
+}
+
+// `next`: where the Einsum's first holder goes at the earliest.
+void merge(std::vector<Shared>& merged, std::span<const Holder> holders, int user,
+           std::size_t next) {
+    for (const Holder& holder : holders) {
+        std::size_t at = 0;
+        while (at < merged.size() && !merged[at].holder.same_place(holder)) {
+            ++at;
+        }
+        const bool found = at < merged.size();
+        if (found && (at >= next || !holder.sinks())) {
+            merged[at].users.insert(user);
+            next = std::max(next, at + 1);
+        } else {
+            merged.insert(merged.begin() + next, {holder, {user}});
+            ++next;
+        }
+    }
+}
+
+}  // namespace
+
+Pmapping without_null_loops(const arch::Path& path, const Pmapping& nodes) {
+    std::vector<std::int64_t> enclosing;
+    for (const workload::LocalRankVariable& variable : path.einsum.rank_variables) {
+        enclosing.push_back(variable.bound);
+    }
+    Pmapping result;
+    for (const PmappingNode& node : nodes) {
+        if (node.kind == NodeKind::reservation) {
+            continue;
+        }
+        if (node.rank_variable >= 0) {
+            if (node.symbol >= 0) {
+                throw Bug("assemble: a loop of Einsum '" + path.einsum.name +
+                          "' has no tile shape");
+            }
+            if (node.tile == enclosing[node.rank_variable]) {
+                continue;
+            }
+            enclosing[node.rank_variable] = node.tile;
+        }
+        result.push_back(node);
+    }
+    return result;
+}
+
+Chain chain_of(const Branch& branch) {
+    Chain chain;
+    chain.path = branch.path;
+    const workload::EinsumView& einsum = branch.path->einsum;
+    const Pmapping nodes = without_null_loops(*branch.path, branch.nodes);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const PmappingNode& node = nodes[i];
+        if (node.kind == NodeKind::storage || node.kind == NodeKind::toll) {
+            const bool toll = node.kind == NodeKind::toll;
+            chain.gaps.back().push_back({toll ? TreeKind::toll : TreeKind::storage,
+                                         branch.path->levels[node.level].name,
+                                         einsum.tensors[node.tensor].name, node.persistent,
+                                         node.lower || i + 1 == nodes.size() ||
+                                             !lower_matters(*branch.path, node, nodes[i + 1]),
+                                         node.backing});
+        } else if (node.kind != NodeKind::compute) {
+            Loop loop;
+            loop.rank_variable = einsum.rank_variables[node.rank_variable].name;
+            loop.tile_shape = node.tile;
+            if (node.kind == NodeKind::spatial) {
+                loop.kind = TreeKind::spatial;
+                loop.component = branch.path->levels[node.level].name;
+                loop.dim = branch.path->levels[node.level].spatial[node.dim].name;
+            }
+            chain.loops.push_back(loop);
+            chain.gaps.emplace_back();
+        }
+    }
+    std::for_each(chain.gaps.begin(), chain.gaps.end(), put_backing_first);
+    return chain;
+}
+
+std::vector<Shared> merged(const std::vector<std::pair<int, std::vector<Holder>>>& gaps) {
+    std::vector<Shared> result;
+    const auto leading = [](const std::vector<Holder>& holders) {
+        return static_cast<std::size_t>(
+            std::find_if(holders.begin(), holders.end(),
+                         [](const Holder& holder) { return !holder.backing; }) -
+            holders.begin());
+    };
+    for (const auto& [user, holders] : gaps) {
+        merge(result, std::span(holders).first(leading(holders)), user, 0);
+    }
+    const std::size_t next = result.size();
+    for (const auto& [user, holders] : gaps) {
+        merge(result, std::span(holders).subspan(leading(holders)), user, next);
+    }
+    return result;
+}
+
+}  // namespace tessera::mapping
