@@ -202,7 +202,7 @@ private:
         j.goal = goal_of(options_);
         j.order = options_.mapspace.all_einsum_orders ? mapspace::EinsumOrder::all
                                                       : mapspace::EinsumOrder::file;
-        j.reference_depth_rule = problem_.compat == arch::Compat::accelforge;
+        j.reference_rules = problem_.compat == arch::Compat::accelforge;
         j.threads = threads_;
         j.beam = beam_rows;
         // The incumbent search is short; it runs to its end so that a stopped search has a result.

@@ -275,7 +275,7 @@ std::vector<Task> plan_step(const Context& c, const Orders& orders, std::size_t 
       const auto& groups = c.groups[static_cast<std::size_t>(next.einsum)];
       for (std::size_t r = 0; r < groups.size(); ++r) {
         for (JoinPlan& plan : match(left[l].structure, groups[r].structure, needed,
-                                    c.options.reference_depth_rule)) {
+                                    c.options.reference_rules)) {
           plan.einsum = next.einsum;
           tasks.push_back({static_cast<std::uint32_t>(l), static_cast<std::uint32_t>(r),
                            static_cast<std::uint32_t>(step.plans.size()), next.set});
@@ -293,7 +293,7 @@ Step run_step(const Context& c, const Orders& orders, std::size_t size,
   const std::vector<Task> tasks = plan_step(c, orders, size, left, step);
   auto bound_of = [&](int set) {
     return StepBound{c.options.goal, orders.by_size[size + 1][static_cast<std::size_t>(set)].future,
-                     &c.options.incumbents};
+                     &c.options.incumbents, c.options.reference_rules};
   };
   std::vector<TaskResult> results(tasks.size());
   parallel_for(tasks.size(), c.options.threads, [&](std::size_t i) {

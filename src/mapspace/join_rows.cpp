@@ -59,9 +59,21 @@ struct Scratch {
   std::vector<double> row, shared, joined, peak;
 };
 
+/// Size of a live tensor. Its users may see boxes of different size (halo, broadcast copies): the largest
+/// counts, in the reference the first user's.
+double size_of(const StateGroup& left, const double* l, const PmappingGroup& right, const double* r,
+               const SizeSource& z, bool reference_sizes) {
+  const double before = z.left >= 0 ? l[left.layout.size(z.left)] : 0.0;
+  if (z.right < 0 || (z.left >= 0 && reference_sizes)) {
+    return before;
+  }
+  return std::max(before, r[right.size_column(z.right)]);
+}
+
 /// Fills the held and peak columns of memory m. Returns the highest use.
 double combine_memory(int m, const StateGroup& left, const double* l, const PmappingGroup& right,
-                      const double* r, const JoinPlan& plan, const StateLayout& layout, Scratch& t) {
+                      const double* r, const JoinPlan& plan, const StateLayout& layout,
+                      bool reference_sizes, Scratch& t) {
   const int s = plan.n_left;
   const int n = plan.n_right;
   const int open = plan.n_open;
@@ -73,8 +85,11 @@ double combine_memory(int m, const StateGroup& left, const double* l, const Pmap
     if (x.tracked != m) {
       continue;
     }
+    const double before = l[left.layout.size(x.left_index)];
+    const double twice =
+        reference_sizes ? before : std::min(before, r[right.size_column(x.right_index)]);
     for (int d = x.level; d <= s; ++d) {
-      shared[d] += r[right.size_column(x.right_index)];
+      shared[d] += twice;
     }
   }
   for (int d = -1; d <= n; ++d) {
@@ -100,7 +115,7 @@ double combine_memory(int m, const StateGroup& left, const double* l, const Pmap
   double live = joined[open - 1];
   for (const SizeSource& z : plan.sizes) {
     if (z.tracked == m && z.level == open && z.counts) {
-      live += z.right ? r[right.size_column(z.index)] : l[left.layout.size(z.index)];
+      live += size_of(left, l, right, r, z, reference_sizes);
     }
   }
   out[layout.held(m, open)] = live;
@@ -136,6 +151,7 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
                       const std::vector<TrackedMemory>& memories, const StepBound& bound,
                       StateGroup& out, CapacityMiss& miss) {
   const StateLayout& layout = out.layout;
+  const bool reference = bound.reference_sizes;
   const RightIndex index(right, plan.right_of_left);
   Scratch t;
   t.row.resize(static_cast<std::size_t>(layout.stride()));
@@ -170,7 +186,7 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
       }
       bool fits = true;
       for (int m = 0; m < layout.memories && fits; ++m) {
-        const double use = combine_memory(m, left, l, right, r, plan, layout, t);
+        const double use = combine_memory(m, left, l, right, r, plan, layout, reference, t);
         fits = use <= memories[static_cast<std::size_t>(m)].size_bits;
         if (!fits && (miss.memory < 0 || use < miss.bits)) {
           miss = {m, use};
@@ -182,7 +198,7 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
       for (std::size_t z = 0; z < plan.sizes.size(); ++z) {
         const SizeSource& source = plan.sizes[z];
         t.row[static_cast<std::size_t>(layout.size(static_cast<int>(z)))] =
-            source.right ? r[right.size_column(source.index)] : l[left.layout.size(source.index)];
+            size_of(left, l, right, r, source, reference);
       }
       for (int p = 0; p < plan.n_open; ++p) {
         trips[static_cast<std::size_t>(p)] = right_trips[plan.order[static_cast<std::size_t>(p)]];

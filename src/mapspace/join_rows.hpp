@@ -51,6 +51,7 @@ struct StepBound {
   JoinGoal goal = JoinGoal::edp;
   std::vector<double> future;                        ///< per objective
   const std::vector<std::vector<double>>* incumbents = nullptr;
+  bool reference_sizes = false;  ///< see JoinOptions::reference_rules
 
   /// True if a row with these partial objectives cannot beat (or tie) a known solution.
   bool hopeless(const double* objectives) const;

@@ -167,6 +167,34 @@ bool merge_orders(const StateStructure& left, const GroupStructure& right,
   return true;
 }
 
+/// Live tensor whose buffer holds `t`: itself, or the input of the copy that made it.
+int buffer_of(const StateStructure& left, const LiveTensor& t) {
+  int found = -1;
+  for (std::size_t i = 0; i < left.live.size(); ++i) {
+    if (left.live[i].tensor == t.tensor && found < 0) {
+      found = static_cast<int>(i);
+    }
+    if (t.shares_buffer_of >= 0 && left.live[i].tensor == t.shares_buffer_of) {
+      return buffer_of(left, left.live[i]);
+    }
+  }
+  return found;
+}
+
+/// Some tensor of the right group that lies in the buffer of `t`, -1 if none.
+int right_user_of_buffer(const StateStructure& left, const GroupStructure& right,
+                         const LiveTensor& t) {
+  const int buffer = buffer_of(left, t);
+  for (std::size_t i = 0; i < right.tensors.size(); ++i) {
+    for (const LiveTensor& other : left.live) {
+      if (other.tensor == right.tensors[i].tensor && buffer_of(left, other) == buffer) {
+        return static_cast<int>(i);
+      }
+    }
+  }
+  return -1;
+}
+
 /// Live tensors of the joined state; ranks still in the merged (not yet canonical) order.
 void collect_live(const StateStructure& left, const GroupStructure& right, const Merged& m,
                   const std::vector<char>& needed_later, JoinPlan& plan) {
@@ -217,7 +245,9 @@ void collect_live(const StateStructure& left, const GroupStructure& right, const
         }
       }
     }
-    items.push_back({t, {false, static_cast<int>(i), t.tracked, t.level, t.shares_buffer_of < 0}});
+    items.push_back({t,
+                     {static_cast<int>(i), right_user_of_buffer(left, right, t), t.tracked, t.level,
+                      t.shares_buffer_of < 0}});
   }
   for (std::size_t i = 0; i < right.tensors.size(); ++i) {
     const BackedTensor& r = right.tensors[i];
@@ -233,7 +263,8 @@ void collect_live(const StateStructure& left, const GroupStructure& right, const
     t.shares_buffer_of = r.shares_buffer_of;
     t.produced = r.output;
     loop_ranks(r, r.output ? static_cast<int>(right.loops.size()) : std::max(r.level, 0), t);
-    items.push_back({t, {true, static_cast<int>(i), r.tracked, r.level, r.shares_buffer_of < 0}});
+    items.push_back(
+        {t, {-1, static_cast<int>(i), r.tracked, r.level, r.shares_buffer_of < 0}});
   }
   // A buffer stays while any tensor in it is needed.
   std::vector<char> keep(items.size(), 0);
@@ -413,7 +444,8 @@ std::vector<JoinPlan> match(const StateStructure& left, const GroupStructure& ri
       }
     }
     for (const Pair& p : pairs) {
-      plan.shared.push_back({p.right->tracked, p.right->level, p.right_index});
+      plan.shared.push_back(
+          {p.right->tracked, p.right->level, buffer_of(left, *p.left), p.right_index});
     }
     collect_live(left, right, m, needed_later, plan);
     finish_structure(left, right, m, plan);

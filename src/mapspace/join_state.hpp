@@ -43,13 +43,14 @@ struct StateStructure {
 struct SharedTensor {
   int tracked = -1;
   int level = 0;
+  int left_index = 0;   ///< of its buffer, in the state's live tensors
   int right_index = 0;  ///< in GroupStructure::tensors
 };
 
 /// Where the size of a live tensor of the joined state comes from.
 struct SizeSource {
-  bool right = false;
-  int index = 0;      ///< left: index in live; right: index in GroupStructure::tensors
+  int left = -1;   ///< index in the state's live tensors, -1: not held before
+  int right = -1;  ///< index in GroupStructure::tensors, -1: not held by the right group
   int tracked = -1;
   int level = 0;
   bool counts = true;  ///< false: it lives in another tensor's buffer

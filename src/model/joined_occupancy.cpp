@@ -62,7 +62,9 @@ int entry_of(const EinsumAnalysis& einsum, int node) {
 // One memory over the run of all Einsums.
 class Timeline {
 public:
-    explicit Timeline(std::vector<int> shared) : shared_(std::move(shared)) {}
+    /// `reference_sizes`: a shared tensor has the size that its first user sees, else the largest.
+    Timeline(std::vector<int> shared, bool reference_sizes)
+        : shared_(std::move(shared)), reference_sizes_(reference_sizes) {}
 
     void add(const Held& held);
     double bits_during(int einsum) const;
@@ -71,6 +73,7 @@ private:
     bool lives_during(const Held& held, int einsum) const;
 
     std::vector<int> shared_;
+    bool reference_sizes_ = false;
     std::map<int, std::pair<int, int>> lifetimes_;  ///< shared tensor -> first, last user
     std::vector<Held> held_;
 };
@@ -95,22 +98,33 @@ bool Timeline::lives_during(const Held& held, int einsum) const {
 
 double Timeline::bits_during(int einsum) const {
     double total = 0;
-    std::map<int, double> first_size;  // shared tensors: of the first user that holds it here
-    std::map<int, int> times;
+    struct Shared {
+        double first = 0;    ///< as its first user holds it
+        double largest = 0;  ///< of all users so far
+        double living = 0;   ///< sum over the holders that live now
+        int times = 0;
+    };
+    std::map<int, Shared> shared;
     for (const Held& held : held_) {
         const bool lives = lives_during(held, einsum);
-        total += lives ? held.bits : 0;
-        if (held.tensor != kAlone) {
-            first_size.emplace(held.tensor, held.bits);
-            times[held.tensor] += lives;
+        if (held.tensor == kAlone) {
+            total += lives ? held.bits : 0;
+            continue;
         }
+        const auto [it, fresh] = shared.try_emplace(held.tensor);
+        Shared& s = it->second;
+        s.first = fresh ? held.bits : s.first;
+        s.largest = lives || held.einsum <= einsum ? std::max(s.largest, held.bits) : s.largest;
+        s.living += lives ? held.bits : 0;
+        s.times += lives;
     }
-    for (const auto& [tensor, count] : times) {
+    for (const auto& [tensor, s] : shared) {
         const auto& [first, last] = lifetimes_.at(tensor);
-        if (count > 1) {
-            total -= (count - 1) * first_size[tensor];
-        } else if (count == 0 && first <= einsum && einsum <= last) {
-            total += first_size[tensor];
+        const bool needed = first <= einsum && einsum <= last;
+        if (s.times > 0) {
+            total += reference_sizes_ ? s.living - (s.times - 1) * s.first : s.largest;
+        } else if (needed) {
+            total += reference_sizes_ ? s.first : s.largest;
         }
     }
     return total;
@@ -173,7 +187,8 @@ JoinedOccupancy joined_occupancy(const workload::Workload& workload,
         all_backings.push_back(backings(*einsum));
     }
     std::vector<int> shared = live_loops(all_backings);
-    if (!einsums.empty() && einsums.front()->tables.convention.check_physical) {
+    const bool physical = !einsums.empty() && einsums.front()->tables.convention.check_physical;
+    if (physical) {
         for (std::size_t i = 0; i < shared.size(); ++i) {
             shared[i] = std::max(shared[i], shared_loops[i]);
         }
@@ -195,7 +210,7 @@ JoinedOccupancy joined_occupancy(const workload::Workload& workload,
                     held.tensor = representative[backing.tensor];
                 }
             }
-            timelines.try_emplace(level.name, shared).first->second.add(held);
+            timelines.try_emplace(level.name, shared, !physical).first->second.add(held);
             result.memories[level.name].size_bits = level.size_bits;
             result.memories[level.name].where = level.where;
         }

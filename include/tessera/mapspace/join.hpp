@@ -38,9 +38,9 @@ enum class EinsumOrder : std::uint8_t {
 
 struct JoinOptions {
   EinsumOrder order = EinsumOrder::file;
-  /// The reference's rule: tensors that stay live may not lie below more loops than those that the next
-  /// Einsum exchanges with later ones.
-  bool reference_depth_rule = false;
+  /// The reference's rules: tensors that stay live may not lie below more loops than those that the next
+  /// Einsum exchanges with later ones; a shared tensor has the size that its first user sees.
+  bool reference_rules = false;
   JoinGoal goal = JoinGoal::edp;  ///< single: one objective; pareto, edp: two (energy, latency)
   int threads = 1;
   std::size_t beam = 0;  ///< > 0: keep at most this many rows a step (incumbent search, not exact)
