@@ -45,6 +45,9 @@ ChainBounds::ChainBounds(model::FormulaPool& pool, std::span<const TileShapeSymb
 double ChainBounds::ratio_low(MonomialId over, MonomialId under) const {
     const Monomial& a = pool_.monomial(over);
     const Monomial& b = pool_.monomial(under);
+    if (over == under) {
+        return 1.0;
+    }
     if (a.atoms != b.atoms) {
         return 0.0;  // nothing known; a share of 0 proves nothing and harms nothing
     }
@@ -234,7 +237,12 @@ Formula ChainBounds::bound_polynomial(const Formula& f, std::uint32_t known, Sid
         if (known >> s & 1u) {
             continue;
         }
-        eliminate(terms, s, outer[s], inner[s], side);
+        const bool occurs = std::any_of(terms.begin(), terms.end(), [&](const Term& t) {
+            return pool_.monomial(t.monomial).mask >> s & 1u;
+        });
+        if (occurs) {
+            eliminate(terms, s, outer[s], inner[s], side);
+        }
         if (outer[s] >= 0) {
             inner[outer[s]] = inner[s];
         }

@@ -99,7 +99,12 @@ TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& r
         objectives_.push_back(with_fixed_products(objective));
     }
     for (std::size_t q = 0; q < quantities_tested_.size(); ++q) {
-        quantities_.push_back(with_fixed_products(run_.incumbent->quantities[q]));
+        const Formula& quantity = run_.incumbent->quantities[q];
+        const auto at = std::find(run_.objectives.begin(), run_.objectives.end(), quantity);
+        quantities_.push_back(at == run_.objectives.end()
+                                  ? with_fixed_products(quantity)
+                                  : objectives_[static_cast<std::size_t>(
+                                        at - run_.objectives.begin())]);
     }
 }
 
@@ -115,8 +120,10 @@ void TileShapeEngine::find_fixed_products() {
             const std::span<const model::Term> terms = pool_.terms(low.formula);
             if (terms.size() == 1 && pool_.monomial(terms[0].monomial).atoms == 0 &&
                 low.limit != 0.0) {
-                fixed_products_.push_back(
-                    {terms[0].coefficient / low.limit, terms[0].monomial});
+                const double value = terms[0].coefficient / low.limit;
+                const model::MonomialId monomial = terms[0].monomial;
+                fixed_products_.push_back({value, monomial});
+                fixed_products_.push_back({1.0 / value, pool_.power(monomial, -1)});
             }
         }
     }
@@ -130,15 +137,16 @@ model::Term TileShapeEngine::shortest_equal(model::Term term) {
     for (bool shorter = true; shorter;) {
         shorter = false;
         for (const model::Term& one : fixed_products_) {
-            for (const int exponent : {1, -1}) {
-                const model::Term next{
-                    exponent > 0 ? term.coefficient * one.coefficient
-                                 : term.coefficient / one.coefficient,
-                    pool_.product(term.monomial, pool_.power(one.monomial, exponent))};
-                if (symbols(next) < symbols(term)) {
-                    term = next;
-                    shorter = true;
-                }
+            // Multiplying can only remove symbols that both have.
+            const std::uint32_t own = pool_.monomial(term.monomial).mask;
+            if ((own & pool_.monomial(one.monomial).mask) == 0) {
+                continue;
+            }
+            const model::Term next{term.coefficient * one.coefficient,
+                                   pool_.product(term.monomial, one.monomial)};
+            if (symbols(next) < symbols(term)) {
+                term = next;
+                shorter = true;
             }
         }
     }

@@ -154,7 +154,7 @@ private:
     TileShapeScratch& scratch_;
     ChainBounds bounds_;
     std::vector<Check> checks_;
-    std::vector<model::Term> fixed_products_;  ///< monomials that every legal row evaluates to 1
+    std::vector<model::Term> fixed_products_;  ///< what every legal row evaluates to 1
     std::vector<model::Formula> objectives_;   ///< equal to the run's on every legal row
     std::vector<model::Formula> quantities_;   ///< the incumbent's, likewise
     std::vector<Step> steps_;

@@ -31,11 +31,10 @@ StructuralHash combine(const StructuralHash& h, std::uint64_t value) {
 std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value + 0.0); }
 
 StructuralHash hash_of(const Exponents& exponents, const StructuralHash& atoms) {
-    StructuralHash h = combine(atoms, 0x51);
-    for (const std::uint64_t word : exponents.words) {
-        h = combine(h, word);
-    }
-    return h;
+    const std::array<std::uint64_t, 4>& w = exponents.words;
+    const std::uint64_t low = mix(w[0] * 0x9e3779b97f4a7c15ull + (w[1] ^ 0x2545f4914f6cdd1dull));
+    const std::uint64_t high = mix(w[2] * 0xd6e8feb86659fd93ull + (w[3] ^ 0x8cb92ba72f3d8dd7ull));
+    return combine({low + atoms.first, (low >> 32 | low << 32) ^ atoms.second}, high);
 }
 
 /// Adds the signed bytes of two words without carries between them.
@@ -59,6 +58,20 @@ void Exponents::set(int symbol, int exponent) {
     std::uint64_t& word = words[symbol >> 3];
     word &= ~(0xffull << shift);
     word |= (static_cast<std::uint64_t>(exponent) & 0xff) << shift;
+}
+
+std::uint32_t Exponents::mask() const {
+    std::uint32_t result = 0;
+    for (int w = 0; w < 4; ++w) {
+        // Bit 0 of every byte that is not 0, then those eight bits side by side.
+        std::uint64_t bits = words[w];
+        bits |= bits >> 4 & 0x0f0f0f0f0f0f0f0full;
+        bits |= bits >> 2 & 0x3f3f3f3f3f3f3f3full;
+        bits |= bits >> 1;
+        bits &= 0x0101010101010101ull;
+        result |= static_cast<std::uint32_t>(bits * 0x0102040810204080ull >> 56) << (8 * w);
+    }
+    return result;
 }
 
 FormulaPool& FormulaPool::current() {
@@ -104,11 +117,7 @@ MonomialId FormulaPool::intern(const Exponents& exponents, std::uint32_t atom_pr
     made.hash = hash;
     made.atoms = atom_product;
     made.mask = atom_products_[atom_product].mask;
-    for (int s = 0; s < kMaxSymbols; ++s) {
-        if (exponents.get(s) != 0) {
-            made.mask |= 1u << s;
-        }
-    }
+    made.mask |= exponents.mask();
     const auto id = static_cast<MonomialId>(monomials_.size());
     monomials_.push_back(made);
     monomial_table_[slot] = id;
@@ -181,12 +190,13 @@ MonomialId FormulaPool::power(MonomialId a, int exponent) {
     if (a == 0 || exponent == 1) {
         return a;
     }
-    Exponents scaled;
-    for (int s = 0; s < kMaxSymbols; ++s) {
-        scaled.set(s, monomials_[a].exponents.get(s) * exponent);
-    }
     if (exponent == 0) {
         return 0;
+    }
+    Exponents scaled;
+    for (std::uint32_t rest = monomials_[a].exponents.mask(); rest != 0; rest &= rest - 1) {
+        const int s = __builtin_ctz(rest);
+        scaled.set(s, monomials_[a].exponents.get(s) * exponent);
     }
     std::vector<AtomPower> powers = atom_products_[monomials_[a].atoms].powers;
     for (AtomPower& p : powers) {

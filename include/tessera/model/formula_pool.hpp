@@ -35,7 +35,12 @@ struct Exponents {
     }
     void set(int symbol, int exponent);
     bool empty() const { return (words[0] | words[1] | words[2] | words[3]) == 0; }
-    friend bool operator==(const Exponents&, const Exponents&) = default;
+    friend bool operator==(const Exponents& a, const Exponents& b) {
+        return ((a.words[0] ^ b.words[0]) | (a.words[1] ^ b.words[1]) |
+                (a.words[2] ^ b.words[2]) | (a.words[3] ^ b.words[3])) == 0;
+    }
+    /// Bit i: symbol i has an exponent other than 0.
+    std::uint32_t mask() const;
 };
 
 /// Two independent structural hashes; the first orders terms and fills the tables.
