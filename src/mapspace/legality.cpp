@@ -9,88 +9,88 @@ namespace tessera::mapspace {
 namespace legality {
 
 std::string quoted(const std::string& name) {
-  return "'" + name + "'";
+    return "'" + name + "'";
 }
 
 std::string number(double value) {
-  return spec::number_text(value);
+    return spec::number_text(value);
 }
 
 std::string loop_text(const Leaf& leaf, const Node& node) {
-  return std::string(node.kind == Kind::spatial ? "spatial" : "temporal") + " loop over " +
-         quoted(leaf.variable(node)) + " (" + std::to_string(node.outer) + " -> " +
-         std::to_string(node.tile) + ")";
+    return std::string(node.kind == Kind::spatial ? "spatial" : "temporal") + " loop over " +
+           quoted(leaf.variable(node)) + " (" + std::to_string(node.outer) + " -> " +
+           std::to_string(node.tile) + ")";
 }
 
 bool plain_rank(const workload::LocalTensor& tensor, int variable, int& rank) {
-  rank = -1;
-  for (std::size_t r = 0; r < tensor.ranks.size(); ++r) {
-    for (const workload::AffineTerm& term : tensor.ranks[r].terms) {
-      if (term.rank_variable != variable) {
-        continue;
-      }
-      if (rank >= 0 || tensor.ranks[r].terms.size() != 1 || term.coefficient != 1) {
-        return false;
-      }
-      rank = static_cast<int>(r);
+    rank = -1;
+    for (std::size_t r = 0; r < tensor.ranks.size(); ++r) {
+        for (const workload::AffineTerm& term : tensor.ranks[r].terms) {
+            if (term.rank_variable != variable) {
+                continue;
+            }
+            if (rank >= 0 || tensor.ranks[r].terms.size() != 1 || term.coefficient != 1) {
+                return false;
+            }
+            rank = static_cast<int>(r);
+        }
     }
-  }
-  return rank >= 0;
+    return rank >= 0;
 }
 
 Violation& Checker::add(const char* code, Severity severity, const std::string& message,
                         const Leaf* leaf, const Node* node) {
-  Violation& v = found.emplace_back();
-  v.code = code;
-  v.severity = severity;
-  v.message = message;
-  if (leaf) {
-    v.einsum = leaf->view().name;
-    v.mapping_where = leaf->compute->where;
-  }
-  if (node) {
-    v.mapping_where = node->tree->where;
-    if (node->tensor >= 0) {
-      v.tensor = leaf->tensor(*node).name;
+    Violation& v = found.emplace_back();
+    v.code = code;
+    v.severity = severity;
+    v.message = message;
+    if (leaf) {
+        v.einsum = leaf->view().name;
+        v.mapping_where = leaf->compute->where;
     }
-    if (node->level >= 0) {
-      v.level = leaf->level(*node).name;
+    if (node) {
+        v.mapping_where = node->tree->where;
+        if (node->tensor >= 0) {
+            v.tensor = leaf->tensor(*node).name;
+        }
+        if (node->level >= 0) {
+            v.level = leaf->level(*node).name;
+        }
     }
-  }
-  return v;
+    return v;
 }
 
 }  // namespace legality
 
 std::vector<Violation> check(const model::Problem& problem, const mapping::Mapping& mapping,
                              const MapSpaceOptions* options) {
-  legality::Checker checker{problem, mapping, options, {}, {}};
-  checker.read_leaves();
-  for (const auto& leaf : checker.leaves) {
-    checker.check_nest(*leaf);
-    checker.check_constraints(*leaf);
-  }
-  checker.check_exchange();
-  checker.check_capacity();
-  return std::move(checker.found);
+    legality::Checker checker{problem, mapping, options, {}, {}};
+    checker.read_leaves();
+    for (const auto& leaf : checker.leaves) {
+        checker.check_nest(*leaf);
+        checker.check_constraints(*leaf);
+    }
+    checker.check_exchange();
+    checker.check_capacity();
+    return std::move(checker.found);
 }
 
 std::map<std::string, double> peak_bits(const model::Problem& problem,
                                         const mapping::Mapping& mapping) {
-  legality::Checker checker{problem, mapping, nullptr, {}, {}};
-  checker.read_leaves();
-  return checker.peak_bits();
+    legality::Checker checker{problem, mapping, nullptr, {}, {}};
+    checker.read_leaves();
+    return checker.peak_bits();
 }
 
 std::string to_text(const Violation& violation) {
-  std::string text = violation.message + " [" + violation.code + "]";
-  if (!violation.mapping_where.text().empty()) {
-    text += "\n  mapping: " + violation.mapping_where.text();
-  }
-  if (!violation.where.text().empty()) {
-    text += "\n  constraint: " + violation.where.text();
-  }
-  return text;
+    std::string text = violation.message + " [" + violation.code + "]";
+    if (!violation.mapping_where.text().empty()) {
+        text += "\n  mapping: " + violation.mapping_where.text();
+    }
+    if (!violation.where.text().empty()) {
+        text += "\n  constraint: " + violation.where.text();
+    }
+    return text;
 }
 
 }  // namespace tessera::mapspace

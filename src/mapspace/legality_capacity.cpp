@@ -1,13 +1,14 @@
 // Bits in every memory while every Einsum runs.
 //
 // An allocation is the tile of one tensor in one memory:
-//   outermost holder of a tensor   one for all Einsums that access the tensor, from the first to the last;
+//   outermost holder of a tensor   one for all Einsums that access the tensor, from the first to
+//   the last;
 //                                  in place of the holder
-//   any other holder               one per Einsum; it may be allocated further down, see allocated_at()
-//   persistent                     all the time, once per instance of the Einsum
-// A copy between outermost holders in one memory moves nothing: both names stand for one allocation.
-// While a loop below the allocation runs, its next iteration will use the tile again: the allocation
-// lives as long as the outermost such loop, for every Einsum inside.
+//   any other holder               one per Einsum; it may be allocated further down, see
+//   allocated_at() persistent                     all the time, once per instance of the Einsum
+// A copy between outermost holders in one memory moves nothing: both names stand for one
+// allocation. While a loop below the allocation runs, its next iteration will use the tile again:
+// the allocation lives as long as the outermost such loop, for every Einsum inside.
 #include <algorithm>
 #include <map>
 
@@ -21,295 +22,299 @@ using workload::Relevancy;
 namespace {
 
 struct Allocation {
-  std::string memory, tensor, einsum;
-  double bits = 0;
-  double size_bits = 0;
-  Position where;
-  int first = 0, last = 0;  ///< leaves during which it is alive
+    std::string memory, tensor, einsum;
+    double bits = 0;
+    double size_bits = 0;
+    Position where;
+    int first = 0, last = 0;  ///< leaves during which it is alive
 };
 
 // Index of the node that the allocation of holder `h` stands right above. It sinks past loops over
 // variables of the tensor, past at most one loop of a sum, and stops at everything else.
 int allocated_at(const Leaf& leaf, int h) {
-  const Node& holder = leaf.nodes[h];
-  int at = h + 1;
-  if (holder.first || !holder.tree->lower || holder.kind == Kind::toll) {
-    return at;
-  }
-  for (; at < static_cast<int>(leaf.nodes.size()) && leaf.nodes[at].loop(); ++at) {
-    const Node& loop = leaf.nodes[at];
-    if (loop.kind == Kind::spatial) {
-      if (loop.level != holder.level) {
+    const Node& holder = leaf.nodes[h];
+    int at = h + 1;
+    if (holder.first || !holder.tree->lower || holder.kind == Kind::toll) {
         return at;
-      }
-      continue;
     }
-    const Relevancy relevancy = leaf.tensor(holder).relevancy[loop.variable];
-    if (relevancy == Relevancy::irrelevant) {
-      return at;
+    for (; at < static_cast<int>(leaf.nodes.size()) && leaf.nodes[at].loop(); ++at) {
+        const Node& loop = leaf.nodes[at];
+        if (loop.kind == Kind::spatial) {
+            if (loop.level != holder.level) {
+                return at;
+            }
+            continue;
+        }
+        const Relevancy relevancy = leaf.tensor(holder).relevancy[loop.variable];
+        if (relevancy == Relevancy::irrelevant) {
+            return at;
+        }
+        if (relevancy == Relevancy::partially_relevant) {
+            return at + 1;
+        }
     }
-    if (relevancy == Relevancy::partially_relevant) {
-      return at + 1;
-    }
-  }
-  return at;
+    return at;
 }
 
-// Sizes of all rank variables inside the allocation of holder `h` that stands right above node `at`.
+// Sizes of all rank variables inside the allocation of holder `h` that stands right above node
+// `at`.
 std::vector<std::int64_t> tile_at(const Leaf& leaf, int h, int at) {
-  std::vector<std::int64_t> tile;
-  for (const auto& variable : leaf.view().rank_variables) {
-    tile.push_back(variable.bound);
-  }
-  std::vector<int> around = leaf.loops_around(h);
-  for (int i = h + 1; i < at; ++i) {
-    if (leaf.nodes[i].kind == Kind::temporal) {
-      around.push_back(i);
+    std::vector<std::int64_t> tile;
+    for (const auto& variable : leaf.view().rank_variables) {
+        tile.push_back(variable.bound);
     }
-  }
-  std::sort(around.begin(), around.end());
-  for (int i : around) {
-    const Node& loop = leaf.nodes[i];
-    std::int64_t& size = tile[loop.variable];
-    const bool nested = loop.previous < 0 ||
-                        std::binary_search(around.begin(), around.end(), loop.previous);
-    size = nested ? loop.tile : std::max<std::int64_t>(1, (size + loop.trips - 1) / loop.trips);
-  }
-  return tile;
+    std::vector<int> around = leaf.loops_around(h);
+    for (int i = h + 1; i < at; ++i) {
+        if (leaf.nodes[i].kind == Kind::temporal) {
+            around.push_back(i);
+        }
+    }
+    std::sort(around.begin(), around.end());
+    for (int i : around) {
+        const Node& loop = leaf.nodes[i];
+        std::int64_t& size = tile[loop.variable];
+        const bool nested =
+            loop.previous < 0 || std::binary_search(around.begin(), around.end(), loop.previous);
+        size = nested ? loop.tile : std::max<std::int64_t>(1, (size + loop.trips - 1) / loop.trips);
+    }
+    return tile;
 }
 
 double values_in(const workload::LocalTensor& tensor, const std::vector<std::int64_t>& tile) {
-  double values = 1;
-  for (const workload::RankAccess& rank : tensor.ranks) {
-    double extent = 1;
-    for (const workload::AffineTerm& term : rank.terms) {
-      extent += static_cast<double>(std::abs(term.coefficient)) *
-                static_cast<double>(tile[term.rank_variable] - 1);
+    double values = 1;
+    for (const workload::RankAccess& rank : tensor.ranks) {
+        double extent = 1;
+        for (const workload::AffineTerm& term : rank.terms) {
+            extent += static_cast<double>(std::abs(term.coefficient)) *
+                      static_cast<double>(tile[term.rank_variable] - 1);
+        }
+        values *= extent;
     }
-    values *= extent;
-  }
-  return values;
+    return values;
 }
 
 // Units of a distributed memory over which the array's spatial loops spread the tile.
 double units(const Leaf& leaf, const Node& holder) {
-  const arch::PathLevel& level = leaf.level(holder);
-  if (!level.distributed()) {
-    return 1;
-  }
-  std::size_t array = holder.level + 1;
-  while (array < leaf.path.levels.size() && leaf.path.levels[array].spatial.empty()) {
-    ++array;
-  }
-  double units = 1;
-  for (const arch::PhysicalDim& dim : level.physical) {
-    double used = 1;
-    for (const Node& loop : leaf.nodes) {
-      if (loop.kind == Kind::spatial && loop.level == static_cast<int>(array) &&
-          leaf.level(loop).spatial[loop.dim].name == dim.name) {
-        used *= static_cast<double>(loop.trips);
-      }
+    const arch::PathLevel& level = leaf.level(holder);
+    if (!level.distributed()) {
+        return 1;
     }
-    units *= std::max(1.0, used / dim.stride);
-  }
-  return units;
+    std::size_t array = holder.level + 1;
+    while (array < leaf.path.levels.size() && leaf.path.levels[array].spatial.empty()) {
+        ++array;
+    }
+    double units = 1;
+    for (const arch::PhysicalDim& dim : level.physical) {
+        double used = 1;
+        for (const Node& loop : leaf.nodes) {
+            if (loop.kind == Kind::spatial && loop.level == static_cast<int>(array) &&
+                leaf.level(loop).spatial[loop.dim].name == dim.name) {
+                used *= static_cast<double>(loop.trips);
+            }
+        }
+        units *= std::max(1.0, used / dim.stride);
+    }
+    return units;
 }
 
 class Timeline {
- public:
-  explicit Timeline(Checker& checker) : checker_(checker) {}
+public:
+    explicit Timeline(Checker& checker) : checker_(checker) {}
 
-  void collect() {
-    find_copies();
-    for (int l = 0; l < static_cast<int>(checker_.leaves.size()); ++l) {
-      const Leaf& leaf = *checker_.leaves[l];
-      int end = static_cast<int>(leaf.nodes.size());
-      if (leaf.view().is_copy_operation) {
-        // Nothing reads what a copy holds below its outermost holders.
-        while (end > 0 && !(leaf.nodes[end - 1].holder() && leaf.nodes[end - 1].first)) {
-          --end;
+    void collect() {
+        find_copies();
+        for (int l = 0; l < static_cast<int>(checker_.leaves.size()); ++l) {
+            const Leaf& leaf = *checker_.leaves[l];
+            int end = static_cast<int>(leaf.nodes.size());
+            if (leaf.view().is_copy_operation) {
+                // Nothing reads what a copy holds below its outermost holders.
+                while (end > 0 && !(leaf.nodes[end - 1].holder() && leaf.nodes[end - 1].first)) {
+                    --end;
+                }
+            }
+            for (int h = 0; h < end; ++h) {
+                if (leaf.nodes[h].kind == Kind::storage) {
+                    add(l, h);
+                }
+            }
         }
-      }
-      for (int h = 0; h < end; ++h) {
-        if (leaf.nodes[h].kind == Kind::storage) {
-          add(l, h);
+    }
+
+    void report() {
+        for (const auto& [memory, all] : memories()) {
+            report(memory, all);
         }
-      }
     }
-  }
 
-  void report() {
-    for (const auto& [memory, all] : memories()) {
-      report(memory, all);
-    }
-  }
-
-  std::map<std::string, double> peaks() const {
-    std::map<std::string, double> result;
-    for (const auto& [memory, all] : memories()) {
-      result[memory] = peak(all).bits;
-    }
-    return result;
-  }
-
- private:
-  void find_copies() {
-    for (const auto& leaf : checker_.leaves) {
-      for (const Node& from : leaf->nodes) {
-        for (const Node& to : leaf->nodes) {
-          if (!leaf->view().is_copy_operation || from.kind != Kind::storage ||
-              to.kind != Kind::storage || !from.first || !to.first || from.level != to.level ||
-              leaf->tensor(from).output || !leaf->tensor(to).output) {
-            continue;
-          }
-          const std::string& memory = leaf->level(from).name;
-          const int source = owner(leaf->tensor(from).tensor, memory);
-          const int target = owner(leaf->tensor(to).tensor, memory);
-          if (source != target) {
-            alias_[{target, memory}] = source;
-          }
+    std::map<std::string, double> peaks() const {
+        std::map<std::string, double> result;
+        for (const auto& [memory, all] : memories()) {
+            result[memory] = peak(all).bits;
         }
-      }
+        return result;
     }
-  }
 
-  void add(int l, int h) {
-    const Leaf& leaf = *checker_.leaves[l];
-    const Node& holder = leaf.nodes[h];
-    const arch::PathLevel& level = leaf.level(holder);
-    const workload::LocalTensor& tensor = leaf.tensor(holder);
-    const int at = allocated_at(leaf, h);
-    Allocation a;
-    a.memory = level.name;
-    a.tensor = tensor.name;
-    a.einsum = leaf.view().name;
-    a.bits = values_in(tensor, tile_at(leaf, h, at)) * level.bits_per_value[holder.tensor] / units(leaf, holder);
-    a.size_bits = level.size_bits;
-    a.where = level.where;
-    a.first = a.last = l;
-    if (tensor.persistent && holder.first) {
-      a.bits *= leaf.view().n_instances;
-      a.first = 0;
-      a.last = static_cast<int>(checker_.leaves.size()) - 1;
-    } else {
-      extend(a, leaf, at);
-    }
-    if (!holder.first) {
-      allocations_.push_back(std::move(a));
-      return;
-    }
-    const auto [same, fresh] =
-        shared_.try_emplace({owner(tensor.tensor, level.name), level.name}, allocations_.size());
-    if (fresh) {
-      allocations_.push_back(std::move(a));
-      return;
-    }
-    Allocation& other = allocations_[same->second];
-    if (other.tensor.find(a.tensor) == std::string::npos) {
-      other.tensor += "=" + a.tensor;
-    }
-    other.bits = std::max(other.bits, a.bits);
-    other.first = std::min(other.first, a.first);
-    other.last = std::max(other.last, a.last);
-  }
-
-  // The tensor under whose name the outermost holder in a memory is kept.
-  int owner(int tensor, const std::string& memory) const {
-    for (auto next = alias_.find({tensor, memory}); next != alias_.end();
-         next = alias_.find({tensor, memory})) {
-      tensor = next->second;
-    }
-    return tensor;
-  }
-
-  // All Einsums inside the outermost loop below the allocation.
-  void extend(Allocation& a, const Leaf& leaf, int at) const {
-    for (std::size_t i = at; i < leaf.nodes.size(); ++i) {
-      if (!leaf.nodes[i].loop() || leaf.nodes[i].trips == 1) {
-        continue;
-      }
-      for (int l = 0; l < static_cast<int>(checker_.leaves.size()); ++l) {
-        if (checker_.leaves[l]->node_of(leaf.nodes[i].tree) >= 0) {
-          a.first = std::min(a.first, l);
-          a.last = std::max(a.last, l);
+private:
+    void find_copies() {
+        for (const auto& leaf : checker_.leaves) {
+            for (const Node& from : leaf->nodes) {
+                for (const Node& to : leaf->nodes) {
+                    if (!leaf->view().is_copy_operation || from.kind != Kind::storage ||
+                        to.kind != Kind::storage || !from.first || !to.first ||
+                        from.level != to.level || leaf->tensor(from).output ||
+                        !leaf->tensor(to).output) {
+                        continue;
+                    }
+                    const std::string& memory = leaf->level(from).name;
+                    const int source = owner(leaf->tensor(from).tensor, memory);
+                    const int target = owner(leaf->tensor(to).tensor, memory);
+                    if (source != target) {
+                        alias_[{target, memory}] = source;
+                    }
+                }
+            }
         }
-      }
-      return;
     }
-  }
 
-  using Allocations = std::vector<const Allocation*>;
-
-  std::map<std::string, Allocations> memories() const {
-    std::map<std::string, Allocations> result;
-    for (const Allocation& a : allocations_) {
-      result[a.memory].push_back(&a);
+    void add(int l, int h) {
+        const Leaf& leaf = *checker_.leaves[l];
+        const Node& holder = leaf.nodes[h];
+        const arch::PathLevel& level = leaf.level(holder);
+        const workload::LocalTensor& tensor = leaf.tensor(holder);
+        const int at = allocated_at(leaf, h);
+        Allocation a;
+        a.memory = level.name;
+        a.tensor = tensor.name;
+        a.einsum = leaf.view().name;
+        a.bits = values_in(tensor, tile_at(leaf, h, at)) * level.bits_per_value[holder.tensor] /
+                 units(leaf, holder);
+        a.size_bits = level.size_bits;
+        a.where = level.where;
+        a.first = a.last = l;
+        if (tensor.persistent && holder.first) {
+            a.bits *= leaf.view().n_instances;
+            a.first = 0;
+            a.last = static_cast<int>(checker_.leaves.size()) - 1;
+        } else {
+            extend(a, leaf, at);
+        }
+        if (!holder.first) {
+            allocations_.push_back(std::move(a));
+            return;
+        }
+        const auto [same, fresh] = shared_.try_emplace(
+            {owner(tensor.tensor, level.name), level.name}, allocations_.size());
+        if (fresh) {
+            allocations_.push_back(std::move(a));
+            return;
+        }
+        Allocation& other = allocations_[same->second];
+        if (other.tensor.find(a.tensor) == std::string::npos) {
+            other.tensor += "=" + a.tensor;
+        }
+        other.bits = std::max(other.bits, a.bits);
+        other.first = std::min(other.first, a.first);
+        other.last = std::max(other.last, a.last);
     }
-    return result;
-  }
 
-  struct Peak {
-    double bits = 0;
-    int leaf = -1;
-  };
-
-  Peak peak(const Allocations& all) const {
-    Peak worst;
-    for (int l = 0; l < static_cast<int>(checker_.leaves.size()); ++l) {
-      double bits = 0;
-      for (const Allocation* a : all) {
-        bits += a->first <= l && l <= a->last ? a->bits : 0;
-      }
-      if (bits > worst.bits) {
-        worst = {bits, l};
-      }
+    // The tensor under whose name the outermost holder in a memory is kept.
+    int owner(int tensor, const std::string& memory) const {
+        for (auto next = alias_.find({tensor, memory}); next != alias_.end();
+             next = alias_.find({tensor, memory})) {
+            tensor = next->second;
+        }
+        return tensor;
     }
-    return worst;
-  }
 
-  void report(const std::string& memory, const Allocations& all) {
-    const auto [worst, when] = peak(all);
-    const double size = all.front()->size_bits;
-    // Shares of distributed memories may be fractions; everything else is exact.
-    if (when < 0 || worst <= size * (1 + 1e-12)) {
-      return;
+    // All Einsums inside the outermost loop below the allocation.
+    void extend(Allocation& a, const Leaf& leaf, int at) const {
+        for (std::size_t i = at; i < leaf.nodes.size(); ++i) {
+            if (!leaf.nodes[i].loop() || leaf.nodes[i].trips == 1) {
+                continue;
+            }
+            for (int l = 0; l < static_cast<int>(checker_.leaves.size()); ++l) {
+                if (checker_.leaves[l]->node_of(leaf.nodes[i].tree) >= 0) {
+                    a.first = std::min(a.first, l);
+                    a.last = std::max(a.last, l);
+                }
+            }
+            return;
+        }
     }
-    std::string parts;
-    for (const Allocation* a : all) {
-      if (a->first <= when && when <= a->last) {
-        parts += (parts.empty() ? "" : ", ") + a->tensor + " " + number(a->bits);
-      }
-    }
-    const Leaf& leaf = *checker_.leaves[when];
-    Violation& v = checker_.add("capacity", Severity::physical,
-                                "memory " + quoted(memory) + " holds " + number(worst) +
-                                    " bits while Einsum " + quoted(leaf.view().name) + " runs (" +
-                                    parts + "), its size is " + number(size) + " bits",
-                                &leaf);
-    v.level = memory;
-    v.found = worst;
-    v.limit = size;
-    v.where = all.front()->where;
-  }
 
-  Checker& checker_;
-  std::vector<Allocation> allocations_;
-  std::map<std::pair<int, std::string>, int> alias_;           ///< copies: tensor, memory -> source
-  std::map<std::pair<int, std::string>, std::size_t> shared_;  ///< outermost holders
+    using Allocations = std::vector<const Allocation*>;
+
+    std::map<std::string, Allocations> memories() const {
+        std::map<std::string, Allocations> result;
+        for (const Allocation& a : allocations_) {
+            result[a.memory].push_back(&a);
+        }
+        return result;
+    }
+
+    struct Peak {
+        double bits = 0;
+        int leaf = -1;
+    };
+
+    Peak peak(const Allocations& all) const {
+        Peak worst;
+        for (int l = 0; l < static_cast<int>(checker_.leaves.size()); ++l) {
+            double bits = 0;
+            for (const Allocation* a : all) {
+                bits += a->first <= l && l <= a->last ? a->bits : 0;
+            }
+            if (bits > worst.bits) {
+                worst = {bits, l};
+            }
+        }
+        return worst;
+    }
+
+    void report(const std::string& memory, const Allocations& all) {
+        const auto [worst, when] = peak(all);
+        const double size = all.front()->size_bits;
+        // Shares of distributed memories may be fractions; everything else is exact.
+        if (when < 0 || worst <= size * (1 + 1e-12)) {
+            return;
+        }
+        std::string parts;
+        for (const Allocation* a : all) {
+            if (a->first <= when && when <= a->last) {
+                parts += (parts.empty() ? "" : ", ") + a->tensor + " " + number(a->bits);
+            }
+        }
+        const Leaf& leaf = *checker_.leaves[when];
+        Violation& v =
+            checker_.add("capacity", Severity::physical,
+                         "memory " + quoted(memory) + " holds " + number(worst) +
+                             " bits while Einsum " + quoted(leaf.view().name) + " runs (" + parts +
+                             "), its size is " + number(size) + " bits",
+                         &leaf);
+        v.level = memory;
+        v.found = worst;
+        v.limit = size;
+        v.where = all.front()->where;
+    }
+
+    Checker& checker_;
+    std::vector<Allocation> allocations_;
+    std::map<std::pair<int, std::string>, int> alias_;  ///< copies: tensor, memory -> source
+    std::map<std::pair<int, std::string>, std::size_t> shared_;  ///< outermost holders
 };
 
 }  // namespace
 
 std::map<std::string, double> Checker::peak_bits() {
-  Timeline timeline(*this);
-  timeline.collect();
-  return timeline.peaks();
+    Timeline timeline(*this);
+    timeline.collect();
+    return timeline.peaks();
 }
 
 void Checker::check_capacity() {
-  Timeline timeline(*this);
-  timeline.collect();
-  timeline.report();
+    Timeline timeline(*this);
+    timeline.collect();
+    timeline.report();
 }
 
 }  // namespace tessera::mapspace::legality

@@ -8,147 +8,156 @@ namespace tessera::mapspace::legality {
 namespace {
 
 struct Use {
-  const Leaf* leaf = nullptr;
-  int position = 0;  ///< in execution order
-  int tensor = -1;   ///< local
-  const workload::LocalTensor& local() const { return leaf->view().tensors[tensor]; }
+    const Leaf* leaf = nullptr;
+    int position = 0;  ///< in execution order
+    int tensor = -1;   ///< local
+    const workload::LocalTensor& local() const {
+        return leaf->view().tensors[tensor];
+    }
 };
 
 class Exchange {
- public:
-  explicit Exchange(Checker& checker) : checker_(checker) {}
+public:
+    explicit Exchange(Checker& checker) : checker_(checker) {}
 
-  void tensor(int global) {
-    std::vector<Use> uses;
-    for (std::size_t l = 0; l < checker_.leaves.size(); ++l) {
-      const Leaf& leaf = *checker_.leaves[l];
-      if (const int local = leaf.local_tensor(global); local >= 0 && leaf.first_holder(local) >= 0) {
-        uses.push_back({&leaf, static_cast<int>(l), local});
-      }
-    }
-    for (const Use& use : uses) {
-      if (uses.size() > 1) {
-        same_place(uses.front(), use);
-        private_loops(uses, use);
-      }
-      for (const Use& producer : uses) {
-        if (producer.local().output && !use.local().output && producer.leaf != use.leaf) {
-          finished(producer, use);
+    void tensor(int global) {
+        std::vector<Use> uses;
+        for (std::size_t l = 0; l < checker_.leaves.size(); ++l) {
+            const Leaf& leaf = *checker_.leaves[l];
+            if (const int local = leaf.local_tensor(global);
+                local >= 0 && leaf.first_holder(local) >= 0) {
+                uses.push_back({&leaf, static_cast<int>(l), local});
+            }
         }
-      }
-    }
-  }
-
- private:
-  // All Einsums find the tensor in one memory.
-  void same_place(const Use& one, const Use& other) {
-    const Node& a = one.leaf->nodes[one.leaf->first_holder(one.tensor)];
-    const Node& b = other.leaf->nodes[other.leaf->first_holder(other.tensor)];
-    const std::string& memory = one.leaf->level(a).name;
-    if (memory != other.leaf->level(b).name) {
-      checker_.add("backing_mismatch", Severity::physical,
-                   "tensor " + quoted(one.local().name) + " passes between Einsums through " +
-                       quoted(memory) + " in " + quoted(one.leaf->view().name) + ", but through " +
-                       quoted(other.leaf->level(b).name) + " in " + quoted(other.leaf->view().name),
-                   other.leaf, &b);
-    }
-  }
-
-  // A loop above the shared holder that only some of its Einsums run inside would replace the tile
-  // that the others expect.
-  void private_loops(const std::vector<Use>& uses, const Use& use) {
-    const int first = use.leaf->first_holder(use.tensor);
-    for (int i : use.leaf->loops_around(first)) {
-      const Node& loop = use.leaf->nodes[i];
-      if (loop.trips == 1 || i > first) {
-        continue;
-      }
-      for (const Use& other : uses) {
-        if (other.leaf->node_of(loop.tree) >= 0) {
-          continue;
+        for (const Use& use : uses) {
+            if (uses.size() > 1) {
+                same_place(uses.front(), use);
+                private_loops(uses, use);
+            }
+            for (const Use& producer : uses) {
+                if (producer.local().output && !use.local().output && producer.leaf != use.leaf) {
+                    finished(producer, use);
+                }
+            }
         }
-        checker_.add("backing_mismatch", Severity::physical,
-                     "Einsum " + quoted(use.leaf->view().name) + " holds tensor " +
-                         quoted(use.local().name) + " in " +
-                         quoted(use.leaf->level(use.leaf->nodes[first]).name) + " inside the " +
-                         loop_text(*use.leaf, loop) + ", which Einsum " +
-                         quoted(other.leaf->view().name) + " does not run inside",
-                     use.leaf, &use.leaf->nodes[first]);
-        return;
-      }
     }
-  }
 
-  // The producer runs first, and every loop that both run inside walks the tensor on both sides alike:
-  // then what the consumer reads in an iteration is what the producer has finished in it.
-  void finished(const Use& producer, const Use& consumer) {
-    const std::string& tensor = producer.local().name;
-    if (producer.position > consumer.position) {
-      checker_.add("producer_late", Severity::physical,
-                   "Einsum " + quoted(consumer.leaf->view().name) + " reads tensor " + quoted(tensor) +
-                       " before Einsum " + quoted(producer.leaf->view().name) + " writes it",
-                   consumer.leaf).tensor = tensor;
-      return;
+private:
+    // All Einsums find the tensor in one memory.
+    void same_place(const Use& one, const Use& other) {
+        const Node& a = one.leaf->nodes[one.leaf->first_holder(one.tensor)];
+        const Node& b = other.leaf->nodes[other.leaf->first_holder(other.tensor)];
+        const std::string& memory = one.leaf->level(a).name;
+        if (memory != other.leaf->level(b).name) {
+            checker_.add("backing_mismatch", Severity::physical,
+                         "tensor " + quoted(one.local().name) + " passes between Einsums through " +
+                             quoted(memory) + " in " + quoted(one.leaf->view().name) +
+                             ", but through " + quoted(other.leaf->level(b).name) + " in " +
+                             quoted(other.leaf->view().name),
+                         other.leaf, &b);
+        }
     }
-    for (const Node& p : producer.leaf->nodes) {
-      const int at = p.loop() ? consumer.leaf->node_of(p.tree) : -1;
-      if (at < 0) {
-        continue;
-      }
-      const Node& c = consumer.leaf->nodes[at];
-      if (p.trips == 1 && c.trips == 1) {
-        continue;
-      }
-      if (const std::string why = unfinished(producer, p, consumer, c); !why.empty()) {
-        checker_.add("unfinished_read", Severity::physical,
+
+    // A loop above the shared holder that only some of its Einsums run inside would replace the
+    // tile that the others expect.
+    void private_loops(const std::vector<Use>& uses, const Use& use) {
+        const int first = use.leaf->first_holder(use.tensor);
+        for (int i : use.leaf->loops_around(first)) {
+            const Node& loop = use.leaf->nodes[i];
+            if (loop.trips == 1 || i > first) {
+                continue;
+            }
+            for (const Use& other : uses) {
+                if (other.leaf->node_of(loop.tree) >= 0) {
+                    continue;
+                }
+                checker_.add("backing_mismatch", Severity::physical,
+                             "Einsum " + quoted(use.leaf->view().name) + " holds tensor " +
+                                 quoted(use.local().name) + " in " +
+                                 quoted(use.leaf->level(use.leaf->nodes[first]).name) +
+                                 " inside the " + loop_text(*use.leaf, loop) + ", which Einsum " +
+                                 quoted(other.leaf->view().name) + " does not run inside",
+                             use.leaf, &use.leaf->nodes[first]);
+                return;
+            }
+        }
+    }
+
+    // The producer runs first, and every loop that both run inside walks the tensor on both sides
+    // alike: then what the consumer reads in an iteration is what the producer has finished in it.
+    void finished(const Use& producer, const Use& consumer) {
+        const std::string& tensor = producer.local().name;
+        if (producer.position > consumer.position) {
+            checker_
+                .add("producer_late", Severity::physical,
                      "Einsum " + quoted(consumer.leaf->view().name) + " reads tensor " +
-                         quoted(tensor) + " inside the " + loop_text(*consumer.leaf, c) +
-                         ", which it shares with the producer " +
-                         quoted(producer.leaf->view().name) + " (there " + loop_text(*producer.leaf, p) +
-                         "), but " + why,
-                     consumer.leaf, &c)
-            .tensor = tensor;
-      }
+                         quoted(tensor) + " before Einsum " + quoted(producer.leaf->view().name) +
+                         " writes it",
+                     consumer.leaf)
+                .tensor = tensor;
+            return;
+        }
+        for (const Node& p : producer.leaf->nodes) {
+            const int at = p.loop() ? consumer.leaf->node_of(p.tree) : -1;
+            if (at < 0) {
+                continue;
+            }
+            const Node& c = consumer.leaf->nodes[at];
+            if (p.trips == 1 && c.trips == 1) {
+                continue;
+            }
+            if (const std::string why = unfinished(producer, p, consumer, c); !why.empty()) {
+                checker_
+                    .add("unfinished_read", Severity::physical,
+                         "Einsum " + quoted(consumer.leaf->view().name) + " reads tensor " +
+                             quoted(tensor) + " inside the " + loop_text(*consumer.leaf, c) +
+                             ", which it shares with the producer " +
+                             quoted(producer.leaf->view().name) + " (there " +
+                             loop_text(*producer.leaf, p) + "), but " + why,
+                         consumer.leaf, &c)
+                    .tensor = tensor;
+            }
+        }
     }
-  }
 
-  static std::string unfinished(const Use& producer, const Node& p, const Use& consumer,
-                                const Node& c) {
-    const auto irrelevant = workload::Relevancy::irrelevant;
-    int rank_p = -1, rank_c = -1;
-    if (producer.local().relevancy[p.variable] == irrelevant) {
-      return "the producer still reduces over " + quoted(producer.leaf->variable(p)) + " there";
+    static std::string unfinished(const Use& producer, const Node& p, const Use& consumer,
+                                  const Node& c) {
+        const auto irrelevant = workload::Relevancy::irrelevant;
+        int rank_p = -1, rank_c = -1;
+        if (producer.local().relevancy[p.variable] == irrelevant) {
+            return "the producer still reduces over " + quoted(producer.leaf->variable(p)) +
+                   " there";
+        }
+        if (consumer.local().relevancy[c.variable] == irrelevant) {
+            return "the consumer needs all of it in every iteration: " +
+                   quoted(consumer.leaf->variable(c)) + " does not index it";
+        }
+        if (!plain_rank(producer.local(), p.variable, rank_p) ||
+            !plain_rank(consumer.local(), c.variable, rank_c)) {
+            return "the tiles of the two overlap or leave gaps (the variable is part of a sum)";
+        }
+        const std::string& a = producer.local().ranks[rank_p].rank;
+        const std::string& b = consumer.local().ranks[rank_c].rank;
+        if (a != b) {
+            return "it walks rank " + quoted(a) + " in the producer and rank " + quoted(b) +
+                   " in the consumer";
+        }
+        if (p.outer != c.outer || p.tile != c.tile) {
+            return "the tiles of the two differ";
+        }
+        return "";
     }
-    if (consumer.local().relevancy[c.variable] == irrelevant) {
-      return "the consumer needs all of it in every iteration: " +
-             quoted(consumer.leaf->variable(c)) + " does not index it";
-    }
-    if (!plain_rank(producer.local(), p.variable, rank_p) ||
-        !plain_rank(consumer.local(), c.variable, rank_c)) {
-      return "the tiles of the two overlap or leave gaps (the variable is part of a sum)";
-    }
-    const std::string& a = producer.local().ranks[rank_p].rank;
-    const std::string& b = consumer.local().ranks[rank_c].rank;
-    if (a != b) {
-      return "it walks rank " + quoted(a) + " in the producer and rank " + quoted(b) +
-             " in the consumer";
-    }
-    if (p.outer != c.outer || p.tile != c.tile) {
-      return "the tiles of the two differ";
-    }
-    return "";
-  }
 
-  Checker& checker_;
+    Checker& checker_;
 };
 
 }  // namespace
 
 void Checker::check_exchange() {
-  Exchange exchange(*this);
-  for (std::size_t t = 0; t < workload().tensors.size(); ++t) {
-    exchange.tensor(static_cast<int>(t));
-  }
+    Exchange exchange(*this);
+    for (std::size_t t = 0; t < workload().tensors.size(); ++t) {
+        exchange.tensor(static_cast<int>(t));
+    }
 }
 
 }  // namespace tessera::mapspace::legality

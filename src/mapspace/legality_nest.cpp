@@ -8,201 +8,209 @@ namespace tessera::mapspace::legality {
 namespace {
 
 void check_tiles(Checker& checker, const Leaf& leaf) {
-  for (const Node& node : leaf.nodes) {
-    if (!node.loop()) {
-      continue;
+    for (const Node& node : leaf.nodes) {
+        if (!node.loop()) {
+            continue;
+        }
+        const std::string loop = loop_text(leaf, node);
+        const auto report = [&](const char* code, Severity severity, const std::string& what) {
+            Violation& v = checker.add(
+                code, severity, "Einsum " + quoted(leaf.view().name) + ": " + loop + " " + what,
+                &leaf, &node);
+            v.found = static_cast<double>(node.tile);
+            v.limit = static_cast<double>(node.outer);
+        };
+        if (node.tile < 1 || node.tile > node.outer) {
+            report("tile_shape", Severity::physical,
+                   "has tile shape " + std::to_string(node.tile) + ", outside 1 to " +
+                       std::to_string(node.outer) + ", the tile around it");
+        } else if (node.outer % node.tile != 0) {
+            const bool outermost =
+                node.previous < 0 || (checker.options && checker.options->partial_inner_tiles);
+            if (!outermost || !leaf.view().rank_variables[node.variable].simple) {
+                report("tile_shape", Severity::physical,
+                       "has tile shape " + std::to_string(node.tile) + ", which does not divide " +
+                           std::to_string(node.outer) +
+                           (outermost ? " (the variable is part of a sum)"
+                                      : " (only the outermost loop over a variable may leave a "
+                                        "partial tile)"));
+            } else if (checker.options && !checker.options->imperfect_temporal &&
+                       !checker.options->imperfect_spatial) {
+                report("imperfect", Severity::constraint,
+                       "has tile shape " + std::to_string(node.tile) + ", which does not divide " +
+                           std::to_string(node.outer) + "; partial tiles are switched off");
+            }
+        }
     }
-    const std::string loop = loop_text(leaf, node);
-    const auto report = [&](const char* code, Severity severity, const std::string& what) {
-      Violation& v = checker.add(code, severity,
-                                 "Einsum " + quoted(leaf.view().name) + ": " + loop + " " + what,
-                                 &leaf, &node);
-      v.found = static_cast<double>(node.tile);
-      v.limit = static_cast<double>(node.outer);
-    };
-    if (node.tile < 1 || node.tile > node.outer) {
-      report("tile_shape", Severity::physical,
-             "has tile shape " + std::to_string(node.tile) + ", outside 1 to " +
-                 std::to_string(node.outer) + ", the tile around it");
-    } else if (node.outer % node.tile != 0) {
-      const bool outermost =
-          node.previous < 0 || (checker.options && checker.options->partial_inner_tiles);
-      if (!outermost || !leaf.view().rank_variables[node.variable].simple) {
-        report("tile_shape", Severity::physical,
-               "has tile shape " + std::to_string(node.tile) + ", which does not divide " +
-                   std::to_string(node.outer) +
-                   (outermost ? " (the variable is part of a sum)"
-                              : " (only the outermost loop over a variable may leave a partial tile)"));
-      } else if (checker.options && !checker.options->imperfect_temporal &&
-                 !checker.options->imperfect_spatial) {
-        report("imperfect", Severity::constraint,
-               "has tile shape " + std::to_string(node.tile) + ", which does not divide " +
-                   std::to_string(node.outer) + "; partial tiles are switched off");
-      }
-    }
-  }
 }
 
 void check_unit_loops(Checker& checker, const Leaf& leaf) {
-  for (std::size_t v = 0; v < leaf.view().rank_variables.size(); ++v) {
-    std::int64_t tile = leaf.view().rank_variables[v].bound;
-    for (const Node& node : leaf.nodes) {
-      if (node.loop() && node.variable == static_cast<int>(v)) {
-        tile = node.tile;
-      }
+    for (std::size_t v = 0; v < leaf.view().rank_variables.size(); ++v) {
+        std::int64_t tile = leaf.view().rank_variables[v].bound;
+        for (const Node& node : leaf.nodes) {
+            if (node.loop() && node.variable == static_cast<int>(v)) {
+                tile = node.tile;
+            }
+        }
+        if (tile != 1) {
+            Violation& found = checker.add(
+                "unit_loop", Severity::physical,
+                "Einsum " + quoted(leaf.view().name) + ": the innermost tile of " +
+                    quoted(leaf.view().rank_variables[v].name) + " has " + std::to_string(tile) +
+                    " values, the compute takes 1; add a loop with tile shape 1",
+                &leaf);
+            found.found = static_cast<double>(tile);
+            found.limit = 1;
+        }
     }
-    if (tile != 1) {
-      Violation& found = checker.add(
-          "unit_loop", Severity::physical,
-          "Einsum " + quoted(leaf.view().name) + ": the innermost tile of " +
-              quoted(leaf.view().rank_variables[v].name) + " has " + std::to_string(tile) +
-              " values, the compute takes 1; add a loop with tile shape 1",
-          &leaf);
-      found.found = static_cast<double>(tile);
-      found.limit = 1;
-    }
-  }
 }
 
 void check_fanouts(Checker& checker, const Leaf& leaf) {
-  for (std::size_t l = 0; l < leaf.path.levels.size(); ++l) {
-    const auto& dims = leaf.path.levels[l].spatial;
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-      double used = 1;
-      const Node* last = nullptr;
-      std::string loops;
-      for (const Node& node : leaf.nodes) {
-        if (node.kind == Kind::spatial && node.level == static_cast<int>(l) &&
-            node.dim == static_cast<int>(d)) {
-          // The reference counts a partial last tile as a part of an instance.
-          used *= checker.problem.compat == arch::Compat::accelforge
-                      ? static_cast<double>(node.outer) / static_cast<double>(node.tile)
-                      : static_cast<double>(node.trips);
-          loops += (loops.empty() ? "" : ", ") + loop_text(leaf, node);
-          last = &node;
+    for (std::size_t l = 0; l < leaf.path.levels.size(); ++l) {
+        const auto& dims = leaf.path.levels[l].spatial;
+        for (std::size_t d = 0; d < dims.size(); ++d) {
+            double used = 1;
+            const Node* last = nullptr;
+            std::string loops;
+            for (const Node& node : leaf.nodes) {
+                if (node.kind == Kind::spatial && node.level == static_cast<int>(l) &&
+                    node.dim == static_cast<int>(d)) {
+                    // The reference counts a partial last tile as a part of an instance.
+                    used *= checker.problem.compat == arch::Compat::accelforge
+                                ? static_cast<double>(node.outer) / static_cast<double>(node.tile)
+                                : static_cast<double>(node.trips);
+                    loops += (loops.empty() ? "" : ", ") + loop_text(leaf, node);
+                    last = &node;
+                }
+            }
+            const double limit = static_cast<double>(dims[d].fanout);
+            if (last && used * dims[d].usage_scale > limit) {
+                Violation& v = checker.add(
+                    "fanout", Severity::physical,
+                    "Einsum " + quoted(leaf.view().name) + " uses " + number(used) + " instances" +
+                        (dims[d].usage_scale != 1
+                             ? " times usage_scale " + number(dims[d].usage_scale)
+                             : "") +
+                        " of " + quoted(leaf.path.levels[l].name) + " along " +
+                        quoted(dims[d].name) + ", which has " + number(limit) + " (" + loops + ")",
+                    &leaf, last);
+                v.found = used * dims[d].usage_scale;
+                v.limit = limit;
+                v.where = dims[d].where;
+            }
         }
-      }
-      const double limit = static_cast<double>(dims[d].fanout);
-      if (last && used * dims[d].usage_scale > limit) {
-        Violation& v = checker.add(
-            "fanout", Severity::physical,
-            "Einsum " + quoted(leaf.view().name) + " uses " + number(used) + " instances" +
-                (dims[d].usage_scale != 1 ? " times usage_scale " + number(dims[d].usage_scale) : "") +
-                " of " + quoted(leaf.path.levels[l].name) + " along " + quoted(dims[d].name) +
-                ", which has " + number(limit) + " (" + loops + ")",
-            &leaf, last);
-        v.found = used * dims[d].usage_scale;
-        v.limit = limit;
-        v.where = dims[d].where;
-      }
     }
-  }
 }
 
 void check_holder_order(Checker& checker, const Leaf& leaf) {
-  for (std::size_t i = 0; i < leaf.nodes.size(); ++i) {
-    for (std::size_t j = i + 1; j < leaf.nodes.size(); ++j) {
-      const Node& upper = leaf.nodes[i];
-      const Node& lower = leaf.nodes[j];
-      if (upper.holder() && lower.holder() && upper.tensor == lower.tensor &&
-          upper.level > lower.level) {
-        checker.add("holder_order", Severity::physical,
-                    "Einsum " + quoted(leaf.view().name) + " holds tensor " +
-                        quoted(leaf.tensor(upper).name) + " in " + quoted(leaf.level(upper).name) +
-                        " above " + quoted(leaf.level(lower).name) +
-                        ", which feeds it in the architecture",
-                    &leaf, &lower);
-      }
+    for (std::size_t i = 0; i < leaf.nodes.size(); ++i) {
+        for (std::size_t j = i + 1; j < leaf.nodes.size(); ++j) {
+            const Node& upper = leaf.nodes[i];
+            const Node& lower = leaf.nodes[j];
+            if (upper.holder() && lower.holder() && upper.tensor == lower.tensor &&
+                upper.level > lower.level) {
+                checker.add("holder_order", Severity::physical,
+                            "Einsum " + quoted(leaf.view().name) + " holds tensor " +
+                                quoted(leaf.tensor(upper).name) + " in " +
+                                quoted(leaf.level(upper).name) + " above " +
+                                quoted(leaf.level(lower).name) +
+                                ", which feeds it in the architecture",
+                            &leaf, &lower);
+            }
+        }
     }
-  }
 }
 
 bool indexes(const workload::LocalTensor& tensor, int variable) {
-  return tensor.relevancy[variable] != workload::Relevancy::irrelevant;
+    return tensor.relevancy[variable] != workload::Relevancy::irrelevant;
 }
 
-// A tensor sees spatial loops right above its first holder inside their fan-out. If that exchanges a
-// spatial and a temporal loop over one of its variables, the holder's tile falls into pieces.
+// A tensor sees spatial loops right above its first holder inside their fan-out. If that exchanges
+// a spatial and a temporal loop over one of its variables, the holder's tile falls into pieces.
 void check_split_tiles(Checker& checker, const Leaf& leaf) {
-  const int n = static_cast<int>(leaf.nodes.size());
-  for (int t = 0; t < static_cast<int>(leaf.view().tensors.size()); ++t) {
-    std::vector<int> holders;
-    for (int i = 0; i < n; ++i) {
-      if (leaf.nodes[i].holder() && leaf.nodes[i].tensor == t) {
-        holders.push_back(i);
-      }
-    }
-    // Number of the tensor's holders above a loop, as written and as the tensor sees it.
-    const auto written = [&](int i) {
-      return std::lower_bound(holders.begin(), holders.end(), i) - holders.begin();
-    };
-    const auto seen = [&](int i) -> std::ptrdiff_t {
-      if (leaf.nodes[i].kind == Kind::temporal) {
-        return written(i);
-      }
-      std::size_t k = 0;
-      while (k < holders.size() && leaf.nodes[holders[k]].level < leaf.nodes[i].level) {
-        ++k;
-      }
-      return static_cast<std::ptrdiff_t>(k);
-    };
-    for (int i = 0; i < n; ++i) {
-      for (int j = i + 1; j < n; ++j) {
-        const Node& a = leaf.nodes[i];
-        const Node& b = leaf.nodes[j];
-        if (!a.loop() || !b.loop() || a.variable != b.variable || a.trips == 1 || b.trips == 1 ||
-            !indexes(leaf.view().tensors[t], a.variable) || seen(i) <= seen(j)) {
-          continue;
+    const int n = static_cast<int>(leaf.nodes.size());
+    for (int t = 0; t < static_cast<int>(leaf.view().tensors.size()); ++t) {
+        std::vector<int> holders;
+        for (int i = 0; i < n; ++i) {
+            if (leaf.nodes[i].holder() && leaf.nodes[i].tensor == t) {
+                holders.push_back(i);
+            }
         }
-        checker.add("split_tile", Severity::physical,
-                    "Einsum " + quoted(leaf.view().name) + ": between the " + loop_text(leaf, a) +
-                        " and the " + loop_text(leaf, b) + " tensor " +
-                        quoted(leaf.view().tensors[t].name) +
-                        " would be held in pieces that are not adjacent; give one of the loops one trip",
-                    &leaf, &b)
-            .tensor = leaf.view().tensors[t].name;
-      }
+        // Number of the tensor's holders above a loop, as written and as the tensor sees it.
+        const auto written = [&](int i) {
+            return std::lower_bound(holders.begin(), holders.end(), i) - holders.begin();
+        };
+        const auto seen = [&](int i) -> std::ptrdiff_t {
+            if (leaf.nodes[i].kind == Kind::temporal) {
+                return written(i);
+            }
+            std::size_t k = 0;
+            while (k < holders.size() && leaf.nodes[holders[k]].level < leaf.nodes[i].level) {
+                ++k;
+            }
+            return static_cast<std::ptrdiff_t>(k);
+        };
+        for (int i = 0; i < n; ++i) {
+            for (int j = i + 1; j < n; ++j) {
+                const Node& a = leaf.nodes[i];
+                const Node& b = leaf.nodes[j];
+                if (!a.loop() || !b.loop() || a.variable != b.variable || a.trips == 1 ||
+                    b.trips == 1 || !indexes(leaf.view().tensors[t], a.variable) ||
+                    seen(i) <= seen(j)) {
+                    continue;
+                }
+                checker
+                    .add("split_tile", Severity::physical,
+                         "Einsum " + quoted(leaf.view().name) + ": between the " +
+                             loop_text(leaf, a) + " and the " + loop_text(leaf, b) + " tensor " +
+                             quoted(leaf.view().tensors[t].name) +
+                             " would be held in pieces that are not adjacent; give one of the "
+                             "loops one trip",
+                         &leaf, &b)
+                    .tensor = leaf.view().tensors[t].name;
+            }
+        }
     }
-  }
 }
 
-// Loops above the outermost holder of a tensor: an output's partial sums would be lost, an input would
-// have to be brought again from nowhere.
+// Loops above the outermost holder of a tensor: an output's partial sums would be lost, an input
+// would have to be brought again from nowhere.
 void check_outermost_loops(Checker& checker, const Leaf& leaf) {
-  for (int t = 0; t < static_cast<int>(leaf.view().tensors.size()); ++t) {
-    const workload::LocalTensor& tensor = leaf.view().tensors[t];
-    const int first = leaf.first_holder(t);
-    for (int i = 0; i < first; ++i) {
-      const Node& loop = leaf.nodes[i];
-      if (!loop.loop() || loop.trips == 1 || indexes(tensor, loop.variable)) {
-        continue;
-      }
-      const std::string both = "Einsum " + quoted(leaf.view().name) + " holds tensor " +
-                               quoted(tensor.name) + " first in " +
-                               quoted(leaf.level(leaf.nodes[first]).name) + ", inside the " +
-                               loop_text(leaf, loop) + ", which does not index it";
-      if (tensor.output && (loop.kind == Kind::temporal || tensor.intermediate)) {
-        checker.add("partial_sums", Severity::physical,
-                    both + ": the sums of earlier iterations are lost", &leaf, &leaf.nodes[first]);
-      } else if (!tensor.output && !tensor.intermediate && loop.kind == Kind::temporal &&
-                 checker.options) {
-        checker.add("recomputation", Severity::constraint,
-                    both + ": every iteration would load it again from nowhere", &leaf,
-                    &leaf.nodes[first]);
-      }
+    for (int t = 0; t < static_cast<int>(leaf.view().tensors.size()); ++t) {
+        const workload::LocalTensor& tensor = leaf.view().tensors[t];
+        const int first = leaf.first_holder(t);
+        for (int i = 0; i < first; ++i) {
+            const Node& loop = leaf.nodes[i];
+            if (!loop.loop() || loop.trips == 1 || indexes(tensor, loop.variable)) {
+                continue;
+            }
+            const std::string both = "Einsum " + quoted(leaf.view().name) + " holds tensor " +
+                                     quoted(tensor.name) + " first in " +
+                                     quoted(leaf.level(leaf.nodes[first]).name) + ", inside the " +
+                                     loop_text(leaf, loop) + ", which does not index it";
+            if (tensor.output && (loop.kind == Kind::temporal || tensor.intermediate)) {
+                checker.add("partial_sums", Severity::physical,
+                            both + ": the sums of earlier iterations are lost", &leaf,
+                            &leaf.nodes[first]);
+            } else if (!tensor.output && !tensor.intermediate && loop.kind == Kind::temporal &&
+                       checker.options) {
+                checker.add("recomputation", Severity::constraint,
+                            both + ": every iteration would load it again from nowhere", &leaf,
+                            &leaf.nodes[first]);
+            }
+        }
     }
-  }
 }
 
 }  // namespace
 
 void Checker::check_nest(const Leaf& leaf) {
-  check_tiles(*this, leaf);
-  check_unit_loops(*this, leaf);
-  check_fanouts(*this, leaf);
-  check_holder_order(*this, leaf);
-  check_split_tiles(*this, leaf);
-  check_outermost_loops(*this, leaf);
+    check_tiles(*this, leaf);
+    check_unit_loops(*this, leaf);
+    check_fanouts(*this, leaf);
+    check_holder_order(*this, leaf);
+    check_split_tiles(*this, leaf);
+    check_outermost_loops(*this, leaf);
 }
 
 }  // namespace tessera::mapspace::legality

@@ -1,4 +1,5 @@
-// enumerate_templates(): runs the steps of template_internal.hpp and removes what is equal or worse.
+// enumerate_templates(): runs the steps of template_internal.hpp and removes what is equal or
+// worse.
 #include "tessera/mapspace/template.hpp"
 
 #include <algorithm>
@@ -12,99 +13,100 @@ namespace detail {
 
 Space::Space(const arch::Path& path, const MapSpaceOptions& options)
     : path(path), options(options), first_memory(path.first_memory()) {
-  const workload::EinsumView& einsum = path.einsum;
-  n_tensors = static_cast<int>(einsum.tensors.size());
-  copy = einsum.is_copy_operation;
-  all = einsum.all();
-  fusable = einsum.fusable();
-  intermediates = einsum.intermediates();
-  for (std::size_t v = 0; v < einsum.rank_variables.size(); ++v) {
-    if (einsum.rank_variables[v].bound > 1) {
-      variables |= RankVariableMask{1} << v;
+    const workload::EinsumView& einsum = path.einsum;
+    n_tensors = static_cast<int>(einsum.tensors.size());
+    copy = einsum.is_copy_operation;
+    all = einsum.all();
+    fusable = einsum.fusable();
+    intermediates = einsum.intermediates();
+    for (std::size_t v = 0; v < einsum.rank_variables.size(); ++v) {
+        if (einsum.rank_variables[v].bound > 1) {
+            variables |= RankVariableMask{1} << v;
+        }
     }
-  }
-  for (int t = 0; t < n_tensors; ++t) {
-    const workload::LocalTensor& tensor = einsum.tensors[t];
-    if (tensor.persistent) {
-      persistent |= TensorMask{1} << t;
+    for (int t = 0; t < n_tensors; ++t) {
+        const workload::LocalTensor& tensor = einsum.tensors[t];
+        if (tensor.persistent) {
+            persistent |= TensorMask{1} << t;
+        }
+        direct.push_back(tensor.directly_indexing & variables);
+        expression.push_back(tensor.expression_indexing & variables);
+        indexing.push_back(direct.back() | expression.back());
+        relevant.push_back(tensor.relevant & variables);
+        sinks.push_back(direct.back() & relevant.back());
     }
-    direct.push_back(tensor.directly_indexing & variables);
-    expression.push_back(tensor.expression_indexing & variables);
-    indexing.push_back(direct.back() | expression.back());
-    relevant.push_back(tensor.relevant & variables);
-    sinks.push_back(direct.back() & relevant.back());
-  }
 }
 
 std::string Space::names(TensorMask tensors) const {
-  std::string text;
-  for_each_bit(tensors, [&](int t) { text += (text.empty() ? "'" : ", '") + tensor_name(t) + "'"; });
-  return text;
+    std::string text;
+    for_each_bit(tensors,
+                 [&](int t) { text += (text.empty() ? "'" : ", '") + tensor_name(t) + "'"; });
+    return text;
 }
 
 std::string Reasons::text() const {
-  for (const std::string* reason : {&constraint, &loops, &order, &unstored, &back}) {
-    if (!reason->empty()) {
-      return *reason;
+    for (const std::string* reason : {&constraint, &loops, &order, &unstored, &back}) {
+        if (!reason->empty()) {
+            return *reason;
+        }
     }
-  }
-  return "no storage choice is left";
+    return "no storage choice is left";
 }
 
 namespace {
 
 class Collector {
- public:
-  Collector(const Space& space) : space_(space) {}
+public:
+    Collector(const Space& space) : space_(space) {}
 
-  void add(const Items& items) {
-    std::vector<std::uint8_t> sinks;
-    std::string key = structure_key(space_, items, sinks);
-    auto& same = by_key_[std::move(key)];
-    for (std::size_t i : same) {
-      if (covers(found_[i].sinks, sinks)) {
-        return;
-      }
+    void add(const Items& items) {
+        std::vector<std::uint8_t> sinks;
+        std::string key = structure_key(space_, items, sinks);
+        auto& same = by_key_[std::move(key)];
+        for (std::size_t i : same) {
+            if (covers(found_[i].sinks, sinks)) {
+                return;
+            }
+        }
+        std::erase_if(same, [&](std::size_t i) {
+            const bool worse = covers(sinks, found_[i].sinks);
+            found_[i].dropped |= worse;
+            return worse;
+        });
+        same.push_back(found_.size());
+        found_.push_back({items, std::move(sinks), false});
     }
-    std::erase_if(same, [&](std::size_t i) {
-      const bool worse = covers(sinks, found_[i].sinks);
-      found_[i].dropped |= worse;
-      return worse;
-    });
-    same.push_back(found_.size());
-    found_.push_back({items, std::move(sinks), false});
-  }
 
-  template <class F>
-  void for_each(F&& f) const {
-    for (const Found& found : found_) {
-      if (!found.dropped) {
-        f(found.items);
-      }
+    template <class F>
+    void for_each(F&& f) const {
+        for (const Found& found : found_) {
+            if (!found.dropped) {
+                f(found.items);
+            }
+        }
     }
-  }
 
- private:
-  struct Found {
-    Items items;
-    std::vector<std::uint8_t> sinks;
-    bool dropped = false;
-  };
+private:
+    struct Found {
+        Items items;
+        std::vector<std::uint8_t> sinks;
+        bool dropped = false;
+    };
 
-  // The same loops and holders, and every reservation at least as far down: never more occupancy at
-  // equal counts.
-  static bool covers(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), std::greater_equal<>());
-  }
+    // The same loops and holders, and every reservation at least as far down: never more occupancy
+    // at equal counts.
+    static bool covers(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b) {
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(), std::greater_equal<>());
+    }
 
-  const Space& space_;
-  std::vector<Found> found_;
-  std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
+    const Space& space_;
+    std::vector<Found> found_;
+    std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
 };
 
 [[noreturn]] void none(const Space& space, const Reasons& reasons) {
-  throw NoLegalMapping("Einsum '" + space.path.einsum.name + "' has no legal mapping on '" +
-                       space.path.compute().name + "': " + reasons.text());
+    throw NoLegalMapping("Einsum '" + space.path.einsum.name + "' has no legal mapping on '" +
+                         space.path.compute().name + "': " + reasons.text());
 }
 
 }  // namespace
@@ -112,51 +114,52 @@ class Collector {
 
 std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& options,
                                 const std::function<void(Template&&)>& sink) {
-  using namespace detail;
-  if (!path.compute().enabled) {
-    return 0;
-  }
-  const Space space(path, options);
-  if (space.first_memory < 0) {
-    throw NoLegalMapping("Einsum '" + path.einsum.name + "': no memory on the path to '" +
-                         path.compute().name + "'");
-  }
-  Reasons reasons;
-  const std::vector<Choice> choices = storage_choices(space, reasons);
-  if (choices.empty()) {
-    none(space, reasons);
-  }
-  Collector collector(space);
-  HolderOrders orders(space, choices);
-  bool ordered = false;
-  for (const Choice& choice : choices) {
-    orders.enumerate(choice, [&](const Items& holders) {
-      ordered = true;
-      insert_temporals(space, holders, [&](Items& items) {
-        insert_spatials(space, items);
-        insert_missing(space, items);
-        constrain(space, items);
-        split_crossings(space, items, [&](Items& left) {
-          drop_leading_loops(space, left, [&](const Items& one) { collector.add(one); });
-        });
-      });
-    });
-  }
-  if (!ordered) {
-    reasons.order = "no order of the tensor holders meets tensor_order_options and the memory hierarchy";
-  }
-  std::size_t count = 0;
-  collector.for_each([&](const Items& items) {
-    Template out;
-    if (finish(space, items, out, reasons)) {
-      ++count;
-      sink(std::move(out));
+    using namespace detail;
+    if (!path.compute().enabled) {
+        return 0;
     }
-  });
-  if (count == 0) {
-    none(space, reasons);
-  }
-  return count;
+    const Space space(path, options);
+    if (space.first_memory < 0) {
+        throw NoLegalMapping("Einsum '" + path.einsum.name + "': no memory on the path to '" +
+                             path.compute().name + "'");
+    }
+    Reasons reasons;
+    const std::vector<Choice> choices = storage_choices(space, reasons);
+    if (choices.empty()) {
+        none(space, reasons);
+    }
+    Collector collector(space);
+    HolderOrders orders(space, choices);
+    bool ordered = false;
+    for (const Choice& choice : choices) {
+        orders.enumerate(choice, [&](const Items& holders) {
+            ordered = true;
+            insert_temporals(space, holders, [&](Items& items) {
+                insert_spatials(space, items);
+                insert_missing(space, items);
+                constrain(space, items);
+                split_crossings(space, items, [&](Items& left) {
+                    drop_leading_loops(space, left, [&](const Items& one) { collector.add(one); });
+                });
+            });
+        });
+    }
+    if (!ordered) {
+        reasons.order =
+            "no order of the tensor holders meets tensor_order_options and the memory hierarchy";
+    }
+    std::size_t count = 0;
+    collector.for_each([&](const Items& items) {
+        Template out;
+        if (finish(space, items, out, reasons)) {
+            ++count;
+            sink(std::move(out));
+        }
+    });
+    if (count == 0) {
+        none(space, reasons);
+    }
+    return count;
 }
 
 }  // namespace tessera::mapspace

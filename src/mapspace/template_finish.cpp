@@ -6,13 +6,13 @@
 namespace tessera::mapspace::detail {
 
 int fused_end(const Space& space, const Items& items) {
-  int end = 0;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (items[i].holder() && items[i].backing && (space.fusable >> items[i].tensor & 1)) {
-      end = static_cast<int>(i);
+    int end = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (items[i].holder() && items[i].backing && (space.fusable >> items[i].tensor & 1)) {
+            end = static_cast<int>(i);
+        }
     }
-  }
-  return end;
+    return end;
 }
 
 namespace {
@@ -20,301 +20,303 @@ namespace {
 // Loops that the reservation of the holder at `index` passes on its way down; see the placement of
 // reservations in the cost model.
 int loops_passed(const Space& space, const Items& items, int index) {
-  const Item& holder = items[index];
-  if (holder.kind != NodeKind::storage || holder.backing) {
-    return 0;
-  }
-  int passed = 0;
-  for (std::size_t i = index + 1; i < items.size() && items[i].loop(); ++i) {
-    const Item& loop = items[i];
-    if (loop.kind == NodeKind::spatial) {
-      if (loop.level != holder.level) {
-        return passed;
-      }
-    } else if (!(space.indexing[holder.tensor] >> loop.rank_variable & 1)) {
-      return passed;
-    } else if (!(space.relevant[holder.tensor] >> loop.rank_variable & 1)) {
-      return passed + 1;
+    const Item& holder = items[index];
+    if (holder.kind != NodeKind::storage || holder.backing) {
+        return 0;
     }
-    ++passed;
-  }
-  return passed;
+    int passed = 0;
+    for (std::size_t i = index + 1; i < items.size() && items[i].loop(); ++i) {
+        const Item& loop = items[i];
+        if (loop.kind == NodeKind::spatial) {
+            if (loop.level != holder.level) {
+                return passed;
+            }
+        } else if (!(space.indexing[holder.tensor] >> loop.rank_variable & 1)) {
+            return passed;
+        } else if (!(space.relevant[holder.tensor] >> loop.rank_variable & 1)) {
+            return passed + 1;
+        }
+        ++passed;
+    }
+    return passed;
 }
 
 void label_imperfect(const Space& space, Template& out,
                      const std::vector<std::vector<int>>& loops_of) {
-  for (std::size_t v = 0; v < loops_of.size(); ++v) {
-    if (!space.path.einsum.rank_variables[v].simple) {
-      continue;
+    for (std::size_t v = 0; v < loops_of.size(); ++v) {
+        if (!space.path.einsum.rank_variables[v].simple) {
+            continue;
+        }
+        // The first two loops decide about the outermost one.
+        const std::size_t n = space.options.partial_inner_tiles
+                                  ? loops_of[v].size()
+                                  : std::min<std::size_t>(2, loops_of[v].size());
+        for (std::size_t k = 0; k < n; ++k) {
+            const bool spatial = out.nodes[loops_of[v][k]].kind == NodeKind::spatial;
+            if (spatial ? space.options.imperfect_spatial : space.options.imperfect_temporal) {
+                // The trips of loop k are the outer tile over its own: freedom lies in the outer
+                // tile.
+                out.nodes[loops_of[v][k == 0 ? 0 : k - 1]].imperfect = true;
+            }
+        }
     }
-    // The first two loops decide about the outermost one.
-    const std::size_t n = space.options.partial_inner_tiles
-                              ? loops_of[v].size()
-                              : std::min<std::size_t>(2, loops_of[v].size());
-    for (std::size_t k = 0; k < n; ++k) {
-      const bool spatial = out.nodes[loops_of[v][k]].kind == NodeKind::spatial;
-      if (spatial ? space.options.imperfect_spatial : space.options.imperfect_temporal) {
-        // The trips of loop k are the outer tile over its own: freedom lies in the outer tile.
-        out.nodes[loops_of[v][k == 0 ? 0 : k - 1]].imperfect = true;
-      }
-    }
-  }
 }
 
 void add_symbols(Template& out, const std::vector<std::vector<int>>& loops_of) {
-  for (const std::vector<int>& loops : loops_of) {
-    int outer = -1;
-    for (std::size_t k = 0; k + 1 < loops.size(); ++k) {
-      mapping::PmappingNode& node = out.nodes[loops[k]];
-      node.symbol = static_cast<std::int16_t>(out.symbols.size());
-      node.tile = 0;
-      TileSymbol symbol;
-      symbol.rank_variable = node.rank_variable;
-      symbol.node = loops[k];
-      symbol.outer = outer;
-      symbol.fused = loops[k] < out.n_fused_nodes;
-      symbol.spatial = node.kind == NodeKind::spatial;
-      symbol.imperfect = node.imperfect;
-      if (outer >= 0) {
-        out.symbols[outer].inner = node.symbol;
-      }
-      outer = node.symbol;
-      out.symbols.push_back(symbol);
+    for (const std::vector<int>& loops : loops_of) {
+        int outer = -1;
+        for (std::size_t k = 0; k + 1 < loops.size(); ++k) {
+            mapping::PmappingNode& node = out.nodes[loops[k]];
+            node.symbol = static_cast<std::int16_t>(out.symbols.size());
+            node.tile = 0;
+            TileSymbol symbol;
+            symbol.rank_variable = node.rank_variable;
+            symbol.node = loops[k];
+            symbol.outer = outer;
+            symbol.fused = loops[k] < out.n_fused_nodes;
+            symbol.spatial = node.kind == NodeKind::spatial;
+            symbol.imperfect = node.imperfect;
+            if (outer >= 0) {
+                out.symbols[outer].inner = node.symbol;
+            }
+            outer = node.symbol;
+            out.symbols.push_back(symbol);
+        }
     }
-  }
 }
 
 /// Loops of one spatial dimension over the given variables.
 std::vector<int> loops_in(const Template& out, int level, int dim, RankVariableMask variables) {
-  std::vector<int> loops;
-  for (std::size_t i = 0; i < out.nodes.size(); ++i) {
-    const mapping::PmappingNode& node = out.nodes[i];
-    if (node.kind == NodeKind::spatial && node.level == level && node.dim == dim &&
-        (variables >> node.rank_variable & 1)) {
-      loops.push_back(static_cast<int>(i));
+    std::vector<int> loops;
+    for (std::size_t i = 0; i < out.nodes.size(); ++i) {
+        const mapping::PmappingNode& node = out.nodes[i];
+        if (node.kind == NodeKind::spatial && node.level == level && node.dim == dim &&
+            (variables >> node.rank_variable & 1)) {
+            loops.push_back(static_cast<int>(i));
+        }
     }
-  }
-  return loops;
+    return loops;
 }
 
 class Constraints {
- public:
-  Constraints(const Space& space, const Items& items, Template& out, Reasons& reasons)
-      : space_(space), items_(items), out_(out), reasons_(reasons) {}
-  bool add();
+public:
+    Constraints(const Space& space, const Items& items, Template& out, Reasons& reasons)
+        : space_(space), items_(items), out_(out), reasons_(reasons) {}
+    bool add();
 
- private:
-  bool add_bound(int level, int dim, const arch::LoopBound& bound);
-  bool add_bound(int level, int dim, const arch::LoopBound& bound, RankVariableMask variables);
+private:
+    bool add_bound(int level, int dim, const arch::LoopBound& bound);
+    bool add_bound(int level, int dim, const arch::LoopBound& bound, RankVariableMask variables);
 
-  const Space& space_;
-  const Items& items_;
-  Template& out_;
-  Reasons& reasons_;
+    const Space& space_;
+    const Items& items_;
+    Template& out_;
+    Reasons& reasons_;
 };
 
 bool Constraints::add() {
-  const auto& levels = space_.path.levels;
-  for (int l = 0; l < static_cast<int>(levels.size()); ++l) {
-    for (int d = 0; d < static_cast<int>(levels[l].spatial.size()); ++d) {
-      const arch::PathDim& dim = levels[l].spatial[d];
-      for (const arch::LoopBound& bound : dim.loop_bounds) {
-        if (!forces_one(bound) && !add_bound(l, d, bound)) {
-          return false;
+    const auto& levels = space_.path.levels;
+    for (int l = 0; l < static_cast<int>(levels.size()); ++l) {
+        for (int d = 0; d < static_cast<int>(levels[l].spatial.size()); ++d) {
+            const arch::PathDim& dim = levels[l].spatial[d];
+            for (const arch::LoopBound& bound : dim.loop_bounds) {
+                if (!forces_one(bound) && !add_bound(l, d, bound)) {
+                    return false;
+                }
+            }
+            // Copies do not compute, so nothing keeps their instances busy.
+            std::vector<int> loops = loops_in(out_, l, d, ~RankVariableMask{0});
+            if (dim.min_usage > 0 && !space_.copy && !loops.empty()) {
+                TemplateConstraint c;
+                c.kind = TemplateConstraint::Kind::min_usage;
+                c.loops = std::move(loops);
+                c.op = arch::LoopBound::Op::ge;
+                c.value = dim.min_usage;
+                c.level = l;
+                c.dim = d;
+                c.where = dim.where;
+                out_.constraints.push_back(std::move(c));
+            }
         }
-      }
-      // Copies do not compute, so nothing keeps their instances busy.
-      std::vector<int> loops = loops_in(out_, l, d, ~RankVariableMask{0});
-      if (dim.min_usage > 0 && !space_.copy && !loops.empty()) {
-        TemplateConstraint c;
-        c.kind = TemplateConstraint::Kind::min_usage;
-        c.loops = std::move(loops);
-        c.op = arch::LoopBound::Op::ge;
-        c.value = dim.min_usage;
-        c.level = l;
-        c.dim = d;
-        c.where = dim.where;
-        out_.constraints.push_back(std::move(c));
-      }
     }
-  }
-  return true;
+    return true;
 }
 
 bool Constraints::add_bound(int level, int dim, const arch::LoopBound& bound) {
-  const arch::PathDim& d = space_.path.levels[level].spatial[dim];
-  // A variable whose loop another constraint forbids, or which may not be looped over here, is free.
-  const RankVariableMask variables = bound.variables & ~forced_to_one(space_, d) &
-                                     spatial_variables(space_, items_, level);
-  if (bound.product) {
-    return add_bound(level, dim, bound, variables);
-  }
-  bool ok = true;
-  for_each_bit(variables, [&](int v) {
-    ok = ok && add_bound(level, dim, bound, RankVariableMask{1} << v);
-  });
-  return ok;
+    const arch::PathDim& d = space_.path.levels[level].spatial[dim];
+    // A variable whose loop another constraint forbids, or which may not be looped over here, is
+    // free.
+    const RankVariableMask variables =
+        bound.variables & ~forced_to_one(space_, d) & spatial_variables(space_, items_, level);
+    if (bound.product) {
+        return add_bound(level, dim, bound, variables);
+    }
+    bool ok = true;
+    for_each_bit(variables,
+                 [&](int v) { ok = ok && add_bound(level, dim, bound, RankVariableMask{1} << v); });
+    return ok;
 }
 
 bool Constraints::add_bound(int level, int dim, const arch::LoopBound& bound,
                             RankVariableMask variables) {
-  if (!variables) {
-    return true;
-  }
-  std::vector<int> loops = loops_in(out_, level, dim, variables);
-  if (!loops.empty()) {
-    TemplateConstraint c;
-    c.loops = std::move(loops);
-    c.op = bound.op;
-    c.value = bound.value;
-    c.level = level;
-    c.dim = dim;
-    c.where = bound.where;
-    out_.constraints.push_back(std::move(c));
-    return true;
-  }
-  const bool has_values = (variables & space_.variables) != 0;
-  if (has_values || holds(bound.op, 1, bound.value)) {
-    return true;  // a loop that was removed for another reason is not held against the template
-  }
-  std::string names;
-  for_each_bit(variables, [&](int v) {
-    names += (names.empty() ? "" : " * ") + space_.path.einsum.rank_variables[v].name;
-  });
-  reasons_.constraint = bound.where.text() + ": loop bound on '" +
-                        space_.path.levels[level].name + "' dimension '" +
-                        space_.path.levels[level].spatial[dim].name + "': trips of " + names +
-                        " are 1 (the rank variable has one value), required " + op_text(bound.op) +
-                        " " + spec::number_text(bound.value);
-  return false;
+    if (!variables) {
+        return true;
+    }
+    std::vector<int> loops = loops_in(out_, level, dim, variables);
+    if (!loops.empty()) {
+        TemplateConstraint c;
+        c.loops = std::move(loops);
+        c.op = bound.op;
+        c.value = bound.value;
+        c.level = level;
+        c.dim = dim;
+        c.where = bound.where;
+        out_.constraints.push_back(std::move(c));
+        return true;
+    }
+    const bool has_values = (variables & space_.variables) != 0;
+    if (has_values || holds(bound.op, 1, bound.value)) {
+        return true;  // a loop that was removed for another reason is not held against the template
+    }
+    std::string names;
+    for_each_bit(variables, [&](int v) {
+        names += (names.empty() ? "" : " * ") + space_.path.einsum.rank_variables[v].name;
+    });
+    reasons_.constraint = bound.where.text() + ": loop bound on '" +
+                          space_.path.levels[level].name + "' dimension '" +
+                          space_.path.levels[level].spatial[dim].name + "': trips of " + names +
+                          " are 1 (the rank variable has one value), required " +
+                          op_text(bound.op) + " " + spec::number_text(bound.value);
+    return false;
 }
 
 }  // namespace
 
 std::string structure_key(const Space& space, const Items& items,
                           std::vector<std::uint8_t>& sinks) {
-  std::string key;
-  key.reserve(items.size() * 3);
-  sinks.clear();
-  const int fused = fused_end(space, items);
-  std::vector<std::pair<std::uint16_t, int>> run;
-  const auto flush = [&] {
-    // Where a reservation ends among fused loops decides which of them may be exchanged.
-    const bool in_fused = !run.empty() && run.back().second < fused;
-    std::sort(run.begin(), run.end());
-    for (const auto& [code, index] : run) {
-      key.push_back('\1');
-      key.push_back(static_cast<char>(code >> 8));
-      key.push_back(static_cast<char>(code & 255));
-      const int passed = loops_passed(space, items, index);
-      if (in_fused) {
-        key.push_back(static_cast<char>(passed));
-      } else {
-        sinks.push_back(static_cast<std::uint8_t>(passed));
-      }
-    }
-    run.clear();
-  };
-  for (int i = 0; i < static_cast<int>(items.size()); ++i) {
-    const Item& item = items[i];
-    if (item.holder()) {
-      run.emplace_back(static_cast<std::uint16_t>(item.tensor << 8 | item.level), i);
-      continue;
+    std::string key;
+    key.reserve(items.size() * 3);
+    sinks.clear();
+    const int fused = fused_end(space, items);
+    std::vector<std::pair<std::uint16_t, int>> run;
+    const auto flush = [&] {
+        // Where a reservation ends among fused loops decides which of them may be exchanged.
+        const bool in_fused = !run.empty() && run.back().second < fused;
+        std::sort(run.begin(), run.end());
+        for (const auto& [code, index] : run) {
+            key.push_back('\1');
+            key.push_back(static_cast<char>(code >> 8));
+            key.push_back(static_cast<char>(code & 255));
+            const int passed = loops_passed(space, items, index);
+            if (in_fused) {
+                key.push_back(static_cast<char>(passed));
+            } else {
+                sinks.push_back(static_cast<std::uint8_t>(passed));
+            }
+        }
+        run.clear();
+    };
+    for (int i = 0; i < static_cast<int>(items.size()); ++i) {
+        const Item& item = items[i];
+        if (item.holder()) {
+            run.emplace_back(static_cast<std::uint16_t>(item.tensor << 8 | item.level), i);
+            continue;
+        }
+        flush();
+        key.push_back(item.kind == NodeKind::spatial ? '\3' : '\2');
+        key.push_back(static_cast<char>(item.rank_variable));
+        if (item.kind == NodeKind::spatial) {
+            key.push_back(static_cast<char>(item.level));
+            key.push_back(static_cast<char>(item.dim));
+        }
     }
     flush();
-    key.push_back(item.kind == NodeKind::spatial ? '\3' : '\2');
-    key.push_back(static_cast<char>(item.rank_variable));
-    if (item.kind == NodeKind::spatial) {
-      key.push_back(static_cast<char>(item.level));
-      key.push_back(static_cast<char>(item.dim));
-    }
-  }
-  flush();
-  return key;
+    return key;
 }
 
 // Only the outermost loop over a variable may leave a partial tile. In a mapping whose outer loops
 // have one trip, that is an inner loop of the template.
 void drop_leading_loops(const Space& space, const Items& items,
                         const std::function<void(const Items&)>& sink) {
-  const MapSpaceOptions& options = space.options;
-  if ((!options.imperfect_temporal && !options.imperfect_spatial) || options.partial_inner_tiles) {
-    sink(items);
-    return;
-  }
-  std::vector<std::vector<std::size_t>> loops_of(space.path.einsum.rank_variables.size());
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (items[i].loop() && space.path.einsum.rank_variables[items[i].rank_variable].simple) {
-      loops_of[items[i].rank_variable].push_back(i);
+    const MapSpaceOptions& options = space.options;
+    if ((!options.imperfect_temporal && !options.imperfect_spatial) ||
+        options.partial_inner_tiles) {
+        sink(items);
+        return;
     }
-  }
-  std::vector<std::size_t> dropped(loops_of.size(), 0);
-  for (;;) {
-    std::vector<char> drop(items.size(), false);
-    for (std::size_t v = 0; v < loops_of.size(); ++v) {
-      for (std::size_t k = 0; k < dropped[v]; ++k) {
-        drop[loops_of[v][k]] = true;
-      }
-    }
-    Items left;
+    std::vector<std::vector<std::size_t>> loops_of(space.path.einsum.rank_variables.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
-      if (!drop[i]) {
-        left.push_back(items[i]);
-      }
+        if (items[i].loop() && space.path.einsum.rank_variables[items[i].rank_variable].simple) {
+            loops_of[items[i].rank_variable].push_back(i);
+        }
     }
-    sink(left);
-    // Next combination; at least two loops stay, a single one has no choice of tile shape.
-    std::size_t v = 0;
-    while (v < loops_of.size() && dropped[v] + 2 >= loops_of[v].size()) {
-      dropped[v++] = 0;
+    std::vector<std::size_t> dropped(loops_of.size(), 0);
+    for (;;) {
+        std::vector<char> drop(items.size(), false);
+        for (std::size_t v = 0; v < loops_of.size(); ++v) {
+            for (std::size_t k = 0; k < dropped[v]; ++k) {
+                drop[loops_of[v][k]] = true;
+            }
+        }
+        Items left;
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            if (!drop[i]) {
+                left.push_back(items[i]);
+            }
+        }
+        sink(left);
+        // Next combination; at least two loops stay, a single one has no choice of tile shape.
+        std::size_t v = 0;
+        while (v < loops_of.size() && dropped[v] + 2 >= loops_of[v].size()) {
+            dropped[v++] = 0;
+        }
+        if (v == loops_of.size()) {
+            return;
+        }
+        ++dropped[v];
     }
-    if (v == loops_of.size()) {
-      return;
-    }
-    ++dropped[v];
-  }
 }
 
 bool finish(const Space& space, const Items& items, Template& out, Reasons& reasons) {
-  out.nodes.clear();
-  out.nodes.reserve(items.size() + 1);
-  std::vector<std::vector<int>> loops_of(space.path.einsum.rank_variables.size());
-  for (const Item& item : items) {
-    mapping::PmappingNode node;
-    node.kind = item.kind;
-    node.tensor = item.tensor;
-    node.level = item.level;
-    node.dim = item.dim;
-    node.rank_variable = item.rank_variable;
-    node.backing = item.backing;
-    node.persistent = item.persistent;
-    node.lower = item.kind == NodeKind::storage && !item.backing;
-    if (item.loop()) {
-      loops_of[item.rank_variable].push_back(static_cast<int>(out.nodes.size()));
+    out.nodes.clear();
+    out.nodes.reserve(items.size() + 1);
+    std::vector<std::vector<int>> loops_of(space.path.einsum.rank_variables.size());
+    for (const Item& item : items) {
+        mapping::PmappingNode node;
+        node.kind = item.kind;
+        node.tensor = item.tensor;
+        node.level = item.level;
+        node.dim = item.dim;
+        node.rank_variable = item.rank_variable;
+        node.backing = item.backing;
+        node.persistent = item.persistent;
+        node.lower = item.kind == NodeKind::storage && !item.backing;
+        if (item.loop()) {
+            loops_of[item.rank_variable].push_back(static_cast<int>(out.nodes.size()));
+        }
+        out.nodes.push_back(node);
     }
-    out.nodes.push_back(node);
-  }
-  mapping::PmappingNode compute;
-  compute.kind = NodeKind::compute;
-  compute.level = static_cast<std::int8_t>(space.path.levels.size() - 1);
-  compute.lower = false;
-  out.nodes.push_back(compute);
-  out.n_fused_nodes = fused_end(space, items);
-  bool complete = true;
-  for_each_bit(space.variables, [&](int v) {
-    if (loops_of[v].empty()) {
-      complete = false;
-      reasons.loops = "constraints leave no loop over rank variable '" +
-                      space.path.einsum.rank_variables[v].name + "' (" +
-                      std::to_string(space.bound(v)) + " values)";
+    mapping::PmappingNode compute;
+    compute.kind = NodeKind::compute;
+    compute.level = static_cast<std::int8_t>(space.path.levels.size() - 1);
+    compute.lower = false;
+    out.nodes.push_back(compute);
+    out.n_fused_nodes = fused_end(space, items);
+    bool complete = true;
+    for_each_bit(space.variables, [&](int v) {
+        if (loops_of[v].empty()) {
+            complete = false;
+            reasons.loops = "constraints leave no loop over rank variable '" +
+                            space.path.einsum.rank_variables[v].name + "' (" +
+                            std::to_string(space.bound(v)) + " values)";
+        }
+    });
+    if (!complete) {
+        return false;
     }
-  });
-  if (!complete) {
-    return false;
-  }
-  label_imperfect(space, out, loops_of);
-  add_symbols(out, loops_of);
-  return Constraints(space, items, out, reasons).add();
+    label_imperfect(space, out, loops_of);
+    add_symbols(out, loops_of);
+    return Constraints(space, items, out, reasons).add();
 }
 
 }  // namespace tessera::mapspace::detail

@@ -10,8 +10,8 @@
 //   drop_leading_loops()   which loop is outermost, for partial tiles        (template_finish.cpp)
 //   finish()               symbols, labels, surviving constraints            (template_finish.cpp)
 //
-// Rank variables of bound 1 take no part at all: a loop over one has a single trip, changes no count
-// and no limit counts it, because its tile shape is the constant 1.
+// Rank variables of bound 1 take no part at all: a loop over one has a single trip, changes no
+// count and no limit counts it, because its tile shape is the constant 1.
 #pragma once
 
 #include <cstdint>
@@ -29,99 +29,110 @@ using mapping::NodeKind;
 
 template <class F>
 inline void for_each_bit(std::uint64_t mask, F&& f) {
-  for (; mask; mask &= mask - 1) {
-    f(__builtin_ctzll(mask));
-  }
+    for (; mask; mask &= mask - 1) {
+        f(__builtin_ctzll(mask));
+    }
 }
 
 /// One node while the template grows.
 struct Item {
-  NodeKind kind = NodeKind::compute;
-  std::int8_t tensor = -1;
-  std::int8_t level = -1;
-  std::int8_t dim = -1;
-  std::int8_t rank_variable = -1;
-  bool backing = false;
-  bool persistent = false;
-  bool must_keep = false;
-  /// The previous holder of the tensor could be left out if no loop stands between the two.
-  bool spare_outer = false;
+    NodeKind kind = NodeKind::compute;
+    std::int8_t tensor = -1;
+    std::int8_t level = -1;
+    std::int8_t dim = -1;
+    std::int8_t rank_variable = -1;
+    bool backing = false;
+    bool persistent = false;
+    bool must_keep = false;
+    /// The previous holder of the tensor could be left out if no loop stands between the two.
+    bool spare_outer = false;
 
-  bool holder() const { return kind == NodeKind::storage || kind == NodeKind::toll; }
-  bool loop() const { return kind == NodeKind::temporal || kind == NodeKind::spatial; }
-  bool operator==(const Item&) const = default;
+    bool holder() const {
+        return kind == NodeKind::storage || kind == NodeKind::toll;
+    }
+    bool loop() const {
+        return kind == NodeKind::temporal || kind == NodeKind::spatial;
+    }
+    bool operator==(const Item&) const = default;
 };
 using Items = std::vector<Item>;
 
 /// The path, the options, and what the rules read of them as bit masks.
 struct Space {
-  Space(const arch::Path& path, const MapSpaceOptions& options);
+    Space(const arch::Path& path, const MapSpaceOptions& options);
 
-  const arch::Path& path;
-  const MapSpaceOptions& options;
-  int n_tensors = 0;
-  int first_memory = -1;
-  bool copy = false;
-  TensorMask all = 0, fusable = 0, intermediates = 0, persistent = 0;
-  RankVariableMask variables = 0;  ///< those of bound > 1
-  // Per local tensor, restricted to `variables`.
-  std::vector<RankVariableMask> direct;      ///< a whole rank by themselves
-  std::vector<RankVariableMask> expression;  ///< index the tensor otherwise
-  std::vector<RankVariableMask> indexing;    ///< both
-  std::vector<RankVariableMask> relevant;    ///< as the cost model sees it; sinks a reservation
-  std::vector<RankVariableMask> sinks;       ///< direct and relevant
+    const arch::Path& path;
+    const MapSpaceOptions& options;
+    int n_tensors = 0;
+    int first_memory = -1;
+    bool copy = false;
+    TensorMask all = 0, fusable = 0, intermediates = 0, persistent = 0;
+    RankVariableMask variables = 0;  ///< those of bound > 1
+    // Per local tensor, restricted to `variables`.
+    std::vector<RankVariableMask> direct;      ///< a whole rank by themselves
+    std::vector<RankVariableMask> expression;  ///< index the tensor otherwise
+    std::vector<RankVariableMask> indexing;    ///< both
+    std::vector<RankVariableMask> relevant;    ///< as the cost model sees it; sinks a reservation
+    std::vector<RankVariableMask> sinks;       ///< direct and relevant
 
-  double fanout(int level) const { return path.levels[level].cumulative_fanout; }
-  std::int64_t bound(int variable) const { return path.einsum.rank_variables[variable].bound; }
-  const std::string& tensor_name(int tensor) const { return path.einsum.tensors[tensor].name; }
-  std::string names(TensorMask tensors) const;
+    double fanout(int level) const {
+        return path.levels[level].cumulative_fanout;
+    }
+    std::int64_t bound(int variable) const {
+        return path.einsum.rank_variables[variable].bound;
+    }
+    const std::string& tensor_name(int tensor) const {
+        return path.einsum.tensors[tensor].name;
+    }
+    std::string names(TensorMask tensors) const;
 };
 
 /// Why the search for templates dropped something; the last resort of an error message.
 struct Reasons {
-  std::string unstored, back, order, loops, constraint;
-  /// The most telling one.
-  std::string text() const;
+    std::string unstored, back, order, loops, constraint;
+    /// The most telling one.
+    std::string text() const;
 };
 
 /// Tensors held per level (0 for levels that hold none).
 struct Choice {
-  std::vector<TensorMask> stored;
-  std::vector<TensorMask> must;
-  bool operator==(const Choice&) const = default;
+    std::vector<TensorMask> stored;
+    std::vector<TensorMask> must;
+    bool operator==(const Choice&) const = default;
 };
 
 std::vector<Choice> storage_choices(const Space& space, Reasons& reasons);
 
 /// Calls `sink` for every order of the holders of a choice, tolls inserted.
 class HolderOrders {
- public:
-  using Sink = std::function<void(const Items&)>;
+public:
+    using Sink = std::function<void(const Items&)>;
 
-  HolderOrders(const Space& space, const std::vector<Choice>& choices);
-  void enumerate(const Choice& choice, const Sink& sink);
+    HolderOrders(const Space& space, const std::vector<Choice>& choices);
+    void enumerate(const Choice& choice, const Sink& sink);
 
- private:
-  bool spare(const Choice& choice, const Item& outer, const Item& inner) const;
-  bool may_precede(const Item& upper, const Item& lower) const;
-  std::uint64_t options_met(const Item& upper, const Item& lower) const;
-  void collect(const Choice& choice);
-  void relate(const Choice& choice);
-  void place(const Sink& sink);
-  void emit(const Sink& sink) const;
+private:
+    bool spare(const Choice& choice, const Item& outer, const Item& inner) const;
+    bool may_precede(const Item& upper, const Item& lower) const;
+    std::uint64_t options_met(const Item& upper, const Item& lower) const;
+    void collect(const Choice& choice);
+    void read_options(const Choice& choice);
+    void relate(const Choice& choice);
+    void place(const Sink& sink);
+    void emit(const Sink& sink) const;
 
-  const Space& space_;
-  std::vector<std::vector<TensorMask>> choices_;  ///< sorted
-  std::vector<std::vector<std::vector<TensorMask>>> options_;  ///< level, option, place
-  // State of the current choice.
-  Items nodes_, tolls_, prefix_;
-  std::vector<std::uint64_t> not_below_;   ///< per node: nodes that may not stand below it
-  std::vector<std::uint64_t> met_;         ///< [upper * n + lower]: order options that stay possible
-  std::vector<std::uint64_t> left_;        ///< per level: order options still possible
-  std::vector<std::uint64_t> spare_;       ///< per node: outer nodes that it makes superfluous
-  std::uint64_t remaining_ = 0;
-  TensorMask backed_ = 0;
-  int last_ = -1;
+    const Space& space_;
+    std::vector<std::vector<TensorMask>> choices_;               ///< sorted
+    std::vector<std::vector<std::vector<TensorMask>>> options_;  ///< level, option, place
+    // State of the current choice.
+    Items nodes_, tolls_, prefix_;
+    std::vector<std::uint64_t> not_below_;  ///< per node: nodes that may not stand below it
+    std::vector<std::uint64_t> met_;    ///< [upper * n + lower]: order options that stay possible
+    std::vector<std::uint64_t> left_;   ///< per level: order options still possible
+    std::vector<std::uint64_t> spare_;  ///< per node: outer nodes that it makes superfluous
+    std::uint64_t remaining_ = 0;
+    TensorMask backed_ = 0;
+    int last_ = -1;
 };
 
 /// Adds temporal loops in every way that the rules allow; `sink` may change its argument.
@@ -144,8 +155,8 @@ bool forces_one(const arch::LoopBound& bound);
 bool holds(arch::LoopBound::Op op, double left, double right);
 const char* op_text(arch::LoopBound::Op op);
 
-/// Calls `sink` with the template and, if partial tiles are asked for, with every template that lacks
-/// leading loops of variables that may have them.
+/// Calls `sink` with the template and, if partial tiles are asked for, with every template that
+/// lacks leading loops of variables that may have them.
 void drop_leading_loops(const Space& space, const Items& items,
                         const std::function<void(const Items&)>& sink);
 

@@ -1,11 +1,11 @@
 // Loops between the holders of one order.
 //
-// Temporal loops. The holders form groups: all that stand above every loop (persistent ones and those
-// of the outermost memory), then one group per holder (in a copy, per run of one memory). Each gap
-// below a group may get one temporal loop per rank variable; the rules of gap_loops() leave out those
-// that cannot help. Order inside a gap matters only for where the reservation of the holder above it
-// ends up, so the canonical order is: variables through which it sinks, then those that stop it after
-// one loop (every choice of the first one is a variant), then the rest.
+// Temporal loops. The holders form groups: all that stand above every loop (persistent ones and
+// those of the outermost memory), then one group per holder (in a copy, per run of one memory).
+// Each gap below a group may get one temporal loop per rank variable; the rules of gap_loops()
+// leave out those that cannot help. Order inside a gap matters only for where the reservation of
+// the holder above it ends up, so the canonical order is: variables through which it sinks, then
+// those that stop it after one loop (every choice of the first one is a variant), then the rest.
 //
 // Spatial loops stand as low as they can: below the last holder that lies above their fan-out.
 #include <algorithm>
@@ -17,359 +17,370 @@ namespace tessera::mapspace::detail {
 namespace {
 
 struct Group {
-  int begin = 0, end = 0;
+    int begin = 0, end = 0;
 };
 
 /// The orders in which the loops of one gap are written.
 struct Gap {
-  std::vector<std::vector<std::int8_t>> orders;
+    std::vector<std::vector<std::int8_t>> orders;
 };
 
 Item loop(NodeKind kind, int variable) {
-  Item item;
-  item.kind = kind;
-  item.rank_variable = static_cast<std::int8_t>(variable);
-  return item;
+    Item item;
+    item.kind = kind;
+    item.rank_variable = static_cast<std::int8_t>(variable);
+    return item;
 }
 
 bool fans_out(const arch::PathLevel& level) {
-  return std::any_of(level.spatial.begin(), level.spatial.end(),
-                     [](const arch::PathDim& dim) { return dim.fanout > 1; });
+    return std::any_of(level.spatial.begin(), level.spatial.end(),
+                       [](const arch::PathDim& dim) { return dim.fanout > 1; });
 }
 
 class TemporalLoops {
- public:
-  TemporalLoops(const Space& space, const Items& holders);
-  void enumerate(const std::function<void(Items&)>& sink);
+public:
+    TemporalLoops(const Space& space, const Items& holders);
+    void enumerate(const std::function<void(Items&)>& sink);
 
- private:
-  void group(const Items& holders);
-  void find_crossings();
-  bool foreign_spatials_below(std::size_t g) const;
-  RankVariableMask gap_loops(std::size_t g, bool fused, TensorMask seen) const;
-  Gap orders(std::size_t g, RankVariableMask loops) const;
-  bool superfluous_holder(const std::vector<RankVariableMask>& loops) const;
+private:
+    void group(const Items& holders);
+    void find_crossings();
+    bool foreign_spatials_below(std::size_t g) const;
+    bool shares_memory_below(const Group& group) const;
+    RankVariableMask gap_loops(std::size_t g, bool fused, TensorMask seen) const;
+    RankVariableMask worth_above_next(std::size_t g, RankVariableMask stay) const;
+    Gap orders(std::size_t g, RankVariableMask loops) const;
+    bool superfluous_holder(const std::vector<RankVariableMask>& loops) const;
 
-  const Space& space_;
-  Items holders_;
-  std::vector<Group> groups_;
-  std::vector<RankVariableMask> crossing_;  ///< per group, see find_crossings()
+    const Space& space_;
+    Items holders_;
+    std::vector<Group> groups_;
+    std::vector<RankVariableMask> crossing_;  ///< per group, see find_crossings()
 };
 
 TemporalLoops::TemporalLoops(const Space& space, const Items& holders) : space_(space) {
-  group(holders);
-  find_crossings();
+    group(holders);
+    find_crossings();
 }
 
 void TemporalLoops::group(const Items& holders) {
-  const auto above_all_loops = [&](const Item& i) {
-    return i.persistent || i.level == space_.first_memory;
-  };
-  for (const Item& item : holders) {
-    if (above_all_loops(item)) {
-      holders_.push_back(item);
+    const auto above_all_loops = [&](const Item& i) {
+        return i.persistent || i.level == space_.first_memory;
+    };
+    for (const Item& item : holders) {
+        if (above_all_loops(item)) {
+            holders_.push_back(item);
+        }
     }
-  }
-  std::stable_sort(holders_.begin(), holders_.end(),
-                   [](const Item& a, const Item& b) { return a.level < b.level; });
-  groups_.push_back({0, static_cast<int>(holders_.size())});
-  int level = -1;
-  for (const Item& item : holders) {
-    if (above_all_loops(item)) {
-      continue;
+    std::stable_sort(holders_.begin(), holders_.end(),
+                     [](const Item& a, const Item& b) { return a.level < b.level; });
+    groups_.push_back({0, static_cast<int>(holders_.size())});
+    int level = -1;
+    for (const Item& item : holders) {
+        if (above_all_loops(item)) {
+            continue;
+        }
+        holders_.push_back(item);
+        const int end = static_cast<int>(holders_.size());
+        if (space_.copy && level == item.level) {
+            groups_.back().end = end;
+        } else {
+            groups_.push_back({end - 1, end});
+        }
+        level = item.level;
     }
-    holders_.push_back(item);
-    const int end = static_cast<int>(holders_.size());
-    if (space_.copy && level == item.level) {
-      groups_.back().end = end;
-    } else {
-      groups_.push_back({end - 1, end});
-    }
-    level = item.level;
-  }
 }
 
-// A spatial loop of a level above a holder's, but written below it, is taken above it for its tensor.
-// A temporal loop over the same variable between the two would make the tile non-contiguous and is
-// removed later, so variables for which that can happen must keep a loop on either side: the rules
-// that move loops up or down skip them below the holder.
+// A spatial loop of a level above a holder's, but written below it, is taken above it for its
+// tensor. A temporal loop over the same variable between the two would make the tile non-contiguous
+// and is removed later, so variables for which that can happen must keep a loop on either side: the
+// rules that move loops up or down skip them below the holder.
 void TemporalLoops::find_crossings() {
-  crossing_.assign(groups_.size(), 0);
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    for (int h = groups_[g].begin; h < groups_[g].end; ++h) {
-      const Item& holder = holders_[h];
-      int highest_below = holder.level;
-      for (int below = h + 1; below < static_cast<int>(holders_.size()); ++below) {
-        highest_below = std::min<int>(highest_below, holders_[below].level);
-      }
-      bool crossed = false;
-      for (int s = highest_below + 1; s <= holder.level; ++s) {
-        crossed |= fans_out(space_.path.levels[s]);
-      }
-      for (std::size_t k = g; crossed && k < groups_.size(); ++k) {
-        crossing_[k] |= space_.indexing[holder.tensor];
-      }
+    crossing_.assign(groups_.size(), 0);
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        for (int h = groups_[g].begin; h < groups_[g].end; ++h) {
+            const Item& holder = holders_[h];
+            int highest_below = holder.level;
+            for (int below = h + 1; below < static_cast<int>(holders_.size()); ++below) {
+                highest_below = std::min<int>(highest_below, holders_[below].level);
+            }
+            bool crossed = false;
+            for (int s = highest_below + 1; s <= holder.level; ++s) {
+                crossed |= fans_out(space_.path.levels[s]);
+            }
+            for (std::size_t k = g; crossed && k < groups_.size(); ++k) {
+                crossing_[k] |= space_.indexing[holder.tensor];
+            }
+        }
     }
-  }
 }
 
 // The fan-out falls again below this group: spatial loops of an outer level may be written here.
 bool TemporalLoops::foreign_spatials_below(std::size_t g) const {
-  if (g == 0 || g + 1 == groups_.size()) {
-    return false;
-  }
-  const auto widest = [&](int begin, int end) {
-    double widest = 0;
-    for (int h = begin; h < end; ++h) {
-      widest = std::max(widest, space_.fanout(holders_[h].level));
+    if (g == 0 || g + 1 == groups_.size()) {
+        return false;
     }
-    return widest;
-  };
-  const double here = widest(groups_[g].begin, groups_[g].end);
-  return groups_[g].begin > 0 && widest(0, groups_[g].begin) < here &&
-         widest(groups_[g + 1].begin, groups_[g + 1].end) < here;
+    const auto widest = [&](int begin, int end) {
+        double widest = 0;
+        for (int h = begin; h < end; ++h) {
+            widest = std::max(widest, space_.fanout(holders_[h].level));
+        }
+        return widest;
+    };
+    const double here = widest(groups_[g].begin, groups_[g].end);
+    return groups_[g].begin > 0 && widest(0, groups_[g].begin) < here &&
+           widest(groups_[g + 1].begin, groups_[g + 1].end) < here;
+}
+
+bool TemporalLoops::shares_memory_below(const Group& group) const {
+    for (int h = group.begin; h < group.end; ++h) {
+        for (std::size_t below = group.end; below < holders_.size(); ++below) {
+            if (holders_[below].level == holders_[h].level) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 // Variables that get a temporal loop below group `g`. Why leaving out the others loses nothing:
-//   recomputation  a loop over a variable that a tensor produced or loaded further down does not have
+//   recomputation  a loop over a variable that a tensor produced or loaded further down does not
+//   have
 //                  would produce or load it again; outside the mapspace
 //   copy           a part and the whole of a tensor would stand in one memory; outside the mapspace
 //   toll           a toll stores nothing, so the loop may as well stand above it: same counts
-//   sink           a holder's tile is fetched once per trip of a loop that indexes its tensor, above
-//                  or below it; above it, it occupies less. (Not so for backing holders, whose place
-//                  decides what is fused.)
+//   sink           a holder's tile is fetched once per trip of a loop that indexes its tensor,
+//   above
+//                  or below it; above it, it occupies less. (Not so for backing holders, whose
+//                  place decides what is fused.)
 //   raise          a loop that does not index the next holder's tensor may as well stand below that
 //                  holder: its tile and all traffic stay. Not in the fused region, where the holder
-//                  would then live longer; not if the loop may stop the reservation above; not if the
-//                  next memory may not send the tensor twice.
+//                  would then live longer; not if the loop may stop the reservation above; not if
+//                  the next memory may not send the tensor twice.
 RankVariableMask TemporalLoops::gap_loops(std::size_t g, bool fused, TensorMask seen) const {
-  const Group& group = groups_[g];
-  RankVariableMask loops = space_.variables;
-  if (space_.copy) {
+    const Group& group = groups_[g];
+    RankVariableMask loops = space_.variables;
+    if (space_.copy && shares_memory_below(group)) {
+        return 0;
+    }
+    for_each_bit(space_.all & ~seen, [&](int t) { loops &= space_.direct[t]; });
+    if (space_.options.max_fused_loops == 0 && (space_.fusable & ~seen)) {
+        return 0;
+    }
+    if (foreign_spatials_below(g)) {
+        return loops;
+    }
+    if (group.end > group.begin && holders_[group.begin].kind == NodeKind::toll) {
+        return 0;
+    }
+    const RankVariableMask fixed = crossing_[g];
+    RankVariableMask stopping = 0;
     for (int h = group.begin; h < group.end; ++h) {
-      for (std::size_t below = group.end; below < holders_.size(); ++below) {
-        if (holders_[below].level == holders_[h].level) {
-          return 0;
+        const Item& holder = holders_[h];
+        stopping |= space_.expression[holder.tensor];
+        if (!holder.backing) {
+            loops &= ~(space_.sinks[holder.tensor] & ~fixed);
         }
-      }
     }
-  }
-  for_each_bit(space_.all & ~seen, [&](int t) { loops &= space_.direct[t]; });
-  if (space_.options.max_fused_loops == 0 && (space_.fusable & ~seen)) {
-    return 0;
-  }
-  if (foreign_spatials_below(g)) {
+    return fused ? loops : loops & worth_above_next(g, stopping | fixed);
+}
+
+// The rule "raise". `stay`: variables that it must not touch.
+RankVariableMask TemporalLoops::worth_above_next(std::size_t g, RankVariableMask stay) const {
+    RankVariableMask loops = ~RankVariableMask{0};
+    for (std::size_t next = g + 1; next < groups_.size(); ++next) {
+        if (holders_[groups_[next].begin].kind == NodeKind::toll) {
+            continue;
+        }
+        for (int h = groups_[next].begin; h < groups_[next].end; ++h) {
+            const Item& holder = holders_[h];
+            const bool no_resend =
+                space_.path.levels[holder.level].no_resend_to_below >> holder.tensor & 1;
+            if (!no_resend) {
+                loops &= space_.indexing[holder.tensor] | stay;
+            }
+        }
+        break;
+    }
     return loops;
-  }
-  if (group.end > group.begin && holders_[group.begin].kind == NodeKind::toll) {
-    return 0;
-  }
-  const RankVariableMask fixed = crossing_[g];
-  RankVariableMask stopping = 0;
-  for (int h = group.begin; h < group.end; ++h) {
-    const Item& holder = holders_[h];
-    stopping |= space_.expression[holder.tensor];
-    if (!holder.backing) {
-      loops &= ~(space_.sinks[holder.tensor] & ~fixed);
-    }
-  }
-  if (fused) {
-    return loops;
-  }
-  for (std::size_t next = g + 1; next < groups_.size(); ++next) {
-    if (holders_[groups_[next].begin].kind == NodeKind::toll) {
-      continue;
-    }
-    for (int h = groups_[next].begin; h < groups_[next].end; ++h) {
-      const Item& holder = holders_[h];
-      const bool no_resend =
-          space_.path.levels[holder.level].no_resend_to_below >> holder.tensor & 1;
-      if (!no_resend) {
-        loops &= space_.indexing[holder.tensor] | stopping | fixed;
-      }
-    }
-    break;
-  }
-  return loops;
 }
 
 Gap TemporalLoops::orders(std::size_t g, RankVariableMask loops) const {
-  const Group& group = groups_[g];
-  RankVariableMask sinking = 0, stopping = 0;
-  if (group.end - group.begin == 1 && !space_.copy) {
-    const Item& holder = holders_[group.begin];
-    if (holder.kind == NodeKind::storage && !holder.backing) {
-      sinking = loops & space_.relevant[holder.tensor];
-      stopping = loops & space_.indexing[holder.tensor] & ~sinking;
+    const Group& group = groups_[g];
+    RankVariableMask sinking = 0, stopping = 0;
+    if (group.end - group.begin == 1 && !space_.copy) {
+        const Item& holder = holders_[group.begin];
+        if (holder.kind == NodeKind::storage && !holder.backing) {
+            sinking = loops & space_.relevant[holder.tensor];
+            stopping = loops & space_.indexing[holder.tensor] & ~sinking;
+        }
     }
-  }
-  const RankVariableMask rest = loops & ~sinking & ~stopping;
-  Gap gap;
-  const auto add = [&](RankVariableMask first) {
-    std::vector<std::int8_t> order;
-    const auto append = [&](RankVariableMask mask) {
-      for_each_bit(mask, [&](int v) { order.push_back(static_cast<std::int8_t>(v)); });
+    const RankVariableMask rest = loops & ~sinking & ~stopping;
+    Gap gap;
+    const auto add = [&](RankVariableMask first) {
+        std::vector<std::int8_t> order;
+        const auto append = [&](RankVariableMask mask) {
+            for_each_bit(mask, [&](int v) { order.push_back(static_cast<std::int8_t>(v)); });
+        };
+        append(sinking);
+        append(first);
+        append(stopping & ~first);
+        append(rest);
+        gap.orders.push_back(std::move(order));
     };
-    append(sinking);
-    append(first);
-    append(stopping & ~first);
-    append(rest);
-    gap.orders.push_back(std::move(order));
-  };
-  if (!stopping || !space_.options.explore_loop_orders) {
-    add(stopping & -stopping);
-  } else {
-    for_each_bit(stopping, [&](int v) { add(RankVariableMask{1} << v); });
-  }
-  return gap;
+    if (!stopping || !space_.options.explore_loop_orders) {
+        add(stopping & -stopping);
+    } else {
+        for_each_bit(stopping, [&](int v) { add(RankVariableMask{1} << v); });
+    }
+    return gap;
 }
 
 // See HolderOrders::spare(): the outer of two holders of one tensor with no loop between them.
 bool TemporalLoops::superfluous_holder(const std::vector<RankVariableMask>& loops) const {
-  for (std::size_t g = 1; g < groups_.size(); ++g) {
-    if (!holders_[groups_[g].begin].spare_outer) {
-      continue;
+    for (std::size_t g = 1; g < groups_.size(); ++g) {
+        if (!holders_[groups_[g].begin].spare_outer) {
+            continue;
+        }
+        RankVariableMask between = 0;
+        std::size_t outer = g;
+        do {
+            --outer;
+            between |= loops[outer];
+        } while (outer > 0 && holders_[groups_[outer].begin].kind == NodeKind::toll);
+        if (!between) {
+            return true;
+        }
     }
-    RankVariableMask between = 0;
-    std::size_t outer = g;
-    do {
-      --outer;
-      between |= loops[outer];
-    } while (outer > 0 && holders_[groups_[outer].begin].kind == NodeKind::toll);
-    if (!between) {
-      return true;
-    }
-  }
-  return false;
+    return false;
 }
 
 void TemporalLoops::enumerate(const std::function<void(Items&)>& sink) {
-  const std::size_t n = groups_.size();
-  std::vector<RankVariableMask> loops(n);
-  TensorMask seen = 0;
-  for (std::size_t g = 0; g < n; ++g) {
-    for (int h = groups_[g].begin; h < groups_[g].end; ++h) {
-      seen |= TensorMask{1} << holders_[h].tensor;
-    }
-    loops[g] = gap_loops(g, (space_.fusable & ~seen) != 0, seen);
-  }
-  if (superfluous_holder(loops)) {
-    return;
-  }
-  std::vector<Gap> gaps;
-  gaps.reserve(n);
-  for (std::size_t g = 0; g < n; ++g) {
-    gaps.push_back(orders(g, loops[g]));
-  }
-  std::vector<std::size_t> pick(n, 0);
-  Items items;
-  for (;;) {
-    items.clear();
+    const std::size_t n = groups_.size();
+    std::vector<RankVariableMask> loops(n);
+    TensorMask seen = 0;
     for (std::size_t g = 0; g < n; ++g) {
-      items.insert(items.end(), holders_.begin() + groups_[g].begin, holders_.begin() + groups_[g].end);
-      for (std::int8_t v : gaps[g].orders[pick[g]]) {
-        items.push_back(loop(NodeKind::temporal, v));
-      }
+        for (int h = groups_[g].begin; h < groups_[g].end; ++h) {
+            seen |= TensorMask{1} << holders_[h].tensor;
+        }
+        loops[g] = gap_loops(g, (space_.fusable & ~seen) != 0, seen);
     }
-    sink(items);
-    std::size_t g = 0;
-    while (g < n && ++pick[g] == gaps[g].orders.size()) {
-      pick[g++] = 0;
+    if (superfluous_holder(loops)) {
+        return;
     }
-    if (g == n) {
-      return;
+    std::vector<Gap> gaps;
+    gaps.reserve(n);
+    for (std::size_t g = 0; g < n; ++g) {
+        gaps.push_back(orders(g, loops[g]));
     }
-  }
+    std::vector<std::size_t> pick(n, 0);
+    Items items;
+    for (;;) {
+        items.clear();
+        for (std::size_t g = 0; g < n; ++g) {
+            items.insert(items.end(), holders_.begin() + groups_[g].begin,
+                         holders_.begin() + groups_[g].end);
+            for (std::int8_t v : gaps[g].orders[pick[g]]) {
+                items.push_back(loop(NodeKind::temporal, v));
+            }
+        }
+        sink(items);
+        std::size_t g = 0;
+        while (g < n && ++pick[g] == gaps[g].orders.size()) {
+            pick[g++] = 0;
+        }
+        if (g == n) {
+            return;
+        }
+    }
 }
 
 /// Index right below the last holder that lies above `level`.
 int below_holders_above(const Items& items, int level) {
-  int index = 0;
-  for (int i = 0; i < static_cast<int>(items.size()); ++i) {
-    if (items[i].holder() && items[i].level < level) {
-      index = i + 1;
+    int index = 0;
+    for (int i = 0; i < static_cast<int>(items.size()); ++i) {
+        if (items[i].holder() && items[i].level < level) {
+            index = i + 1;
+        }
     }
-  }
-  return index;
+    return index;
 }
 
 }  // namespace
 
 void insert_temporals(const Space& space, const Items& holders,
                       const std::function<void(Items&)>& sink) {
-  TemporalLoops(space, holders).enumerate(sink);
+    TemporalLoops(space, holders).enumerate(sink);
 }
 
 RankVariableMask spatial_variables(const Space& space, const Items& items, int level) {
-  const int point = below_holders_above(items, level);
-  TensorMask seen = 0;
-  for (int i = 0; i < point; ++i) {
-    if (items[i].holder()) {
-      seen |= TensorMask{1} << items[i].tensor;
+    const int point = below_holders_above(items, level);
+    TensorMask seen = 0;
+    for (int i = 0; i < point; ++i) {
+        if (items[i].holder()) {
+            seen |= TensorMask{1} << items[i].tensor;
+        }
     }
-  }
-  RankVariableMask allowed = ~RankVariableMask{0};
-  for_each_bit(space.intermediates & ~seen, [&](int t) {
-    allowed &= space.path.einsum.tensors[t].directly_indexing;
-  });
-  const std::size_t n = space.path.einsum.rank_variables.size();
-  return n == 64 ? allowed : allowed & ((RankVariableMask{1} << n) - 1);
+    RankVariableMask allowed = ~RankVariableMask{0};
+    for_each_bit(space.intermediates & ~seen,
+                 [&](int t) { allowed &= space.path.einsum.tensors[t].directly_indexing; });
+    const std::size_t n = space.path.einsum.rank_variables.size();
+    return n == 64 ? allowed : allowed & ((RankVariableMask{1} << n) - 1);
 }
 
 void insert_spatials(const Space& space, Items& items) {
-  const auto& levels = space.path.levels;
-  for (int l = 0; l < static_cast<int>(levels.size()); ++l) {
-    if (!fans_out(levels[l])) {
-      continue;
+    const auto& levels = space.path.levels;
+    for (int l = 0; l < static_cast<int>(levels.size()); ++l) {
+        if (!fans_out(levels[l])) {
+            continue;
+        }
+        const RankVariableMask variables = spatial_variables(space, items, l) & space.variables;
+        int point = below_holders_above(items, l);
+        while (point < static_cast<int>(items.size()) && items[point].kind == NodeKind::temporal) {
+            ++point;
+        }
+        for (int d = 0; d < static_cast<int>(levels[l].spatial.size()); ++d) {
+            if (levels[l].spatial[d].fanout <= 1) {
+                continue;  // one instance: every loop would have one trip
+            }
+            for_each_bit(variables, [&](int v) {
+                Item item = loop(NodeKind::spatial, v);
+                item.level = static_cast<std::int8_t>(l);
+                item.dim = static_cast<std::int8_t>(d);
+                items.insert(items.begin() + point, item);
+            });
+        }
     }
-    const RankVariableMask variables = spatial_variables(space, items, l) & space.variables;
-    int point = below_holders_above(items, l);
-    while (point < static_cast<int>(items.size()) && items[point].kind == NodeKind::temporal) {
-      ++point;
-    }
-    for (int d = 0; d < static_cast<int>(levels[l].spatial.size()); ++d) {
-      if (levels[l].spatial[d].fanout <= 1) {
-        continue;  // one instance: every loop would have one trip
-      }
-      for_each_bit(variables, [&](int v) {
-        Item item = loop(NodeKind::spatial, v);
-        item.level = static_cast<std::int8_t>(l);
-        item.dim = static_cast<std::int8_t>(d);
-        items.insert(items.begin() + point, item);
-      });
-    }
-  }
 }
 
 // A variable that no gap took gets its loop below the last backing holder and below the last place
 // where the fan-out falls.
 void insert_missing(const Space& space, Items& items) {
-  RankVariableMask missing = space.variables;
-  for (const Item& item : items) {
-    if (item.kind == NodeKind::temporal) {
-      missing &= ~(RankVariableMask{1} << item.rank_variable);
+    RankVariableMask missing = space.variables;
+    for (const Item& item : items) {
+        if (item.kind == NodeKind::temporal) {
+            missing &= ~(RankVariableMask{1} << item.rank_variable);
+        }
     }
-  }
-  if (!missing) {
-    return;
-  }
-  int point = 0;
-  double widest = 1;
-  for (int i = 0; i < static_cast<int>(items.size()); ++i) {
-    if (items[i].holder()) {
-      const double fanout = space.fanout(items[i].level);
-      if (items[i].backing || fanout < widest) {
-        point = i + 1;
-      }
-      widest = std::max(widest, fanout);
+    if (!missing) {
+        return;
     }
-    if (items[i].kind == NodeKind::temporal && point == i) {
-      point = i + 1;
+    int point = 0;
+    double widest = 1;
+    for (int i = 0; i < static_cast<int>(items.size()); ++i) {
+        if (items[i].holder()) {
+            const double fanout = space.fanout(items[i].level);
+            if (items[i].backing || fanout < widest) {
+                point = i + 1;
+            }
+            widest = std::max(widest, fanout);
+        }
+        if (items[i].kind == NodeKind::temporal && point == i) {
+            point = i + 1;
+        }
     }
-  }
-  for_each_bit(missing, [&](int v) {
-    items.insert(items.begin() + point, loop(NodeKind::temporal, v));
-  });
+    for_each_bit(missing,
+                 [&](int v) { items.insert(items.begin() + point, loop(NodeKind::temporal, v)); });
 }
 
 }  // namespace tessera::mapspace::detail

@@ -1,10 +1,11 @@
-// The templates of preset `accelforge` against those that AccelForge generates (templates.jsonl.gz):
-// every one of AccelForge's is among ours, with all reservations at least as far down. Two equivalences are taken off first:
+// The templates of preset `accelforge` against those that AccelForge generates
+// (templates.jsonl.gz): every one of AccelForge's is among ours, with all reservations at least as
+// far down. Two equivalences are taken off first:
 //   - a loop over a rank variable of one value is no loop;
 //   - AccelForge keeps some unfused loops that may as well stand below the next holder, because it
 //     changes a set in place while going through the gaps; ours stand there.
-// Templates with a spatial loop that does not index the tensor of a distributed memory above it are left
-// out: AccelForge refuses them when it comes to evaluate them.
+// Templates with a spatial loop that does not index the tensor of a distributed memory above it are
+// left out: AccelForge refuses them when it comes to evaluate them.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <map>
@@ -174,9 +175,8 @@ Sinks sinks(const arch::Path& path, const std::vector<Node>& nodes) {
 
 bool covers(const std::vector<Sinks>& ours, const Sinks& theirs) {
     return std::any_of(ours.begin(), ours.end(), [&](const Sinks& one) {
-        return std::all_of(theirs.begin(), theirs.end(), [&](const auto& entry) {
-            return one.at(entry.first) >= entry.second;
-        });
+        return std::all_of(theirs.begin(), theirs.end(),
+                           [&](const auto& entry) { return one.at(entry.first) >= entry.second; });
     });
 }
 
@@ -212,40 +212,44 @@ BOOST_AUTO_TEST_CASE(every_template_of_the_reference_is_ours_too) {
     std::map<std::string, std::unique_ptr<arch::Architecture>> architectures;
     std::map<std::string, workload::Workload> workloads;
     std::size_t cases = 0, theirs = 0, ours = 0, missing = 0;
-    testing::for_each_case(testing::accelforge_folder() + "templates.jsonl.gz", [&](const YAML::Node& c) {
-        const std::string arch_file = c["arch"].as<std::string>();
-        const std::string workload_file = c["workload"].as<std::string>();
-        if (!architectures.count(arch_file)) {
-            architectures[arch_file] = std::make_unique<arch::Architecture>(
-                arch::load_architecture(testing::accelforge_folder() + "arch/" + arch_file, {}));
-        }
-        if (!workloads.count(workload_file)) {
-            workloads[workload_file] = workload::load_workload(
-                testing::accelforge_folder() + "workload/" + workload_file, {});
-        }
-        const workload::Workload& workload = workloads[workload_file];
-        const arch::Path path = architectures[arch_file]->path(
-            workload, workload.find_einsum(c["einsum"].as<std::string>()),
-            c["compute"].as<std::string>(), arch::Compat::accelforge);
-        std::map<Structure, std::vector<Sinks>> found;
-        ours += mapspace::enumerate_templates(path, {}, [&](mapspace::Template&& tmpl) {
-            const std::vector<Node> nodes = nodes_of(tmpl);
-            found[structure(nodes)].push_back(sinks(path, nodes));
-        });
-        ++cases;
-        for (const YAML::Node& text : c["templates"]) {
-            const std::vector<Node> nodes = parse(path, text.as<std::string>());
-            const std::vector<Node> plain = normal(path, nodes);
-            const auto same = found.find(structure(plain));
-            ++theirs;
-            if (!refused_later(path, nodes) &&
-                (same == found.end() || !covers(same->second, sinks(path, plain)))) {
-                ++missing;
-                BOOST_ERROR(arch_file << " " << workload_file << " lacks " << text.as<std::string>());
+    testing::for_each_case(
+        testing::accelforge_folder() + "templates.jsonl.gz", [&](const YAML::Node& c) {
+            const std::string arch_file = c["arch"].as<std::string>();
+            const std::string workload_file = c["workload"].as<std::string>();
+            if (!architectures.count(arch_file)) {
+                architectures[arch_file] =
+                    std::make_unique<arch::Architecture>(arch::load_architecture(
+                        testing::accelforge_folder() + "arch/" + arch_file, {}));
             }
-        }
-    });
+            if (!workloads.count(workload_file)) {
+                workloads[workload_file] = workload::load_workload(
+                    testing::accelforge_folder() + "workload/" + workload_file, {});
+            }
+            const workload::Workload& workload = workloads[workload_file];
+            const arch::Path path = architectures[arch_file]->path(
+                workload, workload.find_einsum(c["einsum"].as<std::string>()),
+                c["compute"].as<std::string>(), arch::Compat::accelforge);
+            std::map<Structure, std::vector<Sinks>> found;
+            ours += mapspace::enumerate_templates(path, {}, [&](mapspace::Template&& tmpl) {
+                const std::vector<Node> nodes = nodes_of(tmpl);
+                found[structure(nodes)].push_back(sinks(path, nodes));
+            });
+            ++cases;
+            for (const YAML::Node& text : c["templates"]) {
+                const std::vector<Node> nodes = parse(path, text.as<std::string>());
+                const std::vector<Node> plain = normal(path, nodes);
+                const auto same = found.find(structure(plain));
+                ++theirs;
+                if (!refused_later(path, nodes) &&
+                    (same == found.end() || !covers(same->second, sinks(path, plain)))) {
+                    ++missing;
+                    BOOST_ERROR(arch_file << " " << workload_file << " lacks "
+                                          << text.as<std::string>());
+                }
+            }
+        });
     BOOST_TEST(missing == 0);
-    BOOST_TEST_MESSAGE(cases << " cases, " << theirs << " templates of the reference, " << ours << " ours");
+    BOOST_TEST_MESSAGE(cases << " cases, " << theirs << " templates of the reference, " << ours
+                             << " ours");
     BOOST_TEST(cases > 150);
 }

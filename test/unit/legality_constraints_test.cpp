@@ -11,8 +11,9 @@ Case with(const std::string& dram, const std::string& glb, const std::string& re
           const std::string& dim = "") {
     std::string nodes = memory("DRAM", "inf", dram) + memory("GLB", "inf", glb);
     if (!reg.empty()) {
-        nodes += memory("Reg", "inf", reg,
-                        dim.empty() ? "" : "    spatial:\n    - {name: X, fanout: 4, " + dim + "}\n");
+        nodes +=
+            memory("Reg", "inf", reg,
+                   dim.empty() ? "" : "    spatial:\n    - {name: X, fanout: 4, " + dim + "}\n");
     }
     return Case(machine(nodes), matmuls());
 }
@@ -71,11 +72,13 @@ BOOST_AUTO_TEST_CASE(memories_keep_their_order) {
         }
         return nest(between);
     };
-    BOOST_TEST(with("{keep: All}", "{may_keep: All}", "{may_keep: All}").codes(nodes(true)) == "hierarchy");
+    BOOST_TEST(with("{keep: All}", "{may_keep: All}", "{may_keep: All}").codes(nodes(true)) ==
+               "hierarchy");
     // Without a loop between the two the order means nothing.
     BOOST_TEST(with("{keep: All}", "{may_keep: All}", "{may_keep: All}").codes(nodes(false)) == "");
     BOOST_TEST(with("{keep: All}", "{may_keep: All}",
-                    "{may_keep: All, force_memory_hierarchy_order: False}").codes(nodes(true)) == "");
+                    "{may_keep: All, force_memory_hierarchy_order: False}")
+                   .codes(nodes(true)) == "");
 }
 
 BOOST_AUTO_TEST_CASE(reuse_forbids_spatial_loops_that_index_the_tensor) {
@@ -91,7 +94,8 @@ BOOST_AUTO_TEST_CASE(reuse_forbids_spatial_loops_that_index_the_tensor) {
 
 BOOST_AUTO_TEST_CASE(loop_bounds_compare_trips) {
     const auto bound = [](const std::string& text) {
-        return with("{keep: All}", "{may_keep: All}", "{may_keep: All}", "loop_bounds: [" + text + "]");
+        return with("{keep: All}", "{may_keep: All}", "{may_keep: All}",
+                    "loop_bounds: [" + text + "]");
     };
     const auto m2 = nest({array("m", 4, "Reg")});
     BOOST_TEST(bound("{expression: m, operator: '<=', value: 2}").codes(m2) == "");
@@ -101,7 +105,8 @@ BOOST_AUTO_TEST_CASE(loop_bounds_compare_trips) {
     BOOST_TEST(bound("{expression: m, operator: '==', value: 2}").codes(m2) == "");
     BOOST_TEST(bound("{expression: m | n1, operator: 'product==', value: 4}")
                    .codes(nest({array("m", 4, "Reg"), array("n1", 4, "Reg")})) == "");
-    BOOST_TEST(bound("{expression: m | n1, operator: 'product==', value: 4}").codes(m2) == "loop_bounds");
+    BOOST_TEST(bound("{expression: m | n1, operator: 'product==', value: 4}").codes(m2) ==
+               "loop_bounds");
 }
 
 BOOST_AUTO_TEST_CASE(min_usage_is_a_warning) {
@@ -130,23 +135,39 @@ BOOST_AUTO_TEST_CASE(tensors_that_may_not_move_twice) {
 BOOST_AUTO_TEST_CASE(orders_of_one_memory) {
     const Case c = with("{keep: All}", "{may_keep: All, tensor_order_options: [[T0, W0]]}");
     BOOST_TEST(c.codes(nest({store("T0", "GLB"), loop("n1", 4), store("W0", "GLB")})) == "");
-    BOOST_TEST(c.codes(nest({store("W0", "GLB"), loop("m", 4), store("T0", "GLB")})) == "tensor_order");
+    BOOST_TEST(c.codes(nest({store("W0", "GLB"), loop("m", 4), store("T0", "GLB")})) ==
+               "tensor_order");
 }
 
 BOOST_AUTO_TEST_CASE(limits_count_only_with_options) {
-    const Case chain(machine(memory("DRAM", "inf", "{may_keep: All}") + memory("GLB", "inf", "{may_keep: All}")),
-                     matmuls(true));
+    const Case chain(
+        machine(memory("DRAM", "inf", "{may_keep: All}") + memory("GLB", "inf", "{may_keep: All}")),
+        matmuls(true));
     const auto nodes = [](int outer, int inner) {
-        return std::vector<std::string>{
-            store("T0, W0, W1, T2", "DRAM"), loop("m", outer), loop("m", inner), store("T1", "GLB"), "split",
-            ">", loop("m", 1), loop("n0", 1), loop("n1", 1), compute("E0"), "<",
-            ">", loop("m", 1), loop("n1", 1), loop("n2", 1), compute("E1"), "<"};
+        return std::vector<std::string>{store("T0, W0, W1, T2", "DRAM"),
+                                        loop("m", outer),
+                                        loop("m", inner),
+                                        store("T1", "GLB"),
+                                        "split",
+                                        ">",
+                                        loop("m", 1),
+                                        loop("n0", 1),
+                                        loop("n1", 1),
+                                        compute("E0"),
+                                        "<",
+                                        ">",
+                                        loop("m", 1),
+                                        loop("n1", 1),
+                                        loop("n2", 1),
+                                        compute("E1"),
+                                        "<"};
     };
     mapspace::MapSpaceOptions options;
     BOOST_TEST(chain.codes(nodes(4, 2)) == "");
     BOOST_TEST(chain.codes(nodes(4, 2), &options) == "max_fused_loops_per_rank_variable");
     BOOST_TEST(chain.codes(nodes(4, 4), &options) == "");
-    BOOST_TEST(chain.codes(nodes(4, 1), &options) == "");  // a loop with tile shape 1 does not count
+    BOOST_TEST(chain.codes(nodes(4, 1), &options) ==
+               "");  // a loop with tile shape 1 does not count
     options.max_fused_loops_per_rank_variable = 2;
     BOOST_TEST(chain.codes(nodes(4, 2), &options) == "");
     options.max_fused_loops = 1;
@@ -155,8 +176,9 @@ BOOST_AUTO_TEST_CASE(limits_count_only_with_options) {
 
 BOOST_AUTO_TEST_CASE(loops_above_the_outermost_memory_leave_the_mapspace) {
     const Case c(machine(memory("DRAM", "inf", "{may_keep: All}")), matmuls());
-    const std::vector<std::string> nodes{store("T0, W0", "DRAM"), loop("m", 1), store("T1", "DRAM"),
-                                         loop("n0", 1), loop("n1", 1), compute("E0")};
+    const std::vector<std::string> nodes{store("T0, W0", "DRAM"), loop("m", 1),
+                                         store("T1", "DRAM"),     loop("n0", 1),
+                                         loop("n1", 1),           compute("E0")};
     const mapspace::MapSpaceOptions options;
     BOOST_TEST(c.codes(nodes) == "");
     BOOST_TEST(c.codes(nodes, &options) == "outermost");
@@ -174,8 +196,9 @@ BOOST_AUTO_TEST_CASE(loops_per_spatial_dimension) {
 
 BOOST_AUTO_TEST_CASE(unfused_means_all_in_the_outermost_memory) {
     const Case c = with("{may_keep: All}", "{may_keep: All}");
-    const std::vector<std::string> nodes{store("T0, W0", "DRAM"), store("T1", "GLB"), loop("m", 1),
-                                         loop("n0", 1), loop("n1", 1), compute("E0")};
+    const std::vector<std::string> nodes{
+        store("T0, W0", "DRAM"), store("T1", "GLB"), loop("m", 1),
+        loop("n0", 1),           loop("n1", 1),      compute("E0")};
     mapspace::MapSpaceOptions options;
     BOOST_TEST(c.codes(nodes, &options) == "");
     options.unfused = true;

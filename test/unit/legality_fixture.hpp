@@ -16,12 +16,13 @@ using mapspace::Severity;
 using mapspace::Violation;
 
 /// One memory of an architecture text; `more`: further lines at field level.
-inline std::string memory(const std::string& name, const std::string& size, const std::string& tensors,
-                          const std::string& more = "") {
+inline std::string memory(const std::string& name, const std::string& size,
+                          const std::string& tensors, const std::string& more = "") {
     return "  - !Memory\n    name: " + name + "\n    size: " + size +
            "\n    leak_power: 0\n    area: 0\n    actions:\n"
            "    - {name: read, energy: 1, throughput: inf}\n"
-           "    - {name: write, energy: 1, throughput: inf}\n    tensors: " + tensors + "\n" + more;
+           "    - {name: write, energy: 1, throughput: inf}\n    tensors: " +
+           tensors + "\n" + more;
 }
 
 inline std::string machine(const std::string& nodes) {
@@ -30,18 +31,21 @@ inline std::string machine(const std::string& nodes) {
            "    - {name: compute, energy: 1, throughput: 1}\n";
 }
 
-/// T1[m,n1] = T0[m,n0] W0[n0,n1], and with `chain` T2[m,n2] = T1[m,n1] W1[n1,n2]; all bounds 8, 1 bit.
+/// T1[m,n1] = T0[m,n0] W0[n0,n1], and with `chain` T2[m,n2] = T1[m,n1] W1[n1,n2]; all bounds 8, 1
+/// bit.
 inline std::string matmuls(bool chain = false) {
     std::string text =
         "workload:\n  iteration_space_shape: {m: 0 <= m < 8, n0: 0 <= n0 < 8, n1: 0 <= n1 < 8";
     text += chain ? ", n2: 0 <= n2 < 8}\n" : "}\n";
-    text += "  bits_per_value: {All: 1}\n  einsums:\n  - name: E0\n    tensor_accesses:\n"
-            "    - {name: T0, projection: [m, n0]}\n    - {name: W0, projection: [n0, n1]}\n"
-            "    - {name: T1, projection: [m, n1], output: True}\n";
+    text +=
+        "  bits_per_value: {All: 1}\n  einsums:\n  - name: E0\n    tensor_accesses:\n"
+        "    - {name: T0, projection: [m, n0]}\n    - {name: W0, projection: [n0, n1]}\n"
+        "    - {name: T1, projection: [m, n1], output: True}\n";
     if (chain) {
-        text += "  - name: E1\n    tensor_accesses:\n    - {name: T1, projection: [m, n1]}\n"
-                "    - {name: W1, projection: [n1, n2]}\n"
-                "    - {name: T2, projection: [m, n2], output: True}\n";
+        text +=
+            "  - name: E1\n    tensor_accesses:\n    - {name: T1, projection: [m, n1]}\n"
+            "    - {name: W1, projection: [n1, n2]}\n"
+            "    - {name: T2, projection: [m, n2], output: True}\n";
     }
     return text;
 }
@@ -49,12 +53,14 @@ inline std::string matmuls(bool chain = false) {
 class Case {
 public:
     Case(const std::string& arch, const std::string& workload)
-        : architecture_(testing::architecture_of(arch)), workload_(testing::workload_of(workload)) {}
+        : architecture_(testing::architecture_of(arch)),
+          workload_(testing::workload_of(workload)) {}
 
     model::Problem problem() const {
         return {&workload_, &architecture_, arch::Compat::none};
     }
-    /// `nodes`: one node a line, without the leading "- "; ">" and "<" open and close a branch of a split.
+    /// `nodes`: one node a line, without the leading "- "; ">" and "<" open and close a branch of a
+    /// split.
     static mapping::Mapping mapping(const std::vector<std::string>& nodes) {
         std::string text = "mapping:\n  nodes:\n", indent = "  ";
         for (const std::string& node : nodes) {

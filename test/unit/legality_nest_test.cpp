@@ -1,5 +1,5 @@
-// Legality of one Einsum's nest: tiles, fan-outs, holders, capacity. Each rule with a mapping that keeps
-// it and one that does not.
+// Legality of one Einsum's nest: tiles, fan-outs, holders, capacity. Each rule with a mapping that
+// keeps it and one that does not.
 #include <boost/test/unit_test.hpp>
 
 #include "legality_fixture.hpp"
@@ -11,8 +11,9 @@ namespace {
 const std::string spatial = "    spatial:\n    - {name: X, fanout: 4}\n";
 
 Case simple(const std::string& size = "inf") {
-    return Case(machine(memory("DRAM", "inf", "{keep: All}") + memory("GLB", size, "{may_keep: All}")),
-                matmuls());
+    return Case(
+        machine(memory("DRAM", "inf", "{keep: All}") + memory("GLB", size, "{may_keep: All}")),
+        matmuls());
 }
 
 std::vector<std::string> unit_loops(std::vector<std::string> nodes) {
@@ -48,14 +49,16 @@ BOOST_AUTO_TEST_CASE(every_tensor_needs_a_memory) {
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_stands_once_in_a_memory) {
-    BOOST_TEST(contains(simple().codes(unit_loops({store("T0, T1, W0", "DRAM"), store("T0", "DRAM")})),
-                        "tensor_twice"));
+    BOOST_TEST(
+        contains(simple().codes(unit_loops({store("T0, T1, W0", "DRAM"), store("T0", "DRAM")})),
+                 "tensor_twice"));
 }
 
 BOOST_AUTO_TEST_CASE(holders_of_a_tensor_follow_the_hierarchy) {
     BOOST_TEST(simple().codes(unit_loops({store("T0, T1, W0", "DRAM"), store("T0", "GLB")})) == "");
-    BOOST_TEST(contains(simple().codes(unit_loops({store("T0", "GLB"), store("T0, T1, W0", "DRAM")})),
-                        "holder_order"));
+    BOOST_TEST(
+        contains(simple().codes(unit_loops({store("T0", "GLB"), store("T0, T1, W0", "DRAM")})),
+                 "holder_order"));
 }
 
 BOOST_AUTO_TEST_CASE(a_toll_cannot_be_the_outermost_holder) {
@@ -66,11 +69,13 @@ BOOST_AUTO_TEST_CASE(a_toll_cannot_be_the_outermost_holder) {
         matmuls());
     const std::string toll = "!Toll {tensors: [T0], component: Link}";
     BOOST_TEST(with_toll.codes(unit_loops({store("T0, T1, W0", "DRAM"), toll})) == "");
-    BOOST_TEST(contains(with_toll.codes(unit_loops({store("T1, W0", "DRAM"), toll})), "toll_outermost"));
+    BOOST_TEST(
+        contains(with_toll.codes(unit_loops({store("T1, W0", "DRAM"), toll})), "toll_outermost"));
 }
 
 BOOST_AUTO_TEST_CASE(a_tile_fits_into_the_one_around_it) {
-    const auto found = simple().violations(unit_loops({store("T0, T1, W0", "DRAM"), loop("m", 16)}));
+    const auto found =
+        simple().violations(unit_loops({store("T0, T1, W0", "DRAM"), loop("m", 16)}));
     BOOST_TEST(found.front().code == "tile_shape");
     BOOST_TEST(found.front().found == 16);
     BOOST_TEST(found.front().limit == 8);
@@ -83,7 +88,8 @@ BOOST_AUTO_TEST_CASE(only_an_outermost_loop_may_leave_a_partial_tile) {
     BOOST_TEST(c.codes(unit_loops({store("T0, T1, W0", "DRAM"), loop("m", 6), loop("m", 4)})) ==
                "tile_shape");
     mapspace::MapSpaceOptions options;
-    BOOST_TEST(c.codes(unit_loops({store("T0, T1, W0", "DRAM"), loop("m", 3)}), &options) == "imperfect");
+    BOOST_TEST(c.codes(unit_loops({store("T0, T1, W0", "DRAM"), loop("m", 3)}), &options) ==
+               "imperfect");
     options.imperfect_temporal = true;
     BOOST_TEST(c.codes(unit_loops({store("T0, T1, W0", "DRAM"), loop("m", 3)}), &options) == "");
     const auto inner = unit_loops({store("T0, T1, W0", "DRAM"), loop("m", 6), loop("m", 4)});
@@ -107,8 +113,8 @@ BOOST_AUTO_TEST_CASE(a_variable_of_a_sum_has_no_partial_tile) {
 }
 
 BOOST_AUTO_TEST_CASE(every_variable_ends_in_a_unit_loop) {
-    const auto found = simple().violations({store("T0, T1, W0", "DRAM"), loop("m", 2), loop("n0", 1),
-                                            loop("n1", 1), compute("E0")});
+    const auto found = simple().violations(
+        {store("T0, T1, W0", "DRAM"), loop("m", 2), loop("n0", 1), loop("n1", 1), compute("E0")});
     const Violation& one = only(found);
     BOOST_TEST(one.code == "unit_loop");
     BOOST_TEST(one.found == 2);
@@ -145,25 +151,29 @@ BOOST_AUTO_TEST_CASE(tiles_fit_into_their_memory) {
 }
 
 BOOST_AUTO_TEST_CASE(an_inner_holder_is_allocated_below_loops_that_index_it) {
-    // n0 right below GLB:T0 walks its tile, so one column is held at a time; below n1 the tile is reused.
+    // n0 right below GLB:T0 walks its tile, so one column is held at a time; below n1 the tile is
+    // reused.
     const Case c = simple();
     const auto bits = [&](const std::vector<std::string>& nodes) {
         return mapspace::peak_bits(c.problem(), Case::mapping(nodes)).at("GLB");
     };
-    BOOST_TEST(bits(unit_loops({store("T0, T1, W0", "DRAM"), store("T0", "GLB"), loop("n1", 1)})) == 64);
+    BOOST_TEST(bits(unit_loops({store("T0, T1, W0", "DRAM"), store("T0", "GLB"), loop("n1", 1)})) ==
+               64);
     BOOST_TEST(bits(unit_loops({store("T0, T1, W0", "DRAM"), store("T0", "GLB"), loop("m", 2),
                                 loop("n1", 1)})) == 16);
-    BOOST_TEST(bits(unit_loops({store("T0, T1, W0", "DRAM"), store("T0", "GLB"), store("W0", "GLB")})) ==
-               64 + 64);
+    BOOST_TEST(bits(unit_loops({store("T0, T1, W0", "DRAM"), store("T0", "GLB"),
+                                store("W0", "GLB")})) == 64 + 64);
 }
 
 BOOST_AUTO_TEST_CASE(spatial_loops_between_crossing_holders_must_not_split_a_tile) {
-    // Reg:W0 stands above a temporal and a spatial loop over n0, and the spatial one is taken above it.
-    const Case c(machine(memory("DRAM", "inf", "{keep: All, force_memory_hierarchy_order: False}") +
-                         memory("GLB", "inf", "{may_keep: All, force_memory_hierarchy_order: False}") +
-                         memory("Reg", "inf",
-                                "{may_keep: All, force_memory_hierarchy_order: False}", spatial)),
-                 matmuls());
+    // Reg:W0 stands above a temporal and a spatial loop over n0, and the spatial one is taken above
+    // it.
+    const Case c(
+        machine(
+            memory("DRAM", "inf", "{keep: All, force_memory_hierarchy_order: False}") +
+            memory("GLB", "inf", "{may_keep: All, force_memory_hierarchy_order: False}") +
+            memory("Reg", "inf", "{may_keep: All, force_memory_hierarchy_order: False}", spatial)),
+        matmuls());
     const auto nodes = [](const std::string& variable) {
         return unit_loops({store("T0, T1, W0", "DRAM"), store("W0", "Reg"), loop(variable, 4),
                            store("T0", "GLB"), array("n0", 2, "Reg")});
@@ -181,10 +191,11 @@ BOOST_AUTO_TEST_CASE(partial_sums_are_not_thrown_away) {
 }
 
 BOOST_AUTO_TEST_CASE(inputs_do_not_come_from_nowhere_in_this_mapspace) {
-    const Case c(machine(memory("DRAM", "inf", "{may_keep: All}") + memory("GLB", "inf", "{may_keep: All}")),
-                 matmuls());
-    const std::vector<std::string> nodes{store("T0, T1", "DRAM"), loop("m", 1), store("W0", "GLB"),
-                                         loop("n0", 1), loop("n1", 1), compute("E0")};
+    const Case c(
+        machine(memory("DRAM", "inf", "{may_keep: All}") + memory("GLB", "inf", "{may_keep: All}")),
+        matmuls());
+    const std::vector<std::string> nodes{store("T0, T1", "DRAM"), loop("m", 1),  store("W0", "GLB"),
+                                         loop("n0", 1),           loop("n1", 1), compute("E0")};
     BOOST_TEST(c.codes(nodes) == "");
     const mapspace::MapSpaceOptions options;
     BOOST_TEST(c.codes(nodes, &options) == "recomputation");

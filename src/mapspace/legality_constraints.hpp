@@ -1,0 +1,44 @@
+// Mapper constraints and limits of the mapspace on one Einsum: what holds what
+// (legality_storage.cpp) and which loops there are (legality_loops.cpp).
+#pragma once
+
+#include "legality_internal.hpp"
+
+namespace tessera::mapspace::legality {
+
+class Constraints {
+public:
+    Constraints(Checker& checker, const Leaf& leaf);
+    void storage_and_order();
+    void loops();
+
+private:
+    void enabled();
+    void storage();
+    void storage_of(int l, arch::TensorMask above, const spec::Symbols& symbols);
+    void orders(const spec::Symbols& symbols);
+    bool fits(const std::vector<arch::TensorMask>& option, int level) const;
+    void hierarchy();
+    bool loop_between(std::size_t i, std::size_t j) const;
+    void outermost();
+    void dimensions();
+    void loop_bound(int l, int d, const arch::LoopBound& bound);
+    void refetches();
+    void refetch(const char* code, const Node& holder, std::size_t begin, std::size_t end);
+    void limits();
+
+    std::string einsum() const {
+        return "Einsum " + quoted(leaf_.view().name);
+    }
+    std::string names(arch::TensorMask mask) const;
+    Violation& add(const char* code, const std::string& text, const Node* node = nullptr) {
+        return checker_.add(code, Severity::constraint, text, &leaf_, node);
+    }
+    const Node* holder_in(int level, arch::TensorMask tensors) const;
+
+    Checker& checker_;
+    const Leaf& leaf_;
+    std::vector<arch::TensorMask> stored_;  ///< per level
+};
+
+}  // namespace tessera::mapspace::legality

@@ -1,0 +1,226 @@
+// Constraints on loops: spatial dimensions, repeated fetches, limits of the mapspace.
+#include <algorithm>
+#include <map>
+
+#include "legality_constraints.hpp"
+
+namespace tessera::mapspace::legality {
+
+using workload::Relevancy;
+
+void Constraints::loop_bound(int l, int d, const arch::LoopBound& bound) {
+    const arch::PathDim& dim = leaf_.path.levels[l].spatial[d];
+    double product = 1;
+    std::string text;
+    const Node* last = nullptr;
+    const auto holds = [&](double trips) {
+        switch (bound.op) {
+            case arch::LoopBound::Op::eq:
+                return trips == bound.value;
+            case arch::LoopBound::Op::le:
+                return trips <= bound.value;
+            case arch::LoopBound::Op::ge:
+                return trips >= bound.value;
+            case arch::LoopBound::Op::lt:
+                return trips < bound.value;
+            case arch::LoopBound::Op::gt:
+                return trips > bound.value;
+        }
+        return false;
+    };
+    static const char* const signs[] = {"==", "<=", ">=", "<", ">"};
+    const auto report = [&](const std::string& what, double trips) {
+        // A loop that is not written has one trip; it may also be one that another rule forbids.
+        const bool absent = last == nullptr;
+        Violation& v = checker_.add(
+            "loop_bounds", absent ? Severity::warning : Severity::constraint,
+            einsum() + ": " + what + " in " + quoted(leaf_.path.levels[l].name) + " along " +
+                quoted(dim.name) + " makes " + number(trips) + " trips, required " +
+                signs[static_cast<int>(bound.op)] + " " + number(bound.value),
+            &leaf_, last);
+        v.level = leaf_.path.levels[l].name;
+        v.found = trips;
+        v.limit = bound.value;
+        v.where = bound.where;
+    };
+    for (std::size_t var = 0; var < leaf_.view().rank_variables.size(); ++var) {
+        if (!(bound.variables >> var & 1)) {
+            continue;
+        }
+        double trips = 1;
+        if (!bound.product) {
+            last = nullptr;
+        }
+        for (const Node& node : leaf_.nodes) {
+            if (node.kind == Kind::spatial && node.level == l && node.dim == d &&
+                node.variable == static_cast<int>(var)) {
+                trips *= static_cast<double>(node.trips);
+                last = &node;
+            }
+        }
+        const std::string& name = leaf_.view().rank_variables[var].name;
+        product *= trips;
+        text += (text.empty() ? "" : " * ") + name;
+        if (!bound.product && !holds(trips)) {
+            report("the spatial loop over " + quoted(name), trips);
+        }
+    }
+    if (bound.product && !text.empty() && !holds(product)) {
+        report("the product of the spatial loops over " + text, product);
+    }
+}
+
+void Constraints::dimensions() {
+    for (int l = 0; l < static_cast<int>(leaf_.path.levels.size()); ++l) {
+        for (int d = 0; d < static_cast<int>(leaf_.path.levels[l].spatial.size()); ++d) {
+            const arch::PathDim& dim = leaf_.path.levels[l].spatial[d];
+            double used = 1;
+            for (const Node& node : leaf_.nodes) {
+                if (node.kind != Kind::spatial || node.level != l || node.dim != d ||
+                    node.trips == 1) {
+                    continue;
+                }
+                used *= static_cast<double>(node.trips);
+                for (std::size_t t = 0; t < leaf_.view().tensors.size(); ++t) {
+                    const workload::LocalTensor& tensor = leaf_.view().tensors[t];
+                    if ((dim.reuse >> t & 1) &&
+                        tensor.relevancy[node.variable] != Relevancy::irrelevant) {
+                        Violation& v = add("reuse",
+                                           einsum() + ": the " + loop_text(leaf_, node) +
+                                               " makes " + std::to_string(node.trips) +
+                                               " trips in " + quoted(leaf_.path.levels[l].name) +
+                                               " along " + quoted(dim.name) +
+                                               ", required 1: it indexes " + quoted(tensor.name) +
+                                               ", which all instances must share (reuse)",
+                                           &node);
+                        v.tensor = tensor.name;
+                        v.found = static_cast<double>(node.trips);
+                        v.limit = 1;
+                        v.where = dim.where;
+                    }
+                }
+            }
+            for (const arch::LoopBound& bound : dim.loop_bounds) {
+                loop_bound(l, d, bound);
+            }
+            const double usage = used / static_cast<double>(dim.fanout) * dim.usage_scale;
+            if (usage < dim.min_usage && !leaf_.view().is_copy_operation) {
+                Violation& v = checker_.add("min_usage", Severity::warning,
+                                            einsum() + " uses " + number(usage) + " of " +
+                                                quoted(leaf_.path.levels[l].name) + " along " +
+                                                quoted(dim.name) + ", wanted at least " +
+                                                number(dim.min_usage),
+                                            &leaf_);
+                v.level = leaf_.path.levels[l].name;
+                v.found = usage;
+                v.limit = dim.min_usage;
+                v.where = dim.where;
+            }
+        }
+    }
+}
+
+void Constraints::refetch(const char* code, const Node& holder, std::size_t begin,
+                          std::size_t end) {
+    for (std::size_t i = begin + 1; i < end && i < leaf_.nodes.size(); ++i) {
+        const Node& loop = leaf_.nodes[i];
+        if (loop.kind == Kind::temporal && loop.trips > 1 &&
+            leaf_.tensor(holder).relevancy[loop.variable] != Relevancy::relevant) {
+            Violation& v =
+                add(code,
+                    einsum() + ": the " + loop_text(leaf_, loop) + " makes " +
+                        std::to_string(loop.trips) + " trips, required 1: each would move tensor " +
+                        quoted(leaf_.tensor(holder).name) + " of " +
+                        quoted(leaf_.level(holder).name) + " again (" +
+                        (code == std::string("no_refetch") ? "no_refetch_from_above"
+                                                           : "no_resend_to_below") +
+                        ")",
+                    &holder);
+            v.found = static_cast<double>(loop.trips);
+            v.limit = 1;
+            v.where = leaf_.level(holder).where;
+        }
+    }
+}
+
+void Constraints::refetches() {
+    for (std::size_t i = 0; i < leaf_.nodes.size(); ++i) {
+        const Node& holder = leaf_.nodes[i];
+        if (holder.kind != Kind::storage) {
+            continue;
+        }
+        const arch::PathLevel& level = leaf_.level(holder);
+        if (level.no_refetch_from_above >> holder.tensor & 1) {
+            refetch("no_refetch", holder,
+                    static_cast<std::size_t>(leaf_.first_holder(holder.tensor)), i);
+        }
+        if (level.no_resend_to_below >> holder.tensor & 1) {
+            std::size_t next = i + 1;
+            while (next < leaf_.nodes.size() &&
+                   !(leaf_.nodes[next].holder() && leaf_.nodes[next].tensor == holder.tensor)) {
+                ++next;
+            }
+            refetch("no_resend", holder, i, next);
+        }
+    }
+}
+
+// A loop that is null or ends at tile shape 1 is not counted: no template counts its innermost
+// loop.
+void Constraints::limits() {
+    if (!checker_.options) {
+        return;
+    }
+    const MapSpaceOptions& options = *checker_.options;
+    std::size_t fused_end = 0;
+    for (std::size_t i = 0; i < leaf_.nodes.size(); ++i) {
+        if (leaf_.nodes[i].holder() && leaf_.nodes[i].first &&
+            leaf_.tensor(leaf_.nodes[i]).fusable) {
+            fused_end = i;
+        }
+    }
+    int total = 0;
+    std::map<int, int> per_variable;
+    std::map<std::pair<int, int>, int> per_dim;
+    for (std::size_t i = 0; i < leaf_.nodes.size(); ++i) {
+        const Node& node = leaf_.nodes[i];
+        if (!node.loop() || node.trips == 1 || node.tile == 1) {
+            continue;
+        }
+        if (i < fused_end) {
+            ++total;
+            ++per_variable[node.variable];
+        }
+        if (node.kind == Kind::spatial) {
+            ++per_dim[{node.level, node.dim}];
+        }
+    }
+    const auto exceeds = [&](const char* code, int count, int limit, const std::string& what) {
+        if (limit != MapSpaceOptions::unlimited && count > limit) {
+            Violation& v = add(code, einsum() + " has " + std::to_string(count) + " " + what +
+                                         ", allowed " + std::to_string(limit));
+            v.found = count;
+            v.limit = limit;
+        }
+    };
+    exceeds("max_fused_loops", total, options.max_fused_loops, "fused loops");
+    for (const auto& [variable, count] : per_variable) {
+        exceeds("max_fused_loops_per_rank_variable", count,
+                options.max_fused_loops_per_rank_variable,
+                "fused loops over " + quoted(leaf_.view().rank_variables[variable].name));
+    }
+    for (const auto& [dim, count] : per_dim) {
+        const arch::PathLevel& level = leaf_.path.levels[dim.first];
+        exceeds(
+            "max_loops_per_spatial_dimension", count, options.max_loops_per_spatial_dimension,
+            "loops in " + quoted(level.name) + " along " + quoted(level.spatial[dim.second].name));
+    }
+}
+
+void Constraints::loops() {
+    dimensions();
+    refetches();
+    limits();
+}
+
+}  // namespace tessera::mapspace::legality

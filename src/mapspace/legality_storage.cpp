@@ -1,0 +1,238 @@
+// Constraints on what holds what, and in which order.
+#include <algorithm>
+
+#include "legality_constraints.hpp"
+
+namespace tessera::mapspace::legality {
+
+using arch::LevelKind;
+using arch::TensorMask;
+
+Constraints::Constraints(Checker& checker, const Leaf& leaf) : checker_(checker), leaf_(leaf) {
+    stored_.assign(leaf.path.levels.size(), 0);
+    for (const Node& node : leaf.nodes) {
+        if (node.holder()) {
+            stored_[node.level] |= TensorMask{1} << node.tensor;
+        }
+    }
+}
+
+std::string Constraints::names(TensorMask mask) const {
+    std::string text;
+    for (std::size_t t = 0; t < leaf_.view().tensors.size(); ++t) {
+        if (mask >> t & 1) {
+            text += (text.empty() ? "" : ", ") + quoted(leaf_.view().tensors[t].name);
+        }
+    }
+    return text.empty() ? "nothing" : text;
+}
+
+const Node* Constraints::holder_in(int level, TensorMask tensors) const {
+    for (const Node& node : leaf_.nodes) {
+        if (node.holder() && node.level == level && (tensors >> node.tensor & 1)) {
+            return &node;
+        }
+    }
+    return nullptr;
+}
+
+void Constraints::enabled() {
+    for (std::size_t l = 0; l < leaf_.path.levels.size(); ++l) {
+        const arch::PathLevel& level = leaf_.path.levels[l];
+        const bool used = stored_[l] || l + 1 == leaf_.path.levels.size();
+        if (used && !level.enabled) {
+            Violation& v = add("disabled", quoted(level.name) + " is not enabled for " + einsum());
+            v.level = level.name;
+            v.where = level.where;
+        }
+    }
+}
+
+void Constraints::storage_of(int l, TensorMask above, const spec::Symbols& symbols) {
+    const arch::PathLevel& level = leaf_.path.levels[l];
+    const TensorMask all = leaf_.view().all();
+    const auto set = [&](const spec::Expression& e, TensorMask otherwise) {
+        return e.empty() ? otherwise : arch::evaluate_tensors(e, symbols) & all;
+    };
+    const TensorMask back = set(level.back, 0);
+    TensorMask keep = set(level.keep, 0) | back;
+    TensorMask may_keep = set(level.may_keep, level.keep.empty() ? all : 0);
+    if (checker_.options && checker_.options->unfused && l == leaf_.path.first_memory()) {
+        keep = all;
+    }
+    if (level.kind == LevelKind::toll) {
+        keep &= above;
+        may_keep &= above;
+    }
+    if (leaf_.view().is_copy_operation) {
+        keep &= ~above;  // a copy only has outermost holders
+    }
+    const auto report = [&](const char* code, TensorMask wrong, const std::string& text,
+                            const spec::Expression& e) {
+        if (!wrong) {
+            return;
+        }
+        Violation& v = add(code,
+                           einsum() + ": " + quoted(level.name) + " holds " + names(stored_[l]) +
+                               ", " + text + " " + names(wrong) +
+                               (e.empty() ? "" : " (" + std::string(code) + ": " + e.text() + ")"),
+                           holder_in(l, wrong));
+        v.level = level.name;
+        v.tensor = leaf_.view().tensors[__builtin_ctzll(wrong)].name;
+        v.where = e.empty() ? level.where : e.position();
+    };
+    report("keep", keep & ~stored_[l], "but must keep", level.keep);
+    report("may_keep", stored_[l] & ~keep & ~may_keep & ~(level.kind == LevelKind::toll ? 0 : back),
+           "but may not keep", level.may_keep.empty() ? level.keep : level.may_keep);
+    report("back", back & above,
+           "and a level above it holds, although it must be their outermost holder,", level.back);
+}
+
+void Constraints::storage() {
+    spec::Symbols symbols = leaf_.path.symbols.child();
+    TensorMask above = 0;
+    symbols.set("Above", spec::Value(spec::TensorSet{0}));
+    for (std::size_t l = 0; l < leaf_.path.levels.size(); ++l) {
+        const arch::PathLevel& level = leaf_.path.levels[l];
+        if (!level.holds_tensors()) {
+            continue;
+        }
+        if (level.enabled) {
+            storage_of(static_cast<int>(l), above, symbols);
+        }
+        above |= stored_[l];
+        symbols.set(level.name, spec::Value(spec::TensorSet{stored_[l]}));
+        symbols.set("Above", spec::Value(spec::TensorSet{above}));
+    }
+    orders(symbols);
+}
+
+// All holders of the level stand in the option's order; tensors it does not name stand anywhere.
+bool Constraints::fits(const std::vector<TensorMask>& option, int level) const {
+    std::size_t place = 0;
+    for (const Node& node : leaf_.nodes) {
+        if (node.kind != Kind::storage || node.level != level) {
+            continue;
+        }
+        for (std::size_t p = 0; p < option.size(); ++p) {
+            if (option[p] >> node.tensor & 1) {
+                if (p < place) {
+                    return false;
+                }
+                place = p;
+                break;
+            }
+        }
+    }
+    return true;
+}
+
+void Constraints::orders(const spec::Symbols& symbols) {
+    for (int l = 0; l < static_cast<int>(leaf_.path.levels.size()); ++l) {
+        const arch::PathLevel& level = leaf_.path.levels[l];
+        // No loop stands between holders of the outermost memory, so their order means nothing.
+        if (level.kind != LevelKind::memory || l == leaf_.path.first_memory()) {
+            continue;
+        }
+        bool any = false, fit = false;
+        std::string text;
+        for (const auto& option : level.tensor_order_options) {
+            std::vector<TensorMask> places;
+            text += text.empty() ? "[" : " or [";
+            for (const spec::Expression& expression : option) {
+                text += (places.empty() ? "" : ", ") + expression.text();
+                places.push_back(arch::evaluate_tensors(expression, symbols) & leaf_.view().all());
+            }
+            text += "]";
+            const bool names_any =
+                std::any_of(places.begin(), places.end(), [](TensorMask m) { return m; });
+            any |= names_any;
+            fit |= names_any && fits(places, l);
+        }
+        if (any && !fit) {
+            Violation& v = add("tensor_order",
+                               einsum() + ": the holders in " + quoted(level.name) +
+                                   " stand in none of the orders " + text,
+                               holder_in(l, ~TensorMask{0}));
+            v.level = level.name;
+            v.where = level.where;
+        }
+    }
+}
+
+void Constraints::hierarchy() {
+    const bool everywhere = !checker_.options || checker_.options->force_memory_hierarchy_order;
+    const auto persistent = [&](const Node& node) {
+        return node.first && leaf_.tensor(node).persistent;
+    };
+    for (std::size_t i = 0; i < leaf_.nodes.size(); ++i) {
+        for (std::size_t j = i + 1; j < leaf_.nodes.size(); ++j) {
+            const Node& upper = leaf_.nodes[i];
+            const Node& lower = leaf_.nodes[j];
+            if (upper.kind != Kind::storage || lower.kind != Kind::storage ||
+                upper.level <= lower.level || upper.tensor == lower.tensor || !loop_between(i, j)) {
+                continue;
+            }
+            const bool ordered = everywhere && !persistent(upper) && !persistent(lower) &&
+                                 leaf_.level(upper).force_memory_hierarchy_order &&
+                                 leaf_.level(lower).force_memory_hierarchy_order;
+            const bool fused = checker_.options && upper.first && leaf_.tensor(upper).fusable;
+            if (ordered || fused) {
+                add("hierarchy",
+                    einsum() + ": " + quoted(leaf_.level(upper).name) + " holding " +
+                        quoted(leaf_.tensor(upper).name) + " stands above " +
+                        quoted(leaf_.level(lower).name) + " holding " +
+                        quoted(leaf_.tensor(lower).name) +
+                        ", which is the outer memory of the two" +
+                        (ordered ? " (force_memory_hierarchy_order)"
+                                 : " (outermost holder of a shared tensor)"),
+                    &lower)
+                    .where = leaf_.level(upper).where;
+            }
+        }
+    }
+}
+
+// Without a loop between them the order of two holders means nothing.
+bool Constraints::loop_between(std::size_t i, std::size_t j) const {
+    return std::any_of(leaf_.nodes.begin() + static_cast<std::ptrdiff_t>(i),
+                       leaf_.nodes.begin() + static_cast<std::ptrdiff_t>(j),
+                       [](const Node& node) { return node.loop() && node.trips > 1; });
+}
+
+// In this mapspace no loop stands above the outermost memory or a persistent tensor.
+void Constraints::outermost() {
+    if (!checker_.options) {
+        return;
+    }
+    const Node* loop = nullptr;
+    for (const Node& node : leaf_.nodes) {
+        if (node.kind == Kind::temporal && node.trips > 1 && !loop) {
+            loop = &node;
+        }
+        const bool top = node.holder() && (node.level == leaf_.path.first_memory() ||
+                                           (node.first && leaf_.tensor(node).persistent));
+        if (top && loop) {
+            add("outermost",
+                einsum() + ": the " + loop_text(leaf_, *loop) + " stands above " +
+                    quoted(leaf_.level(node).name) + " holding " + quoted(leaf_.tensor(node).name) +
+                    ", which in this mapspace stands above all loops",
+                &node);
+        }
+    }
+}
+
+void Constraints::storage_and_order() {
+    enabled();
+    storage();
+    hierarchy();
+    outermost();
+}
+
+void Checker::check_constraints(const Leaf& leaf) {
+    Constraints constraints(*this, leaf);
+    constraints.storage_and_order();
+    constraints.loops();
+}
+
+}  // namespace tessera::mapspace::legality

@@ -1,0 +1,207 @@
+// Spatial loops and constraints in the templates of preset `accelforge`.
+#include "template_fixture.hpp"
+
+using namespace template_test;
+
+BOOST_AUTO_TEST_CASE(spatial_loops_stand_below_the_last_holder_above_the_fanout) {
+    auto b = matmul();
+    b.memory("DRAM").keep = set("All");
+    PathLevel& reg = b.memory("Reg");
+    reg.keep = set("W0");
+    reg.spatial = {PathBuilder::dim("X", 4)};
+    b.finish();
+    BOOST_TEST(texts(b.path) == (std::set<std::string>{
+                                    "DRAM:T0 DRAM:T1 DRAM:W0 n0* n1* X.n1 X.n0 X.m* Reg:W0 m"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_produced_intermediate_is_not_computed_in_several_places) {
+    auto b = matmul(true);
+    b.memory("DRAM").keep = set("~Intermediates");
+    PathLevel& array = b.level("Array", LevelKind::container);
+    array.spatial = {PathBuilder::dim("X", 4)};
+    b.memory("GLB").keep = set("T1");
+    b.finish();
+    for (const Template& tmpl : templates(b.path)) {
+        BOOST_TEST(!contains(text(b.path, tmpl), "X.n0"));
+        BOOST_TEST(loops(tmpl, NodeKind::spatial) == 2u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(reuse_deletes_spatial_loops_that_index_the_tensor) {
+    auto b = matmul();
+    b.memory("DRAM").keep = set("All");
+    PathLevel& reg = b.memory("Reg");
+    reg.keep = set("W0");
+    reg.spatial = {PathBuilder::dim("X", 4)};
+    reg.spatial[0].reuse = 1;  // T0[m, n0]
+    b.finish();
+    for (const Template& tmpl : templates(b.path)) {
+        BOOST_TEST(loops(tmpl, NodeKind::spatial) == 1u);
+        BOOST_TEST(contains(text(b.path, tmpl), "X.n1"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(loop_bounds_and_min_usage_become_constraints) {
+    auto b = matmul();
+    b.memory("DRAM").keep = set("All");
+    PathLevel& reg = b.memory("Reg");
+    reg.keep = set("W0");
+    reg.spatial = {PathBuilder::dim("X", 4)};
+    arch::LoopBound one{.variables = 1, .op = arch::LoopBound::Op::le, .value = 1, .where = {}};
+    arch::LoopBound two{.variables = 6, .op = arch::LoopBound::Op::ge, .value = 2, .where = {}};
+    arch::LoopBound product{
+        .variables = 7, .product = true, .op = arch::LoopBound::Op::eq, .value = 4, .where = {}};
+    reg.spatial[0].loop_bounds = {one, two, product};
+    reg.spatial[0].min_usage = 0.5;
+    b.finish();
+    const auto found = templates(b.path);
+    BOOST_REQUIRE(found.size() == 1u);
+    using Kind = mapspace::TemplateConstraint::Kind;
+    BOOST_TEST(loops(found[0], NodeKind::spatial) == 2u);  // m may have one trip only
+    std::size_t bounds = 0, usages = 0, products = 0;
+    for (const auto& constraint : found[0].constraints) {
+        bounds += constraint.kind == Kind::loop_bound && constraint.loops.size() == 1;
+        products += constraint.kind == Kind::loop_bound && constraint.loops.size() == 2;
+        usages += constraint.kind == Kind::min_usage;
+        for (int loop : constraint.loops) {
+            BOOST_TEST((found[0].nodes[loop].kind == NodeKind::spatial));
+        }
+    }
+    BOOST_TEST(bounds == 2u);
+    BOOST_TEST(products == 1u);
+    BOOST_TEST(usages == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_bound_that_a_single_value_cannot_meet_is_infeasible) {
+    auto b = matmul(false, 1, 8, 8);
+    b.memory("DRAM").keep = set("All");
+    PathLevel& reg = b.memory("Reg");
+    reg.keep = set("W0");
+    reg.spatial = {PathBuilder::dim("X", 4)};
+    reg.spatial[0].loop_bounds = {
+        {.variables = 1, .op = arch::LoopBound::Op::ge, .value = 2, .where = {}}};
+    b.finish();
+    const std::string message = infeasible(b.path);
+    BOOST_TEST(contains(message, "trips of m are 1"), message);
+    BOOST_TEST(contains(message, "required >= 2"), message);
+}
+
+BOOST_AUTO_TEST_CASE(no_refetch_deletes_loops_that_fetch_again) {
+    auto b = matmul();
+    b.memory("DRAM").keep = set("All");
+    b.memory("GLB").keep = set("W0");
+    b.memory("Reg").keep = set("T0");
+    b.finish();
+    // m indexes T0 but not W0, n1 W0 but not T0.
+    BOOST_TEST(texts(b.path).count("DRAM:T0 DRAM:T1 DRAM:W0 n0* n1* GLB:W0 m n0 Reg:T0 n1") +
+                   texts(b.path).count("DRAM:T0 DRAM:T1 DRAM:W0 n0 n1* GLB:W0 m Reg:T0 n1") ==
+               1u);
+    b.path.levels[2].no_refetch_from_above = 1;  // T0
+    for (const std::string& one : texts(b.path)) {
+        BOOST_TEST(!contains(one.substr(0, one.find("Reg:T0")), "n1"), one);
+    }
+    b.path.levels[2].no_refetch_from_above = 0;
+    b.path.levels[0].no_resend_to_below = 4;  // W0
+    for (const std::string& one : texts(b.path)) {
+        BOOST_TEST(!contains(one.substr(0, one.find("GLB:W0")), " m"), one);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_loop_may_stay_above_a_holder_that_may_not_send_twice) {
+    auto b = matmul();
+    b.memory("DRAM").keep = set("All");
+    b.memory("GLB").keep = set("T0");
+    b.finish();
+    BOOST_TEST(!contains(*texts(b.path).begin(), "n1 GLB:T0"));
+    b.path.levels[1].no_resend_to_below = 1;
+    BOOST_TEST(texts(b.path) == std::set<std::string>{"DRAM:T0 DRAM:T1 DRAM:W0 m n0 n1 GLB:T0"},
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(partial_tiles_are_labelled_on_the_outer_loop) {
+    auto b = two_levels(matmul(), "T0 | W0");
+    MapSpaceOptions options;
+    options.imperfect_temporal = true;
+    bool labelled = false;
+    for (const Template& tmpl : templates(b.path, options)) {
+        for (const auto& symbol : tmpl.symbols) {
+            BOOST_TEST(symbol.imperfect == tmpl.nodes[symbol.node].imperfect);
+            labelled |= symbol.imperfect;
+        }
+    }
+    BOOST_TEST(labelled);
+    for (const Template& tmpl : templates(b.path)) {
+        BOOST_TEST(std::none_of(tmpl.nodes.begin(), tmpl.nodes.end(),
+                                [](const auto& node) { return node.imperfect; }));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(any_loop_may_become_the_outermost_one_with_a_partial_tile) {
+    // Three loops over m: the first may be left out, so that the second is outermost.
+    auto b = matmul(true);
+    b.memory("DRAM").keep = set("~Intermediates");
+    b.memory("GLB").keep = set("T1 | W0");
+    b.finish();
+    MapSpaceOptions options;
+    const auto perfect = texts(b.path, options);
+    options.imperfect_temporal = true;
+    const auto partial = texts(b.path, options);
+    const std::string full = "DRAM:T0 DRAM:W0 m* n1* GLB:W0 m* GLB:T1 m n0 n1";
+    BOOST_TEST(perfect.count(full) == 1u);
+    BOOST_TEST(partial.count(full) == 1u);
+    BOOST_TEST(partial.count("DRAM:T0 DRAM:W0 n1* GLB:W0 m* GLB:T1 m n0 n1") == 1u);
+    for (const Template& tmpl : templates(b.path, options)) {
+        for (const auto& symbol : tmpl.symbols) {
+            BOOST_TEST(symbol.imperfect == (symbol.outer < 0));
+        }
+    }
+    options.partial_inner_tiles = true;
+    BOOST_TEST(texts(b.path, options) == perfect, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(tiles_stay_contiguous_when_memories_leave_their_order) {
+    // Reg:W0 above GLB:T0: the array's loop over n0 is taken above Reg:W0, so no temporal loop over
+    // n0 may stand between the two.
+    auto b = matmul();
+    b.memory("DRAM").keep = set("All");
+    b.memory("GLB").keep = set("T0");
+    PathLevel& reg = b.memory("Reg");
+    reg.keep = set("W0");
+    reg.spatial = {PathBuilder::dim("X", 4)};
+    b.finish();
+    MapSpaceOptions options;
+    options.force_memory_hierarchy_order = false;
+    const auto check = [&](bool temporals_only) {
+        bool seen = false;
+        for (const Template& tmpl : templates(b.path, options)) {
+            const std::string one = text(b.path, tmpl);
+            const std::size_t begin = one.find("Reg:W0"), end = one.find("X.n0");
+            if (begin < one.find("GLB:T0") && end != std::string::npos) {
+                BOOST_TEST(!contains(one.substr(begin, end - begin), " n0"), one);
+                seen = true;
+            } else if (temporals_only) {
+                BOOST_TEST(end != std::string::npos, one);
+            }
+        }
+        BOOST_TEST(seen);
+    };
+    check(true);
+    options.out_of_order_removes_spatials = true;
+    check(false);
+}
+
+BOOST_AUTO_TEST_CASE(a_distributed_memory_is_spread_only_over_its_tensor) {
+    auto b = matmul();
+    b.memory("DRAM").keep = set("All");
+    PathLevel& glb = b.memory("GLB");
+    glb.keep = set("W0");
+    glb.physical = {{"X", 4, 1}};
+    PathLevel& array = b.level("Array", LevelKind::array);
+    array.spatial = {PathBuilder::dim("X", 4)};
+    b.finish();
+    for (const Template& tmpl : templates(b.path)) {
+        BOOST_TEST(!contains(text(b.path, tmpl), "X.m"));
+        BOOST_TEST(loops(tmpl, NodeKind::spatial) == 2u);
+    }
+}
