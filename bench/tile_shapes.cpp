@@ -21,10 +21,11 @@ using tessera::model::Formula;
 using tessera::model::FormulaPool;
 
 double seconds() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
-constexpr double kBounds[3] = {2048, 4096, 16384};       // m, k, n
+constexpr double kBounds[3] = {2048, 4096, 16384};  // m, k, n
 constexpr bool kUses[3][3] = {{true, true, false}, {false, true, true}, {true, false, true}};
 
 struct Loop {
@@ -163,8 +164,8 @@ int main(int argc, char** argv) {
         if (argc > 4) {
             std::printf("seed %d: %zu symbols, %.1f us, %.0f space, %.0f enumerated, %zu rows\n",
                         static_cast<int>(first) + i, nest.problem.symbols.size(),
-                        1e6 * (end - built), result.statistics.space,
-                        result.statistics.enumerated, result.rows);
+                        1e6 * (end - built), result.statistics.space, result.statistics.enumerated,
+                        result.rows);
         }
     }
     std::printf("templates            %d\n", count);

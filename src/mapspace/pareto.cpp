@@ -57,9 +57,9 @@ void ParetoFilter::group_rows(std::span<const double* const> keys, std::size_t r
                 continue;
             }
             const std::uint32_t first = firsts_[table_[slot].group - 1];
-            if (keys.size() == 1 ||
-                std::all_of(keys.begin(), keys.end(),
-                            [&](const double* key) { return key[first] == key[r]; })) {
+            if (keys.size() == 1 || std::all_of(keys.begin(), keys.end(), [&](const double* key) {
+                    return key[first] == key[r];
+                })) {
                 break;
             }
         }
@@ -87,8 +87,7 @@ std::span<const std::uint32_t> ParetoFilter::operator()(std::span<const double* 
     group_rows(keys, rows);
     is_kept_.assign(rows, 0);
     for (std::size_t g = 0; g + 1 < begins_.size(); ++g) {
-        reduce_group(columns,
-                     std::span(order_).subspan(begins_[g], begins_[g + 1] - begins_[g]));
+        reduce_group(columns, std::span(order_).subspan(begins_[g], begins_[g + 1] - begins_[g]));
     }
     kept_.resize(rows);
     std::size_t kept = 0;
@@ -117,8 +116,12 @@ void ParetoFilter::reduce_group(std::span<const double* const> columns,
         return;
     }
     switch (varying_.size()) {
-        case 0: keep(group[0]); break;
-        case 1: reduce_one(varying_[0], group); break;
+        case 0:
+            keep(group[0]);
+            break;
+        case 1:
+            reduce_one(varying_[0], group);
+            break;
         default:
             if (group.size() <= kFew) {
                 reduce_few(varying_, group);
@@ -131,9 +134,9 @@ void ParetoFilter::reduce_group(std::span<const double* const> columns,
 }
 
 void ParetoFilter::reduce_one(const double* column, std::span<const std::uint32_t> group) {
-    keep(*std::min_element(
-        group.begin(), group.end(),
-        [column](std::uint32_t a, std::uint32_t b) { return column[a] < column[b]; }));
+    keep(*std::min_element(group.begin(), group.end(), [column](std::uint32_t a, std::uint32_t b) {
+        return column[a] < column[b];
+    }));
 }
 
 void ParetoFilter::reduce_two(std::span<const double* const> columns,
@@ -192,9 +195,9 @@ void ParetoFilter::reduce_few(std::span<const double* const> columns,
                 above |= x[c] < y[c] ? 1u : 0u;
                 below |= x[c] > y[c] ? 1u : 0u;
             }
-            pruned = above == 0;                          // y <= x, y stands first
+            pruned = above == 0;  // y <= x, y stands first
             alive[kept] = alive[a];
-            kept += below == 0 && !pruned ? 0 : 1;        // x <= y, not equal
+            kept += below == 0 && !pruned ? 0 : 1;  // x <= y, not equal
         }
         if (!pruned) {
             alive[kept++] = static_cast<std::uint8_t>(i);
@@ -229,9 +232,9 @@ void ParetoFilter::rank_points(std::size_t k) {
 
 /// Drops what the row of least rank prunes, which is often most: cheaper than sorting it.
 void ParetoFilter::drop_behind_best(std::size_t k) {
-    const Ranked best = *std::min_element(
-        ranked_.begin(), ranked_.end(),
-        [](const Ranked& a, const Ranked& b) { return a.rank < b.rank; });
+    const Ranked best =
+        *std::min_element(ranked_.begin(), ranked_.end(),
+                          [](const Ranked& a, const Ranked& b) { return a.rank < b.rank; });
     const double* x = points_.data() + best.place * k;
     std::erase_if(ranked_, [&](const Ranked& r) {
         const double* y = points_.data() + r.place * k;

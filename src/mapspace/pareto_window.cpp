@@ -55,7 +55,9 @@ bool search_plain(const double* blocks, std::size_t count, std::size_t columns,
     return false;
 }
 
-Search choose() { return __builtin_cpu_supports("avx2") ? search_avx2 : search_plain; }
+Search choose() {
+    return __builtin_cpu_supports("avx2") ? search_avx2 : search_plain;
+}
 
 #else
 
@@ -77,7 +79,9 @@ bool search_plain(const double* blocks, std::size_t count, std::size_t columns,
     return false;
 }
 
-Search choose() { return search_plain; }
+Search choose() {
+    return search_plain;
+}
 
 #endif
 

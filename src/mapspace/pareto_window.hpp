@@ -13,8 +13,7 @@ public:
 
     /// `memory` is overwritten and grows as needed.
     DominanceWindow(std::vector<double>& memory, std::size_t columns)
-        : memory_(memory), columns_(columns) {
-    }
+        : memory_(memory), columns_(columns) {}
 
     void add(const double* point);
 

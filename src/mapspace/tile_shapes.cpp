@@ -25,14 +25,15 @@ struct TileShapeExplorer::Impl {
     RowTable side_table;
 
     double level_of_own_symbols(const TileShapeProblem& problem, std::span<const int> symbols,
-                                const BestEffortMinimum& condition,
-                                const TileShapeOptions& options, TileShapeStatistics& statistics);
+                                const BestEffortMinimum& condition, const TileShapeOptions& options,
+                                TileShapeStatistics& statistics);
     bool optimistic_levels(const TileShapeProblem& problem, const TileShapeOptions& options,
                            bool all, std::vector<double>& levels, TileShapeStatistics& statistics);
     bool reach_levels(const TileShapeProblem& problem, const TileShapeOptions& options,
                       std::span<const double> levels, TileShapeStatistics& statistics);
     bool decide_levels(const TileShapeProblem& problem, const TileShapeOptions& options,
                        std::vector<double>& levels, TileShapeStatistics& statistics);
+    bool beaten_as_a_whole(const TileShapeProblem& problem) const;
     bool reachable(const TileShapeRun& main, const TileShapeOptions& options,
                    TileShapeStatistics& statistics);
     void run(const TileShapeRun& run, const TileShapeOptions& options, RowTable& to,
@@ -113,9 +114,9 @@ double TileShapeExplorer::Impl::level_of_own_symbols(const TileShapeProblem& pro
     this->run(run, options, side_table, counts);
     counts.dropped_by_constraint.clear();  // incomplete rows say nothing about constraints
     add_counts(counts, 0, statistics);
-    return side_table.rows == 0 ? condition.minimum
-                                : std::min(condition.minimum,
-                                           -side_table.columns[problem.symbols.size()][0]);
+    return side_table.rows == 0
+               ? condition.minimum
+               : std::min(condition.minimum, -side_table.columns[problem.symbols.size()][0]);
 }
 
 /// Levels that no legal row exceeds. Conditions on many symbols keep their minimum unless `all`.
@@ -139,17 +140,17 @@ bool TileShapeExplorer::Impl::optimistic_levels(const TileShapeProblem& problem,
             for (int i = static_cast<int>(s); i >= 0; i = problem.symbols[i].inner) {
                 if (mask >> i & 1u) {
                     symbols.push_back(i);
-                    assignments *= expected_candidates(problem.symbols[i],
-                                                       scratch.divisors.of(problem.symbols[i].bound));
+                    assignments *= expected_candidates(
+                        problem.symbols[i], scratch.divisors.of(problem.symbols[i].bound));
                 }
             }
             std::reverse(symbols.begin() + static_cast<std::ptrdiff_t>(first), symbols.end());
         }
         const bool check = all || assignments <= kFewAssignments;
         unchecked = unchecked || !check;
-        levels.push_back(check ? level_of_own_symbols(problem, symbols, condition, options,
-                                                      statistics)
-                               : condition.minimum);
+        levels.push_back(
+            check ? level_of_own_symbols(problem, symbols, condition, options, statistics)
+                  : condition.minimum);
     }
     return unchecked;
 }
@@ -220,11 +221,39 @@ bool TileShapeExplorer::Impl::reachable(const TileShapeRun& main, const TileShap
     run.objectives = {};
     run.incumbent = nullptr;
     run.fused_are_keys = false;
+    run.stop_at_first = true;
+    TileShapeOptions in_depth = options;
+    in_depth.max_rows = std::min<std::size_t>(options.max_rows, 128);
+    in_depth.prune_min_rows = std::min<std::size_t>(options.prune_min_rows, 16);
     TileShapeStatistics counts;
-    this->run(run, options, side_table, counts);
+    this->run(run, in_depth, side_table, counts);
     counts.dropped_by_constraint.clear();
     add_counts(counts, 0, statistics);
     return side_table.rows > 0;
+}
+
+/// True if no assignment at all can beat the incumbent.
+bool TileShapeExplorer::Impl::beaten_as_a_whole(const TileShapeProblem& problem) const {
+    const IncumbentBound& incumbent = problem.incumbent;
+    const std::size_t n = incumbent.quantities.size();
+    if (n == 0) {
+        return false;
+    }
+    ChainBounds bounds(model::FormulaPool::current(), problem.symbols);
+    std::vector<double> least(n);
+    double product = 1.0;
+    for (std::size_t q = 0; q < n; ++q) {
+        const double value = bounds.never_above(incumbent.quantities[q], 0).constant_value();
+        least[q] = value - 1e-12 * std::abs(value) +
+                   (q < incumbent.offsets.size() ? incumbent.offsets[q] : 0.0);
+        product *= std::max(0.0, least[q]);
+    }
+    bool beaten = product >= incumbent.best_product;
+    for (std::size_t p = 0; p + n <= incumbent.points.size() && !beaten; p += n) {
+        beaten = std::equal(least.begin(), least.end(), incumbent.points.begin() + p,
+                            [](double mine, double theirs) { return mine >= theirs; });
+    }
+    return beaten;
 }
 
 void TileShapeExplorer::Impl::copy_result(const TileShapeProblem& problem,
@@ -243,8 +272,7 @@ void TileShapeExplorer::Impl::copy_result(const TileShapeProblem& problem,
     }
 }
 
-TileShapeExplorer::TileShapeExplorer() : impl_(std::make_unique<Impl>()) {
-}
+TileShapeExplorer::TileShapeExplorer() : impl_(std::make_unique<Impl>()) {}
 
 TileShapeExplorer::~TileShapeExplorer() = default;
 
@@ -257,6 +285,12 @@ void TileShapeExplorer::explore(const TileShapeProblem& problem, const TileShape
     statistics.space =
         count_assignments(problem.symbols, impl_->scratch.divisors, statistics.exact_space);
 
+    if (impl_->beaten_as_a_whole(problem)) {
+        statistics.dropped_by_incumbent = statistics.space;
+        impl_->table.reset(problem.symbols.size() + problem.objectives.size());
+        impl_->copy_result(problem, result);
+        return;
+    }
     std::vector<double> levels;
     const bool unchecked = impl_->optimistic_levels(problem, options, false, levels, statistics);
     bool decided = impl_->reach_levels(problem, options, levels, statistics);

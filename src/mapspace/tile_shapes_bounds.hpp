@@ -29,12 +29,18 @@ public:
     /// True if the atom cannot be negative (positive: cannot be zero either).
     bool atom_not_negative(model::AtomId atom, bool positive);
 
-    model::FormulaPool& pool() { return pool_; }
-    std::span<const TileShapeSymbol> symbols() const { return symbols_; }
+    model::FormulaPool& pool() {
+        return pool_;
+    }
+    std::span<const TileShapeSymbol> symbols() const {
+        return symbols_;
+    }
 
 private:
     enum class Side : std::uint8_t { low, high };
-    static Side opposite(Side side) { return side == Side::low ? Side::high : Side::low; }
+    static Side opposite(Side side) {
+        return side == Side::low ? Side::high : Side::low;
+    }
 
     model::Formula bound(const model::Formula& f, std::uint32_t known, Side side);
     model::Formula bound_polynomial(const model::Formula& f, std::uint32_t known, Side side);

@@ -82,8 +82,8 @@ void CandidateCursor::start(const double* values, std::uint32_t known) {
     const bool inner_known = self.inner >= 0 && is_known(self.inner);
     const double inner = inner_known ? values[self.inner] : 1.0;
     const bool outer_known = is_known(self.outer);
-    const double outer = self.outer >= 0 && outer_known ? values[self.outer]
-                                                        : static_cast<double>(self.bound);
+    const double outer =
+        self.outer >= 0 && outer_known ? values[self.outer] : static_cast<double>(self.bound);
     jump_ = false;
     place_ = 0;
     if (plain_chain_) {

@@ -19,11 +19,15 @@ class DivisorTable {
 public:
     explicit DivisorTable(std::int64_t bound);
 
-    std::span<const double> divisors() const { return divisors_; }
+    std::span<const double> divisors() const {
+        return divisors_;
+    }
     /// Multiples of `value`, a divisor, that divide the bound; ascending.
     std::span<const double> multiples(double value);
     /// Exponents of the prime factors of the bound.
-    std::span<const int> prime_exponents() const { return exponents_; }
+    std::span<const int> prime_exponents() const {
+        return exponents_;
+    }
 
 private:
     std::vector<double> divisors_;
@@ -60,13 +64,15 @@ private:
     bool legal(double value) const;
     bool smallest_for_its_trips(int symbol, double value, int changed, double changed_value) const;
     double read(int symbol, double otherwise, int changed, double changed_value) const;
-    bool is_known(int symbol) const { return symbol < 0 || (known_ >> symbol & 1u); }
+    bool is_known(int symbol) const {
+        return symbol < 0 || (known_ >> symbol & 1u);
+    }
 
     std::span<const TileShapeSymbol> symbols_;
     int symbol_;
     DivisorTable& table_;
-    bool from_list_;     // candidates are divisors of the bound
-    bool plain_chain_;   // every symbol of the chain is in mode `divisors`
+    bool from_list_;    // candidates are divisors of the bound
+    bool plain_chain_;  // every symbol of the chain is in mode `divisors`
     const double* values_ = nullptr;
     std::uint32_t known_ = 0;
     std::span<const double> list_;

@@ -35,8 +35,7 @@ struct Criteria {
 
 class CriteriaBuilder {
 public:
-    explicit CriteriaBuilder(ChainBounds& bounds) : bounds_(bounds), pool_(bounds.pool()) {
-    }
+    explicit CriteriaBuilder(ChainBounds& bounds) : bounds_(bounds), pool_(bounds.pool()) {}
 
     void start(std::uint32_t known, std::uint32_t keys);
     /// Completions must not get a larger value of `f`.
@@ -80,7 +79,7 @@ private:
     static constexpr int kObjective = -1;
     static constexpr int kEqual = -2;
     int purpose_ = kObjective;
-    std::vector<model::Term> terms_;        // groups, one after the other
+    std::vector<model::Term> terms_;  // groups, one after the other
     std::vector<std::size_t> group_ends_;
     std::vector<int> group_purpose_;
     std::vector<std::size_t> replaced_;  // groups whose floor stands in for them

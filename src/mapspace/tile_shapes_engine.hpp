@@ -9,6 +9,7 @@
 // A step whose output would exceed max_rows is processed in pieces, each pruned on its own and,
 // if they still add up, carried through to the end before the next piece is made.
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -23,6 +24,17 @@
 #include "tessera/model/compiled_formulas.hpp"
 
 namespace tessera::mapspace {
+
+/// Bounds of incomplete rows are compared with this much slack, so that rounding never drops a
+/// row that a complete evaluation would keep.
+inline constexpr double kBoundSlack = 1e-12;
+
+inline double with_slack_below(double value) {
+    return value - kBoundSlack * std::abs(value);
+}
+inline double with_slack_above(double value) {
+    return value + kBoundSlack * std::abs(value);
+}
 
 /// Columns 0..n-1 belong to the symbols, the rest to objectives. The columns in use hold `rows`
 /// numbers; their vectors are longer, so that appending is copying.
@@ -56,6 +68,7 @@ struct TileShapeRun {
     const IncumbentBound* incumbent = nullptr;
     std::span<const int> order;  ///< symbols to enumerate; all others stay unknown
     bool fused_are_keys = true;
+    bool stop_at_first = false;  ///< one legal row is all that is asked for
 };
 
 class TileShapeEngine {
@@ -74,10 +87,10 @@ private:
         model::Formula tested;  ///< last bound that was tested
         double limit = 0.0;
         int constraint = 0;
-        bool upper = true;      ///< formula <= limit, else >=
+        bool upper = true;  ///< formula <= limit, else >=
         bool strict = false;
         bool done = false;
-        bool pinned = false;    ///< another check pins the formula to the same limit
+        bool pinned = false;  ///< another check pins the formula to the same limit
     };
     struct Test {
         double limit = 0.0;
@@ -91,7 +104,7 @@ private:
         std::uint32_t before = 0;  ///< known symbols without and with this one
         std::uint32_t after = 0;
         bool last = false;
-        double future = 1.0;       ///< expected completions of one row
+        double future = 1.0;  ///< expected completions of one row
         bool ready = false;
         model::CompiledFormulas program;
         std::vector<Test> tests;
@@ -100,10 +113,10 @@ private:
         std::size_t first_quantity = 0;
         std::size_t first_objective = 0;
         bool criteria_ready = false;
-        bool comparable = false;   ///< pruning can drop something
+        bool comparable = false;  ///< pruning can drop something
         Criteria criteria;
         model::CompiledFormulas criteria_program;
-        std::vector<int> safety;   ///< conditions whose worst case is an output, in order
+        std::vector<int> safety;         ///< conditions whose worst case is an output, in order
         std::vector<int> count_columns;  ///< loop limits still open
         std::vector<int> used;           ///< columns of the table after this step
         std::vector<int> chain;          ///< known symbols of the same rank variable
@@ -119,10 +132,10 @@ private:
     void find_fixed_products();
     model::Formula with_fixed_products(const model::Formula& f);
     model::Term shortest_equal(model::Term term);
-    void prepare(std::size_t index);
+    void prepare(std::size_t index, std::size_t rows);
     void prepare_tests(Step& step, std::vector<model::Formula>& outputs);
     bool prepare_test(Check& check, std::uint32_t known, Test& test, model::Formula& bound);
-    void prepare_incumbent(Step& step, std::vector<model::Formula>& outputs);
+    void prepare_incumbent(Step& step, bool worthwhile, std::vector<model::Formula>& outputs);
     void prepare_criteria(std::size_t index);
     std::uint32_t keys_of(std::uint32_t known) const;
     bool loop_is_definite(const LoopLimit::Loop& loop, std::uint32_t known) const;
@@ -141,10 +154,13 @@ private:
     void drop_by_loop_limits(const Step& step, std::size_t rows, std::uint8_t* alive);
     void drop_by_incumbent(const Step& step, const double* registers, std::size_t rows,
                            std::uint8_t* alive);
-    bool prune(std::size_t index, RowTable& table);
+    bool beaten_by_incumbent();
+    void prune(std::size_t index, RowTable& table);
     void prune_result();
     void append_result(const RowTable& table);
-    double* staged(int symbol) { return staging_.data() + symbol * kBlock; }
+    double* staged(int symbol) {
+        return staging_.data() + symbol * kBlock;
+    }
 
     static constexpr std::size_t kBlock = model::CompiledFormulas::kBlockRows;
 

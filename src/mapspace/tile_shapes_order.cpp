@@ -46,8 +46,7 @@ namespace {
 constexpr std::size_t kLargestFiltered = 256;
 
 /// Candidates of a symbol that the constraints on it alone leave; at least 1.
-double allowed_candidates(const model::FormulaPool& pool,
-                          std::span<const TileShapeSymbol> symbols,
+double allowed_candidates(const model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
                           std::span<const TileShapeConstraint> constraints, int symbol,
                           DivisorTable& table) {
     const TileShapeSymbol& self = symbols[symbol];
@@ -101,10 +100,10 @@ std::vector<int> tile_shape_order(const model::FormulaPool& pool,
             // cease to be one.
             const bool becomes_key = symbol.fused || !is_known(symbol.outer);
             const bool frees_inner = symbol.inner >= 0 && !symbols[symbol.inner].fused;
-            const double keys = (becomes_key ? allowed[s] : 1.0) /
-                                (frees_inner ? allowed[symbol.inner] : 1.0);
-            const double branches = std::min(
-                allowed[s], expected_candidates(symbol, cache.of(symbol.bound)));
+            const double keys =
+                (becomes_key ? allowed[s] : 1.0) / (frees_inner ? allowed[symbol.inner] : 1.0);
+            const double branches =
+                std::min(allowed[s], expected_candidates(symbol, cache.of(symbol.bound)));
             const std::tuple rank(symbol.fused, keys, branches, static_cast<int>(s));
             if (best < 0 || rank < best_rank) {
                 best = static_cast<int>(s);

@@ -19,7 +19,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kExactLimit = 9007199254740992.0;  // 2^53
 
 /// Product in which 0 * inf is 0: the zero is exact.
-double times(double a, double b) { return a == 0.0 || b == 0.0 ? 0.0 : a * b; }
+double times(double a, double b) {
+    return a == 0.0 || b == 0.0 ? 0.0 : a * b;
+}
 
 Interval times(const Interval& a, const Interval& b) {
     const double corners[] = {times(a.lo, b.lo), times(a.lo, b.hi), times(a.hi, b.lo),
@@ -232,10 +234,9 @@ struct Bounder {
         std::vector<Term> slope;
         for (const Term& term : pool.terms(f)) {
             const Monomial& m = pool.monomial(term.monomial);
-            const bool through_atom =
-                std::ranges::any_of(pool.atom_powers(m), [&](const AtomPower& p) {
-                    return pool.atom(p.atom).mask >> index & 1u;
-                });
+            const bool through_atom = std::ranges::any_of(
+                pool.atom_powers(m),
+                [&](const AtomPower& p) { return pool.atom(p.atom).mask >> index & 1u; });
             if (through_atom) {
                 all = both(all, term_direction(term, index));
             } else if (const int e = m.exponents.get(index); e != 0) {

@@ -20,8 +20,7 @@ public:
     using Op = CompiledFormulas::Op;
 
     FormulaCompiler(const FormulaPool& pool, CompiledFormulas& program)
-        : pool_(pool), program_(program) {
-    }
+        : pool_(pool), program_(program) {}
 
     void compile(std::span<const Formula> formulas) {
         std::uint32_t mask = 0;
@@ -80,8 +79,8 @@ private:
         }
         for (const Formula& f : list) {
             if (f.is_constant()) {
-                place = place == kNone ? formula(f)
-                                       : emit(with_constant, place, 0, f.constant_value());
+                place =
+                    place == kNone ? formula(f) : emit(with_constant, place, 0, f.constant_value());
             }
         }
         return place;
@@ -96,10 +95,18 @@ private:
         const Atom& atom = pool_.atom(id);
         std::uint16_t place = kNone;
         switch (atom.kind) {
-            case AtomKind::ceil: place = emit(Op::ceil, formula(atom.arguments[0])); break;
-            case AtomKind::min: place = extremum(atom.arguments, Op::min, Op::min_constant); break;
-            case AtomKind::max: place = extremum(atom.arguments, Op::max, Op::max_constant); break;
-            case AtomKind::sum: place = formula(atom.arguments[0]); break;
+            case AtomKind::ceil:
+                place = emit(Op::ceil, formula(atom.arguments[0]));
+                break;
+            case AtomKind::min:
+                place = extremum(atom.arguments, Op::min, Op::min_constant);
+                break;
+            case AtomKind::max:
+                place = extremum(atom.arguments, Op::max, Op::max_constant);
+                break;
+            case AtomKind::sum:
+                place = formula(atom.arguments[0]);
+                break;
         }
         atoms_.push_back({id, place});
         return place;

@@ -15,7 +15,9 @@ namespace {
 using Lane = double;
 using Lanes = double __attribute__((vector_size(32), aligned(32), may_alias));
 
-inline void ceil_lanes(double& x) { x = ceil(x); }
+inline void ceil_lanes(double& x) {
+    x = ceil(x);
+}
 
 inline void ceil_lanes(Lanes& x) {
     for (int i = 0; i < 4; ++i) {

@@ -175,8 +175,7 @@ Formula FormulaPool::multiply_polynomials(const Formula& a, const Formula& b) {
     products.reserve(left.size() * right.size());
     for (const Term& x : left) {
         for (const Term& y : right) {
-            products.push_back(
-                {x.coefficient * y.coefficient, product(x.monomial, y.monomial)});
+            products.push_back({x.coefficient * y.coefficient, product(x.monomial, y.monomial)});
         }
     }
     return polynomial(products);
@@ -344,7 +343,8 @@ bool FormulaPool::surely_integer(const Formula& f) const {
         return f.constant_value() == std::floor(f.constant_value());
     }
     if (is_max(f)) {
-        return std::ranges::all_of(branches(f), [this](const Formula& b) { return surely_integer(b); });
+        return std::ranges::all_of(branches(f),
+                                   [this](const Formula& b) { return surely_integer(b); });
     }
     for (const Term& term : terms(f)) {
         const Monomial& m = monomials_[term.monomial];
@@ -367,66 +367,6 @@ bool FormulaPool::surely_integer(const Formula& f) const {
         }
     }
     return true;
-}
-
-// ---- the operators of the value type ----
-
-Formula Formula::symbol(int index) { return FormulaPool::current().symbol(index); }
-
-Formula operator+(const Formula& a, const Formula& b) {
-    if (a.is_constant() && b.is_constant()) {
-        return Formula(a.constant_value() + b.constant_value());
-    }
-    return FormulaPool::current().add(a, b, 1.0);
-}
-
-Formula operator-(const Formula& a, const Formula& b) {
-    if (a.is_constant() && b.is_constant()) {
-        return Formula(a.constant_value() - b.constant_value());
-    }
-    return FormulaPool::current().add(a, b, -1.0);
-}
-
-Formula operator*(const Formula& a, const Formula& b) {
-    if (a.is_constant() && b.is_constant()) {
-        return Formula(a.constant_value() * b.constant_value());
-    }
-    return FormulaPool::current().multiply(a, b);
-}
-
-Formula operator/(const Formula& a, const Formula& b) {
-    if (a.is_constant() && b.is_constant()) {
-        return Formula(a.constant_value() / b.constant_value());
-    }
-    return FormulaPool::current().divide(a, b);
-}
-
-Formula operator-(const Formula& a) { return Formula(0.0) - a; }
-
-Formula& Formula::operator+=(const Formula& other) { return *this = *this + other; }
-Formula& Formula::operator-=(const Formula& other) { return *this = *this - other; }
-Formula& Formula::operator*=(const Formula& other) { return *this = *this * other; }
-Formula& Formula::operator/=(const Formula& other) { return *this = *this / other; }
-
-Formula max(const Formula& a, const Formula& b) {
-    if (a.is_constant() && b.is_constant()) {
-        return Formula(max(a.constant_value(), b.constant_value()));
-    }
-    return FormulaPool::current().max(a, b);
-}
-
-Formula min(const Formula& a, const Formula& b) {
-    if (a.is_constant() && b.is_constant()) {
-        return Formula(min(a.constant_value(), b.constant_value()));
-    }
-    return FormulaPool::current().min(a, b);
-}
-
-Formula ceil(const Formula& a) {
-    if (a.is_constant()) {
-        return Formula(model::ceil(a.constant_value()));
-    }
-    return FormulaPool::current().ceil(a);
 }
 
 }  // namespace tessera::model

@@ -28,7 +28,9 @@ StructuralHash combine(const StructuralHash& h, std::uint64_t value) {
             mix(h.second + value * 0xd6e8feb86659fd93ull + 0x89abcdef)};
 }
 
-std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value + 0.0); }
+std::uint64_t bits_of(double value) {
+    return std::bit_cast<std::uint64_t>(value + 0.0);
+}
 
 StructuralHash hash_of(const Exponents& exponents, const StructuralHash& atoms) {
     const std::array<std::uint64_t, 4>& w = exponents.words;
@@ -49,9 +51,13 @@ bool same(const AtomPower& a, const AtomPower& b) {
 
 }  // namespace
 
-FormulaScope::FormulaScope(FormulaPool& pool) : previous_(current_pool) { current_pool = &pool; }
+FormulaScope::FormulaScope(FormulaPool& pool) : previous_(current_pool) {
+    current_pool = &pool;
+}
 
-FormulaScope::~FormulaScope() { current_pool = previous_; }
+FormulaScope::~FormulaScope() {
+    current_pool = previous_;
+}
 
 void Exponents::set(int symbol, int exponent) {
     const int shift = (symbol & 7) * 8;
@@ -81,7 +87,9 @@ FormulaPool& FormulaPool::current() {
     return *current_pool;
 }
 
-FormulaPool::FormulaPool() : cache_(8192) { clear(); }
+FormulaPool::FormulaPool() : cache_(8192) {
+    clear();
+}
 
 void FormulaPool::clear() {
     monomials_.clear();
@@ -163,7 +171,8 @@ MonomialId FormulaPool::product(MonomialId a, MonomialId b) {
     }
     Exponents sum;
     for (int w = 0; w < 4; ++w) {
-        sum.words[w] = add_bytes(monomials_[a].exponents.words[w], monomials_[b].exponents.words[w]);
+        sum.words[w] =
+            add_bytes(monomials_[a].exponents.words[w], monomials_[b].exponents.words[w]);
     }
     const std::uint32_t left = monomials_[a].atoms;
     const std::uint32_t right = monomials_[b].atoms;
@@ -239,13 +248,13 @@ std::uint32_t FormulaPool::find_node(const StructuralHash& hash, bool is_max,
             continue;
         }
         const bool equal =
-            is_max ? std::equal(branches.begin(), branches.end(), branches_.begin() + node.begin,
-                                branches_.begin() + node.end)
-                   : std::equal(terms.begin(), terms.end(), terms_.begin() + node.begin,
-                                terms_.begin() + node.end, [](const Term& a, const Term& b) {
-                                    return a.monomial == b.monomial &&
-                                           a.coefficient == b.coefficient;
-                                });
+            is_max
+                ? std::equal(branches.begin(), branches.end(), branches_.begin() + node.begin,
+                             branches_.begin() + node.end)
+                : std::equal(terms.begin(), terms.end(), terms_.begin() + node.begin,
+                             terms_.begin() + node.end, [](const Term& a, const Term& b) {
+                                 return a.monomial == b.monomial && a.coefficient == b.coefficient;
+                             });
         if (equal) {
             return node_table_[slot];
         }

@@ -62,6 +62,7 @@ BOOST_AUTO_TEST_CASE(an_incumbent_drops_what_cannot_beat_it_and_nothing_else) {
     TileShapeResult free, bounded;
     TileShapeOptions options;
     options.prune_from_rows = 0;
+    options.prune_min_rows = 0;
     int useful = 0;
     for (std::uint64_t seed = 1; seed < 260; ++seed) {
         FormulaPool pool;

@@ -24,13 +24,19 @@ using tessera::model::FormulaWorkspace;
 
 struct Random {
     std::mt19937_64 engine;
-    int below(int n) { return static_cast<int>(engine() % static_cast<std::uint64_t>(n)); }
-    bool chance(int percent) { return below(100) < percent; }
+    int below(int n) {
+        return static_cast<int>(engine() % static_cast<std::uint64_t>(n));
+    }
+    bool chance(int percent) {
+        return below(100) < percent;
+    }
 };
 
 // ---- plain enumeration ----
 
-inline bool whole(long a, long b) { return b % a == 0; }
+inline bool whole(long a, long b) {
+    return b % a == 0;
+}
 
 /// One link of a chain, by the definition of TileChoice.
 inline bool link_is_legal(TileChoice inner_mode, long inner, long outer) {
@@ -86,11 +92,16 @@ inline void enumerate(const std::vector<TileShapeSymbol>& symbols, std::size_t s
 
 inline bool holds(Relation relation, double value, double limit) {
     switch (relation) {
-        case Relation::less_equal: return value <= limit;
-        case Relation::less: return value < limit;
-        case Relation::greater_equal: return value >= limit;
-        case Relation::greater: return value > limit;
-        default: return value == limit;
+        case Relation::less_equal:
+            return value <= limit;
+        case Relation::less:
+            return value < limit;
+        case Relation::greater_equal:
+            return value >= limit;
+        case Relation::greater:
+            return value > limit;
+        default:
+            return value == limit;
     }
 }
 
@@ -116,7 +127,8 @@ inline std::vector<std::vector<double>> pareto(std::vector<std::vector<double>> 
     std::vector<std::vector<double>> kept;
     for (const auto& p : points) {
         // Sorted: whoever dominates p stands before it.
-        if (std::none_of(kept.begin(), kept.end(), [&](const auto& q) { return not_worse(q, p); })) {
+        if (std::none_of(kept.begin(), kept.end(),
+                         [&](const auto& q) { return not_worse(q, p); })) {
             kept.push_back(p);
         }
     }
@@ -154,8 +166,8 @@ inline std::vector<std::vector<double>> feasible_rows(const TileShapeProblem& pr
         code.evaluate_one(row, values, workspace);
         bool ok = true;
         for (std::size_t c = 0; c < problem.constraints.size(); ++c) {
-            ok = ok && holds(problem.constraints[c].relation, values[c],
-                             problem.constraints[c].limit);
+            ok = ok &&
+                 holds(problem.constraints[c].relation, values[c], problem.constraints[c].limit);
         }
         for (const LoopLimit& group : problem.loop_limits) {
             ok = ok && trips_above_one(group, row) <= group.limit;
@@ -244,8 +256,7 @@ struct Flavour {
 class CaseMaker {
 public:
     CaseMaker(std::uint64_t seed, const Flavour& flavour)
-        : random_{std::mt19937_64(seed)}, flavour_(flavour) {
-    }
+        : random_{std::mt19937_64(seed)}, flavour_(flavour) {}
 
     TileShapeProblem make() {
         make_symbols();
@@ -287,8 +298,12 @@ private:
         }
     }
 
-    int any_symbol() { return random_.below(static_cast<int>(problem_.symbols.size())); }
-    Formula tile(int s) { return s < 0 ? Formula(1.0) : Formula::symbol(s); }
+    int any_symbol() {
+        return random_.below(static_cast<int>(problem_.symbols.size()));
+    }
+    Formula tile(int s) {
+        return s < 0 ? Formula(1.0) : Formula::symbol(s);
+    }
 
     /// Trips of the loop whose own tile is symbol s; whole even if the tile does not divide.
     Formula trips(int s) {
@@ -380,7 +395,8 @@ private:
             problem_.constraints.push_back({f, Relation::less_equal, limit_of(f)});
         }
         if (random_.chance(40)) {
-            const Formula f = trips(any_symbol()) * (random_.chance(50) ? trips(any_symbol()) : 1.0);
+            const Formula f =
+                trips(any_symbol()) * (random_.chance(50) ? trips(any_symbol()) : 1.0);
             const auto relation = static_cast<Relation>(random_.below(5));
             problem_.constraints.push_back({f, relation, limit_of(f)});
         }
@@ -399,7 +415,8 @@ private:
             problem_.loop_limits.push_back(group);
         }
         for (int c = 0; flavour_.best_effort && c < 1 + random_.below(2); ++c) {
-            const Formula f = trips(any_symbol()) * (random_.chance(50) ? trips(any_symbol()) : 1.0);
+            const Formula f =
+                trips(any_symbol()) * (random_.chance(50) ? trips(any_symbol()) : 1.0);
             problem_.best_effort.push_back({f, limit_of(f) + random_.below(3)});
         }
     }

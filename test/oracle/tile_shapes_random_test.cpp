@@ -13,7 +13,7 @@ namespace {
 
 struct Totals {
     int problems = 0;
-    int large = 0;       ///< at least 1000 legal assignments
+    int large = 0;  ///< at least 1000 legal assignments
     int infeasible = 0;
     double dropped = 0.0;
 };
@@ -34,6 +34,7 @@ std::string describe(const Flavour& f, std::uint64_t seed, const TileShapeProble
 TileShapeOptions options_for(std::uint64_t seed) {
     TileShapeOptions options;
     options.prune_from_rows = seed % 4 == 3 ? 4096 : 0;
+    options.prune_min_rows = seed % 4 == 2 ? 48 : 0;
     options.max_rows = seed % 3 == 2 ? 300 : 1u << 20;  // small: work in pieces
     return options;
 }

@@ -23,7 +23,9 @@ struct RandomExpression {
     std::vector<double> symbols;
     bool divide = true;
 
-    int pick(int n) { return static_cast<int>(random() % n); }
+    int pick(int n) {
+        return static_cast<int>(random() % n);
+    }
 
     Pair leaf() {
         if (pick(3) == 0) {
@@ -36,7 +38,8 @@ struct RandomExpression {
 
     /// ceil of a quotient of integers: exact in plain arithmetic too.
     static Pair tiles(const Pair& a, const Pair& b, const Pair& c) {
-        return {ceil(a.formula * b.formula / c.formula), tessera::model::ceil(a.number * b.number / c.number)};
+        return {ceil(a.formula * b.formula / c.formula),
+                tessera::model::ceil(a.number * b.number / c.number)};
     }
 
     Pair make(int depth) {
@@ -47,13 +50,19 @@ struct RandomExpression {
         const Pair b = make(depth - 1);
         switch (pick(divide ? 8 : 6)) {
             case 0:
-            case 1: return {a.formula + b.formula, a.number + b.number};
+            case 1:
+                return {a.formula + b.formula, a.number + b.number};
             case 2:
-            case 3: return {a.formula * b.formula, a.number * b.number};
-            case 4: return {max(a.formula, b.formula), max(a.number, b.number)};
-            case 5: return {min(a.formula, b.formula), min(a.number, b.number)};
-            case 6: return tiles(leaf(), leaf(), leaf());
-            default: return {a.formula / b.formula, a.number / b.number};
+            case 3:
+                return {a.formula * b.formula, a.number * b.number};
+            case 4:
+                return {max(a.formula, b.formula), max(a.number, b.number)};
+            case 5:
+                return {min(a.formula, b.formula), min(a.number, b.number)};
+            case 6:
+                return tiles(leaf(), leaf(), leaf());
+            default:
+                return {a.formula / b.formula, a.number / b.number};
         }
     }
 };
@@ -157,7 +166,8 @@ BOOST_AUTO_TEST_CASE(canonical_key_ignores_pool_and_order) {
     }
     {
         const FormulaScope scope(second);
-        const Formula noise = Formula::symbol(7) * Formula::symbol(2) + ceil(5.0 / Formula::symbol(3));
+        const Formula noise =
+            Formula::symbol(7) * Formula::symbol(2) + ceil(5.0 / Formula::symbol(3));
         BOOST_TEST(!noise.is_constant());
         const Formula f = build(true);
         keys[1] = f.canonical_key();

@@ -13,7 +13,9 @@ using namespace tessera::model;
 
 namespace {
 
-int pick(std::mt19937_64& random, int n) { return static_cast<int>(random() % n); }
+int pick(std::mt19937_64& random, int n) {
+    return static_cast<int>(random() % n);
+}
 
 /// Sum of up to five signed monomials in three symbols, sometimes with ceil and max.
 Formula random_formula(std::mt19937_64& random) {

@@ -12,7 +12,9 @@ using namespace tessera::model;
 
 namespace {
 
-int pick(std::mt19937_64& random, int n) { return static_cast<int>(random() % n); }
+int pick(std::mt19937_64& random, int n) {
+    return static_cast<int>(random() % n);
+}
 
 constexpr int kSymbols = 6;
 constexpr double kBound = 5040.0;  // divisors 1..10: every quotient below is whole
@@ -25,19 +27,31 @@ Formula random_count(std::mt19937_64& random, bool real) {
         for (int f = pick(random, 4); f > 0; --f) {
             const Formula s = Formula::symbol(pick(random, kSymbols));
             switch (pick(random, 6)) {
-                case 0: term *= kBound / s; break;
-                case 1: term *= ceil(17.0 / s); break;
-                case 2: term *= s * s; break;
-                default: term *= s; break;
+                case 0:
+                    term *= kBound / s;
+                    break;
+                case 1:
+                    term *= ceil(17.0 / s);
+                    break;
+                case 2:
+                    term *= s * s;
+                    break;
+                default:
+                    term *= s;
+                    break;
             }
         }
         sum += term;
     }
     switch (pick(random, 6)) {
-        case 0: return max(sum, Formula::symbol(0) * 100.0);
-        case 1: return min(sum, Formula::symbol(1) * Formula::symbol(2)) + 3.0;
-        case 2: return max(sum, Formula(50.0));
-        default: return sum;
+        case 0:
+            return max(sum, Formula::symbol(0) * 100.0);
+        case 1:
+            return min(sum, Formula::symbol(1) * Formula::symbol(2)) + 3.0;
+        case 2:
+            return max(sum, Formula(50.0));
+        default:
+            return sum;
     }
 }
 
@@ -135,25 +149,29 @@ BOOST_AUTO_TEST_CASE(the_history_of_a_pool_does_not_change_results) {
         const FormulaScope scope(pool);
         if (history) {
             for (int i = 20; i >= 0; --i) {
-                BOOST_TEST(!(Formula::symbol(i % 6) / Formula::symbol(i % 5) + i).to_string().empty());
+                BOOST_TEST(
+                    !(Formula::symbol(i % 6) / Formula::symbol(i % 5) + i).to_string().empty());
             }
         }
         const Formula f = build();
         CompiledFormulas(pool, {&f, 1}).evaluate_one(x, {&results[history], 1}, workspace);
     }
-    BOOST_TEST(std::bit_cast<std::uint64_t>(results[0]) == std::bit_cast<std::uint64_t>(results[1]));
+    BOOST_TEST(std::bit_cast<std::uint64_t>(results[0]) ==
+               std::bit_cast<std::uint64_t>(results[1]));
 }
 
 BOOST_AUTO_TEST_CASE(constants_and_shared_outputs) {
     FormulaPool pool;
     const FormulaScope scope(pool);
     const Formula s = Formula::symbol(4);
-    const std::vector<Formula> formulas{4.0, s, s * 2.0, s, max(s, Formula(9.0)), s * 2.0 + 1.0, 12.0 / s};
+    const std::vector<Formula> formulas{4.0,           s,       s * 2.0, s, max(s, Formula(9.0)),
+                                        s * 2.0 + 1.0, 12.0 / s};
     const CompiledFormulas code(pool, formulas);
     FormulaWorkspace workspace;
     std::vector<double> out(formulas.size());
     code.evaluate_one(std::vector<double>{0, 0, 0, 0, 5}, out, workspace);
-    BOOST_TEST(out == (std::vector<double>{4, 5, 10, 5, 9, 11, 2.4}), boost::test_tools::per_element());
+    BOOST_TEST(out == (std::vector<double>{4, 5, 10, 5, 9, 11, 2.4}),
+               boost::test_tools::per_element());
     BOOST_TEST(code.symbols_read() == 16u);
 }
 

@@ -53,7 +53,9 @@ struct Table {
     }
 };
 
-int pick(std::mt19937_64& random, int n) { return static_cast<int>(random() % n); }
+int pick(std::mt19937_64& random, int n) {
+    return static_cast<int>(random() % n);
+}
 
 /// Few distinct values give ties and duplicates; some cells are infinite.
 Table random_table(std::mt19937_64& random, std::size_t rows, int columns, int keys) {

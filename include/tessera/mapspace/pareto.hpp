@@ -34,7 +34,9 @@ private:
     void rank_points(std::size_t k);
     void drop_behind_best(std::size_t k);
     void sweep_three();
-    void keep(std::uint32_t row) { is_kept_[row] = 1; }
+    void keep(std::uint32_t row) {
+        is_kept_[row] = 1;
+    }
 
     struct Slot {
         std::uint64_t hash;
@@ -47,12 +49,12 @@ private:
     };
 
     std::vector<std::uint32_t> kept_;
-    std::vector<std::uint8_t> is_kept_;   // by row
-    std::vector<std::uint32_t> order_;    // row numbers, group after group
-    std::vector<std::uint32_t> begins_;   // first index of each group in order_, and the end
+    std::vector<std::uint8_t> is_kept_;  // by row
+    std::vector<std::uint32_t> order_;   // row numbers, group after group
+    std::vector<std::uint32_t> begins_;  // first index of each group in order_, and the end
     std::vector<std::uint32_t> group_of_;
-    std::vector<std::uint32_t> firsts_;   // a row of each group
-    std::vector<std::uint64_t> hashes_;   // of the keys of each row
+    std::vector<std::uint32_t> firsts_;  // a row of each group
+    std::vector<std::uint64_t> hashes_;  // of the keys of each row
     std::vector<Slot> table_;
     struct Step {
         double y;
@@ -60,16 +62,15 @@ private:
     };
     std::vector<Ranked> ranked_;
     std::vector<Step> stairs_;
-    std::vector<double> points_;          // rows of the group, row after row
-    std::vector<double> window_;          // survivors, blocks of eight, column after column
+    std::vector<double> points_;  // rows of the group, row after row
+    std::vector<double> window_;  // survivors, blocks of eight, column after column
     std::vector<const double*> varying_;
 };
 
 /// A growing set of points none of which is worse or equal in all columns to another.
 class ParetoFront {
 public:
-    explicit ParetoFront(std::size_t columns) : columns_(columns) {
-    }
+    explicit ParetoFront(std::size_t columns) : columns_(columns) {}
 
     /// True if some point of the front is <= `point` in every column.
     bool dominates(std::span<const double> point) const;
@@ -78,12 +79,18 @@ public:
     /// Returns whether it was added. `id` is the caller's.
     bool insert(std::span<const double> point, std::uint64_t id = 0);
 
-    std::size_t size() const { return ids_.size(); }
-    std::size_t columns() const { return columns_; }
+    std::size_t size() const {
+        return ids_.size();
+    }
+    std::size_t columns() const {
+        return columns_;
+    }
     std::span<const double> point(std::size_t i) const {
         return std::span(points_).subspan(i * columns_, columns_);
     }
-    std::uint64_t id(std::size_t i) const { return ids_[i]; }
+    std::uint64_t id(std::size_t i) const {
+        return ids_[i];
+    }
     void clear();
 
 private:

@@ -30,7 +30,8 @@ enum class TileChoice : std::uint8_t {
     every_integer,       ///< any value up to `outer`: the last tile may be partial
     one_per_trip_count,  ///< as every_integer, but only the smallest value for each trip count
 };
-// A symbol whose *inner* neighbour is in one of the first two modes is a multiple of that neighbour.
+// A symbol whose *inner* neighbour is in one of the first two modes is a multiple of that
+// neighbour.
 
 struct TileShapeSymbol {
     std::int64_t bound = 1;  ///< of the rank variable; at most 2^31 - 1
@@ -96,13 +97,15 @@ struct TileShapeOptions {
     std::size_t max_rows = 1u << 20;
     /// Partial choices are compared only when this many rows would be enumerated otherwise.
     double prune_from_rows = 4096;
+    /// Tables with fewer partial choices are not worth the making of criteria and bounds.
+    std::size_t prune_min_rows = 48;
 };
 
 struct TileShapeStatistics {
-    double space = 0.0;         ///< legal assignments before constraints
-    std::string exact_space;    ///< the same as decimal digits; empty if only estimated
-    double enumerated = 0.0;    ///< rows produced, partial ones included
-    double evaluated = 0.0;     ///< complete rows whose objectives were computed
+    double space = 0.0;       ///< legal assignments before constraints
+    std::string exact_space;  ///< the same as decimal digits; empty if only estimated
+    double enumerated = 0.0;  ///< rows produced, partial ones included
+    double evaluated = 0.0;   ///< complete rows whose objectives were computed
     std::vector<double> dropped_by_constraint;  ///< rows, by index in `constraints`
     double dropped_by_loop_limit = 0.0;
     double dropped_by_best_effort = 0.0;

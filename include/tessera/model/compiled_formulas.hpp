@@ -42,10 +42,16 @@ public:
     /// Replaces the program; keeps the memory. The formulas may be forgotten afterwards.
     void compile(const FormulaPool& pool, std::span<const Formula> formulas);
 
-    std::size_t output_count() const { return outputs_.size(); }
-    std::size_t instruction_count() const { return code_.size(); }
+    std::size_t output_count() const {
+        return outputs_.size();
+    }
+    std::size_t instruction_count() const {
+        return code_.size();
+    }
     /// Bit i: symbol i is read.
-    std::uint32_t symbols_read() const { return symbols_read_; }
+    std::uint32_t symbols_read() const {
+        return symbols_read_;
+    }
 
     /// outputs[k][row] = formula k at (columns[0][row], columns[1][row], ...). Columns of symbols
     /// that are not read may be null.
@@ -59,9 +65,13 @@ public:
     // ---- one block in place, for callers that produce rows block by block ----
     /// Registers of a block: fill register `s` (kBlockRows numbers) for every symbol read, `run`,
     /// then read register output_register(k).
-    double* block(FormulaWorkspace& workspace) const { return workspace.reserve(registers_); }
+    double* block(FormulaWorkspace& workspace) const {
+        return workspace.reserve(registers_);
+    }
     void run(double* block, std::size_t rows) const;
-    std::size_t output_register(std::size_t k) const { return outputs_[k]; }
+    std::size_t output_register(std::size_t k) const {
+        return outputs_[k];
+    }
 
 private:
     friend class FormulaCompiler;

@@ -54,15 +54,23 @@ public:
     Formula() = default;
     Formula(double value) : value_(value) {}  // NOLINT: constants mix freely with formulas
 
-    static Formula constant(double value) { return Formula(value); }
+    static Formula constant(double value) {
+        return Formula(value);
+    }
     /// Symbol s<index>, 0 <= index < kMaxSymbols.
     static Formula symbol(int index);
 
-    bool is_constant() const { return id_ == 0; }
+    bool is_constant() const {
+        return id_ == 0;
+    }
     /// Value of a constant formula; meaningless otherwise.
-    double constant_value() const { return value_; }
+    double constant_value() const {
+        return value_;
+    }
     /// Node of the current pool, 0 for constants.
-    std::uint32_t node() const { return id_; }
+    std::uint32_t node() const {
+        return id_;
+    }
 
     /// Bit i is set when the value depends on symbol i.
     std::uint32_t depends_on() const;
@@ -70,7 +78,8 @@ public:
     /// Value at the given tile shapes, symbol i = symbols[i].
     double value(std::span<const double> symbols) const;
 
-    /// Sound enclosure of all values when symbol i lies in box[i]; ends are whole numbers >= 1, or inf.
+    /// Sound enclosure of all values when symbol i lies in box[i]; ends are whole numbers >= 1, or
+    /// inf.
     Interval bounds(std::span<const Interval> box) const;
 
     /// Direction of change in symbol `index` anywhere in the box; `unknown` when not proven.
@@ -114,16 +123,28 @@ Formula min(const Formula& a, const Formula& b);
 Formula ceil(const Formula& a);
 
 // The same names for plain numbers, so that one template text serves both.
-inline double max(double a, double b) { return a < b ? b : a; }
-inline double min(double a, double b) { return b < a ? b : a; }
+inline double max(double a, double b) {
+    return a < b ? b : a;
+}
+inline double min(double a, double b) {
+    return b < a ? b : a;
+}
 inline double ceil(double a) {
     const double nearest = std::rint(a);
     return std::abs(a - nearest) <= 4e-15 * std::abs(a) ? nearest : std::ceil(a);
 }
-inline bool is_constant(double) { return true; }
-inline bool is_constant(const Formula& f) { return f.is_constant(); }
-inline double constant_value(double v) { return v; }
-inline double constant_value(const Formula& f) { return f.constant_value(); }
+inline bool is_constant(double) {
+    return true;
+}
+inline bool is_constant(const Formula& f) {
+    return f.is_constant();
+}
+inline double constant_value(double v) {
+    return v;
+}
+inline double constant_value(const Formula& f) {
+    return f.constant_value();
+}
 
 /// Makes `pool` the pool of this thread while the scope lives; scopes nest.
 class FormulaScope {

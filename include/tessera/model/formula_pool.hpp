@@ -34,10 +34,12 @@ struct Exponents {
         return static_cast<std::int8_t>(words[symbol >> 3] >> ((symbol & 7) * 8));
     }
     void set(int symbol, int exponent);
-    bool empty() const { return (words[0] | words[1] | words[2] | words[3]) == 0; }
+    bool empty() const {
+        return (words[0] | words[1] | words[2] | words[3]) == 0;
+    }
     friend bool operator==(const Exponents& a, const Exponents& b) {
-        return ((a.words[0] ^ b.words[0]) | (a.words[1] ^ b.words[1]) |
-                (a.words[2] ^ b.words[2]) | (a.words[3] ^ b.words[3])) == 0;
+        return ((a.words[0] ^ b.words[0]) | (a.words[1] ^ b.words[1]) | (a.words[2] ^ b.words[2]) |
+                (a.words[3] ^ b.words[3])) == 0;
     }
     /// Bit i: symbol i has an exponent other than 0.
     std::uint32_t mask() const;
@@ -87,20 +89,30 @@ public:
 
     /// Forgets every formula but keeps the memory. Formulas made before are invalid afterwards.
     void clear();
-    std::size_t node_count() const { return nodes_.size() - 1; }
+    std::size_t node_count() const {
+        return nodes_.size() - 1;
+    }
 
     // ---- taking apart ----
-    bool is_max(const Formula& f) const { return f.node() != 0 && nodes_[f.node()].is_max; }
+    bool is_max(const Formula& f) const {
+        return f.node() != 0 && nodes_[f.node()].is_max;
+    }
     /// Branches of a maximum; a polynomial or constant is not a maximum and has none.
     std::span<const Formula> branches(const Formula& f) const;
     /// Terms of a polynomial, in structural order. Invalid after the next construction.
     std::span<const Term> terms(const Formula& f) const;
-    const Monomial& monomial(MonomialId id) const { return monomials_[id]; }
+    const Monomial& monomial(MonomialId id) const {
+        return monomials_[id];
+    }
     std::span<const AtomPower> atom_powers(const Monomial& m) const {
         return atom_products_[m.atoms].powers;
     }
-    const Atom& atom(AtomId id) const { return atoms_[id]; }
-    std::uint32_t mask(const Formula& f) const { return f.node() ? nodes_[f.node()].mask : 0; }
+    const Atom& atom(AtomId id) const {
+        return atoms_[id];
+    }
+    std::uint32_t mask(const Formula& f) const {
+        return f.node() ? nodes_[f.node()].mask : 0;
+    }
     StructuralHash hash(const Formula& f) const;
     static StructuralHash hash_of_constant(double value);
 

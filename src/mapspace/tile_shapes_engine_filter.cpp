@@ -1,0 +1,100 @@
+#include "mapspace/tile_shapes_engine.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+// Dropping rows of one block.
+
+namespace tessera::mapspace {
+
+/// Adds the offsets to quantity_ and holds it against the incumbent.
+bool TileShapeEngine::beaten_by_incumbent() {
+    const IncumbentBound& incumbent = *run_.incumbent;
+    double product = 1.0;
+    for (std::size_t q = 0; q < quantity_.size(); ++q) {
+        quantity_[q] += q < incumbent.offsets.size() ? incumbent.offsets[q] : 0.0;
+        product *= std::max(0.0, quantity_[q]);
+    }
+    return product >= incumbent.best_product || incumbent_points_->dominates(quantity_.data());
+}
+
+std::size_t TileShapeEngine::filter(const Step& step, const double* registers, std::size_t rows,
+                                    std::uint8_t* alive) {
+    std::fill_n(alive, rows, std::uint8_t{1});
+    drop_by_tests(step, registers, rows, alive);
+    if (!step.counted.empty()) {
+        drop_by_loop_limits(step, rows, alive);
+    }
+    if (step.against_incumbent) {
+        drop_by_incumbent(step, registers, rows, alive);
+    }
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < rows; ++i) {
+        left += alive[i];
+    }
+    return left;
+}
+
+void TileShapeEngine::drop_by_tests(const Step& step, const double* registers, std::size_t rows,
+                                    std::uint8_t* alive) {
+    for (std::size_t t = 0; t < step.tests.size(); ++t) {
+        const Test& test = step.tests[t];
+        const double* value = registers + step.program.output_register(t) * kBlock;
+        // Complete formulas are compared as they are, bounds with slack.
+        const double slack = test.exact ? 0.0 : kBoundSlack;
+        std::size_t dropped = 0;
+        for (std::size_t i = 0; i < rows; ++i) {
+            const double away = slack * std::abs(value[i]);
+            const double v = test.upper ? value[i] - away : value[i] + away;
+            const bool fails = test.upper ? (test.strict ? v >= test.limit : v > test.limit)
+                                          : (test.strict ? v <= test.limit : v < test.limit);
+            dropped += alive[i] & (fails ? 1 : 0);
+            alive[i] &= fails ? 0 : 1;
+        }
+        statistics_->dropped_by_constraint[test.constraint] += static_cast<double>(dropped);
+    }
+}
+
+void TileShapeEngine::drop_by_loop_limits(const Step& step, std::size_t rows, std::uint8_t* alive) {
+    int trips[kBlock];
+    for (const int g : step.counted) {
+        const LoopLimit& group = run_.loop_limits[g];
+        std::fill_n(trips, rows, 0);
+        for (const LoopLimit::Loop& loop : group.loops) {
+            if (!loop_is_definite(loop, step.after)) {
+                continue;
+            }
+            for (std::size_t i = 0; i < rows; ++i) {
+                const double outer =
+                    loop.outer < 0 ? static_cast<double>(loop.bound) : staged(loop.outer)[i];
+                const double own = loop.own < 0 ? 1.0 : staged(loop.own)[i];
+                trips[i] += outer != own ? 1 : 0;
+            }
+        }
+        for (std::size_t i = 0; i < rows; ++i) {
+            const bool fails = trips[i] > group.limit;
+            statistics_->dropped_by_loop_limit += alive[i] & (fails ? 1 : 0);
+            alive[i] &= fails ? 0 : 1;
+        }
+    }
+}
+
+void TileShapeEngine::drop_by_incumbent(const Step& step, const double* registers, std::size_t rows,
+                                        std::uint8_t* alive) {
+    for (std::size_t i = 0; i < rows; ++i) {
+        if (!alive[i]) {
+            continue;
+        }
+        for (std::size_t q = 0; q < quantity_.size(); ++q) {
+            const std::size_t r = step.program.output_register(step.first_quantity + q);
+            const double value = registers[r * kBlock + i];
+            quantity_[q] = step.last ? value : with_slack_below(value);
+        }
+        if (beaten_by_incumbent()) {
+            alive[i] = 0;
+            statistics_->dropped_by_incumbent += 1.0;
+        }
+    }
+}
+
+}  // namespace tessera::mapspace
