@@ -14,6 +14,7 @@
 #include "explore.hpp"
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/mapspace/join.hpp"
+#include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
 
 namespace tessera::ffm {
@@ -25,6 +26,10 @@ using mapper::Metric;
 // The mapper's sums and the model's re-evaluation differ by rounding only.
 constexpr double agreement = 1e-9;
 constexpr std::size_t beam_rows = 400;
+constexpr std::size_t thinned_rows = 6;
+
+/// Pmapping groups of every Einsum.
+using Groups = std::vector<std::vector<mapspace::PmappingGroup>>;
 
 /// Stops the search when the caller asks for it or the time is over.
 class Watch {
@@ -194,7 +199,7 @@ private:
 
     void join_all() {
         const auto from = Clock::now();
-        std::vector<std::vector<mapspace::PmappingGroup>> groups;
+        Groups groups;
         for (EinsumSpace& s : spaces_) {
             groups.push_back(std::move(s.groups));
         }
@@ -206,8 +211,9 @@ private:
         j.threads = threads_;
         j.beam = beam_rows;
         // The incumbent search is short; it runs to its end so that a stopped search has a result.
+        const Groups few = thin(groups);
         const mapspace::JoinResult coarse =
-            mapspace::join(*problem_.workload, groups, context_.tracked, j);
+            mapspace::join(*problem_.workload, few, context_.tracked, j);
         for (const mapspace::JoinedMapping& m : coarse.mappings) {
             j.incumbents.push_back(m.objectives);
         }
@@ -217,9 +223,7 @@ private:
         }
         const auto exact_from = Clock::now();
         mapspace::JoinResult exact;
-        if (coarse.complete) {
-            exact = coarse;
-        } else if (!watch_.stop) {
+        if (!watch_.stop) {
             j.beam = 0;
             j.stop = &watch_.stop;
             j.progress = [this](int joined, std::size_t states, std::size_t rows) {
@@ -234,13 +238,25 @@ private:
         }
         phase("join", exact_from);
         result_.statistics.evaluated += coarse.rows_joined + exact.rows_joined;
-        finish(groups, coarse, exact);
+        finish(groups, exact, few, coarse);
     }
 
-    void finish(const std::vector<std::vector<mapspace::PmappingGroup>>& groups,
-                const mapspace::JoinResult& coarse, const mapspace::JoinResult& exact) {
+    static Groups thin(const Groups& groups) {
+        Groups few;
+        for (const auto& einsum : groups) {
+            few.emplace_back();
+            for (const mapspace::PmappingGroup& g : einsum) {
+                few.back().push_back(mapspace::thinned(g, thinned_rows));
+            }
+        }
+        return few;
+    }
+
+    void finish(const Groups& groups, const mapspace::JoinResult& exact, const Groups& few,
+                const mapspace::JoinResult& coarse) {
         const bool proven = explored_ && exact.complete;
-        const mapspace::JoinResult& best = proven && !exact.mappings.empty() ? exact : coarse;
+        const bool use_exact = proven && !exact.mappings.empty();
+        const mapspace::JoinResult& best = use_exact ? exact : coarse;
         if (best.mappings.empty()) {
             if (!proven) {
                 throw LimitReached("stopped before a complete mapping was found; give more time");
@@ -249,7 +265,7 @@ private:
             return;
         }
         for (const mapspace::JoinedMapping& m : best.mappings) {
-            result_.solutions.push_back(solution(groups, m));
+            result_.solutions.push_back(solution(use_exact ? groups : few, m));
         }
         keep_requested_front();
         result_.status = proven ? mapper::Status::optimal : mapper::Status::feasible;
@@ -261,7 +277,7 @@ private:
     }
 
     /// With every template explored, the sum of the least costs; nothing is proven otherwise.
-    double lower_bound(const std::vector<std::vector<mapspace::PmappingGroup>>& groups) const {
+    double lower_bound(const Groups& groups) const {
         if (!explored_) {
             return 0;
         }
@@ -303,7 +319,7 @@ private:
         }
     }
 
-    mapper::Solution solution(const std::vector<std::vector<mapspace::PmappingGroup>>& groups,
+    mapper::Solution solution(const Groups& groups,
                               const mapspace::JoinedMapping& m) {
         std::vector<mapping::Branch> branches;
         std::vector<int> shared;
@@ -323,7 +339,19 @@ private:
         s.mapping = mapping::assemble(branches, shared);
         s.report = context_.model->evaluate(problem_, s.mapping);
         check_agreement(m, s.report);
+        check_legality(s.mapping);
         return s;
+    }
+
+    /// The independent checker has the last word on every result.
+    void check_legality(const mapping::Mapping& mapping) const {
+        mapspace::MapSpaceOptions limits = options_.mapspace;
+        limits.partial_inner_tiles = problem_.compat == arch::Compat::accelforge;
+        for (const mapspace::Violation& v : mapspace::check(problem_, mapping, &limits)) {
+            if (v.severity != mapspace::Severity::warning) {
+                throw Bug("the best mapping found is not legal: " + mapspace::to_text(v));
+            }
+        }
     }
 
     void check_agreement(const mapspace::JoinedMapping& m, const model::Report& r) const {

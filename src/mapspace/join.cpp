@@ -12,6 +12,7 @@
 #include <numeric>
 #include <thread>
 
+#include "join_orders.hpp"
 #include "join_rows.hpp"
 
 namespace tessera::mapspace {
@@ -20,394 +21,277 @@ namespace {
 
 /// One step's output and the plans that made it.
 struct Step {
-  std::vector<StateGroup> groups;
-  std::vector<JoinPlan> plans;
+    std::vector<StateGroup> groups;
+    std::vector<JoinPlan> plans;
 };
 
 struct Task {
-  std::uint32_t left = 0, right = 0, plan = 0;
-  int set = 0;  ///< set of joined Einsums afterwards
+    std::uint32_t left = 0, right = 0, plan = 0;
+    int set = 0;                 ///< set of joined Einsums afterwards
+    std::vector<double> future;  ///< least that the Einsums outside the set add to the joined state
 };
 
 struct TaskResult {
-  StateGroup group;
-  CapacityMiss miss;
-  std::uint64_t pairs = 0;
+    StateGroup group;
+    CapacityMiss miss;
+    std::uint64_t pairs = 0;
 };
 
 // A task's rows are pruned whenever they have grown this much, to bound memory.
 constexpr std::size_t prune_every = 1u << 18;
 
 StateLayout layout_of(const StateStructure& st, int objectives, int memories) {
-  return {objectives, memories, st.n_loops(), static_cast<int>(st.live.size())};
+    return {objectives, memories, st.n_loops(), static_cast<int>(st.live.size())};
 }
 
 StateGroup empty_state(int objectives, int memories) {
-  StateGroup g;
-  g.layout = layout_of(g.structure, objectives, memories);
-  g.values.assign(static_cast<std::size_t>(g.layout.stride()), 0.0);
-  g.from.push_back({});
-  return g;
+    StateGroup g;
+    g.layout = layout_of(g.structure, objectives, memories);
+    g.values.assign(static_cast<std::size_t>(g.layout.stride()), 0.0);
+    g.from.push_back({});
+    return g;
 }
 
 template <class Work>
 void parallel_for(std::size_t n, int threads, const Work& work) {
-  std::atomic<std::size_t> next{0};
-  auto loop = [&] {
-    for (std::size_t i = next++; i < n; i = next++) {
-      work(i);
+    std::atomic<std::size_t> next{0};
+    auto loop = [&] {
+        for (std::size_t i = next++; i < n; i = next++) {
+            work(i);
+        }
+    };
+    std::vector<std::thread> pool;
+    const auto extra = std::min<std::size_t>(n, static_cast<std::size_t>(std::max(threads, 1)));
+    for (std::size_t t = 1; t < extra; ++t) {
+        pool.emplace_back(loop);
     }
-  };
-  std::vector<std::thread> pool;
-  const auto extra = std::min<std::size_t>(n, static_cast<std::size_t>(std::max(threads, 1)));
-  for (std::size_t t = 1; t < extra; ++t) {
-    pool.emplace_back(loop);
-  }
-  loop();
-  for (std::thread& t : pool) {
-    t.join();
-  }
+    loop();
+    for (std::thread& t : pool) {
+        t.join();
+    }
 }
 
 void append(StateGroup& to, StateGroup&& from) {
-  to.values.insert(to.values.end(), from.values.begin(), from.values.end());
-  to.trips.insert(to.trips.end(), from.trips.begin(), from.trips.end());
-  to.from.insert(to.from.end(), from.from.begin(), from.from.end());
-  from = {};
+    to.values.insert(to.values.end(), from.values.begin(), from.values.end());
+    to.trips.insert(to.trips.end(), from.trips.begin(), from.trips.end());
+    to.from.insert(to.from.end(), from.from.begin(), from.from.end());
+    from = {};
 }
 
 double rank_of(const StateGroup& g, std::size_t r, const StepBound& bound) {
-  const double* v = g.row(r);
-  if (bound.goal == JoinGoal::single) {
-    return v[0];
-  }
-  return (v[0] + bound.future[0]) * (v[1] + bound.future[1]);
+    const double* v = g.row(r);
+    if (bound.goal == JoinGoal::single) {
+        return v[0];
+    }
+    return (v[0] + bound.future[0]) * (v[1] + bound.future[1]);
 }
 
 /// Keeps the best rows of each group (at least a few each): the incumbent search need not be exact.
 template <class BoundOf>
 bool keep_beam(std::vector<StateGroup>& groups, std::size_t beam, const BoundOf& bound_of) {
-  bool dropped = false;
-  const std::size_t share = std::max<std::size_t>(8, beam / std::max<std::size_t>(1, groups.size()));
-  for (StateGroup& g : groups) {
-    if (g.rows() <= share) {
-      continue;
+    bool dropped = false;
+    const std::size_t share =
+        std::max<std::size_t>(8, beam / std::max<std::size_t>(1, groups.size()));
+    for (StateGroup& g : groups) {
+        if (g.rows() <= share) {
+            continue;
+        }
+        dropped = true;
+        const StepBound bound = bound_of(g.done);
+        std::vector<std::uint32_t> order(g.rows());
+        std::iota(order.begin(), order.end(), 0u);
+        std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+            return rank_of(g, a, bound) < rank_of(g, b, bound);
+        });
+        order.resize(share);
+        StateGroup kept;
+        kept.done = g.done;
+        kept.structure = g.structure;
+        kept.layout = g.layout;
+        for (const std::uint32_t r : order) {
+            kept.values.insert(kept.values.end(), g.row(r), g.row(r) + g.layout.stride());
+            kept.trips.insert(kept.trips.end(), g.trips_of(r), g.trips_of(r) + g.layout.n);
+            kept.from.push_back(g.from[r]);
+        }
+        g = std::move(kept);
     }
-    dropped = true;
-    const StepBound bound = bound_of(g.done);
-    std::vector<std::uint32_t> order(g.rows());
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return rank_of(g, a, bound) < rank_of(g, b, bound);
-    });
-    order.resize(share);
-    StateGroup kept;
-    kept.done = g.done;
-    kept.structure = g.structure;
-    kept.layout = g.layout;
-    for (const std::uint32_t r : order) {
-      kept.values.insert(kept.values.end(), g.row(r), g.row(r) + g.layout.stride());
-      kept.trips.insert(kept.trips.end(), g.trips_of(r), g.trips_of(r) + g.layout.n);
-      kept.from.push_back(g.from[r]);
-    }
-    g = std::move(kept);
-  }
-  return dropped;
+    return dropped;
 }
 
 /// Everything of one join that does not change from step to step.
 struct Context {
-  const workload::Workload& workload;
-  const std::vector<std::vector<PmappingGroup>>& groups;
-  const std::vector<TrackedMemory>& memories;
-  const JoinOptions& options;
-  int objectives = 1;
+    const workload::Workload& workload;
+    const std::vector<std::vector<PmappingGroup>>& groups;
+    const std::vector<TrackedMemory>& memories;
+    const JoinOptions& options;
+    int objectives = 1;
 
-  bool stopped() const { return options.stop != nullptr && options.stop->load(); }
+    bool stopped() const {
+        return options.stop != nullptr && options.stop->load();
+    }
 };
-
-/// Einsums already joined, as a bit set.
-using EinsumSet = std::vector<std::uint64_t>;
-
-/// The sets of joined Einsums that some order passes through, by size.
-struct Orders {
-  /// An Einsum that may run next, and the set that results.
-  struct Next {
-    int einsum = 0;
-    int set = 0;
-  };
-  struct Set {
-    std::vector<Next> next;
-    std::vector<double> future;  ///< per objective: least that the Einsums outside still add
-    std::vector<char> needed;    ///< per tensor: some Einsum outside accesses it
-  };
-  std::vector<std::vector<Set>> by_size;  ///< [0..n]
-  bool complete = true;                   ///< false: too many sets, the file's order alone
-};
-
-constexpr std::size_t max_sets = 20000;
-
-bool contains(const EinsumSet& s, std::size_t e) {
-  return (s[e / 64] >> (e % 64) & 1u) != 0;
-}
-
-/// For every Einsum the Einsums that write its inputs.
-std::vector<std::vector<std::size_t>> producers_of(const workload::Workload& w) {
-  std::vector<std::vector<std::size_t>> writers(w.tensors.size()), out(w.einsums.size());
-  for (std::size_t e = 0; e < w.einsums.size(); ++e) {
-    for (const workload::TensorAccess& a : w.einsums[e].accesses) {
-      if (a.output) {
-        writers[static_cast<std::size_t>(a.tensor)].push_back(e);
-      }
-    }
-  }
-  for (std::size_t e = 0; e < w.einsums.size(); ++e) {
-    for (const workload::TensorAccess& a : w.einsums[e].accesses) {
-      for (const std::size_t p : writers[static_cast<std::size_t>(a.tensor)]) {
-        if (p < e) {
-          out[e].push_back(p);
-        }
-      }
-    }
-  }
-  return out;
-}
-
-/// Least of every objective over an Einsum's pmappings.
-std::vector<std::vector<double>> least_costs(
-    const std::vector<std::vector<PmappingGroup>>& groups, int objectives) {
-  std::vector<std::vector<double>> least(
-      groups.size(), std::vector<double>(static_cast<std::size_t>(objectives),
-                                         std::numeric_limits<double>::infinity()));
-  for (std::size_t e = 0; e < groups.size(); ++e) {
-    for (const PmappingGroup& g : groups[e]) {
-      for (std::size_t r = 0; r < g.rows(); ++r) {
-        for (std::size_t k = 0; k < least[e].size(); ++k) {
-          least[e][k] = std::min(least[e][k], g.row(r)[k]);
-        }
-      }
-    }
-    for (double& v : least[e]) {
-      v = std::isfinite(v) ? v : 0;
-    }
-  }
-  return least;
-}
-
-Orders::Set describe(const workload::Workload& w, const std::vector<std::vector<double>>& least,
-                     const EinsumSet& done) {
-  Orders::Set out;
-  out.future.assign(least.empty() ? 0 : least.front().size(), 0.0);
-  out.needed.assign(w.tensors.size(), 0);
-  for (std::size_t e = w.einsums.size(); e-- > 0;) {
-    if (contains(done, e)) {
-      continue;
-    }
-    for (std::size_t k = 0; k < out.future.size(); ++k) {
-      out.future[k] += least[e][k];
-    }
-    for (const workload::TensorAccess& a : w.einsums[e].accesses) {
-      out.needed[static_cast<std::size_t>(a.tensor)] = 1;
-    }
-  }
-  return out;
-}
-
-/// All sets reachable under the order rule; false if there are too many.
-bool enumerate_sets(const workload::Workload& w, const std::vector<std::vector<double>>& least,
-                    EinsumOrder order, Orders& out) {
-  const std::size_t n = w.einsums.size();
-  const std::vector<std::vector<std::size_t>> producers = producers_of(w);
-  std::vector<EinsumSet> sets{EinsumSet(n / 64 + 1, 0)};
-  std::size_t total = 0;
-  out.by_size.assign(1, {describe(w, least, sets.front())});
-  for (std::size_t size = 0; size < n; ++size) {
-    std::map<EinsumSet, int> next;
-    std::vector<EinsumSet> next_sets;
-    std::vector<Orders::Set> described;
-    for (std::size_t i = 0; i < sets.size(); ++i) {
-      for (std::size_t e = 0; e < n; ++e) {
-        const bool ready = std::all_of(producers[e].begin(), producers[e].end(),
-                                       [&](std::size_t p) { return contains(sets[i], p); });
-        if (contains(sets[i], e) || !ready || (order == EinsumOrder::file && e != size)) {
-          continue;
-        }
-        EinsumSet grown = sets[i];
-        grown[e / 64] |= 1ull << (e % 64);
-        const auto [it, fresh] = next.try_emplace(grown, static_cast<int>(next_sets.size()));
-        if (fresh) {
-          described.push_back(describe(w, least, grown));
-          next_sets.push_back(std::move(grown));
-        }
-        out.by_size[size][i].next.push_back({static_cast<int>(e), it->second});
-      }
-    }
-    total += next_sets.size();
-    if (total > max_sets && order == EinsumOrder::all) {
-      return false;
-    }
-    sets = std::move(next_sets);
-    out.by_size.push_back(std::move(described));
-  }
-  return true;
-}
-
-Orders orders_of(const workload::Workload& w, const std::vector<std::vector<double>>& least,
-                 EinsumOrder order) {
-  Orders out;
-  if (!enumerate_sets(w, least, order, out)) {
-    out = {};
-    enumerate_sets(w, least, EinsumOrder::file, out);
-    out.complete = false;
-  }
-  return out;
-}
 
 /// Pairs of state and group that can be joined at this step.
-std::vector<Task> plan_step(const Context& c, const Orders& orders, std::size_t size,
-                            const std::vector<StateGroup>& left, Step& step) {
-  std::vector<Task> tasks;
-  for (std::size_t l = 0; l < left.size(); ++l) {
-    const Orders::Set& set = orders.by_size[size][static_cast<std::size_t>(left[l].done)];
-    for (const Orders::Next& next : set.next) {
-      const std::vector<char>& needed =
-          orders.by_size[size + 1][static_cast<std::size_t>(next.set)].needed;
-      const auto& groups = c.groups[static_cast<std::size_t>(next.einsum)];
-      for (std::size_t r = 0; r < groups.size(); ++r) {
-        for (JoinPlan& plan : match(left[l].structure, groups[r].structure, needed,
-                                    c.options.reference_rules)) {
-          plan.einsum = next.einsum;
-          tasks.push_back({static_cast<std::uint32_t>(l), static_cast<std::uint32_t>(r),
-                           static_cast<std::uint32_t>(step.plans.size()), next.set});
-          step.plans.push_back(std::move(plan));
+std::vector<Task> plan_step(const Context& c, const Orders& orders, Lookahead& lookahead,
+                            std::size_t size, const std::vector<StateGroup>& left, Step& step) {
+    std::vector<Task> tasks;
+    for (std::size_t l = 0; l < left.size(); ++l) {
+        const Orders::Set& set = orders.by_size[size][static_cast<std::size_t>(left[l].done)];
+        for (const Orders::Next& next : set.next) {
+            const std::vector<char>& needed =
+                orders.by_size[size + 1][static_cast<std::size_t>(next.set)].needed;
+            const auto& groups = c.groups[static_cast<std::size_t>(next.einsum)];
+            for (std::size_t r = 0; r < groups.size(); ++r) {
+                for (JoinPlan& plan : match(left[l].structure, groups[r].structure, needed,
+                                            c.options.reference_rules)) {
+                    std::vector<double> future;
+                    if (!lookahead.future(
+                            plan.structure,
+                            orders.by_size[size + 1][static_cast<std::size_t>(next.set)], future)) {
+                        continue;
+                    }
+                    plan.einsum = next.einsum;
+                    tasks.push_back({static_cast<std::uint32_t>(l), static_cast<std::uint32_t>(r),
+                                     static_cast<std::uint32_t>(step.plans.size()), next.set,
+                                     std::move(future)});
+                    step.plans.push_back(std::move(plan));
+                }
+            }
         }
-      }
     }
-  }
-  return tasks;
+    return tasks;
 }
 
-Step run_step(const Context& c, const Orders& orders, std::size_t size,
+Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std::size_t size,
               const std::vector<StateGroup>& left, JoinResult& result, CapacityMiss& miss) {
-  Step step;
-  const std::vector<Task> tasks = plan_step(c, orders, size, left, step);
-  auto bound_of = [&](int set) {
-    return StepBound{c.options.goal, orders.by_size[size + 1][static_cast<std::size_t>(set)].future,
-                     &c.options.incumbents, c.options.reference_rules};
-  };
-  std::vector<TaskResult> results(tasks.size());
-  parallel_for(tasks.size(), c.options.threads, [&](std::size_t i) {
-    if (c.stopped()) {
-      return;
+    Step step;
+    const std::vector<Task> tasks = plan_step(c, orders, lookahead, size, left, step);
+    auto bound_of = [&](int set) {
+        return StepBound{c.options.goal,
+                         orders.by_size[size + 1][static_cast<std::size_t>(set)].future,
+                         &c.options.incumbents, c.options.reference_rules};
+    };
+    std::vector<TaskResult> results(tasks.size());
+    parallel_for(tasks.size(), c.options.threads, [&](std::size_t i) {
+        if (c.stopped()) {
+            return;
+        }
+        const Task& task = tasks[i];
+        const JoinPlan& plan = step.plans[task.plan];
+        TaskResult& out = results[i];
+        out.group.done = task.set;
+        out.group.structure = plan.structure;
+        out.group.layout =
+            layout_of(plan.structure, c.objectives, static_cast<int>(c.memories.size()));
+        out.pairs = combine(left[task.left], task.left,
+                            c.groups[static_cast<std::size_t>(plan.einsum)][task.right], task.right,
+                            plan, task.plan, c.memories,
+                            StepBound{c.options.goal, task.future, &c.options.incumbents,
+                                      c.options.reference_rules},
+                            out.group, out.miss);
+        prune_pareto(out.group);
+    });
+    std::map<std::pair<int, StateStructure>, std::size_t> where;
+    for (TaskResult& r : results) {
+        result.rows_joined += r.pairs;
+        if (r.miss.memory >= 0 && (miss.memory < 0 || r.miss.bits < miss.bits)) {
+            miss = r.miss;
+        }
+        if (r.group.rows() == 0) {
+            continue;
+        }
+        const auto [it, fresh] =
+            where.try_emplace({r.group.done, r.group.structure}, step.groups.size());
+        if (fresh) {
+            step.groups.push_back(std::move(r.group));
+            continue;
+        }
+        StateGroup& target = step.groups[it->second];
+        append(target, std::move(r.group));
+        if (target.rows() > prune_every) {
+            prune_pareto(target);
+        }
     }
-    const Task& task = tasks[i];
-    const JoinPlan& plan = step.plans[task.plan];
-    TaskResult& out = results[i];
-    out.group.done = task.set;
-    out.group.structure = plan.structure;
-    out.group.layout =
-        layout_of(plan.structure, c.objectives, static_cast<int>(c.memories.size()));
-    out.pairs =
-        combine(left[task.left], task.left, c.groups[static_cast<std::size_t>(plan.einsum)][task.right],
-                task.right, plan, task.plan, c.memories, bound_of(task.set), out.group, out.miss);
-    prune_pareto(out.group);
-  });
-  std::map<std::pair<int, StateStructure>, std::size_t> where;
-  for (TaskResult& r : results) {
-    result.rows_joined += r.pairs;
-    if (r.miss.memory >= 0 && (miss.memory < 0 || r.miss.bits < miss.bits)) {
-      miss = r.miss;
+    parallel_for(step.groups.size(), c.options.threads,
+                 [&](std::size_t i) { prune_pareto(step.groups[i]); });
+    if (c.options.beam > 0 && keep_beam(step.groups, c.options.beam, bound_of)) {
+        result.complete = false;
     }
-    if (r.group.rows() == 0) {
-      continue;
-    }
-    const auto [it, fresh] =
-        where.try_emplace({r.group.done, r.group.structure}, step.groups.size());
-    if (fresh) {
-      step.groups.push_back(std::move(r.group));
-      continue;
-    }
-    StateGroup& target = step.groups[it->second];
-    append(target, std::move(r.group));
-    if (target.rows() > prune_every) {
-      prune_pareto(target);
-    }
-  }
-  parallel_for(step.groups.size(), c.options.threads,
-               [&](std::size_t i) { prune_pareto(step.groups[i]); });
-  if (c.options.beam > 0 && keep_beam(step.groups, c.options.beam, bound_of)) {
-    result.complete = false;
-  }
-  return step;
+    return step;
 }
 
 /// Loop orders and shared prefixes of the pmappings behind one final row.
 JoinedMapping trace(const Context& c, const std::vector<Step>& steps, std::size_t group,
                     std::size_t row) {
-  const std::size_t n = steps.size();
-  JoinedMapping out;
-  out.einsums.resize(n);
-  std::vector<BackPointer> path(n);
-  const StateGroup& last = steps[n - 1].groups[group];
-  out.objectives.assign(last.row(row), last.row(row) + c.objectives);
-  for (std::size_t e = n; e-- > 0;) {
-    path[e] = steps[e].groups[group].from[row];
-    group = path[e].left_group;
-    row = path[e].left_row;
-  }
-  for (std::size_t e = 0; e < n; ++e) {
-    const JoinPlan& plan = steps[e].plans[path[e].plan];
-    out.einsums[e].einsum = plan.einsum;
-    out.einsums[e].group = static_cast<int>(path[e].right_group);
-    out.einsums[e].row = path[e].right_row;
-    out.einsums[e].order = plan.order;
-    if (e == 0) {
-      continue;
+    const std::size_t n = steps.size();
+    JoinedMapping out;
+    out.einsums.resize(n);
+    std::vector<BackPointer> path(n);
+    const StateGroup& last = steps[n - 1].groups[group];
+    out.objectives.assign(last.row(row), last.row(row) + c.objectives);
+    for (std::size_t e = n; e-- > 0;) {
+        path[e] = steps[e].groups[group].from[row];
+        group = path[e].left_group;
+        row = path[e].left_row;
     }
-    out.einsums[e - 1].shared_with_next = plan.n_left;
-    // The step may have permuted the open loops: so they are for everybody who runs inside them.
-    int shared = plan.n_left;
-    for (std::size_t i = e; i-- > 0 && shared > 0;) {
-      shared = std::min(shared, out.einsums[i].shared_with_next);
-      std::vector<int>& order = out.einsums[i].order;
-      const std::vector<int> old = order;
-      for (int j = 0; j < shared; ++j) {
-        order[static_cast<std::size_t>(plan.position_of_left[static_cast<std::size_t>(j)])] =
-            old[static_cast<std::size_t>(j)];
-      }
+    for (std::size_t e = 0; e < n; ++e) {
+        const JoinPlan& plan = steps[e].plans[path[e].plan];
+        out.einsums[e].einsum = plan.einsum;
+        out.einsums[e].group = static_cast<int>(path[e].right_group);
+        out.einsums[e].row = path[e].right_row;
+        out.einsums[e].order = plan.order;
+        if (e == 0) {
+            continue;
+        }
+        out.einsums[e - 1].shared_with_next = plan.n_left;
+        // The step may have permuted the open loops: so they are for everybody who runs inside
+        // them.
+        int shared = plan.n_left;
+        for (std::size_t i = e; i-- > 0 && shared > 0;) {
+            shared = std::min(shared, out.einsums[i].shared_with_next);
+            std::vector<int>& order = out.einsums[i].order;
+            const std::vector<int> old = order;
+            for (int j = 0; j < shared; ++j) {
+                order[static_cast<std::size_t>(
+                    plan.position_of_left[static_cast<std::size_t>(j)])] =
+                    old[static_cast<std::size_t>(j)];
+            }
+        }
     }
-  }
-  return out;
+    return out;
 }
 
 /// Final candidates in the order of the goal, dominated and repeated ones dropped.
 std::vector<std::pair<std::size_t, std::size_t>> final_rows(const Context& c, const Step& last) {
-  std::vector<std::pair<std::size_t, std::size_t>> all;
-  for (std::size_t g = 0; g < last.groups.size(); ++g) {
-    for (std::size_t r = 0; r < last.groups[g].rows(); ++r) {
-      all.emplace_back(g, r);
+    std::vector<std::pair<std::size_t, std::size_t>> all;
+    for (std::size_t g = 0; g < last.groups.size(); ++g) {
+        for (std::size_t r = 0; r < last.groups[g].rows(); ++r) {
+            all.emplace_back(g, r);
+        }
     }
-  }
-  auto objective = [&](const auto& at, int k) { return last.groups[at.first].row(at.second)[k]; };
-  auto scalar = [&](const auto& at) {
-    return c.options.goal == JoinGoal::edp ? objective(at, 0) * objective(at, 1) : objective(at, 0);
-  };
-  if (c.options.goal != JoinGoal::pareto) {
-    const auto best = std::min_element(
-        all.begin(), all.end(), [&](const auto& a, const auto& b) { return scalar(a) < scalar(b); });
-    return best == all.end() ? all : std::vector{*best};
-  }
-  std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
-    return std::pair(objective(a, 0), objective(a, 1)) < std::pair(objective(b, 0), objective(b, 1));
-  });
-  std::vector<std::pair<std::size_t, std::size_t>> front;
-  for (const auto& at : all) {
-    // Rounding alone does not make a point of its own.
-    if (front.empty() || objective(at, 1) < objective(front.back(), 1) * (1 - 1e-12)) {
-      front.push_back(at);
+    auto objective = [&](const auto& at, int k) { return last.groups[at.first].row(at.second)[k]; };
+    auto scalar = [&](const auto& at) {
+        return c.options.goal == JoinGoal::edp ? objective(at, 0) * objective(at, 1)
+                                               : objective(at, 0);
+    };
+    if (c.options.goal != JoinGoal::pareto) {
+        const auto best =
+            std::min_element(all.begin(), all.end(),
+                             [&](const auto& a, const auto& b) { return scalar(a) < scalar(b); });
+        return best == all.end() ? all : std::vector{*best};
     }
-  }
-  return front;
+    std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+        return std::pair(objective(a, 0), objective(a, 1)) <
+               std::pair(objective(b, 0), objective(b, 1));
+    });
+    std::vector<std::pair<std::size_t, std::size_t>> front;
+    for (const auto& at : all) {
+        // Rounding alone does not make a point of its own.
+        if (front.empty() || objective(at, 1) < objective(front.back(), 1) * (1 - 1e-12)) {
+            front.push_back(at);
+        }
+    }
+    return front;
 }
 
 }  // namespace
@@ -416,67 +300,68 @@ std::vector<std::pair<std::size_t, std::size_t>> final_rows(const Context& c, co
 JoinResult join(const workload::Workload& workload,
                 const std::vector<std::vector<PmappingGroup>>& groups,
                 const std::vector<TrackedMemory>& memories, const JoinOptions& options) {
-  using namespace detail;
-  JoinResult result;
-  const int objectives = options.goal == JoinGoal::single ? 1 : 2;
-  const Context c{workload, groups, memories, options, objectives};
-  const Orders orders = orders_of(workload, least_costs(groups, objectives), options.order);
-  result.all_orders = orders.complete;
-  std::vector<Step> steps;
-  steps.reserve(groups.size());
-  std::vector<StateGroup> first{empty_state(objectives, static_cast<int>(memories.size()))};
-  const std::vector<StateGroup>* left = &first;
-  for (std::size_t size = 0; size < groups.size(); ++size) {
-    CapacityMiss miss;
-    steps.push_back(run_step(c, orders, size, *left, result, miss));
-    left = &steps.back().groups;
-    std::size_t rows = 0;
-    for (const StateGroup& g : *left) {
-      rows += g.rows();
+    using namespace detail;
+    JoinResult result;
+    const int objectives = options.goal == JoinGoal::single ? 1 : 2;
+    const Context c{workload, groups, memories, options, objectives};
+    const std::vector<std::vector<double>> least = least_costs(groups, objectives);
+    const Orders orders = orders_of(workload, least, options.order);
+    Lookahead lookahead(workload, groups, least);
+    result.all_orders = orders.complete;
+    std::vector<Step> steps;
+    steps.reserve(groups.size());
+    std::vector<StateGroup> first{empty_state(objectives, static_cast<int>(memories.size()))};
+    const std::vector<StateGroup>* left = &first;
+    for (std::size_t size = 0; size < groups.size(); ++size) {
+        CapacityMiss miss;
+        steps.push_back(run_step(c, orders, lookahead, size, *left, result, miss));
+        left = &steps.back().groups;
+        std::size_t rows = 0;
+        for (const StateGroup& g : *left) {
+            rows += g.rows();
+        }
+        result.rows_kept += rows;
+        if (c.stopped()) {
+            result.complete = false;
+            return result;
+        }
+        if (options.progress) {
+            options.progress(static_cast<int>(size) + 1, left->size(), rows);
+        }
+        if (rows == 0) {
+            result.failed_at = static_cast<int>(size);
+            result.failed_capacity = miss.memory >= 0;
+            if (miss.memory >= 0) {
+                result.failed_memory = memories[static_cast<std::size_t>(miss.memory)].name;
+                result.failed_needed_bits = miss.bits;
+            }
+            return result;
+        }
     }
-    result.rows_kept += rows;
-    if (c.stopped()) {
-      result.complete = false;
-      return result;
+    for (const auto& [group, row] : final_rows(c, steps.back())) {
+        result.mappings.push_back(trace(c, steps, group, row));
     }
-    if (options.progress) {
-      options.progress(static_cast<int>(size) + 1, left->size(), rows);
-    }
-    if (rows == 0) {
-      result.failed_at = static_cast<int>(size);
-      result.failed_capacity = miss.memory >= 0;
-      if (miss.memory >= 0) {
-        result.failed_memory = memories[static_cast<std::size_t>(miss.memory)].name;
-        result.failed_needed_bits = miss.bits;
-      }
-      return result;
-    }
-  }
-  for (const auto& [group, row] : final_rows(c, steps.back())) {
-    result.mappings.push_back(trace(c, steps, group, row));
-  }
-  return result;
+    return result;
 }
 
 void prune_pareto(PmappingGroup& g) {
-  const auto width = static_cast<std::size_t>(g.stride());
-  const auto loops = g.structure.loops.size();
-  const int compared = g.n_objectives + g.n_tracked * g.n_depths();
-  const std::vector<std::uint32_t> keep =
-      detail::pareto_rows(g.values.data(), g.stride(), compared, g.trips.data(),
-                          static_cast<int>(loops), g.rows());
-  PmappingGroup out = g;
-  out.values.clear();
-  out.trips.clear();
-  out.source_row.clear();
-  out.source_template.clear();
-  for (const std::uint32_t r : keep) {
-    out.values.insert(out.values.end(), g.row(r), g.row(r) + width);
-    out.trips.insert(out.trips.end(), g.trips_of(r), g.trips_of(r) + loops);
-    out.source_row.push_back(g.source_row[r]);
-    out.source_template.push_back(g.source_template[r]);
-  }
-  g = std::move(out);
+    const auto width = static_cast<std::size_t>(g.stride());
+    const auto loops = g.structure.loops.size();
+    const int compared = g.n_objectives + g.n_tracked * g.n_depths();
+    const std::vector<std::uint32_t> keep = detail::pareto_rows(
+        g.values.data(), g.stride(), compared, g.trips.data(), static_cast<int>(loops), g.rows());
+    PmappingGroup out = g;
+    out.values.clear();
+    out.trips.clear();
+    out.source_row.clear();
+    out.source_template.clear();
+    for (const std::uint32_t r : keep) {
+        out.values.insert(out.values.end(), g.row(r), g.row(r) + width);
+        out.trips.insert(out.trips.end(), g.trips_of(r), g.trips_of(r) + loops);
+        out.source_row.push_back(g.source_row[r]);
+        out.source_template.push_back(g.source_template[r]);
+    }
+    g = std::move(out);
 }
 
 }  // namespace tessera::mapspace

@@ -290,6 +290,44 @@ std::vector<PmappingGroup> merge_groups(std::vector<PmappingGroup>&& groups) {
   return out;
 }
 
+PmappingGroup thinned(const PmappingGroup& g, std::size_t rows) {
+  const std::size_t loops = g.structure.loops.size();
+  std::map<std::vector<std::int64_t>, std::vector<std::uint32_t>> by_trips;
+  for (std::size_t r = 0; r < g.rows(); ++r) {
+    by_trips[{g.trips_of(r), g.trips_of(r) + loops}].push_back(static_cast<std::uint32_t>(r));
+  }
+  auto cost = [&](std::uint32_t r) {
+    return g.n_objectives == 2 ? g.row(r)[0] * g.row(r)[1] : g.row(r)[0];
+  };
+  auto occupied = [&](std::uint32_t r) {
+    double bits = 0;
+    for (int m = 0; m < g.n_tracked; ++m) {
+      bits += g.row(r)[g.occupancy_column(m, g.n_loops())];
+    }
+    return bits;
+  };
+  PmappingGroup out;
+  out.structure = g.structure;
+  out.n_objectives = g.n_objectives;
+  out.n_tracked = g.n_tracked;
+  for (auto& [trips, list] : by_trips) {
+    if (list.size() > rows) {
+      std::stable_sort(list.begin(), list.end(),
+                       [&](std::uint32_t a, std::uint32_t b) { return occupied(a) < occupied(b); });
+      std::stable_sort(list.begin() + 1, list.end(),
+                       [&](std::uint32_t a, std::uint32_t b) { return cost(a) < cost(b); });
+      list.resize(rows);
+    }
+    for (const std::uint32_t r : list) {
+      out.values.insert(out.values.end(), g.row(r), g.row(r) + g.stride());
+      out.trips.insert(out.trips.end(), trips.begin(), trips.end());
+      out.source_row.push_back(g.source_row[r]);
+      out.source_template.push_back(g.source_template[r]);
+    }
+  }
+  return out;
+}
+
 mapping::Pmapping fill(const arch::Path& path, const Template& tmpl, const std::int64_t* tiles,
                        const std::vector<int>& order) {
   mapping::Pmapping out;

@@ -82,6 +82,10 @@ struct PmappingGroup {
   }
 };
 
+/// For a quick, incomplete search: at most `rows` of each combination of trip counts, those of least cost
+/// (product of the objectives) and the one that occupies least.
+PmappingGroup thinned(const PmappingGroup& group, std::size_t rows);
+
 /// Keeps the rows that no other row with the same trip counts dominates in objectives and occupancies.
 void prune_pareto(PmappingGroup& group);
 
