@@ -107,19 +107,23 @@ void Constraints::storage() {
     orders(symbols);
 }
 
-// All holders of the level stand in the option's order; tensors it does not name stand anywhere.
+// All holders of the level stand in the option's order; tensors it does not name stand anywhere, and so
+// do holders among themselves that no loop separates.
 bool Constraints::fits(const std::vector<TensorMask>& option, int level) const {
-    std::size_t place = 0;
+    std::size_t before = 0, here = 0;  // innermost places above the last loop and below it
     for (const Node& node : leaf_.nodes) {
+        if (node.loop() && node.trips > 1) {
+            before = std::max(before, here);
+        }
         if (node.kind != Kind::storage || node.level != level) {
             continue;
         }
         for (std::size_t p = 0; p < option.size(); ++p) {
             if (option[p] >> node.tensor & 1) {
-                if (p < place) {
+                if (p < before) {
                     return false;
                 }
-                place = p;
+                here = std::max(here, p);
                 break;
             }
         }

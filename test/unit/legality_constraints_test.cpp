@@ -137,6 +137,8 @@ BOOST_AUTO_TEST_CASE(orders_of_one_memory) {
     BOOST_TEST(c.codes(nest({store("T0", "GLB"), loop("n1", 4), store("W0", "GLB")})) == "");
     BOOST_TEST(c.codes(nest({store("W0", "GLB"), loop("m", 4), store("T0", "GLB")})) ==
                "tensor_order");
+    // Without a loop between them the two have no order.
+    BOOST_TEST(c.codes(nest({store("W0", "GLB"), store("T0", "GLB"), loop("m", 4)})) == "");
 }
 
 BOOST_AUTO_TEST_CASE(limits_count_only_with_options) {
