@@ -11,6 +11,7 @@
 
 #include "oracle/oracle_instance.hpp"
 #include "oracle/oracle_tree.hpp"
+#include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
 
 using namespace tessera;
@@ -203,4 +204,26 @@ BOOST_AUTO_TEST_CASE(ffm_is_optimal_over_all_orders_of_a_shared_input) {
 
 BOOST_AUTO_TEST_CASE(ffm_is_optimal_over_all_orders_of_gated_branches) {
     compare_all("gated", true);
+}
+
+// The independent checker, under the limits of the mapspace, finds nothing against what FFM
+// returns.
+BOOST_AUTO_TEST_CASE(returned_mappings_pass_the_legality_checker) {
+    const auto ffm = plugin::Registry<mapper::Mapper>::instance().create("ffm");
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    for (const auto& [kind, seeds] : read_seeds()) {
+        for (const std::uint64_t seed : seeds) {
+            const oracle::Instance drawn = oracle::random_instance(seed);
+            const oracle::LoadedInstance instance(drawn.yaml);
+            mapper::Options options;
+            options.mapspace = drawn.options;
+            options.threads = 1;
+            for (const auto& s : ffm->map(instance.problem, *model, options).solutions) {
+                for (const auto& v : mapspace::check(instance.problem, s.mapping, &drawn.options)) {
+                    BOOST_TEST((v.severity == mapspace::Severity::warning),
+                               kind << " " << seed << ": " << v.code << ": " << v.message);
+                }
+            }
+        }
+    }
 }

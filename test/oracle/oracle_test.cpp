@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_reader_never_shares_a_loop_its_writer_still_reduces_over)
     for (const auto& make : space.einsums[0].groups) {
         for (const auto& sum : space.einsums[1].groups) {
             for (const auto& scale : space.einsums[2].groups) {
-                if (!oracle::fit_together(space, {&make, &sum, &scale}, shared)) {
+                if (oracle::fit(space, {&make, &sum, &scale}, shared) != oracle::Fit::yes) {
                     continue;
                 }
                 ++fitting;
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(what_stands_above_a_shared_loop_coexists_and_what_stands_be
                              {m},
                              {bits({40, 50})}};
     std::vector<int> shared;
-    BOOST_TEST_REQUIRE(oracle::fit_together(space, {&make, &sum, &scale}, shared));
+    BOOST_TEST_REQUIRE((oracle::fit(space, {&make, &sum, &scale}, shared) == oracle::Fit::yes));
     BOOST_TEST(shared == (std::vector<int>{1, 1}), boost::test_tools::per_element());
     // Busiest while Sum runs: 10 + 20 + 40 above the loop, its own 200, C and D.
     BOOST_TEST(oracle::peak_bits(space, {&make, &sum, &scale},
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(what_stands_above_a_shared_loop_coexists_and_what_stands_be
     make.rows[0].bits = {110};
     sum.rows[0].bits = {220};
     scale.rows[0].bits = {90};
-    BOOST_TEST_REQUIRE(oracle::fit_together(space, {&make, &sum, &scale}, shared));
+    BOOST_TEST_REQUIRE((oracle::fit(space, {&make, &sum, &scale}, shared) == oracle::Fit::yes));
     BOOST_TEST(oracle::peak_bits(space, {&make, &sum, &scale},
                                  {&make.rows[0], &sum.rows[0], &scale.rows[0]}, shared,
                                  0) == 220 + 5);

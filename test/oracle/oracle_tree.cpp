@@ -1,4 +1,4 @@
-// Map of this file: make_space() prepares, fit_together() decides from the fused loops alone,
+// Map of this file: make_space() prepares, fit() decides from the fused loops alone,
 // peak_bits() walks the leaves of a tree, search() pairs everything with everything.
 #include "oracle/oracle_tree.hpp"
 
@@ -77,10 +77,10 @@ int depth_of(const Groups& groups, int tensor) {
 }
 
 // J1, J4 and J5 for two chains that both access a tensor.
-bool agree_on(const Space& space, const Groups& groups, const std::vector<int>& shared, int i,
-              int j, const Backing& a, const Backing& b) {
+Fit agree_on(const Space& space, const Groups& groups, const std::vector<int>& shared, int i, int j,
+             const Backing& a, const Backing& b) {
     if (a.memory != b.memory || a.depth != b.depth) {
-        return false;
+        return Fit::backing;
     }
     const bool read_after_write = writes(space, i, a.tensor) && !writes(space, j, a.tensor);
     const int loops = read_after_write ? std::max(a.depth, shared_between(shared, i, j)) : a.depth;
@@ -88,10 +88,10 @@ bool agree_on(const Space& space, const Groups& groups, const std::vector<int>& 
         const auto q = static_cast<std::size_t>(p);
         const auto rank = indexed_rank(space, i, a.tensor, at(groups, i).prefix[q]);
         if (rank.empty() || rank != indexed_rank(space, j, a.tensor, at(groups, j).prefix[q])) {
-            return false;
+            return p < a.depth ? Fit::ranks : Fit::unfinished;
         }
     }
-    return true;
+    return Fit::yes;
 }
 
 // J6.
@@ -132,7 +132,7 @@ public:
 private:
     void choose_group(std::size_t i) {
         if (i == space_.einsums.size()) {
-            if (fit_together(space_, groups_, shared_)) {
+            if (fit(space_, groups_, shared_) == Fit::yes) {
                 pair_rows();
             }
             return;
@@ -304,7 +304,7 @@ Space make_space(const model::Problem& problem, const mapspace::MapSpaceOptions&
     return space;
 }
 
-bool fit_together(const Space& space, const Groups& groups, std::vector<int>& shared) {
+Fit fit(const Space& space, const Groups& groups, std::vector<int>& shared) {
     const int n = size(groups);
     const int tensors = static_cast<int>(space.life.size());
     // J2: as many shared loops as the deepest tensor that is handed on.
@@ -326,15 +326,17 @@ bool fit_together(const Space& space, const Groups& groups, std::vector<int>& sh
         if (a.size() < s || b.size() < s ||
             !std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(s), b.begin(),
                         same_kind)) {
-            return false;
+            return Fit::loops;
         }
     }
     for (int i = 0; i < n; ++i) {
         for (const auto& a : at(groups, i).backings) {
             for (int j = i + 1; j < n; ++j) {
                 const Backing* b = find_backing(at(groups, j), a.tensor);
-                if (b != nullptr && !agree_on(space, groups, shared, i, j, a, *b)) {
-                    return false;
+                const Fit agree =
+                    b == nullptr ? Fit::yes : agree_on(space, groups, shared, i, j, a, *b);
+                if (agree != Fit::yes) {
+                    return agree;
                 }
             }
         }
@@ -342,11 +344,11 @@ bool fit_together(const Space& space, const Groups& groups, std::vector<int>& sh
             const auto& life = space.life[static_cast<std::size_t>(t)];
             if (life.first < i && i < life.second &&
                 !hosts(space, at(groups, i), i, depth_of(groups, t))) {
-                return false;
+                return Fit::host;
             }
         }
     }
-    return true;
+    return Fit::yes;
 }
 
 double peak_bits(const Space& space, const Groups& groups, const Rows& rows,

@@ -53,10 +53,18 @@ Optimum search(const Space& space);
 /// Best over all orders in which producers come before consumers.
 Optimum search_all_orders(Space space);
 
-/// One group per Einsum; true if the chains of these groups fit together (J1-J6). `shared` receives
-/// the number of loops that neighbours share.
-bool fit_together(const Space& space, const std::vector<const ChainGroup*>& groups,
-                  std::vector<int>& shared);
+/// What keeps chains from being one LoopTree: the first condition of section 3 that they break.
+enum class Fit {
+    yes,
+    backing,     ///< J1: different memories or depths for one tensor
+    loops,       ///< J3, J6: a shared loop is missing or of another kind
+    ranks,       ///< J4: a loop above a tensor indexes different ranks of it
+    unfinished,  ///< J5: a value would be read before it is finished
+    host,        ///< J6: a chain cannot stand inside the loops of a tensor that lives on
+};
+
+/// One group per Einsum. `shared` receives the number of loops that neighbours share.
+Fit fit(const Space& space, const std::vector<const ChainGroup*>& groups, std::vector<int>& shared);
 
 /// Peak bits of memory `m` over the whole tree, by a walk over its leaves.
 double peak_bits(const Space& space, const std::vector<const ChainGroup*>& groups,
