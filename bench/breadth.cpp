@@ -3,10 +3,10 @@
 //   bench/breadth [--workloads a,b] [--archs a,b] [--time 60] [--grace 5] [--memory-gib 4]
 //                 [--log FILE] [-- options of `tessera map`]
 //
-// A case is asked to stop after --time seconds and is killed --grace seconds later, or when it holds
-// more than --memory-gib. Status: that of `tessera map`, or `refused`, `crashed`, `killed (time|memory)`.
-// Under a case that is not proven optimal stand its message and the time of each phase.
-// Exit status 1 if a case crashed, was refused or was killed.
+// A case is asked to stop after --time seconds and is killed --grace seconds later, or when it
+// holds more than --memory-gib. Status: that of `tessera map`, or `refused`, `crashed`, `killed
+// (time|memory)`. Under a case that is not proven optimal stand its message and the time of each
+// phase. Exit status 1 if a case crashed, was refused or was killed.
 
 #include <algorithm>
 #include <iostream>
@@ -175,9 +175,10 @@ int main(int argc, char** argv) {
     say(line);
     Totals totals;
     for (const Case& c : cases(s)) {
-        std::vector<std::string> command{bench::tessera(), "map", "-a", c.arch, "-w", c.workload,
-                                         "--json", "--max-time",
-                                         std::to_string(s.time_s) + "s"};
+        std::vector<std::string> command{
+            bench::tessera(), "map",        "-a",
+            c.arch,           "-w",         c.workload,
+            "--json",         "--max-time", std::to_string(s.time_s) + "s"};
         command = joined(joined(command, c.defines), s.extra);
         const Outcome o = run(command, s.time_s + s.grace_s, s.memory_gib * 1073741824);
         const Json d = document(o);
@@ -194,9 +195,9 @@ int main(int argc, char** argv) {
     std::snprintf(line, sizeof line,
                   "%d cases: %d optimal (%.1f %%), %d feasible, %d infeasible, %d failed; "
                   "%.0f CPU s, at most %.0f MiB\n",
-                  totals.all, totals.optimal, totals.all > 0 ? 100.0 * totals.optimal / totals.all : 0,
-                  totals.feasible, totals.infeasible, totals.failed, totals.cpu_s,
-                  totals.most_rss / 1048576);
+                  totals.all, totals.optimal,
+                  totals.all > 0 ? 100.0 * totals.optimal / totals.all : 0, totals.feasible,
+                  totals.infeasible, totals.failed, totals.cpu_s, totals.most_rss / 1048576);
     say(line);
     return totals.failed > 0 ? 1 : 0;
 }

@@ -1,8 +1,12 @@
 // Scaling: chains of n matrix multiplications, widths all equal or all different, unlimited fused
 // loops, metric edp. Prints CPU time per Einsum (also relative to n = 8) and memory.
 //
-//   bench/chains [--lengths 1,2,4,8,16,32,64,1000] [--arch tpu-v4i] [--step 16] [--time 120]
-//                [-- options of `tessera map`]
+//   bench/chains [--lengths 1,2,4,8,16,32,64,1000] [--arch tpu-v4i] [--kn 1024] [--step 16]
+//                [--time 120] [-- options of `tessera map`]
+//
+// The work per Einsum depends on how many divisors its sizes have, which differs along a chain of
+// all-different sizes: the column rows/n (tile-shape rows and join pairs per Einsum) tells that
+// from growth with the length of the chain.
 
 #include <algorithm>
 #include <iostream>
@@ -15,7 +19,7 @@ using namespace bench;
 
 struct Settings {
     std::vector<std::string> lengths{"1", "2", "4", "8", "16", "32", "64", "1000"};
-    std::string arch = "tpu-v4i", step = "16";
+    std::string arch = "tpu-v4i", kn = "1024", step = "16";
     double time_s = 120;
     std::vector<std::string> extra;
 };
@@ -32,14 +36,17 @@ Settings settings(const std::vector<std::string>& args) {
             s.lengths = split(value);
         } else if (args[i] == "--arch" && !value.empty()) {
             s.arch = value;
+        } else if (args[i] == "--kn" && !value.empty()) {
+            s.kn = value;
         } else if (args[i] == "--step" && !value.empty()) {
             s.step = value;
         } else if (args[i] == "--time" && std::atof(value.c_str()) > 0) {
             s.time_s = std::atof(value.c_str());
         } else {
-            std::cerr << "chains: cannot use '" << args[i] << " " << value
-                      << "'\nusage: chains [--lengths n,n] [--arch A] [--step N] [--time S] "
-                         "[-- options of tessera map]\n";
+            std::cerr
+                << "chains: cannot use '" << args[i] << " " << value
+                << "'\nusage: chains [--lengths n,n] [--arch A] [--kn N] [--step N] [--time S] "
+                   "[-- options of tessera map]\n";
             std::exit(2);
         }
     }
@@ -48,19 +55,20 @@ Settings settings(const std::vector<std::string>& args) {
 
 /// One chain family. The row of n = 8, if there is one, is the unit of the last column.
 bool family(const Settings& s, const std::string& title, const std::string& step) {
-    std::printf("%s\n%6s %-16s %14s %8s %8s %12s %6s %8s %12s\n", title.c_str(), "n", "status",
-                "EDP (J s)", "wall s", "CPU s", "CPU ms/n", "/n=8", "RSS MiB", "RSS MiB/n");
+    std::printf("%s\n%6s %-16s %14s %8s %8s %10s %6s %10s %8s %10s\n", title.c_str(), "n", "status",
+                "EDP (J s)", "wall s", "CPU s", "CPU ms/n", "/n=8", "rows/n", "RSS MiB",
+                "RSS MiB/n");
     double unit = 0;
     bool all = true;
     for (const std::string& n : s.lengths) {
         const Outcome o = run(joined({bench::tessera(), "map", "-a", s.arch, "-w", "matmuls", "-D",
-                                      "N_EINSUMS=" + n, "-D", "M=1024", "-D", "KN=1024", "-D",
+                                      "N_EINSUMS=" + n, "-D", "M=1024", "-D", "KN=" + s.kn, "-D",
                                       "KN_STEP=" + step, "--json", "--quiet"},
                                      s.extra),
                               s.time_s);
         const Json d = document(o);
         const bool done = d.is_object() && d.contains("status");
-        const std::string status = done             ? d["status"].get<std::string>()
+        const std::string status = done            ? d["status"].get<std::string>()
                                    : o.out_of_time ? "killed (time)"
                                                    : "exit " + std::to_string(o.exit_code);
         all = all && done;
@@ -72,9 +80,9 @@ bool family(const Settings& s, const std::string& title, const std::string& step
             std::snprintf(relative, sizeof relative, "%.2f", each / unit);
         }
         const double mib = o.peak_rss_bytes / 1048576;
-        std::printf("%6s %-16s %14.8g %8.2f %8.2f %12.2f %6s %8.0f %12.2f\n", n.c_str(),
-                    status.c_str(), best(d, "edp_js"), o.wall_s, o.cpu_s, each, relative, mib,
-                    mib / count);
+        std::printf("%6s %-16s %14.8g %8.2f %8.2f %10.2f %6s %10.3g %8.0f %10.2f\n", n.c_str(),
+                    status.c_str(), best(d, "edp_js"), o.wall_s, o.cpu_s, each, relative,
+                    number(d, {"search", "evaluated"}) / count, mib, mib / count);
         if (!done && !o.errors.empty()) {
             std::printf("       %s\n", last_line(o.errors).c_str());
         }
@@ -87,8 +95,9 @@ bool family(const Settings& s, const std::string& title, const std::string& step
 
 int main(int argc, char** argv) {
     const Settings s = settings({argv + 1, argv + argc});
-    const bool equal = family(s, "equal sizes, M = KN = 1024, " + s.arch, "0");
-    const bool different = family(
-        s, "all sizes different, KN = 1024 + " + s.step + " i, M = 1024, " + s.arch, s.step);
+    const bool equal = family(s, "equal sizes, M = 1024, KN = " + s.kn + ", " + s.arch, "0");
+    const bool different =
+        family(s, "all sizes different, M = 1024, KN = " + s.kn + " + " + s.step + " i, " + s.arch,
+               s.step);
     return equal && different ? 0 : 1;
 }

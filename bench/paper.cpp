@@ -2,7 +2,8 @@
 //
 //   bench/paper [--time 300] [-- options of `tessera map`]
 //
-// 1. Whole layers: optimum, time, memory, how many pmappings were evaluated and how many that stands
+// 1. Whole layers: optimum, time, memory, how many pmappings were evaluated and how many that
+// stands
 //    for (size of the mapspace / time).
 // 2. Pareto sizes: how many partial mappings every step of the join keeps.
 
@@ -21,8 +22,11 @@ struct Experiment {
 
 std::vector<Experiment> experiments() {
     const auto size = [](const char* batch, const char* tokens, const char* limit) {
-        return std::vector<std::string>{"-D", std::string("BATCH=") + batch, "-D",
-                                        std::string("TOKENS=") + tokens, "--max-fused-loops",
+        return std::vector<std::string>{"-D",
+                                        std::string("BATCH=") + batch,
+                                        "-D",
+                                        std::string("TOKENS=") + tokens,
+                                        "--max-fused-loops",
                                         limit};
     };
     std::vector<Experiment> all;
@@ -90,8 +94,9 @@ int main(int argc, char** argv) {
     std::vector<std::string> steps;
     bool all = true;
     for (const Experiment& e : experiments()) {
-        std::vector<std::string> command{bench::tessera(), "map", "-a", "tpu-v4i", "-w", e.workload,
-                                         "--mapspace", "accelforge", "--json"};
+        std::vector<std::string> command{bench::tessera(), "map",        "-a",
+                                         "tpu-v4i",        "-w",         e.workload,
+                                         "--mapspace",     "accelforge", "--json"};
         const Outcome o = run(joined(joined(command, e.options), extra), limit_s);
         const Json d = document(o);
         const bool done = d.is_object() && d.contains("status");
@@ -102,11 +107,10 @@ int main(int argc, char** argv) {
         std::printf("%-42s %-10s %13.9g %7.2f %7.2f %8.0f %9.2e %11.2e %8s %11s\n", e.name.c_str(),
                     done ? d["status"].get<std::string>().c_str() : "none", best(d, "edp_js"),
                     o.wall_s, o.cpu_s, o.peak_rss_bytes / 1048576, evaluated, evaluated / o.cpu_s,
-                    power_of_ten(space).c_str(),
-                    power_of_ten(space - std::log10(o.cpu_s)).c_str());
+                    power_of_ten(space).c_str(), power_of_ten(space - std::log10(o.cpu_s)).c_str());
         std::fflush(stdout);
-        steps.push_back(e.name + "\n    phases: " + phases(d) + "\n    kept: " +
-                        pareto_sizes(o.errors));
+        steps.push_back(e.name + "\n    phases: " + phases(d) +
+                        "\n    kept: " + pareto_sizes(o.errors));
     }
     std::printf("\npartial mappings kept after each step of the join\n");
     for (const std::string& s : steps) {

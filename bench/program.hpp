@@ -32,7 +32,9 @@ struct Outcome {
     double wall_s = 0, cpu_s = 0, peak_rss_bytes = 0;
     std::string output, errors;
 
-    bool ok() const { return started && signal == 0 && exit_code == 0; }
+    bool ok() const {
+        return started && signal == 0 && exit_code == 0;
+    }
 };
 
 inline std::string read_and_remove(const std::string& file) {
@@ -43,8 +45,8 @@ inline std::string read_and_remove(const std::string& file) {
     return text;
 }
 
-/// What a process group uses, sampled: resident memory (shared pages count per process) and CPU time,
-/// that of ended children included as soon as their parent has waited for them.
+/// What a process group uses, sampled: resident memory (shared pages count per process) and CPU
+/// time, that of ended children included as soon as their parent has waited for them.
 struct GroupUse {
     double resident_bytes = 0, cpu_s = 0;
 };
@@ -85,8 +87,8 @@ inline GroupUse group_use(pid_t group) {
 /// Runs `command` (nice 10) in a process group of its own; the group is killed at either limit.
 inline Outcome run(const std::vector<std::string>& command, double limit_s = 1e9,
                    double limit_bytes = 1e18) {
-    const std::string stem = std::filesystem::temp_directory_path() /
-                             ("tessera-bench-" + std::to_string(getpid()));
+    const std::string stem =
+        std::filesystem::temp_directory_path() / ("tessera-bench-" + std::to_string(getpid()));
     const std::string out = stem + ".out", err = stem + ".err";
     std::vector<char*> argv;
     for (const std::string& word : command) {

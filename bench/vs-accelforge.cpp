@@ -1,5 +1,5 @@
-// The reference beside ours, in one run on one machine: both optima and the CPU seconds of both whole
-// processes, in the reference's own mapspace and conventions.
+// The reference beside ours, in one run on one machine: both optima and the CPU seconds of both
+// whole processes, in the reference's own mapspace and conventions.
 //
 //   TESSERA_ACCELFORGE="path/to/python" bench/vs-accelforge [--all] [--jobs 2] [--time S]
 //                                       [case ...] [-- options of `tessera map`]
@@ -79,8 +79,8 @@ std::string with_sizes(const std::string& text, const std::map<std::string, long
         const auto size = first == 4 && colon != std::string::npos
                               ? sizes.find(line.substr(4, colon - 4))
                               : sizes.end();
-        out += size == sizes.end() ? line
-                                   : "    " + size->first + ": " + std::to_string(size->second);
+        out +=
+            size == sizes.end() ? line : "    " + size->first + ": " + std::to_string(size->second);
         out += "\n";
     }
     return out;
@@ -122,8 +122,7 @@ Inputs write_inputs(const Case& c, const fs::path& reference, const fs::path& sc
 /// The object after "RESULT " in the driver's output.
 Json reference_result(const Outcome& o) {
     const std::size_t at = o.output.rfind("RESULT ");
-    return at == std::string::npos ? Json()
-                                   : Json::parse(o.output.substr(at + 7), nullptr, false);
+    return at == std::string::npos ? Json() : Json::parse(o.output.substr(at + 7), nullptr, false);
 }
 
 struct Settings {
@@ -190,7 +189,8 @@ bool compare(const Case& c, const Inputs& files, const Settings& s,
                 a / b, ours.cpu_s, theirs.cpu_s, theirs.cpu_s / ours.cpu_s,
                 ours.peak_rss_bytes / 1048576, theirs.peak_rss_bytes / 1048576);
     if (std::isnan(a)) {
-        std::printf("    ours: %s\n", ours.out_of_time ? "killed (time)" : last_line(ours.errors).c_str());
+        std::printf("    ours: %s\n",
+                    ours.out_of_time ? "killed (time)" : last_line(ours.errors).c_str());
     }
     if (std::isnan(b)) {
         std::printf("    reference: %s\n",
