@@ -235,7 +235,9 @@ void explore_template(const ExploreContext& c, const mapspace::TabulateContext& 
     const model::FormulaScope scope(tools.pool);
     const model::TemplateFormulas f = c.model->formulate(*c.problem, *t.path, t.tmpl);
     const mapspace::TileShapeProblem problem = tile_shape_problem(c, t, f, table);
-    tools.explorer.explore(problem, {}, tools.result);
+    mapspace::TileShapeOptions how;
+    how.stop = c.options->stop;
+    tools.explorer.explore(problem, how, tools.result);
     const mapspace::TileShapeResult& r = tools.result;
     out.evaluated = r.statistics.enumerated;
     out.space = r.statistics.exact_space;
@@ -371,8 +373,10 @@ void collect(EinsumSpace& space, std::vector<JobResult>& jobs) {
     std::vector<mapspace::PmappingGroup> all;
     std::map<std::string, CapacityNeed> least;
     std::size_t starved = 0;
+    bool counted = true;
     for (JobResult& job : jobs) {
         space.evaluated += static_cast<std::uint64_t>(job.evaluated);
+        counted = counted && !job.space.empty();
         space.size = add_decimal(space.size, job.space);
         for (mapspace::PmappingGroup& g : job.groups) {
             all.push_back(std::move(g));
@@ -384,6 +388,9 @@ void collect(EinsumSpace& space, std::vector<JobResult>& jobs) {
             }
         }
         starved += job.needs.empty() ? 0 : 1;
+    }
+    if (!counted) {
+        space.size.clear();
     }
     if (all.empty() && starved == jobs.size()) {
         for (const auto& [name, need] : least) {

@@ -5,6 +5,7 @@
 //   join      a beam join for the incumbent, then the exact join bounded by it
 //   finish    LoopTrees of the winners, evaluated again by the cost model and checked
 #include <algorithm>
+#include <boost/multiprecision/cpp_int.hpp>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -106,6 +107,18 @@ std::vector<std::string> explain_empty(const workload::Workload& w, const Einsum
     return out;
 }
 
+/// Number of combinations of one pmapping per Einsum, before any are pruned or fail to join.
+std::string mapspace_size(const std::vector<EinsumSpace>& spaces) {
+    boost::multiprecision::cpp_int size = 1;
+    for (const EinsumSpace& s : spaces) {
+        if (s.size.empty()) {
+            return "";
+        }
+        size *= boost::multiprecision::cpp_int(s.size);
+    }
+    return size.str();
+}
+
 /// One run of the mapper.
 class Run {
 public:
@@ -192,6 +205,7 @@ private:
             }
         }
         result_.statistics.pareto = rows;
+        result_.statistics.mapspace_size = mapspace_size(spaces_);
         explored_ = !watch_.stop;
         say("tile shapes: " + std::to_string(rows) + " Pareto-optimal pmappings in " +
             std::to_string(groups) + " groups");

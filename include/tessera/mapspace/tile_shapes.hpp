@@ -12,6 +12,7 @@
 // and the mode of the inner of two neighbours says how they must relate (TileChoice). The set of
 // legal assignments does not depend on the order of enumeration.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -99,6 +100,8 @@ struct TileShapeOptions {
     double prune_from_rows = 4096;
     /// Tables with fewer partial choices are not worth the making of criteria and bounds.
     std::size_t prune_min_rows = 48;
+    /// Polled between pieces of work. Once set, exploration ends early with some legal rows, or none.
+    const std::atomic<bool>* stop = nullptr;
 };
 
 struct TileShapeStatistics {
