@@ -370,7 +370,6 @@ double peak_bits(const Space& space, const Groups& groups, const Rows& rows,
         for (int t = 0; t < static_cast<int>(space.life.size()); ++t) {
             const auto& life = space.life[static_cast<std::size_t>(t)];
             double tensor_bits = 0;
-            bool own = false;
             for (int j = 0; j < size(groups); ++j) {
                 const Backing* b = find_backing(at(groups, j), t);
                 if (b == nullptr || b->memory != space.memories[m].name) {
@@ -378,9 +377,8 @@ double peak_bits(const Space& space, const Groups& groups, const Rows& rows,
                 }
                 const bool there = j == leaf || (life.first <= leaf && leaf <= life.second) ||
                                    shared_between(shared, leaf, j) > b->depth || b->persistent;
-                if (there && !own) {
-                    tensor_bits = j == leaf ? b->bits : std::max(tensor_bits, b->bits);
-                    own = j == leaf;
+                if (there) {
+                    tensor_bits = std::max(tensor_bits, b->bits);
                 }
             }
             bits += tensor_bits;
