@@ -1,7 +1,10 @@
 // Tile shapes of all templates, in parallel. Map:
 //   tile_shape_problem   a template's formulas as objectives, capacities, fan-outs and loop limits
-//   explore_template     formulate, explore, tabulate: one job
-//   explore              all jobs of all distinct Einsums; equal Einsums share the result
+//   Exploration          one pass over the templates of all distinct Einsums; equal Einsums share results
+//     least              one objective at a time, fused tile shapes as any other: floors of the costs
+//     quick              one weighted objective: few rows, for the incumbent
+//     exact              the Pareto set; rows that the incumbents beat even with the floors of all other
+//                        Einsums added are dropped while tile shapes are enumerated
 #include "explore.hpp"
 
 #include <algorithm>
@@ -27,7 +30,7 @@ struct JobResult {
     double evaluated = 0;
     std::string space;
     std::vector<CapacityNeed> needs;
-    bool done = false;
+    std::vector<double> least;  ///< per objective; empty: no legal row
 };
 
 /// Per-thread tools.
@@ -163,18 +166,25 @@ std::vector<Usage> usages(const model::TemplateFormulas& f) {
     return out;
 }
 
+/// Energy and latency, as far as the metric wants them.
+std::vector<Formula> costs(const ExploreContext& c, const model::TemplateFormulas& f) {
+    std::vector<Formula> out;
+    if (c.want_energy) {
+        out.push_back(f.dynamic_energy_j + f.leak_energy_j);
+    }
+    if (c.want_latency) {
+        out.push_back(f.latency_s);
+    }
+    return out;
+}
+
 mapspace::TileShapeProblem tile_shape_problem(const ExploreContext& c, const TemplateEntry& t,
                                               const model::TemplateFormulas& f,
                                               const mapspace::TabulateContext& table) {
     const arch::Path& path = *t.path;
     mapspace::TileShapeProblem p;
     add_symbols(path, t.tmpl, p);
-    if (c.want_energy) {
-        p.objectives.push_back(f.dynamic_energy_j + f.leak_energy_j);
-    }
-    if (c.want_latency) {
-        p.objectives.push_back(f.latency_s);
-    }
+    p.objectives = costs(c, f);
     for (const Usage& u : usages(f)) {
         const double size = path.levels[static_cast<std::size_t>(u.level)].size_bits;
         if (table.tracked_of_level[static_cast<std::size_t>(u.level)] >= 0) {
@@ -227,39 +237,6 @@ std::vector<CapacityNeed> least_needs(const arch::Path& path, const model::Templ
         }
     }
     return out;
-}
-
-void explore_template(const ExploreContext& c, const mapspace::TabulateContext& table,
-                      std::uint32_t index, TemplateEntry& t, Workshop& tools, JobResult& out) {
-    tools.pool.clear();
-    const model::FormulaScope scope(tools.pool);
-    const model::TemplateFormulas f = c.model->formulate(*c.problem, *t.path, t.tmpl);
-    const mapspace::TileShapeProblem problem = tile_shape_problem(c, t, f, table);
-    mapspace::TileShapeOptions how;
-    how.stop = c.options->stop;
-    tools.explorer.explore(problem, how, tools.result);
-    const mapspace::TileShapeResult& r = tools.result;
-    out.evaluated = r.statistics.enumerated;
-    out.space = r.statistics.exact_space;
-    out.done = true;
-    if (r.rows == 0) {
-        out.needs = least_needs(*t.path, f);
-        return;
-    }
-    t.rows.rows = r.rows;
-    t.rows.tiles.resize(r.rows * t.tmpl.symbols.size());
-    t.rows.objectives.resize(r.rows * static_cast<std::size_t>(table.n_objectives));
-    for (std::size_t i = 0; i < r.rows; ++i) {
-        for (std::size_t s = 0; s < t.tmpl.symbols.size(); ++s) {
-            t.rows.tiles[i * t.tmpl.symbols.size() + s] = r.shapes[s][i];
-        }
-        for (int k = 0; k < table.n_objectives; ++k) {
-            t.rows.objectives[i * static_cast<std::size_t>(table.n_objectives) +
-                              static_cast<std::size_t>(k)] =
-                r.objectives[static_cast<std::size_t>(k)][i];
-        }
-    }
-    out.groups = mapspace::tabulate(table, t.tmpl, f, t.rows, index);
 }
 
 mapspace::TabulateContext table_context(const ExploreContext& c, const arch::Path& path) {
@@ -369,20 +346,23 @@ std::string add_decimal(const std::string& a, const std::string& b) {
     return (Int(a.empty() ? "0" : a) + Int(b.empty() ? "0" : b)).str();
 }
 
-void collect(EinsumSpace& space, std::vector<JobResult>& jobs) {
-    std::vector<mapspace::PmappingGroup> all;
-    std::map<std::string, CapacityNeed> least;
+/// Floors of the costs, and what the memories lack where no template has a legal row.
+void collect_least(EinsumSpace& space, const std::vector<JobResult>& jobs) {
+    std::map<std::string, CapacityNeed> needs;
     std::size_t starved = 0;
     bool counted = true;
-    for (JobResult& job : jobs) {
+    for (const JobResult& job : jobs) {
         space.evaluated += static_cast<std::uint64_t>(job.evaluated);
         counted = counted && !job.space.empty();
         space.size = add_decimal(space.size, job.space);
-        for (mapspace::PmappingGroup& g : job.groups) {
-            all.push_back(std::move(g));
+        if (space.least.empty()) {
+            space.least = job.least;
+        }
+        for (std::size_t k = 0; k < job.least.size(); ++k) {
+            space.least[k] = std::min(space.least[k], job.least[k]);
         }
         for (const CapacityNeed& n : job.needs) {
-            const auto [it, fresh] = least.try_emplace(n.memory, n);
+            const auto [it, fresh] = needs.try_emplace(n.memory, n);
             if (!fresh && n.needed_bits < it->second.needed_bits) {
                 it->second = n;
             }
@@ -392,77 +372,247 @@ void collect(EinsumSpace& space, std::vector<JobResult>& jobs) {
     if (!counted) {
         space.size.clear();
     }
-    if (all.empty() && starved == jobs.size()) {
-        for (const auto& [name, need] : least) {
+    if (space.least.empty() && starved == jobs.size()) {
+        for (const auto& [name, need] : needs) {
             space.needs.push_back(need);
+        }
+    }
+}
+
+void collect_groups(EinsumSpace& space, std::vector<JobResult>& jobs) {
+    std::vector<mapspace::PmappingGroup> all;
+    for (JobResult& job : jobs) {
+        space.evaluated += static_cast<std::uint64_t>(job.evaluated);
+        for (mapspace::PmappingGroup& g : job.groups) {
+            all.push_back(std::move(g));
         }
     }
     space.groups = mapspace::merge_groups(std::move(all));
 }
 
-}  // namespace
+// The known mapping's own pmappings must not be dropped for a rounding of its cost.
+constexpr double incumbent_slack = 1 + 1e-9;
 
-void explore(const ExploreContext& c, std::vector<EinsumSpace>& spaces) {
-    const std::vector<std::size_t> same = representatives(spaces);
+/// One pass over all templates of all distinct Einsums.
+class Exploration {
+public:
+    Exploration(const ExploreContext& context, std::vector<EinsumSpace>& spaces)
+        : c_(context), spaces_(spaces), same_(representatives(spaces)), results_(spaces.size()) {
+        for (std::size_t e = 0; e < spaces.size(); ++e) {
+            results_[e].resize(same_[e] == e ? spaces[e].templates.size() : 0);
+            tables_.emplace_back();
+            for (const auto& path : spaces[e].paths) {
+                tables_[e].push_back(table_context(c_, *path));
+            }
+        }
+    }
+
+    bool least();
+    void rows(bool quick, const Incumbents& incumbents);
+
+private:
+    template <class Work>
+    void for_each_template(const Work& work);
+
+    bool stopped() const {
+        return c_.options->stop != nullptr && c_.options->stop->load();
+    }
+    void run(mapspace::TileShapeProblem& problem, Workshop& tools) const {
+        mapspace::TileShapeOptions how;
+        how.stop = c_.options->stop;
+        tools.explorer.explore(problem, how, tools.result);
+    }
+    void least_of(std::size_t e, TemplateEntry& t, Workshop& tools, JobResult& out);
+    void rows_of(std::size_t e, std::uint32_t index, TemplateEntry& t, Workshop& tools,
+                 JobResult& out);
+    mapspace::IncumbentBound bound(std::size_t e, const std::vector<Formula>& costs) const;
+    Formula weighted(const std::vector<Formula>& costs) const;
+    const mapspace::TabulateContext& table(std::size_t e, const TemplateEntry& t) const {
+        return tables_[e][static_cast<std::size_t>(t.path_index)];
+    }
+
+    const ExploreContext& c_;
+    std::vector<EinsumSpace>& spaces_;
+    std::vector<std::size_t> same_;
+    std::vector<std::vector<JobResult>> results_;
+    std::vector<std::vector<mapspace::TabulateContext>> tables_;
+    std::vector<double> total_;  ///< per objective: sum of all Einsums' least
+    bool quick_ = false;
+    const Incumbents* incumbents_ = nullptr;
+};
+
+template <class Work>
+void Exploration::for_each_template(const Work& work) {
     struct Job {
         std::size_t space = 0, index = 0;
     };
+    // Round robin: a stopped search should have something of every Einsum.
     std::vector<Job> jobs;
     std::size_t most = 0;
-    std::vector<std::vector<JobResult>> results(spaces.size());
-    std::vector<std::vector<mapspace::TabulateContext>> tables(spaces.size());
-    for (std::size_t e = 0; e < spaces.size(); ++e) {
-        most = std::max(most, spaces[e].templates.size());
-        results[e].resize(same[e] == e ? spaces[e].templates.size() : 0);
-        for (const auto& path : spaces[e].paths) {
-            tables[e].push_back(table_context(c, *path));
-        }
+    for (const auto& r : results_) {
+        most = std::max(most, r.size());
     }
-    // Round robin: a stopped search should have something of every Einsum.
     for (std::size_t i = 0; i < most; ++i) {
-        for (std::size_t e = 0; e < spaces.size(); ++e) {
-            if (i < results[e].size()) {
+        for (std::size_t e = 0; e < results_.size(); ++e) {
+            if (i < results_[e].size()) {
                 jobs.push_back({e, i});
             }
         }
     }
     std::atomic<std::size_t> next{0};
-    auto work = [&] {
+    auto loop = [&] {
         Workshop tools;
-        for (std::size_t j = next++; j < jobs.size(); j = next++) {
-            if (c.options->stop != nullptr && c.options->stop->load()) {
-                return;
-            }
+        for (std::size_t j = next++; j < jobs.size() && !stopped(); j = next++) {
             const auto [e, i] = jobs[j];
-            TemplateEntry& t = spaces[e].templates[i];
-            explore_template(c, tables[e][static_cast<std::size_t>(t.path_index)],
-                             static_cast<std::uint32_t>(i), t, tools, results[e][i]);
+            tools.pool.clear();
+            const model::FormulaScope scope(tools.pool);
+            work(e, i, tools);
         }
     };
-    {
-        std::vector<std::jthread> pool;
-        for (int t = 1; t < c.options->threads; ++t) {
-            pool.emplace_back(work);
-        }
-        work();
+    std::vector<std::jthread> pool;
+    for (int t = 1; t < c_.options->threads; ++t) {
+        pool.emplace_back(loop);
     }
-    for (std::size_t e = 0; e < spaces.size(); ++e) {
-        EinsumSpace& space = spaces[e];
-        if (same[e] == e) {
-            collect(space, results[e]);
+    loop();
+}
+
+void Exploration::least_of(std::size_t e, TemplateEntry& t, Workshop& tools, JobResult& out) {
+    const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
+    mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t));
+    for (mapspace::TileShapeSymbol& s : problem.symbols) {
+        s.fused = false;
+    }
+    for (const Formula& cost : costs(c_, f)) {
+        problem.objectives = {cost};
+        run(problem, tools);
+        const mapspace::TileShapeResult& r = tools.result;
+        out.evaluated += r.statistics.enumerated;
+        out.space = r.statistics.exact_space;
+        if (r.rows == 0) {
+            out.needs = least_needs(*t.path, f);
+            out.least.clear();
+            return;
+        }
+        out.least.push_back(*std::min_element(r.objectives[0].begin(), r.objectives[0].end()));
+    }
+}
+
+bool Exploration::least() {
+    for_each_template([&](std::size_t e, std::size_t i, Workshop& tools) {
+        least_of(e, spaces_[e].templates[i], tools, results_[e][i]);
+    });
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        if (same_[e] != e) {
+            spaces_[e].least = spaces_[same_[e]].least;
+            spaces_[e].needs = spaces_[same_[e]].needs;
+            spaces_[e].size = spaces_[same_[e]].size;
             continue;
         }
-        const EinsumSpace& twin = spaces[same[e]];
+        collect_least(spaces_[e], results_[e]);
+    }
+    return !stopped();
+}
+
+/// Lower bounds of the whole mapping from this Einsum's costs, against what is known.
+mapspace::IncumbentBound Exploration::bound(std::size_t e, const std::vector<Formula>& cost) const {
+    mapspace::IncumbentBound out;
+    if (incumbents_->points.empty()) {
+        return out;
+    }
+    out.quantities = cost;
+    for (std::size_t k = 0; k < cost.size(); ++k) {
+        out.offsets.push_back(std::max(0.0, total_[k] - spaces_[e].least[k]));
+    }
+    for (const std::vector<double>& p : incumbents_->points) {
+        if (incumbents_->product) {
+            out.best_product = std::min(out.best_product, p[0] * p[1] * incumbent_slack);
+            continue;
+        }
+        for (const double v : p) {
+            out.points.push_back(v * incumbent_slack);
+        }
+    }
+    return out;
+}
+
+/// First-order change of the product of all costs, which is what a first incumbent should keep small.
+Formula Exploration::weighted(const std::vector<Formula>& cost) const {
+    Formula out(0.0);
+    for (std::size_t k = 0; k < cost.size(); ++k) {
+        out += total_[k] > 0 ? cost[k] / Formula(total_[k]) : cost[k];
+    }
+    return out;
+}
+
+void Exploration::rows_of(std::size_t e, std::uint32_t index, TemplateEntry& t, Workshop& tools,
+                          JobResult& out) {
+    const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
+    const std::vector<Formula> cost = costs(c_, f);
+    mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t));
+    if (quick_) {
+        problem.objectives = {weighted(cost)};
+    } else {
+        problem.incumbent = bound(e, cost);
+    }
+    run(problem, tools);
+    const mapspace::TileShapeResult& r = tools.result;
+    out.evaluated = r.statistics.enumerated;
+    const std::size_t n = t.tmpl.symbols.size();
+    t.rows.rows = r.rows;
+    t.rows.tiles.assign(r.rows * n, 0);
+    t.rows.objectives.assign(r.rows * cost.size(), 0.0);
+    std::vector<double> symbols(n);
+    for (std::size_t i = 0; i < r.rows; ++i) {
+        for (std::size_t s = 0; s < n; ++s) {
+            t.rows.tiles[i * n + s] = r.shapes[s][i];
+            symbols[s] = r.shapes[s][i];
+        }
+        for (std::size_t k = 0; k < cost.size(); ++k) {
+            t.rows.objectives[i * cost.size() + k] =
+                quick_ ? cost[k].value(symbols) : r.objectives[k][i];
+        }
+    }
+    out.groups = mapspace::tabulate(table(e, t), t.tmpl, f, t.rows, index);
+}
+
+void Exploration::rows(bool quick, const Incumbents& incumbents) {
+    quick_ = quick;
+    incumbents_ = &incumbents;
+    total_.assign(static_cast<std::size_t>(c_.n_objectives()), 0.0);
+    for (const EinsumSpace& s : spaces_) {
+        for (std::size_t k = 0; k < total_.size(); ++k) {
+            total_[k] += s.least.empty() ? 0.0 : s.least[k];
+        }
+    }
+    for_each_template([&](std::size_t e, std::size_t i, Workshop& tools) {
+        rows_of(e, static_cast<std::uint32_t>(i), spaces_[e].templates[i], tools, results_[e][i]);
+    });
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        EinsumSpace& space = spaces_[e];
+        if (same_[e] == e) {
+            collect_groups(space, results_[e]);
+            continue;
+        }
+        const EinsumSpace& twin = spaces_[same_[e]];
         space.groups = twin.groups;
-        space.size = twin.size;
-        space.needs = twin.needs;
         for (std::size_t i = 0; i < space.templates.size(); ++i) {
             space.templates[i].rows = twin.templates[i].rows;
         }
     }
-    for (EinsumSpace& space : spaces) {
+    for (EinsumSpace& space : spaces_) {
         mapspace::globalise_tensors(space.groups, space.paths.front()->einsum);
     }
+}
+
+}  // namespace
+
+bool find_least(const ExploreContext& context, std::vector<EinsumSpace>& spaces) {
+    return Exploration(context, spaces).least();
+}
+
+void explore(const ExploreContext& context, std::vector<EinsumSpace>& spaces, bool quick,
+             const Incumbents& incumbents) {
+    Exploration(context, spaces).rows(quick, incumbents);
 }
 
 }  // namespace tessera::ffm

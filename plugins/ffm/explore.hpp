@@ -32,6 +32,7 @@ struct EinsumSpace {
     std::vector<mapspace::PmappingGroup> groups;
     std::string size;               ///< number of complete pmappings, exact decimal
     std::uint64_t evaluated = 0;    ///< tile-shape rows looked at
+    std::vector<double> least;      ///< per objective: least over all legal pmappings
     std::vector<CapacityNeed> needs;  ///< filled when no template has a row
     std::string no_compute;         ///< reason when no compute may run the Einsum
 };
@@ -52,8 +53,20 @@ struct ExploreContext {
 /// Paths and templates of one Einsum.
 EinsumSpace open_einsum(const ExploreContext& context, int einsum);
 
+/// Fills `least` of every Einsum, and `needs` of those that have no legal pmapping. False if stopped.
+bool find_least(const ExploreContext& context, std::vector<EinsumSpace>& spaces);
+
+/// What a pmapping must be able to beat to be of use.
+struct Incumbents {
+    bool product = false;                     ///< compare products of the objectives (EDP)
+    std::vector<std::vector<double>> points;  ///< objective vectors of known mappings
+};
+
 /// Explores all templates of all Einsums in parallel and fills groups. Deterministic.
-void explore(const ExploreContext& context, std::vector<EinsumSpace>& spaces);
+/// `quick`: one row per combination of fused tile shapes, of least weighted cost: for a first incumbent.
+/// Otherwise every row that can be part of a mapping better than (or equal to) the incumbents.
+void explore(const ExploreContext& context, std::vector<EinsumSpace>& spaces, bool quick,
+             const Incumbents& incumbents);
 
 /// Memories whose capacity couples Einsums: finite, smaller than all that could ever be in them, and
 /// holding something above a fused loop or backing a fusable tensor in some template.

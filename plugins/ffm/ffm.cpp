@@ -1,8 +1,10 @@
 // Mapper `ffm`: optimal fused mappings from Pareto-optimal partial mappings (FFM), tile shapes explored
 // by partial Pareto pruning (TCM). Map:
 //   open      templates of every Einsum on every compute that may run it
-//   explore   tile shapes of every template; pmappings grouped by what the join must know
-//   join      a beam join for the incumbent, then the exact join bounded by it
+//   floors    least energy and latency of every Einsum: bounds from the first moment
+//   incumbent few tile shapes of every template, joined with a beam
+//   optimum   all tile shapes that can still beat the incumbent, pmappings grouped by what the join must
+//             know, and the exact join, bounded by the same incumbent
 //   finish    LoopTrees of the winners, evaluated again by the cost model and checked
 #include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>
@@ -141,11 +143,16 @@ public:
     mapper::Result run() {
         open();
         if (result_.reasons.empty()) {
-            explore_all();
+            find_floors();
         }
         if (result_.reasons.empty()) {
-            join_all();
+            find_incumbent();
+            find_optimum();
         }
+        for (const EinsumSpace& s : spaces_) {
+            result_.statistics.evaluated += s.evaluated;
+        }
+        result_.statistics.mapspace_size = mapspace_size(spaces_);
         result_.statistics.wall_s = seconds(start_);
         result_.statistics.threads = threads_;
         return std::move(result_);
@@ -184,75 +191,108 @@ private:
             std::to_string(w.einsums.size()) + " Einsums");
     }
 
-    void explore_all() {
+    /// Least energy and latency of every Einsum: bounds of everything that follows.
+    void find_floors() {
         const auto from = Clock::now();
-        explore(context_, spaces_);
-        phase("tile shapes", from);
-        std::size_t rows = 0, groups = 0;
+        floors_known_ = find_least(context_, spaces_);
         for (const EinsumSpace& s : spaces_) {
-            result_.statistics.evaluated += s.evaluated;
-            groups += s.groups.size();
-            for (const mapspace::PmappingGroup& g : s.groups) {
-                rows += g.rows();
-            }
-            if (s.groups.empty()) {
-                if (watch_.stop) {
-                    throw LimitReached("stopped before every Einsum had a pmapping; give more time");
-                }
+            if (s.least.empty() && floors_known_) {
                 for (std::string& reason : explain_empty(*problem_.workload, s)) {
                     result_.reasons.push_back(std::move(reason));
                 }
             }
         }
-        result_.statistics.pareto = rows;
-        result_.statistics.mapspace_size = mapspace_size(spaces_);
-        explored_ = !watch_.stop;
-        say("tile shapes: " + std::to_string(rows) + " Pareto-optimal pmappings in " +
-            std::to_string(groups) + " groups");
+        phase("floors", from);
+        if (floors_known_ && result_.reasons.empty()) {
+            say("floors: bound " + number(lower_bound()));
+        }
     }
 
-    void join_all() {
+    /// A good mapping soon: one row per fused tile shapes, joined with a beam.
+    void find_incumbent() {
         const auto from = Clock::now();
-        Groups groups;
-        for (EinsumSpace& s : spaces_) {
-            groups.push_back(std::move(s.groups));
+        ExploreContext unstopped = context_;
+        mapper::Options on = options_;
+        on.stop = floors_known_ ? options_.stop : nullptr;
+        unstopped.options = &on;
+        explore(unstopped, spaces_, true, {});
+        quick_ = take_groups();
+        for (const EinsumSpace& s : spaces_) {
+            quick_rows_.emplace_back();
+            for (const TemplateEntry& t : s.templates) {
+                quick_rows_.back().push_back(t.rows);
+            }
         }
+        mapspace::JoinOptions j = join_options();
+        j.beam = beam_rows;
+        coarse_ = mapspace::join(*problem_.workload, thin(quick_), context_.tracked, j);
+        phase("incumbent", from);
+        if (!coarse_.mappings.empty()) {
+            const std::vector<double>& o = coarse_.mappings.front().objectives;
+            say("incumbent: " + number(o.size() == 2 ? o[0] * o[1] : o[0]));
+        }
+    }
+
+    void find_optimum() {
+        const auto from = Clock::now();
+        Incumbents known;
+        known.product = goal_of(options_) == mapspace::JoinGoal::edp;
+        for (const mapspace::JoinedMapping& m : coarse_.mappings) {
+            known.points.push_back(m.objectives);
+        }
+        if (!watch_.stop) {
+            explore(context_, spaces_, false, known);
+        }
+        phase("tile shapes", from);
+        const bool explored = !watch_.stop;
+        const Groups groups = take_groups();
+        std::size_t rows = 0, count = 0;
+        for (const auto& einsum : groups) {
+            count += einsum.size();
+            for (const mapspace::PmappingGroup& g : einsum) {
+                rows += g.rows();
+            }
+        }
+        result_.statistics.pareto = rows;
+        say("tile shapes: " + std::to_string(rows) + " pmappings of use in " +
+            std::to_string(count) + " groups");
+        const auto join_from = Clock::now();
+        mapspace::JoinResult exact;
+        exact.complete = false;
+        if (explored) {
+            mapspace::JoinOptions j = join_options();
+            j.incumbents = known.points;
+            j.stop = &watch_.stop;
+            j.progress = [this](int joined, std::size_t states, std::size_t n) {
+                say("join: " + std::to_string(joined) + " of " +
+                    std::to_string(problem_.workload->einsums.size()) + " Einsums, " +
+                    std::to_string(n) + " partial mappings in " + std::to_string(states) +
+                    " states");
+            };
+            exact = mapspace::join(*problem_.workload, groups, context_.tracked, j);
+        }
+        phase("join", join_from);
+        result_.statistics.evaluated += coarse_.rows_joined + exact.rows_joined;
+        finish(groups, exact, explored && exact.complete);
+    }
+
+    mapspace::JoinOptions join_options() const {
         mapspace::JoinOptions j;
         j.goal = goal_of(options_);
         j.order = options_.mapspace.all_einsum_orders ? mapspace::EinsumOrder::all
                                                       : mapspace::EinsumOrder::file;
         j.reference_rules = problem_.compat == arch::Compat::accelforge;
         j.threads = threads_;
-        j.beam = beam_rows;
-        // The incumbent search is short; it runs to its end so that a stopped search has a result.
-        const Groups few = thin(groups);
-        const mapspace::JoinResult coarse =
-            mapspace::join(*problem_.workload, few, context_.tracked, j);
-        for (const mapspace::JoinedMapping& m : coarse.mappings) {
-            j.incumbents.push_back(m.objectives);
+        return j;
+    }
+
+    Groups take_groups() {
+        Groups groups;
+        for (EinsumSpace& s : spaces_) {
+            groups.push_back(std::move(s.groups));
+            s.groups.clear();
         }
-        phase("incumbent", from);
-        if (!coarse.mappings.empty()) {
-            say("incumbent: " + std::to_string(coarse.mappings.size()) + " mapping(s)");
-        }
-        const auto exact_from = Clock::now();
-        mapspace::JoinResult exact;
-        if (!watch_.stop) {
-            j.beam = 0;
-            j.stop = &watch_.stop;
-            j.progress = [this](int joined, std::size_t states, std::size_t rows) {
-                say("join: " + std::to_string(joined) + " of " +
-                    std::to_string(problem_.workload->einsums.size()) + " Einsums, " +
-                    std::to_string(rows) + " partial mappings in " + std::to_string(states) +
-                    " states");
-            };
-            exact = mapspace::join(*problem_.workload, groups, context_.tracked, j);
-        } else {
-            exact.complete = false;
-        }
-        phase("join", exact_from);
-        result_.statistics.evaluated += coarse.rows_joined + exact.rows_joined;
-        finish(groups, exact, few, coarse);
+        return groups;
     }
 
     static Groups thin(const Groups& groups) {
@@ -266,53 +306,45 @@ private:
         return few;
     }
 
-    void finish(const Groups& groups, const mapspace::JoinResult& exact, const Groups& few,
-                const mapspace::JoinResult& coarse) {
-        const bool proven = explored_ && exact.complete;
-        const bool use_exact = proven && !exact.mappings.empty();
-        const mapspace::JoinResult& best = use_exact ? exact : coarse;
-        if (best.mappings.empty()) {
-            if (!proven) {
-                throw LimitReached("stopped before a complete mapping was found; give more time");
+    void finish(const Groups& groups, const mapspace::JoinResult& exact, bool proven) {
+        if (proven && !exact.mappings.empty()) {
+            for (const mapspace::JoinedMapping& m : exact.mappings) {
+                result_.solutions.push_back(solution(groups, m));
             }
+        } else if (!coarse_.mappings.empty()) {
+            for (std::size_t e = 0; e < spaces_.size(); ++e) {
+                for (std::size_t t = 0; t < spaces_[e].templates.size(); ++t) {
+                    spaces_[e].templates[t].rows = std::move(quick_rows_[e][t]);
+                }
+            }
+            const Groups few = thin(quick_);
+            for (const mapspace::JoinedMapping& m : coarse_.mappings) {
+                result_.solutions.push_back(solution(few, m));
+            }
+        } else if (proven) {
             explain_failed_join(exact);
             return;
-        }
-        for (const mapspace::JoinedMapping& m : best.mappings) {
-            result_.solutions.push_back(solution(use_exact ? groups : few, m));
+        } else {
+            throw LimitReached("stopped before a complete mapping was found; give more time");
         }
         keep_requested_front();
         result_.status = proven ? mapper::Status::optimal : mapper::Status::feasible;
         if (options_.metrics.size() == 1) {
-            const double value = metric_value(options_.metrics.front(),
-                                              result_.solutions.front().report);
-            result_.bound = proven ? value : std::min(value, lower_bound(groups));
+            const double value =
+                metric_value(options_.metrics.front(), result_.solutions.front().report);
+            result_.bound = proven ? value : std::min(value, lower_bound());
         }
     }
 
-    /// With every template explored, the sum of the least costs; nothing is proven otherwise.
-    double lower_bound(const Groups& groups) const {
-        if (!explored_) {
-            return 0;
-        }
-        const int k = context_.n_objectives();
-        std::vector<double> sum(static_cast<std::size_t>(k), 0.0);
-        for (const auto& einsum : groups) {
-            std::vector<double> least(static_cast<std::size_t>(k),
-                                      std::numeric_limits<double>::infinity());
-            for (const mapspace::PmappingGroup& g : einsum) {
-                for (std::size_t r = 0; r < g.rows(); ++r) {
-                    for (int i = 0; i < k; ++i) {
-                        double& x = least[static_cast<std::size_t>(i)];
-                        x = std::min(x, g.row(r)[i]);
-                    }
-                }
-            }
-            for (int i = 0; i < k; ++i) {
-                sum[static_cast<std::size_t>(i)] += least[static_cast<std::size_t>(i)];
+    /// From the floors of all Einsums; nothing is known without them.
+    double lower_bound() const {
+        std::vector<double> sum(static_cast<std::size_t>(context_.n_objectives()), 0.0);
+        for (const EinsumSpace& s : spaces_) {
+            for (std::size_t k = 0; k < sum.size(); ++k) {
+                sum[k] += floors_known_ ? s.least[k] : 0.0;
             }
         }
-        return k == 2 ? sum[0] * sum[1] : sum[0];
+        return sum.size() == 2 ? sum[0] * sum[1] : sum[0];
     }
 
     void explain_failed_join(const mapspace::JoinResult& r) {
@@ -424,7 +456,10 @@ private:
     Watch watch_;
     ExploreContext context_;
     int threads_ = 1;
-    bool explored_ = false;
+    bool floors_known_ = false;
+    Groups quick_;  ///< groups of the incumbent search, and the tile shapes behind them
+    std::vector<std::vector<mapspace::TemplateRows>> quick_rows_;
+    mapspace::JoinResult coarse_;
     std::vector<EinsumSpace> spaces_;
     mapper::Result result_;
     Clock::time_point start_ = Clock::now();
