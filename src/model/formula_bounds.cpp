@@ -74,7 +74,8 @@ struct Bounder {
                       bool& exact) const {
         Interval over{1.0, 1.0};
         Interval under{1.0, 1.0};
-        for (int s = 0; s < kMaxSymbols; ++s) {
+        for (std::uint32_t rest = exponents.mask(); rest != 0; rest &= rest - 1) {
+            const int s = __builtin_ctz(rest);
             if (const int e = exponents.get(s); e > 0) {
                 over = times(over, positive_power(symbol(s), e));
             } else if (e < 0) {
@@ -288,7 +289,8 @@ double value_of(const FormulaPool& pool, const Formula& f, std::span<const doubl
         // One division at the end: quotients of integers that are whole stay whole.
         double over = term.coefficient;
         double under = 1.0;
-        for (int s = 0; s < kMaxSymbols && m.mask != 0; ++s) {
+        for (std::uint32_t rest = m.mask; rest != 0; rest &= rest - 1) {
+            const int s = __builtin_ctz(rest);
             if (const int e = m.exponents.get(s); e > 0) {
                 over *= integer_power(symbols[s], e);
             } else if (e < 0) {

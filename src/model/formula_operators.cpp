@@ -295,7 +295,10 @@ Formula FormulaPool::max(const Formula& a, const Formula& b) {
             constant = f.is_constant() ? std::max(constant, f.constant_value()) : constant;
             return f.is_constant();
         });
-        if (constant != -HUGE_VAL) {
+        const bool hidden = constant <= 0.0 && std::ranges::any_of(list, [this](const Formula& f) {
+                                return not_negative(f);
+                            });
+        if (constant != -HUGE_VAL && !hidden) {
             list.push_back(Formula(constant));
         }
         return list.size() > kMaxBranches ? as_atom(AtomKind::max, list) : maximum_of(list);

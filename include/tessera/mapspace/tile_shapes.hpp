@@ -100,7 +100,8 @@ struct TileShapeOptions {
     double prune_from_rows = 4096;
     /// Tables with fewer partial choices are not worth the making of criteria and bounds.
     std::size_t prune_min_rows = 48;
-    /// Polled between pieces of work. Once set, exploration ends early with some legal rows, or none.
+    /// Polled between pieces of work. Once set, exploration ends early with some legal rows, or
+    /// none.
     const std::atomic<bool>* stop = nullptr;
 };
 
@@ -132,8 +133,9 @@ public:
     TileShapeExplorer(const TileShapeExplorer&) = delete;
     TileShapeExplorer& operator=(const TileShapeExplorer&) = delete;
 
-    /// Deterministic. Row order is the order of enumeration. No legal row is no error: rows = 0.
-    /// \throws Bug if symbols do not form chains or a bound is out of range.
+    /// Deterministic. Adds formulas to the current pool. Row order is the order of enumeration. No
+    /// legal row is no error: rows = 0. \throws Bug if symbols do not form chains or a bound is out
+    /// of range.
     void explore(const TileShapeProblem& problem, const TileShapeOptions& options,
                  TileShapeResult& result);
 
