@@ -55,20 +55,19 @@ std::string power_of_ten(double log10) {
     return text;
 }
 
-/// "I 25 | V 13 | ...": partial mappings after each step of the join, from the progress lines
-/// "join EINSUM: ROWS partial mappings in STATES states".
+/// "25 | 13 | ...": partial mappings after each step of the exact join, from the progress lines
+/// "join: 3 of 10 Einsums, 25 partial mappings in 4 states".
 std::string pareto_sizes(const std::string& progress) {
     std::string text, line;
     std::istringstream in(progress);
     while (std::getline(in, line)) {
-        const std::size_t colon = line.find(": ");
-        if (line.rfind("join ", 0) != 0 || colon == std::string::npos) {
-            continue;
+        const std::size_t comma = line.find(", ");
+        if (line.rfind("join: ", 0) == 0 && comma != std::string::npos) {
+            std::istringstream rest(line.substr(comma + 2));
+            std::string rows;
+            rest >> rows;
+            text += (text.empty() ? "" : " | ") + rows;
         }
-        std::istringstream rest(line.substr(colon + 2));
-        std::string rows;
-        rest >> rows;
-        text += (text.empty() ? "" : " | ") + line.substr(5, colon - 5) + " " + rows;
     }
     return text;
 }
