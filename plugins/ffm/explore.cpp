@@ -1,15 +1,18 @@
 // Tile shapes of all templates, in parallel. Map:
 //   tile_shape_problem   a template's formulas as objectives, capacities, fan-outs and loop limits
 //   Exploration          one pass over the templates of all distinct Einsums; equal Einsums share results
-//     least              one objective at a time, fused tile shapes as any other: floors of the costs
-//     quick              one weighted objective: few rows, for the incumbent
-//     exact              the Pareto set; rows that the incumbents beat even with the floors of all other
+//     least              floors of the costs: templates without fused loops in full, the others one
+//                        objective at a time, bounded by the least found so far
+//     rows               the Pareto set; rows that the incumbents beat even with the floors of all other
 //                        Einsums added are dropped while tile shapes are enumerated
 #include "explore.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <boost/multiprecision/cpp_int.hpp>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <thread>
@@ -30,7 +33,6 @@ struct JobResult {
     double evaluated = 0;
     std::string space;
     std::vector<CapacityNeed> needs;
-    std::vector<double> least;  ///< per objective; empty: no legal row
 };
 
 /// Per-thread tools.
@@ -346,21 +348,14 @@ std::string add_decimal(const std::string& a, const std::string& b) {
     return (Int(a.empty() ? "0" : a) + Int(b.empty() ? "0" : b)).str();
 }
 
-/// Floors of the costs, and what the memories lack where no template has a legal row.
-void collect_least(EinsumSpace& space, const std::vector<JobResult>& jobs) {
+/// Size of the space, and what the memories lack where no template has a legal row.
+void collect_needs(EinsumSpace& space, const std::vector<JobResult>& jobs) {
     std::map<std::string, CapacityNeed> needs;
     std::size_t starved = 0;
     bool counted = true;
     for (const JobResult& job : jobs) {
-        space.evaluated += static_cast<std::uint64_t>(job.evaluated);
         counted = counted && !job.space.empty();
         space.size = add_decimal(space.size, job.space);
-        if (space.least.empty()) {
-            space.least = job.least;
-        }
-        for (std::size_t k = 0; k < job.least.size(); ++k) {
-            space.least[k] = std::min(space.least[k], job.least[k]);
-        }
         for (const CapacityNeed& n : job.needs) {
             const auto [it, fresh] = needs.try_emplace(n.memory, n);
             if (!fresh && n.needed_bits < it->second.needed_bits) {
@@ -408,11 +403,12 @@ public:
     }
 
     bool least();
-    void rows(bool quick, const Incumbents& incumbents);
+    void rows(const Incumbents& incumbents);
 
 private:
     template <class Work>
     void for_each_template(const Work& work);
+    void share_groups();
 
     bool stopped() const {
         return c_.options->stop != nullptr && c_.options->stop->load();
@@ -423,10 +419,10 @@ private:
         tools.explorer.explore(problem, how, tools.result);
     }
     void least_of(std::size_t e, TemplateEntry& t, Workshop& tools, JobResult& out);
+    void lower(std::size_t e, std::size_t objective, double value);
     void rows_of(std::size_t e, std::uint32_t index, TemplateEntry& t, Workshop& tools,
                  JobResult& out);
     mapspace::IncumbentBound bound(std::size_t e, const std::vector<Formula>& costs) const;
-    Formula weighted(const std::vector<Formula>& costs) const;
     const mapspace::TabulateContext& table(std::size_t e, const TemplateEntry& t) const {
         return tables_[e][static_cast<std::size_t>(t.path_index)];
     }
@@ -437,8 +433,8 @@ private:
     std::vector<std::vector<JobResult>> results_;
     std::vector<std::vector<mapspace::TabulateContext>> tables_;
     std::vector<double> total_;  ///< per objective: sum of all Einsums' least
-    bool quick_ = false;
     const Incumbents* incumbents_ = nullptr;
+    std::vector<std::array<std::atomic<double>, 2>> found_;  ///< least so far, per Einsum and objective
 };
 
 template <class Work>
@@ -476,30 +472,72 @@ void Exploration::for_each_template(const Work& work) {
     loop();
 }
 
+bool has_fused_loops(const mapspace::Template& tmpl) {
+    return std::any_of(tmpl.nodes.begin(), tmpl.nodes.begin() + tmpl.n_fused_nodes,
+                       [](const mapping::PmappingNode& n) {
+                           return n.kind == mapping::NodeKind::temporal ||
+                                  n.kind == mapping::NodeKind::spatial;
+                       });
+}
+
+void Exploration::lower(std::size_t e, std::size_t objective, double value) {
+    std::atomic<double>& least = found_[e][objective];
+    double now = least.load();
+    while (value < now && !least.compare_exchange_weak(now, value)) {
+    }
+}
+
+/// Minima do not depend on the order in which threads find them, so bounding by them is deterministic.
 void Exploration::least_of(std::size_t e, TemplateEntry& t, Workshop& tools, JobResult& out) {
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t));
     for (mapspace::TileShapeSymbol& s : problem.symbols) {
         s.fused = false;
     }
-    for (const Formula& cost : costs(c_, f)) {
-        problem.objectives = {cost};
+    const std::vector<Formula> cost = costs(c_, f);
+    for (std::size_t k = 0; k < cost.size(); ++k) {
+        problem.objectives = {cost[k]};
+        problem.incumbent = {};
+        if (const double known = found_[e][k].load(); std::isfinite(known)) {
+            problem.incumbent.quantities = {cost[k]};
+            problem.incumbent.offsets = {0.0};
+            problem.incumbent.points = {known};
+        }
         run(problem, tools);
         const mapspace::TileShapeResult& r = tools.result;
         out.evaluated += r.statistics.enumerated;
         out.space = r.statistics.exact_space;
-        if (r.rows == 0) {
+        if (r.rows > 0) {
+            lower(e, k, *std::min_element(r.objectives[0].begin(), r.objectives[0].end()));
+        } else if (problem.incumbent.quantities.empty()) {
             out.needs = least_needs(*t.path, f);
-            out.least.clear();
             return;
         }
-        out.least.push_back(*std::min_element(r.objectives[0].begin(), r.objectives[0].end()));
     }
 }
 
 bool Exploration::least() {
+    const Incumbents none;
+    incumbents_ = &none;
+    found_ = std::vector<std::array<std::atomic<double>, 2>>(spaces_.size());
+    for (auto& found : found_) {
+        found[0] = found[1] = std::numeric_limits<double>::infinity();
+    }
     for_each_template([&](std::size_t e, std::size_t i, Workshop& tools) {
-        least_of(e, spaces_[e].templates[i], tools, results_[e][i]);
+        TemplateEntry& t = spaces_[e].templates[i];
+        if (!has_fused_loops(t.tmpl)) {
+            JobResult& out = results_[e][i];
+            rows_of(e, static_cast<std::uint32_t>(i), t, tools, out);
+            const std::size_t n = static_cast<std::size_t>(c_.n_objectives());
+            for (std::size_t r = 0; r < t.rows.rows * n; ++r) {
+                lower(e, r % n, t.rows.objectives[r]);
+            }
+        }
+    });
+    for_each_template([&](std::size_t e, std::size_t i, Workshop& tools) {
+        if (has_fused_loops(spaces_[e].templates[i].tmpl)) {
+            least_of(e, spaces_[e].templates[i], tools, results_[e][i]);
+        }
     });
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         if (same_[e] != e) {
@@ -508,15 +546,21 @@ bool Exploration::least() {
             spaces_[e].size = spaces_[same_[e]].size;
             continue;
         }
-        collect_least(spaces_[e], results_[e]);
+        if (std::isfinite(found_[e][0].load())) {
+            for (std::size_t k = 0; k < static_cast<std::size_t>(c_.n_objectives()); ++k) {
+                spaces_[e].least.push_back(found_[e][k].load());
+            }
+        }
+        collect_needs(spaces_[e], results_[e]);
     }
+    share_groups();
     return !stopped();
 }
 
 /// Lower bounds of the whole mapping from this Einsum's costs, against what is known.
 mapspace::IncumbentBound Exploration::bound(std::size_t e, const std::vector<Formula>& cost) const {
     mapspace::IncumbentBound out;
-    if (incumbents_->points.empty()) {
+    if (incumbents_->points.empty() || spaces_[e].least.empty()) {
         return out;
     }
     out.quantities = cost;
@@ -535,48 +579,35 @@ mapspace::IncumbentBound Exploration::bound(std::size_t e, const std::vector<For
     return out;
 }
 
-/// First-order change of the product of all costs, which is what a first incumbent should keep small.
-Formula Exploration::weighted(const std::vector<Formula>& cost) const {
-    Formula out(0.0);
-    for (std::size_t k = 0; k < cost.size(); ++k) {
-        out += total_[k] > 0 ? cost[k] / Formula(total_[k]) : cost[k];
-    }
-    return out;
-}
-
 void Exploration::rows_of(std::size_t e, std::uint32_t index, TemplateEntry& t, Workshop& tools,
                           JobResult& out) {
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     const std::vector<Formula> cost = costs(c_, f);
     mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t));
-    if (quick_) {
-        problem.objectives = {weighted(cost)};
-    } else {
-        problem.incumbent = bound(e, cost);
-    }
+    problem.incumbent = bound(e, cost);
     run(problem, tools);
     const mapspace::TileShapeResult& r = tools.result;
     out.evaluated = r.statistics.enumerated;
+    out.space = r.statistics.exact_space;
+    if (r.rows == 0) {
+        out.needs = least_needs(*t.path, f);
+    }
     const std::size_t n = t.tmpl.symbols.size();
     t.rows.rows = r.rows;
     t.rows.tiles.assign(r.rows * n, 0);
     t.rows.objectives.assign(r.rows * cost.size(), 0.0);
-    std::vector<double> symbols(n);
     for (std::size_t i = 0; i < r.rows; ++i) {
         for (std::size_t s = 0; s < n; ++s) {
             t.rows.tiles[i * n + s] = r.shapes[s][i];
-            symbols[s] = r.shapes[s][i];
         }
         for (std::size_t k = 0; k < cost.size(); ++k) {
-            t.rows.objectives[i * cost.size() + k] =
-                quick_ ? cost[k].value(symbols) : r.objectives[k][i];
+            t.rows.objectives[i * cost.size() + k] = r.objectives[k][i];
         }
     }
     out.groups = mapspace::tabulate(table(e, t), t.tmpl, f, t.rows, index);
 }
 
-void Exploration::rows(bool quick, const Incumbents& incumbents) {
-    quick_ = quick;
+void Exploration::rows(const Incumbents& incumbents) {
     incumbents_ = &incumbents;
     total_.assign(static_cast<std::size_t>(c_.n_objectives()), 0.0);
     for (const EinsumSpace& s : spaces_) {
@@ -587,6 +618,11 @@ void Exploration::rows(bool quick, const Incumbents& incumbents) {
     for_each_template([&](std::size_t e, std::size_t i, Workshop& tools) {
         rows_of(e, static_cast<std::uint32_t>(i), spaces_[e].templates[i], tools, results_[e][i]);
     });
+    share_groups();
+}
+
+/// Groups of every distinct Einsum, copied to those that equal it.
+void Exploration::share_groups() {
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         EinsumSpace& space = spaces_[e];
         if (same_[e] == e) {
@@ -610,9 +646,9 @@ bool find_least(const ExploreContext& context, std::vector<EinsumSpace>& spaces)
     return Exploration(context, spaces).least();
 }
 
-void explore(const ExploreContext& context, std::vector<EinsumSpace>& spaces, bool quick,
+void explore(const ExploreContext& context, std::vector<EinsumSpace>& spaces,
              const Incumbents& incumbents) {
-    Exploration(context, spaces).rows(quick, incumbents);
+    Exploration(context, spaces).rows(incumbents);
 }
 
 }  // namespace tessera::ffm

@@ -53,7 +53,8 @@ struct ExploreContext {
 /// Paths and templates of one Einsum.
 EinsumSpace open_einsum(const ExploreContext& context, int einsum);
 
-/// Fills `least` of every Einsum, and `needs` of those that have no legal pmapping. False if stopped.
+/// Fills `least` of every Einsum, and `needs` of those that have no legal pmapping. The groups hold the
+/// pmappings of templates without fused loops: enough for a first mapping. False if stopped.
 bool find_least(const ExploreContext& context, std::vector<EinsumSpace>& spaces);
 
 /// What a pmapping must be able to beat to be of use.
@@ -62,10 +63,9 @@ struct Incumbents {
     std::vector<std::vector<double>> points;  ///< objective vectors of known mappings
 };
 
-/// Explores all templates of all Einsums in parallel and fills groups. Deterministic.
-/// `quick`: one row per combination of fused tile shapes, of least weighted cost: for a first incumbent.
-/// Otherwise every row that can be part of a mapping better than (or equal to) the incumbents.
-void explore(const ExploreContext& context, std::vector<EinsumSpace>& spaces, bool quick,
+/// Explores all templates of all Einsums in parallel and fills groups with every row that can be part of
+/// a mapping better than (or equal to) the incumbents. Needs `least`. Deterministic.
+void explore(const ExploreContext& context, std::vector<EinsumSpace>& spaces,
              const Incumbents& incumbents);
 
 /// Memories whose capacity couples Einsums: finite, smaller than all that could ever be in them, and

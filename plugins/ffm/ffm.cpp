@@ -2,9 +2,9 @@
 // by partial Pareto pruning (TCM). Map:
 //   open      templates of every Einsum on every compute that may run it
 //   floors    least energy and latency of every Einsum: bounds from the first moment
-//   incumbent few tile shapes of every template, joined with a beam
-//   optimum   all tile shapes that can still beat the incumbent, pmappings grouped by what the join must
-//             know, and the exact join, bounded by the same incumbent
+//   incumbent a mapping of templates without fused loops
+//   optimum   all tile shapes that can still beat a guess close to the bound, pmappings grouped by what
+//             the join must know, and the exact join, bounded likewise; last guess: the incumbent
 //   finish    LoopTrees of the winners, evaluated again by the cost model and checked
 #include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>
@@ -30,6 +30,8 @@ using mapper::Metric;
 constexpr double agreement = 1e-9;
 constexpr std::size_t beam_rows = 400;
 constexpr std::size_t thinned_rows = 6;
+/// How far above the bound an optimum is looked for, before everything below the incumbent is.
+constexpr double guesses[] = {0.02, 0.1, 0.4};
 
 /// Pmapping groups of every Einsum.
 using Groups = std::vector<std::vector<mapspace::PmappingGroup>>;
@@ -164,7 +166,10 @@ private:
     }
 
     void phase(const std::string& name, Clock::time_point from) {
-        result_.statistics.phases.emplace_back(name, seconds(from));
+        auto& phases = result_.statistics.phases;
+        const auto it = std::find_if(phases.begin(), phases.end(),
+                                     [&](const auto& p) { return p.first == name; });
+        (it == phases.end() ? phases.emplace_back(name, 0.0) : *it).second += seconds(from);
     }
 
     void say(const std::string& line) const {
@@ -208,44 +213,76 @@ private:
         }
     }
 
-    /// A good mapping soon: one row per fused tile shapes, joined with a beam.
+    /// A first mapping, of templates without fused loops.
     void find_incumbent() {
         const auto from = Clock::now();
-        ExploreContext unstopped = context_;
-        mapper::Options on = options_;
-        on.stop = floors_known_ ? options_.stop : nullptr;
-        unstopped.options = &on;
-        explore(unstopped, spaces_, true, {});
-        quick_ = take_groups();
+        first_ = thin(take_groups());
         for (const EinsumSpace& s : spaces_) {
-            quick_rows_.emplace_back();
+            first_rows_.emplace_back();
             for (const TemplateEntry& t : s.templates) {
-                quick_rows_.back().push_back(t.rows);
+                first_rows_.back().push_back(t.rows);
             }
         }
         mapspace::JoinOptions j = join_options();
         j.beam = beam_rows;
-        coarse_ = mapspace::join(*problem_.workload, thin(quick_), context_.tracked, j);
+        coarse_ = mapspace::join(*problem_.workload, first_, context_.tracked, j);
         phase("incumbent", from);
         if (!coarse_.mappings.empty()) {
-            const std::vector<double>& o = coarse_.mappings.front().objectives;
-            say("incumbent: " + number(o.size() == 2 ? o[0] * o[1] : o[0]));
+            say("incumbent: " + number(value_of(coarse_.mappings.front())));
         }
     }
 
+    static double value_of(const mapspace::JoinedMapping& m) {
+        return m.objectives.size() == 2 ? m.objectives[0] * m.objectives[1] : m.objectives[0];
+    }
+
+    /// The exact search, first only for mappings close to the bound: what is found below a guess is
+    /// optimal, and a low guess leaves little to explore.
     void find_optimum() {
-        const auto from = Clock::now();
-        Incumbents known;
-        known.product = goal_of(options_) == mapspace::JoinGoal::edp;
+        const bool scalar = goal_of(options_) != mapspace::JoinGoal::pareto;
+        const double known = coarse_.mappings.empty() ? std::numeric_limits<double>::infinity()
+                                                      : value_of(coarse_.mappings.front());
+        const double floor = lower_bound();
+        for (const double excess : guesses) {
+            const double guess = floor * (1 + excess);
+            if (!scalar || !(floor > 0) || guess >= known || watch_.stop) {
+                break;
+            }
+            std::vector<double> point{guess};
+            if (context_.n_objectives() == 2) {
+                point.push_back(1.0);
+            }
+            if (search({point})) {
+                return;
+            }
+        }
+        std::vector<std::vector<double>> points;
         for (const mapspace::JoinedMapping& m : coarse_.mappings) {
-            known.points.push_back(m.objectives);
+            points.push_back(m.objectives);
         }
-        if (!watch_.stop) {
-            explore(context_, spaces_, false, known);
+        exhausted_ = false;
+        search(points);
+        if (result_.solutions.empty() && result_.reasons.empty()) {
+            finish_with_incumbent();
         }
-        phase("tile shapes", from);
-        const bool explored = !watch_.stop;
+    }
+
+    /// Explores and joins everything that can be at least as good as the points. True if that ended with a
+    /// proven result.
+    bool search(const std::vector<std::vector<double>>& points) {
+        const auto from = Clock::now();
+        Incumbents bound;
+        bound.product = goal_of(options_) == mapspace::JoinGoal::edp;
+        bound.points = points;
+        if (watch_.stop) {
+            return false;
+        }
+        explore(context_, spaces_, bound);
         const Groups groups = take_groups();
+        phase("tile shapes", from);
+        if (watch_.stop) {
+            return false;
+        }
         std::size_t rows = 0, count = 0;
         for (const auto& einsum : groups) {
             count += einsum.size();
@@ -257,23 +294,63 @@ private:
         say("tile shapes: " + std::to_string(rows) + " pmappings of use in " +
             std::to_string(count) + " groups");
         const auto join_from = Clock::now();
-        mapspace::JoinResult exact;
-        exact.complete = false;
-        if (explored) {
-            mapspace::JoinOptions j = join_options();
-            j.incumbents = known.points;
-            j.stop = &watch_.stop;
-            j.progress = [this](int joined, std::size_t states, std::size_t n) {
-                say("join: " + std::to_string(joined) + " of " +
-                    std::to_string(problem_.workload->einsums.size()) + " Einsums, " +
-                    std::to_string(n) + " partial mappings in " + std::to_string(states) +
-                    " states");
-            };
-            exact = mapspace::join(*problem_.workload, groups, context_.tracked, j);
-        }
+        mapspace::JoinOptions j = join_options();
+        j.incumbents = points;
+        j.stop = &watch_.stop;
+        j.progress = [this](int joined, std::size_t states, std::size_t n) {
+            say("join: " + std::to_string(joined) + " of " +
+                std::to_string(problem_.workload->einsums.size()) + " Einsums, " +
+                std::to_string(n) + " partial mappings in " + std::to_string(states) + " states");
+        };
+        const mapspace::JoinResult exact =
+            mapspace::join(*problem_.workload, groups, context_.tracked, j);
         phase("join", join_from);
-        result_.statistics.evaluated += coarse_.rows_joined + exact.rows_joined;
-        finish(groups, exact, explored && exact.complete);
+        result_.statistics.evaluated += exact.rows_joined;
+        if (!exact.complete) {
+            return false;
+        }
+        if (exact.mappings.empty()) {
+            exhausted_ = true;
+            if (points.empty()) {
+                explain_failed_join(exact);
+            }
+            return false;
+        }
+        for (const mapspace::JoinedMapping& m : exact.mappings) {
+            result_.solutions.push_back(solution(groups, m));
+        }
+        keep_requested_front();
+        result_.status = mapper::Status::optimal;
+        set_bound(metric_of_first());
+        return true;
+    }
+
+    /// Stopped early: the first mapping, and what is proven about it.
+    void finish_with_incumbent() {
+        if (coarse_.mappings.empty()) {
+            throw LimitReached("stopped before a complete mapping was found; give more time");
+        }
+        for (std::size_t e = 0; e < spaces_.size(); ++e) {
+            for (std::size_t t = 0; t < spaces_[e].templates.size(); ++t) {
+                spaces_[e].templates[t].rows = std::move(first_rows_[e][t]);
+            }
+        }
+        for (const mapspace::JoinedMapping& m : coarse_.mappings) {
+            result_.solutions.push_back(solution(first_, m));
+        }
+        keep_requested_front();
+        result_.status = exhausted_ ? mapper::Status::optimal : mapper::Status::feasible;
+        set_bound(exhausted_ ? metric_of_first() : std::min(metric_of_first(), lower_bound()));
+    }
+
+    double metric_of_first() const {
+        return metric_value(options_.metrics.front(), result_.solutions.front().report);
+    }
+
+    void set_bound(double value) {
+        if (options_.metrics.size() == 1) {
+            result_.bound = value;
+        }
     }
 
     mapspace::JoinOptions join_options() const {
@@ -304,36 +381,6 @@ private:
             }
         }
         return few;
-    }
-
-    void finish(const Groups& groups, const mapspace::JoinResult& exact, bool proven) {
-        if (proven && !exact.mappings.empty()) {
-            for (const mapspace::JoinedMapping& m : exact.mappings) {
-                result_.solutions.push_back(solution(groups, m));
-            }
-        } else if (!coarse_.mappings.empty()) {
-            for (std::size_t e = 0; e < spaces_.size(); ++e) {
-                for (std::size_t t = 0; t < spaces_[e].templates.size(); ++t) {
-                    spaces_[e].templates[t].rows = std::move(quick_rows_[e][t]);
-                }
-            }
-            const Groups few = thin(quick_);
-            for (const mapspace::JoinedMapping& m : coarse_.mappings) {
-                result_.solutions.push_back(solution(few, m));
-            }
-        } else if (proven) {
-            explain_failed_join(exact);
-            return;
-        } else {
-            throw LimitReached("stopped before a complete mapping was found; give more time");
-        }
-        keep_requested_front();
-        result_.status = proven ? mapper::Status::optimal : mapper::Status::feasible;
-        if (options_.metrics.size() == 1) {
-            const double value =
-                metric_value(options_.metrics.front(), result_.solutions.front().report);
-            result_.bound = proven ? value : std::min(value, lower_bound());
-        }
     }
 
     /// From the floors of all Einsums; nothing is known without them.
@@ -457,8 +504,9 @@ private:
     ExploreContext context_;
     int threads_ = 1;
     bool floors_known_ = false;
-    Groups quick_;  ///< groups of the incumbent search, and the tile shapes behind them
-    std::vector<std::vector<mapspace::TemplateRows>> quick_rows_;
+    bool exhausted_ = false;  ///< nothing beats the first mapping
+    Groups first_;  ///< groups of the first mapping, and the tile shapes behind them
+    std::vector<std::vector<mapspace::TemplateRows>> first_rows_;
     mapspace::JoinResult coarse_;
     std::vector<EinsumSpace> spaces_;
     mapper::Result result_;
