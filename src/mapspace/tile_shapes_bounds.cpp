@@ -219,7 +219,8 @@ bool ChainBounds::bound_atoms(std::vector<Term>& terms, std::uint32_t known, Sid
 }
 
 Formula ChainBounds::bound_polynomial(const Formula& f, std::uint32_t known, Side side) {
-    std::vector<Term> terms(pool_.terms(f).begin(), pool_.terms(f).end());
+    std::vector<Term> terms = std::move(spare_);  // atoms come back here: take it, give it back
+    terms.assign(pool_.terms(f).begin(), pool_.terms(f).end());
     const bool has_atoms = std::any_of(terms.begin(), terms.end(), [this](const Term& t) {
         return pool_.monomial(t.monomial).atoms != 0;
     });
@@ -250,7 +251,9 @@ Formula ChainBounds::bound_polynomial(const Formula& f, std::uint32_t known, Sid
             outer[inner[s]] = outer[s];
         }
     }
-    return pool_.polynomial(terms);
+    const Formula result = pool_.polynomial(terms);
+    spare_ = std::move(terms);
+    return result;
 }
 
 Formula ChainBounds::bound(const Formula& f, std::uint32_t known, Side side) {

@@ -57,6 +57,7 @@ private:
     std::vector<int> outside_in_;  // chain by chain, outermost symbol first
     std::vector<double> shares_;
     std::vector<model::Term> slope_;
+    std::vector<model::Term> spare_;
 };
 
 }  // namespace tessera::mapspace

@@ -49,12 +49,49 @@ struct RowTable {
     void keep(std::span<const std::uint32_t> kept, std::span<const int> used);
 };
 
+/// One comparison of a step's output with a limit.
+struct TileShapeTest {
+    double limit = 0.0;
+    int constraint = 0;
+    bool upper = true;
+    bool strict = false;
+    bool exact = false;
+};
+/// What enumerating one symbol involves; decided when the step is first reached.
+struct TileShapeStep {
+    int symbol = 0;
+    std::uint32_t before = 0;  ///< known symbols without and with this one
+    std::uint32_t after = 0;
+    bool last = false;
+    double future = 1.0;  ///< expected completions of one row
+    bool ready = false;
+    model::CompiledFormulas program;
+    std::vector<TileShapeTest> tests;
+    std::vector<int> counted;  ///< loop limits that gained a definite loop
+    bool against_incumbent = false;
+    std::size_t first_quantity = 0;
+    std::size_t first_objective = 0;
+    bool criteria_ready = false;
+    bool comparable = false;  ///< pruning can drop something
+    Criteria criteria;
+    model::CompiledFormulas criteria_program;
+    std::vector<int> safety;         ///< conditions whose worst case is an output, in order
+    std::vector<int> count_columns;  ///< loop limits still open
+    std::vector<int> used;           ///< columns of the table after this step
+    std::vector<int> chain;          ///< known symbols of the same rank variable
+    std::vector<int> gathered;       ///< known symbols that checks read, beside the own
+
+    /// Empty again, but with its memory.
+    void reset();
+};
+
 /// Memory that outlives one exploration.
 struct TileShapeScratch {
     DivisorCache divisors;
     model::FormulaWorkspace workspace;
     ParetoFilter pareto;
     std::vector<RowTable> tables;
+    std::vector<TileShapeStep> steps;
     std::vector<std::vector<double>> columns;  // of criteria
     std::vector<std::vector<double>> packed;   // of keys
 };
@@ -81,6 +118,9 @@ public:
     void run(RowTable& table, TileShapeStatistics& statistics);
 
 private:
+    using Step = TileShapeStep;
+    using Test = TileShapeTest;
+
     /// A one-sided condition on a formula without maximum on the wrong side.
     struct Check {
         model::Formula formula;
@@ -91,36 +131,6 @@ private:
         bool strict = false;
         bool done = false;
         bool pinned = false;  ///< another check pins the formula to the same limit
-    };
-    struct Test {
-        double limit = 0.0;
-        int constraint = 0;
-        bool upper = true;
-        bool strict = false;
-        bool exact = false;
-    };
-    struct Step {
-        int symbol = 0;
-        std::uint32_t before = 0;  ///< known symbols without and with this one
-        std::uint32_t after = 0;
-        bool last = false;
-        double future = 1.0;  ///< expected completions of one row
-        bool ready = false;
-        model::CompiledFormulas program;
-        std::vector<Test> tests;
-        std::vector<int> counted;  ///< loop limits that gained a definite loop
-        bool against_incumbent = false;
-        std::size_t first_quantity = 0;
-        std::size_t first_objective = 0;
-        bool criteria_ready = false;
-        bool comparable = false;  ///< pruning can drop something
-        Criteria criteria;
-        model::CompiledFormulas criteria_program;
-        std::vector<int> safety;         ///< conditions whose worst case is an output, in order
-        std::vector<int> count_columns;  ///< loop limits still open
-        std::vector<int> used;           ///< columns of the table after this step
-        std::vector<int> chain;          ///< known symbols of the same rank variable
-        std::vector<int> gathered;       ///< known symbols that checks read, beside the own
     };
     struct Expansion {
         CandidateCursor cursor;
@@ -172,11 +182,12 @@ private:
     const TileShapeOptions& options_;
     TileShapeScratch& scratch_;
     ChainBounds bounds_;
+    CriteriaBuilder criteria_builder_;
     std::vector<Check> checks_;
     std::vector<model::Term> fixed_products_;  ///< what every legal row evaluates to 1
     std::vector<model::Formula> objectives_;   ///< equal to the run's on every legal row
     std::vector<model::Formula> quantities_;   ///< the incumbent's, likewise
-    std::vector<Step> steps_;
+    std::span<Step> steps_;
     std::vector<model::Formula> quantities_tested_;
     std::vector<double> staging_;         // symbols of the block at hand, kBlock each
     std::vector<std::uint32_t> parents_;  // row of the input table each staged row comes from

@@ -9,11 +9,38 @@ namespace tessera::mapspace {
 
 using model::Formula;
 
+void TileShapeStep::reset() {
+    symbol = 0;
+    before = after = 0;
+    last = ready = against_incumbent = criteria_ready = comparable = false;
+    future = 1.0;
+    first_quantity = first_objective = 0;
+    tests.clear();
+    counted.clear();
+    safety.clear();
+    count_columns.clear();
+    used.clear();
+    chain.clear();
+    gathered.clear();
+}
+
 TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& run,
                                  const TileShapeOptions& options, TileShapeScratch& scratch)
-    : pool_(pool), run_(run), options_(options), scratch_(scratch), bounds_(pool, run.symbols) {
+    : pool_(pool),
+      run_(run),
+      options_(options),
+      scratch_(scratch),
+      bounds_(pool, run.symbols),
+      criteria_builder_(bounds_) {
     std::uint32_t known = 0;
-    steps_.resize(std::max<std::size_t>(1, run.order.size()));
+    const std::size_t n_steps = std::max<std::size_t>(1, run.order.size());
+    if (scratch_.steps.size() < n_steps) {
+        scratch_.steps.resize(n_steps);
+    }
+    steps_ = std::span(scratch_.steps).first(n_steps);
+    for (Step& step : steps_) {
+        step.reset();
+    }
     std::vector<int> used;
     for (std::size_t i = 0; i < run.order.size(); ++i) {
         Step& step = steps_[i];
@@ -312,7 +339,7 @@ std::uint32_t TileShapeEngine::keys_of(std::uint32_t known) const {
 void TileShapeEngine::prepare_criteria(std::size_t index) {
     Step& step = steps_[index];
     step.criteria_ready = true;
-    CriteriaBuilder builder(bounds_);
+    CriteriaBuilder& builder = criteria_builder_;
     builder.start(step.after, keys_of(step.after));
     for (const Formula& objective : objectives_) {
         builder.add_objective(objective);

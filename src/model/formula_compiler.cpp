@@ -19,26 +19,34 @@ class FormulaCompiler {
 public:
     using Op = CompiledFormulas::Op;
 
-    FormulaCompiler(const FormulaPool& pool, CompiledFormulas& program)
-        : pool_(pool), program_(program) {}
+    void compile(const FormulaPool& pool, CompiledFormulas& program,
+                 std::span<const Formula> formulas) {
+        pool_ = &pool;
+        program_ = &program;
+        products_.clear();
+        nodes_.clear();
+        atoms_.clear();
+        parts_.clear();
+        compile(formulas);
+    }
 
+private:
     void compile(std::span<const Formula> formulas) {
         std::uint32_t mask = 0;
         for (const Formula& f : formulas) {
-            mask |= pool_.mask(f);
+            mask |= pool_->mask(f);
         }
-        program_.symbols_read_ = mask;
+        program_->symbols_read_ = mask;
         symbols_ = static_cast<std::uint16_t>(mask == 0 ? 0 : 32 - __builtin_clz(mask));
         next_ = symbols_;
-        program_.code_.clear();
-        program_.outputs_.clear();
+        program_->code_.clear();
+        program_->outputs_.clear();
         for (const Formula& f : formulas) {
-            program_.outputs_.push_back(formula(f));
+            program_->outputs_.push_back(formula(f));
         }
         assign_registers();
     }
 
-private:
     struct Product {
         Exponents exponents;
         std::uint16_t place;
@@ -47,9 +55,15 @@ private:
         std::uint32_t id;
         std::uint16_t place;
     };
+    struct Part {
+        std::uint16_t over;
+        std::uint16_t under;
+        double coefficient;
+        bool done;
+    };
 
     std::uint16_t emit(Op op, std::uint16_t a = 0, std::uint16_t b = 0, double constant = 0.0) {
-        program_.code_.push_back({op, next_, a, b, constant});
+        program_->code_.push_back({op, next_, a, b, constant});
         return next_++;
     }
 
@@ -62,9 +76,9 @@ private:
                 return k.place;
             }
         }
-        const std::uint16_t place = pool_.is_max(f)
-                                        ? extremum(pool_.branches(f), Op::max, Op::max_constant)
-                                        : polynomial(pool_.terms(f));
+        const std::uint16_t place = pool_->is_max(f)
+                                        ? extremum(pool_->branches(f), Op::max, Op::max_constant)
+                                        : polynomial(pool_->terms(f));
         nodes_.push_back({f.node(), place});
         return place;
     }
@@ -92,7 +106,7 @@ private:
                 return k.place;
             }
         }
-        const Atom& atom = pool_.atom(id);
+        const Atom& atom = pool_->atom(id);
         std::uint16_t place = kNone;
         switch (atom.kind) {
             case AtomKind::ceil:
@@ -124,7 +138,7 @@ private:
                 place = place == kNone ? static_cast<std::uint16_t>(s) : times(prefix, place, s);
             }
         }
-        for (const AtomPower& p : pool_.atom_powers(m)) {
+        for (const AtomPower& p : pool_->atom_powers(m)) {
             for (int k = 0; k < sign * p.exponent; ++k) {
                 const std::uint16_t factor = atom(p.atom);
                 place = place == kNone ? factor : emit(Op::multiply, place, factor);
@@ -145,44 +159,41 @@ private:
     }
 
     std::uint16_t polynomial(std::span<const Term> terms) {
-        // Groups by denominator, in order of first appearance.
-        struct Part {
-            std::uint16_t over;
-            std::uint16_t under;
-            double coefficient;
-            bool done;
-        };
-        std::vector<Part> parts;
-        parts.reserve(terms.size());
+        // Groups by denominator, in order of first appearance. Atoms compile polynomials of their
+        // own meanwhile: the places first, then the parts.
+        const std::size_t first = parts_.size();
         for (const Term& term : terms) {
-            const Monomial& m = pool_.monomial(term.monomial);
-            parts.push_back({product(m, 1), product(m, -1), term.coefficient, false});
+            const Monomial& m = pool_->monomial(term.monomial);
+            const std::uint16_t over = product(m, 1);
+            const std::uint16_t under = product(m, -1);
+            parts_.push_back({over, under, term.coefficient, false});
         }
         std::uint16_t total = kNone;
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            if (parts[i].done) {
+        for (std::size_t i = first; i < parts_.size(); ++i) {
+            if (parts_[i].done) {
                 continue;
             }
-            const std::uint16_t under = parts[i].under;
+            const std::uint16_t under = parts_[i].under;
             std::uint16_t sum = kNone;
             double constant = 0.0;
-            for (std::size_t j = i; j < parts.size(); ++j) {
-                if (parts[j].under != under) {
+            for (std::size_t j = i; j < parts_.size(); ++j) {
+                if (parts_[j].under != under) {
                     continue;
                 }
-                parts[j].done = true;
-                const double c = parts[j].coefficient;
-                if (parts[j].over == kNone) {
+                parts_[j].done = true;
+                const double c = parts_[j].coefficient;
+                if (parts_[j].over == kNone) {
                     constant += c;
                 } else if (sum == kNone) {
-                    sum = c == 1.0 ? parts[j].over : emit(Op::scale, parts[j].over, 0, c);
+                    sum = c == 1.0 ? parts_[j].over : emit(Op::scale, parts_[j].over, 0, c);
                 } else {
-                    sum = c == 1.0 ? emit(Op::add, sum, parts[j].over)
-                                   : emit(Op::add_scaled, parts[j].over, sum, c);
+                    sum = c == 1.0 ? emit(Op::add, sum, parts_[j].over)
+                                   : emit(Op::add_scaled, parts_[j].over, sum, c);
                 }
             }
             total = join(total, sum, constant, under);
         }
+        parts_.resize(first);
         return total;
     }
 
@@ -208,24 +219,24 @@ private:
     }
 
     void assign_registers() {
-        auto& code = program_.code_;
-        std::vector<std::uint32_t> last(next_, 0);
+        auto& code = program_->code_;
+        last_.assign(next_, 0);
         for (std::uint32_t i = 0; i < code.size(); ++i) {
             if (code[i].op != Op::constant) {
-                last[code[i].a] = i;
+                last_[code[i].a] = i;
             }
             if (reads_b(code[i].op)) {
-                last[code[i].b] = i;
+                last_[code[i].b] = i;
             }
         }
-        for (const std::uint16_t output : program_.outputs_) {
-            last[output] = std::numeric_limits<std::uint32_t>::max();
+        for (const std::uint16_t output : program_->outputs_) {
+            last_[output] = std::numeric_limits<std::uint32_t>::max();
         }
-        std::vector<std::uint16_t> physical(next_);
-        std::vector<std::uint16_t> free;
+        physical_.resize(next_);
+        free_.clear();
         std::uint16_t used = symbols_;
         for (std::uint16_t s = 0; s < symbols_; ++s) {
-            physical[s] = s;
+            physical_[s] = s;
         }
         for (std::uint32_t i = 0; i < code.size(); ++i) {
             auto& instruction = code[i];
@@ -233,39 +244,44 @@ private:
             const std::uint16_t b = instruction.b;
             const bool has_a = instruction.op != Op::constant;
             const bool has_b = reads_b(instruction.op);
-            instruction.a = has_a ? physical[a] : 0;
-            instruction.b = has_b ? physical[b] : 0;
+            instruction.a = has_a ? physical_[a] : 0;
+            instruction.b = has_b ? physical_[b] : 0;
             // A target may take the register of an operand that ends here: lanes are independent.
-            if (has_a && a >= symbols_ && last[a] == i) {
-                free.push_back(physical[a]);
+            if (has_a && a >= symbols_ && last_[a] == i) {
+                free_.push_back(physical_[a]);
             }
-            if (has_b && b >= symbols_ && b != a && last[b] == i) {
-                free.push_back(physical[b]);
+            if (has_b && b >= symbols_ && b != a && last_[b] == i) {
+                free_.push_back(physical_[b]);
             }
-            if (free.empty()) {
-                free.push_back(used++);
+            if (free_.empty()) {
+                free_.push_back(used++);
             }
-            physical[instruction.target] = free.back();
-            instruction.target = free.back();
-            free.pop_back();
+            physical_[instruction.target] = free_.back();
+            instruction.target = free_.back();
+            free_.pop_back();
         }
-        for (std::uint16_t& output : program_.outputs_) {
-            output = physical[output];
+        for (std::uint16_t& output : program_->outputs_) {
+            output = physical_[output];
         }
-        program_.registers_ = used;
+        program_->registers_ = used;
     }
 
-    const FormulaPool& pool_;
-    CompiledFormulas& program_;
+    const FormulaPool* pool_ = nullptr;
+    CompiledFormulas* program_ = nullptr;
     std::uint16_t symbols_ = 0;
     std::uint16_t next_ = 0;
     std::vector<Product> products_;
     std::vector<Known> nodes_;
     std::vector<Known> atoms_;
+    std::vector<Part> parts_;
+    std::vector<std::uint32_t> last_;
+    std::vector<std::uint16_t> physical_;
+    std::vector<std::uint16_t> free_;
 };
 
 void CompiledFormulas::compile(const FormulaPool& pool, std::span<const Formula> formulas) {
-    FormulaCompiler(pool, *this).compile(formulas);
+    static thread_local FormulaCompiler compiler;  // for its memory only
+    compiler.compile(pool, *this, formulas);
 }
 
 }  // namespace tessera::model
