@@ -168,6 +168,14 @@ void print_pareto_set(std::ostream& out, const arch::Architecture& architecture,
     out << "Of mapping 1:\n";
 }
 
+/// A long decimal integer as people read it: 1.7e102.
+std::string rounded(const std::string& digits) {
+    if (digits.size() <= 9) {
+        return digits;
+    }
+    return digits.substr(0, 1) + "." + digits.substr(1, 1) + "e" + std::to_string(digits.size() - 1);
+}
+
 void print(std::ostream& out, const model::Problem& problem, const mapper::Result& result,
            const mapper::Options& settings, double wall_s) {
     const mapper::Solution& best = result.solutions.front();
@@ -187,7 +195,7 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
         << " CPU, " << result.statistics.threads << " threads, " << io::memory(used.peak_rss_bytes)
         << " memory, " << result.statistics.evaluated << " pmappings evaluated";
     if (!result.statistics.mapspace_size.empty()) {
-        out << " of " << result.statistics.mapspace_size;
+        out << " of " << rounded(result.statistics.mapspace_size);
     }
     out << "\n";
 }
