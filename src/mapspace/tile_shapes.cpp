@@ -27,6 +27,8 @@ struct TileShapeExplorer::Impl {
     double level_of_own_symbols(const TileShapeProblem& problem, std::span<const int> symbols,
                                 const BestEffortMinimum& condition, const TileShapeOptions& options,
                                 TileShapeStatistics& statistics);
+    double level_of_few(const TileShapeProblem& problem, std::span<const int> symbols,
+                        const BestEffortMinimum& condition, TileShapeStatistics& statistics);
     bool optimistic_levels(const TileShapeProblem& problem, const TileShapeOptions& options,
                            bool all, std::vector<double>& levels, TileShapeStatistics& statistics);
     bool reach_levels(const TileShapeProblem& problem, const TileShapeOptions& options,
@@ -119,6 +121,50 @@ double TileShapeExplorer::Impl::level_of_own_symbols(const TileShapeProblem& pro
                : std::min(condition.minimum, -side_table.columns[problem.symbols.size()][0]);
 }
 
+/// The same for few assignments, one after the other.
+double TileShapeExplorer::Impl::level_of_few(const TileShapeProblem& problem,
+                                             std::span<const int> symbols,
+                                             const BestEffortMinimum& condition,
+                                             TileShapeStatistics& statistics) {
+    const std::uint32_t mask = condition.formula.depends_on();
+    std::vector<const TileShapeConstraint*> own;
+    for (const TileShapeConstraint& constraint : problem.constraints) {
+        if ((constraint.formula.depends_on() & ~mask) == 0) {
+            own.push_back(&constraint);
+        }
+    }
+    double values[model::kMaxSymbols] = {};
+    double largest = -HUGE_VAL;
+    const auto visit = [&](const auto& self, std::size_t depth, std::uint32_t known) -> void {
+        if (largest >= condition.minimum) {
+            return;
+        }
+        if (depth == symbols.size()) {
+            statistics.enumerated += 1.0;
+            const double value = condition.formula.value(values);
+            if (value > largest && std::ranges::all_of(own, [&](const TileShapeConstraint* c) {
+                    return holds(c->relation, c->formula.value(values), c->limit);
+                })) {
+                largest = value;
+            }
+            return;
+        }
+        const int s = symbols[depth];
+        CandidateCursor cursor(problem.symbols, s, scratch.divisors.of(problem.symbols[s].bound));
+        cursor.start(values, known);
+        double batch[64];
+        for (std::size_t made = 64; made == 64;) {
+            made = cursor.next(batch, 64);
+            for (std::size_t i = 0; i < made; ++i) {
+                values[s] = batch[i];
+                self(self, depth + 1, known | 1u << s);
+            }
+        }
+    };
+    visit(visit, 0, 0);
+    return largest == -HUGE_VAL ? condition.minimum : std::min(condition.minimum, largest);
+}
+
 /// Levels that no legal row exceeds. Conditions on many symbols keep their minimum unless `all`.
 /// Returns whether some condition was left unchecked.
 bool TileShapeExplorer::Impl::optimistic_levels(const TileShapeProblem& problem,
@@ -146,11 +192,15 @@ bool TileShapeExplorer::Impl::optimistic_levels(const TileShapeProblem& problem,
             }
             std::reverse(symbols.begin() + static_cast<std::ptrdiff_t>(first), symbols.end());
         }
-        const bool check = all || assignments <= kFewAssignments;
-        unchecked = unchecked || !check;
-        levels.push_back(
-            check ? level_of_own_symbols(problem, symbols, condition, options, statistics)
-                  : condition.minimum);
+        if (assignments <= kFewAssignments) {
+            levels.push_back(level_of_few(problem, symbols, condition, statistics));
+        } else if (all) {
+            levels.push_back(
+                level_of_own_symbols(problem, symbols, condition, options, statistics));
+        } else {
+            levels.push_back(condition.minimum);
+            unchecked = true;
+        }
     }
     return unchecked;
 }
