@@ -1,9 +1,11 @@
 // Tile shapes of all templates, in parallel. Map:
 //   tile_shape_problem   a template's formulas as objectives, capacities, fan-outs and loop limits
-//   Exploration          one pass over the templates of all distinct Einsums; equal Einsums share results
+//   Exploration          one pass over the templates of all distinct Einsums; equal Einsums share
+//   results
 //     least              floors of the costs: templates without fused loops in full, the others one
 //                        objective at a time, bounded by the least found so far
-//     rows               the Pareto set; rows that the incumbents beat even with the floors of all other
+//     rows               the Pareto set; rows that the incumbents beat even with the floors of all
+//     other
 //                        Einsums added are dropped while tile shapes are enumerated
 #include "explore.hpp"
 
@@ -53,8 +55,8 @@ Formula trip_formula(const arch::Path& path, const mapspace::Template& tmpl, int
         path.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound));
     for (int i = 0; i < node; ++i) {
         const mapping::PmappingNode& m = tmpl.nodes[static_cast<std::size_t>(i)];
-        const bool loop = m.kind == mapping::NodeKind::temporal ||
-                          m.kind == mapping::NodeKind::spatial;
+        const bool loop =
+            m.kind == mapping::NodeKind::temporal || m.kind == mapping::NodeKind::spatial;
         if (loop && m.rank_variable == n.rank_variable) {
             outer = tile_formula(m);
         }
@@ -92,15 +94,15 @@ void add_symbols(const arch::Path& path, const mapspace::Template& tmpl,
         out.inner = s.inner;
         out.fused = s.fused;
         out.spatial = s.spatial;
-        out.choice = s.imperfect      ? TileChoice::one_per_trip_count
+        out.choice = s.imperfect         ? TileChoice::one_per_trip_count
                      : imperfect[v] != 0 ? TileChoice::divisors_of_outer
                                          : TileChoice::divisors;
         p.symbols.push_back(out);
     }
 }
 
-/// A limit on how many of the loops `take` selects have more than one trip. Loops whose tile shape is
-/// the constant 1 are not counted.
+/// A limit on how many of the loops `take` selects have more than one trip. Loops whose tile shape
+/// is the constant 1 are not counted.
 template <class Take>
 void add_loop_limit(const arch::Path& path, const mapspace::Template& tmpl, int limit, Take take,
                     mapspace::TileShapeProblem& p) {
@@ -125,7 +127,8 @@ void add_loop_limit(const arch::Path& path, const mapspace::Template& tmpl, int 
 void add_loop_limits(const arch::Path& path, const mapspace::Template& tmpl,
                      const mapspace::MapSpaceOptions& o, mapspace::TileShapeProblem& p) {
     using mapspace::TileSymbol;
-    add_loop_limit(path, tmpl, o.max_fused_loops, [](const TileSymbol& s) { return s.fused; }, p);
+    add_loop_limit(
+        path, tmpl, o.max_fused_loops, [](const TileSymbol& s) { return s.fused; }, p);
     for (int v = 0; v < static_cast<int>(path.einsum.rank_variables.size()); ++v) {
         add_loop_limit(
             path, tmpl, o.max_fused_loops_per_rank_variable,
@@ -197,10 +200,10 @@ mapspace::TileShapeProblem tile_shape_problem(const ExploreContext& c, const Tem
         }
     }
     for (const model::FanoutFormula& u : f.fanouts) {
-        const arch::PathDim& dim = path.levels[static_cast<std::size_t>(u.level)]
-                                       .spatial[static_cast<std::size_t>(u.dim)];
-        p.constraints.push_back({u.used, Relation::less_equal,
-                                 static_cast<double>(dim.fanout) / dim.usage_scale});
+        const arch::PathDim& dim =
+            path.levels[static_cast<std::size_t>(u.level)].spatial[static_cast<std::size_t>(u.dim)];
+        p.constraints.push_back(
+            {u.used, Relation::less_equal, static_cast<double>(dim.fanout) / dim.usage_scale});
     }
     for (const mapspace::TemplateConstraint& k : t.tmpl.constraints) {
         if (k.kind == mapspace::TemplateConstraint::Kind::loop_bound) {
@@ -259,8 +262,8 @@ mapspace::TabulateContext table_context(const ExploreContext& c, const arch::Pat
     return out;
 }
 
-/// Everything of an Einsum and its paths that costs depend on, without names: equal text means equal
-/// exploration (templates are compared on top).
+/// Everything of an Einsum and its paths that costs depend on, without names: equal text means
+/// equal exploration (templates are compared on top).
 std::string cost_key(const EinsumSpace& space) {
     std::ostringstream s;
     s.precision(17);
@@ -270,7 +273,8 @@ std::string cost_key(const EinsumSpace& space) {
         s << " v" << v.bound << ',' << v.simple;
     }
     for (const workload::LocalTensor& t : e.tensors) {
-        s << " t" << t.output << t.persistent << t.intermediate << t.fusable << ',' << t.bits_per_value;
+        s << " t" << t.output << t.persistent << t.intermediate << t.fusable << ','
+          << t.bits_per_value;
         for (const workload::RankAccess& rank : t.ranks) {
             s << " r" << rank.constant;
             for (const workload::AffineTerm& term : rank.terms) {
@@ -434,7 +438,8 @@ private:
     std::vector<std::vector<mapspace::TabulateContext>> tables_;
     std::vector<double> total_;  ///< per objective: sum of all Einsums' least
     const Incumbents* incumbents_ = nullptr;
-    std::vector<std::array<std::atomic<double>, 2>> found_;  ///< least so far, per Einsum and objective
+    std::vector<std::array<std::atomic<double>, 2>>
+        found_;  ///< least so far, per Einsum and objective
 };
 
 template <class Work>
@@ -487,7 +492,8 @@ void Exploration::lower(std::size_t e, std::size_t objective, double value) {
     }
 }
 
-/// Minima do not depend on the order in which threads find them, so bounding by them is deterministic.
+/// Minima do not depend on the order in which threads find them, so bounding by them is
+/// deterministic.
 void Exploration::least_of(std::size_t e, TemplateEntry& t, Workshop& tools, JobResult& out) {
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t));

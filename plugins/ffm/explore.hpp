@@ -30,11 +30,11 @@ struct EinsumSpace {
     std::vector<std::unique_ptr<arch::Path>> paths;  ///< one per enabled compute
     std::vector<TemplateEntry> templates;
     std::vector<mapspace::PmappingGroup> groups;
-    std::string size;               ///< number of complete pmappings, exact decimal
-    std::uint64_t evaluated = 0;    ///< tile-shape rows looked at
-    std::vector<double> least;      ///< per objective: least over all legal pmappings
+    std::string size;                 ///< number of complete pmappings, exact decimal
+    std::uint64_t evaluated = 0;      ///< tile-shape rows looked at
+    std::vector<double> least;        ///< per objective: least over all legal pmappings
     std::vector<CapacityNeed> needs;  ///< filled when no template has a row
-    std::string no_compute;         ///< reason when no compute may run the Einsum
+    std::string no_compute;           ///< reason when no compute may run the Einsum
 };
 
 /// Settings shared by all templates.
@@ -53,8 +53,8 @@ struct ExploreContext {
 /// Paths and templates of one Einsum.
 EinsumSpace open_einsum(const ExploreContext& context, int einsum);
 
-/// Fills `least` of every Einsum, and `needs` of those that have no legal pmapping. The groups hold the
-/// pmappings of templates without fused loops: enough for a first mapping. False if stopped.
+/// Fills `least` of every Einsum, and `needs` of those that have no legal pmapping. The groups hold
+/// the pmappings of templates without fused loops: enough for a first mapping. False if stopped.
 bool find_least(const ExploreContext& context, std::vector<EinsumSpace>& spaces);
 
 /// What a pmapping must be able to beat to be of use.
@@ -63,13 +63,13 @@ struct Incumbents {
     std::vector<std::vector<double>> points;  ///< objective vectors of known mappings
 };
 
-/// Explores all templates of all Einsums in parallel and fills groups with every row that can be part of
-/// a mapping better than (or equal to) the incumbents. Needs `least`. Deterministic.
+/// Explores all templates of all Einsums in parallel and fills groups with every row that can be
+/// part of a mapping better than (or equal to) the incumbents. Needs `least`. Deterministic.
 void explore(const ExploreContext& context, std::vector<EinsumSpace>& spaces,
              const Incumbents& incumbents);
 
-/// Memories whose capacity couples Einsums: finite, smaller than all that could ever be in them, and
-/// holding something above a fused loop or backing a fusable tensor in some template.
+/// Memories whose capacity couples Einsums: finite, smaller than all that could ever be in them,
+/// and holding something above a fused loop or backing a fusable tensor in some template.
 std::vector<mapspace::TrackedMemory> tracked_memories(const std::vector<EinsumSpace>& spaces);
 
 }  // namespace tessera::ffm

@@ -1,9 +1,10 @@
-// Mapper `ffm`: optimal fused mappings from Pareto-optimal partial mappings (FFM), tile shapes explored
-// by partial Pareto pruning (TCM). Map:
+// Mapper `ffm`: optimal fused mappings from Pareto-optimal partial mappings (FFM), tile shapes
+// explored by partial Pareto pruning (TCM). Map:
 //   open      templates of every Einsum on every compute that may run it
 //   floors    least energy and latency of every Einsum: bounds from the first moment
 //   incumbent a mapping of templates without fused loops
-//   optimum   all tile shapes that can still beat a guess close to the bound, pmappings grouped by what
+//   optimum   all tile shapes that can still beat a guess close to the bound, pmappings grouped by
+//   what
 //             the join must know, and the exact join, bounded likewise; last guess: the incumbent
 //   finish    LoopTrees of the winners, evaluated again by the cost model and checked
 #include <algorithm>
@@ -101,11 +102,11 @@ std::vector<std::string> explain_empty(const workload::Workload& w, const Einsum
     std::vector<std::string> out;
     for (const CapacityNeed& n : space.needs) {
         out.push_back("Einsum " + name + ": memory " + n.memory + " needs at least " +
-                      number(n.needed_bits) + " bits, its size is " + number(n.size_bits) + " bits");
+                      number(n.needed_bits) + " bits, its size is " + number(n.size_bits) +
+                      " bits");
     }
     if (out.empty()) {
-        out.push_back("Einsum " + name +
-                      ": no tile shapes meet all constraints of any of its " +
+        out.push_back("Einsum " + name + ": no tile shapes meet all constraints of any of its " +
                       std::to_string(space.templates.size()) + " templates");
     }
     return out;
@@ -255,25 +256,27 @@ private:
             if (search({point})) {
                 return;
             }
+            // Nothing lies at or below a guess that was searched to the end.
+            beaten_guess_ = exhausted_ ? guess : beaten_guess_;
         }
         std::vector<std::vector<double>> points;
         for (const mapspace::JoinedMapping& m : coarse_.mappings) {
             points.push_back(m.objectives);
         }
-        exhausted_ = false;
         search(points);
         if (result_.solutions.empty() && result_.reasons.empty()) {
             finish_with_incumbent();
         }
     }
 
-    /// Explores and joins everything that can be at least as good as the points. True if that ended with a
-    /// proven result.
+    /// Explores and joins everything that can be at least as good as the points. True if that ended
+    /// with a proven result.
     bool search(const std::vector<std::vector<double>>& points) {
         const auto from = Clock::now();
         Incumbents bound;
         bound.product = goal_of(options_) == mapspace::JoinGoal::edp;
         bound.points = points;
+        exhausted_ = false;
         if (watch_.stop) {
             return false;
         }
@@ -340,7 +343,8 @@ private:
         }
         keep_requested_front();
         result_.status = exhausted_ ? mapper::Status::optimal : mapper::Status::feasible;
-        set_bound(exhausted_ ? metric_of_first() : std::min(metric_of_first(), lower_bound()));
+        set_bound(exhausted_ ? metric_of_first()
+                             : std::min(metric_of_first(), std::max(beaten_guess_, lower_bound())));
     }
 
     double metric_of_first() const {
@@ -412,8 +416,7 @@ private:
         }
     }
 
-    mapper::Solution solution(const Groups& groups,
-                              const mapspace::JoinedMapping& m) {
+    mapper::Solution solution(const Groups& groups, const mapspace::JoinedMapping& m) {
         std::vector<mapping::Branch> branches;
         std::vector<int> shared;
         for (std::size_t e = 0; e < m.einsums.size(); ++e) {
@@ -492,9 +495,8 @@ private:
                 kept.push_back(result_.solutions[i]);
             }
         }
-        std::stable_sort(kept.begin(), kept.end(), [&](const auto& a, const auto& b) {
-            return values(a) < values(b);
-        });
+        std::stable_sort(kept.begin(), kept.end(),
+                         [&](const auto& a, const auto& b) { return values(a) < values(b); });
         result_.solutions = std::move(kept);
     }
 
@@ -504,7 +506,8 @@ private:
     ExploreContext context_;
     int threads_ = 1;
     bool floors_known_ = false;
-    bool exhausted_ = false;  ///< nothing beats the first mapping
+    bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
+    double beaten_guess_ = 0;
     Groups first_;  ///< groups of the first mapping, and the tile shapes behind them
     std::vector<std::vector<mapspace::TemplateRows>> first_rows_;
     mapspace::JoinResult coarse_;

@@ -32,10 +32,8 @@ bool couples(const TemplateEntry& t, std::size_t level) {
         if (n.kind != NodeKind::storage || n.level != static_cast<int>(level)) {
             continue;
         }
-        const bool fusable =
-            t.path->einsum.tensors[static_cast<std::size_t>(n.tensor)].fusable;
-        if ((n.backing && fusable) || n.persistent ||
-            static_cast<int>(i) < t.tmpl.n_fused_nodes) {
+        const bool fusable = t.path->einsum.tensors[static_cast<std::size_t>(n.tensor)].fusable;
+        if ((n.backing && fusable) || n.persistent || static_cast<int>(i) < t.tmpl.n_fused_nodes) {
             return true;
         }
     }
@@ -78,8 +76,7 @@ EinsumSpace open_einsum(const ExploreContext& context, int einsum) {
     return space;
 }
 
-std::vector<mapspace::TrackedMemory> tracked_memories(
-    const std::vector<EinsumSpace>& spaces) {
+std::vector<mapspace::TrackedMemory> tracked_memories(const std::vector<EinsumSpace>& spaces) {
     struct Use {
         double size = 0, total = 0;
         bool coupled = false;
@@ -104,12 +101,11 @@ std::vector<mapspace::TrackedMemory> tracked_memories(
                 auto [it, fresh] = uses.try_emplace(level.name);
                 it->second.size =
                     fresh ? level.size_bits : std::max(it->second.size, level.size_bits);
-                it->second.coupled =
-                    it->second.coupled ||
-                    std::any_of(space.templates.begin(), space.templates.end(),
-                                [&](const TemplateEntry& t) {
-                                    return t.path == &path && couples(t, l);
-                                });
+                it->second.coupled = it->second.coupled ||
+                                     std::any_of(space.templates.begin(), space.templates.end(),
+                                                 [&](const TemplateEntry& t) {
+                                                     return t.path == &path && couples(t, l);
+                                                 });
             }
         }
         for (const auto& [name, bits] : largest) {
