@@ -51,7 +51,8 @@ Architecture::Architecture(spec::Node root, std::map<std::string, std::string> d
         }
     });
     if (compute_names_.empty()) {
-        spec::fail(nodes, {"the architecture has no compute", "", "at least one !Compute node", ""});
+        spec::fail(nodes,
+                   {"the architecture has no compute", "", "at least one !Compute node", ""});
     }
     impl_ = std::move(impl);
 }
@@ -66,10 +67,11 @@ Path Architecture::path(const workload::Workload& workload, int einsum, const st
     for_each_leaf(impl_->tree, [&](const ComponentSpec& component) {
         if (symbols.contains(component.name) &&
             !impl_->document.variables.contains(component.name)) {
-            spec::fail(component.where, component.path,
-                       {"a component has the name of a tensor, rename or rank variable of Einsum '" +
-                            view.name + "'",
-                        component.name, "", "rename one of them"});
+            spec::fail(
+                component.where, component.path,
+                {"a component has the name of a tensor, rename or rank variable of Einsum '" +
+                     view.name + "'",
+                 component.name, "", "rename one of them"});
         }
     });
     return PathBuilder(impl_->tree, view, scope, compat).build(compute);

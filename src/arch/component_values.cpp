@@ -10,12 +10,12 @@ using spec::Value;
 
 [[noreturn]] void fail_missing(const ComponentSpec& component, const std::string& what,
                                const std::string& key) {
-    spec::fail(component.where, component.path,
-               {what + " of '" + component.name + "' is missing", "", "the key '" + key + "'",
-                component.has_model
-                    ? "models of component classes are not evaluated: give the number, or "
-                      "component_class: Dummy for a component without cost"
-                    : "give it, or component_class: Dummy for a component without cost"});
+    spec::fail(
+        component.where, component.path,
+        {what + " of '" + component.name + "' is missing", "", "the key '" + key + "'",
+         component.has_model ? "models of component classes are not evaluated: give the number, or "
+                               "component_class: Dummy for a component without cost"
+                             : "give it, or component_class: Dummy for a component without cost"});
 }
 
 double evaluate(const std::map<std::string, spec::Expression>& numbers, const std::string& key,
@@ -33,11 +33,13 @@ double action_number(const ActionSpec& action, const std::string& key, const spe
 
 /// A component while fields are being evaluated: attributes are computed when asked for.
 class ComponentValues::Live final : public spec::Object {
-   public:
+public:
     Live(const ComponentValues& owner, const ComponentSpec& component)
         : owner_(owner), component_(component) {}
 
-    std::string type_name() const override { return "component " + component_.name; }
+    std::string type_name() const override {
+        return "component " + component_.name;
+    }
 
     std::vector<std::string> attributes() const override {
         std::vector<std::string> result = {"name", "spatial"};
@@ -61,7 +63,7 @@ class ComponentValues::Live final : public spec::Object {
         return std::make_unique<Value>(owner_.number(component_, key));
     }
 
-   private:
+private:
     Value spatial() const {
         std::vector<Value> dims;
         for (const DimSpec& dim : component_.spatial) {
@@ -84,8 +86,7 @@ ComponentValues::ComponentValues(const std::vector<TreeNode>& tree, const spec::
     : base_(symbols.child()) {
     for_each_leaf(tree, [&](const ComponentSpec& component) {
         components_.push_back(&component);
-        base_.set(component.name,
-                  Value(spec::ObjectPtr(std::make_shared<Live>(*this, component))));
+        base_.set(component.name, Value(spec::ObjectPtr(std::make_shared<Live>(*this, component))));
     });
     for (const ComponentSpec* component : components_) {
         spec::Symbols scope = base_.child();
@@ -156,8 +157,9 @@ std::vector<ActionValues> ComponentValues::actions(const ComponentSpec& componen
     const double default_bits = number(component, "bits_per_action");
     std::vector<ActionValues> result;
     for (const std::string& name : action_names(component.kind)) {
-        const auto found = std::find_if(component.actions.begin(), component.actions.end(),
-                                        [&](const ActionSpec& action) { return action.name == name; });
+        const auto found =
+            std::find_if(component.actions.begin(), component.actions.end(),
+                         [&](const ActionSpec& action) { return action.name == name; });
         ActionValues values;
         values.name = name;
         values.bits_per_action = default_bits;
@@ -199,8 +201,8 @@ std::vector<ActionValues> ComponentValues::actions(const ComponentSpec& componen
         values.energy_j = action_number(action, "energy", scope) *
                           action_number(action, "energy_scale", scope) * energy_scale;
         values.throughput_per_s = throughput * action_speed * speed_scale;
-        values.latency_s = has_latency ? action_number(action, "latency", scope)
-                                       : 1 / values.throughput_per_s;
+        values.latency_s =
+            has_latency ? action_number(action, "latency", scope) : 1 / values.throughput_per_s;
         if (component.kind == LevelKind::network && !has_latency) {
             values.latency_s = 0;
         }
@@ -217,7 +219,8 @@ void ComponentValues::add_frozen(spec::Symbols& symbols) const {
             try {
                 attributes.emplace_back(name, *live.attribute(name));
             } catch (const UserError&) {
-                // Reported when the component is used: a field may make sense for some Einsums only.
+                // Reported when the component is used: a field may make sense for some Einsums
+                // only.
                 continue;
             }
         }

@@ -20,11 +20,11 @@ struct ActionValues {
     const ActionSpec* spec = nullptr;  ///< null: a Dummy that does not list the action
 };
 
-/// Evaluates the fields of the components of one tree for one Einsum. Fields may refer to variables,
-/// to sets of the Einsum, to other components (`GlobalBuffer.size`) and to fields of their own
-/// component by name.
+/// Evaluates the fields of the components of one tree for one Einsum. Fields may refer to
+/// variables, to sets of the Einsum, to other components (`GlobalBuffer.size`) and to fields of
+/// their own component by name.
 class ComponentValues {
-   public:
+public:
     /// `symbols` holds everything but the components. Keeps references to the tree.
     ComponentValues(const std::vector<TreeNode>& tree, const spec::Symbols& symbols);
     ~ComponentValues();
@@ -45,7 +45,7 @@ class ComponentValues {
     /// Attributes that do not evaluate for this Einsum are left out.
     void add_frozen(spec::Symbols& symbols) const;
 
-   private:
+private:
     class Live;
 
     std::vector<const ComponentSpec*> components_;
@@ -61,21 +61,24 @@ class ComponentValues {
 
 /// An object whose attributes are values.
 class ValueObject final : public spec::Object {
-   public:
+public:
     ValueObject(std::string type, std::vector<std::pair<std::string, spec::Value>> attributes)
         : type_(std::move(type)), attributes_(std::move(attributes)) {}
-    std::string type_name() const override { return type_; }
+    std::string type_name() const override {
+        return type_;
+    }
     std::vector<std::string> attributes() const override;
     std::unique_ptr<spec::Value> attribute(std::string_view name) const override;
 
-   private:
+private:
     std::string type_;
     std::vector<std::pair<std::string, spec::Value>> attributes_;
 };
 
 /// `total_latency` (or the default of the kind) as a program over the counts of `actions`.
 /// \throws UserError
-LatencyProgram compile_latency(const ComponentSpec& component, const std::vector<ActionValues>& actions,
+LatencyProgram compile_latency(const ComponentSpec& component,
+                               const std::vector<ActionValues>& actions,
                                const spec::Symbols& scope);
 
 }  // namespace tessera::arch

@@ -35,7 +35,7 @@ bool walk(const std::vector<TreeNode>& nodes, const std::string& compute,
 /// Collects leaks in one walk over the whole tree. `parents` are the nodes that a component hangs
 /// below: everything before it, except what stands inside a fork it is not part of.
 class LeakCollector {
-   public:
+public:
     LeakCollector(const std::string& compute, const ComponentValues& values, const Path& path)
         : compute_(compute), values_(values), path_(path) {}
 
@@ -45,7 +45,7 @@ class LeakCollector {
         return std::move(leaks_);
     }
 
-   private:
+private:
     struct State {
         double instances = 1;
         std::vector<Leak::Gate> gates;
@@ -106,8 +106,8 @@ class LeakCollector {
         for (std::size_t d = 0; d < component.spatial.size(); ++d) {
             const DimSpec& dim = component.spatial[d];
             const spec::Symbols& scope = values_.scope(component);
-            const auto fanout = static_cast<double>(
-                spec::integer_in(dim.fanout, scope, spec::Range::at_least(1)));
+            const auto fanout =
+                static_cast<double>(spec::integer_in(dim.fanout, scope, spec::Range::at_least(1)));
             state.instances *= fanout;
             if (!dim.power_gateable.empty() && dim.power_gateable.truth(scope)) {
                 state.gates.push_back({level, static_cast<int>(d), fanout});

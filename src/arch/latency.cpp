@@ -24,19 +24,28 @@ Value action_object(const ActionValues& action, int index) {
         {"energy", action.energy_j},
         {"bits_per_action", action.bits_per_action},
     };
-    return Value(spec::ObjectPtr(std::make_shared<ValueObject>("an action", std::move(attributes))));
+    return Value(
+        spec::ObjectPtr(std::make_shared<ValueObject>("an action", std::move(attributes))));
 }
 
 /// The list of actions: iterated, or indexed by name.
 class ActionList final : public spec::Object {
-   public:
+public:
     explicit ActionList(std::vector<Value> actions) : actions_(std::move(actions)) {}
-    std::string type_name() const override { return "the list of actions"; }
-    std::vector<std::string> attributes() const override { return {}; }
-    std::unique_ptr<Value> attribute(std::string_view) const override { return nullptr; }
-    std::vector<Value> elements() const override { return actions_; }
+    std::string type_name() const override {
+        return "the list of actions";
+    }
+    std::vector<std::string> attributes() const override {
+        return {};
+    }
+    std::unique_ptr<Value> attribute(std::string_view) const override {
+        return nullptr;
+    }
+    std::vector<Value> elements() const override {
+        return actions_;
+    }
 
-   private:
+private:
     std::vector<Value> actions_;
 };
 
@@ -59,8 +68,8 @@ LatencyProgram::Step step_of(const Formula::Step& step) {
                                                   : LatencyProgram::Step{To::n_calls, 0, step.leaf};
     }
     static const std::map<From, To> operations = {
-        {From::constant, To::constant}, {From::add, To::add}, {From::sub, To::sub},
-        {From::mul, To::mul},           {From::div, To::div}, {From::max, To::max},
+        {From::constant, To::constant}, {From::add, To::add},   {From::sub, To::sub},
+        {From::mul, To::mul},           {From::div, To::div},   {From::max, To::max},
         {From::min, To::min},           {From::ceil, To::ceil}, {From::floor, To::floor}};
     return {operations.at(step.op), step.value, 0};
 }

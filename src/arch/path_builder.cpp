@@ -42,9 +42,9 @@ Path PathBuilder::build(const std::string& compute) {
         path.levels.push_back(std::move(level));
     }
     if (path.first_memory() < 0) {
-        spec::fail(path.levels.back().where, "",
-                   {"no memory stands before compute '" + compute + "'", "", "a !Memory node",
-                    "add one"});
+        spec::fail(
+            path.levels.back().where, "",
+            {"no memory stands before compute '" + compute + "'", "", "a !Memory node", "add one"});
     }
     path.leaks = collect_leaks(tree_, compute, values_, path);
     path.symbols = symbols_;
@@ -126,9 +126,11 @@ TensorMask PathBuilder::reuse_set(const spec::Expression& expression,
 void PathBuilder::build_bounds(const DimSpec& dim, const spec::Symbols& scope,
                                PathDim& result) const {
     for (const BoundSpec& bound : dim.loop_bounds) {
-        static const std::map<std::string, LoopBound::Op> operators = {
-            {"==", LoopBound::Op::eq}, {"<=", LoopBound::Op::le}, {">=", LoopBound::Op::ge},
-            {"<", LoopBound::Op::lt},  {">", LoopBound::Op::gt}};
+        static const std::map<std::string, LoopBound::Op> operators = {{"==", LoopBound::Op::eq},
+                                                                       {"<=", LoopBound::Op::le},
+                                                                       {">=", LoopBound::Op::ge},
+                                                                       {"<", LoopBound::Op::lt},
+                                                                       {">", LoopBound::Op::gt}};
         LoopBound built;
         built.where = bound.where;
         built.product = bound.op.rfind("product", 0) == 0;
@@ -150,7 +152,8 @@ void PathBuilder::place_in_array(const FlatNode& node, PathLevel& level) const {
     const ComponentSpec& component = *node.component;
     for (const DimSpec& dim : component.spatial) {
         const auto same = [&](const DimSpec& other) { return other.name == dim.name; };
-        const auto outer = std::find_if(node.array->spatial.begin(), node.array->spatial.end(), same);
+        const auto outer =
+            std::find_if(node.array->spatial.begin(), node.array->spatial.end(), same);
         if (outer == node.array->spatial.end()) {
             spec::fail(dim.where, component.path,
                        {"array '" + node.array->name + "' has no dimension of this name", dim.name,
@@ -158,14 +161,13 @@ void PathBuilder::place_in_array(const FlatNode& node, PathLevel& level) const {
         }
         const double fanout = static_cast<double>(
             spec::integer_in(dim.fanout, values_.scope(component), Range::at_least(1)));
-        const double whole = static_cast<double>(spec::integer_in(
-            outer->fanout, values_.scope(*node.array), Range::at_least(1)));
+        const double whole = static_cast<double>(
+            spec::integer_in(outer->fanout, values_.scope(*node.array), Range::at_least(1)));
         if (fanout > whole) {
             dim.fanout.fail("more instances than array '" + node.array->name + "' has places",
                             "at most " + spec::number_text(whole));
         }
-        level.physical.push_back(
-            {dim.name, static_cast<std::int64_t>(fanout), whole / fanout});
+        level.physical.push_back({dim.name, static_cast<std::int64_t>(fanout), whole / fanout});
     }
 }
 
@@ -182,8 +184,7 @@ void PathBuilder::build_component(const ComponentSpec& component, PathLevel& lev
     if (component.kind == LevelKind::memory) {
         level.size_bits = values_.number(component, "size");
     }
-    level.skip_initial_output_write =
-        truth_or(component.skip_initial_output_write, scope, true);
+    level.skip_initial_output_write = truth_or(component.skip_initial_output_write, scope, true);
     level.topology = component.topology;
     if (level.holds_tensors()) {
         build_holder(component, actions, level);
@@ -238,8 +239,8 @@ void PathBuilder::build_values_per_action(const ComponentSpec& component,
     const auto of_component = component.values_per_action.assign(scope);
     for (std::size_t a = 0; a < actions.size(); ++a) {
         const ActionSpec* spec = actions[a].spec;
-        const auto of_action = spec == nullptr ? spec::SetMap().assign(scope)
-                                               : spec->values_per_action.assign(scope);
+        const auto of_action =
+            spec == nullptr ? spec::SetMap().assign(scope) : spec->values_per_action.assign(scope);
         for (std::size_t t = 0; t < einsum_.tensors.size(); ++t) {
             const auto& chosen = of_action[t] ? of_action[t] : of_component[t];
             level.actions[a].values_per_action.push_back(

@@ -20,14 +20,14 @@ std::vector<FlatNode> flatten(const std::vector<TreeNode>& tree, const std::stri
 
 /// Evaluates one Einsum's path. `symbols` holds variables and the Einsum's sets.
 class PathBuilder {
-   public:
+public:
     PathBuilder(const std::vector<TreeNode>& tree, const workload::EinsumView& einsum,
                 const spec::Symbols& symbols, Compat compat);
 
     /// \throws UserError
     Path build(const std::string& compute);
 
-   private:
+private:
     PathLevel build_level(const FlatNode& node);
     PathDim build_dim(const DimSpec& dim, const spec::Symbols& scope) const;
     void build_bounds(const DimSpec& dim, const spec::Symbols& scope, PathDim& result) const;

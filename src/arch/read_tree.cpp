@@ -16,14 +16,14 @@ using spec::Node;
 using spec::Range;
 
 const std::vector<std::string>& tags() {
-    static const std::vector<std::string> names = {"!Memory",  "!Toll",  "!Compute",
+    static const std::vector<std::string> names = {"!Memory",    "!Toll",    "!Compute",
                                                    "!Container", "!Network", "!Hierarchical",
-                                                   "!Fork", "!Array"};
+                                                   "!Fork",      "!Array"};
     return names;
 }
 
 class TreeReader {
-   public:
+public:
     explicit TreeReader(const spec::Symbols& variables) : variables_(variables) {}
 
     std::vector<TreeNode> read_nodes(const Node& nodes, bool in_array) {
@@ -39,15 +39,17 @@ class TreeReader {
         return result;
     }
 
-   private:
+private:
     TreeNode read_node(const Node& node, bool in_array) {
         if (node.tag.empty()) {
             spec::fail(node, {"the node has no kind", "", spec::name_list(tags()),
                               "write e.g. '- !Memory' and the keys below it"});
         }
         static const std::map<std::string, LevelKind> leaves = {
-            {"!Memory", LevelKind::memory},       {"!Toll", LevelKind::toll},
-            {"!Compute", LevelKind::compute},     {"!Container", LevelKind::container},
+            {"!Memory", LevelKind::memory},
+            {"!Toll", LevelKind::toll},
+            {"!Compute", LevelKind::compute},
+            {"!Container", LevelKind::container},
             {"!Network", LevelKind::network}};
         TreeNode result;
         const auto leaf = leaves.find(node.tag);
@@ -61,7 +63,8 @@ class TreeReader {
             return result;
         }
         if (in_array) {
-            spec::fail(node, {"an array cannot hold branches", node.tag, "!Memory or !Network", ""});
+            spec::fail(node,
+                       {"an array cannot hold branches", node.tag, "!Memory or !Network", ""});
         }
         read_branch(node, result);
         return result;
@@ -75,7 +78,8 @@ class TreeReader {
         } else if (node.tag == "!Fork") {
             result.kind = TreeNode::Kind::fork;
             fields.ignore("name");
-            result.forked_power_gateable = fields.boolean("forked_power_gateable", variables_, false);
+            result.forked_power_gateable =
+                fields.boolean("forked_power_gateable", variables_, false);
             result.non_forked_power_gateable =
                 fields.boolean("non_forked_power_gateable", variables_, false);
         } else if (node.tag == "!Array") {
@@ -167,15 +171,15 @@ class TreeReader {
         result.dummy = component_class == "Dummy";
         result.has_model = !component_class.empty() && !result.dummy;
         // Keys of the reference's component library, which is not evaluated here.
-        for (const char* key : {"component_model", "extra_attributes_for_component_model",
-                                "attributes"}) {
+        for (const char* key :
+             {"component_model", "extra_attributes_for_component_model", "attributes"}) {
             fields.ignore(key);
         }
         result.enabled = fields.set_expression("enabled");
         result.total_latency = fields.set_expression("total_latency");
-        for (const char* key : {"area", "leak_power", "area_scale", "leak_power_scale",
-                                "energy_scale", "throughput_scale", "actions_scale",
-                                "n_parallel_instances", "latency_scale"}) {
+        for (const char* key :
+             {"area", "leak_power", "area_scale", "leak_power_scale", "energy_scale",
+              "throughput_scale", "actions_scale", "n_parallel_instances", "latency_scale"}) {
             read_number(fields, key, component_numbers(), result.numbers);
         }
         if (result.numbers.count("latency_scale") != 0 &&
@@ -205,8 +209,8 @@ class TreeReader {
                 spec::fail(name, {"the action is given twice", action.name, "", "remove one"});
             }
         }
-        for (const char* key : {"energy", "energy_scale", "throughput", "throughput_scale", "latency",
-                                "latency_scale"}) {
+        for (const char* key : {"energy", "energy_scale", "throughput", "throughput_scale",
+                                "latency", "latency_scale"}) {
             read_number(fields, key, action_numbers(), action.numbers);
         }
         if (component.kind != LevelKind::compute) {
@@ -286,8 +290,9 @@ class TreeReader {
             dim.name = fields.name("name");
             for (const DimSpec& other : result) {
                 if (other.name == dim.name) {
-                    spec::fail(*item->find("name"), {"two spatial dimensions of a node have this name",
-                                                     dim.name, "", "rename one"});
+                    spec::fail(*item->find("name"),
+                               {"two spatial dimensions of a node have this name", dim.name, "",
+                                "rename one"});
                 }
             }
             dim.fanout = spec::Expression::parse(fields.required("fanout"));
@@ -322,8 +327,8 @@ class TreeReader {
         bound.expression = spec::set_expression_of(fields.required("expression"));
         fields.required("operator");
         bound.op = fields.choice("operator",
-                                 {"==", "<=", ">=", "<", ">", "product==", "product<=", "product>=",
-                                  "product<", "product>"},
+                                 {"==", "<=", ">=", "<", ">",
+                                  "product==", "product<=", "product>=", "product<", "product>"},
                                  "");
         bound.value = spec::Expression::parse(fields.required("value"));
         fields.finish();

@@ -52,8 +52,8 @@ const std::map<std::string, NumberInfo>& action_numbers() {
 }
 
 std::string kind_name(LevelKind kind) {
-    static const char* const names[] = {"memory",  "toll", "compute", "container", "network",
-                                        "array"};
+    static const char* const names[] = {"memory",    "toll",    "compute",
+                                        "container", "network", "array"};
     return names[static_cast<std::size_t>(kind)];
 }
 

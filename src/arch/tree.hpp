@@ -46,8 +46,8 @@ struct TensorsSpec {
 struct ComponentSpec {
     LevelKind kind = LevelKind::memory;
     std::string name;
-    bool dummy = false;        ///< component_class Dummy: no energy, infinitely fast, no leak
-    bool has_model = false;    ///< component_class of a model we do not have
+    bool dummy = false;      ///< component_class Dummy: no energy, infinitely fast, no leak
+    bool has_model = false;  ///< component_class of a model we do not have
     std::map<std::string, spec::Expression> numbers;  ///< by key; see component_numbers()
     spec::Expression enabled, total_latency, skip_initial_output_write;
     std::vector<DimSpec> spatial;

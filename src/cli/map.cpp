@@ -173,7 +173,8 @@ std::string rounded(const std::string& digits) {
     if (digits.size() <= 9) {
         return digits;
     }
-    return digits.substr(0, 1) + "." + digits.substr(1, 1) + "e" + std::to_string(digits.size() - 1);
+    return digits.substr(0, 1) + "." + digits.substr(1, 1) + "e" +
+           std::to_string(digits.size() - 1);
 }
 
 void print(std::ostream& out, const model::Problem& problem, const mapper::Result& result,

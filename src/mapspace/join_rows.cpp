@@ -19,281 +19,286 @@ namespace {
 constexpr double tie_slack = 1e-11;
 
 std::uint64_t hash_key(const std::int64_t* key, int n) {
-  std::uint64_t h = 0x9e3779b97f4a7c15ull;
-  for (int i = 0; i < n; ++i) {
-    h ^= static_cast<std::uint64_t>(key[i]) + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
-    h *= 0xff51afd7ed558ccdull;
-    h ^= h >> 32;
-  }
-  return h;
+    std::uint64_t h = 0x9e3779b97f4a7c15ull;
+    for (int i = 0; i < n; ++i) {
+        h ^= static_cast<std::uint64_t>(key[i]) + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
+        h *= 0xff51afd7ed558ccdull;
+        h ^= h >> 32;
+    }
+    return h;
 }
 
 /// Right rows by the trip counts of the loops that become the open ones.
 class RightIndex {
- public:
-  RightIndex(const PmappingGroup& right, const std::vector<int>& loops) : loops_(loops) {
-    key_.resize(loops.size());
-    for (std::size_t r = 0; r < right.rows(); ++r) {
-      const std::int64_t* trips = right.trips_of(r);
-      for (std::size_t j = 0; j < loops.size(); ++j) {
-        key_[j] = trips[loops[j]];
-      }
-      rows_[hash_key(key_.data(), static_cast<int>(key_.size()))].push_back(
-          static_cast<std::uint32_t>(r));
+public:
+    RightIndex(const PmappingGroup& right, const std::vector<int>& loops) : loops_(loops) {
+        key_.resize(loops.size());
+        for (std::size_t r = 0; r < right.rows(); ++r) {
+            const std::int64_t* trips = right.trips_of(r);
+            for (std::size_t j = 0; j < loops.size(); ++j) {
+                key_[j] = trips[loops[j]];
+            }
+            rows_[hash_key(key_.data(), static_cast<int>(key_.size()))].push_back(
+                static_cast<std::uint32_t>(r));
+        }
     }
-  }
 
-  const std::vector<std::uint32_t>* find(const std::int64_t* trips, int n) const {
-    const auto it = rows_.find(hash_key(trips, n));
-    return it == rows_.end() ? nullptr : &it->second;
-  }
+    const std::vector<std::uint32_t>* find(const std::int64_t* trips, int n) const {
+        const auto it = rows_.find(hash_key(trips, n));
+        return it == rows_.end() ? nullptr : &it->second;
+    }
 
- private:
-  std::vector<int> loops_;
-  std::vector<std::int64_t> key_;
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> rows_;
+private:
+    std::vector<int> loops_;
+    std::vector<std::int64_t> key_;
+    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> rows_;
 };
 
 /// Scratch of one combine call: no allocation per pair.
 struct Scratch {
-  std::vector<double> row, shared, joined, peak;
+    std::vector<double> row, shared, joined, peak;
 };
 
-/// Size of a live tensor. Its users may see boxes of different size (halo, broadcast copies): the largest
-/// counts, in the reference the first user's.
+/// Size of a live tensor. Its users may see boxes of different size (halo, broadcast copies): the
+/// largest counts, in the reference the first user's.
 double size_of(const StateGroup& left, const double* l, const PmappingGroup& right, const double* r,
                const SizeSource& z, bool reference_sizes) {
-  const double before = z.left >= 0 ? l[left.layout.size(z.left)] : 0.0;
-  if (z.right < 0 || (z.left >= 0 && reference_sizes)) {
-    return before;
-  }
-  return std::max(before, r[right.size_column(z.right)]);
+    const double before = z.left >= 0 ? l[left.layout.size(z.left)] : 0.0;
+    if (z.right < 0 || (z.left >= 0 && reference_sizes)) {
+        return before;
+    }
+    return std::max(before, r[right.size_column(z.right)]);
 }
 
 /// Fills the held and peak columns of memory m. Returns the highest use.
 double combine_memory(int m, const StateGroup& left, const double* l, const PmappingGroup& right,
                       const double* r, const JoinPlan& plan, const StateLayout& layout,
                       bool reference_sizes, Scratch& t) {
-  const int s = plan.n_left;
-  const int n = plan.n_right;
-  const int open = plan.n_open;
-  double* shared = t.shared.data() + 1;  // index -1..s
-  double* joined = t.joined.data() + 1;  // index -1..n
-  double* peak = t.peak.data();
-  std::fill(t.shared.begin(), t.shared.begin() + s + 2, 0.0);
-  for (const SharedTensor& x : plan.shared) {
-    if (x.tracked != m) {
-      continue;
+    const int s = plan.n_left;
+    const int n = plan.n_right;
+    const int open = plan.n_open;
+    double* shared = t.shared.data() + 1;  // index -1..s
+    double* joined = t.joined.data() + 1;  // index -1..n
+    double* peak = t.peak.data();
+    std::fill(t.shared.begin(), t.shared.begin() + s + 2, 0.0);
+    for (const SharedTensor& x : plan.shared) {
+        if (x.tracked != m) {
+            continue;
+        }
+        const double before = l[left.layout.size(x.left_index)];
+        const double twice =
+            reference_sizes ? before : std::min(before, r[right.size_column(x.right_index)]);
+        for (int d = x.level; d <= s; ++d) {
+            shared[d] += twice;
+        }
     }
-    const double before = l[left.layout.size(x.left_index)];
-    const double twice =
-        reference_sizes ? before : std::min(before, r[right.size_column(x.right_index)]);
-    for (int d = x.level; d <= s; ++d) {
-      shared[d] += twice;
+    for (int d = -1; d <= n; ++d) {
+        const int e = std::min(d, s);
+        joined[d] = l[left.layout.held(m, e)] + r[right.occupancy_column(m, d)] - shared[e];
     }
-  }
-  for (int d = -1; d <= n; ++d) {
-    const int e = std::min(d, s);
-    joined[d] = l[left.layout.held(m, e)] + r[right.occupancy_column(m, d)] - shared[e];
-  }
-  const double own = joined[n];
-  std::fill(t.peak.begin(), t.peak.end(), 0.0);
-  for (int d = 0; d <= s; ++d) {
-    const double p =
-        l[left.layout.peak(m, d)] + r[right.occupancy_column(m, d - 1)] - shared[d - 1];
-    double& target = peak[std::min(d, open)];
-    target = std::max(target, p);
-  }
-  peak[open] = std::max(peak[open], own);
-  for (int d = open - 1; d >= 0; --d) {
-    peak[d] = std::max(peak[d], peak[d + 1]);
-  }
-  double* out = t.row.data();
-  for (int d = -1; d < open; ++d) {
-    out[layout.held(m, d)] = joined[d];
-  }
-  double live = joined[open - 1];
-  for (const SizeSource& z : plan.sizes) {
-    if (z.tracked == m && z.level == open && z.counts) {
-      live += size_of(left, l, right, r, z, reference_sizes);
+    const double own = joined[n];
+    std::fill(t.peak.begin(), t.peak.end(), 0.0);
+    for (int d = 0; d <= s; ++d) {
+        const double p =
+            l[left.layout.peak(m, d)] + r[right.occupancy_column(m, d - 1)] - shared[d - 1];
+        double& target = peak[std::min(d, open)];
+        target = std::max(target, p);
     }
-  }
-  out[layout.held(m, open)] = live;
-  for (int d = 0; d <= open; ++d) {
-    out[layout.peak(m, d)] = peak[d];
-  }
-  return peak[0];
+    peak[open] = std::max(peak[open], own);
+    for (int d = open - 1; d >= 0; --d) {
+        peak[d] = std::max(peak[d], peak[d + 1]);
+    }
+    double* out = t.row.data();
+    for (int d = -1; d < open; ++d) {
+        out[layout.held(m, d)] = joined[d];
+    }
+    double live = joined[open - 1];
+    for (const SizeSource& z : plan.sizes) {
+        if (z.tracked == m && z.level == open && z.counts) {
+            live += size_of(left, l, right, r, z, reference_sizes);
+        }
+    }
+    out[layout.held(m, open)] = live;
+    for (int d = 0; d <= open; ++d) {
+        out[layout.peak(m, d)] = peak[d];
+    }
+    return peak[0];
 }
 
 }  // namespace
 
 bool StepBound::hopeless(const double* o) const {
-  if (incumbents == nullptr || incumbents->empty()) {
-    return false;
-  }
-  if (goal == JoinGoal::pareto) {
-    const double e = o[0] + future[0];
-    const double l = o[1] + future[1];
+    if (incumbents == nullptr || incumbents->empty()) {
+        return false;
+    }
+    if (goal == JoinGoal::pareto) {
+        const double e = o[0] + future[0];
+        const double l = o[1] + future[1];
+        return std::any_of(incumbents->begin(), incumbents->end(), [&](const auto& p) {
+            return (p[0] < e * (1 - tie_slack) && p[1] <= l) ||
+                   (p[0] <= e && p[1] < l * (1 - tie_slack));
+        });
+    }
+    const double value =
+        goal == JoinGoal::edp ? (o[0] + future[0]) * (o[1] + future[1]) : o[0] + future[0];
     return std::any_of(incumbents->begin(), incumbents->end(), [&](const auto& p) {
-      return (p[0] < e * (1 - tie_slack) && p[1] <= l) || (p[0] <= e && p[1] < l * (1 - tie_slack));
+        const double known = goal == JoinGoal::edp ? p[0] * p[1] : p[0];
+        return known < value * (1 - tie_slack);
     });
-  }
-  const double value = goal == JoinGoal::edp ? (o[0] + future[0]) * (o[1] + future[1])
-                                             : o[0] + future[0];
-  return std::any_of(incumbents->begin(), incumbents->end(), [&](const auto& p) {
-    const double known = goal == JoinGoal::edp ? p[0] * p[1] : p[0];
-    return known < value * (1 - tie_slack);
-  });
 }
 
 std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const PmappingGroup& right,
                       std::uint32_t right_index, const JoinPlan& plan, std::uint32_t plan_index,
                       const std::vector<TrackedMemory>& memories, const StepBound& bound,
                       StateGroup& out, CapacityMiss& miss) {
-  const StateLayout& layout = out.layout;
-  const bool reference = bound.reference_sizes;
-  const RightIndex index(right, plan.right_of_left);
-  Scratch t;
-  t.row.resize(static_cast<std::size_t>(layout.stride()));
-  t.shared.resize(static_cast<std::size_t>(plan.n_left + 2));
-  t.joined.resize(static_cast<std::size_t>(plan.n_right + 2));
-  t.peak.resize(static_cast<std::size_t>(std::max(plan.n_open, plan.n_left) + 1));
-  std::vector<std::int64_t> trips(static_cast<std::size_t>(plan.n_open));
-  std::uint64_t pairs = 0;
-  for (std::size_t i = 0; i < left.rows(); ++i) {
-    const double* l = left.row(i);
-    const std::int64_t* left_trips = left.trips_of(i);
-    const auto* matches = index.find(left_trips, plan.n_left);
-    if (matches == nullptr) {
-      continue;
-    }
-    for (const std::uint32_t j : *matches) {
-      const std::int64_t* right_trips = right.trips_of(j);
-      bool same = true;
-      for (int q = 0; q < plan.n_left; ++q) {
-        same = same && left_trips[q] == right_trips[plan.right_of_left[static_cast<std::size_t>(q)]];
-      }
-      if (!same) {
-        continue;
-      }
-      ++pairs;
-      const double* r = right.row(j);
-      for (int k = 0; k < layout.k; ++k) {
-        t.row[static_cast<std::size_t>(k)] = l[k] + r[k];
-      }
-      if (bound.hopeless(t.row.data())) {
-        continue;
-      }
-      bool fits = true;
-      for (int m = 0; m < layout.memories && fits; ++m) {
-        const double use = combine_memory(m, left, l, right, r, plan, layout, reference, t);
-        fits = use <= memories[static_cast<std::size_t>(m)].size_bits;
-        if (!fits && (miss.memory < 0 || use < miss.bits)) {
-          miss = {m, use};
+    const StateLayout& layout = out.layout;
+    const bool reference = bound.reference_sizes;
+    const RightIndex index(right, plan.right_of_left);
+    Scratch t;
+    t.row.resize(static_cast<std::size_t>(layout.stride()));
+    t.shared.resize(static_cast<std::size_t>(plan.n_left + 2));
+    t.joined.resize(static_cast<std::size_t>(plan.n_right + 2));
+    t.peak.resize(static_cast<std::size_t>(std::max(plan.n_open, plan.n_left) + 1));
+    std::vector<std::int64_t> trips(static_cast<std::size_t>(plan.n_open));
+    std::uint64_t pairs = 0;
+    for (std::size_t i = 0; i < left.rows(); ++i) {
+        const double* l = left.row(i);
+        const std::int64_t* left_trips = left.trips_of(i);
+        const auto* matches = index.find(left_trips, plan.n_left);
+        if (matches == nullptr) {
+            continue;
         }
-      }
-      if (!fits) {
-        continue;
-      }
-      for (std::size_t z = 0; z < plan.sizes.size(); ++z) {
-        const SizeSource& source = plan.sizes[z];
-        t.row[static_cast<std::size_t>(layout.size(static_cast<int>(z)))] =
-            size_of(left, l, right, r, source, reference);
-      }
-      for (int p = 0; p < plan.n_open; ++p) {
-        trips[static_cast<std::size_t>(p)] = right_trips[plan.order[static_cast<std::size_t>(p)]];
-      }
-      out.values.insert(out.values.end(), t.row.begin(), t.row.end());
-      out.trips.insert(out.trips.end(), trips.begin(), trips.end());
-      out.from.push_back({left_index, static_cast<std::uint32_t>(i), right_index, j, plan_index});
+        for (const std::uint32_t j : *matches) {
+            const std::int64_t* right_trips = right.trips_of(j);
+            bool same = true;
+            for (int q = 0; q < plan.n_left; ++q) {
+                same = same && left_trips[q] ==
+                                   right_trips[plan.right_of_left[static_cast<std::size_t>(q)]];
+            }
+            if (!same) {
+                continue;
+            }
+            ++pairs;
+            const double* r = right.row(j);
+            for (int k = 0; k < layout.k; ++k) {
+                t.row[static_cast<std::size_t>(k)] = l[k] + r[k];
+            }
+            if (bound.hopeless(t.row.data())) {
+                continue;
+            }
+            bool fits = true;
+            for (int m = 0; m < layout.memories && fits; ++m) {
+                const double use = combine_memory(m, left, l, right, r, plan, layout, reference, t);
+                fits = use <= memories[static_cast<std::size_t>(m)].size_bits;
+                if (!fits && (miss.memory < 0 || use < miss.bits)) {
+                    miss = {m, use};
+                }
+            }
+            if (!fits) {
+                continue;
+            }
+            for (std::size_t z = 0; z < plan.sizes.size(); ++z) {
+                const SizeSource& source = plan.sizes[z];
+                t.row[static_cast<std::size_t>(layout.size(static_cast<int>(z)))] =
+                    size_of(left, l, right, r, source, reference);
+            }
+            for (int p = 0; p < plan.n_open; ++p) {
+                trips[static_cast<std::size_t>(p)] =
+                    right_trips[plan.order[static_cast<std::size_t>(p)]];
+            }
+            out.values.insert(out.values.end(), t.row.begin(), t.row.end());
+            out.trips.insert(out.trips.end(), trips.begin(), trips.end());
+            out.from.push_back(
+                {left_index, static_cast<std::uint32_t>(i), right_index, j, plan_index});
+        }
     }
-  }
-  return pairs;
+    return pairs;
 }
 
 std::vector<std::uint32_t> pareto_rows(const double* values, int stride, int compared,
                                        const std::int64_t* keys, int key_width, std::size_t rows) {
-  const auto width = static_cast<std::size_t>(stride);
-  const auto keys_wide = static_cast<std::size_t>(key_width);
-  // Columns that are the same in all rows decide nothing.
-  std::vector<int> columns;
-  for (int c = 0; c < compared; ++c) {
-    const double first = rows > 0 ? values[c] : 0;
-    for (std::size_t r = 1; r < rows; ++r) {
-      if (values[r * width + static_cast<std::size_t>(c)] != first) {
-        columns.push_back(c);
-        break;
-      }
+    const auto width = static_cast<std::size_t>(stride);
+    const auto keys_wide = static_cast<std::size_t>(key_width);
+    // Columns that are the same in all rows decide nothing.
+    std::vector<int> columns;
+    for (int c = 0; c < compared; ++c) {
+        const double first = rows > 0 ? values[c] : 0;
+        for (std::size_t r = 1; r < rows; ++r) {
+            if (values[r * width + static_cast<std::size_t>(c)] != first) {
+                columns.push_back(c);
+                break;
+            }
+        }
     }
-  }
-  std::vector<std::uint32_t> order(rows);
-  std::iota(order.begin(), order.end(), 0u);
-  auto compare_keys = [&](std::uint32_t a, std::uint32_t b) {
-    for (std::size_t i = 0; i < keys_wide; ++i) {
-      const std::int64_t x = keys[a * keys_wide + i];
-      const std::int64_t y = keys[b * keys_wide + i];
-      if (x != y) {
-        return x < y ? -1 : 1;
-      }
+    std::vector<std::uint32_t> order(rows);
+    std::iota(order.begin(), order.end(), 0u);
+    auto compare_keys = [&](std::uint32_t a, std::uint32_t b) {
+        for (std::size_t i = 0; i < keys_wide; ++i) {
+            const std::int64_t x = keys[a * keys_wide + i];
+            const std::int64_t y = keys[b * keys_wide + i];
+            if (x != y) {
+                return x < y ? -1 : 1;
+            }
+        }
+        return 0;
+    };
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        if (const int c = compare_keys(a, b); c != 0) {
+            return c < 0;
+        }
+        for (const int c : columns) {
+            const double x = values[a * width + static_cast<std::size_t>(c)];
+            const double y = values[b * width + static_cast<std::size_t>(c)];
+            if (x != y) {
+                return x < y;
+            }
+        }
+        return a < b;
+    });
+    // After the lexicographic sort a row is dominated only by an earlier row of its key.
+    std::vector<std::uint32_t> keep;
+    std::vector<double> front;
+    const std::size_t nc = columns.size();
+    for (std::size_t i = 0; i < rows; ++i) {
+        const std::uint32_t r = order[i];
+        if (i > 0 && compare_keys(order[i - 1], r) != 0) {
+            front.clear();
+        }
+        const double* v = values + r * width;
+        bool dominated = nc == 0 && i > 0 && compare_keys(order[i - 1], r) == 0;
+        for (std::size_t f = 0; f < front.size() && !dominated; f += nc) {
+            dominated = true;
+            for (std::size_t c = 1; c < nc && dominated; ++c) {
+                dominated = front[f + c] <= v[columns[c]];
+            }
+        }
+        if (!dominated) {
+            for (const int c : columns) {
+                front.push_back(v[c]);
+            }
+            keep.push_back(r);
+        }
     }
-    return 0;
-  };
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    if (const int c = compare_keys(a, b); c != 0) {
-      return c < 0;
-    }
-    for (const int c : columns) {
-      const double x = values[a * width + static_cast<std::size_t>(c)];
-      const double y = values[b * width + static_cast<std::size_t>(c)];
-      if (x != y) {
-        return x < y;
-      }
-    }
-    return a < b;
-  });
-  // After the lexicographic sort a row is dominated only by an earlier row of its key.
-  std::vector<std::uint32_t> keep;
-  std::vector<double> front;
-  const std::size_t nc = columns.size();
-  for (std::size_t i = 0; i < rows; ++i) {
-    const std::uint32_t r = order[i];
-    if (i > 0 && compare_keys(order[i - 1], r) != 0) {
-      front.clear();
-    }
-    const double* v = values + r * width;
-    bool dominated = nc == 0 && i > 0 && compare_keys(order[i - 1], r) == 0;
-    for (std::size_t f = 0; f < front.size() && !dominated; f += nc) {
-      dominated = true;
-      for (std::size_t c = 1; c < nc && dominated; ++c) {
-        dominated = front[f + c] <= v[columns[c]];
-      }
-    }
-    if (!dominated) {
-      for (const int c : columns) {
-        front.push_back(v[c]);
-      }
-      keep.push_back(r);
-    }
-  }
-  std::sort(keep.begin(), keep.end());
-  return keep;
+    std::sort(keep.begin(), keep.end());
+    return keep;
 }
 
 void prune_pareto(StateGroup& g) {
-  const std::vector<std::uint32_t> keep = pareto_rows(
-      g.values.data(), g.layout.stride(), g.layout.compared(), g.trips.data(), g.layout.n, g.rows());
-  const auto width = static_cast<std::size_t>(g.layout.stride());
-  const auto n = static_cast<std::size_t>(g.layout.n);
-  for (std::size_t i = 0; i < keep.size(); ++i) {
-    std::memmove(&g.values[i * width], &g.values[keep[i] * width], width * sizeof(double));
-    if (n > 0) {
-      std::memmove(&g.trips[i * n], &g.trips[keep[i] * n], n * sizeof(std::int64_t));
+    const std::vector<std::uint32_t> keep =
+        pareto_rows(g.values.data(), g.layout.stride(), g.layout.compared(), g.trips.data(),
+                    g.layout.n, g.rows());
+    const auto width = static_cast<std::size_t>(g.layout.stride());
+    const auto n = static_cast<std::size_t>(g.layout.n);
+    for (std::size_t i = 0; i < keep.size(); ++i) {
+        std::memmove(&g.values[i * width], &g.values[keep[i] * width], width * sizeof(double));
+        if (n > 0) {
+            std::memmove(&g.trips[i * n], &g.trips[keep[i] * n], n * sizeof(std::int64_t));
+        }
+        g.from[i] = g.from[keep[i]];
     }
-    g.from[i] = g.from[keep[i]];
-  }
-  g.values.resize(keep.size() * width);
-  g.trips.resize(keep.size() * n);
-  g.from.resize(keep.size());
+    g.values.resize(keep.size() * width);
+    g.trips.resize(keep.size() * n);
+    g.from.resize(keep.size());
 }
 
 }  // namespace tessera::mapspace::detail

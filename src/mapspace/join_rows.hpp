@@ -12,55 +12,67 @@ namespace tessera::mapspace::detail {
 
 /// Where a state row comes from.
 struct BackPointer {
-  std::uint32_t left_group = 0, left_row = 0;
-  std::uint32_t right_group = 0, right_row = 0;
-  std::uint32_t plan = 0;  ///< index into the step's plans
+    std::uint32_t left_group = 0, left_row = 0;
+    std::uint32_t right_group = 0, right_row = 0;
+    std::uint32_t plan = 0;  ///< index into the step's plans
 };
 
 /// Column layout of a state with n open loops, M memories, k objectives and the given live tensors.
 struct StateLayout {
-  int k = 1, memories = 0, n = 0, live = 0;
+    int k = 1, memories = 0, n = 0, live = 0;
 
-  int held(int m, int depth) const { return k + m * (2 * n + 3) + depth + 1; }
-  int peak(int m, int depth) const { return k + m * (2 * n + 3) + n + 2 + depth; }
-  int size(int t) const { return k + memories * (2 * n + 3) + t; }
-  int compared() const { return k + memories * (2 * n + 3); }  ///< leading columns that Pareto compares
-  int stride() const { return compared() + live; }
+    int held(int m, int depth) const {
+        return k + m * (2 * n + 3) + depth + 1;
+    }
+    int peak(int m, int depth) const {
+        return k + m * (2 * n + 3) + n + 2 + depth;
+    }
+    int size(int t) const {
+        return k + memories * (2 * n + 3) + t;
+    }
+    int compared() const {
+        return k + memories * (2 * n + 3);
+    }  ///< leading columns that Pareto compares
+    int stride() const {
+        return compared() + live;
+    }
 };
 
 /// Rows that share a structure.
 struct StateGroup {
-  int done = 0;  ///< which set of Einsums is joined (index into the sets of its size)
-  StateStructure structure;
-  StateLayout layout;
-  std::vector<double> values;
-  std::vector<std::int64_t> trips;
-  std::vector<BackPointer> from;
+    int done = 0;  ///< which set of Einsums is joined (index into the sets of its size)
+    StateStructure structure;
+    StateLayout layout;
+    std::vector<double> values;
+    std::vector<std::int64_t> trips;
+    std::vector<BackPointer> from;
 
-  std::size_t rows() const { return from.size(); }
-  const double* row(std::size_t r) const {
-    return values.data() + r * static_cast<std::size_t>(layout.stride());
-  }
-  const std::int64_t* trips_of(std::size_t r) const {
-    return trips.data() + r * static_cast<std::size_t>(layout.n);
-  }
+    std::size_t rows() const {
+        return from.size();
+    }
+    const double* row(std::size_t r) const {
+        return values.data() + r * static_cast<std::size_t>(layout.stride());
+    }
+    const std::int64_t* trips_of(std::size_t r) const {
+        return trips.data() + r * static_cast<std::size_t>(layout.n);
+    }
 };
 
 /// Lower bounds of everything the Einsums after a step still add, and what is known already.
 struct StepBound {
-  JoinGoal goal = JoinGoal::edp;
-  std::vector<double> future;                        ///< per objective
-  const std::vector<std::vector<double>>* incumbents = nullptr;
-  bool reference_sizes = false;  ///< see JoinOptions::reference_rules
+    JoinGoal goal = JoinGoal::edp;
+    std::vector<double> future;  ///< per objective
+    const std::vector<std::vector<double>>* incumbents = nullptr;
+    bool reference_sizes = false;  ///< see JoinOptions::reference_rules
 
-  /// True if a row with these partial objectives cannot beat (or tie) a known solution.
-  bool hopeless(const double* objectives) const;
+    /// True if a row with these partial objectives cannot beat (or tie) a known solution.
+    bool hopeless(const double* objectives) const;
 };
 
 /// Lowest over-capacity use seen, to explain an empty result.
 struct CapacityMiss {
-  int memory = -1;
-  double bits = 0;
+    int memory = -1;
+    double bits = 0;
 };
 
 /// Joins every left row with every matching right row under the plan and appends to `out`.

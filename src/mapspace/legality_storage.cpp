@@ -107,8 +107,8 @@ void Constraints::storage() {
     orders(symbols);
 }
 
-// All holders of the level stand in the option's order; tensors it does not name stand anywhere, and so
-// do holders among themselves that no loop separates.
+// All holders of the level stand in the option's order; tensors it does not name stand anywhere,
+// and so do holders among themselves that no loop separates.
 bool Constraints::fits(const std::vector<TensorMask>& option, int level) const {
     std::size_t before = 0, here = 0;  // innermost places above the last loop and below it
     for (const Node& node : leaf_.nodes) {

@@ -1,4 +1,5 @@
-// A template's rows differ in which fused loops are null (trip count 1); each such pattern is a group.
+// A template's rows differ in which fused loops are null (trip count 1); each such pattern is a
+// group.
 #include "tessera/mapspace/tabulate.hpp"
 
 #include <algorithm>
@@ -11,179 +12,183 @@ using mapping::NodeKind;
 using mapping::PmappingNode;
 
 bool is_loop(const PmappingNode& n) {
-  return n.kind == NodeKind::temporal || n.kind == NodeKind::spatial;
+    return n.kind == NodeKind::temporal || n.kind == NodeKind::spatial;
 }
 
 /// A fused loop of the template and the loop that encloses it over the same variable.
 struct FusedNode {
-  int node = 0;
-  int outer = -1;  ///< index into the list of fused loops, -1: the bound
+    int node = 0;
+    int outer = -1;  ///< index into the list of fused loops, -1: the bound
 };
 
 std::vector<FusedNode> fused_nodes(const Template& tmpl) {
-  std::vector<FusedNode> out;
-  for (int i = 0; i < tmpl.n_fused_nodes; ++i) {
-    const PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(i)];
-    if (!is_loop(n)) {
-      continue;
+    std::vector<FusedNode> out;
+    for (int i = 0; i < tmpl.n_fused_nodes; ++i) {
+        const PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(i)];
+        if (!is_loop(n)) {
+            continue;
+        }
+        int outer = -1;
+        for (std::size_t k = 0; k < out.size(); ++k) {
+            if (tmpl.nodes[static_cast<std::size_t>(out[k].node)].rank_variable ==
+                n.rank_variable) {
+                outer = static_cast<int>(k);
+            }
+        }
+        out.push_back({i, outer});
     }
-    int outer = -1;
-    for (std::size_t k = 0; k < out.size(); ++k) {
-      if (tmpl.nodes[static_cast<std::size_t>(out[k].node)].rank_variable == n.rank_variable) {
-        outer = static_cast<int>(k);
-      }
-    }
-    out.push_back({i, outer});
-  }
-  return out;
+    return out;
 }
 
 std::int64_t tile_of(const PmappingNode& n, const std::int64_t* tiles) {
-  return n.symbol >= 0 ? tiles[n.symbol] : n.tile;
+    return n.symbol >= 0 ? tiles[n.symbol] : n.tile;
 }
 
 /// Trip counts of the fused loops for one row.
 void trips_of(const arch::Path& path, const Template& tmpl, const std::vector<FusedNode>& fused,
               const std::int64_t* tiles, std::vector<std::int64_t>& trips) {
-  for (std::size_t k = 0; k < fused.size(); ++k) {
-    const PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(fused[k].node)];
-    const std::int64_t outer =
-        fused[k].outer >= 0
-            ? tile_of(tmpl.nodes[static_cast<std::size_t>(
-                          fused[static_cast<std::size_t>(fused[k].outer)].node)],
-                      tiles)
-            : path.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound;
-    const std::int64_t tile = tile_of(n, tiles);
-    trips[k] = (outer + tile - 1) / tile;
-  }
+    for (std::size_t k = 0; k < fused.size(); ++k) {
+        const PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(fused[k].node)];
+        const std::int64_t outer =
+            fused[k].outer >= 0
+                ? tile_of(tmpl.nodes[static_cast<std::size_t>(
+                              fused[static_cast<std::size_t>(fused[k].outer)].node)],
+                          tiles)
+                : path.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound;
+        const std::int64_t tile = tile_of(n, tiles);
+        trips[k] = (outer + tile - 1) / tile;
+    }
 }
 
-/// Depths (non-null fused loops above) of every node and of every number of loops, for one null pattern.
+/// Depths (non-null fused loops above) of every node and of every number of loops, for one null
+/// pattern.
 struct Depths {
-  std::vector<int> of_node;
-  std::vector<int> of_loops;  ///< loops above, null ones included -> depth
+    std::vector<int> of_node;
+    std::vector<int> of_loops;  ///< loops above, null ones included -> depth
 };
 
 Depths depths_of(const Template& tmpl, std::uint32_t mask) {
-  Depths d;
-  int loops = 0, depth = 0;
-  d.of_loops.push_back(0);
-  for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
-    d.of_node.push_back(depth);
-    if (is_loop(tmpl.nodes[i])) {
-      if (static_cast<int>(i) < tmpl.n_fused_nodes) {
-        depth += static_cast<int>(mask >> loops & 1u);
-      }
-      ++loops;
-      d.of_loops.push_back(depth);
+    Depths d;
+    int loops = 0, depth = 0;
+    d.of_loops.push_back(0);
+    for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
+        d.of_node.push_back(depth);
+        if (is_loop(tmpl.nodes[i])) {
+            if (static_cast<int>(i) < tmpl.n_fused_nodes) {
+                depth += static_cast<int>(mask >> loops & 1u);
+            }
+            ++loops;
+            d.of_loops.push_back(depth);
+        }
     }
-  }
-  return d;
+    return d;
 }
 
 GroupStructure structure_of(const TabulateContext& c, const Template& tmpl,
                             const model::TemplateFormulas& formulas,
                             const std::vector<FusedNode>& fused, std::uint32_t mask,
                             const Depths& depths) {
-  GroupStructure st;
-  const workload::EinsumView& e = c.path->einsum;
-  for (std::size_t k = 0; k < fused.size(); ++k) {
-    if (mask >> k & 1u) {
-      const PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(fused[k].node)];
-      const int dim = n.kind == NodeKind::spatial
-                          ? c.component_of_level[static_cast<std::size_t>(n.level)] * 16 + n.dim
-                          : -1;
-      st.loops.push_back({n.rank_variable, dim,
-                          e.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound});
-    }
-  }
-  const int n = static_cast<int>(st.loops.size());
-  auto add_break = [&](int depth) {
-    if (depth > 0 && depth < n) {
-      st.breaks |= 1u << depth;
-    }
-  };
-  for (const model::OccupancyFormula& o : formulas.occupancies) {
-    if (o.loops_above >= 0) {
-      add_break(depths.of_loops[static_cast<std::size_t>(o.loops_above)]);
-    }
-  }
-  for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
-    const PmappingNode& node = tmpl.nodes[i];
-    if (node.kind != NodeKind::storage && node.kind != NodeKind::toll) {
-      continue;
-    }
-    add_break(depths.of_node[i]);
-    const workload::LocalTensor& t = e.tensors[static_cast<std::size_t>(node.tensor)];
-    if (!node.backing || !t.fusable) {
-      continue;
-    }
-    BackedTensor b;
-    b.tensor = node.tensor;
-    b.memory = c.component_of_level[static_cast<std::size_t>(node.level)];
-    b.level = node.persistent ? -1 : depths.of_node[i];
-    b.tracked = c.tracked_of_level[static_cast<std::size_t>(node.level)];
-    b.output = t.output;
-    for (const FusedLoop& loop : st.loops) {
-      b.rank_of_loop.push_back(t.rank_of_variable[static_cast<std::size_t>(loop.rank_variable)]);
-    }
-    st.tensors.push_back(std::move(b));
-  }
-  if (e.is_copy_operation) {
-    // Input and output in one memory are one buffer.
-    for (BackedTensor& out : st.tensors) {
-      for (const BackedTensor& in : st.tensors) {
-        if (out.output && !in.output && in.memory == out.memory && in.level == out.level) {
-          out.shares_buffer_of = in.tensor;
+    GroupStructure st;
+    const workload::EinsumView& e = c.path->einsum;
+    for (std::size_t k = 0; k < fused.size(); ++k) {
+        if (mask >> k & 1u) {
+            const PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(fused[k].node)];
+            const int dim =
+                n.kind == NodeKind::spatial
+                    ? c.component_of_level[static_cast<std::size_t>(n.level)] * 16 + n.dim
+                    : -1;
+            st.loops.push_back({n.rank_variable, dim,
+                                e.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound});
         }
-      }
     }
-  }
-  return st;
+    const int n = static_cast<int>(st.loops.size());
+    auto add_break = [&](int depth) {
+        if (depth > 0 && depth < n) {
+            st.breaks |= 1u << depth;
+        }
+    };
+    for (const model::OccupancyFormula& o : formulas.occupancies) {
+        if (o.loops_above >= 0) {
+            add_break(depths.of_loops[static_cast<std::size_t>(o.loops_above)]);
+        }
+    }
+    for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
+        const PmappingNode& node = tmpl.nodes[i];
+        if (node.kind != NodeKind::storage && node.kind != NodeKind::toll) {
+            continue;
+        }
+        add_break(depths.of_node[i]);
+        const workload::LocalTensor& t = e.tensors[static_cast<std::size_t>(node.tensor)];
+        if (!node.backing || !t.fusable) {
+            continue;
+        }
+        BackedTensor b;
+        b.tensor = node.tensor;
+        b.memory = c.component_of_level[static_cast<std::size_t>(node.level)];
+        b.level = node.persistent ? -1 : depths.of_node[i];
+        b.tracked = c.tracked_of_level[static_cast<std::size_t>(node.level)];
+        b.output = t.output;
+        for (const FusedLoop& loop : st.loops) {
+            b.rank_of_loop.push_back(
+                t.rank_of_variable[static_cast<std::size_t>(loop.rank_variable)]);
+        }
+        st.tensors.push_back(std::move(b));
+    }
+    if (e.is_copy_operation) {
+        // Input and output in one memory are one buffer.
+        for (BackedTensor& out : st.tensors) {
+            for (const BackedTensor& in : st.tensors) {
+                if (out.output && !in.output && in.memory == out.memory && in.level == out.level) {
+                    out.shares_buffer_of = in.tensor;
+                }
+            }
+        }
+    }
+    return st;
 }
 
 /// Formula of a backing holder's occupancy.
 int occupancy_index(const model::TemplateFormulas& f, int level, int tensor) {
-  for (std::size_t i = 0; i < f.occupancies.size(); ++i) {
-    const model::OccupancyFormula& o = f.occupancies[i];
-    if (o.level == level && o.tensor == tensor && o.backing) {
-      return static_cast<int>(i);
+    for (std::size_t i = 0; i < f.occupancies.size(); ++i) {
+        const model::OccupancyFormula& o = f.occupancies[i];
+        if (o.level == level && o.tensor == tensor && o.backing) {
+            return static_cast<int>(i);
+        }
     }
-  }
-  return -1;
+    return -1;
 }
 
 /// Columns of one null pattern, prepared once: occupancy terms and tensor sizes.
 struct Columns {
-  struct Term {
-    int tracked = 0, depth = 0, formula = 0;
-  };
-  std::vector<Term> terms;
-  std::vector<int> size_formula;  ///< per backed tensor, -1: untracked
+    struct Term {
+        int tracked = 0, depth = 0, formula = 0;
+    };
+    std::vector<Term> terms;
+    std::vector<int> size_formula;  ///< per backed tensor, -1: untracked
 };
 
 Columns columns_of(const TabulateContext& c, const model::TemplateFormulas& f,
                    const GroupStructure& st, const Depths& depths) {
-  Columns out;
-  for (std::size_t i = 0; i < f.occupancies.size(); ++i) {
-    const model::OccupancyFormula& o = f.occupancies[i];
-    const int tracked = c.tracked_of_level[static_cast<std::size_t>(o.level)];
-    if (tracked >= 0 && !o.shared) {
-      const int depth =
-          o.loops_above < 0 ? -1 : depths.of_loops[static_cast<std::size_t>(o.loops_above)];
-      out.terms.push_back({tracked, depth, static_cast<int>(i)});
+    Columns out;
+    for (std::size_t i = 0; i < f.occupancies.size(); ++i) {
+        const model::OccupancyFormula& o = f.occupancies[i];
+        const int tracked = c.tracked_of_level[static_cast<std::size_t>(o.level)];
+        if (tracked >= 0 && !o.shared) {
+            const int depth =
+                o.loops_above < 0 ? -1 : depths.of_loops[static_cast<std::size_t>(o.loops_above)];
+            out.terms.push_back({tracked, depth, static_cast<int>(i)});
+        }
     }
-  }
-  for (const BackedTensor& b : st.tensors) {
-    int formula = -1;
-    for (std::size_t l = 0; b.tracked >= 0 && l < c.component_of_level.size(); ++l) {
-      if (c.component_of_level[l] == b.memory) {
-        formula = occupancy_index(f, static_cast<int>(l), b.tensor);
-      }
+    for (const BackedTensor& b : st.tensors) {
+        int formula = -1;
+        for (std::size_t l = 0; b.tracked >= 0 && l < c.component_of_level.size(); ++l) {
+            if (c.component_of_level[l] == b.memory) {
+                formula = occupancy_index(f, static_cast<int>(l), b.tensor);
+            }
+        }
+        out.size_formula.push_back(formula);
     }
-    out.size_formula.push_back(formula);
-  }
-  return out;
+    return out;
 }
 
 }  // namespace
@@ -191,181 +196,182 @@ Columns columns_of(const TabulateContext& c, const model::TemplateFormulas& f,
 std::vector<PmappingGroup> tabulate(const TabulateContext& c, const Template& tmpl,
                                     const model::TemplateFormulas& formulas,
                                     const TemplateRows& rows, std::uint32_t template_index) {
-  const std::vector<FusedNode> fused = fused_nodes(tmpl);
-  const std::size_t n_symbols = tmpl.symbols.size();
-  std::vector<std::int64_t> trips(fused.size());
-  std::vector<double> symbols(n_symbols), bits(formulas.occupancies.size());
-  struct Pattern {
-    std::size_t group = 0;
-    Columns columns;
-  };
-  std::map<std::uint32_t, Pattern> patterns;
-  std::vector<PmappingGroup> groups;
-  for (std::size_t r = 0; r < rows.rows; ++r) {
-    const std::int64_t* tiles = rows.tiles.data() + r * n_symbols;
-    trips_of(*c.path, tmpl, fused, tiles, trips);
-    std::uint32_t mask = 0;
-    for (std::size_t k = 0; k < fused.size(); ++k) {
-      mask |= trips[k] > 1 ? 1u << k : 0u;
+    const std::vector<FusedNode> fused = fused_nodes(tmpl);
+    const std::size_t n_symbols = tmpl.symbols.size();
+    std::vector<std::int64_t> trips(fused.size());
+    std::vector<double> symbols(n_symbols), bits(formulas.occupancies.size());
+    struct Pattern {
+        std::size_t group = 0;
+        Columns columns;
+    };
+    std::map<std::uint32_t, Pattern> patterns;
+    std::vector<PmappingGroup> groups;
+    for (std::size_t r = 0; r < rows.rows; ++r) {
+        const std::int64_t* tiles = rows.tiles.data() + r * n_symbols;
+        trips_of(*c.path, tmpl, fused, tiles, trips);
+        std::uint32_t mask = 0;
+        for (std::size_t k = 0; k < fused.size(); ++k) {
+            mask |= trips[k] > 1 ? 1u << k : 0u;
+        }
+        const auto [it, fresh] = patterns.try_emplace(mask);
+        if (fresh) {
+            const Depths depths = depths_of(tmpl, mask);
+            it->second.group = groups.size();
+            PmappingGroup g;
+            g.structure = structure_of(c, tmpl, formulas, fused, mask, depths);
+            g.n_objectives = c.n_objectives;
+            g.n_tracked = c.n_tracked;
+            it->second.columns = columns_of(c, formulas, g.structure, depths);
+            groups.push_back(std::move(g));
+        }
+        const Pattern& pattern = it->second;
+        PmappingGroup& g = groups[pattern.group];
+        for (std::size_t s = 0; s < n_symbols; ++s) {
+            symbols[s] = static_cast<double>(tiles[s]);
+        }
+        for (std::size_t i = 0; i < bits.size(); ++i) {
+            bits[i] = formulas.occupancies[i].bits.value(symbols);
+        }
+        const std::size_t base = g.values.size();
+        g.values.resize(base + static_cast<std::size_t>(g.stride()), 0.0);
+        double* row = g.values.data() + base;
+        for (int k = 0; k < c.n_objectives; ++k) {
+            row[k] = rows.objectives[r * static_cast<std::size_t>(c.n_objectives) +
+                                     static_cast<std::size_t>(k)];
+        }
+        for (const Columns::Term& t : pattern.columns.terms) {
+            for (int d = t.depth; d <= g.n_loops(); ++d) {
+                row[g.occupancy_column(t.tracked, d)] += bits[static_cast<std::size_t>(t.formula)];
+            }
+        }
+        for (std::size_t t = 0; t < pattern.columns.size_formula.size(); ++t) {
+            const int formula = pattern.columns.size_formula[t];
+            row[g.size_column(static_cast<int>(t))] =
+                formula >= 0 ? bits[static_cast<std::size_t>(formula)] : 0.0;
+        }
+        for (std::size_t k = 0; k < fused.size(); ++k) {
+            if (mask >> k & 1u) {
+                g.trips.push_back(trips[k]);
+            }
+        }
+        g.source_template.push_back(template_index);
+        g.source_row.push_back(static_cast<std::uint32_t>(r));
     }
-    const auto [it, fresh] = patterns.try_emplace(mask);
-    if (fresh) {
-      const Depths depths = depths_of(tmpl, mask);
-      it->second.group = groups.size();
-      PmappingGroup g;
-      g.structure = structure_of(c, tmpl, formulas, fused, mask, depths);
-      g.n_objectives = c.n_objectives;
-      g.n_tracked = c.n_tracked;
-      it->second.columns = columns_of(c, formulas, g.structure, depths);
-      groups.push_back(std::move(g));
+    for (PmappingGroup& g : groups) {
+        prune_pareto(g);
     }
-    const Pattern& pattern = it->second;
-    PmappingGroup& g = groups[pattern.group];
-    for (std::size_t s = 0; s < n_symbols; ++s) {
-      symbols[s] = static_cast<double>(tiles[s]);
-    }
-    for (std::size_t i = 0; i < bits.size(); ++i) {
-      bits[i] = formulas.occupancies[i].bits.value(symbols);
-    }
-    const std::size_t base = g.values.size();
-    g.values.resize(base + static_cast<std::size_t>(g.stride()), 0.0);
-    double* row = g.values.data() + base;
-    for (int k = 0; k < c.n_objectives; ++k) {
-      row[k] = rows.objectives[r * static_cast<std::size_t>(c.n_objectives) +
-                               static_cast<std::size_t>(k)];
-    }
-    for (const Columns::Term& t : pattern.columns.terms) {
-      for (int d = t.depth; d <= g.n_loops(); ++d) {
-        row[g.occupancy_column(t.tracked, d)] += bits[static_cast<std::size_t>(t.formula)];
-      }
-    }
-    for (std::size_t t = 0; t < pattern.columns.size_formula.size(); ++t) {
-      const int formula = pattern.columns.size_formula[t];
-      row[g.size_column(static_cast<int>(t))] =
-          formula >= 0 ? bits[static_cast<std::size_t>(formula)] : 0.0;
-    }
-    for (std::size_t k = 0; k < fused.size(); ++k) {
-      if (mask >> k & 1u) {
-        g.trips.push_back(trips[k]);
-      }
-    }
-    g.source_template.push_back(template_index);
-    g.source_row.push_back(static_cast<std::uint32_t>(r));
-  }
-  for (PmappingGroup& g : groups) {
-    prune_pareto(g);
-  }
-  return groups;
+    return groups;
 }
 
 void globalise_tensors(std::vector<PmappingGroup>& groups, const workload::EinsumView& einsum) {
-  auto global = [&](int local) { return einsum.tensors[static_cast<std::size_t>(local)].tensor; };
-  for (PmappingGroup& g : groups) {
-    for (BackedTensor& b : g.structure.tensors) {
-      b.tensor = global(b.tensor);
-      b.shares_buffer_of = b.shares_buffer_of < 0 ? -1 : global(b.shares_buffer_of);
+    auto global = [&](int local) { return einsum.tensors[static_cast<std::size_t>(local)].tensor; };
+    for (PmappingGroup& g : groups) {
+        for (BackedTensor& b : g.structure.tensors) {
+            b.tensor = global(b.tensor);
+            b.shares_buffer_of = b.shares_buffer_of < 0 ? -1 : global(b.shares_buffer_of);
+        }
     }
-  }
 }
 
 std::vector<PmappingGroup> merge_groups(std::vector<PmappingGroup>&& groups) {
-  std::map<GroupStructure, std::size_t> where;
-  std::vector<PmappingGroup> out;
-  for (PmappingGroup& g : groups) {
-    const auto [it, fresh] = where.try_emplace(g.structure, out.size());
-    if (fresh) {
-      out.push_back(std::move(g));
-      continue;
+    std::map<GroupStructure, std::size_t> where;
+    std::vector<PmappingGroup> out;
+    for (PmappingGroup& g : groups) {
+        const auto [it, fresh] = where.try_emplace(g.structure, out.size());
+        if (fresh) {
+            out.push_back(std::move(g));
+            continue;
+        }
+        PmappingGroup& to = out[it->second];
+        auto extend = [](auto& a, const auto& b) { a.insert(a.end(), b.begin(), b.end()); };
+        extend(to.values, g.values);
+        extend(to.trips, g.trips);
+        extend(to.source_template, g.source_template);
+        extend(to.source_row, g.source_row);
     }
-    PmappingGroup& to = out[it->second];
-    auto extend = [](auto& a, const auto& b) { a.insert(a.end(), b.begin(), b.end()); };
-    extend(to.values, g.values);
-    extend(to.trips, g.trips);
-    extend(to.source_template, g.source_template);
-    extend(to.source_row, g.source_row);
-  }
-  for (PmappingGroup& g : out) {
-    prune_pareto(g);
-  }
-  return out;
+    for (PmappingGroup& g : out) {
+        prune_pareto(g);
+    }
+    return out;
 }
 
 PmappingGroup thinned(const PmappingGroup& g, std::size_t rows) {
-  const std::size_t loops = g.structure.loops.size();
-  std::map<std::vector<std::int64_t>, std::vector<std::uint32_t>> by_trips;
-  for (std::size_t r = 0; r < g.rows(); ++r) {
-    by_trips[{g.trips_of(r), g.trips_of(r) + loops}].push_back(static_cast<std::uint32_t>(r));
-  }
-  auto cost = [&](std::uint32_t r) {
-    return g.n_objectives == 2 ? g.row(r)[0] * g.row(r)[1] : g.row(r)[0];
-  };
-  auto occupied = [&](std::uint32_t r) {
-    double bits = 0;
-    for (int m = 0; m < g.n_tracked; ++m) {
-      bits += g.row(r)[g.occupancy_column(m, g.n_loops())];
+    const std::size_t loops = g.structure.loops.size();
+    std::map<std::vector<std::int64_t>, std::vector<std::uint32_t>> by_trips;
+    for (std::size_t r = 0; r < g.rows(); ++r) {
+        by_trips[{g.trips_of(r), g.trips_of(r) + loops}].push_back(static_cast<std::uint32_t>(r));
     }
-    return bits;
-  };
-  PmappingGroup out;
-  out.structure = g.structure;
-  out.n_objectives = g.n_objectives;
-  out.n_tracked = g.n_tracked;
-  for (auto& [trips, list] : by_trips) {
-    if (list.size() > rows) {
-      std::stable_sort(list.begin(), list.end(),
-                       [&](std::uint32_t a, std::uint32_t b) { return occupied(a) < occupied(b); });
-      std::stable_sort(list.begin() + 1, list.end(),
-                       [&](std::uint32_t a, std::uint32_t b) { return cost(a) < cost(b); });
-      list.resize(rows);
+    auto cost = [&](std::uint32_t r) {
+        return g.n_objectives == 2 ? g.row(r)[0] * g.row(r)[1] : g.row(r)[0];
+    };
+    auto occupied = [&](std::uint32_t r) {
+        double bits = 0;
+        for (int m = 0; m < g.n_tracked; ++m) {
+            bits += g.row(r)[g.occupancy_column(m, g.n_loops())];
+        }
+        return bits;
+    };
+    PmappingGroup out;
+    out.structure = g.structure;
+    out.n_objectives = g.n_objectives;
+    out.n_tracked = g.n_tracked;
+    for (auto& [trips, list] : by_trips) {
+        if (list.size() > rows) {
+            std::stable_sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) {
+                return occupied(a) < occupied(b);
+            });
+            std::stable_sort(list.begin() + 1, list.end(),
+                             [&](std::uint32_t a, std::uint32_t b) { return cost(a) < cost(b); });
+            list.resize(rows);
+        }
+        for (const std::uint32_t r : list) {
+            out.values.insert(out.values.end(), g.row(r), g.row(r) + g.stride());
+            out.trips.insert(out.trips.end(), trips.begin(), trips.end());
+            out.source_row.push_back(g.source_row[r]);
+            out.source_template.push_back(g.source_template[r]);
+        }
     }
-    for (const std::uint32_t r : list) {
-      out.values.insert(out.values.end(), g.row(r), g.row(r) + g.stride());
-      out.trips.insert(out.trips.end(), trips.begin(), trips.end());
-      out.source_row.push_back(g.source_row[r]);
-      out.source_template.push_back(g.source_template[r]);
-    }
-  }
-  return out;
+    return out;
 }
 
 mapping::Pmapping fill(const arch::Path& path, const Template& tmpl, const std::int64_t* tiles,
                        const std::vector<int>& order) {
-  mapping::Pmapping out;
-  std::vector<PmappingNode> fused;  // non-null fused loops, template order
-  std::vector<std::int64_t> current;
-  for (const workload::LocalRankVariable& v : path.einsum.rank_variables) {
-    current.push_back(v.bound);
-  }
-  for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
-    PmappingNode n = tmpl.nodes[i];
-    if (!is_loop(n)) {
-      out.push_back(n);
-      continue;
+    mapping::Pmapping out;
+    std::vector<PmappingNode> fused;  // non-null fused loops, template order
+    std::vector<std::int64_t> current;
+    for (const workload::LocalRankVariable& v : path.einsum.rank_variables) {
+        current.push_back(v.bound);
     }
-    const std::int64_t tile = tile_of(n, tiles);
-    std::int64_t& outer = current[static_cast<std::size_t>(n.rank_variable)];
-    if (tile == outer) {
-      continue;
+    for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
+        PmappingNode n = tmpl.nodes[i];
+        if (!is_loop(n)) {
+            out.push_back(n);
+            continue;
+        }
+        const std::int64_t tile = tile_of(n, tiles);
+        std::int64_t& outer = current[static_cast<std::size_t>(n.rank_variable)];
+        if (tile == outer) {
+            continue;
+        }
+        outer = tile;
+        n.tile = tile;
+        n.symbol = -1;
+        if (static_cast<int>(i) < tmpl.n_fused_nodes) {
+            fused.push_back(n);
+            n.origin = static_cast<std::int32_t>(fused.size());  // slot, replaced below
+        } else {
+            n.origin = -1;
+        }
+        out.push_back(n);
     }
-    outer = tile;
-    n.tile = tile;
-    n.symbol = -1;
-    if (static_cast<int>(i) < tmpl.n_fused_nodes) {
-      fused.push_back(n);
-      n.origin = static_cast<std::int32_t>(fused.size());  // slot, replaced below
-    } else {
-      n.origin = -1;
+    std::size_t slot = 0;
+    for (PmappingNode& n : out) {
+        if (is_loop(n) && n.origin > 0) {
+            n = fused[static_cast<std::size_t>(order[slot++])];
+            n.origin = -1;
+        }
     }
-    out.push_back(n);
-  }
-  std::size_t slot = 0;
-  for (PmappingNode& n : out) {
-    if (is_loop(n) && n.origin > 0) {
-      n = fused[static_cast<std::size_t>(order[slot++])];
-      n.origin = -1;
-    }
-  }
-  return out;
+    return out;
 }
 
 }  // namespace tessera::mapspace

@@ -27,7 +27,7 @@ std::string identity(const fs::path& path) {
 }
 
 class Includer {
-   public:
+public:
     Node load(const std::string& path) {
         const std::string id = identity(path);
         Node root = read_file(path);
@@ -37,7 +37,7 @@ class Includer {
         return root;
     }
 
-   private:
+private:
     struct Link {
         std::string path;
         std::string id;
@@ -71,8 +71,8 @@ class Includer {
     void merge_items(Node& node, const fs::path& folder) {
         std::vector<Node> items;
         for (Node& item : node.items) {
-            const bool only_include = item.is_map() && item.entries.size() == 1 &&
-                                      item.entries[0].key == "include";
+            const bool only_include =
+                item.is_map() && item.entries.size() == 1 && item.entries[0].key == "include";
             if (!only_include) {
                 merge(item, folder);
                 items.push_back(std::move(item));
@@ -92,10 +92,12 @@ class Includer {
     }
 
     static std::vector<Node> files_of(const Node& include) {
-        std::vector<Node> files = include.is_sequence() ? include.items : std::vector<Node>{include};
+        std::vector<Node> files =
+            include.is_sequence() ? include.items : std::vector<Node>{include};
         for (const Node& file : files) {
             if (!file.is_scalar() || file.text.empty()) {
-                fail(file, {"include needs a file name or a list of file names", file.brief(), "", ""});
+                fail(file,
+                     {"include needs a file name or a list of file names", file.brief(), "", ""});
             }
         }
         return files;
@@ -131,11 +133,11 @@ const Node* arch_variables(const Node& root) {
 }
 
 class Expander {
-   public:
+public:
     Node run(const Node& root, const Symbols& symbols, const Symbols& arch_symbols) {
         if (const Node::Entry* when = root.find_entry("when")) {
-            fail(when->key_position, "", {"a whole file cannot be conditional", "when", "",
-                                          "put 'when' into the parts"});
+            fail(when->key_position, "",
+                 {"a whole file cannot be conditional", "when", "", "put 'when' into the parts"});
         }
         Node result = Node::map(root.position);
         for (const Node::Entry& entry : root.entries) {
@@ -150,7 +152,7 @@ class Expander {
         return result;
     }
 
-   private:
+private:
     void count(const Node& node) {
         if (++count_ > max_nodes) {
             fail(node, {"repeats expand to more than two million values", "", "", "repeat less"});
@@ -195,9 +197,8 @@ class Expander {
         if (has_only(item, {"when", "body"})) {
             splice(*item.find("body"), scope, in_repeat, out);
         } else if (has_only(item, {"repeat"}) || has_only(item, {"repeat", "when"})) {
-            repeat(*item.find("repeat"), scope, [&](const Node& body, const Symbols& inner) {
-                splice(body, inner, true, out);
-            });
+            repeat(*item.find("repeat"), scope,
+                   [&](const Node& body, const Symbols& inner) { splice(body, inner, true, out); });
         } else {
             out.push_back(expand(item, scope, in_repeat));
         }
@@ -266,7 +267,8 @@ class Expander {
     }
 
     /// Replaces every {EXPRESSION}.
-    static std::string substitute(const std::string& text, const Node& where, const Symbols& scope) {
+    static std::string substitute(const std::string& text, const Node& where,
+                                  const Symbols& scope) {
         std::string result;
         std::size_t at = 0;
         for (;;) {
@@ -288,7 +290,8 @@ class Expander {
             } else if (value.is<double>() || value.is<std::string>()) {
                 result += value.text();
             } else {
-                fail(where, {"{" + inside + "} is " + value.type_name(), text, "a number or text", ""});
+                fail(where,
+                     {"{" + inside + "} is " + value.type_name(), text, "a number or text", ""});
             }
             at = close + 1;
         }
@@ -324,8 +327,8 @@ Node load_tree(const std::string& path) {
 
 Document expand_document(Node root, const Defines& defines) {
     if (!root.is_map()) {
-        fail(root, {"the file holds " + root.describe(), "", "a map such as 'arch:' or 'workload:'",
-                    ""});
+        fail(root,
+             {"the file holds " + root.describe(), "", "a map such as 'arch:' or 'workload:'", ""});
     }
     assign_paths(root);
     Document document;

@@ -16,7 +16,8 @@ Value lookup(const std::string& name, const Symbols& symbols) {
     }
     const std::vector<std::string> names = symbols.names();
     std::string remedy = did_you_mean(name, names);
-    if (symbols.universe() != nullptr && (name == "input" || name == "output" || name == "weight")) {
+    if (symbols.universe() != nullptr &&
+        (name == "input" || name == "output" || name == "weight")) {
         remedy = "the workload has no rename '" + name + "': add it under 'renames'";
     }
     if (remedy.empty()) {
@@ -57,8 +58,9 @@ Value binary(const std::string& op, const Value& a, const Value& b) {
     if (a.is<RankVariableSet>() && b.is<RankVariableSet>()) {
         return set_operation(op, a.as<RankVariableSet>(), b.as<RankVariableSet>());
     }
-    throw EvaluationError{"'" + op + "' needs two sets of one kind, not " + a.type_name() +
-                              " and " + b.type_name(), "", ""};
+    throw EvaluationError{
+        "'" + op + "' needs two sets of one kind, not " + a.type_name() + " and " + b.type_name(),
+        "", ""};
 }
 
 Value complement(const Value& value, const Symbols& symbols) {
@@ -208,14 +210,16 @@ Value tensor_set_attribute(TensorSet set, const std::string& name, const Symbols
     if (name == "rank_variables" && universe != nullptr) {
         std::uint64_t mask = 0;
         for (std::uint64_t rest = set.mask; rest != 0; rest &= rest - 1) {
-            mask |= universe->rank_variables_of.at(static_cast<std::size_t>(std::countr_zero(rest)));
+            mask |=
+                universe->rank_variables_of.at(static_cast<std::size_t>(std::countr_zero(rest)));
         }
         return RankVariableSet{mask};
     }
     if (name == "bits_per_value" && universe != nullptr && !universe->bits_per_value.empty()) {
         if (std::popcount(set.mask) != 1) {
             throw EvaluationError{"bits_per_value needs a set of exactly one tensor, not " +
-                                      Value(set).text(universe), "", ""};
+                                      Value(set).text(universe),
+                                  "", ""};
         }
         return universe->bits_per_value.at(static_cast<std::size_t>(std::countr_zero(set.mask)));
     }
@@ -250,8 +254,8 @@ Value index(const Ast& ast, const Symbols& symbols) {
     if (key.is<std::string>()) {
         std::vector<std::string> known;
         for (const Value& element : elements) {
-            const auto name = element.is<ObjectPtr>() ? element.as<ObjectPtr>()->attribute("name")
-                                                      : nullptr;
+            const auto name =
+                element.is<ObjectPtr>() ? element.as<ObjectPtr>()->attribute("name") : nullptr;
             if (name && name->is<std::string>()) {
                 if (name->as<std::string>() == key.as<std::string>()) {
                     return element;
@@ -264,8 +268,9 @@ Value index(const Ast& ast, const Symbols& symbols) {
     }
     if (!key.is<double>() || key.as<double>() != std::floor(key.as<double>()) ||
         key.as<double>() < 0 || key.as<double>() >= static_cast<double>(elements.size())) {
-        throw EvaluationError{"index " + key.text() + " is outside a list of " +
-                                  std::to_string(elements.size()), "", ""};
+        throw EvaluationError{
+            "index " + key.text() + " is outside a list of " + std::to_string(elements.size()), "",
+            ""};
     }
     return elements[static_cast<std::size_t>(key.as<double>())];
 }

@@ -61,7 +61,8 @@ AstPtr parse_node(const Node& node) {
         return parse_expression(node.text);
     } catch (const SyntaxError& error) {
         fail(node, {"not an expression: " + error.message + " at character " +
-                        std::to_string(error.offset + 1), node.text, "", ""});
+                        std::to_string(error.offset + 1),
+                    node.text, "", ""});
     }
 }
 

@@ -42,8 +42,9 @@ void check_range(const Expression& expression, double value, const Range& range,
         return;
     }
     const bool literal = expression.text() == number_text(value);
-    expression.fail("out of range" + (literal ? "" : " (it evaluates to " + number_text(value) + ")"),
-                    range.text(integer), "correct the value");
+    expression.fail(
+        "out of range" + (literal ? "" : " (it evaluates to " + number_text(value) + ")"),
+        range.text(integer), "correct the value");
 }
 
 }  // namespace
@@ -70,8 +71,8 @@ Expression set_expression_of(const Node& node) {
 
 Fields::Fields(const Node& node, std::string what) : node_(node), what_(std::move(what)) {
     if (!node.is_map() && !node.is_null()) {
-        fail(node, {what_ + " is written as a map, not as " + node.describe(), "", "key: value pairs",
-                    ""});
+        fail(node, {what_ + " is written as a map, not as " + node.describe(), "",
+                    "key: value pairs", ""});
     }
 }
 
@@ -176,7 +177,8 @@ std::int64_t Fields::integer(const std::string& key, const Symbols& symbols, con
     return integer_in(Expression::parse(required(key)), symbols, range);
 }
 
-bool Fields::boolean(const std::string& key, const Symbols& symbols, std::optional<bool> otherwise) {
+bool Fields::boolean(const std::string& key, const Symbols& symbols,
+                     std::optional<bool> otherwise) {
     if (otherwise && optional(key) == nullptr) {
         return *otherwise;
     }

@@ -22,13 +22,14 @@ bool digit(char c) {
 }
 
 class Lexer {
-   public:
+public:
     explicit Lexer(const std::string& text) : text_(text) {}
 
     std::vector<Token> run() {
         std::vector<Token> tokens;
         for (;;) {
-            while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) {
+            while (at_ < text_.size() &&
+                   std::isspace(static_cast<unsigned char>(text_[at_])) != 0) {
                 ++at_;
             }
             if (tokens.size() > max_tokens) {
@@ -41,7 +42,7 @@ class Lexer {
         }
     }
 
-   private:
+private:
     Token next() {
         Token token;
         token.offset = at_;

@@ -42,7 +42,8 @@ Value formula(Op op, const Value& a) {
 
 double checked(double result, const std::string& op) {
     if (std::isnan(result)) {
-        throw EvaluationError{"'" + op + "' has no defined result here (such as inf - inf)", "", ""};
+        throw EvaluationError{"'" + op + "' has no defined result here (such as inf - inf)", "",
+                              ""};
     }
     return result;
 }
@@ -226,7 +227,8 @@ bool is_function(const std::string& name) {
 Value arithmetic(const std::string& op, const Value& a, const Value& b) {
     for (const Value* operand : {&a, &b}) {
         if (!numeric(*operand) && !operand->is<Formula>()) {
-            throw EvaluationError{"'" + op + "' needs numbers, not " + operand->type_name(), "", ""};
+            throw EvaluationError{"'" + op + "' needs numbers, not " + operand->type_name(), "",
+                                  ""};
         }
     }
     if (numeric(a) && numeric(b)) {

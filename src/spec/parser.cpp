@@ -25,7 +25,7 @@ AstPtr make_literal(Value value) {
 }
 
 class Parser {
-   public:
+public:
     explicit Parser(const std::string& text) : tokens_(tokenize(text)) {}
 
     AstPtr run() {
@@ -36,7 +36,7 @@ class Parser {
         return result;
     }
 
-   private:
+private:
     /// Counts nesting so that hostile text cannot exhaust the stack.
     struct Depth {
         explicit Depth(Parser& parser) : depth(parser.depth_) {
@@ -44,13 +44,17 @@ class Parser {
                 parser.error("the expression is nested too deeply");
             }
         }
-        ~Depth() { --depth; }
+        ~Depth() {
+            --depth;
+        }
         Depth(const Depth&) = delete;
         Depth& operator=(const Depth&) = delete;
         int& depth;
     };
 
-    const Token& peek() const { return tokens_[at_]; }
+    const Token& peek() const {
+        return tokens_[at_];
+    }
 
     [[noreturn]] void error(const std::string& message) const {
         throw SyntaxError{message, peek().offset};

@@ -36,8 +36,7 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
                std::tolower(static_cast<unsigned char>(b));
     };
     // Any two names of one or two letters are near each other.
-    if (name.size() <= 2 &&
-        !std::equal(name.begin(), name.end(), best.begin(), best.end(), same)) {
+    if (name.size() <= 2 && !std::equal(name.begin(), name.end(), best.begin(), best.end(), same)) {
         best.clear();
     }
     return best.empty() ? "" : "did you mean '" + best + "'?";

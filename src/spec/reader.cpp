@@ -23,7 +23,7 @@ constexpr std::size_t max_nodes = 2'000'000;
 
 /// Builds a Node from parser events. Each open collection is a frame on a stack.
 class TreeBuilder final : public YAML::EventHandler {
-   public:
+public:
     TreeBuilder(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {
         line_starts_.push_back(0);
         for (std::size_t i = 0; i < text.size(); ++i) {
@@ -47,8 +47,9 @@ class TreeBuilder final : public YAML::EventHandler {
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
         const auto found = anchors_.find(anchor);
         if (found == anchors_.end()) {
-            fail(position(mark), "", {"an alias refers to the collection that contains it", "", "",
-                                      "copy the wanted part under its own anchor"});
+            fail(position(mark), "",
+                 {"an alias refers to the collection that contains it", "", "",
+                  "copy the wanted part under its own anchor"});
         }
         count(size_of(found->second), mark);
         complete(Node(found->second), 0);
@@ -73,7 +74,9 @@ class TreeBuilder final : public YAML::EventHandler {
         open(Node::map(position(mark)), tag, anchor);
     }
 
-    void OnSequenceEnd() override { close(); }
+    void OnSequenceEnd() override {
+        close();
+    }
 
     void OnMapEnd() override {
         for (const Node& source : stack_.back().merges) {
@@ -82,7 +85,7 @@ class TreeBuilder final : public YAML::EventHandler {
         close();
     }
 
-   private:
+private:
     struct Frame {
         Node node;
         YAML::anchor_t anchor = 0;
@@ -90,7 +93,9 @@ class TreeBuilder final : public YAML::EventHandler {
         std::vector<Node> merges;  ///< map: what `<<` brought in, in order
     };
 
-    Position position(const YAML::Mark& mark) const { return {file_, mark.line + 1, mark.column + 1}; }
+    Position position(const YAML::Mark& mark) const {
+        return {file_, mark.line + 1, mark.column + 1};
+    }
 
     static std::string own_tag(const std::string& tag) {
         return tag == "?" || tag == "!" ? "" : tag;
@@ -111,8 +116,8 @@ class TreeBuilder final : public YAML::EventHandler {
     void count(std::size_t more, const YAML::Mark& mark) {
         count_ += more;
         if (count_ > max_nodes) {
-            fail(position(mark), "", {"the file expands to more than two million values", "", "",
-                                      "use fewer aliases"});
+            fail(position(mark), "",
+                 {"the file expands to more than two million values", "", "", "use fewer aliases"});
         }
     }
 
@@ -137,8 +142,10 @@ class TreeBuilder final : public YAML::EventHandler {
                 return;
             }
         }
-        fail(position(mark), "", {"a quote is not closed", "", "", "close it, or check that the "
-                                  "file was written completely"});
+        fail(position(mark), "",
+             {"a quote is not closed", "", "",
+              "close it, or check that the "
+              "file was written completely"});
     }
 
     void open(Node node, const std::string& tag, YAML::anchor_t anchor) {
@@ -176,8 +183,9 @@ class TreeBuilder final : public YAML::EventHandler {
     void begin_entry(Frame& frame, Node key) {
         if (key.is_null()) {
             // An unquoted ~ or null as key, or an empty key.
-            fail(key.position, "", {"a key is empty or null", "", "a name before the colon",
-                                    "quote the key if it is meant literally"});
+            fail(key.position, "",
+                 {"a key is empty or null", "", "a name before the colon",
+                  "quote the key if it is meant literally"});
         }
         if (!key.is_scalar()) {
             fail(key.position, "",
@@ -203,8 +211,9 @@ class TreeBuilder final : public YAML::EventHandler {
             value.is_sequence() ? value.items : std::vector<Node>{value};
         for (const Node& source : sources) {
             if (!source.is_map()) {
-                fail(key.position, "", {"a merge key needs a map or a list of maps", source.brief(),
-                                        "", "write <<: *anchor of a map"});
+                fail(key.position, "",
+                     {"a merge key needs a map or a list of maps", source.brief(), "",
+                      "write <<: *anchor of a map"});
             }
             frame.merges.push_back(source);
         }
@@ -219,8 +228,7 @@ class TreeBuilder final : public YAML::EventHandler {
 };
 
 /// Position of byte `offset` in `text`.
-Position position_at(std::string_view text, std::size_t offset,
-                     std::string file) {
+Position position_at(std::string_view text, std::size_t offset, std::string file) {
     int line = 1;
     std::size_t line_start = 0;
     for (std::size_t i = 0; i < offset; ++i) {
@@ -262,16 +270,18 @@ std::size_t utf8_length(std::string_view text, std::size_t offset) {
 void check_bytes(std::string_view text, const std::string& file) {
     for (std::size_t i = 0; i < text.size();) {
         if (text[i] == '\0') {
-            fail(position_at(text, i, file), "", {"the file holds a NUL byte", "", "a text file",
-                                                  "check that the right file was given"});
+            fail(position_at(text, i, file), "",
+                 {"the file holds a NUL byte", "", "a text file",
+                  "check that the right file was given"});
         }
         const std::size_t length = utf8_length(text, i);
         if (length == 0) {
             static constexpr char digits[] = "0123456789abcdef";
             const auto byte = static_cast<unsigned char>(text[i]);
             const std::string shown = {'0', 'x', digits[byte >> 4U], digits[byte & 15U]};
-            fail(position_at(text, i, file), "", {"the file is not valid UTF-8", "byte " + shown,
-                                                  "UTF-8 text", "convert the file, e.g. with iconv"});
+            fail(position_at(text, i, file), "",
+                 {"the file is not valid UTF-8", "byte " + shown, "UTF-8 text",
+                  "convert the file, e.g. with iconv"});
         }
         i += length;
     }
@@ -291,14 +301,16 @@ Node read_text(std::string_view text, const std::string& name) {
         YAML::Parser parser(stream);
         const bool found = parser.HandleNextDocument(builder);
         if (!found || !builder.root || builder.root->is_null()) {
-            fail({name, 0, 0}, "", {"the file is empty", "", "a map such as 'arch:' or 'workload:'",
-                                    "check that the file was written completely"});
+            fail({name, 0, 0}, "",
+                 {"the file is empty", "", "a map such as 'arch:' or 'workload:'",
+                  "check that the file was written completely"});
         }
         Node root = std::move(*builder.root);
         builder.root.reset();
         if (parser.HandleNextDocument(builder) && builder.root) {
-            fail(builder.root->position, "", {"the file holds a second YAML document", "",
-                                              "one document", "remove the line with '---'"});
+            fail(builder.root->position, "",
+                 {"the file holds a second YAML document", "", "one document",
+                  "remove the line with '---'"});
         }
         assign_paths(root);
         return root;

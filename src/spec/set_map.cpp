@@ -35,9 +35,9 @@ std::vector<std::optional<Expression>> SetMap::assign(const Symbols& symbols) co
         for (std::uint64_t rest = item.key.tensors(symbols); rest != 0; rest &= rest - 1) {
             const auto tensor = static_cast<std::size_t>(std::countr_zero(rest));
             if (result[tensor]) {
-                item.key.fail("tensor '" + universe->tensors[tensor] +
-                                  "' is in two keys of this map",
-                              "disjoint sets", "take it out of one, or use the key Other");
+                item.key.fail(
+                    "tensor '" + universe->tensors[tensor] + "' is in two keys of this map",
+                    "disjoint sets", "take it out of one, or use the key Other");
             }
             result[tensor] = item.value;
         }

@@ -68,13 +68,18 @@ Value Symbols::resolve(const std::shared_ptr<Scope>& scope, const std::string& n
         throw UserError(entry.error);
     }
     if (entry.running) {
-        entry.expression.fail("'" + name + "' is defined by itself", "",
-                              "it uses its own name, directly or through other names; break the cycle");
+        entry.expression.fail(
+            "'" + name + "' is defined by itself", "",
+            "it uses its own name, directly or through other names; break the cycle");
     }
     struct Running {
         bool& flag;
-        explicit Running(bool& f) : flag(f) { flag = true; }
-        ~Running() { flag = false; }
+        explicit Running(bool& f) : flag(f) {
+            flag = true;
+        }
+        ~Running() {
+            flag = false;
+        }
     } running(entry.running);
     // The copy that evaluates holds the scope too, so set() cannot change it underneath.
     Value value = entry.expression.evaluate(Symbols(scope));

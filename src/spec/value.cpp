@@ -57,8 +57,14 @@ std::string number_text(double value) {
 }
 
 std::string Value::type_name() const {
-    static const char* const names[] = {"a number", "True or False", "text", "a set of tensors",
-                                        "a set of rank variables", "a list", "", "a formula of action counts"};
+    static const char* const names[] = {"a number",
+                                        "True or False",
+                                        "text",
+                                        "a set of tensors",
+                                        "a set of rank variables",
+                                        "a list",
+                                        "",
+                                        "a formula of action counts"};
     return is<ObjectPtr>() ? as<ObjectPtr>()->type_name() : names[data_.index()];
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t max_coefficient = std::int64_t{1} << 31;
 
 class Builder {
-   public:
+public:
     Builder(const spec::Symbols& variables, const Place& place, const std::string& text)
         : variables_(variables), place_(place), text_(text) {}
 
@@ -32,7 +32,7 @@ class Builder {
         error("not an affine expression");
     }
 
-   private:
+private:
     [[noreturn]] void error(const std::string& what) const {
         spec::fail(place_.position, place_.path,
                    {what, text_, "integer multiples of rank variables and integers, added up",
@@ -50,8 +50,8 @@ class Builder {
         if (is_rank_variable_name(name)) {
             return {{{name, 1}}, 0};
         }
-        return constant(spec::Expression::parse_text(name, place_.position, place_.path)
-                            .number(variables_));
+        return constant(
+            spec::Expression::parse_text(name, place_.position, place_.path).number(variables_));
     }
 
     Affine scale(Affine affine, std::int64_t factor) const {
@@ -67,8 +67,9 @@ class Builder {
             }
             coefficient *= factor;
         }
-        return {affine.terms, constant(static_cast<double>(affine.constant) *
-                                       static_cast<double>(factor)).constant};
+        return {
+            affine.terms,
+            constant(static_cast<double>(affine.constant) * static_cast<double>(factor)).constant};
     }
 
     Affine binary(const spec::Ast& ast) const {
@@ -82,8 +83,9 @@ class Builder {
                     result.terms.erase(variable);
                 }
             }
-            result.constant = constant(static_cast<double>(left.constant) +
-                                       static_cast<double>(addend.constant)).constant;
+            result.constant =
+                constant(static_cast<double>(left.constant) + static_cast<double>(addend.constant))
+                    .constant;
             return result;
         }
         if (ast.text == "*" && left.terms.empty()) {

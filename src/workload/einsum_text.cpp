@@ -20,7 +20,7 @@ std::string trim(const std::string& text) {
 }
 
 class Splitter {
-   public:
+public:
     Splitter(const std::string& text, const Place& place) : text_(text), place_(place) {}
 
     std::vector<AccessText> run() const {
@@ -43,9 +43,10 @@ class Splitter {
         return outputs;
     }
 
-   private:
+private:
     [[noreturn]] void error(const std::string& what) const {
-        spec::fail(place_.position, place_.path, {what, text_, "e.g. Z[m, n] = A[m, k] * W[k, n]", ""});
+        spec::fail(place_.position, place_.path,
+                   {what, text_, "e.g. Z[m, n] = A[m, k] * W[k, n]", ""});
     }
 
     /// A tensor that is multiplied by itself is read once.
@@ -54,11 +55,12 @@ class Splitter {
             if (other.tensor != input.tensor) {
                 continue;
             }
-            const bool same = !other.output && other.ranks.size() == input.ranks.size() &&
-                              std::equal(other.ranks.begin(), other.ranks.end(),
-                                         input.ranks.begin(), [](const auto& a, const auto& b) {
-                                             return a.rank == b.rank && a.expression == b.expression;
-                                         });
+            const bool same =
+                !other.output && other.ranks.size() == input.ranks.size() &&
+                std::equal(other.ranks.begin(), other.ranks.end(), input.ranks.begin(),
+                           [](const auto& a, const auto& b) {
+                               return a.rank == b.rank && a.expression == b.expression;
+                           });
             if (!same) {
                 error("tensor '" + input.tensor + "' occurs twice with different roles or indices");
             }
@@ -113,7 +115,8 @@ class Splitter {
             } else {
                 rank.expression = trim(item);
                 if (!is_rank_variable_name(rank.expression)) {
-                    error("'" + rank.expression + "' is no rank variable (lower case); an "
+                    error("'" + rank.expression +
+                          "' is no rank variable (lower case); an "
                           "expression needs its rank, as in P: p + r");
                 }
                 rank.rank = upper_case(rank.expression);

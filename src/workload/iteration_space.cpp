@@ -67,9 +67,9 @@ void IterationSpace::add_tree(const spec::Ast& ast, const Place& place, const st
         add_tree(*ast.children[1], place, text);
         return;
     }
-    const bool ordered = ast.kind == spec::Ast::Kind::comparison &&
-                         std::find(ast.operators.begin(), ast.operators.end(), "!=") ==
-                             ast.operators.end();
+    const bool ordered =
+        ast.kind == spec::Ast::Kind::comparison &&
+        std::find(ast.operators.begin(), ast.operators.end(), "!=") == ast.operators.end();
     if (!ordered) {
         spec::fail(place.position, place.path,
                    {"not a description of an iteration space", text, "comparisons joined by 'and'",
@@ -100,8 +100,8 @@ using BoundsByName = std::map<std::string, IterationSpace::Bounds>;
 void check_not_empty(const Constraint& constraint, const IterationSpace::Bounds& b) {
     if (b.lowest && b.highest && *b.lowest > *b.highest) {
         spec::fail(constraint.place.position, constraint.place.path,
-                   {"the iteration space is empty: no point also meets this limit",
-                    constraint.text, "", "compare it with the other limits of the Einsum"});
+                   {"the iteration space is empty: no point also meets this limit", constraint.text,
+                    "", "compare it with the other limits of the Einsum"});
     }
 }
 
@@ -133,8 +133,8 @@ bool tighten(const Constraint& constraint, BoundsByName& bounds) {
             continue;
         }
         IterationSpace::Bounds& b = bounds.at(variable);
-        const Wide limit = coefficient > 0 ? ceil_divide(-*rest, coefficient)
-                                           : floor_divide(-*rest, coefficient);
+        const Wide limit =
+            coefficient > 0 ? ceil_divide(-*rest, coefficient) : floor_divide(-*rest, coefficient);
         const auto value =
             static_cast<std::int64_t>(std::clamp(limit, -max_position, max_position));
         if (coefficient > 0 && (!b.lowest || value > *b.lowest)) {

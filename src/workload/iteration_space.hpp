@@ -18,7 +18,7 @@ struct Constraint {
 
 /// The integer points that meet all constraints of one Einsum, seen as their bounding box.
 class IterationSpace {
-   public:
+public:
     explicit IterationSpace(const spec::Symbols& variables) : variables_(variables) {}
 
     /// 0 <= affine < size.
@@ -34,7 +34,7 @@ class IterationSpace {
     /// otherwise never too small.
     std::vector<Bounds> box(const std::vector<std::string>& names) const;
 
-   private:
+private:
     void add_comparison(const std::string& op, const Affine& left, const Affine& right,
                         const Place& place, const std::string& text);
     void add_tree(const spec::Ast& ast, const Place& place, const std::string& text);

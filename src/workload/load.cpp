@@ -45,10 +45,9 @@ int tensor_index(Workload& workload, const RawAccess& access, const std::string&
         std::set<std::string>(tensor.ranks.begin(), tensor.ranks.end())) {
         spec::fail(access.place.position, access.place.path,
                    {"tensor '" + access.tensor + "' has the ranks " + spec::name_list(ranks) +
-                        " in Einsum '" + einsum + "' but " + spec::name_list(tensor.ranks) + " at " +
-                        tensor.where.text(),
-                    "", "the same ranks everywhere",
-                    "name the ranks in a map, e.g. {M: p}"});
+                        " in Einsum '" + einsum + "' but " + spec::name_list(tensor.ranks) +
+                        " at " + tensor.where.text(),
+                    "", "the same ranks everywhere", "name the ranks in a map, e.g. {M: p}"});
     }
     return found;
 }

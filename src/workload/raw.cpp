@@ -19,14 +19,14 @@ Place place_of(const Node& node) {
 }
 
 class RawReader {
-   public:
+public:
     explicit RawReader(const spec::Document& document) : document_(document) {}
 
     RawWorkload run() {
         const Node* section = document_.root.find("workload");
         if (section == nullptr || section->is_null()) {
-            spec::fail(document_.root, {"the file has no workload", "",
-                                        "a key 'workload'", "check that the right file was given"});
+            spec::fail(document_.root, {"the file has no workload", "", "a key 'workload'",
+                                        "check that the right file was given"});
         }
         Fields fields(*section, "a workload");
         raw_.place = place_of(*section);
@@ -41,16 +41,16 @@ class RawReader {
         add_einsums(fields.required("einsums"));
         fields.finish();
         if (raw_.einsums.empty()) {
-            spec::fail(*section->find("einsums"), {"the workload has no Einsums", "",
-                                                   "at least one", ""});
+            spec::fail(*section->find("einsums"),
+                       {"the workload has no Einsums", "", "at least one", ""});
         }
         return std::move(raw_);
     }
 
-   private:
+private:
     double instances(Fields& fields) const {
-        return static_cast<double>(fields.integer("n_instances", document_.variables,
-                                                  spec::Range::at_least(1), 1));
+        return static_cast<double>(
+            fields.integer("n_instances", document_.variables, spec::Range::at_least(1), 1));
     }
 
     /// Lists in the list are flattened.
@@ -159,7 +159,8 @@ class RawReader {
         found->output = fields.boolean("output", variables, found->output);
         found->persistent = fields.boolean("persistent", variables, found->persistent);
         if (fields.optional("bits_per_value") != nullptr) {
-            found->bits_per_value = fields.number("bits_per_value", variables, spec::Range::above(0));
+            found->bits_per_value =
+                fields.number("bits_per_value", variables, spec::Range::above(0));
         }
         fields.ignore("backing_storage_size_scale");  // no effect in the reference either
         fields.finish();
@@ -184,7 +185,8 @@ class RawReader {
         for (const Node::Entry& entry : node.entries) {
             if (!entry.value.is_scalar()) {
                 spec::fail(entry.value, {"an expression of rank variables is needed here, not " +
-                                             entry.value.describe(), "", "e.g. 2*p + r", ""});
+                                             entry.value.describe(),
+                                         "", "e.g. 2*p + r", ""});
             }
             if (!is_rank_name(entry.key)) {
                 spec::fail(entry.key_position, entry.value.path,
@@ -204,8 +206,7 @@ class RawReader {
                             "every rank once", "give the ranks names, e.g. {M: a, N: b}"});
             }
         }
-        access.ranks.push_back(
-            {rank, parse_affine(expression, document_.variables, place), place});
+        access.ranks.push_back({rank, parse_affine(expression, document_.variables, place), place});
     }
 
     void check_name(const std::string& what, const std::string& name, const Place& place) const {

@@ -17,7 +17,7 @@ using spec::Node;
 
 /// Sizes of ranks by name; entries may refer to one another.
 class RankSizes {
-   public:
+public:
     explicit RankSizes(const spec::Symbols& variables) : symbols_(variables) {}
 
     void add(const Node* section) {
@@ -36,8 +36,8 @@ class RankSizes {
                             "write '" + upper_case(entry.key) + "'"});
             }
             if (entry.value.is_null()) {
-                spec::fail(entry.value, {"the size of the rank is missing", "", "an integer >= 1",
-                                         ""});
+                spec::fail(entry.value,
+                           {"the size of the rank is missing", "", "an integer >= 1", ""});
             }
             expressions_[entry.key] = spec::Expression::parse(entry.value);
             symbols_.set_lazy(entry.key, expressions_[entry.key]);
@@ -60,9 +60,11 @@ class RankSizes {
         return result;
     }
 
-    const spec::Symbols& symbols() const { return symbols_; }
+    const spec::Symbols& symbols() const {
+        return symbols_;
+    }
 
-   private:
+private:
     spec::Symbols symbols_;
     std::map<std::string, spec::Expression> expressions_;
 };
@@ -99,9 +101,8 @@ void add_shapes(IterationSpace& space, const RawWorkload& raw, const RawEinsum& 
         }
     }
     std::string remedy = "add the size of rank " + ranks.front() + " to rank_sizes";
-    const std::string hint = sizes.size(ranks.front()) == 0
-                                 ? spec::did_you_mean(ranks.front(), sizes.names())
-                                 : "";
+    const std::string hint =
+        sizes.size(ranks.front()) == 0 ? spec::did_you_mean(ranks.front(), sizes.names()) : "";
     remedy += hint.empty() ? "" : " (" + hint + ")";
     spec::fail(place.position, place.path,
                {"the bound of rank variable '" + variable + "' of Einsum '" + einsum.name +
@@ -152,9 +153,9 @@ double image_size(const RawAccess& access, const std::map<std::string, std::int6
 
 void resolve_bounds(Workload& workload, const RawWorkload& raw, const spec::Symbols& variables) {
     if (raw.iteration_space_shape != nullptr && !raw.iteration_space_shape->is_map()) {
-        spec::fail(*raw.iteration_space_shape,
-                   {"iteration spaces are written as a map, not as " +
-                        raw.iteration_space_shape->describe(), "", "m: 0 <= m < 128", ""});
+        spec::fail(*raw.iteration_space_shape, {"iteration spaces are written as a map, not as " +
+                                                    raw.iteration_space_shape->describe(),
+                                                "", "m: 0 <= m < 128", ""});
     }
     std::map<std::string, std::string> first_einsum;
     for (const RawEinsum& einsum : raw.einsums) {
@@ -163,16 +164,17 @@ void resolve_bounds(Workload& workload, const RawWorkload& raw, const spec::Symb
         sizes.add(einsum.rank_sizes);
         const auto bounds = bounds_of(raw, einsum, sizes);
         for (const auto& [name, bound] : bounds) {
-            RankVariable& variable =
-                workload.rank_variables.at(static_cast<std::size_t>(workload.find_rank_variable(name)));
+            RankVariable& variable = workload.rank_variables.at(
+                static_cast<std::size_t>(workload.find_rank_variable(name)));
             const auto [first, fresh] = first_einsum.try_emplace(name, einsum.name);
             if (!fresh && variable.bound != bound) {
-                spec::fail(einsum.place.position, einsum.place.path,
-                           {"rank variable '" + name + "' runs over " + std::to_string(bound) +
-                                " values in Einsum '" + einsum.name + "' but over " +
-                                std::to_string(variable.bound) + " in Einsum '" + first->second + "'",
-                            "", "one bound for a rank variable",
-                            "make the sizes agree or use another rank variable"});
+                spec::fail(
+                    einsum.place.position, einsum.place.path,
+                    {"rank variable '" + name + "' runs over " + std::to_string(bound) +
+                         " values in Einsum '" + einsum.name + "' but over " +
+                         std::to_string(variable.bound) + " in Einsum '" + first->second + "'",
+                     "", "one bound for a rank variable",
+                     "make the sizes agree or use another rank variable"});
             }
             variable.bound = bound;
         }

@@ -76,9 +76,11 @@ std::vector<RawRename> top_level_renames(const Node* section, const std::string&
 }
 
 class RenameResolver {
-   public:
+public:
     RenameResolver(Workload& workload, int einsum, const spec::Symbols& variables)
-        : workload_(workload), view_(view(workload, einsum)), symbols_(variables.child()),
+        : workload_(workload),
+          view_(view(workload, einsum)),
+          symbols_(variables.child()),
           einsum_(workload.einsums[static_cast<std::size_t>(einsum)]) {
         define_symbols(symbols_, workload, view_);
     }
@@ -88,7 +90,8 @@ class RenameResolver {
         for (const RawRename& rename : own) {
             if (std::find(builtin.begin(), builtin.end(), rename.name) != builtin.end()) {
                 rename.source.fail("a rename takes the name '" + rename.name +
-                                   "' of a tensor, a rank variable or a set", "another name");
+                                       "' of a tensor, a rank variable or a set",
+                                   "another name");
             }
         }
         for (const RawRename& rename : others) {
@@ -109,7 +112,7 @@ class RenameResolver {
         }
     }
 
-   private:
+private:
     /// Names of the Einsum itself; a tensor of another Einsum does not stand in a rename's way.
     std::vector<std::string> spec_names() const {
         std::vector<std::string> names = reserved_set_names();
@@ -154,8 +157,8 @@ class RenameResolver {
         const std::int64_t expected =
             spec::integer_in(raw.expected_count, symbols_, spec::Range::at_least(0));
         if (std::popcount(mask) != expected) {
-            raw.source.fail("rename '" + raw.name + "' of Einsum '" + einsum_.name + "' stands for " +
-                                std::to_string(std::popcount(mask)) + " of " +
+            raw.source.fail("rename '" + raw.name + "' of Einsum '" + einsum_.name +
+                                "' stands for " + std::to_string(std::popcount(mask)) + " of " +
                                 value.text(symbols_.universe()),
                             std::to_string(expected) + " by its expected_count",
                             "give the Einsum its own renames");
@@ -175,11 +178,11 @@ void agree(std::vector<std::pair<bool, T>>& known, const EinsumView& view, std::
            const std::vector<std::string>& texts) {
     const auto tensor = static_cast<std::size_t>(view.tensors[local].tensor);
     if (known[tensor].first && known[tensor].second != value) {
-        spec::fail(place.position, place.path,
-                   {"tensor '" + view.tensors[local].name + "' " + what + " in Einsum '" +
-                        view.name + "' otherwise than in an Einsum before it: " + texts[0] +
-                        " against " + texts[1],
-                    "", "the same everywhere", "make the Einsums agree"});
+        spec::fail(
+            place.position, place.path,
+            {"tensor '" + view.tensors[local].name + "' " + what + " in Einsum '" + view.name +
+                 "' otherwise than in an Einsum before it: " + texts[0] + " against " + texts[1],
+             "", "the same everywhere", "make the Einsums agree"});
     }
     known[tensor] = {true, value};
 }

@@ -41,8 +41,8 @@ void relate(LocalTensor& tensor, std::size_t n_variables) {
         for (const AffineTerm& term : rank.terms) {
             const auto v = static_cast<std::size_t>(term.rank_variable);
             if (tensor.relevancy[v] == Relevancy::irrelevant) {
-                tensor.relevancy[v] = rank.terms.size() == 1 ? Relevancy::relevant
-                                                             : Relevancy::partially_relevant;
+                tensor.relevancy[v] =
+                    rank.terms.size() == 1 ? Relevancy::relevant : Relevancy::partially_relevant;
             }
             if (plain(rank) && tensor.rank_of_variable[v] < 0) {
                 tensor.rank_of_variable[v] = static_cast<int>(r);
@@ -55,8 +55,8 @@ void relate(LocalTensor& tensor, std::size_t n_variables) {
         }
         (tensor.relevancy[v] == Relevancy::relevant ? tensor.relevant
                                                     : tensor.partially_relevant) |= bit(v);
-        (tensor.rank_of_variable[v] >= 0 ? tensor.directly_indexing
-                                         : tensor.expression_indexing) |= bit(v);
+        (tensor.rank_of_variable[v] >= 0 ? tensor.directly_indexing : tensor.expression_indexing) |=
+            bit(v);
     }
 }
 
@@ -75,8 +75,8 @@ LocalTensor local_tensor(const Workload& workload, const Einsum& einsum,
     local.ranks = access.ranks;
     for (RankAccess& rank : local.ranks) {
         for (AffineTerm& term : rank.terms) {
-            const auto found = std::find(einsum.rank_variables.begin(),
-                                         einsum.rank_variables.end(), term.rank_variable);
+            const auto found = std::find(einsum.rank_variables.begin(), einsum.rank_variables.end(),
+                                         term.rank_variable);
             if (found == einsum.rank_variables.end()) {
                 throw Bug("a projection of '" + tensor.name + "' uses a foreign rank variable");
             }
@@ -154,8 +154,8 @@ EinsumView view(const Workload& workload, int index) {
 
 const std::vector<std::string>& reserved_set_names() {
     static const std::vector<std::string> names = {
-        "All", "Tensors", "Nothing", "Inputs", "Outputs", "Intermediates", "Shared", "Persistent",
-        "Above", "Other"};
+        "All",           "Tensors", "Nothing",    "Inputs", "Outputs",
+        "Intermediates", "Shared",  "Persistent", "Above",  "Other"};
     return names;
 }
 
@@ -200,7 +200,8 @@ void define_symbols(spec::Symbols& symbols, const Workload& workload, const Eins
     for (const Rename& rename : workload.einsums[static_cast<std::size_t>(view.einsum)].renames) {
         std::uint64_t mask = 0;
         for (const int tensor : rename.tensors) {
-            const int local = view.find_tensor(workload.tensors[static_cast<std::size_t>(tensor)].name);
+            const int local =
+                view.find_tensor(workload.tensors[static_cast<std::size_t>(tensor)].name);
             mask |= local < 0 ? 0 : bit(static_cast<std::size_t>(local));
         }
         for (const int variable : rename.rank_variables) {

@@ -1,5 +1,5 @@
-// Optima: never worse than the reference mapper in its own mapspace. A smaller cost of ours is a result
-// (docs/model.md lists the known ones), a larger one is a failure.
+// Optima: never worse than the reference mapper in its own mapspace. A smaller cost of ours is a
+// result (docs/model.md lists the known ones), a larger one is a failure.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <map>
@@ -135,11 +135,12 @@ void check_optimum_case(const YAML::Node& c, std::vector<std::string>& illegal) 
             const double theirs = metric == "energy" ? e : metric == "latency" ? l : e * l;
             good = ours <= theirs * (1 + allowed);
             if (ours < theirs * (1 - allowed)) {
-                BOOST_TEST_MESSAGE(id << ": better than the reference, " << ours << " < " << theirs);
+                BOOST_TEST_MESSAGE(id << ": better than the reference, " << ours << " < "
+                                      << theirs);
             }
         }
-        BOOST_CHECK_MESSAGE(good, id << ": worse than the reference's point " << e << " J, " << l
-                                     << " s");
+        BOOST_CHECK_MESSAGE(
+            good, id << ": worse than the reference's point " << e << " J, " << l << " s");
     }
 }
 
@@ -148,13 +149,14 @@ void check_optimum_case(const YAML::Node& c, std::vector<std::string>& illegal) 
 BOOST_AUTO_TEST_CASE(mapper_runs_of_the_reference_are_matched_or_beaten) {
     int cases = 0;
     std::vector<std::string> illegal;
-    testing::for_each_case(testing::accelforge_folder() + "/optimum.jsonl.gz", [&](const YAML::Node& c) {
-        check_optimum_case(c, illegal);
-        ++cases;
-    });
+    testing::for_each_case(testing::accelforge_folder() + "/optimum.jsonl.gz",
+                           [&](const YAML::Node& c) {
+                               check_optimum_case(c, illegal);
+                               ++cases;
+                           });
     BOOST_TEST(cases == 42);
-    // No targets (docs/model.md): a partial tile nested in a partial tile, and six of four instances once
-    // partial tiles are rounded up.
+    // No targets (docs/model.md): a partial tile nested in a partial tile, and six of four
+    // instances once partial tiles are rounded up.
     const std::vector<std::string> known{"opt-dev-25: tile_shape", "opt-dev-25: fanout"};
     BOOST_TEST(illegal == known, boost::test_tools::per_element());
 }

@@ -18,41 +18,41 @@ namespace {
 
 /// A valid pair of files; every case changes one place.
 const std::string good_arch =
-    "arch:\n"                                                          // 1
-    "  nodes:\n"                                                       // 2
-    "  - !Memory\n"                                                    // 3
-    "    name: DRAM\n"                                                 // 4
-    "    size: inf\n"                                                  // 5
-    "    leak_power: 0\n"                                              // 6
-    "    actions:\n"                                                   // 7
-    "    - {name: read, energy: 1, throughput: inf}\n"                 // 8
-    "    - {name: write, energy: 1, throughput: inf}\n"                // 9
-    "    tensors: {keep: ~Intermediates, may_keep: All}\n"             // 10
-    "  - !Container\n"                                                 // 11
-    "    name: PE\n"                                                   // 12
-    "    spatial:\n"                                                   // 13
-    "    - {name: X, fanout: 4, may_reuse: input}\n"                   // 14
-    "  - !Compute\n"                                                   // 15
-    "    name: MAC\n"                                                  // 16
-    "    actions: [{name: compute, energy: 1, throughput: 1}]\n";      // 17
+    "arch:\n"                                                      // 1
+    "  nodes:\n"                                                   // 2
+    "  - !Memory\n"                                                // 3
+    "    name: DRAM\n"                                             // 4
+    "    size: inf\n"                                              // 5
+    "    leak_power: 0\n"                                          // 6
+    "    actions:\n"                                               // 7
+    "    - {name: read, energy: 1, throughput: inf}\n"             // 8
+    "    - {name: write, energy: 1, throughput: inf}\n"            // 9
+    "    tensors: {keep: ~Intermediates, may_keep: All}\n"         // 10
+    "  - !Container\n"                                             // 11
+    "    name: PE\n"                                               // 12
+    "    spatial:\n"                                               // 13
+    "    - {name: X, fanout: 4, may_reuse: input}\n"               // 14
+    "  - !Compute\n"                                               // 15
+    "    name: MAC\n"                                              // 16
+    "    actions: [{name: compute, energy: 1, throughput: 1}]\n";  // 17
 
 const std::string good_workload =
-    "variables: {SIZE: 8}\n"                                           // 1
-    "workload:\n"                                                      // 2
-    "  rank_sizes: {M: SIZE, K: 8, N: 16}\n"                           // 3
-    "  bits_per_value: {All: 8}\n"                                     // 4
-    "  einsums:\n"                                                     // 5
-    "  - name: Matmul\n"                                               // 6
-    "    tensor_accesses:\n"                                           // 7
-    "    - {name: A, projection: [m, k]}\n"                            // 8
-    "    - {name: W, projection: [k, n]}\n"                            // 9
-    "    - {name: Z, projection: [m, n], output: True}\n"              // 10
-    "    renames: {input: A, weight: W, output: Z}\n";                 // 11
+    "variables: {SIZE: 8}\n"                               // 1
+    "workload:\n"                                          // 2
+    "  rank_sizes: {M: SIZE, K: 8, N: 16}\n"               // 3
+    "  bits_per_value: {All: 8}\n"                         // 4
+    "  einsums:\n"                                         // 5
+    "  - name: Matmul\n"                                   // 6
+    "    tensor_accesses:\n"                               // 7
+    "    - {name: A, projection: [m, k]}\n"                // 8
+    "    - {name: W, projection: [k, n]}\n"                // 9
+    "    - {name: Z, projection: [m, n], output: True}\n"  // 10
+    "    renames: {input: A, weight: W, output: Z}\n";     // 11
 
 struct Case {
     const char* name;
-    bool arch;           ///< which of the two files is changed
-    std::string from;    ///< text to replace (once); "*" replaces everything
+    bool arch;         ///< which of the two files is changed
+    std::string from;  ///< text to replace (once); "*" replaces everything
     std::string to;
     std::vector<std::string> parts;  ///< of the message; FILE stands for the file's path
 };
@@ -65,78 +65,267 @@ const std::vector<Case> cases = {
     // Bytes and YAML.
     {"empty file", true, "*", "", {"FILE: the file is empty", "a map such as 'arch:'"}},
     {"only comments", false, "*", "# nothing\n", {"FILE: the file is empty"}},
-    {"nul byte", true, "*", std::string("arch:\n  a\0b: 1\n", 15), {"FILE:2:4: the file holds a NUL byte"}},
-    {"not UTF-8", false, "Matmul", "Mat\xff", {"FILE:6:14: the file is not valid UTF-8: 'byte 0xff'", "iconv"}},
-    {"overlong UTF-8", false, "Matmul", "\xc0\xaf", {"FILE:6:11: the file is not valid UTF-8: 'byte 0xc0'"}},
-    {"truncated in a bracket", true, "MAC\n    actions: [{name: compute, energy: 1, throughput: 1}]\n",
-     "MAC\n    actions: [{name: compute", {"FILE:17:", "not valid YAML", "brackets"}},
+    {"nul byte",
+     true,
+     "*",
+     std::string("arch:\n  a\0b: 1\n", 15),
+     {"FILE:2:4: the file holds a NUL byte"}},
+    {"not UTF-8",
+     false,
+     "Matmul",
+     "Mat\xff",
+     {"FILE:6:14: the file is not valid UTF-8: 'byte 0xff'", "iconv"}},
+    {"overlong UTF-8",
+     false,
+     "Matmul",
+     "\xc0\xaf",
+     {"FILE:6:11: the file is not valid UTF-8: 'byte 0xc0'"}},
+    {"truncated in a bracket",
+     true,
+     "MAC\n    actions: [{name: compute, energy: 1, throughput: 1}]\n",
+     "MAC\n    actions: [{name: compute",
+     {"FILE:17:", "not valid YAML", "brackets"}},
     {"truncated in quotes", false, "Matmul", "'Matmul", {"FILE:6:11: a quote is not closed"}},
-    {"truncated in double quotes", true, "name: MAC", "name: \"MAC \\\"", {"FILE:16:11: a quote is not closed"}},
+    {"truncated in double quotes",
+     true,
+     "name: MAC",
+     "name: \"MAC \\\"",
+     {"FILE:16:11: a quote is not closed"}},
     {"tab indentation", true, "  nodes:", "\tnodes:", {"FILE:2:7: not valid YAML"}},
-    {"wrong indentation", false, "  einsums:\n  - name", "  einsums:\n - name", {"FILE:6:", "not valid YAML"}},
-    {"two documents", true, "  - !Container", "---\n  - !Container", {"FILE:12:", "second YAML document"}},
-    {"duplicate key", true, "    leak_power: 0\n", "    size: 3\n",
+    {"wrong indentation",
+     false,
+     "  einsums:\n  - name",
+     "  einsums:\n - name",
+     {"FILE:6:", "not valid YAML"}},
+    {"two documents",
+     true,
+     "  - !Container",
+     "---\n  - !Container",
+     {"FILE:12:", "second YAML document"}},
+    {"duplicate key",
+     true,
+     "    leak_power: 0\n",
+     "    size: 3\n",
      {"FILE:6:5: duplicate key: 'size'", "FILE:5:5; remove one of them"}},
     {"undefined alias", true, "size: inf", "size: *none", {"FILE:5:", "not valid YAML"}},
-    {"alias inside itself", true, "*", "arch: &a [*a]\n", {"FILE:1:", "alias refers to the collection that contains it"}},
+    {"alias inside itself",
+     true,
+     "*",
+     "arch: &a [*a]\n",
+     {"FILE:1:", "alias refers to the collection that contains it"}},
     {"a list instead of a map", false, "*", "- 1\n- 2\n", {"FILE:1:1: the file holds a list"}},
     {"plain text", true, "*", "hello\n", {"FILE:1:1: the file holds the text 'hello'"}},
     // Keys.
-    {"typo in a section", true, "arch:", "arhc:", {"FILE:1:1: arhc: unknown key of a spec file: 'arhc'", "did you mean 'arch'?"}},
+    {"typo in a section",
+     true,
+     "arch:",
+     "arhc:",
+     {"FILE:1:1: arhc: unknown key of a spec file: 'arhc'", "did you mean 'arch'?"}},
     {"section missing", false, "*", "arch: {nodes: []}\n", {"FILE:1:1: the file has no workload"}},
-    {"typo in a component key", true, "leak_power", "leek_power",
-     {"FILE:6:5: arch.nodes[0].leek_power: unknown key of a memory: 'leek_power'", "did you mean 'leak_power'?"}},
-    {"typo in a spatial key", true, "fanout", "fanuot",
-     {"FILE:14:7: arch.nodes[1].spatial[0]: a spatial dimension lacks the key 'fanout'; is 'fanuot' meant"}},
-    {"typo in an Einsum key", false, "renames", "renams",
-     {"FILE:11:5: workload.einsums[0].renams: unknown key of an Einsum: 'renams'", "did you mean 'renames'?"}},
-    {"unknown node kind", true, "!Memory", "!Memmory", {"FILE:3:", "arch.nodes[0]: unknown kind of node: '!Memmory'", "did you mean '!Memory'?"}},
-    {"untagged node", true, "  - !Memory\n    name", "  - name", {"FILE:3:5: arch.nodes[0]: the node has no kind"}},
-    {"missing name", true, "    name: PE\n", "", {"FILE:", "arch.nodes[1]: a container lacks the key 'name'"}},
-    {"missing value", true, "size: inf", "size:", {"FILE:5:5: arch.nodes[0].size: the value is missing"}},
+    {"typo in a component key",
+     true,
+     "leak_power",
+     "leek_power",
+     {"FILE:6:5: arch.nodes[0].leek_power: unknown key of a memory: 'leek_power'",
+      "did you mean 'leak_power'?"}},
+    {"typo in a spatial key",
+     true,
+     "fanout",
+     "fanuot",
+     {"FILE:14:7: arch.nodes[1].spatial[0]: a spatial dimension lacks the key 'fanout'; is "
+      "'fanuot' meant"}},
+    {"typo in an Einsum key",
+     false,
+     "renames",
+     "renams",
+     {"FILE:11:5: workload.einsums[0].renams: unknown key of an Einsum: 'renams'",
+      "did you mean 'renames'?"}},
+    {"unknown node kind",
+     true,
+     "!Memory",
+     "!Memmory",
+     {"FILE:3:", "arch.nodes[0]: unknown kind of node: '!Memmory'", "did you mean '!Memory'?"}},
+    {"untagged node",
+     true,
+     "  - !Memory\n    name",
+     "  - name",
+     {"FILE:3:5: arch.nodes[0]: the node has no kind"}},
+    {"missing name",
+     true,
+     "    name: PE\n",
+     "",
+     {"FILE:", "arch.nodes[1]: a container lacks the key 'name'"}},
+    {"missing value",
+     true,
+     "size: inf",
+     "size:",
+     {"FILE:5:5: arch.nodes[0].size: the value is missing"}},
     // Values.
-    {"negative size", true, "size: inf", "size: -64",
+    {"negative size",
+     true,
+     "size: inf",
+     "size: -64",
      {"FILE:5:11: arch.nodes[0].size: out of range: '-64' (expected a number or inf >= 0)"}},
-    {"text for a number", true, "size: inf", "size: 'big'",
+    {"text for a number",
+     true,
+     "size: inf",
+     "size: 'big'",
      {"FILE:5:11: arch.nodes[0].size: this is text: 'big' (expected a number)"}},
-    {"a list for a number", true, "leak_power: 0", "leak_power: [1, 2]", {"FILE:6:17: arch.nodes[0].leak_power: this is a list"}},
-    {"a map for a number", true, "leak_power: 0", "leak_power: {a: 1}", {"FILE:6:17: arch.nodes[0].leak_power: a value is needed here, not a map"}},
-    {"infinite energy", true, "read, energy: 1", "read, energy: inf", {"FILE:8:28: arch.nodes[0].actions[0].energy: out of range: 'inf'"}},
-    {"zero throughput", true, "throughput: 1}", "throughput: 0}", {"FILE:17:", "throughput: out of range: '0'", "> 0"}},
-    {"fractional fanout", true, "fanout: 4", "fanout: 7 / 2",
-     {"FILE:14:25: arch.nodes[1].spatial[0].fanout: not an integer (it evaluates to 3.5): '7 / 2'"}},
-    {"division by zero", true, "fanout: 4", "fanout: 4 // 0", {"FILE:14:25: arch.nodes[1].spatial[0].fanout: division by zero: '4 // 0'"}},
-    {"syntax error in an expression", true, "leak_power: 0", "leak_power: 2 * (3 + 1", {"FILE:6:17: arch.nodes[0].leak_power: not an expression: expected ')'"}},
-    {"unknown variable", false, "M: SIZE", "M: SISE", {"FILE:3:19: workload.rank_sizes.M: unknown name 'SISE'; did you mean 'SIZE'?"}},
-    {"cycle of variables", false, "{SIZE: 8}", "{SIZE: OTHER + 1, OTHER: SIZE}", {"FILE:1:", "is defined by itself"}},
-    {"cycle of rank sizes", false, "K: 8, N: 16", "K: N, N: K + 1", {"is defined by itself", "FILE:3:"}},
+    {"a list for a number",
+     true,
+     "leak_power: 0",
+     "leak_power: [1, 2]",
+     {"FILE:6:17: arch.nodes[0].leak_power: this is a list"}},
+    {"a map for a number",
+     true,
+     "leak_power: 0",
+     "leak_power: {a: 1}",
+     {"FILE:6:17: arch.nodes[0].leak_power: a value is needed here, not a map"}},
+    {"infinite energy",
+     true,
+     "read, energy: 1",
+     "read, energy: inf",
+     {"FILE:8:28: arch.nodes[0].actions[0].energy: out of range: 'inf'"}},
+    {"zero throughput",
+     true,
+     "throughput: 1}",
+     "throughput: 0}",
+     {"FILE:17:", "throughput: out of range: '0'", "> 0"}},
+    {"fractional fanout",
+     true,
+     "fanout: 4",
+     "fanout: 7 / 2",
+     {"FILE:14:25: arch.nodes[1].spatial[0].fanout: not an integer (it evaluates to 3.5): '7 / "
+      "2'"}},
+    {"division by zero",
+     true,
+     "fanout: 4",
+     "fanout: 4 // 0",
+     {"FILE:14:25: arch.nodes[1].spatial[0].fanout: division by zero: '4 // 0'"}},
+    {"syntax error in an expression",
+     true,
+     "leak_power: 0",
+     "leak_power: 2 * (3 + 1",
+     {"FILE:6:17: arch.nodes[0].leak_power: not an expression: expected ')'"}},
+    {"unknown variable",
+     false,
+     "M: SIZE",
+     "M: SISE",
+     {"FILE:3:19: workload.rank_sizes.M: unknown name 'SISE'; did you mean 'SIZE'?"}},
+    {"cycle of variables",
+     false,
+     "{SIZE: 8}",
+     "{SIZE: OTHER + 1, OTHER: SIZE}",
+     {"FILE:1:", "is defined by itself"}},
+    {"cycle of rank sizes",
+     false,
+     "K: 8, N: 16",
+     "K: N, N: K + 1",
+     {"is defined by itself", "FILE:3:"}},
     // Workload.
-    {"missing rank size", false, "K: 8, ", "",
-     {"FILE:8:33: workload.einsums[0].tensor_accesses[0].projection[1]: the bound of rank variable 'k' of Einsum 'Matmul'",
+    {"missing rank size",
+     false,
+     "K: 8, ",
+     "",
+     {"FILE:8:33: workload.einsums[0].tensor_accesses[0].projection[1]: the bound of rank variable "
+      "'k' of Einsum 'Matmul'",
       "add the size of rank K to rank_sizes"}},
-    {"misspelt rank size", false, "rank_sizes: {M: SIZE, K: 8", "rank_sizes: {M: SIZE, Kay: 8", {"the bound of rank variable 'k'"}},
-    {"zero rank size", false, "K: 8", "K: 0", {"FILE:3:28: workload.rank_sizes.K: out of range: '0' (expected an integer >= 1)"}},
-    {"rank size in lower case", false, "K: 8", "k: 8", {"FILE:3:25: workload.rank_sizes.k: the name of a rank begins with an upper-case letter: 'k'; write 'K'"}},
-    {"unknown tensor in a rename", false, "input: A", "input: B", {"FILE:11:22: workload.einsums[0].renames.input: unknown name 'B'"}},
-    {"no output", false, ", output: True", "", {"FILE:6:5: workload.einsums[0]: the Einsum has no output: 'Matmul'", "output: True"}},
-    {"tensor twice", false, "name: W", "name: A", {"FILE:9:14: workload.einsums[0].tensor_accesses[1].name: the Einsum accesses this tensor twice: 'A'"}},
-    {"no affine projection", false, "projection: [k, n]", "projection: {K: k * n}", {"FILE:9:33: workload.einsums[0].tensor_accesses[1].projection.K: not an affine expression: 'k * n'"}},
-    {"expression in a list projection", false, "[k, n]", "[k + n]", {"FILE:9:30:", "a list of rank variables cannot hold this: 'k + n'", "as a map"}},
-    {"width missing", false, "{All: 8}", "{A | W: 8}", {"FILE:10:7: workload.einsums[0].tensor_accesses[2]: no width is given for tensor 'Z' in Einsum 'Matmul'"}},
-    {"overlapping widths", false, "{All: 8}", "{All: 8, W: 4}", {"FILE:4:28: workload.bits_per_value.W: tensor 'W' is in two keys of this map"}},
-    {"empty iteration space", false, "    renames", "    iteration_space_shape: [m > 20]\n    renames",
+    {"misspelt rank size",
+     false,
+     "rank_sizes: {M: SIZE, K: 8",
+     "rank_sizes: {M: SIZE, Kay: 8",
+     {"the bound of rank variable 'k'"}},
+    {"zero rank size",
+     false,
+     "K: 8",
+     "K: 0",
+     {"FILE:3:28: workload.rank_sizes.K: out of range: '0' (expected an integer >= 1)"}},
+    {"rank size in lower case",
+     false,
+     "K: 8",
+     "k: 8",
+     {"FILE:3:25: workload.rank_sizes.k: the name of a rank begins with an upper-case letter: 'k'; "
+      "write 'K'"}},
+    {"unknown tensor in a rename",
+     false,
+     "input: A",
+     "input: B",
+     {"FILE:11:22: workload.einsums[0].renames.input: unknown name 'B'"}},
+    {"no output",
+     false,
+     ", output: True",
+     "",
+     {"FILE:6:5: workload.einsums[0]: the Einsum has no output: 'Matmul'", "output: True"}},
+    {"tensor twice",
+     false,
+     "name: W",
+     "name: A",
+     {"FILE:9:14: workload.einsums[0].tensor_accesses[1].name: the Einsum accesses this tensor "
+      "twice: 'A'"}},
+    {"no affine projection",
+     false,
+     "projection: [k, n]",
+     "projection: {K: k * n}",
+     {"FILE:9:33: workload.einsums[0].tensor_accesses[1].projection.K: not an affine expression: "
+      "'k * n'"}},
+    {"expression in a list projection",
+     false,
+     "[k, n]",
+     "[k + n]",
+     {"FILE:9:30:", "a list of rank variables cannot hold this: 'k + n'", "as a map"}},
+    {"width missing",
+     false,
+     "{All: 8}",
+     "{A | W: 8}",
+     {"FILE:10:7: workload.einsums[0].tensor_accesses[2]: no width is given for tensor 'Z' in "
+      "Einsum 'Matmul'"}},
+    {"overlapping widths",
+     false,
+     "{All: 8}",
+     "{All: 8, W: 4}",
+     {"FILE:4:28: workload.bits_per_value.W: tensor 'W' is in two keys of this map"}},
+    {"empty iteration space",
+     false,
+     "    renames",
+     "    iteration_space_shape: [m > 20]\n    renames",
      {"FILE:", "the iteration space is empty"}},
-    {"unbounded text shape", false, "    renames", "    iteration_space_shape: [m + 20]\n    renames",
-     {"FILE:11:29: workload.einsums[0].iteration_space_shape[0]: not a description of an iteration space: 'm + 20'"}},
+    {"unbounded text shape",
+     false,
+     "    renames",
+     "    iteration_space_shape: [m + 20]\n    renames",
+     {"FILE:11:29: workload.einsums[0].iteration_space_shape[0]: not a description of an iteration "
+      "space: 'm + 20'"}},
     // Architecture.
-    {"two nodes of one name", true, "name: PE", "name: DRAM", {"FILE:12:11: arch.nodes[1].name: two nodes have this name: 'DRAM'"}},
+    {"two nodes of one name",
+     true,
+     "name: PE",
+     "name: DRAM",
+     {"FILE:12:11: arch.nodes[1].name: two nodes have this name: 'DRAM'"}},
     {"no compute", true, "!Compute", "!Memory", {"FILE:", "arch.nodes[2]"}},
-    {"unknown set in may_reuse", true, "may_reuse: input", "may_reuse: inputs",
-     {"FILE:14:39: arch.nodes[1].spatial[0].may_reuse: unknown name 'inputs'; did you mean 'Inputs'?"}},
-    {"unknown set in keep", true, "~Intermediates", "~Intermediate", {"FILE:10:21: arch.nodes[0].tensors.keep: unknown name 'Intermediate'", "did you mean 'Intermediates'?"}},
-    {"unknown action", true, "name: write", "name: wriet", {"FILE:9:14: arch.nodes[0].actions[1].name: a memory has no such action: 'wriet'", "did you mean 'write'?"}},
-    {"latency of an unknown action", true, "    leak_power: 0\n", "    total_latency: actions[\"raed\"].n_calls\n",
-     {"FILE:6:20: arch.nodes[0].total_latency: there is no element 'raed'", "elements: read, write"}},
+    {"unknown set in may_reuse",
+     true,
+     "may_reuse: input",
+     "may_reuse: inputs",
+     {"FILE:14:39: arch.nodes[1].spatial[0].may_reuse: unknown name 'inputs'; did you mean "
+      "'Inputs'?"}},
+    {"unknown set in keep",
+     true,
+     "~Intermediates",
+     "~Intermediate",
+     {"FILE:10:21: arch.nodes[0].tensors.keep: unknown name 'Intermediate'",
+      "did you mean 'Intermediates'?"}},
+    {"unknown action",
+     true,
+     "name: write",
+     "name: wriet",
+     {"FILE:9:14: arch.nodes[0].actions[1].name: a memory has no such action: 'wriet'",
+      "did you mean 'write'?"}},
+    {"latency of an unknown action",
+     true,
+     "    leak_power: 0\n",
+     "    total_latency: actions[\"raed\"].n_calls\n",
+     {"FILE:6:20: arch.nodes[0].total_latency: there is no element 'raed'",
+      "elements: read, write"}},
 };
 
 /// A folder that is removed at the end.
@@ -145,7 +334,9 @@ struct Folder {
     Folder() : path(fs::temp_directory_path() / ("tessera-error-" + std::to_string(::getpid()))) {
         fs::create_directories(path);
     }
-    ~Folder() { fs::remove_all(path); }
+    ~Folder() {
+        fs::remove_all(path);
+    }
     std::string write(const std::string& name, const std::string& text) const {
         std::ofstream(path / name, std::ios::binary) << text;
         return (path / name).string();
@@ -180,7 +371,8 @@ std::string load(const std::string& arch_file, const std::string& workload_file)
 
 BOOST_AUTO_TEST_CASE(the_unchanged_files_are_fine) {
     const Folder folder;
-    BOOST_TEST(load(folder.write("a.yaml", good_arch), folder.write("w.yaml", good_workload)) == "");
+    BOOST_TEST(load(folder.write("a.yaml", good_arch), folder.write("w.yaml", good_workload)) ==
+               "");
 }
 
 BOOST_AUTO_TEST_CASE(there_are_forty_cases_or_more) {
@@ -225,11 +417,13 @@ BOOST_AUTO_TEST_CASE(directives_that_fail_are_named) {
     const Folder folder;
     const std::string arch = folder.write("a.yaml", good_arch);
     const auto check = [&](const std::string& item, const std::string& part) {
-        const std::string text = replaced(good_workload, "  - name: Matmul", item + "\n  - name: Matmul");
+        const std::string text =
+            replaced(good_workload, "  - name: Matmul", item + "\n  - name: Matmul");
         const std::string message = load(arch, folder.write("w.yaml", text));
         BOOST_TEST(message.find(part) != std::string::npos, message);
     };
-    check("  - repeat: {variable: i, to: 1}", "w.yaml:6:13: workload.einsums[0].repeat: a repeat lacks the key 'body'");
+    check("  - repeat: {variable: i, to: 1}",
+          "w.yaml:6:13: workload.einsums[0].repeat: a repeat lacks the key 'body'");
     check("  - repeat: {variable: i, to: 1e8, body: []}", "more than a million repeats");
     check("  - repeat: {variable: i, to: 1, body: ['E{j}']}", "unknown name 'j'");
     check("  - repeat: {variable: i, to: 1, body: ['E{i']}", "a '{' is not closed");

@@ -35,7 +35,8 @@ workload::Workload two_einsums() {
 
 Architecture read(const std::string& nodes, const spec::Defines& defines = {},
                   const std::string& variables = "") {
-    return Architecture(spec::read_text(variables + "arch:\n  nodes:\n" + nodes, "a.yaml"), defines);
+    return Architecture(spec::read_text(variables + "arch:\n  nodes:\n" + nodes, "a.yaml"),
+                        defines);
 }
 
 Path path(const Architecture& architecture, int einsum = 0, const std::string& compute = "MAC",
@@ -58,8 +59,10 @@ const std::string mac =
     "    actions: [{name: compute, energy: 1, throughput: 4}]\n";
 
 std::string memory(const std::string& name, const std::string& fields) {
-    return "  - !Memory {name: " + name + ", size: 64, actions: [{name: read, energy: 1, "
-           "throughput: 1}, {name: write, energy: 1, throughput: 1}], " + fields + "}\n";
+    return "  - !Memory {name: " + name +
+           ", size: 64, actions: [{name: read, energy: 1, "
+           "throughput: 1}, {name: write, energy: 1, throughput: 1}], " +
+           fields + "}\n";
 }
 
 std::string container(const std::string& name, const std::string& dims) {
@@ -142,7 +145,8 @@ BOOST_AUTO_TEST_CASE(a_small_path_is_evaluated) {
 }
 
 BOOST_AUTO_TEST_CASE(keep_expressions_see_memories_above) {
-    const Path p = path(read(dram + memory("GLB", "tensors: {keep: ~DRAM, may_keep: ~Above}") + mac));
+    const Path p =
+        path(read(dram + memory("GLB", "tensors: {keep: ~DRAM, may_keep: ~Above}") + mac));
     spec::Symbols extra = p.symbols.child();
     extra.set("DRAM", spec::TensorSet{0b011});
     extra.set("Above", spec::TensorSet{0b011});
@@ -151,7 +155,8 @@ BOOST_AUTO_TEST_CASE(keep_expressions_see_memories_above) {
     BOOST_TEST(evaluate_tensors(level(p, "GLB").may_keep, extra) == 0b100);
     BOOST_TEST(evaluate_tensors(level(p, "GLB").back, extra) == 0);
     // may_keep: Nothing when keep is given, else All.
-    const Path q = path(read(dram + memory("L1", "tensors: {keep: A}") + memory("L2", "enabled: True") + mac));
+    const Path q =
+        path(read(dram + memory("L1", "tensors: {keep: A}") + memory("L2", "enabled: True") + mac));
     BOOST_TEST(evaluate_tensors(level(q, "L1").may_keep, q.symbols) == 0);
     BOOST_TEST(evaluate_tensors(level(q, "L2").may_keep, q.symbols) == 0b111);
     BOOST_TEST(evaluate_tensors(level(q, "L2").keep, q.symbols) == 0);
@@ -189,37 +194,39 @@ BOOST_AUTO_TEST_CASE(latency_scale_is_the_inverse_of_throughput_scale) {
 }
 
 BOOST_AUTO_TEST_CASE(a_dummy_costs_nothing) {
-    const Path p = path(read(dram +
-                             "  - !Memory {name: GLB, component_class: Dummy, size: 8}\n"
-                             "  - !Compute {name: MAC, component_class: Dummy}\n"));
+    const Path p = path(read(dram + "  - !Memory {name: GLB, component_class: Dummy, size: 8}\n"
+                                    "  - !Compute {name: MAC, component_class: Dummy}\n"));
     BOOST_TEST(level(p, "GLB").actions.size() == 2);
     BOOST_TEST(level(p, "GLB").actions[1].energy_j == 0);
     BOOST_TEST(run(level(p, "GLB").latency, {100, 100}) == 0);
     BOOST_TEST(leak(p, "MAC").leak_power_w == 0);
     // What is written all the same counts.
-    const Path q = path(read(dram +
-                             "  - !Memory {name: GLB, component_class: Dummy, size: 8, leak_power: 3,"
-                             " actions: [{name: read, energy: 2}]}\n" + mac));
+    const Path q =
+        path(read(dram +
+                  "  - !Memory {name: GLB, component_class: Dummy, size: 8, leak_power: 3,"
+                  " actions: [{name: read, energy: 2}]}\n" +
+                  mac));
     BOOST_TEST(leak(q, "GLB").leak_power_w == 3);
     BOOST_TEST(level(q, "GLB").actions[0].energy_j == 2);
     BOOST_TEST((level(q, "GLB").actions[0].throughput_per_s == infinity));
 }
 
 BOOST_AUTO_TEST_CASE(values_per_action_has_three_sources) {
-    const Path p = path(read(
-        dram +
-        "  - !Memory\n"
-        "    name: GLB\n"
-        "    size: 64\n"
-        "    bits_per_value: {A: 32}\n"
-        "    bits_per_action: 64\n"
-        "    values_per_action: {W: 5}\n"
-        "    actions:\n"
-        "    - {name: read, energy: 1, throughput: 1, bits_per_action: 128}\n"
-        "    - {name: write, energy: 1, throughput: 1, values_per_action: {W | Z: 9}}\n" +
-        mac));
+    const Path p =
+        path(read(dram +
+                  "  - !Memory\n"
+                  "    name: GLB\n"
+                  "    size: 64\n"
+                  "    bits_per_value: {A: 32}\n"
+                  "    bits_per_action: 64\n"
+                  "    values_per_action: {W: 5}\n"
+                  "    actions:\n"
+                  "    - {name: read, energy: 1, throughput: 1, bits_per_action: 128}\n"
+                  "    - {name: write, energy: 1, throughput: 1, values_per_action: {W | Z: 9}}\n" +
+                  mac));
     const PathLevel& glb = level(p, "GLB");
-    BOOST_TEST(glb.bits_per_value == (std::vector<double>{32, 4, 16}), boost::test_tools::per_element());
+    BOOST_TEST(glb.bits_per_value == (std::vector<double>{32, 4, 16}),
+               boost::test_tools::per_element());
     BOOST_TEST(glb.actions[0].values_per_action == (std::vector<double>{4, 5, 8}),
                boost::test_tools::per_element());
     BOOST_TEST(glb.actions[1].values_per_action == (std::vector<double>{2, 9, 9}),
@@ -228,8 +235,9 @@ BOOST_AUTO_TEST_CASE(values_per_action_has_three_sources) {
 
 BOOST_AUTO_TEST_CASE(latency_expressions_see_actions_variables_and_own_fields) {
     const auto latency = [](const std::string& text) {
-        const Path p = path(read(dram + memory("GLB", "actions_scale: 2, total_latency: '" + text + "'") + mac,
-                                 {}, "variables: {BANKS: 32}\n"));
+        const Path p =
+            path(read(dram + memory("GLB", "actions_scale: 2, total_latency: '" + text + "'") + mac,
+                      {}, "variables: {BANKS: 32}\n"));
         return run(level(p, "GLB").latency, {64, 128});
     };
     BOOST_TEST(latency("sum(a.n_calls for a in actions) / BANKS") == 6);
@@ -253,7 +261,8 @@ BOOST_AUTO_TEST_CASE(networks_have_hops_and_link_traffic) {
     BOOST_TEST((noc.topology == Topology::all_to_all));
     BOOST_TEST(run(noc.latency, {100}, 5, 8) == 15);
     BOOST_TEST(run(noc.latency, {100}, 5, 80) == 40);
-    BOOST_TEST(noc.actions_per_value == (std::vector<double>{2, 1, 4}), boost::test_tools::per_element());
+    BOOST_TEST(noc.actions_per_value == (std::vector<double>{2, 1, 4}),
+               boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(toll_directions_cover_all_tensors) {
@@ -264,7 +273,8 @@ BOOST_AUTO_TEST_CASE(toll_directions_cover_all_tensors) {
     const Path p = path(read(toll("{input: down, Other: up}")));
     BOOST_TEST((level(p, "T").direction[0] == Direction::down));
     BOOST_TEST((level(p, "T").direction[1] == Direction::up));
-    BOOST_TEST((level(path(read(toll("up_and_down"))), "T").direction[2] == Direction::up_and_down));
+    BOOST_TEST(
+        (level(path(read(toll("up_and_down"))), "T").direction[2] == Direction::up_and_down));
     check_error(toll("{input: down}"), "no direction is given for tensor 'W'");
     check_error(toll("sideways"), "unknown direction: 'sideways'");
     check_error(toll("{A: up, input: down}"), "is in two keys");
@@ -301,14 +311,14 @@ BOOST_AUTO_TEST_CASE(unknown_set_names_are_errors_unless_compatible) {
         read(dram + container("PE", "{name: X, fanout: 4, may_reuse: AWeight}") + mac);
     BOOST_CHECK_THROW(path(architecture), spec::UnknownName);
     // The text stays a text, and A is part of it.
-    BOOST_TEST(level(path(architecture, 0, "MAC", Compat::accelforge), "PE").spatial[0].may_reuse == 0b011);
+    BOOST_TEST(level(path(architecture, 0, "MAC", Compat::accelforge), "PE").spatial[0].may_reuse ==
+               0b011);
     check_error(dram + memory("GLB", "tensors: {keep: wieght}") + mac, "did you mean 'weight'?");
 }
 
 BOOST_AUTO_TEST_CASE(computes_are_chosen_by_condition_and_position) {
     const Architecture architecture = read(
-        dram +
-        "  - !Compute {name: Scalar, enabled: len(All) == 2, component_class: Dummy}\n" +
+        dram + "  - !Compute {name: Scalar, enabled: len(All) == 2, component_class: Dummy}\n" +
         memory("Register", "enabled: len(All) == 3") +
         "  - !Compute {name: MAC, enabled: len(All) == 3, component_class: Dummy}\n");
     BOOST_TEST(architecture.compute_names().size() == 2);
@@ -328,11 +338,13 @@ BOOST_AUTO_TEST_CASE(forks_are_side_branches) {
         "    non_forked_power_gateable: True\n"
         "    nodes:\n"
         "    - !Container {name: Lanes, spatial: [{name: X, fanout: 2}]}\n"
-        "    - !Compute {name: Vector, leak_power: 1, actions: [{name: compute, energy: 1, throughput: 1}]}\n"
+        "    - !Compute {name: Vector, leak_power: 1, actions: [{name: compute, energy: 1, "
+        "throughput: 1}]}\n"
         "  - !Hierarchical\n"
         "    nodes:\n"
         "    - !Container {name: PE, spatial: [{name: X, fanout: 8, power_gateable: True}]}\n"
-        "  - !Compute {name: MAC, leak_power: 1, actions: [{name: compute, energy: 1, throughput: 1}]}\n";
+        "  - !Compute {name: MAC, leak_power: 1, actions: [{name: compute, energy: 1, throughput: "
+        "1}]}\n";
     const Architecture architecture = read(nodes);
     const Path main_path = path(architecture, 0, "MAC");
     BOOST_TEST(main_path.levels.size() == 3);
@@ -350,22 +362,23 @@ BOOST_AUTO_TEST_CASE(forks_are_side_branches) {
 }
 
 BOOST_AUTO_TEST_CASE(own_dimensions_do_not_multiply_own_leak) {
-    const Path p = path(read(dram + memory("GLB", "leak_power: 3, spatial: [{name: X, fanout: 4}]") +
-                             memory("L1", "leak_power: 3") + mac));
+    const Path p =
+        path(read(dram + memory("GLB", "leak_power: 3, spatial: [{name: X, fanout: 4}]") +
+                  memory("L1", "leak_power: 3") + mac));
     BOOST_TEST(leak(p, "GLB").leak_power_w == 3);
     BOOST_TEST(leak(p, "L1").leak_power_w == 12);
 }
 
 BOOST_AUTO_TEST_CASE(arrays_place_their_memories) {
-    const std::string nodes =
-        dram +
-        "  - !Array\n"
-        "    name: Grid\n"
-        "    spatial: [{name: X, fanout: 4}, {name: Y, fanout: 2}]\n"
-        "    nodes:\n"
-        "    - !Memory {name: Row, component_class: Dummy, size: 8, spatial: [{name: X, fanout: 2}]}\n"
-        "    - !Network {name: NoC, component_class: Dummy}\n" +
-        mac;
+    const std::string nodes = dram +
+                              "  - !Array\n"
+                              "    name: Grid\n"
+                              "    spatial: [{name: X, fanout: 4}, {name: Y, fanout: 2}]\n"
+                              "    nodes:\n"
+                              "    - !Memory {name: Row, component_class: Dummy, size: 8, spatial: "
+                              "[{name: X, fanout: 2}]}\n"
+                              "    - !Network {name: NoC, component_class: Dummy}\n" +
+                              mac;
     const Path p = path(read(nodes));
     BOOST_TEST(p.levels.size() == 5);
     const PathLevel& row = level(p, "Row");
@@ -376,26 +389,33 @@ BOOST_AUTO_TEST_CASE(arrays_place_their_memories) {
     BOOST_TEST((p.levels[3].kind == LevelKind::array));
     BOOST_TEST(p.levels[3].cumulative_fanout == 8);
     BOOST_TEST(row.cumulative_fanout == 1);
-    check_error(dram + "  - !Array {name: G, spatial: [{name: X, fanout: 2}], nodes: [!Memory {name: R, "
-                       "component_class: Dummy, size: 8, spatial: [{name: X, fanout: 4}]}]}\n" + mac,
-                "more instances than array 'G' has places");
+    check_error(
+        dram +
+            "  - !Array {name: G, spatial: [{name: X, fanout: 2}], nodes: [!Memory {name: R, "
+            "component_class: Dummy, size: 8, spatial: [{name: X, fanout: 4}]}]}\n" +
+            mac,
+        "more instances than array 'G' has places");
 }
 
 BOOST_AUTO_TEST_CASE(fields_refer_to_other_components_and_sets) {
     const std::string glb = memory("GLB", "tensors: {keep: A if DRAM.actions_scale == 1 else W}");
     const std::string l1 =
-        "  - !Memory {name: L1, size: GLB.size // 4 + weight.bits_per_value, component_class: Dummy}\n";
+        "  - !Memory {name: L1, size: GLB.size // 4 + weight.bits_per_value, component_class: "
+        "Dummy}\n";
     const Path p = path(read(dram + glb + l1 + mac));
     BOOST_TEST(level(p, "L1").size_bits == 20);
     BOOST_TEST(evaluate_tensors(level(p, "GLB").keep, p.symbols) == 1);
     BOOST_TEST(spec::Expression::parse_text("L1.size", {}).number(p.symbols) == 20);
-    check_error(dram + "  - !Memory {name: L1, size: L2.size, component_class: Dummy}\n"
-                       "  - !Memory {name: L2, size: L1.size, component_class: Dummy}\n" + mac,
+    check_error(dram +
+                    "  - !Memory {name: L1, size: L2.size, component_class: Dummy}\n"
+                    "  - !Memory {name: L2, size: L1.size, component_class: Dummy}\n" +
+                    mac,
                 "is defined by itself");
 }
 
 BOOST_AUTO_TEST_CASE(variables_are_overridden) {
-    const std::string nodes = dram + "  - !Memory {name: L1, size: KIB * 8, component_class: Dummy}\n" + mac;
+    const std::string nodes =
+        dram + "  - !Memory {name: L1, size: KIB * 8, component_class: Dummy}\n" + mac;
     const std::string variables = "variables: {KIB: 4}\n";
     BOOST_TEST(level(path(read(nodes, {}, variables)), "L1").size_bits == 32);
     BOOST_TEST(level(path(read(nodes, {{"KIB", "2 * 8"}}, variables)), "L1").size_bits == 128);
@@ -412,20 +432,23 @@ BOOST_AUTO_TEST_CASE(structural_errors_are_named) {
     check_error(dram + memory("G", "tensors: {kep: All}") + mac, "did you mean 'keep'?");
     check_error(dram + container("PE", "{name: X, fanout: 0}") + mac, "expected an integer >= 1");
     check_error(dram + container("PE", "{name: X, fanout: 2.5}") + mac, "not an integer");
-    check_error(dram + container("PE", "{name: X, fanout: 2, min_usage: 1.5}") + mac, "out of range");
-    check_error(dram + "  - !Memory {name: G, size: 8}\n" + mac, "the action 'read' of 'G' is missing");
+    check_error(dram + container("PE", "{name: X, fanout: 2, min_usage: 1.5}") + mac,
+                "out of range");
+    check_error(dram + "  - !Memory {name: G, size: 8}\n" + mac,
+                "the action 'read' of 'G' is missing");
     check_error(dram + "  - !Memory {name: G, size: 8, actions: [{name: reed, energy: 1}]}\n" + mac,
                 "did you mean 'read'?");
     check_error(dram + "  - !Compute {name: MAC, actions: [{name: compute, throughput: 1}]}\n",
                 "the energy (J) of action 'compute' of 'MAC' is missing");
-    check_error(dram + "  - !Memory {name: G, size: -1, component_class: Dummy}\n" + mac,
-                "a.yaml:10:29: arch.nodes[1].size: out of range: '-1' (expected a number or inf >= 0)");
+    check_error(
+        dram + "  - !Memory {name: G, size: -1, component_class: Dummy}\n" + mac,
+        "a.yaml:10:29: arch.nodes[1].size: out of range: '-1' (expected a number or inf >= 0)");
 }
 
 BOOST_AUTO_TEST_CASE(all_reference_architectures_are_read) {
     int n = 0;
-    const workload::Workload workload =
-        workload::load_workload(TESSERA_TEST_DIR "/reference/accelforge/workload/ex_matmuls.yaml", {});
+    const workload::Workload workload = workload::load_workload(
+        TESSERA_TEST_DIR "/reference/accelforge/workload/ex_matmuls.yaml", {});
     for (const auto& entry :
          std::filesystem::directory_iterator(TESSERA_TEST_DIR "/reference/accelforge/arch")) {
         BOOST_TEST_CONTEXT(entry.path()) {

@@ -68,8 +68,10 @@ JoinResult run(const std::vector<std::vector<PmappingGroup>>& groups, double cap
 BOOST_AUTO_TEST_CASE(fused_pair_peaks_at_both_residents_plus_the_larger_branch) {
     // T1 in GLB under one fused m loop of 8 trips. A: 0.2 resident, 0.4 inside; B: 0.3, 0.55.
     // Peak = 0.2 + 0.3 + max(0.2, 0.25) = 0.75 (bits scaled by 100).
-    const auto a = group({{0, -1, 64}}, {backed(1, 1, 1, true, {0})}, {{1, 1, 0, 20, 40, 10}}, {{8}});
-    const auto b = group({{0, -1, 64}}, {backed(1, 1, 1, false, {0})}, {{2, 3, 0, 30, 55, 10}}, {{8}});
+    const auto a =
+        group({{0, -1, 64}}, {backed(1, 1, 1, true, {0})}, {{1, 1, 0, 20, 40, 10}}, {{8}});
+    const auto b =
+        group({{0, -1, 64}}, {backed(1, 1, 1, false, {0})}, {{2, 3, 0, 30, 55, 10}}, {{8}});
     const JoinResult fits = run({{a}, {b}}, 75);
     BOOST_REQUIRE_EQUAL(fits.mappings.size(), 1u);
     BOOST_TEST(fits.mappings[0].objectives[0] == 3.0);
@@ -133,8 +135,10 @@ BOOST_AUTO_TEST_CASE(loops_pair_by_tensor_rank_across_a_permuted_block) {
     BOOST_TEST(ea.shared_with_next == 2);
     // The same tree loop: A's loop k and B's loop at the same position index the same rank.
     for (int p = 0; p < 2; ++p) {
-        const int rank_a = std::vector<int>{0, 1}[static_cast<std::size_t>(ea.order[static_cast<std::size_t>(p)])];
-        const int rank_b = std::vector<int>{1, 0}[static_cast<std::size_t>(eb.order[static_cast<std::size_t>(p)])];
+        const int rank_a =
+            std::vector<int>{0, 1}[static_cast<std::size_t>(ea.order[static_cast<std::size_t>(p)])];
+        const int rank_b =
+            std::vector<int>{1, 0}[static_cast<std::size_t>(eb.order[static_cast<std::size_t>(p)])];
         BOOST_TEST(rank_a == rank_b);
     }
 }
@@ -193,7 +197,8 @@ BOOST_AUTO_TEST_CASE(unfinished_reads_are_not_joined) {
     e1_indexed.structure.tensors[1].rank_of_loop = {0};
     auto e2_indexed = e2;
     e2_indexed.structure.tensors[1].rank_of_loop = {0};
-    BOOST_TEST(join(w, {{e0}, {e1_indexed}, {e2_indexed}}, {{"GLB", 100}}, o).mappings.size() == 1u);
+    BOOST_TEST(join(w, {{e0}, {e1_indexed}, {e2_indexed}}, {{"GLB", 100}}, o).mappings.size() ==
+               1u);
 }
 
 BOOST_AUTO_TEST_CASE(dominated_rows_go_and_ties_keep_one) {

@@ -19,17 +19,22 @@ Document expand(const std::string& text, const Defines& defines = {}) {
 std::string texts(const Node& list) {
     std::string result;
     for (const Node& item : list.items) {
-        result += (result.empty() ? "" : " ") +
-                  (item.is_map() ? item.find("name")->text : item.brief());
+        result +=
+            (result.empty() ? "" : " ") + (item.is_map() ? item.find("name")->text : item.brief());
     }
     return result;
 }
 
 /// A folder of its own that is removed at the end.
 struct Folder {
-    fs::path path = fs::temp_directory_path() / fs::path("tessera-spec-" + std::to_string(::getpid()));
-    Folder() { fs::create_directories(path / "sub"); }
-    ~Folder() { fs::remove_all(path); }
+    fs::path path =
+        fs::temp_directory_path() / fs::path("tessera-spec-" + std::to_string(::getpid()));
+    Folder() {
+        fs::create_directories(path / "sub");
+    }
+    ~Folder() {
+        fs::remove_all(path);
+    }
     std::string write(const std::string& name, const std::string& text) const {
         std::ofstream(path / name) << text;
         return (path / name).string();
@@ -41,7 +46,8 @@ struct Folder {
 BOOST_AUTO_TEST_CASE(variables_refer_to_each_other_and_are_overridden) {
     const std::string text = "variables: {A: B * 2, B: 3}\nworkload: {}\n";
     BOOST_TEST(Expression::parse_text("A", {}).number(expand(text).variables) == 6);
-    BOOST_TEST(Expression::parse_text("A", {}).number(expand(text, {{"B", "2 ** 3"}}).variables) == 16);
+    BOOST_TEST(Expression::parse_text("A", {}).number(expand(text, {{"B", "2 ** 3"}}).variables) ==
+               16);
     BOOST_TEST(Expression::parse_text("A", {}).number(expand(text, {{"A", "1"}}).variables) == 1);
 }
 
@@ -143,12 +149,14 @@ BOOST_AUTO_TEST_CASE(of_several_files_the_first_definition_counts) {
 }
 
 BOOST_AUTO_TEST_CASE(undeclared_defines_name_the_nearest) {
-    const Node root = read_text("variables: {BATCH: 1, TOKENS: 2}\narch: {variables: {BITS: 8}}\n", "t");
+    const Node root =
+        read_text("variables: {BATCH: 1, TOKENS: 2}\narch: {variables: {BITS: 8}}\n", "t");
     const auto declared = declared_variables(root);
     check_defines({{"BITS", "16"}, {"BATCH", "2"}}, declared);
-    BOOST_CHECK_EXCEPTION(check_defines({{"BATCHES", "2"}}, declared), UserError, [](const UserError& e) {
-        return std::string(e.what()).find("did you mean 'BATCH'?") != std::string::npos;
-    });
+    BOOST_CHECK_EXCEPTION(
+        check_defines({{"BATCHES", "2"}}, declared), UserError, [](const UserError& e) {
+            return std::string(e.what()).find("did you mean 'BATCH'?") != std::string::npos;
+        });
 }
 
 BOOST_AUTO_TEST_CASE(nested_repeats_cannot_run_without_end) {

@@ -1,8 +1,8 @@
 #include "tessera/spec/expression.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -144,14 +144,22 @@ std::ostream& operator<<(std::ostream& out, const SetCase& c) {
 }
 
 const SetCase tensor_cases[] = {
-    {"A | W", 3},     {"All & W", 2},        {"All - A", 6},         {"A ^ All", 6},
-    {"~A", 6},        {"~(A | W)", 4},       {"~A & ~W", 4},         {"output()", 4},
-    {"All.tensors", 7}, {"A if len(All) == 3 else W", 1}, {"~All", 0}, {"~A.tensors", 6},
+    {"A | W", 3},       {"All & W", 2},
+    {"All - A", 6},     {"A ^ All", 6},
+    {"~A", 6},          {"~(A | W)", 4},
+    {"~A & ~W", 4},     {"output()", 4},
+    {"All.tensors", 7}, {"A if len(All) == 3 else W", 1},
+    {"~All", 0},        {"~A.tensors", 6},
 };
 
 const SetCase variable_cases[] = {
-    {"m | n", 6}, {"~m", 5}, {"A.rank_variables", 3}, {"~output.rank_variables", 1},
-    {"(A & output).rank_variables", 0}, {"m.rank_variables", 2}, {"All.rank_variables - k", 6},
+    {"m | n", 6},
+    {"~m", 5},
+    {"A.rank_variables", 3},
+    {"~output.rank_variables", 1},
+    {"(A & output).rank_variables", 0},
+    {"m.rank_variables", 2},
+    {"All.rank_variables - k", 6},
 };
 
 }  // namespace
@@ -221,7 +229,8 @@ BOOST_AUTO_TEST_CASE(unknown_names_are_errors_that_name_the_nearest) {
 
 BOOST_AUTO_TEST_CASE(free_names_leave_out_functions_and_generator_variables) {
     const auto names = parse("max(a.n_calls / f for a in actions) + ~g.tensors + f").names();
-    BOOST_TEST(names == (std::vector<std::string>{"actions", "f", "g"}), boost::test_tools::per_element());
+    BOOST_TEST(names == (std::vector<std::string>{"actions", "f", "g"}),
+               boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(wrong_types_and_syntax_are_errors) {
@@ -257,8 +266,9 @@ BOOST_AUTO_TEST_CASE(typed_results_check_their_type) {
     const auto symbols = matmul_symbols();
     BOOST_TEST(message_of([&] { parse("A").number(symbols); }) ==
                "test:3:7: a.b: this is a set of tensors: 'A' (expected a number)");
-    BOOST_TEST(message_of([&] { parse("half").integer(symbols); })
-                   .find("not an integer (it evaluates to 0.5)") != std::string::npos);
+    BOOST_TEST(message_of([&] {
+                   parse("half").integer(symbols);
+               }).find("not an integer (it evaluates to 0.5)") != std::string::npos);
     BOOST_TEST(parse("half * 4").integer(symbols) == 2);
     BOOST_CHECK_THROW(parse("m").tensors(symbols), UserError);
     BOOST_CHECK_THROW(parse("A").rank_variables(symbols), UserError);
@@ -268,11 +278,15 @@ BOOST_AUTO_TEST_CASE(typed_results_check_their_type) {
 namespace {
 
 class Action final : public Object {
-   public:
+public:
     Action(std::string name, int leaf, double throughput)
         : name_(std::move(name)), leaf_(leaf), throughput_(throughput) {}
-    std::string type_name() const override { return "an action"; }
-    std::vector<std::string> attributes() const override { return {"n_calls", "name", "throughput"}; }
+    std::string type_name() const override {
+        return "an action";
+    }
+    std::vector<std::string> attributes() const override {
+        return {"n_calls", "name", "throughput"};
+    }
     std::unique_ptr<Value> attribute(std::string_view name) const override {
         if (name == "name") {
             return std::make_unique<Value>(name_);
@@ -283,7 +297,7 @@ class Action final : public Object {
         return name == "throughput" ? std::make_unique<Value>(throughput_) : nullptr;
     }
 
-   private:
+private:
     std::string name_;
     int leaf_;
     double throughput_;
@@ -323,8 +337,9 @@ double latency(const std::string& text) {
     Symbols symbols;
     symbols.set("actions", Value::list({read, write}));
     const Value value = parse(text).evaluate(symbols);
-    return evaluate(value.is<Formula>() ? value.as<Formula>() : Formula::constant(value.as<double>()),
-                    {100, 30});
+    return evaluate(
+        value.is<Formula>() ? value.as<Formula>() : Formula::constant(value.as<double>()),
+        {100, 30});
 }
 
 }  // namespace

@@ -28,8 +28,9 @@ bool has(const std::string& message, const std::string& part) {
 }
 
 std::int64_t bound(const Workload& workload, const std::string& variable) {
-    return workload.rank_variables.at(
-        static_cast<std::size_t>(workload.find_rank_variable(variable))).bound;
+    return workload.rank_variables
+        .at(static_cast<std::size_t>(workload.find_rank_variable(variable)))
+        .bound;
 }
 
 const Tensor& tensor(const Workload& workload, const std::string& name) {
@@ -128,9 +129,9 @@ BOOST_AUTO_TEST_CASE(bounds_follow_from_strides_and_constants) {
         "    - {name: O, projection: {Q: 0}, output: True}\n"
         "    iteration_space_shape: '-2 <= t and 0 <= p and s >= 0'\n");
     BOOST_TEST(bound(workload, "r") == 3);
-    BOOST_TEST(bound(workload, "p") == 7);   // 2p + r <= 12 with r = 0
-    BOOST_TEST(bound(workload, "s") == 2);   // 3s + 1 <= 6
-    BOOST_TEST(bound(workload, "t") == 5);   // 0 <= 4 - t < 5
+    BOOST_TEST(bound(workload, "p") == 7);  // 2p + r <= 12 with r = 0
+    BOOST_TEST(bound(workload, "s") == 2);  // 3s + 1 <= 6
+    BOOST_TEST(bound(workload, "t") == 5);  // 0 <= 4 - t < 5
     const EinsumView einsum = view(workload, 0);
     // A lone multiple is relevant to the model, but does not index directly.
     const LocalTensor& filter = einsum.tensors[0];
@@ -165,7 +166,8 @@ BOOST_AUTO_TEST_CASE(renames_use_defaults_for_what_the_einsum_leaves_open) {
         "  einsums:\n"
         "  - name: default\n"
         "    tensor_accesses:\n"
-        "    - {name: weight, source: ~(input | output), expected_count: 1 if len(All) == 3 else 0}\n"
+        "    - {name: weight, source: ~(input | output), expected_count: 1 if len(All) == 3 else "
+        "0}\n"
         "    - {name: output, source: Outputs}\n"
         "    - {name: input, source: Inputs}\n";
     const Workload workload = read(text);
@@ -226,8 +228,9 @@ BOOST_AUTO_TEST_CASE(inconsistent_workloads_are_refused) {
     check(two("", "B[m] = A[m]", "'C[m] = B[M: x +]'"), "not an expression");
     check(two("", "B[m] = A[m]", "{einsum: 'C[m] = B[m]', rank_sizes: {M: 3}}"),
           "runs over 3 values in Einsum 'C' but over 4 in Einsum 'B'");
-    check(two("", "B[m] = A[m]", "{einsum: 'C[m] = B[m]', tensor_accesses: [{name: B, "
-                                 "bits_per_value: 4}]}"),
+    check(two("", "B[m] = A[m]",
+              "{einsum: 'C[m] = B[m]', tensor_accesses: [{name: B, "
+              "bits_per_value: 4}]}"),
           "has a width in Einsum 'C' otherwise than in an Einsum before it: 4 against 8");
     check(two("", "B[m] = A[m]",
               "{einsum: 'C[m] = B[m]', tensor_accesses: [{name: B, persistent: True}]}"),

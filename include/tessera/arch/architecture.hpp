@@ -18,32 +18,40 @@ namespace tessera::arch {
 enum class Compat : std::uint8_t { none, accelforge };
 
 class Architecture {
- public:
-  /// Reads the `arch` section (and `variables`). Structure, keys and types are checked here.
-  /// `name` counts if the section has none. \throws UserError with file:line:column
-  Architecture(spec::Node root, std::map<std::string, std::string> defines,
-               const std::string& name = "");
+public:
+    /// Reads the `arch` section (and `variables`). Structure, keys and types are checked here.
+    /// `name` counts if the section has none. \throws UserError with file:line:column
+    Architecture(spec::Node root, std::map<std::string, std::string> defines,
+                 const std::string& name = "");
 
-  const std::string& name() const { return name_; }
-  bool arbitrary_units() const { return arbitrary_units_; }  ///< `units: arbitrary`
-  /// Names of all components (memories, tolls, computes, networks), file order.
-  const std::vector<std::string>& component_names() const { return component_names_; }
-  const std::vector<std::string>& compute_names() const { return compute_names_; }
-  /// Memory capacity in bits by name as evaluated for an Einsum is in the Path.
+    const std::string& name() const {
+        return name_;
+    }
+    bool arbitrary_units() const {
+        return arbitrary_units_;
+    }  ///< `units: arbitrary`
+    /// Names of all components (memories, tolls, computes, networks), file order.
+    const std::vector<std::string>& component_names() const {
+        return component_names_;
+    }
+    const std::vector<std::string>& compute_names() const {
+        return compute_names_;
+    }
+    /// Memory capacity in bits by name as evaluated for an Einsum is in the Path.
 
-  /// Flattens the path to `compute` for one Einsum and evaluates every field.
-  /// The result's last level tells by `enabled` whether the compute may run the Einsum.
-  /// \throws UserError for a field that does not evaluate.
-  Path path(const workload::Workload& workload, int einsum, const std::string& compute,
-            Compat compat) const;
+    /// Flattens the path to `compute` for one Einsum and evaluates every field.
+    /// The result's last level tells by `enabled` whether the compute may run the Einsum.
+    /// \throws UserError for a field that does not evaluate.
+    Path path(const workload::Workload& workload, int einsum, const std::string& compute,
+              Compat compat) const;
 
-  struct Impl;
+    struct Impl;
 
- private:
-  std::string name_;
-  bool arbitrary_units_ = false;
-  std::vector<std::string> component_names_, compute_names_;
-  std::shared_ptr<const Impl> impl_;
+private:
+    std::string name_;
+    bool arbitrary_units_ = false;
+    std::vector<std::string> component_names_, compute_names_;
+    std::shared_ptr<const Impl> impl_;
 };
 
 /// `name_or_path`: a file, or a name found in arch-specs/.

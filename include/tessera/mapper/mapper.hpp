@@ -18,47 +18,51 @@ namespace tessera::mapper {
 enum class Metric : std::uint8_t { energy, latency, edp };
 
 struct Options {
-  std::vector<Metric> metrics{Metric::edp};
-  mapspace::MapSpaceOptions mapspace;
-  int threads = 0;  ///< 0: one per core
-  std::uint64_t seed = 0;
-  double max_time_s = 0;  ///< 0: unlimited (wall clock)
-  const std::atomic<bool>* stop = nullptr;  ///< set by Ctrl-C; polled every 50 ms of work or less
-  std::function<void(const std::string&)> progress;  ///< one line, called from one thread at a time
+    std::vector<Metric> metrics{Metric::edp};
+    mapspace::MapSpaceOptions mapspace;
+    int threads = 0;  ///< 0: one per core
+    std::uint64_t seed = 0;
+    double max_time_s = 0;                    ///< 0: unlimited (wall clock)
+    const std::atomic<bool>* stop = nullptr;  ///< set by Ctrl-C; polled every 50 ms of work or less
+    std::function<void(const std::string&)>
+        progress;  ///< one line, called from one thread at a time
 };
 
 enum class Status : std::uint8_t { optimal, feasible, infeasible };
 
 struct Solution {
-  mapping::Mapping mapping;
-  model::Report report;  ///< evaluation of `mapping` by the problem's model
+    mapping::Mapping mapping;
+    model::Report report;  ///< evaluation of `mapping` by the problem's model
 };
 
 struct Statistics {
-  double wall_s = 0;
-  std::string mapspace_size;  ///< exact decimal integer, or "" if unknown
-  std::uint64_t templates = 0, evaluated = 0, pareto = 0;
-  int threads = 1;
-  std::vector<std::pair<std::string, double>> phases;  ///< name, wall seconds
+    double wall_s = 0;
+    std::string mapspace_size;  ///< exact decimal integer, or "" if unknown
+    std::uint64_t templates = 0, evaluated = 0, pareto = 0;
+    int threads = 1;
+    std::vector<std::pair<std::string, double>> phases;  ///< name, wall seconds
 };
 
 struct Result {
-  Status status = Status::infeasible;
-  std::vector<Solution> solutions;  ///< best first for one metric; the Pareto set sorted by the first metric
-  /// Proven lower bound of the metric over the mapspace (one metric only); equals the best when optimal.
-  std::optional<double> bound;
-  std::vector<std::string> reasons;  ///< infeasible: the constraint that no mapping meets, with both sides
-  Statistics statistics;
+    Status status = Status::infeasible;
+    std::vector<Solution>
+        solutions;  ///< best first for one metric; the Pareto set sorted by the first metric
+    /// Proven lower bound of the metric over the mapspace (one metric only); equals the best when
+    /// optimal.
+    std::optional<double> bound;
+    std::vector<std::string>
+        reasons;  ///< infeasible: the constraint that no mapping meets, with both sides
+    Statistics statistics;
 };
 
 /// Thread rule: map() is called from one thread; it may start its own.
 class Mapper {
- public:
-  virtual ~Mapper() = default;
-  virtual std::string name() const = 0;
-  /// \throws UserError for options it does not support, and if the model lacks what it needs.
-  virtual Result map(const model::Problem& problem, const model::CostModel& model,
-                     const Options& options) = 0;
+public:
+    virtual ~Mapper() = default;
+    virtual std::string name() const = 0;
+    /// \throws UserError for options it does not support, and if the model lacks what it needs.
+    virtual Result map(const model::Problem& problem, const model::CostModel& model,
+                       const Options& options) = 0;
 };
 
 }  // namespace tessera::mapper

@@ -1,7 +1,8 @@
 // The LoopTree as users read and write it: names, one tree, source positions.
 //
-// Storage and Toll nodes hold tensors for everything after them, Temporal and Spatial nodes loop over
-// everything after them, a Sequential node runs its children one after the other, a Compute ends a branch.
+// Storage and Toll nodes hold tensors for everything after them, Temporal and Spatial nodes loop
+// over everything after them, a Sequential node runs its children one after the other, a Compute
+// ends a branch.
 #pragma once
 
 #include <cstdint>
@@ -15,40 +16,49 @@
 namespace tessera::mapping {
 
 enum class TreeKind : std::uint8_t {
-  storage, toll, temporal, spatial, sequential, pipeline, nested, compute, reservation
+    storage,
+    toll,
+    temporal,
+    spatial,
+    sequential,
+    pipeline,
+    nested,
+    compute,
+    reservation
 };
 
 /// How one Einsum reads a shared loop.
 struct LoopUse {
-  std::string einsum;
-  std::string rank_variable;
-  std::int64_t tile_shape = 1;
+    std::string einsum;
+    std::string rank_variable;
+    std::int64_t tile_shape = 1;
 };
 
 struct TreeNode {
-  TreeKind kind = TreeKind::nested;
-  std::vector<std::string> tensors;  ///< storage, toll
-  std::string component;             ///< storage, toll, spatial, compute
-  /// Loop variables. Several names: the one loop drives all of them, each Einsum uses the one that it
-  /// has (a producer's `m` is its consumer's `p` when the tensor's rank links them).
-  std::vector<std::string> rank_variables;
-  std::int64_t tile_shape = 1;  ///< size handed to the body, not the trip count
-  /// Loops whose variable or tile shape depends on the Einsum, written `rank_variable: {K: m, QK: p}`;
-  /// then one entry for every Einsum below. Empty: rank_variables and tile_shape hold for all.
-  std::vector<LoopUse> uses;
-  std::string dim;              ///< spatial: dimension name of the component
-  std::string einsum;           ///< compute
-  bool persistent = false;
-  bool lower = true;  ///< storage: capacity may be charged further down (PmappingNode::lower)
-  /// Storage, toll: only these Einsums use the holder (empty: all below). Written when an Einsum below
-  /// accesses the tensor but has no such holder of its own.
-  std::vector<std::string> einsums;
-  std::vector<TreeNode> children;  ///< sequential: one nested node per branch; nested: the chain
-  Position where;
+    TreeKind kind = TreeKind::nested;
+    std::vector<std::string> tensors;  ///< storage, toll
+    std::string component;             ///< storage, toll, spatial, compute
+    /// Loop variables. Several names: the one loop drives all of them, each Einsum uses the one
+    /// that it has (a producer's `m` is its consumer's `p` when the tensor's rank links them).
+    std::vector<std::string> rank_variables;
+    std::int64_t tile_shape = 1;  ///< size handed to the body, not the trip count
+    /// Loops whose variable or tile shape depends on the Einsum, written `rank_variable: {K: m, QK:
+    /// p}`; then one entry for every Einsum below. Empty: rank_variables and tile_shape hold for
+    /// all.
+    std::vector<LoopUse> uses;
+    std::string dim;     ///< spatial: dimension name of the component
+    std::string einsum;  ///< compute
+    bool persistent = false;
+    bool lower = true;  ///< storage: capacity may be charged further down (PmappingNode::lower)
+    /// Storage, toll: only these Einsums use the holder (empty: all below). Written when an Einsum
+    /// below accesses the tensor but has no such holder of its own.
+    std::vector<std::string> einsums;
+    std::vector<TreeNode> children;  ///< sequential: one nested node per branch; nested: the chain
+    Position where;
 };
 
 struct Mapping {
-  TreeNode root;  ///< a nested node
+    TreeNode root;  ///< a nested node
 };
 
 /// Reads the `mapping` section of a native or AccelForge file; other sections are left alone.
@@ -58,8 +68,8 @@ Mapping load_mapping(const std::string& path, const spec::Defines& defines = {})
 /// `node`: the map under `mapping`, or the list of its nodes.
 Mapping read_mapping(const spec::Node& node, const spec::Symbols& symbols = {});
 
-/// Checks what needs neither workload nor architecture: every branch ends with its only Compute, splits
-/// stand last, no Einsum is computed twice. \throws UserError at the node.
+/// Checks what needs neither workload nor architecture: every branch ends with its only Compute,
+/// splits stand last, no Einsum is computed twice. \throws UserError at the node.
 void check_structure(const Mapping& mapping);
 
 /// YAML text that read_mapping reads back to an equal tree. AccelForge reads it too unless the tree

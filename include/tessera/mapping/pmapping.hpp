@@ -15,37 +15,38 @@ enum class NodeKind : std::uint8_t { storage, toll, temporal, spatial, reservati
 
 /// One node. `tensor`, `level`, `dim`, `rank_variable` index the Path; -1 where not used.
 struct PmappingNode {
-  NodeKind kind = NodeKind::compute;
-  std::int8_t tensor = -1;         ///< storage, toll, reservation: exactly one tensor a node
-  std::int8_t level = -1;          ///< holder's level; spatial: the level that owns the dimension
-  std::int8_t dim = -1;            ///< spatial
-  std::int8_t rank_variable = -1;  ///< loops
-  std::int16_t symbol = -1;        ///< loops: unknown tile shape, index into Template::symbols
-  std::int64_t tile = 1;           ///< loops: tile shape handed to the body when symbol < 0
-  bool backing = false;            ///< first holder of its tensor
-  bool persistent = false;
-  /// The holder's capacity may be charged further down, below relevant loops (never for backing ones).
-  bool lower = true;
-  bool imperfect = false;  ///< loop may have a partial last tile
-  std::int32_t origin = -1;  ///< index of the LoopTree node it came from (pre-order), -1 if none
+    NodeKind kind = NodeKind::compute;
+    std::int8_t tensor = -1;         ///< storage, toll, reservation: exactly one tensor a node
+    std::int8_t level = -1;          ///< holder's level; spatial: the level that owns the dimension
+    std::int8_t dim = -1;            ///< spatial
+    std::int8_t rank_variable = -1;  ///< loops
+    std::int16_t symbol = -1;        ///< loops: unknown tile shape, index into Template::symbols
+    std::int64_t tile = 1;           ///< loops: tile shape handed to the body when symbol < 0
+    bool backing = false;            ///< first holder of its tensor
+    bool persistent = false;
+    /// The holder's capacity may be charged further down, below relevant loops (never for backing
+    /// ones).
+    bool lower = true;
+    bool imperfect = false;    ///< loop may have a partial last tile
+    std::int32_t origin = -1;  ///< index of the LoopTree node it came from (pre-order), -1 if none
 
-  bool operator==(const PmappingNode&) const = default;
+    bool operator==(const PmappingNode&) const = default;
 };
 
 using Pmapping = std::vector<PmappingNode>;
 
 /// One branch of a LoopTree.
 struct EinsumMapping {
-  int einsum = 0;
-  arch::Path path;
-  Pmapping nodes;
+    int einsum = 0;
+    arch::Path path;
+    Pmapping nodes;
 };
 
 /// One pmapping per compute leaf, in execution order: the chain from the root to the leaf, holders
 /// restricted to the Einsum's tensors (and to `einsums` where given), multi-tensor holders and
-/// multi-variable loops split, backing flags set, loops over variables the Einsum does not have dropped.
-/// \throws UserError for unknown names; IllegalMapping for a missing unit loop, a tensor stored nowhere,
-/// a tensor twice in one memory, a toll as outermost holder.
+/// multi-variable loops split, backing flags set, loops over variables the Einsum does not have
+/// dropped. \throws UserError for unknown names; IllegalMapping for a missing unit loop, a tensor
+/// stored nowhere, a tensor twice in one memory, a toll as outermost holder.
 std::vector<EinsumMapping> split(const Mapping& mapping, const workload::Workload& workload,
                                  const arch::Architecture& architecture, arch::Compat compat);
 

@@ -1,8 +1,8 @@
 // Pmapping tables: the surviving pmappings of one Einsum, grouped by what the join must know.
 //
-// All pmappings of a group have the same fused loops (rank variable and kind, order, blocks within which
-// they may be permuted) and back the same tensors in the same memories at the same depths. They differ
-// in trip counts, costs and occupancies: the columns.
+// All pmappings of a group have the same fused loops (rank variable and kind, order, blocks within
+// which they may be permuted) and back the same tensors in the same memories at the same depths.
+// They differ in trip counts, costs and occupancies: the columns.
 #pragma once
 
 #include <cstdint>
@@ -13,42 +13,44 @@ namespace tessera::mapspace {
 
 /// A memory whose capacity couples Einsums. Memories that cannot are checked per template only.
 struct TrackedMemory {
-  std::string name;
-  double size_bits = 0;
+    std::string name;
+    double size_bits = 0;
 };
 
 /// One fused loop of a group, outermost first. Trip counts are columns.
 struct FusedLoop {
-  int rank_variable = 0;   ///< local to the Einsum
-  int spatial_dim = -1;    ///< temporal: -1; spatial: component * 16 + dimension
-  std::int64_t bound = 1;  ///< of the rank variable
+    int rank_variable = 0;   ///< local to the Einsum
+    int spatial_dim = -1;    ///< temporal: -1; spatial: component * 16 + dimension
+    std::int64_t bound = 1;  ///< of the rank variable
 
-  auto operator<=>(const FusedLoop&) const = default;
+    auto operator<=>(const FusedLoop&) const = default;
 };
 
 /// A fusable tensor as a group holds it.
 struct BackedTensor {
-  int tensor = 0;   ///< index into Workload::tensors
-  int memory = 0;   ///< index into Architecture::component_names
-  int level = 0;    ///< fused loops above its backing holder; -1: persistent
-  int tracked = -1; ///< index of the tracked memory, -1 if its capacity is not coupled
-  bool output = false;
-  /// Copy Einsum: the output shares the buffer of this tensor (same memory), -1 otherwise.
-  int shares_buffer_of = -1;
-  /// Per fused loop: the rank of the tensor that the loop's variable indexes directly, -1 if none.
-  std::vector<int> rank_of_loop;
+    int tensor = 0;    ///< index into Workload::tensors
+    int memory = 0;    ///< index into Architecture::component_names
+    int level = 0;     ///< fused loops above its backing holder; -1: persistent
+    int tracked = -1;  ///< index of the tracked memory, -1 if its capacity is not coupled
+    bool output = false;
+    /// Copy Einsum: the output shares the buffer of this tensor (same memory), -1 otherwise.
+    int shares_buffer_of = -1;
+    /// Per fused loop: the rank of the tensor that the loop's variable indexes directly, -1 if
+    /// none.
+    std::vector<int> rank_of_loop;
 
-  auto operator<=>(const BackedTensor&) const = default;
+    auto operator<=>(const BackedTensor&) const = default;
 };
 
 /// What the rows of a group have in common.
 struct GroupStructure {
-  std::vector<FusedLoop> loops;
-  /// Bit d: a holder or reservation stands below exactly d fused loops, so loops do not move across.
-  std::uint32_t breaks = 0;
-  std::vector<BackedTensor> tensors;  ///< sorted by tensor
+    std::vector<FusedLoop> loops;
+    /// Bit d: a holder or reservation stands below exactly d fused loops, so loops do not move
+    /// across.
+    std::uint32_t breaks = 0;
+    std::vector<BackedTensor> tensors;  ///< sorted by tensor
 
-  auto operator<=>(const GroupStructure&) const = default;
+    auto operator<=>(const GroupStructure&) const = default;
 };
 
 /// Rows of one group, row-major. Columns of a row of `values`:
@@ -56,37 +58,46 @@ struct GroupStructure {
 ///   occupancy[m][d], d = -1..n      bits of tracked memory m held by reservations at depth <= d
 ///   size[t]                         bits of backed tensor t in its memory (0 if untracked)
 struct PmappingGroup {
-  GroupStructure structure;
-  int n_objectives = 1;
-  int n_tracked = 0;
-  std::vector<double> values;
-  std::vector<std::int64_t> trips;  ///< row-major, one per fused loop
-  /// Where a row comes from: template (index into the Einsum's list) and its tile-shape row.
-  std::vector<std::uint32_t> source_template, source_row;
+    GroupStructure structure;
+    int n_objectives = 1;
+    int n_tracked = 0;
+    std::vector<double> values;
+    std::vector<std::int64_t> trips;  ///< row-major, one per fused loop
+    /// Where a row comes from: template (index into the Einsum's list) and its tile-shape row.
+    std::vector<std::uint32_t> source_template, source_row;
 
-  int n_loops() const { return static_cast<int>(structure.loops.size()); }
-  int n_depths() const { return n_loops() + 2; }
-  int stride() const {
-    return n_objectives + n_tracked * n_depths() + static_cast<int>(structure.tensors.size());
-  }
-  int occupancy_column(int memory, int depth) const {
-    return n_objectives + memory * n_depths() + depth + 1;
-  }
-  int size_column(int tensor) const {
-    return n_objectives + n_tracked * n_depths() + tensor;
-  }
-  std::size_t rows() const { return source_row.size(); }
-  const double* row(std::size_t r) const { return values.data() + r * static_cast<std::size_t>(stride()); }
-  const std::int64_t* trips_of(std::size_t r) const {
-    return trips.data() + r * structure.loops.size();
-  }
+    int n_loops() const {
+        return static_cast<int>(structure.loops.size());
+    }
+    int n_depths() const {
+        return n_loops() + 2;
+    }
+    int stride() const {
+        return n_objectives + n_tracked * n_depths() + static_cast<int>(structure.tensors.size());
+    }
+    int occupancy_column(int memory, int depth) const {
+        return n_objectives + memory * n_depths() + depth + 1;
+    }
+    int size_column(int tensor) const {
+        return n_objectives + n_tracked * n_depths() + tensor;
+    }
+    std::size_t rows() const {
+        return source_row.size();
+    }
+    const double* row(std::size_t r) const {
+        return values.data() + r * static_cast<std::size_t>(stride());
+    }
+    const std::int64_t* trips_of(std::size_t r) const {
+        return trips.data() + r * structure.loops.size();
+    }
 };
 
-/// For a quick, incomplete search: at most `rows` of each combination of trip counts, those of least cost
-/// (product of the objectives) and the one that occupies least.
+/// For a quick, incomplete search: at most `rows` of each combination of trip counts, those of
+/// least cost (product of the objectives) and the one that occupies least.
 PmappingGroup thinned(const PmappingGroup& group, std::size_t rows);
 
-/// Keeps the rows that no other row with the same trip counts dominates in objectives and occupancies.
+/// Keeps the rows that no other row with the same trip counts dominates in objectives and
+/// occupancies.
 void prune_pareto(PmappingGroup& group);
 
 }  // namespace tessera::mapspace

@@ -13,22 +13,25 @@ namespace tessera::mapspace {
 
 /// Rows of one template: tile shapes (symbol-minor) and objectives.
 struct TemplateRows {
-  std::size_t rows = 0;
-  std::vector<std::int64_t> tiles;  ///< rows x symbols
-  std::vector<double> objectives;   ///< rows x objectives
+    std::size_t rows = 0;
+    std::vector<std::int64_t> tiles;  ///< rows x symbols
+    std::vector<double> objectives;   ///< rows x objectives
 };
 
 /// What tabulate needs to know about the problem, per path.
 struct TabulateContext {
-  const arch::Path* path = nullptr;
-  std::vector<int> component_of_level;  ///< path level -> index into Architecture::component_names
-  std::vector<int> tracked_of_level;    ///< path level -> index of the tracked memory, -1: not tracked
-  int n_tracked = 0;
-  int n_objectives = 1;
+    const arch::Path* path = nullptr;
+    std::vector<int>
+        component_of_level;  ///< path level -> index into Architecture::component_names
+    std::vector<int>
+        tracked_of_level;  ///< path level -> index of the tracked memory, -1: not tracked
+    int n_tracked = 0;
+    int n_objectives = 1;
 };
 
 /// Sorts the rows into groups by their fused loops with a trip count above 1. Backed tensors carry
-/// *local* tensor indices (see globalise_tensors). Needs the FormulaPool of `formulas` to be current.
+/// *local* tensor indices (see globalise_tensors). Needs the FormulaPool of `formulas` to be
+/// current.
 std::vector<PmappingGroup> tabulate(const TabulateContext& context, const Template& tmpl,
                                     const model::TemplateFormulas& formulas,
                                     const TemplateRows& rows, std::uint32_t template_index);
@@ -39,8 +42,8 @@ void globalise_tensors(std::vector<PmappingGroup>& groups, const workload::Einsu
 /// Concatenates groups of equal structure (first come, first placed) and prunes each.
 std::vector<PmappingGroup> merge_groups(std::vector<PmappingGroup>&& groups);
 
-/// The template with the row's tile shapes filled in; the fused loops with a trip count above 1 stand in
-/// the given order (positions -> loop of the group), null loops are left out.
+/// The template with the row's tile shapes filled in; the fused loops with a trip count above 1
+/// stand in the given order (positions -> loop of the group), null loops are left out.
 mapping::Pmapping fill(const arch::Path& path, const Template& tmpl, const std::int64_t* tiles,
                        const std::vector<int>& order);
 

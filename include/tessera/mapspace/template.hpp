@@ -13,66 +13,66 @@ namespace tessera::mapspace {
 
 /// One unknown tile shape. A chain of symbols of one rank variable runs bound, s_a, s_b, ..., 1.
 struct TileSymbol {
-  int rank_variable = 0;
-  int node = 0;    ///< index of the loop in Template::nodes
-  int outer = -1;  ///< symbol of the next outer loop over the same variable, -1: the bound
-  int inner = -1;  ///< symbol of the next inner loop over the same variable, -1: tile 1
-  bool fused = false;  ///< loop above the last backing holder of a fusable tensor
-  bool spatial = false;
-  bool imperfect = false;
+    int rank_variable = 0;
+    int node = 0;        ///< index of the loop in Template::nodes
+    int outer = -1;      ///< symbol of the next outer loop over the same variable, -1: the bound
+    int inner = -1;      ///< symbol of the next inner loop over the same variable, -1: tile 1
+    bool fused = false;  ///< loop above the last backing holder of a fusable tensor
+    bool spatial = false;
+    bool imperfect = false;
 
-  bool operator==(const TileSymbol&) const = default;
+    bool operator==(const TileSymbol&) const = default;
 };
 
 /// A condition on trip counts or on the use of a fan-out.
 struct TemplateConstraint {
-  enum class Kind : std::uint8_t { loop_bound, min_usage };
-  Kind kind = Kind::loop_bound;
-  std::vector<int> loops;  ///< loop_bound: node indices; their trip counts are multiplied
-  arch::LoopBound::Op op = arch::LoopBound::Op::le;
-  double value = 1;
-  int level = -1, dim = -1;  ///< min_usage: best effort
-  Position where;
+    enum class Kind : std::uint8_t { loop_bound, min_usage };
+    Kind kind = Kind::loop_bound;
+    std::vector<int> loops;  ///< loop_bound: node indices; their trip counts are multiplied
+    arch::LoopBound::Op op = arch::LoopBound::Op::le;
+    double value = 1;
+    int level = -1, dim = -1;  ///< min_usage: best effort
+    Position where;
 
-  bool operator==(const TemplateConstraint& o) const {
-    return kind == o.kind && loops == o.loops && op == o.op && value == o.value &&
-           level == o.level && dim == o.dim;
-  }
+    bool operator==(const TemplateConstraint& o) const {
+        return kind == o.kind && loops == o.loops && op == o.op && value == o.value &&
+               level == o.level && dim == o.dim;
+    }
 };
 
 struct Template {
-  mapping::Pmapping nodes;  ///< no reservations; the cost model places them
-  std::vector<TileSymbol> symbols;
-  std::vector<TemplateConstraint> constraints;
-  int n_fused_nodes = 0;  ///< loops at index < this are fused
+    mapping::Pmapping nodes;  ///< no reservations; the cost model places them
+    std::vector<TileSymbol> symbols;
+    std::vector<TemplateConstraint> constraints;
+    int n_fused_nodes = 0;  ///< loops at index < this are fused
 
-  bool operator==(const Template&) const = default;
+    bool operator==(const Template&) const = default;
 };
 
 /// Switches of the mapspace. Presets fill them.
 struct MapSpaceOptions {
-  static constexpr int unlimited = -1;
-  enum class Preset : std::uint8_t { full, accelforge };
-  Preset preset = Preset::accelforge;
-  int max_fused_loops = unlimited;
-  int max_fused_loops_per_rank_variable = 1;
-  int max_loops_per_spatial_dimension = unlimited;
-  bool imperfect_temporal = false;
-  bool imperfect_spatial = false;
-  /// Partial tiles in inner loops, too, as the reference explores them (with fractional trip counts).
-  /// Off: only the outermost loop over a variable may leave one, and there are templates for every
-  /// choice of that loop.
-  bool partial_inner_tiles = false;
-  bool force_memory_hierarchy_order = true;
-  bool explore_loop_orders = true;
-  bool unfused = false;  ///< the outermost memory keeps every tensor
-  bool out_of_order_removes_spatials = false;
-  bool all_einsum_orders = false;  ///< every order in which producers come before consumers
+    static constexpr int unlimited = -1;
+    enum class Preset : std::uint8_t { full, accelforge };
+    Preset preset = Preset::accelforge;
+    int max_fused_loops = unlimited;
+    int max_fused_loops_per_rank_variable = 1;
+    int max_loops_per_spatial_dimension = unlimited;
+    bool imperfect_temporal = false;
+    bool imperfect_spatial = false;
+    /// Partial tiles in inner loops, too, as the reference explores them (with fractional trip
+    /// counts). Off: only the outermost loop over a variable may leave one, and there are templates
+    /// for every choice of that loop.
+    bool partial_inner_tiles = false;
+    bool force_memory_hierarchy_order = true;
+    bool explore_loop_orders = true;
+    bool unfused = false;  ///< the outermost memory keeps every tensor
+    bool out_of_order_removes_spatials = false;
+    bool all_einsum_orders = false;  ///< every order in which producers come before consumers
 };
 
-/// Calls `sink` for every template of the Einsum on the path, deterministic order, duplicates removed.
-/// Returns the number of templates. \throws NoLegalMapping naming the constraint if none can exist
-/// (a tensor that no memory may keep).
+/// Calls `sink` for every template of the Einsum on the path, deterministic order, duplicates
+/// removed. Returns the number of templates. \throws NoLegalMapping naming the constraint if none
+/// can exist (a tensor that no memory may keep).
 std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& options,
                                 const std::function<void(Template&&)>& sink);
 

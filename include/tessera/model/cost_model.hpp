@@ -20,62 +20,66 @@ namespace tessera::model {
 
 /// Everything a model or mapper is asked about. Outlives every object made from it.
 struct Problem {
-  const workload::Workload* workload = nullptr;
-  const arch::Architecture* architecture = nullptr;
-  arch::Compat compat = arch::Compat::none;
+    const workload::Workload* workload = nullptr;
+    const arch::Architecture* architecture = nullptr;
+    arch::Compat compat = arch::Compat::none;
 };
 
 /// Bits that one holder occupies in one instance of its memory.
 struct OccupancyFormula {
-  int level = 0;   ///< path level of the memory
-  int tensor = 0;  ///< local tensor
-  int node = 0;    ///< index of the holder in the template's nodes
-  /// Number of template loops (null ones included) above the reservation; -1: persistent.
-  int loops_above = 0;
-  bool backing = false;
-  /// Copy Einsums store one copy per memory: these are the bits of an earlier entry, do not add them again.
-  bool shared = false;
-  Formula bits;
+    int level = 0;   ///< path level of the memory
+    int tensor = 0;  ///< local tensor
+    int node = 0;    ///< index of the holder in the template's nodes
+    /// Number of template loops (null ones included) above the reservation; -1: persistent.
+    int loops_above = 0;
+    bool backing = false;
+    /// Copy Einsums store one copy per memory: these are the bits of an earlier entry, do not add
+    /// them again.
+    bool shared = false;
+    Formula bits;
 };
 
 /// Instances used of one spatial dimension; must not exceed the fan-out.
 struct FanoutFormula {
-  int level = 0, dim = 0;
-  Formula used;
+    int level = 0, dim = 0;
+    Formula used;
 };
 
-/// A template's costs as functions of its unknown tile shapes, n_instances included in energy and latency.
-/// The formulas live in the FormulaPool that was current when formulate() was called.
+/// A template's costs as functions of its unknown tile shapes, n_instances included in energy and
+/// latency. The formulas live in the FormulaPool that was current when formulate() was called.
 struct TemplateFormulas {
-  Formula dynamic_energy_j;
-  Formula leak_energy_j;
-  Formula latency_s;  ///< maximum over components
-  std::vector<OccupancyFormula> occupancies;
-  std::vector<FanoutFormula> fanouts;  ///< every dimension that has a loop
+    Formula dynamic_energy_j;
+    Formula leak_energy_j;
+    Formula latency_s;  ///< maximum over components
+    std::vector<OccupancyFormula> occupancies;
+    std::vector<FanoutFormula> fanouts;  ///< every dimension that has a loop
 };
 
 /// Thread rule: one instance may be called from several threads at once; calls are pure.
 class CostModel {
- public:
-  virtual ~CostModel() = default;
+public:
+    virtual ~CostModel() = default;
 
-  virtual std::string name() const = 0;
+    virtual std::string name() const = 0;
 
-  /// Evaluates a complete LoopTree. \throws IllegalMapping naming the physical limit that it breaks
-  /// (capacity, fan-out, tile shapes, a tensor stored nowhere, unfinished reads), UserError for
-  /// unknown names. Violated mapper constraints become Report::warnings.
-  virtual Report evaluate(const Problem& problem, const mapping::Mapping& mapping) const = 0;
+    /// Evaluates a complete LoopTree. \throws IllegalMapping naming the physical limit that it
+    /// breaks (capacity, fan-out, tile shapes, a tensor stored nowhere, unfinished reads),
+    /// UserError for unknown names. Violated mapper constraints become Report::warnings.
+    virtual Report evaluate(const Problem& problem, const mapping::Mapping& mapping) const = 0;
 
-  /// Evaluates one Einsum's pmapping alone, all tile shapes known. No capacity check across Einsums.
-  virtual EinsumReport evaluate(const Problem& problem, const arch::Path& path,
-                                std::span<const mapping::PmappingNode> nodes) const = 0;
+    /// Evaluates one Einsum's pmapping alone, all tile shapes known. No capacity check across
+    /// Einsums.
+    virtual EinsumReport evaluate(const Problem& problem, const arch::Path& path,
+                                  std::span<const mapping::PmappingNode> nodes) const = 0;
 
-  /// True if formulate() is available.
-  virtual bool has_formulas() const { return false; }
+    /// True if formulate() is available.
+    virtual bool has_formulas() const {
+        return false;
+    }
 
-  /// Formulas of a template. \pre has_formulas() and a current FormulaPool.
-  virtual TemplateFormulas formulate(const Problem& problem, const arch::Path& path,
-                                     const mapspace::Template& tmpl) const;
+    /// Formulas of a template. \pre has_formulas() and a current FormulaPool.
+    virtual TemplateFormulas formulate(const Problem& problem, const arch::Path& path,
+                                       const mapspace::Template& tmpl) const;
 };
 
 }  // namespace tessera::model

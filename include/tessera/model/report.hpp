@@ -1,4 +1,5 @@
-// What a cost model says about a mapping. SI units: J, s, bit. Totals are derived, never stored twice.
+// What a cost model says about a mapping. SI units: J, s, bit. Totals are derived, never stored
+// twice.
 #pragma once
 
 #include <map>
@@ -9,43 +10,49 @@ namespace tessera::model {
 
 /// Action counts and energies of one tensor in one component (tensor "" where there is none).
 struct TensorReport {
-  std::string tensor;
-  std::map<std::string, double> actions;   ///< read, write, hop: net counts, all instances and n_instances
-  std::map<std::string, double> energy_j;  ///< same keys
-  double occupancy = 0;                    ///< fraction of the memory's size; 0 for an infinite one
-  bool has_occupancy = false;
+    std::string tensor;
+    std::map<std::string, double>
+        actions;  ///< read, write, hop: net counts, all instances and n_instances
+    std::map<std::string, double> energy_j;  ///< same keys
+    double occupancy = 0;  ///< fraction of the memory's size; 0 for an infinite one
+    bool has_occupancy = false;
 };
 
 struct ComponentReport {
-  std::string component;
-  double latency_s = 0;
-  bool has_latency = false;
-  double leak_j = 0;
-  std::map<std::string, double> compute_actions;   ///< compute: count
-  std::map<std::string, double> compute_energy_j;
-  std::map<std::string, double> spatial_usage;  ///< dimension -> used instances / fan-out * usage_scale
-  std::vector<TensorReport> tensors;
+    std::string component;
+    double latency_s = 0;
+    bool has_latency = false;
+    double leak_j = 0;
+    std::map<std::string, double> compute_actions;  ///< compute: count
+    std::map<std::string, double> compute_energy_j;
+    std::map<std::string, double>
+        spatial_usage;  ///< dimension -> used instances / fan-out * usage_scale
+    std::vector<TensorReport> tensors;
 };
 
 struct EinsumReport {
-  std::string einsum;
-  std::vector<ComponentReport> components;
-  double dynamic_energy_j = 0, leak_energy_j = 0, latency_s = 0;  ///< n_instances included
-  double energy_j() const { return dynamic_energy_j + leak_energy_j; }
+    std::string einsum;
+    std::vector<ComponentReport> components;
+    double dynamic_energy_j = 0, leak_energy_j = 0, latency_s = 0;  ///< n_instances included
+    double energy_j() const {
+        return dynamic_energy_j + leak_energy_j;
+    }
 };
 
 /// A whole mapping.
 struct Report {
-  std::vector<EinsumReport> einsums;
-  /// Highest fraction of each memory in use at any time (0 for an infinite one).
-  std::map<std::string, double> peak_occupancy;
-  std::vector<std::string> warnings;  ///< violated mapper constraints: keep, reuse, usage, ...
+    std::vector<EinsumReport> einsums;
+    /// Highest fraction of each memory in use at any time (0 for an infinite one).
+    std::map<std::string, double> peak_occupancy;
+    std::vector<std::string> warnings;  ///< violated mapper constraints: keep, reuse, usage, ...
 
-  double energy_j() const;
-  double dynamic_energy_j() const;
-  double leak_energy_j() const;
-  double latency_s() const;  ///< Einsums run one after the other
-  double edp_js() const { return energy_j() * latency_s(); }
+    double energy_j() const;
+    double dynamic_energy_j() const;
+    double leak_energy_j() const;
+    double latency_s() const;  ///< Einsums run one after the other
+    double edp_js() const {
+        return energy_j() * latency_s();
+    }
 };
 
 }  // namespace tessera::model

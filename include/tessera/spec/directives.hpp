@@ -10,15 +10,17 @@
 // The native additions to plain YAML.
 //
 //   include: FILE            in a map: the map in FILE (path relative to this file) is merged under
-//   include: [FILE, FILE]    this one; keys written here win, maps on both sides are merged in turn.
+//   include: [FILE, FILE]    this one; keys written here win, maps on both sides are merged in
+//   turn.
 //                            A list item that holds nothing else splices the list in FILE.
 //   variables: {N: 4}        top level: names for every expression of the file; -D N=8 overrides.
-//   repeat:                  in a list or map: the items or entries of `body` for every value of the
-//     variable: i            variable from `from` to `to` (both included; none if from > to). In keys
-//     from: 0                and texts of the body, quoted or not, {EXPRESSION} is replaced by its
-//     to: N - 1              value, e.g. T{i+1}. A map may hold a list of repeats.
-//     body: [...]
-//   when: CONDITION          in a map: the map (as list item or as value of a key) is left out if false.
+//   repeat:                  in a list or map: the items or entries of `body` for every value of
+//   the
+//     variable: i            variable from `from` to `to` (both included; none if from > to). In
+//     keys from: 0                and texts of the body, quoted or not, {EXPRESSION} is replaced by
+//     its to: N - 1              value, e.g. T{i+1}. A map may hold a list of repeats. body: [...]
+//   when: CONDITION          in a map: the map (as list item or as value of a key) is left out if
+//   false.
 //                            A list item with only `when` and `body` splices the body.
 
 namespace tessera::spec {

@@ -16,9 +16,9 @@
 //   A if C else B | or | and | not | == != < <= > >= (chained) | '|' | ^ | & | + - | * / // %
 //   | unary - + ~ | ** | call, .attribute, [index]
 //
-// Names: inf, True/true, False/false and whatever the Symbols hold. Functions: abs ceil float floor len log
-// log2 max min round sqrt sum; max, min and sum also take `expression for x in list [if condition]`.
-// On sets | & - ^ ~ are the set operators; a set is true if it is not empty; x() is x.
+// Names: inf, True/true, False/false and whatever the Symbols hold. Functions: abs ceil float floor
+// len log log2 max min round sqrt sum; max, min and sum also take `expression for x in list [if
+// condition]`. On sets | & - ^ ~ are the set operators; a set is true if it is not empty; x() is x.
 
 namespace tessera::spec {
 
@@ -27,18 +27,20 @@ struct Ast;
 
 /// A name that no scope defines. Callers that treat such a name otherwise catch this class.
 class UnknownName : public UserError {
-   public:
+public:
     UnknownName(const Position& position, const std::string& message, std::string name)
         : UserError(position, message), name_(std::move(name)) {}
-    const std::string& name() const { return name_; }
+    const std::string& name() const {
+        return name_;
+    }
 
-   private:
+private:
     std::string name_;
 };
 
 /// A parsed expression that remembers where it was written. Cheap to copy; immutable.
 class Expression {
-   public:
+public:
     Expression() = default;
     /// Parses a scalar. Quoted text is the literal string; a list becomes a list expression.
     /// \throws UserError for anything else and for a syntax error.
@@ -49,11 +51,14 @@ class Expression {
     static Expression constant(Value value, const Position& position = {},
                                const std::string& path = "");
 
-    bool empty() const { return ast_ == nullptr; }
+    bool empty() const {
+        return ast_ == nullptr;
+    }
     const std::string& text() const;
     const Position& position() const;
     const std::string& path() const;
-    /// Free names in order of appearance, each once; function names and generator variables left out.
+    /// Free names in order of appearance, each once; function names and generator variables left
+    /// out.
     std::vector<std::string> names() const;
 
     /// \throws UnknownName, UserError (wrong types, division by zero, no number as result).
@@ -71,7 +76,7 @@ class Expression {
     [[noreturn]] void fail(const std::string& what, const std::string& expected = "",
                            const std::string& remedy = "") const;
 
-   private:
+private:
     struct Source;
     std::shared_ptr<const Source> source_;
     std::shared_ptr<const Ast> ast_;
@@ -80,14 +85,15 @@ class Expression {
 /// Names and their values, in nested scopes. A value type: a copy does not see later changes of the
 /// original. Reading is thread safe once resolve_all() was called (before, reading evaluates).
 class Symbols {
-   public:
+public:
     Symbols();
 
     /// An empty scope inside this one. Names set there hide those here.
     Symbols child() const;
 
     void set(const std::string& name, Value value);
-    /// Evaluated in the scope of definition when first asked for; a cycle is an error that names it.
+    /// Evaluated in the scope of definition when first asked for; a cycle is an error that names
+    /// it.
     void set_lazy(const std::string& name, Expression expression);
     void set_universe(std::shared_ptr<const SetUniverse> universe);
 
@@ -98,10 +104,11 @@ class Symbols {
     std::vector<std::string> names() const;
     /// The universe of the innermost scope that has one, or nullptr.
     const SetUniverse* universe() const;
-    /// Evaluates every lazy entry visible here. One that fails keeps its error, which find() throws.
+    /// Evaluates every lazy entry visible here. One that fails keeps its error, which find()
+    /// throws.
     void resolve_all() const;
 
-   private:
+private:
     struct Scope;
     explicit Symbols(std::shared_ptr<Scope> scope);
     Scope& own();

@@ -20,9 +20,15 @@ struct Range {
     bool above_lowest = false;  ///< lowest itself is not allowed
     bool finite = true;         ///< `inf` is not allowed
 
-    static Range at_least(double value) { return {.lowest = value}; }
-    static Range above(double value) { return {.lowest = value, .above_lowest = true}; }
-    static Range between(double low, double high) { return {.lowest = low, .highest = high}; }
+    static Range at_least(double value) {
+        return {.lowest = value};
+    }
+    static Range above(double value) {
+        return {.lowest = value, .above_lowest = true};
+    }
+    static Range between(double low, double high) {
+        return {.lowest = low, .highest = high};
+    }
     Range or_infinite() const;
 
     bool holds(double value) const;
@@ -38,12 +44,16 @@ std::int64_t integer_in(const Expression& expression, const Symbols& symbols, co
 /// Reads a map by consuming its keys; what nobody asked for is an error at the end. Getters throw
 /// UserError with the position, the path and the remedy. Holds a reference to the node.
 class Fields {
-   public:
+public:
     /// `what` is used in messages, e.g. "a memory". An empty value counts as an empty map.
     Fields(const Node& node, std::string what);
 
-    const Node& node() const { return node_; }
-    bool has(std::string_view key) const { return node_.find(key) != nullptr; }
+    const Node& node() const {
+        return node_;
+    }
+    bool has(std::string_view key) const {
+        return node_.find(key) != nullptr;
+    }
 
     /// The value or nullptr; an empty value counts as absent.
     const Node* optional(const std::string& key);
@@ -73,12 +83,14 @@ class Fields {
     bool boolean(const std::string& key, const Symbols& symbols, std::optional<bool> otherwise);
 
     /// Allows a key without reading it.
-    void ignore(const std::string& key) { known_.insert(key); }
+    void ignore(const std::string& key) {
+        known_.insert(key);
+    }
 
     /// Throws for the first key that no getter asked for, with the nearest key and all known ones.
     void finish() const;
 
-   private:
+private:
     const Node& node_;
     std::string what_;
     std::set<std::string> known_;

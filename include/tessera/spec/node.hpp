@@ -15,16 +15,16 @@ namespace tessera::spec {
 /// from the root ("arch.nodes[2].spatial[0].fanout"), so that any later layer can complain
 /// precisely. Reading is thread safe, changing is not.
 class Node {
-   public:
+public:
     enum class Kind { null, scalar, sequence, map };
     struct Entry;
 
     Kind kind = Kind::null;
-    std::string text;     ///< scalar: the text as written, without quotes
-    bool quoted = false;  ///< scalar: written in quotes (a literal string) or as a block
-    std::string tag;      ///< "!Memory", or "" when untagged
-    Position position;    ///< of the value
-    std::string path;     ///< see assign_paths()
+    std::string text;            ///< scalar: the text as written, without quotes
+    bool quoted = false;         ///< scalar: written in quotes (a literal string) or as a block
+    std::string tag;             ///< "!Memory", or "" when untagged
+    Position position;           ///< of the value
+    std::string path;            ///< see assign_paths()
     std::vector<Node> items;     ///< sequence
     std::vector<Entry> entries;  ///< map, in file order, keys unique
 
@@ -33,10 +33,18 @@ class Node {
     static Node sequence(Position position);
     static Node map(Position position);
 
-    bool is_null() const { return kind == Kind::null; }
-    bool is_scalar() const { return kind == Kind::scalar; }
-    bool is_sequence() const { return kind == Kind::sequence; }
-    bool is_map() const { return kind == Kind::map; }
+    bool is_null() const {
+        return kind == Kind::null;
+    }
+    bool is_scalar() const {
+        return kind == Kind::scalar;
+    }
+    bool is_sequence() const {
+        return kind == Kind::sequence;
+    }
+    bool is_map() const {
+        return kind == Kind::map;
+    }
 
     /// The value of `key` in a map, or nullptr (also when this is no map).
     const Node* find(std::string_view key) const;

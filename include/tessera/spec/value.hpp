@@ -28,8 +28,9 @@ struct RankVariableSet {
 struct SetUniverse {
     std::vector<std::string> tensors;
     std::vector<std::string> rank_variables;
-    std::vector<std::uint64_t> rank_variables_of;  ///< per tensor, mask of the variables indexing it
-    std::vector<double> bits_per_value;            ///< per tensor; may be empty (not known yet)
+    std::vector<std::uint64_t>
+        rank_variables_of;               ///< per tensor, mask of the variables indexing it
+    std::vector<double> bits_per_value;  ///< per tensor; may be empty (not known yet)
 
     std::uint64_t all_tensors() const;
     std::uint64_t all_rank_variables() const;
@@ -57,7 +58,7 @@ using ObjectPtr = std::shared_ptr<const Object>;
 
 /// Numbers are doubles throughout (integers are exact up to 2^53).
 class Value {
-   public:
+public:
     using Variant = std::variant<double, bool, std::string, TensorSet, RankVariableSet, List,
                                  ObjectPtr, Formula>;
 
@@ -87,21 +88,23 @@ class Value {
     const T& as() const {
         return std::get<T>(data_);
     }
-    const Variant& data() const { return data_; }
+    const Variant& data() const {
+        return data_;
+    }
 
     /// "a number", "a set of tensors", ... for messages.
     std::string type_name() const;
     /// The value itself for messages; sets are written with the names of `universe` if given.
     std::string text(const SetUniverse* universe = nullptr) const;
 
-   private:
+private:
     Variant data_;
 };
 
 /// Something with attributes: a component, an action, the list of a component's actions.
 /// Implementations are immutable.
 class Object {
-   public:
+public:
     virtual ~Object() = default;
     virtual std::string type_name() const = 0;
     /// Names that attribute() knows, for messages.
@@ -110,7 +113,9 @@ class Object {
     /// May throw UserError when the attribute is an expression that does not evaluate.
     virtual std::unique_ptr<Value> attribute(std::string_view name) const = 0;
     /// What `for x in object` visits and `object["name"]` or `object[0]` selects from.
-    virtual std::vector<Value> elements() const { return {}; }
+    virtual std::vector<Value> elements() const {
+        return {};
+    }
 };
 
 /// "123", "0.1", "inf": the shortest text that reads back as the same number.

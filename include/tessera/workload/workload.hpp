@@ -25,129 +25,135 @@ using RankVariableMask = std::uint64_t;
 
 /// One addend `coefficient * rank_variable` of an affine rank expression.
 struct AffineTerm {
-  std::int64_t coefficient = 1;
-  int rank_variable = 0;
+    std::int64_t coefficient = 1;
+    int rank_variable = 0;
 };
 
 /// How one rank of a tensor is indexed: sum of terms plus a constant.
 struct RankAccess {
-  std::string rank;
-  std::vector<AffineTerm> terms;
-  std::int64_t constant = 0;
+    std::string rank;
+    std::vector<AffineTerm> terms;
+    std::int64_t constant = 0;
 };
 
 /// A tensor of the cascade. Sizes in values and bits.
 struct Tensor {
-  std::string name;
-  std::vector<std::string> ranks;
-  double bits_per_value = 0;
-  bool persistent = false;
-  std::vector<int> producers;  ///< Einsums that output it
-  std::vector<int> consumers;  ///< Einsums that input it
-  double size_values = 0;      ///< box of the image of the producing (else reading) iteration space
-  Position where;
+    std::string name;
+    std::vector<std::string> ranks;
+    double bits_per_value = 0;
+    bool persistent = false;
+    std::vector<int> producers;  ///< Einsums that output it
+    std::vector<int> consumers;  ///< Einsums that input it
+    double size_values = 0;  ///< box of the image of the producing (else reading) iteration space
+    Position where;
 
-  bool intermediate() const { return !producers.empty() && !consumers.empty(); }
+    bool intermediate() const {
+        return !producers.empty() && !consumers.empty();
+    }
 };
 
 /// One access of an Einsum; rank variables are global indices here.
 struct TensorAccess {
-  int tensor = 0;
-  bool output = false;
-  std::vector<RankAccess> ranks;
-  Position where;
+    int tensor = 0;
+    bool output = false;
+    std::vector<RankAccess> ranks;
+    Position where;
 };
 
 /// A named set of tensors of one Einsum (`input`, `output`, `weight`, ...).
 struct Rename {
-  std::string name;
-  std::vector<int> tensors;  ///< global tensor indices
-  bool is_rank_variables = false;
-  std::vector<int> rank_variables;
+    std::string name;
+    std::vector<int> tensors;  ///< global tensor indices
+    bool is_rank_variables = false;
+    std::vector<int> rank_variables;
 };
 
 struct Einsum {
-  std::string name;
-  std::vector<TensorAccess> accesses;
-  std::vector<int> rank_variables;  ///< global indices, sorted by name
-  bool is_copy_operation = false;
-  double n_instances = 1;
-  std::vector<Rename> renames;
-  Position where;
+    std::string name;
+    std::vector<TensorAccess> accesses;
+    std::vector<int> rank_variables;  ///< global indices, sorted by name
+    bool is_copy_operation = false;
+    double n_instances = 1;
+    std::vector<Rename> renames;
+    Position where;
 };
 
 struct RankVariable {
-  std::string name;
-  std::int64_t bound = 1;  ///< number of values, from the bounding box of the iteration space
+    std::string name;
+    std::int64_t bound = 1;  ///< number of values, from the bounding box of the iteration space
 };
 
 /// The whole cascade in file order (a producer stands before its consumers).
 struct Workload {
-  std::string name;
-  std::vector<RankVariable> rank_variables;
-  std::vector<Tensor> tensors;
-  std::vector<Einsum> einsums;
-  double n_instances = 1;
+    std::string name;
+    std::vector<RankVariable> rank_variables;
+    std::vector<Tensor> tensors;
+    std::vector<Einsum> einsums;
+    double n_instances = 1;
 
-  int find_tensor(const std::string& name) const;  ///< -1 if absent
-  int find_einsum(const std::string& name) const;  ///< -1 if absent
-  int find_rank_variable(const std::string& name) const;
+    int find_tensor(const std::string& name) const;  ///< -1 if absent
+    int find_einsum(const std::string& name) const;  ///< -1 if absent
+    int find_rank_variable(const std::string& name) const;
 };
 
-/// How a rank variable relates to a tensor. `relevant`: the first rank expression holding it has one
-/// addend; `partially_relevant`: it is one addend of several (halo).
+/// How a rank variable relates to a tensor. `relevant`: the first rank expression holding it has
+/// one addend; `partially_relevant`: it is one addend of several (halo).
 enum class Relevancy : std::uint8_t { irrelevant, relevant, partially_relevant };
 
 /// One tensor of an EinsumView. Affine terms use local rank variables.
 struct LocalTensor {
-  std::string name;
-  int tensor = 0;  ///< index into Workload::tensors
-  bool output = false;
-  bool persistent = false;
-  bool intermediate = false;  ///< produced and consumed in the workload
-  bool fusable = false;       ///< accessed by two Einsums or more
-  double bits_per_value = 0;
-  std::vector<RankAccess> ranks;
-  std::vector<Relevancy> relevancy;            ///< per local rank variable
-  RankVariableMask relevant = 0;               ///< variables that are Relevancy::relevant
-  RankVariableMask partially_relevant = 0;
-  /// Variables that are a whole rank expression by themselves (`M: m`); the template rules use these.
-  RankVariableMask directly_indexing = 0;
-  RankVariableMask expression_indexing = 0;    ///< all other variables of the tensor
-  std::vector<int> rank_of_variable;           ///< local variable -> index into ranks if directly indexing, else -1
-  double size_values = 0;
+    std::string name;
+    int tensor = 0;  ///< index into Workload::tensors
+    bool output = false;
+    bool persistent = false;
+    bool intermediate = false;  ///< produced and consumed in the workload
+    bool fusable = false;       ///< accessed by two Einsums or more
+    double bits_per_value = 0;
+    std::vector<RankAccess> ranks;
+    std::vector<Relevancy> relevancy;  ///< per local rank variable
+    RankVariableMask relevant = 0;     ///< variables that are Relevancy::relevant
+    RankVariableMask partially_relevant = 0;
+    /// Variables that are a whole rank expression by themselves (`M: m`); the template rules use
+    /// these.
+    RankVariableMask directly_indexing = 0;
+    RankVariableMask expression_indexing = 0;  ///< all other variables of the tensor
+    std::vector<int>
+        rank_of_variable;  ///< local variable -> index into ranks if directly indexing, else -1
+    double size_values = 0;
 };
 
 struct LocalRankVariable {
-  std::string name;
-  int rank_variable = 0;  ///< index into Workload::rank_variables
-  std::int64_t bound = 1;
-  bool simple = true;  ///< never inside a sum or a multiple in any access of the Einsum
+    std::string name;
+    int rank_variable = 0;  ///< index into Workload::rank_variables
+    std::int64_t bound = 1;
+    bool simple = true;  ///< never inside a sum or a multiple in any access of the Einsum
 };
 
 /// One Einsum with dense local indices. Local tensors stand in sorted name order, so do variables.
 struct EinsumView {
-  int einsum = 0;
-  std::string name;
-  bool is_copy_operation = false;
-  double n_instances = 1;  ///< workload.n_instances * einsum.n_instances
-  std::vector<LocalTensor> tensors;
-  std::vector<LocalRankVariable> rank_variables;
+    int einsum = 0;
+    std::string name;
+    bool is_copy_operation = false;
+    double n_instances = 1;  ///< workload.n_instances * einsum.n_instances
+    std::vector<LocalTensor> tensors;
+    std::vector<LocalRankVariable> rank_variables;
 
-  TensorMask all() const { return tensors.size() == 64 ? ~0ull : (1ull << tensors.size()) - 1; }
-  TensorMask outputs() const;
-  TensorMask fusable() const;
-  TensorMask intermediates() const;
-  int find_tensor(const std::string& name) const;         ///< local index or -1
-  int find_rank_variable(const std::string& name) const;  ///< local index or -1
+    TensorMask all() const {
+        return tensors.size() == 64 ? ~0ull : (1ull << tensors.size()) - 1;
+    }
+    TensorMask outputs() const;
+    TensorMask fusable() const;
+    TensorMask intermediates() const;
+    int find_tensor(const std::string& name) const;         ///< local index or -1
+    int find_rank_variable(const std::string& name) const;  ///< local index or -1
 };
 
 /// Builds the local view. \throws Bug if an index is out of range.
 EinsumView view(const Workload& workload, int einsum);
 
 /// The set symbols an expression about this Einsum may use: All, Tensors, Nothing, Inputs, Outputs,
-/// Intermediates, Shared, Persistent, every tensor of the workload (empty set if not in the Einsum),
-/// every rank variable, every rename.
+/// Intermediates, Shared, Persistent, every tensor of the workload (empty set if not in the
+/// Einsum), every rank variable, every rename.
 spec::Symbols einsum_symbols(const Workload& workload, const EinsumView& view);
 
 /// Reads `workload` (and `renames`) of a document that is in memory. The name stays empty.
