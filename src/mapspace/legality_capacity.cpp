@@ -27,6 +27,20 @@ struct Allocation {
     double size_bits = 0;
     Position where;
     int first = 0, last = 0;  ///< leaves during which it is alive
+    /// Users that share it, each with the leaf from which it needs so many bits: a copy may enlarge
+    /// what it copies, a consumer may see a halo that the producer does not.
+    std::vector<std::pair<int, double>> users;
+
+    bool alive(int leaf) const {
+        return first <= leaf && leaf <= last;
+    }
+    double bits_during(int leaf) const {
+        double most = 0;
+        for (const auto& [from, needed] : users) {
+            most = from <= leaf ? std::max(most, needed) : most;
+        }
+        return alive(leaf) ? most : 0;
+    }
 };
 
 // Index of the node that the allocation of holder `h` stands right above. It sinks past loops over
@@ -149,7 +163,7 @@ public:
     std::map<std::string, double> peaks() const {
         std::map<std::string, double> result;
         for (const auto& [memory, all] : memories()) {
-            result[memory] = peak(all).bits;
+            result[memory] = peak(memory, all).bits;
         }
         return result;
     }
@@ -198,6 +212,7 @@ private:
         } else {
             extend(a, leaf, at);
         }
+        a.users.emplace_back(a.first, a.bits);
         if (!holder.first) {
             allocations_.push_back(std::move(a));
             return;
@@ -212,7 +227,7 @@ private:
         if (other.tensor.find(a.tensor) == std::string::npos) {
             other.tensor += "=" + a.tensor;
         }
-        other.bits = std::max(other.bits, a.bits);
+        other.users.emplace_back(a.first, a.bits);
         other.first = std::min(other.first, a.first);
         other.last = std::max(other.last, a.last);
     }
@@ -253,35 +268,50 @@ private:
     }
 
     struct Peak {
+        double share = 0;
         double bits = 0;
+        double size_bits = 0;
         int leaf = -1;
     };
 
-    Peak peak(const Allocations& all) const {
+    // The size may follow the Einsum that runs (a register as wide as its weights).
+    double size_during(int l, const std::string& memory, const Allocations& all) const {
+        const arch::Path& path = checker_.leaves[l]->path;
+        const int level = path.find_level(memory);
+        return level >= 0 ? path.levels[static_cast<std::size_t>(level)].size_bits
+                          : all.front()->size_bits;
+    }
+
+    // The time at which the memory is fullest.
+    Peak peak(const std::string& memory, const Allocations& all) const {
         Peak worst;
         for (int l = 0; l < static_cast<int>(checker_.leaves.size()); ++l) {
             double bits = 0;
             for (const Allocation* a : all) {
-                bits += a->first <= l && l <= a->last ? a->bits : 0;
+                bits += a->bits_during(l);
             }
-            if (bits > worst.bits) {
-                worst = {bits, l};
+            const double size = size_during(l, memory, all);
+            const double share = bits > 0 ? bits / size : 0;
+            if (share > worst.share || (share == worst.share && bits > worst.bits)) {
+                worst = {share, bits, size, l};
             }
         }
         return worst;
     }
 
     void report(const std::string& memory, const Allocations& all) {
-        const auto [worst, when] = peak(all);
-        const double size = all.front()->size_bits;
+        const Peak at = peak(memory, all);
+        const double worst = at.bits, size = at.size_bits;
+        const int when = at.leaf;
         // Shares of distributed memories may be fractions; everything else is exact.
         if (when < 0 || worst <= size * (1 + 1e-12)) {
             return;
         }
         std::string parts;
         for (const Allocation* a : all) {
-            if (a->first <= when && when <= a->last) {
-                parts += (parts.empty() ? "" : ", ") + a->tensor + " " + number(a->bits);
+            if (a->alive(when)) {
+                parts +=
+                    (parts.empty() ? "" : ", ") + a->tensor + " " + number(a->bits_during(when));
             }
         }
         const Leaf& leaf = *checker_.leaves[when];

@@ -216,9 +216,18 @@ JoinedOccupancy joined_occupancy(const workload::Workload& workload,
         }
     }
     for (auto& [name, memory] : result.memories) {
+        double fullest = 0;
         for (std::size_t e = 0; e < einsums.size(); ++e) {
+            // The size may follow the Einsum that runs (a register as wide as its weights).
+            const arch::Path& path = einsums[e]->tables.path();
+            const int level = path.find_level(name);
+            const double size = level >= 0 ? path.levels[static_cast<std::size_t>(level)].size_bits
+                                           : memory.size_bits;
             const double bits = timelines.at(name).bits_during(static_cast<int>(e));
-            if (bits > memory.peak_bits) {
+            const double share = bits > 0 ? bits / size : 0;
+            if (share > fullest) {
+                fullest = share;
+                memory.size_bits = size;
                 memory.peak_bits = bits;
                 memory.peak_einsum = static_cast<int>(e);
             }
