@@ -29,6 +29,8 @@ using mapper::Metric;
 
 // The mapper's sums and the model's re-evaluation differ by rounding only.
 constexpr double agreement = 1e-9;
+// An incumbent this close to the bound is at the bound, summed in another order.
+constexpr double reached = 1e-13;
 constexpr std::size_t beam_rows = 400;
 constexpr std::size_t thinned_rows = 6;
 /// How far above the bound an optimum is looked for, before everything below the incumbent is.
@@ -244,6 +246,11 @@ private:
         const double known = coarse_.mappings.empty() ? std::numeric_limits<double>::infinity()
                                                       : value_of(coarse_.mappings.front());
         const double floor = lower_bound();
+        if (scalar && floors_known_ && known <= floor * (1 + reached)) {
+            exhausted_ = true;
+            finish_with_incumbent();
+            return;
+        }
         for (const double excess : guesses) {
             const double guess = floor * (1 + excess);
             if (!scalar || !(floor > 0) || guess >= known || watch_.stop) {
