@@ -285,7 +285,9 @@ std::string cost_key(const EinsumSpace& space) {
     for (const auto& path : space.paths) {
         s << " p" << path->compute().name;
         for (const arch::PathLevel& level : path->levels) {
-            s << " l" << level.size_bits << ',' << level.actions_scale;
+            s << " l" << level.name << ',' << static_cast<int>(level.kind) << level.enabled
+              << level.skip_initial_output_write << static_cast<int>(level.topology) << ','
+              << level.size_bits << ',' << level.actions_scale;
             for (const arch::PathAction& a : level.actions) {
                 s << " a" << a.energy_j << ',' << a.throughput_per_s << ',' << a.latency_s;
                 for (const double v : a.values_per_action) {
@@ -310,7 +312,10 @@ std::string cost_key(const EinsumSpace& space) {
             }
         }
         for (const arch::Leak& leak : path->leaks) {
-            s << " k" << leak.leak_power_w << ',' << leak.off << ',' << leak.gates.size();
+            s << " k" << leak.leak_power_w << ',' << leak.off;
+            for (const arch::Leak::Gate& gate : leak.gates) {
+                s << ',' << gate.level << ',' << gate.dim << ',' << gate.fanout;
+            }
         }
     }
     return s.str();

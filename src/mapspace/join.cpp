@@ -169,7 +169,7 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
     auto bound_of = [&](int set) {
         return StepBound{c.options.goal,
                          orders.by_size[size + 1][static_cast<std::size_t>(set)].future,
-                         &c.options.incumbents, c.options.reference_rules};
+                         &c.options.incumbents, c.options.reference_rules, c.options.stop};
     };
     std::vector<TaskResult> results(tasks.size());
     parallel_for(tasks.size(), c.options.threads, [&](std::size_t i) {
@@ -187,10 +187,15 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
                             c.groups[static_cast<std::size_t>(plan.einsum)][task.right], task.right,
                             plan, task.plan, c.memories,
                             StepBound{c.options.goal, task.future, &c.options.incumbents,
-                                      c.options.reference_rules},
+                                      c.options.reference_rules, c.options.stop},
                             out.group, out.miss);
-        prune_pareto(out.group);
+        if (!c.stopped()) {
+            prune_pareto(out.group, c.options.stop);
+        }
     });
+    if (c.stopped()) {
+        return step;
+    }
     std::map<std::pair<int, StateStructure>, std::size_t> where;
     for (TaskResult& r : results) {
         result.rows_joined += r.pairs;
@@ -209,11 +214,11 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
         StateGroup& target = step.groups[it->second];
         append(target, std::move(r.group));
         if (target.rows() > prune_every) {
-            prune_pareto(target);
+            prune_pareto(target, c.options.stop);
         }
     }
     parallel_for(step.groups.size(), c.options.threads,
-                 [&](std::size_t i) { prune_pareto(step.groups[i]); });
+                 [&](std::size_t i) { prune_pareto(step.groups[i], c.options.stop); });
     if (c.options.beam > 0 && keep_beam(step.groups, c.options.beam, bound_of)) {
         result.complete = false;
     }

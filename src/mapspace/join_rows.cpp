@@ -168,6 +168,9 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
         if (matches == nullptr) {
             continue;
         }
+        if (bound.stop != nullptr && bound.stop->load(std::memory_order_relaxed)) {
+            return pairs;  // the caller discards the step
+        }
         for (const std::uint32_t j : *matches) {
             const std::int64_t* right_trips = right.trips_of(j);
             bool same = true;
@@ -216,7 +219,8 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
 }
 
 std::vector<std::uint32_t> pareto_rows(const double* values, int stride, int compared,
-                                       const std::int64_t* keys, int key_width, std::size_t rows) {
+                                       const std::int64_t* keys, int key_width, std::size_t rows,
+                                       const std::atomic<bool>* stop) {
     const auto width = static_cast<std::size_t>(stride);
     const auto keys_wide = static_cast<std::size_t>(key_width);
     // Columns that are the same in all rows decide nothing.
@@ -260,6 +264,10 @@ std::vector<std::uint32_t> pareto_rows(const double* values, int stride, int com
     std::vector<double> front;
     const std::size_t nc = columns.size();
     for (std::size_t i = 0; i < rows; ++i) {
+        if (stop != nullptr && stop->load(std::memory_order_relaxed)) {
+            keep.insert(keep.end(), order.begin() + static_cast<std::ptrdiff_t>(i), order.end());
+            break;
+        }
         const std::uint32_t r = order[i];
         if (i > 0 && compare_keys(order[i - 1], r) != 0) {
             front.clear();
@@ -283,10 +291,10 @@ std::vector<std::uint32_t> pareto_rows(const double* values, int stride, int com
     return keep;
 }
 
-void prune_pareto(StateGroup& g) {
+void prune_pareto(StateGroup& g, const std::atomic<bool>* stop) {
     const std::vector<std::uint32_t> keep =
         pareto_rows(g.values.data(), g.layout.stride(), g.layout.compared(), g.trips.data(),
-                    g.layout.n, g.rows());
+                    g.layout.n, g.rows(), stop);
     const auto width = static_cast<std::size_t>(g.layout.stride());
     const auto n = static_cast<std::size_t>(g.layout.n);
     for (std::size_t i = 0; i < keep.size(); ++i) {
