@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
+
+#include "tessera/model/compiled_formulas.hpp"
 
 namespace tessera::mapspace {
 namespace {
@@ -199,6 +202,14 @@ std::vector<PmappingGroup> tabulate(const TabulateContext& c, const Template& tm
     const std::vector<FusedNode> fused = fused_nodes(tmpl);
     const std::size_t n_symbols = tmpl.symbols.size();
     std::vector<std::int64_t> trips(fused.size());
+    std::vector<model::Formula> held;
+    for (const model::OccupancyFormula& o : formulas.occupancies) {
+        held.push_back(o.bits);
+    }
+    const model::CompiledFormulas occupancies(
+        model::FormulaPool::current(),
+        rows.rows > 0 ? std::span<const model::Formula>(held) : std::span<const model::Formula>());
+    model::FormulaWorkspace workspace;
     std::vector<double> symbols(n_symbols), bits(formulas.occupancies.size());
     struct Pattern {
         std::size_t group = 0;
@@ -229,9 +240,7 @@ std::vector<PmappingGroup> tabulate(const TabulateContext& c, const Template& tm
         for (std::size_t s = 0; s < n_symbols; ++s) {
             symbols[s] = static_cast<double>(tiles[s]);
         }
-        for (std::size_t i = 0; i < bits.size(); ++i) {
-            bits[i] = formulas.occupancies[i].bits.value(symbols);
-        }
+        occupancies.evaluate_one(symbols, bits, workspace);
         const std::size_t base = g.values.size();
         g.values.resize(base + static_cast<std::size_t>(g.stride()), 0.0);
         double* row = g.values.data() + base;

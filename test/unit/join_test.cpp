@@ -26,6 +26,29 @@ workload::Workload chain(int einsums) {
     return w;
 }
 
+// Einsums as (inputs, outputs), both indices of tensors.
+workload::Workload cascade(
+    const std::vector<std::string>& tensors,
+    const std::vector<std::pair<std::vector<int>, std::vector<int>>>& einsums) {
+    workload::Workload w;
+    for (const std::string& name : tensors) {
+        workload::Tensor t;
+        t.name = name;
+        w.tensors.push_back(t);
+    }
+    for (const auto& [inputs, outputs] : einsums) {
+        workload::Einsum e;
+        for (const int t : inputs) {
+            e.accesses.push_back({t, false, {}, {}});
+        }
+        for (const int t : outputs) {
+            e.accesses.push_back({t, true, {}, {}});
+        }
+        w.einsums.push_back(e);
+    }
+    return w;
+}
+
 // One row: objectives, cumulative occupancy for depths -1..n of one memory, sizes of the tensors.
 PmappingGroup group(std::vector<FusedLoop> loops, std::vector<BackedTensor> tensors,
                     const std::vector<std::vector<double>>& rows,
@@ -93,25 +116,7 @@ BOOST_AUTO_TEST_CASE(sequential_pair_peaks_at_the_larger_einsum) {
 
 BOOST_AUTO_TEST_CASE(residual_stays_reserved_while_an_einsum_that_ignores_it_runs) {
     // X (10 bits) is written by E0, read by E2; E1 does not touch it.
-    workload::Workload w;
-    for (const char* name : {"X", "Y"}) {
-        workload::Tensor t;
-        t.name = name;
-        w.tensors.push_back(t);
-    }
-    auto einsum = [&](std::vector<int> inputs, std::vector<int> outputs) {
-        workload::Einsum e;
-        for (const int t : inputs) {
-            e.accesses.push_back({t, false, {}, {}});
-        }
-        for (const int t : outputs) {
-            e.accesses.push_back({t, true, {}, {}});
-        }
-        w.einsums.push_back(e);
-    };
-    einsum({}, {0});
-    einsum({}, {1});
-    einsum({0, 1}, {});
+    const workload::Workload w = cascade({"X", "Y"}, {{{}, {0}}, {{}, {1}}, {{0, 1}, {}}});
     const auto e0 = group({}, {backed(0, 1, 0, true, {})}, {{1, 1, 0, 10, 10}}, {{}});
     const auto e1 = group({}, {backed(1, 1, 0, true, {})}, {{1, 1, 0, 50, 5}}, {{}});
     const auto e2 = group({}, {backed(0, 1, 0, false, {}), backed(1, 1, 0, false, {})},
@@ -164,25 +169,7 @@ BOOST_AUTO_TEST_CASE(different_trip_counts_or_memories_do_not_join) {
 BOOST_AUTO_TEST_CASE(unfinished_reads_are_not_joined) {
     // C lives under a shared n loop; D is reduced over n by its producer E1 and backed outside it.
     // E2 inside the n loop would read D before it is complete.
-    workload::Workload w;
-    for (const char* name : {"C", "D"}) {
-        workload::Tensor t;
-        t.name = name;
-        w.tensors.push_back(t);
-    }
-    auto einsum = [&](std::vector<int> inputs, std::vector<int> outputs) {
-        workload::Einsum e;
-        for (const int t : inputs) {
-            e.accesses.push_back({t, false, {}, {}});
-        }
-        for (const int t : outputs) {
-            e.accesses.push_back({t, true, {}, {}});
-        }
-        w.einsums.push_back(e);
-    };
-    einsum({}, {0});
-    einsum({0}, {1});
-    einsum({0, 1}, {});
+    const workload::Workload w = cascade({"C", "D"}, {{{}, {0}}, {{0}, {1}}, {{0, 1}, {}}});
     const std::vector<FusedLoop> n{{0, -1, 16}};
     const auto e0 = group(n, {backed(0, 1, 1, true, {1})}, {{1, 1, 0, 0, 8, 8}}, {{4}});
     auto e1 = group(n, {backed(0, 1, 1, false, {1}), backed(1, 0, 0, true, {-1})},
