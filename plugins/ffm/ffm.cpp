@@ -43,11 +43,12 @@ using Groups = std::vector<std::vector<mapspace::PmappingGroup>>;
 class Watch {
 public:
     explicit Watch(const mapper::Options& options) : outer_(options.stop) {
-        const auto end = options.max_time_s > 0
-                             ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                  std::chrono::duration<double>(options.max_time_s))
-                             : Clock::time_point::max();
-        if (outer_ == nullptr && options.max_time_s <= 0) {
+        const auto end =
+            options.budget.max_time_s > 0
+                ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                     std::chrono::duration<double>(options.budget.max_time_s))
+                : Clock::time_point::max();
+        if (outer_ == nullptr && options.budget.max_time_s <= 0) {
             return;
         }
         thread_ = std::jthread([this, end](const std::stop_token& done) {

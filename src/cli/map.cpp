@@ -77,7 +77,7 @@ mapper::Options mapper_options(const Arguments& arguments) {
     result.threads = static_cast<int>(arguments.whole("threads", 0, 4096));
     result.seed = arguments.whole("seed", 0, ~0ull);
     if (arguments.has("max-time")) {
-        result.max_time_s = arguments.duration_s("max-time");
+        result.budget.max_time_s = arguments.duration_s("max-time");
     }
     return result;
 }
@@ -228,7 +228,8 @@ io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
         {"imperfect_temporal", space.imperfect_temporal},
         {"imperfect_spatial", space.imperfect_spatial},
         {"unfused", space.unfused},
-        {"max_time_s", settings.max_time_s > 0 ? io::Json(settings.max_time_s) : io::Json(nullptr)},
+        {"max_time_s",
+         settings.budget.max_time_s > 0 ? io::Json(settings.budget.max_time_s) : io::Json(nullptr)},
         {"threads", settings.threads},
     };
     root["seed"] = settings.seed;

@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(options_reach_the_mapper) {
     BOOST_TEST(seen.mapspace.imperfect_temporal);
     BOOST_TEST(seen.mapspace.imperfect_spatial);
     BOOST_TEST(seen.mapspace.unfused);
-    BOOST_TEST(seen.max_time_s == 0.25);
+    BOOST_TEST(seen.budget.max_time_s == 0.25);
     BOOST_TEST(seen.threads == 3);
     BOOST_TEST((compat == arch::Compat::none));
     files.map({}, spy);

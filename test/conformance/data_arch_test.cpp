@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "support/paths.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/base/data_path.hpp"
 
@@ -21,7 +22,7 @@ namespace {
 using Defines = std::map<std::string, std::string>;
 
 Architecture reference(const std::string& name) {
-    const std::string folder = std::string(TESSERA_TEST_DIR) + "/reference/accelforge/arch/";
+    const std::string folder = tessera::test::test_folder() + "/reference/accelforge/arch/";
     return arch::load_architecture(folder + name + ".yaml", {});
 }
 

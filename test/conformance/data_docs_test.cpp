@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "support/paths.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/base/data_path.hpp"
 #include "tessera/mapping/mapping.hpp"
@@ -22,7 +23,8 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string page() {
-    std::ifstream file(fs::path(TESSERA_TEST_DIR).parent_path() / "docs" / "formats.md");
+    std::ifstream file(fs::path(tessera::test::test_folder()).parent_path() / "docs" /
+                       "formats.md");
     std::ostringstream text;
     text << file.rdbuf();
     return text.str();

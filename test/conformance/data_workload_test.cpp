@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "support/paths.hpp"
 #include "tessera/base/data_path.hpp"
 #include "tessera/workload/workload.hpp"
 
@@ -24,7 +25,7 @@ Workload load(const std::string& name, const Defines& defines = {}) {
 }
 
 Workload reference(const std::string& name) {
-    return load(std::string(TESSERA_TEST_DIR) + "/reference/accelforge/workload/" + name + ".yaml");
+    return load(tessera::test::test_folder() + "/reference/accelforge/workload/" + name + ".yaml");
 }
 
 /// "M=1*m+0": how one rank is indexed, independent of the order of addends.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "support/paths.hpp"
 #include "support/reference_cases.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/mapspace/legality.hpp"
@@ -254,7 +255,7 @@ BOOST_AUTO_TEST_CASE(snowcat_unfused_moves_every_tensor_once) {
 }
 
 BOOST_AUTO_TEST_CASE(problems_that_the_reference_does_not_solve_to_optimality) {
-    const std::string folder = std::string(TESSERA_TEST_DIR) + "/reference/accelforge-optimality/";
+    const std::string folder = tessera::test::test_folder() + "/reference/accelforge-optimality/";
     const std::vector<std::tuple<const char*, mapper::Metric, double>> targets{
         {"conv-two-level", mapper::Metric::energy, 22710988.790625},
         {"matmul-pinned-order", mapper::Metric::energy, 6892380},
@@ -274,7 +275,7 @@ BOOST_AUTO_TEST_CASE(problems_that_the_reference_does_not_solve_to_optimality) {
 }
 
 BOOST_AUTO_TEST_CASE(depth_first_order_of_two_branches_beats_the_file_order) {
-    const std::string spec = std::string(TESSERA_TEST_DIR) +
+    const std::string spec = tessera::test::test_folder() +
                              "/reference/accelforge-optimality/two-branches-order/spec.yaml";
     Setting s;
     s.compat = arch::Compat::none;

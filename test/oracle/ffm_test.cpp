@@ -11,6 +11,7 @@
 
 #include "oracle/oracle_instance.hpp"
 #include "oracle/oracle_tree.hpp"
+#include "support/paths.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
 
@@ -24,7 +25,7 @@ constexpr std::uint64_t kChains = 400'000, kFewestMappings = 1000;
 
 std::map<std::string, std::vector<std::uint64_t>> read_seeds() {
     std::map<std::string, std::vector<std::uint64_t>> seeds;
-    std::ifstream in(TESSERA_TEST_DIR "/oracle/seeds.txt");
+    std::ifstream in(tessera::test::test_folder() + "/oracle/seeds.txt");
     std::string kind;
     for (std::uint64_t seed; in >> kind >> seed;) {
         seeds[kind].push_back(seed);

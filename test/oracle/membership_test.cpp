@@ -10,6 +10,7 @@
 
 #include "oracle/oracle_instance.hpp"
 #include "oracle/oracle_tree.hpp"
+#include "support/paths.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/mapspace/legality.hpp"
@@ -188,7 +189,7 @@ BOOST_AUTO_TEST_CASE(oracle_checker_and_model_agree_on_random_trees) {
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     std::mt19937_64 random(3);
     Totals totals;
-    std::ifstream in(TESSERA_TEST_DIR "/oracle/seeds.txt");
+    std::ifstream in(tessera::test::test_folder() + "/oracle/seeds.txt");
     std::map<std::string, int> used;
     std::string kind;
     for (std::uint64_t seed; in >> kind >> seed;) {

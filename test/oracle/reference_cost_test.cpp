@@ -9,13 +9,14 @@
 #include <set>
 
 #include "oracle/oracle_cost.hpp"
+#include "support/paths.hpp"
 #include "tessera/spec/reader.hpp"
 
 using namespace tessera;
 
 namespace {
 
-const std::string folder = TESSERA_TEST_DIR "/reference/accelforge/";
+const std::string folder = tessera::test::test_folder() + "/reference/accelforge/";
 
 std::vector<std::string> lines_of(const std::string& file) {
     gzFile in = gzopen(file.c_str(), "rb");

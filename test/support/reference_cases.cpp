@@ -3,11 +3,12 @@
 #include <zlib.h>
 
 #include <stdexcept>
+#include "support/paths.hpp"
 
 namespace tessera::testing {
 
 std::string accelforge_folder() {
-    return std::string(TESSERA_TEST_DIR) + "/reference/accelforge/";
+    return tessera::test::test_folder() + "/reference/accelforge/";
 }
 
 void for_each_case(const std::string& file, const std::function<void(const YAML::Node&)>& use) {

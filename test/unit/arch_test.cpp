@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "support/paths.hpp"
 #include "tessera/spec/directives.hpp"
 #include "tessera/spec/reader.hpp"
 
@@ -448,9 +449,9 @@ BOOST_AUTO_TEST_CASE(structural_errors_are_named) {
 BOOST_AUTO_TEST_CASE(all_reference_architectures_are_read) {
     int n = 0;
     const workload::Workload workload = workload::load_workload(
-        TESSERA_TEST_DIR "/reference/accelforge/workload/ex_matmuls.yaml", {});
-    for (const auto& entry :
-         std::filesystem::directory_iterator(TESSERA_TEST_DIR "/reference/accelforge/arch")) {
+        tessera::test::test_folder() + "/reference/accelforge/workload/ex_matmuls.yaml", {});
+    for (const auto& entry : std::filesystem::directory_iterator(tessera::test::test_folder() +
+                                                                 "/reference/accelforge/arch")) {
         BOOST_TEST_CONTEXT(entry.path()) {
             const Architecture architecture = load_architecture(entry.path().string(), {});
             BOOST_TEST(architecture.name() == entry.path().stem().string());

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 
+#include "support/paths.hpp"
 #include "tessera/spec/reader.hpp"
 
 using namespace tessera;
@@ -259,8 +260,8 @@ BOOST_AUTO_TEST_CASE(expected_counts_are_checked) {
 
 BOOST_AUTO_TEST_CASE(all_reference_workloads_are_read) {
     int n = 0;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(TESSERA_TEST_DIR "/reference/accelforge/workload")) {
+    for (const auto& entry : std::filesystem::directory_iterator(
+             tessera::test::test_folder() + "/reference/accelforge/workload")) {
         BOOST_TEST_CONTEXT(entry.path()) {
             const Workload workload = load_workload(entry.path().string(), {});
             BOOST_TEST(!workload.einsums.empty());

@@ -11,6 +11,7 @@
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/mapspace/template.hpp"
 #include "tessera/model/cost_model.hpp"
+#include "tessera/search/budget.hpp"
 
 namespace tessera::mapper {
 
@@ -22,7 +23,7 @@ struct Options {
     mapspace::MapSpaceOptions mapspace;
     int threads = 0;  ///< 0: one per core
     std::uint64_t seed = 0;
-    double max_time_s = 0;                    ///< 0: unlimited (wall clock)
+    search::Budget budget;
     const std::atomic<bool>* stop = nullptr;  ///< set by Ctrl-C; polled every 50 ms of work or less
     std::function<void(const std::string&)>
         progress;  ///< one line, called from one thread at a time
