@@ -1,0 +1,130 @@
+#include "tessera/timeloop/architecture.hpp"
+
+#include <cmath>
+
+#include "tessera/base/error.hpp"
+#include "tessera/timeloop/problem.hpp"
+
+namespace tessera::timeloop {
+
+namespace {
+
+/// Name and mesh of level `i`; -1 is the arithmetic level.
+struct Mesh {
+    std::string name;
+    std::int64_t instances, x, y;
+};
+
+Mesh mesh(const Architecture& architecture, int level) {
+    if (level < 0) {
+        const ArithmeticLevel& a = architecture.arithmetic;
+        return {a.name, a.instances, a.mesh_x, a.mesh_y};
+    }
+    const StorageLevel& s = architecture.storage[level];
+    return {s.name, s.instances, s.mesh_x, s.mesh_y};
+}
+
+void check_mesh(const Mesh& level) {
+    if (level.x < 1 || level.y < 1 || level.instances < 1) {
+        throw UserError("level " + level.name + ": instances, meshX and meshY must be at least 1");
+    }
+    if (level.x * level.y != level.instances) {
+        throw UserError("level " + level.name + ": meshX * meshY is " + std::to_string(level.x) +
+                        " * " + std::to_string(level.y) + ", but instances is " +
+                        std::to_string(level.instances) + "; make the three agree");
+    }
+}
+
+void check_divides(const char* key, const Mesh& inner, std::int64_t inner_mesh, const Mesh& outer,
+                   std::int64_t outer_mesh) {
+    if (inner_mesh % outer_mesh != 0) {
+        throw UserError(
+            std::string(key) + " of level " + inner.name + " is " + std::to_string(inner_mesh) +
+            ", which " + key + " of the next outer level " + outer.name + " (" +
+            std::to_string(outer_mesh) + ") does not divide; set meshX and meshY of both levels");
+    }
+}
+
+}  // namespace
+
+std::int64_t StorageLevel::effective_size() const {
+    return static_cast<std::int64_t>(std::floor(static_cast<double>(*size) / multiple_buffering));
+}
+
+int Architecture::find_level(const std::string& name) const {
+    for (int i = 0; i < levels(); ++i) {
+        if (storage[i].name == name) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+std::int64_t Architecture::fanout_x(int level) const {
+    return mesh(*this, level - 1).x / storage[level].mesh_x;
+}
+
+std::int64_t Architecture::fanout_y(int level) const {
+    return mesh(*this, level - 1).y / storage[level].mesh_y;
+}
+
+std::string Architecture::network_name(int level) const {
+    return storage[level].name + " <==> " + mesh(*this, level - 1).name;
+}
+
+void check_topology(const Architecture& architecture) {
+    if (architecture.storage.empty()) {
+        throw UserError("the architecture has no storage level; give at least one");
+    }
+    check_mesh(mesh(architecture, -1));
+    for (int i = 0; i < architecture.levels(); ++i) {
+        const Mesh outer = mesh(architecture, i), inner = mesh(architecture, i - 1);
+        check_mesh(outer);
+        check_divides("meshX", inner, inner.x, outer, outer.x);
+        check_divides("meshY", inner, inner.y, outer, outer.y);
+        const StorageLevel& level = architecture.storage[i];
+        if (level.cluster_size < 1 || level.instances % level.cluster_size != 0) {
+            throw UserError("level " + level.name + ": cluster-size " +
+                            std::to_string(level.cluster_size) + " does not divide instances " +
+                            std::to_string(level.instances));
+        }
+        if (level.block_size < 1) {
+            throw UserError("level " + level.name + ": block-size must be at least 1");
+        }
+    }
+}
+
+void check_supported(const Problem& problem, const Architecture& architecture) {
+    const std::string remedy = "; only dense mappings without it have a cost here";
+    if (architecture.sparse) {
+        throw UserError("sparse_optimizations are given" + remedy);
+    }
+    if (!architecture.user_networks.empty()) {
+        throw UserError("network " + architecture.user_networks.front() +
+                        " is defined by the user; only the networks inferred between levels have a "
+                        "cost here");
+    }
+    if (!architecture.arithmetic.user_networks.empty()) {
+        throw UserError("level " + architecture.arithmetic.name + " names network " +
+                        architecture.arithmetic.user_networks.front() + remedy);
+    }
+    for (const StorageLevel& level : architecture.storage) {
+        if (!level.user_networks.empty()) {
+            throw UserError("level " + level.name + " names network " +
+                            level.user_networks.front() + remedy);
+        }
+        if (level.network.subtype == "M:N") {
+            throw UserError("level " + level.name +
+                            " has network-type M:N (distributed multicast)" + remedy);
+        }
+        if (level.allow_overbooking) {
+            throw UserError("level " + level.name + " sets allow_overbooking" + remedy);
+        }
+    }
+    if (!problem.flattenings.empty()) {
+        throw UserError("the problem flattens dimensions into " + problem.flattenings.front().name +
+                        remedy);
+    }
+}
+
+}  // namespace tessera::timeloop

@@ -1,0 +1,155 @@
+// Energies of Timeloop's levels. The order of the tried action names and the built-in tables are
+// facts of the format; single precision of areas is too.
+#include "tessera/timeloop/energy.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "tessera/timeloop/architecture.hpp"
+
+namespace tessera::timeloop {
+
+namespace {
+
+using Names = std::initializer_list<const char*>;
+
+const ErtAction* find_action(const ErtComponent& component, Names names) {
+    for (const char* name : names) {
+        for (const ErtAction& action : component.actions) {
+            if (action.name == name) {
+                return &action;
+            }
+        }
+    }
+    return nullptr;
+}
+
+double action_energy(const ErtComponent& component, Names names, double otherwise) {
+    const ErtAction* action = find_action(component, names);
+    return action == nullptr ? otherwise : action->energy_pj;
+}
+
+void apply_to_storage(StorageLevel& level, const ErtComponent& component, Dialect dialect) {
+    StorageEnergy& energy = level.energy;
+    if (energy.source == "user") {
+        return;
+    }
+    double highest = 0;
+    for (const ErtAction& action : component.actions) {
+        highest = std::max(highest, action.energy_pj);
+    }
+    // An operation whose action is missing keeps the energy that it had before the table.
+    energy.vector_access_pj = highest / static_cast<double>(level.cluster_size);
+    const double otherwise = energy.vector_access_pj;
+    energy.read_pj = action_energy(component, {"random_read", "read"}, otherwise);
+    if (dialect == Dialect::v3_0_3) {
+        energy.fill_pj = action_energy(component, {"random_fill", "write"}, otherwise);
+        energy.update_pj =
+            action_energy(component, {"random_update", "random_fill", "write"}, otherwise);
+    } else {
+        energy.fill_pj =
+            action_energy(component, {"random_fill", "random_write", "fill", "write"}, otherwise);
+        energy.update_pj = action_energy(
+            component, {"random_update", "random_write", "update", "write"}, otherwise);
+        energy.leak_pj = action_energy(component, {"leak"}, 0);
+    }
+    energy.source = "ERT";
+}
+
+}  // namespace
+
+namespace pat {
+
+double sram_energy_pj(double height, double width_bits) {
+    const double slope = (6.0 - 1.0) / (100.0 - 0.5);
+    const double kilobytes = height * width_bits / (8 * 1024);
+    const double relative = slope * (kilobytes - 0.5) + 1.0;
+    return relative * width_bits / 16;
+}
+
+double dram_energy_pj(double bits) {
+    return 200.0 * bits / 16;
+}
+
+double multiplier_energy_pj(double bits) {
+    return 1.0 * (bits / 16.0) * (bits / 16.0);
+}
+
+}  // namespace pat
+
+std::string component_name(const std::string& full_name) {
+    // A range "[0..3]" at the end has dots of its own.
+    const std::size_t range = full_name.rfind("..");
+    const std::size_t dot = full_name.rfind('.');
+    std::string name = full_name;
+    if (range != std::string::npos && range + 1 == dot) {
+        const std::size_t bracket = full_name.rfind('[', range);
+        name = full_name.substr(0, bracket == std::string::npos ? range : bracket);
+    }
+    const std::size_t last = name.rfind('.');
+    return last == std::string::npos ? name : name.substr(last + 1);
+}
+
+void apply_default_energies(Architecture& architecture) {
+    for (StorageLevel& level : architecture.storage) {
+        if (level.energy.source == "user") {
+            continue;
+        }
+        const double bits = static_cast<double>(level.word_bits * level.block_size);
+        double energy = 0;
+        if (level.technology == Technology::dram) {
+            energy = pat::dram_energy_pj(bits);
+        } else if (level.size.value_or(0) != 0) {
+            const std::int64_t rows = (*level.size + level.block_size - 1) / level.block_size;
+            energy = pat::sram_energy_pj(static_cast<double>(rows),
+                                         bits * static_cast<double>(level.cluster_size)) /
+                     static_cast<double>(level.cluster_size);
+        }
+        level.energy.vector_access_pj = energy;
+        level.energy.read_pj = level.energy.fill_pj = level.energy.update_pj = energy;
+    }
+    architecture.arithmetic.energy_pj =
+        pat::multiplier_energy_pj(static_cast<double>(architecture.arithmetic.word_bits));
+}
+
+void apply_ert(Architecture& architecture, const Ert& ert, Dialect dialect) {
+    for (const ErtComponent& component : ert.components) {
+        const std::string name = component_name(component.name);
+        if (name == "wire" || name == "Wire") {
+            const double energy = action_energy(component, {"transfer_random"}, 0);
+            for (StorageLevel& level : architecture.storage) {
+                if (energy != 0) {
+                    level.network.wire_energy_pj_per_bit_mm = static_cast<float>(energy);
+                }
+            }
+            continue;
+        }
+        if (name == architecture.arithmetic.name) {
+            architecture.arithmetic.energy_pj =
+                action_energy(component, {"mac_random", "mult_random", "mac", "mult", "compute"},
+                              architecture.arithmetic.energy_pj);
+        }
+        for (StorageLevel& level : architecture.storage) {
+            if (level.name == name) {
+                apply_to_storage(level, component, dialect);
+            }
+        }
+    }
+}
+
+void apply_art(Architecture& architecture, const Art& art) {
+    for (const ArtComponent& component : art.components) {
+        const std::string name = component_name(component.name);
+        const double area = static_cast<float>(component.area_um2);
+        if (name == architecture.arithmetic.name) {
+            architecture.arithmetic.area_um2 = area;
+        }
+        for (StorageLevel& level : architecture.storage) {
+            if (level.name == name) {
+                level.area_um2 = area;
+            }
+        }
+    }
+}
+
+}  // namespace tessera::timeloop
