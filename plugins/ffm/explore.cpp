@@ -28,6 +28,7 @@ namespace {
 using mapspace::Relation;
 using mapspace::TileChoice;
 using model::Formula;
+using telemetry::Reason;
 
 /// What one job leaves behind.
 struct JobResult {
@@ -42,6 +43,8 @@ struct Workshop {
     model::FormulaPool pool;
     mapspace::TileShapeExplorer explorer;
     mapspace::TileShapeResult result;
+    telemetry::Worker* worker = nullptr;
+    std::vector<Reason> reasons;  ///< of the problem's constraints
 };
 
 Formula tile_formula(const mapping::PmappingNode& n) {
@@ -171,6 +174,24 @@ std::vector<Usage> usages(const model::TemplateFormulas& f) {
     return out;
 }
 
+/// Tells the worker what became of the rows of an exploration.
+void count(Workshop& tools) {
+    const mapspace::TileShapeStatistics& s = tools.result.statistics;
+    const auto rows = [](double n) { return static_cast<std::uint64_t>(n); };
+    telemetry::Worker& worker = *tools.worker;
+    worker.generated(rows(s.enumerated));
+    worker.evaluated(rows(s.enumerated));
+    for (std::size_t c = 0; c < s.dropped_by_constraint.size(); ++c) {
+        const bool known = c < tools.reasons.size();
+        worker.rejected(known ? tools.reasons[c] : Reason::constraint,
+                        rows(s.dropped_by_constraint[c]));
+    }
+    worker.rejected(Reason::loop_limit, rows(s.dropped_by_loop_limit));
+    worker.rejected(Reason::best_effort, rows(s.dropped_by_best_effort));
+    worker.rejected(Reason::bound, rows(s.dropped_by_incumbent));
+    worker.rejected(Reason::dominated, rows(s.dropped_by_pareto));
+}
+
 /// Energy and latency, as far as the metric wants them.
 std::vector<Formula> costs(const ExploreContext& c, const model::TemplateFormulas& f) {
     std::vector<Formula> out;
@@ -185,9 +206,11 @@ std::vector<Formula> costs(const ExploreContext& c, const model::TemplateFormula
 
 mapspace::TileShapeProblem tile_shape_problem(const ExploreContext& c, const TemplateEntry& t,
                                               const model::TemplateFormulas& f,
-                                              const mapspace::TabulateContext& table) {
+                                              const mapspace::TabulateContext& table,
+                                              std::vector<Reason>& reasons) {
     const arch::Path& path = *t.path;
     mapspace::TileShapeProblem p;
+    reasons.clear();
     add_symbols(path, t.tmpl, p);
     p.objectives = costs(c, f);
     for (const Usage& u : usages(f)) {
@@ -197,6 +220,7 @@ mapspace::TileShapeProblem tile_shape_problem(const ExploreContext& c, const Tem
         }
         if (size < std::numeric_limits<double>::infinity()) {
             p.constraints.push_back({u.bits, Relation::less_equal, size});
+            reasons.push_back(Reason::capacity);
         }
     }
     for (const model::FanoutFormula& u : f.fanouts) {
@@ -204,6 +228,7 @@ mapspace::TileShapeProblem tile_shape_problem(const ExploreContext& c, const Tem
             path.levels[static_cast<std::size_t>(u.level)].spatial[static_cast<std::size_t>(u.dim)];
         p.constraints.push_back(
             {u.used, Relation::less_equal, static_cast<double>(dim.fanout) / dim.usage_scale});
+        reasons.push_back(Reason::fanout);
     }
     for (const mapspace::TemplateConstraint& k : t.tmpl.constraints) {
         if (k.kind == mapspace::TemplateConstraint::Kind::loop_bound) {
@@ -212,6 +237,7 @@ mapspace::TileShapeProblem tile_shape_problem(const ExploreContext& c, const Tem
                 trips *= trip_formula(path, t.tmpl, node);
             }
             p.constraints.push_back({trips, relation_of(k.op), k.value});
+            reasons.push_back(Reason::constraint);
             continue;
         }
         for (const model::FanoutFormula& u : f.fanouts) {
@@ -426,6 +452,7 @@ private:
         mapspace::TileShapeOptions how;
         how.stop = c_.options->stop;
         tools.explorer.explore(problem, how, tools.result);
+        count(tools);
     }
     void least_of(std::size_t e, TemplateEntry& t, Workshop& tools, JobResult& out);
     void lower(std::size_t e, std::size_t objective, double value);
@@ -465,21 +492,33 @@ void Exploration::for_each_template(const Work& work) {
             }
         }
     }
+    telemetry::Phase& phase = c_.recorder->extend_phase(jobs.size());
+    for (std::size_t e = 0; e < results_.size(); ++e) {  // those shared with another are done
+        c_.recorder->einsum(e).templates_done =
+            results_[e].empty() ? spaces_[e].templates.size() : 0;
+    }
     std::atomic<std::size_t> next{0};
-    auto loop = [&] {
+    auto loop = [&](int thread) {
         Workshop tools;
+        tools.worker = &c_.recorder->worker(static_cast<std::size_t>(thread), "ffm");
+        tools.worker->state(telemetry::WorkerState::running);
         for (std::size_t j = next++; j < jobs.size() && !stopped(); j = next++) {
             const auto [e, i] = jobs[j];
             tools.pool.clear();
             const model::FormulaScope scope(tools.pool);
+            tools.worker->doing(static_cast<int>(e), static_cast<int>(i));
             work(e, i, tools);
+            phase.advance();
+            ++c_.recorder->einsum(e).templates_done;
         }
+        tools.worker->doing(-1, -1);
+        tools.worker->state(telemetry::WorkerState::idle);
     };
     std::vector<std::jthread> pool;
     for (int t = 1; t < c_.options->threads; ++t) {
-        pool.emplace_back(loop);
+        pool.emplace_back(loop, t);
     }
-    loop();
+    loop(0);
 }
 
 bool has_fused_loops(const mapspace::Template& tmpl) {
@@ -501,7 +540,7 @@ void Exploration::lower(std::size_t e, std::size_t objective, double value) {
 /// deterministic.
 void Exploration::least_of(std::size_t e, TemplateEntry& t, Workshop& tools, JobResult& out) {
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
-    mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t));
+    mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), tools.reasons);
     for (mapspace::TileShapeSymbol& s : problem.symbols) {
         s.fused = false;
     }
@@ -594,7 +633,7 @@ void Exploration::rows_of(std::size_t e, std::uint32_t index, TemplateEntry& t, 
                           JobResult& out) {
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     const std::vector<Formula> cost = costs(c_, f);
-    mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t));
+    mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), tools.reasons);
     problem.incumbent = bound(e, cost);
     run(problem, tools);
     const mapspace::TileShapeResult& r = tools.result;
@@ -648,6 +687,11 @@ void Exploration::share_groups() {
     }
     for (EinsumSpace& space : spaces_) {
         mapspace::globalise_tensors(space.groups, space.paths.front()->einsum);
+        std::uint64_t rows = 0;
+        for (const mapspace::PmappingGroup& group : space.groups) {
+            rows += group.rows();
+        }
+        c_.recorder->einsum(static_cast<std::size_t>(space.einsum)).pareto = rows;
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/mapspace/tabulate.hpp"
+#include "tessera/telemetry/recorder.hpp"
 
 namespace tessera::ffm {
 
@@ -42,6 +43,7 @@ struct ExploreContext {
     const model::Problem* problem = nullptr;
     const model::CostModel* model = nullptr;
     const mapper::Options* options = nullptr;
+    telemetry::Recorder* recorder = nullptr;  ///< a phase runs while it is explored
     std::vector<mapspace::TrackedMemory> tracked;
     bool want_energy = true, want_latency = true;
 

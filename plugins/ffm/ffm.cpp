@@ -20,6 +20,8 @@
 #include "tessera/mapspace/join.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/search/watch.hpp"
+#include "tessera/telemetry/recorder.hpp"
 
 namespace tessera::ffm {
 namespace {
@@ -38,35 +40,6 @@ constexpr double guesses[] = {0.02, 0.1, 0.4};
 
 /// Pmapping groups of every Einsum.
 using Groups = std::vector<std::vector<mapspace::PmappingGroup>>;
-
-/// Stops the search when the caller asks for it or the time is over.
-class Watch {
-public:
-    explicit Watch(const mapper::Options& options) : outer_(options.stop) {
-        const auto end =
-            options.budget.max_time_s > 0
-                ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                     std::chrono::duration<double>(options.budget.max_time_s))
-                : Clock::time_point::max();
-        if (outer_ == nullptr && options.budget.max_time_s <= 0) {
-            return;
-        }
-        thread_ = std::jthread([this, end](const std::stop_token& done) {
-            while (!done.stop_requested() && !stop) {
-                if ((outer_ != nullptr && outer_->load()) || Clock::now() >= end) {
-                    stop = true;
-                }
-                std::this_thread::sleep_for(std::chrono::milliseconds(5));
-            }
-        });
-    }
-
-    std::atomic<bool> stop{false};
-
-private:
-    const std::atomic<bool>* outer_;
-    std::jthread thread_;
-};
 
 bool wants(const mapper::Options& o, Metric m) {
     return std::find(o.metrics.begin(), o.metrics.end(), m) != o.metrics.end();
@@ -132,8 +105,12 @@ class Run {
 public:
     Run(const model::Problem& problem, const model::CostModel& model,
         const mapper::Options& options)
-        : problem_(problem), options_(options), watch_(options) {
-        options_.stop = &watch_.stop;
+        : problem_(problem),
+          options_(options),
+          recorder_(options.recorder != nullptr ? *options.recorder : unread_),
+          watch_(options.budget, options.stop, recorder_, options.metrics.size() == 1) {
+        options_.stop = watch_.stop();
+        context_.recorder = &recorder_;
         context_.problem = &problem_;
         context_.model = &model;
         context_.options = &options_;
@@ -161,6 +138,10 @@ public:
         result_.statistics.mapspace_size = mapspace_size(spaces_);
         result_.statistics.wall_s = seconds(start_);
         result_.statistics.threads = threads_;
+        if (result_.status == mapper::Status::feasible && watch_.reason() != nullptr) {
+            result_.stopped_by = watch_.reason();
+        }
+        recorder_.end_phase();
         return std::move(result_);
     }
 
@@ -177,6 +158,7 @@ private:
     }
 
     void say(const std::string& line) const {
+        recorder_.log(line);
         if (options_.progress) {
             options_.progress(line);
         }
@@ -185,9 +167,17 @@ private:
     void open() {
         const auto from = Clock::now();
         const workload::Workload& w = *problem_.workload;
+        std::vector<std::string> names;
+        for (const auto& einsum : w.einsums) {
+            names.push_back(einsum.name);
+        }
+        recorder_.set_einsums(names);
+        telemetry::Phase& opening = recorder_.begin_phase("templates", w.einsums.size(), "Einsums");
         for (std::size_t e = 0; e < w.einsums.size(); ++e) {
             spaces_.push_back(open_einsum(context_, static_cast<int>(e)));
             result_.statistics.templates += spaces_.back().templates.size();
+            recorder_.einsum(e).templates_total = spaces_.back().templates.size();
+            opening.advance();
             if (spaces_.back().templates.empty()) {
                 for (std::string& reason : explain_empty(w, spaces_.back())) {
                     result_.reasons.push_back(std::move(reason));
@@ -203,6 +193,7 @@ private:
     /// Least energy and latency of every Einsum: bounds of everything that follows.
     void find_floors() {
         const auto from = Clock::now();
+        recorder_.begin_phase("floors", 0, "templates");
         floors_known_ = find_least(context_, spaces_);
         for (const EinsumSpace& s : spaces_) {
             if (s.least.empty() && floors_known_) {
@@ -214,22 +205,22 @@ private:
         phase("floors", from);
         if (floors_known_ && result_.reasons.empty()) {
             say("floors: bound " + number(lower_bound()));
+            report_bound(lower_bound());
         }
     }
 
     /// A first mapping, of templates without fused loops.
     void find_incumbent() {
         const auto from = Clock::now();
-        first_ = thin(take_groups());
-        for (const EinsumSpace& s : spaces_) {
-            first_rows_.emplace_back();
-            for (const TemplateEntry& t : s.templates) {
-                first_rows_.back().push_back(t.rows);
-            }
-        }
+        recorder_.begin_phase("incumbent");
+        const Groups first = thin(take_groups());
         mapspace::JoinOptions j = join_options();
         j.beam = beam_rows;
-        coarse_ = mapspace::join(*problem_.workload, first_, context_.tracked, j);
+        coarse_ = mapspace::join(*problem_.workload, first, context_.tracked, j);
+        for (const mapspace::JoinedMapping& m : coarse_.mappings) {
+            coarse_solutions_.push_back(solution(first, m));
+            report_incumbent(coarse_solutions_.back(), "incumbent");
+        }
         phase("incumbent", from);
         if (!coarse_.mappings.empty()) {
             say("incumbent: " + number(value_of(coarse_.mappings.front())));
@@ -254,7 +245,7 @@ private:
         }
         for (const double excess : guesses) {
             const double guess = floor * (1 + excess);
-            if (!scalar || !(floor > 0) || guess >= known || watch_.stop) {
+            if (!scalar || !(floor > 0) || guess >= known || watch_.stopped()) {
                 break;
             }
             std::vector<double> point{guess};
@@ -266,6 +257,7 @@ private:
             }
             // Nothing lies at or below a guess that was searched to the end.
             beaten_guess_ = exhausted_ ? guess : beaten_guess_;
+            report_bound(beaten_guess_);
         }
         std::vector<std::vector<double>> points;
         for (const mapspace::JoinedMapping& m : coarse_.mappings) {
@@ -285,13 +277,14 @@ private:
         bound.product = goal_of(options_) == mapspace::JoinGoal::edp;
         bound.points = points;
         exhausted_ = false;
-        if (watch_.stop) {
+        if (watch_.stopped()) {
             return false;
         }
+        recorder_.begin_phase("tile shapes", 0, "templates");
         explore(context_, spaces_, bound);
         const Groups groups = take_groups();
         phase("tile shapes", from);
-        if (watch_.stop) {
+        if (watch_.stopped()) {
             return false;
         }
         std::size_t rows = 0, count = 0;
@@ -307,8 +300,14 @@ private:
         const auto join_from = Clock::now();
         mapspace::JoinOptions j = join_options();
         j.incumbents = points;
-        j.stop = &watch_.stop;
-        j.progress = [this](int joined, std::size_t states, std::size_t n) {
+        j.stop = watch_.stop();
+        telemetry::Phase& joining =
+            recorder_.begin_phase("join", problem_.workload->einsums.size(), "Einsums");
+        j.progress = [this, &joining](int joined, std::size_t states, std::size_t n) {
+            joining.done = static_cast<std::uint64_t>(joined);
+            if (joined > 0) {
+                recorder_.einsum(static_cast<std::size_t>(joined) - 1).joined = n;
+            }
             say("join: " + std::to_string(joined) + " of " +
                 std::to_string(problem_.workload->einsums.size()) + " Einsums, " +
                 std::to_string(n) + " partial mappings in " + std::to_string(states) + " states");
@@ -317,6 +316,8 @@ private:
             mapspace::join(*problem_.workload, groups, context_.tracked, j);
         phase("join", join_from);
         result_.statistics.evaluated += exact.rows_joined;
+        recorder_.worker(0, "ffm").generated(exact.rows_joined);
+        recorder_.worker(0, "ffm").evaluated(exact.rows_joined);
         if (!exact.complete) {
             return false;
         }
@@ -331,6 +332,9 @@ private:
             result_.solutions.push_back(solution(groups, m));
         }
         keep_requested_front();
+        for (const mapper::Solution& s : result_.solutions) {
+            report_incumbent(s, "join");
+        }
         result_.status = mapper::Status::optimal;
         set_bound(metric_of_first());
         return true;
@@ -341,14 +345,7 @@ private:
         if (coarse_.mappings.empty()) {
             throw LimitReached("stopped before a complete mapping was found; give more time");
         }
-        for (std::size_t e = 0; e < spaces_.size(); ++e) {
-            for (std::size_t t = 0; t < spaces_[e].templates.size(); ++t) {
-                spaces_[e].templates[t].rows = std::move(first_rows_[e][t]);
-            }
-        }
-        for (const mapspace::JoinedMapping& m : coarse_.mappings) {
-            result_.solutions.push_back(solution(first_, m));
-        }
+        result_.solutions = std::move(coarse_solutions_);
         keep_requested_front();
         result_.status = exhausted_ ? mapper::Status::optimal : mapper::Status::feasible;
         set_bound(exhausted_ ? metric_of_first()
@@ -362,7 +359,25 @@ private:
     void set_bound(double value) {
         if (options_.metrics.size() == 1) {
             result_.bound = value;
+            report_bound(value);
         }
+    }
+
+    void report_bound(double value) {
+        if (options_.metrics.size() == 1) {
+            recorder_.bound(value);
+        }
+    }
+
+    void report_incumbent(const mapper::Solution& s, const std::string& step) {
+        telemetry::Incumbent found;
+        found.value = metric_value(options_.metrics.front(), s.report);
+        found.energy_j = s.report.energy_j();
+        found.latency_s = s.report.latency_s();
+        found.found_by = "ffm";
+        found.detail = step;
+        found.mapping = [tree = s.mapping] { return mapping::to_yaml(tree); };
+        recorder_.incumbent(std::move(found));
     }
 
     mapspace::JoinOptions join_options() const {
@@ -510,15 +525,16 @@ private:
 
     model::Problem problem_;
     mapper::Options options_;
-    Watch watch_;
+    telemetry::Recorder unread_;  ///< if nobody wants to know
+    telemetry::Recorder& recorder_;
+    search::Watch watch_;
     ExploreContext context_;
     int threads_ = 1;
     bool floors_known_ = false;
     bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
     double beaten_guess_ = 0;
-    Groups first_;  ///< groups of the first mapping, and the tile shapes behind them
-    std::vector<std::vector<mapspace::TemplateRows>> first_rows_;
     mapspace::JoinResult coarse_;
+    std::vector<mapper::Solution> coarse_solutions_;  ///< the first mapping
     std::vector<EinsumSpace> spaces_;
     mapper::Result result_;
     Clock::time_point start_ = Clock::now();

@@ -13,6 +13,10 @@
 #include "tessera/model/cost_model.hpp"
 #include "tessera/search/budget.hpp"
 
+namespace tessera::telemetry {
+class Recorder;
+}
+
 namespace tessera::mapper {
 
 /// What is minimised. Several metrics ask for the Pareto set; `edp` stands alone.
@@ -27,6 +31,11 @@ struct Options {
     const std::atomic<bool>* stop = nullptr;  ///< set by Ctrl-C; polled every 50 ms of work or less
     std::function<void(const std::string&)>
         progress;  ///< one line, called from one thread at a time
+    /// What the search tells about itself goes here; null: to nobody. See telemetry/recorder.hpp.
+    telemetry::Recorder* recorder = nullptr;
+    /// A state that an earlier run of the same search gave to Recorder::checkpoint(): go on from
+    /// there, to the same result. Empty: from the start.
+    std::string resume;
 };
 
 enum class Status : std::uint8_t { optimal, feasible, infeasible };
@@ -53,6 +62,9 @@ struct Result {
     std::optional<double> bound;
     std::vector<std::string>
         reasons;  ///< infeasible: the constraint that no mapping meets, with both sides
+    /// The limit that ended the search: "max-time", "stop" for Options::stop; empty: it ended by
+    /// itself.
+    std::string stopped_by;
     Statistics statistics;
 };
 

@@ -1,0 +1,100 @@
+#include "tessera/telemetry/sampler.hpp"
+
+#include <exception>
+
+#include "telemetry/snapshot_builder.hpp"
+
+namespace tessera::telemetry {
+
+Sampler::Sampler(Recorder& recorder, Settings settings)
+    : recorder_(recorder), period_(settings.period) {
+    builder_ = std::make_unique<Builder>(recorder, std::move(settings));
+    recorder_.listen();
+}
+
+Sampler::~Sampler() {
+    finish(RunState::finished);
+}
+
+void Sampler::add(std::unique_ptr<Sink> sink) {
+    sinks_.push_back(std::move(sink));
+}
+
+void Sampler::start() {
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void Sampler::stopping(const std::string& reason) {
+    {
+        const std::lock_guard lock(state_lock_);
+        if (state_ != RunState::running) {
+            return;
+        }
+        state_ = RunState::stopping;
+        stop_reason_ = reason;
+    }
+    recorder_.wake();
+}
+
+void Sampler::finish(RunState state) {
+    if (finished_) {
+        return;
+    }
+    finished_ = true;
+    thread_.request_stop();
+    recorder_.wake();
+    if (thread_.joinable()) {
+        thread_.join();
+    }
+    recorder_.end_phase();
+    {
+        const std::lock_guard lock(state_lock_);
+        state_ = state;
+    }
+    tick(true);
+    sinks_.clear();
+}
+
+SnapshotPtr Sampler::latest() const {
+    const std::lock_guard lock(latest_lock_);
+    return latest_;
+}
+
+void Sampler::run(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        tick(false);
+        recorder_.wait(period_);
+    }
+}
+
+void Sampler::tick(bool last) {
+    const std::vector<Event> events = recorder_.take_events();
+    RunState state;
+    std::string reason;
+    {
+        const std::lock_guard lock(state_lock_);
+        state = state_;
+        reason = stop_reason_;
+    }
+    const auto snapshot = std::make_shared<const Snapshot>(builder_->build(events, state, reason));
+    {
+        const std::lock_guard lock(latest_lock_);
+        latest_ = snapshot;
+    }
+    for (std::unique_ptr<Sink>& sink : sinks_) {
+        std::string failure;
+        try {
+            last ? sink->finish(snapshot, events) : sink->update(snapshot, events);
+            continue;
+        } catch (const std::exception& error) {
+            failure = error.what();
+        } catch (...) {
+            failure = "an exception of unknown type";
+        }
+        recorder_.log(sink->name() + " is switched off: " + failure, LogLevel::warning);
+        sink.reset();
+    }
+    std::erase(sinks_, nullptr);
+}
+
+}  // namespace tessera::telemetry
