@@ -56,7 +56,7 @@ install:
 	install -m 755 $(BUILD)/tessera $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(BUILD)/libtessera.a $(DESTDIR)$(PREFIX)/lib/
 	cp -R include/tessera $(DESTDIR)$(PREFIX)/include/
-	cp -R arch-specs problem-shapes $(DESTDIR)$(PREFIX)/share/tessera/
+	cp -R arch-specs problem-shapes timeloop-shapes $(DESTDIR)$(PREFIX)/share/tessera/
 
 clean:
 	rm -rf $(BUILD)

@@ -24,7 +24,8 @@ constexpr std::size_t max_nodes = 2'000'000;
 /// Builds a Node from parser events. Each open collection is a frame on a stack.
 class TreeBuilder final : public YAML::EventHandler {
 public:
-    TreeBuilder(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {
+    TreeBuilder(std::string_view text, std::string file, const ReadOptions& options)
+        : text_(text), file_(std::move(file)), options_(options) {
         line_starts_.push_back(0);
         for (std::size_t i = 0; i < text.size(); ++i) {
             if (text[i] == '\n') {
@@ -34,6 +35,11 @@ public:
     }
 
     std::optional<Node> root;
+
+    Position position(const YAML::Mark& mark) const {
+        return options_.locate ? options_.locate(mark.line + 1, mark.column + 1)
+                               : Position{file_, mark.line + 1, mark.column + 1};
+    }
 
     void OnDocumentStart(const YAML::Mark&) override {}
     void OnDocumentEnd() override {}
@@ -91,11 +97,8 @@ private:
         YAML::anchor_t anchor = 0;
         std::optional<Node> key;   ///< map: the key whose value comes next
         std::vector<Node> merges;  ///< map: what `<<` brought in, in order
+        bool skip = false;         ///< map: the key is a repetition
     };
-
-    Position position(const YAML::Mark& mark) const {
-        return {file_, mark.line + 1, mark.column + 1};
-    }
 
     static std::string own_tag(const std::string& tag) {
         return tag == "?" || tag == "!" ? "" : tag;
@@ -192,7 +195,12 @@ private:
                  {"a key is " + key.describe(), "", "a name before the colon",
                   "quote the key if it contains brackets or braces"});
         }
-        if (const Node::Entry* earlier = frame.node.find_entry(key.text)) {
+        const Node::Entry* earlier = frame.node.find_entry(key.text);
+        frame.skip = earlier != nullptr && options_.first_key_wins;
+        if (frame.skip && options_.repeated) {
+            options_.repeated(key.text, earlier->key_position, key.position);
+        }
+        if (earlier != nullptr && !frame.skip) {
             fail(key.position, "",
                  {"duplicate key", key.text, "every key once",
                   "the first one is at " + earlier->key_position.text() + "; remove one of them"});
@@ -203,6 +211,10 @@ private:
     void end_entry(Frame& frame, Node value) {
         const Node key = std::move(*frame.key);
         frame.key.reset();
+        if (frame.skip) {
+            frame.skip = false;
+            return;
+        }
         if (key.text != "<<" || key.quoted) {
             frame.node.insert(key.text, key.position, std::move(value));
             return;
@@ -221,6 +233,7 @@ private:
 
     std::string_view text_;
     std::string file_;
+    const ReadOptions& options_;
     std::vector<std::size_t> line_starts_;
     std::vector<Frame> stack_;
     std::map<YAML::anchor_t, Node> anchors_;
@@ -267,10 +280,12 @@ std::size_t utf8_length(std::string_view text, std::size_t offset) {
     return 0;
 }
 
-void check_bytes(std::string_view text, const std::string& file) {
+}  // namespace
+
+void check_text(std::string_view text, const std::string& name) {
     for (std::size_t i = 0; i < text.size();) {
         if (text[i] == '\0') {
-            fail(position_at(text, i, file), "",
+            fail(position_at(text, i, name), "",
                  {"the file holds a NUL byte", "", "a text file",
                   "check that the right file was given"});
         }
@@ -279,7 +294,7 @@ void check_bytes(std::string_view text, const std::string& file) {
             static constexpr char digits[] = "0123456789abcdef";
             const auto byte = static_cast<unsigned char>(text[i]);
             const std::string shown = {'0', 'x', digits[byte >> 4U], digits[byte & 15U]};
-            fail(position_at(text, i, file), "",
+            fail(position_at(text, i, name), "",
                  {"the file is not valid UTF-8", "byte " + shown, "UTF-8 text",
                   "convert the file, e.g. with iconv"});
         }
@@ -287,18 +302,20 @@ void check_bytes(std::string_view text, const std::string& file) {
     }
 }
 
-}  // namespace
-
 Node read_text(std::string_view text, const std::string& name) {
-    check_bytes(text, name);
+    return read_text(text, name, {});
+}
+
+Node read_text(std::string_view text, const std::string& name, const ReadOptions& options) {
+    check_text(text, name);
     // A byte order mark would shift the columns of the first line.
     if (text.substr(0, 3) == "\xef\xbb\xbf") {
         text.remove_prefix(3);
     }
-    TreeBuilder builder(text, name);
+    TreeBuilder builder(text, name, options);
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
     try {
-        std::istringstream stream{std::string(text)};
-        YAML::Parser parser(stream);
         const bool found = parser.HandleNextDocument(builder);
         if (!found || !builder.root || builder.root->is_null()) {
             fail({name, 0, 0}, "",
@@ -307,7 +324,7 @@ Node read_text(std::string_view text, const std::string& name) {
         }
         Node root = std::move(*builder.root);
         builder.root.reset();
-        if (parser.HandleNextDocument(builder) && builder.root) {
+        if (!options.first_document_only && parser.HandleNextDocument(builder) && builder.root) {
             fail(builder.root->position, "",
                  {"the file holds a second YAML document", "", "one document",
                   "remove the line with '---'"});
@@ -316,13 +333,17 @@ Node read_text(std::string_view text, const std::string& name) {
         return root;
     } catch (const YAML::Exception& error) {
         const bool known = !error.mark.is_null();
-        fail({name, known ? error.mark.line + 1 : 0, known ? error.mark.column + 1 : 0}, "",
+        Position place{name, 0, 0};
+        if (known) {
+            place = builder.position(error.mark);
+        }
+        fail(place, "",
              {"not valid YAML: " + error.msg, "", "",
               "check indentation, brackets and quotes here and just above"});
     }
 }
 
-Node read_file(const std::string& path) {
+std::string read_bytes(const std::string& path) {
     std::ifstream stream(path, std::ios::binary);
     std::ostringstream content;
     if (stream && stream.peek() != std::ifstream::traits_type::eof()) {
@@ -331,7 +352,13 @@ Node read_file(const std::string& path) {
     if (!stream.is_open() || stream.bad() || content.bad()) {
         throw UserError(path + ": cannot read the file; check the path and the permissions");
     }
-    return read_text(content.str(), path);
+    return content.str();
+}
+
+Node read_file(const std::string& path) {
+    const std::string text = read_bytes(path);
+    const bool libconfig = path.size() > 4 && path.compare(path.size() - 4, 4, ".cfg") == 0;
+    return libconfig ? read_libconfig(text, path) : read_text(text, path);
 }
 
 }  // namespace tessera::spec

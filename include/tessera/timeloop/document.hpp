@@ -1,0 +1,50 @@
+// Timeloop's input files as one tree, before anything is made of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/spec/node.hpp"
+#include "tessera/timeloop/dialect.hpp"
+
+namespace tessera::timeloop {
+
+enum class Format : std::uint8_t { yaml, libconfig };
+
+/// Several files read as one, as Timeloop does: their contents one after the other, parsed once.
+/// Of equal keys the first counts; what follows a second `---` is not read. Positions name the
+/// file each value stands in. A value type.
+struct Document {
+    spec::Node root;  ///< a map; paths assigned
+    Format format = Format::yaml;
+    Dialect dialect = Dialect::v3_0_3;
+    std::vector<std::string> files;
+    std::vector<std::string> warnings;  ///< what was left out, with places
+};
+
+/// Reads `files` in order. The name of the first decides the format: `.cfg` anywhere in it means
+/// libconfig, `.yml` or `.yaml` YAML. Architectures of version 0.4 given as `nodes` are flattened
+/// (see nodes.hpp).
+///
+/// The dialect is the value of the environment variable TESSERA_TIMELOOP_DIALECT (`3.0.3` or
+/// `master`); unset, it is master if the input comes from the Python front end, is of version 0.4,
+/// or spells its keys with underscores throughout, else 3.0.3.
+/// \throws UserError
+Document read_document(const std::vector<std::string>& files);
+
+/// The same for text in memory; `name` decides the format.
+Document read_document_text(std::string_view text, const std::string& name);
+
+/// Whether a file looks like Timeloop's: libconfig or YAML with `problem`, `architecture`, or one
+/// of the other top-level keys of Timeloop, and none of the native ones. Unreadable files: no.
+bool is_timeloop_file(const std::string& path);
+
+/// Equal names but for `-` and `_`.
+bool same_key(std::string_view left, std::string_view right);
+
+/// The value of a key in either spelling, or nullptr (also if `map` is none).
+const spec::Node* find_key(const spec::Node& map, std::string_view key);
+
+}  // namespace tessera::timeloop

@@ -1,0 +1,276 @@
+// From files to one tree.
+//
+//   Joined              the contents of all files with the way back from a line to its file
+//   read_joined         one parse of them
+//   detect_dialect      which Timeloop the input was written for
+
+#include "tessera/timeloop/document.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "tessera/base/error.hpp"
+#include "tessera/spec/position.hpp"
+#include "tessera/spec/reader.hpp"
+
+namespace tessera::timeloop {
+
+namespace {
+
+using spec::Node;
+
+struct Joined {
+    struct Part {
+        std::string file;
+        int first_line;
+    };
+    std::string text;
+    std::vector<Part> parts;
+
+    void add(const std::string& content, const std::string& file) {
+        const auto lines = std::count(text.begin(), text.end(), '\n');
+        parts.push_back({file, static_cast<int>(lines) + 1});
+        // A byte order mark is only one at the start of a text.
+        text += content.compare(0, 3, "\xef\xbb\xbf") == 0 ? content.substr(3) : content;
+        text += "\n";
+    }
+
+    Position locate(int line, int column) const {
+        auto part = parts.begin();
+        while (part + 1 != parts.end() && (part + 1)->first_line <= line) {
+            ++part;
+        }
+        return {part->file, line - part->first_line + 1, column};
+    }
+
+    /// The line where a second YAML document begins, or 0.
+    int second_document() const {
+        bool content = false;
+        int line = 1;
+        for (std::size_t at = 0; at < text.size(); ++line) {
+            const std::size_t end = text.find('\n', at);
+            const std::string_view one = std::string_view(text).substr(at, end - at);
+            const bool mark = one.substr(0, 3) == "---" || one.substr(0, 3) == "...";
+            if (mark && (one.size() == 3 || one[3] == ' ' || one[3] == '\r')) {
+                if (content) {
+                    return line;
+                }
+            } else if (const std::size_t first = one.find_first_not_of(" \t\r");
+                       first != std::string_view::npos && one[first] != '#' && one[0] != '%') {
+                content = true;
+            }
+            at = end + 1;
+        }
+        return 0;
+    }
+};
+
+Format format_of(const std::string& file) {
+    if (file.find(".cfg") != std::string::npos) {
+        return Format::libconfig;
+    }
+    if (file.find(".yml") == std::string::npos && file.find(".yaml") == std::string::npos) {
+        throw UserError(file +
+                        ": the ending of the first file decides how all are read (expected .yaml, "
+                        ".yml or .cfg); rename the file, or give another one first");
+    }
+    return Format::yaml;
+}
+
+// Identifiers that Timeloop 3.0.3 spells with hyphens and its successors with underscores.
+constexpr std::string_view respelled[] = {"word-bits",
+                                          "block-size",
+                                          "cluster-size",
+                                          "cluster-area",
+                                          "num-ports",
+                                          "num-banks",
+                                          "multiple-buffering",
+                                          "min-utilization",
+                                          "network-type",
+                                          "network-word-bits",
+                                          "router-energy",
+                                          "wire-energy",
+                                          "energy-per-hop",
+                                          "tile-width",
+                                          "vector-access-energy",
+                                          "addr-gen-energy",
+                                          "adder-energy",
+                                          "data-spaces",
+                                          "read-write",
+                                          "num-threads",
+                                          "optimization-metric",
+                                          "optimization-metrics",
+                                          "search-size",
+                                          "victory-condition",
+                                          "sync-interval",
+                                          "log-interval",
+                                          "log-suboptimal",
+                                          "log-all",
+                                          "log-stats",
+                                          "log-oaves",
+                                          "log-oaves-mappings",
+                                          "live-status",
+                                          "emit-whoop-nest",
+                                          "filter-revisits",
+                                          "max-permutations-per-if-visit",
+                                          "penalize-consecutive-bypass-fails"};
+
+struct Spelling {
+    int hyphens = 0, underscores = 0;
+};
+
+void count_spelling(const Node& node, Spelling& spelling) {
+    for (const Node& item : node.items) {
+        count_spelling(item, spelling);
+    }
+    for (const Node::Entry& entry : node.entries) {
+        for (const std::string_view word : respelled) {
+            if (same_key(entry.key, word)) {
+                const bool hyphens = entry.key.find('-') != std::string::npos;
+                ++(hyphens ? spelling.hyphens : spelling.underscores);
+            }
+        }
+        count_spelling(entry.value, spelling);
+    }
+}
+
+bool is_version_0_4(const Node& root) {
+    for (const char* section : {"architecture", "arch", "problem", "mapper", "components"}) {
+        const Node* node = root.find(section);
+        const Node* version = node == nullptr ? nullptr : node->find("version");
+        if (version != nullptr && version->text == "0.4") {
+            return true;
+        }
+    }
+    return false;
+}
+
+Dialect detect_dialect(const Node& root, const std::vector<std::string>& files) {
+    if (const char* wanted = std::getenv("TESSERA_TIMELOOP_DIALECT")) {
+        const std::string_view value = wanted;
+        if (value == "3.0.3" || value == "master") {
+            return value == "master" ? Dialect::master : Dialect::v3_0_3;
+        }
+        throw UserError("environment variable TESSERA_TIMELOOP_DIALECT: unknown dialect: '" +
+                        std::string(value) +
+                        "' (expected 3.0.3 or master); set one of these, or "
+                        "unset it to have the dialect chosen by the spelling of the input");
+    }
+    for (const std::string& file : files) {
+        if (std::filesystem::path(file).filename().string().rfind("parsed-processed-input", 0) ==
+            0) {
+            return Dialect::master;
+        }
+    }
+    Spelling spelling;
+    count_spelling(root, spelling);
+    const bool underscores = spelling.hyphens == 0 && spelling.underscores > 0;
+    return underscores || is_version_0_4(root) ? Dialect::master : Dialect::v3_0_3;
+}
+
+Document read_joined(const Joined& joined, Format format) {
+    Document document;
+    document.format = format;
+    spec::ReadOptions options;
+    options.first_key_wins = true;
+    options.first_document_only = true;
+    options.locate = [&](int line, int column) { return joined.locate(line, column); };
+    options.repeated = [&](const std::string& key, const Position& first, const Position& later) {
+        // Of several files the first to say something wins; within one it is likely a slip.
+        if (first.file == later.file) {
+            document.warnings.push_back(later.text() + ": the key '" + key +
+                                        "' was given before, at " + first.text() +
+                                        "; the first one counts, remove one of them");
+        }
+    };
+    const std::string& name = joined.parts.front().file;
+    if (format == Format::libconfig) {
+        document.root = spec::read_libconfig(joined.text, name, options);
+    } else {
+        document.root = spec::read_text(joined.text, name, options);
+        if (const int line = joined.second_document(); line > 0) {
+            document.warnings.push_back(
+                joined.locate(line, 1).text() +
+                ": a second YAML document begins; it and everything after it, further files "
+                "included, is left out, as by Timeloop; remove the line");
+        }
+    }
+    if (!document.root.is_map()) {
+        spec::fail(document.root, {"the input holds " + document.root.describe(), "",
+                                   "a map with keys such as 'problem' and 'architecture'", ""});
+    }
+    return document;
+}
+
+}  // namespace
+
+bool same_key(std::string_view left, std::string_view right) {
+    return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                      [](char a, char b) { return (a == '-' ? '_' : a) == (b == '-' ? '_' : b); });
+}
+
+const Node* find_key(const Node& map, std::string_view key) {
+    for (const Node::Entry& entry : map.entries) {
+        if (same_key(entry.key, key)) {
+            return &entry.value;
+        }
+    }
+    return nullptr;
+}
+
+Document read_document(const std::vector<std::string>& files) {
+    if (files.empty()) {
+        throw UserError("no input file is given");
+    }
+    const Format format = format_of(files.front());
+    Joined joined;
+    for (const std::string& file : files) {
+        std::error_code ignored;
+        if (std::filesystem::is_directory(file, ignored)) {
+            throw UserError(file + ": is a folder (expected a file)");
+        }
+        const std::string content = spec::read_bytes(file);
+        spec::check_text(content, file);
+        joined.add(content, file);
+    }
+    Document document = read_joined(joined, format);
+    document.files = files;
+    document.dialect = detect_dialect(document.root, files);
+    return document;
+}
+
+Document read_document_text(std::string_view text, const std::string& name) {
+    const Format format = format_of(name);
+    spec::check_text(text, name);
+    Joined joined;
+    joined.add(std::string(text), name);
+    Document document = read_joined(joined, format);
+    document.files = {name};
+    document.dialect = detect_dialect(document.root, document.files);
+    return document;
+}
+
+bool is_timeloop_file(const std::string& path) {
+    try {
+        const Document document = read_document({path});
+        const auto any = [&](std::initializer_list<const char*> keys) {
+            return std::any_of(keys.begin(), keys.end(),
+                               [&](const char* key) { return document.root.find(key) != nullptr; });
+        };
+        if (any({"problem", "architecture", "ERT", "ART", "mapspace", "mapspace_constraints",
+                 "architecture_constraints", "arch_constraints"})) {
+            return true;
+        }
+        // Both tools have these; Timeloop's hold other things.
+        const Node* arch = document.root.find("arch");
+        const Node* mapping = document.root.find("mapping");
+        return (arch != nullptr && (arch->find("arithmetic") || arch->find("subtree"))) ||
+               (mapping != nullptr && mapping->is_sequence());
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+}  // namespace tessera::timeloop

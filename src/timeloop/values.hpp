@@ -1,0 +1,80 @@
+// Typed access to Timeloop inputs: either spelling of a key, `variables` wherever a value is
+// expected, and one way of complaining.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/spec/expression.hpp"
+#include "tessera/spec/fields.hpp"
+#include "tessera/spec/node.hpp"
+#include "tessera/timeloop/document.hpp"
+
+namespace tessera::timeloop {
+
+using Keys = std::initializer_list<const char*>;
+
+/// What all readers of one document share. The document must outlive it.
+class Values {
+public:
+    Values(const Document& document, std::vector<std::string>& warnings);
+
+    Dialect dialect() const {
+        return dialect_;
+    }
+    void warn(const spec::Node& node, const std::string& text) const;
+    void warn(const std::string& text) const;
+
+    /// A literal, the name of a variable, or an expression of variables. \throws UserError
+    double number(const spec::Node& node, const spec::Range& range) const;
+    std::int64_t integer(const spec::Node& node, const spec::Range& range) const;
+    bool boolean(const spec::Node& node) const;
+    std::string text(const spec::Node& node) const;
+    /// A list of texts; a single one counts as a list of one.
+    std::vector<std::string> texts(const spec::Node& node) const;
+
+private:
+    std::optional<spec::Value> evaluated(const spec::Node& node) const;
+
+    Dialect dialect_;
+    std::vector<std::string>& warnings_;
+    spec::Symbols symbols_;
+    std::vector<std::string> names_;
+};
+
+/// A map of the input, read key by key; unknown keys are nobody's business (they may be
+/// Accelergy's). Of several keys the first one present counts. Holds references.
+class Section {
+public:
+    Section(const spec::Node& node, const Values& values, std::string what);
+
+    const spec::Node& node() const {
+        return node_;
+    }
+    const Values& values() const {
+        return values_;
+    }
+    /// The value, or nullptr if absent or empty.
+    const spec::Node* find(Keys keys) const;
+    /// \throws UserError naming the nearest key that is present
+    const spec::Node& required(Keys keys) const;
+
+    std::optional<std::int64_t> integer(Keys keys, const spec::Range& range) const;
+    std::optional<double> number(Keys keys, const spec::Range& range) const;
+    std::optional<bool> boolean(Keys keys) const;
+    std::optional<std::string> text(Keys keys) const;
+
+private:
+    const spec::Node& node_;
+    const Values& values_;
+    std::string what_;
+};
+
+/// The items of a list. \throws UserError if `node` is none
+const std::vector<spec::Node>& list_of(const spec::Node& node, const std::string& what);
+
+}  // namespace tessera::timeloop
