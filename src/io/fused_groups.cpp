@@ -1,5 +1,6 @@
 #include "io/fused_groups.hpp"
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
@@ -38,14 +39,26 @@ std::set<int> on_chip(const EinsumMapping& einsum) {
     return result;
 }
 
-bool intersect(const std::set<int>& a, const std::set<int>& b) {
-    for (const int item : a) {
-        if (b.count(item) > 0) {
-            return true;
-        }
+// Groups of Einsums that were found to belong together (union by the lowest member).
+class Groups {
+public:
+    explicit Groups(std::size_t count) : parent_(count) {
+        std::iota(parent_.begin(), parent_.end(), 0U);
     }
-    return false;
-}
+    std::size_t of(std::size_t einsum) {
+        while (parent_[einsum] != einsum) {
+            einsum = parent_[einsum] = parent_[parent_[einsum]];
+        }
+        return einsum;
+    }
+    void join(std::size_t a, std::size_t b) {
+        const std::size_t x = of(a), y = of(b);
+        parent_[std::max(x, y)] = std::min(x, y);
+    }
+
+private:
+    std::vector<std::size_t> parent_;
+};
 
 }  // namespace
 
@@ -53,32 +66,22 @@ std::vector<std::vector<std::string>> fused_groups(const model::Problem& problem
                                                    const mapping::Mapping& mapping) {
     const std::vector<EinsumMapping> einsums =
         mapping::split(mapping, *problem.workload, *problem.architecture, problem.compat);
-    std::vector<std::set<int>> loops, tensors;
-    for (const EinsumMapping& einsum : einsums) {
-        loops.push_back(loop_origins(einsum));
-        tensors.push_back(on_chip(einsum));
-    }
-    std::vector<std::size_t> group(einsums.size());
-    std::iota(group.begin(), group.end(), 0U);
+    Groups groups(einsums.size());
+    std::map<int, std::size_t> loop_users, tensor_users;
     for (std::size_t i = 0; i < einsums.size(); ++i) {
-        for (std::size_t j = i + 1; j < einsums.size(); ++j) {
-            if (group[i] != group[j] &&
-                (intersect(loops[i], loops[j]) || intersect(tensors[i], tensors[j]))) {
-                const std::size_t from = group[j], to = group[i];
-                for (std::size_t& g : group) {
-                    g = g == from ? to : g;
-                }
-            }
+        for (const int loop : loop_origins(einsums[i])) {
+            groups.join(i, loop_users.try_emplace(loop, i).first->second);
         }
+        for (const int tensor : on_chip(einsums[i])) {
+            groups.join(i, tensor_users.try_emplace(tensor, i).first->second);
+        }
+    }
+    std::vector<std::vector<std::string>> members(einsums.size());
+    for (std::size_t i = 0; i < einsums.size(); ++i) {
+        members[groups.of(i)].push_back(einsums[i].path.einsum.name);
     }
     std::vector<std::vector<std::string>> result;
-    for (std::size_t g = 0; g < einsums.size(); ++g) {
-        std::vector<std::string> names;
-        for (std::size_t i = 0; i < einsums.size(); ++i) {
-            if (group[i] == g) {
-                names.push_back(einsums[i].path.einsum.name);
-            }
-        }
+    for (std::vector<std::string>& names : members) {
         if (names.size() > 1) {
             result.push_back(std::move(names));
         }

@@ -1,7 +1,9 @@
 // LoopTree -> one pmapping per Einsum.
 //
 //   Splitter::walk        depth first over the tree, keeping the chain from the root
-//   ChainReader           one chain, names resolved against the Einsum's path:
+//   Resolver              names of a node as indices into the workload, looked up once a node: in a
+//                         cascade of n Einsums, n chains share the nodes of the root
+//   ChainReader           one chain, indices resolved against the Einsum's path:
 //     holder()            a node per tensor that the Einsum has
 //     loop()              the variable and tile shape that the Einsum uses
 //     finish()            every tensor is held, every variable is looped down to 1
@@ -22,7 +24,11 @@ using arch::LevelKind;
 
 struct Step {
     const TreeNode* node = nullptr;
-    int origin = 0;  ///< pre-order index in the tree
+    int origin = 0;               ///< pre-order index in the tree
+    std::vector<int> tensors;     ///< of the workload; -1: unknown there
+    std::vector<int> einsums;     ///< of the workload, sorted
+    std::vector<int> loop_names;  ///< rank variables of the workload
+    std::vector<int> uses;        ///< Einsums of `node->uses`
 };
 
 [[noreturn]] void illegal(const TreeNode& node, const std::string& message) {
@@ -48,13 +54,71 @@ std::vector<std::string> names(const Items& items) {
     return result;
 }
 
+/// Looks names up in the workload. The reference ignores unknown tensors.
+Step resolve(const TreeNode& node, int origin, const workload::Workload& workload,
+             arch::Compat compat) {
+    Step step{&node, origin, {}, {}, {}, {}};
+    const auto einsum = [&](const std::string& name) {
+        const int index = workload.find_einsum(name);
+        if (index < 0) {
+            unknown(node, "Einsum", name, names(workload.einsums));
+        }
+        return index;
+    };
+    for (const std::string& name : node.einsums) {
+        step.einsums.push_back(einsum(name));
+    }
+    std::sort(step.einsums.begin(), step.einsums.end());
+    for (const std::string& name : node.tensors) {
+        step.tensors.push_back(workload.find_tensor(name));
+        if (step.tensors.back() < 0 && compat != arch::Compat::accelforge) {
+            unknown(node, "tensor", name, names(workload.tensors));
+        }
+    }
+    for (const std::string& name : node.rank_variables) {
+        step.loop_names.push_back(workload.find_rank_variable(name));
+        if (step.loop_names.back() < 0) {
+            unknown(node, "rank variable", name, names(workload.rank_variables));
+        }
+    }
+    for (const LoopUse& use : node.uses) {
+        step.uses.push_back(einsum(use.einsum));
+    }
+    return step;
+}
+
+/// Index in the workload -> index in one Einsum, -1 elsewhere. One for all chains.
+class LocalIndices {
+public:
+    explicit LocalIndices(std::size_t size) : local_(size, -1) {}
+    template <class Items, class Global>
+    void enter(const Items& items, Global global) {
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            local_[global(items[i])] = static_cast<int>(i);
+        }
+    }
+    template <class Items, class Global>
+    void leave(const Items& items, Global global) {
+        for (const auto& item : items) {
+            local_[global(item)] = -1;
+        }
+    }
+    int operator[](int global) const {
+        return global < 0 ? -1 : local_[global];
+    }
+
+private:
+    std::vector<int> local_;
+};
+
 class ChainReader {
 public:
-    ChainReader(const workload::Workload& workload, const arch::Architecture& architecture,
-                arch::Compat compat, EinsumMapping& out)
-        : workload_(workload),
-          architecture_(architecture),
+    ChainReader(const arch::Architecture& architecture, arch::Compat compat,
+                const LocalIndices& tensors, const LocalIndices& rank_variables, EinsumMapping& out)
+        : architecture_(architecture),
           compat_(compat),
+          tensors_(tensors),
+          rank_variables_(rank_variables),
           out_(out),
           held_(out.path.einsum.tensors.size()),
           finished_(out.path.einsum.rank_variables.size()) {}
@@ -67,38 +131,19 @@ private:
     const workload::EinsumView& einsum() const {
         return out_.path.einsum;
     }
-    bool concerns(const TreeNode& node) const;
-    int tensor(const TreeNode& node, const std::string& name) const;
+    void hold(const Step& step, int tensor);
     int level(const TreeNode& node) const;
-    int variable(const TreeNode& node, std::int64_t& tile) const;
+    int variable(const Step& step, std::int64_t& tile) const;
     void mark_imperfect();
 
-    const workload::Workload& workload_;
     const arch::Architecture& architecture_;
     arch::Compat compat_;
+    const LocalIndices& tensors_;
+    const LocalIndices& rank_variables_;
     EinsumMapping& out_;
     std::vector<std::set<int>> held_;  ///< per local tensor: levels that hold it so far
     std::vector<bool> finished_;       ///< per local variable: has a loop of tile shape 1
 };
-
-bool ChainReader::concerns(const TreeNode& node) const {
-    for (const std::string& name : node.einsums) {
-        if (workload_.find_einsum(name) < 0) {
-            unknown(node, "Einsum", name, names(workload_.einsums));
-        }
-    }
-    return node.einsums.empty() ||
-           std::find(node.einsums.begin(), node.einsums.end(), einsum().name) != node.einsums.end();
-}
-
-// Local index, or -1 if the Einsum does not have the tensor. The reference ignores unknown tensors.
-int ChainReader::tensor(const TreeNode& node, const std::string& name) const {
-    const int local = einsum().find_tensor(name);
-    if (local < 0 && workload_.find_tensor(name) < 0 && compat_ != arch::Compat::accelforge) {
-        unknown(node, "tensor", name, names(workload_.tensors));
-    }
-    return local;
-}
 
 int ChainReader::level(const TreeNode& node) const {
     const int index = out_.path.find_level(node.component);
@@ -116,65 +161,62 @@ int ChainReader::level(const TreeNode& node) const {
 }
 
 void ChainReader::holder(const Step& step) {
-    const TreeNode& node = *step.node;
-    if (!concerns(node)) {
+    if (!step.einsums.empty() &&
+        !std::binary_search(step.einsums.begin(), step.einsums.end(), einsum().einsum)) {
         return;
     }
-    for (const std::string& name : node.tensors) {
-        const int tensor = this->tensor(node, name);
-        if (tensor < 0) {
-            continue;
+    for (const int global : step.tensors) {
+        if (const int tensor = tensors_[global]; tensor >= 0) {
+            hold(step, tensor);
         }
-        const int level = this->level(node);
-        const LevelKind kind = out_.path.levels[level].kind;
-        const bool toll = node.kind == TreeKind::toll;
-        if (kind != (toll ? LevelKind::toll : LevelKind::memory)) {
-            spec::fail(node.where, "",
-                       {.what = std::string(toll ? "!Toll" : "!Storage") +
-                                " names a component of another kind",
-                        .value = node.component,
-                        .expected = toll ? "a toll" : "a memory",
-                        .remedy = kind == LevelKind::toll     ? "write !Toll"
-                                  : kind == LevelKind::memory ? "write !Storage"
-                                                              : ""});
-        }
-        if (!held_[tensor].insert(level).second) {
-            illegal(node, "Einsum '" + einsum().name + "' holds tensor '" + name + "' twice in '" +
-                              node.component + "'; keep one of the nodes");
-        }
-        const bool first = held_[tensor].size() == 1;
-        const bool must_be_memory =
-            compat_ == arch::Compat::none || einsum().tensors[tensor].fusable;
-        if (first && toll && must_be_memory) {
-            illegal(node, "toll '" + node.component + "' is the outermost holder of tensor '" +
-                              name + "' in Einsum '" + einsum().name +
-                              "'; a toll cannot store, so a memory above it must hold the tensor");
-        }
-        PmappingNode result;
-        result.kind = toll ? NodeKind::toll : NodeKind::storage;
-        result.tensor = static_cast<std::int8_t>(tensor);
-        result.level = static_cast<std::int8_t>(level);
-        result.backing = first;
-        result.persistent = node.persistent;
-        result.lower = node.lower;
-        result.origin = step.origin;
-        out_.nodes.push_back(result);
     }
 }
 
-// The Einsum's variable and tile shape for a loop.
-int ChainReader::variable(const TreeNode& node, std::int64_t& tile) const {
-    for (const std::string& name : node.rank_variables) {
-        if (workload_.find_rank_variable(name) < 0) {
-            unknown(node, "rank variable", name, names(workload_.rank_variables));
-        }
+void ChainReader::hold(const Step& step, int tensor) {
+    const TreeNode& node = *step.node;
+    const std::string& name = einsum().tensors[tensor].name;
+    const int level = this->level(node);
+    const LevelKind kind = out_.path.levels[level].kind;
+    const bool toll = node.kind == TreeKind::toll;
+    if (kind != (toll ? LevelKind::toll : LevelKind::memory)) {
+        spec::fail(node.where, "",
+                   {.what = std::string(toll ? "!Toll" : "!Storage") +
+                            " names a component of another kind",
+                    .value = node.component,
+                    .expected = toll ? "a toll" : "a memory",
+                    .remedy = kind == LevelKind::toll     ? "write !Toll"
+                              : kind == LevelKind::memory ? "write !Storage"
+                                                          : ""});
     }
+    if (!held_[tensor].insert(level).second) {
+        illegal(node, "Einsum '" + einsum().name + "' holds tensor '" + name + "' twice in '" +
+                          node.component + "'; keep one of the nodes");
+    }
+    const bool first = held_[tensor].size() == 1;
+    const bool must_be_memory = compat_ == arch::Compat::none || einsum().tensors[tensor].fusable;
+    if (first && toll && must_be_memory) {
+        illegal(node, "toll '" + node.component + "' is the outermost holder of tensor '" + name +
+                          "' in Einsum '" + einsum().name +
+                          "'; a toll cannot store, so a memory above it must hold the tensor");
+    }
+    PmappingNode result;
+    result.kind = toll ? NodeKind::toll : NodeKind::storage;
+    result.tensor = static_cast<std::int8_t>(tensor);
+    result.level = static_cast<std::int8_t>(level);
+    result.backing = first;
+    result.persistent = node.persistent;
+    result.lower = node.lower;
+    result.origin = step.origin;
+    out_.nodes.push_back(result);
+}
+
+// The Einsum's variable and tile shape for a loop; -1 if it has none.
+int ChainReader::variable(const Step& step, std::int64_t& tile) const {
+    const TreeNode& node = *step.node;
     tile = node.tile_shape;
-    for (const LoopUse& use : node.uses) {
-        if (workload_.find_einsum(use.einsum) < 0) {
-            unknown(node, "Einsum", use.einsum, names(workload_.einsums));
-        }
-        if (use.einsum == einsum().name) {
+    for (std::size_t i = 0; i < step.uses.size(); ++i) {
+        if (step.uses[i] == einsum().einsum) {
+            const LoopUse& use = node.uses[i];
             tile = use.tile_shape;
             const int local = einsum().find_rank_variable(use.rank_variable);
             if (local < 0) {
@@ -185,15 +227,15 @@ int ChainReader::variable(const TreeNode& node, std::int64_t& tile) const {
         }
     }
     int found = -1;
-    for (const std::string& name : node.rank_variables) {
-        const int local = node.uses.empty() ? einsum().find_rank_variable(name) : -1;
+    for (const int global : step.loop_names) {
+        const int local = node.uses.empty() ? rank_variables_[global] : -1;
         if (local >= 0 && found >= 0) {
             spec::fail(
                 node.where, "",
                 {.what = "the loop names two rank variables of Einsum '" + einsum().name + "'",
                  .value = spec::name_list(node.rank_variables),
                  .remedy = "say which one each Einsum uses: rank_variable: {" + einsum().name +
-                           ": " + name + ", ...}"});
+                           ": " + einsum().rank_variables[local].name + ", ...}"});
         }
         found = local >= 0 ? local : found;
     }
@@ -203,7 +245,7 @@ int ChainReader::variable(const TreeNode& node, std::int64_t& tile) const {
 void ChainReader::loop(const Step& step) {
     const TreeNode& node = *step.node;
     PmappingNode result;
-    const int variable = this->variable(node, result.tile);
+    const int variable = this->variable(step, result.tile);
     if (variable < 0) {
         // The Einsum would run again in every iteration.
         illegal(node,
@@ -271,7 +313,11 @@ class Splitter {
 public:
     Splitter(const workload::Workload& workload, const arch::Architecture& architecture,
              arch::Compat compat)
-        : workload_(workload), architecture_(architecture), compat_(compat) {}
+        : workload_(workload),
+          architecture_(architecture),
+          compat_(compat),
+          tensors_(workload.tensors.size()),
+          rank_variables_(workload.rank_variables.size()) {}
 
     void walk(const TreeNode& node);
     std::vector<EinsumMapping> take() {
@@ -285,18 +331,19 @@ private:
     const arch::Architecture& architecture_;
     arch::Compat compat_;
     int next_ = 0;  ///< pre-order index of the next node
+    LocalIndices tensors_, rank_variables_;
     std::vector<Step> chain_;
     std::vector<EinsumMapping> result_;
 };
 
 void Splitter::walk(const TreeNode& node) {
-    const Step step{&node, next_++};
+    const int origin = next_++;
     if (node.kind == TreeKind::compute) {
-        chain_ends(step);
+        chain_ends({&node, origin, {}, {}, {}, {}});
         return;
     }
     if (node.kind != TreeKind::nested && node.kind != TreeKind::sequential) {
-        chain_.push_back(step);
+        chain_.push_back(resolve(node, origin, workload_, compat_));
         return;
     }
     const std::size_t depth = chain_.size();
@@ -320,7 +367,12 @@ void Splitter::chain_ends(const Step& compute) {
         unknown(*compute.node, "compute", compute.node->component, computes);
     }
     mapping.path = architecture_.path(workload_, mapping.einsum, compute.node->component, compat_);
-    ChainReader reader(workload_, architecture_, compat_, mapping);
+    const workload::EinsumView& einsum = mapping.path.einsum;
+    const auto tensor = [](const workload::LocalTensor& t) { return t.tensor; };
+    const auto variable = [](const workload::LocalRankVariable& v) { return v.rank_variable; };
+    tensors_.enter(einsum.tensors, tensor);
+    rank_variables_.enter(einsum.rank_variables, variable);
+    ChainReader reader(architecture_, compat_, tensors_, rank_variables_, mapping);
     for (const Step& step : chain_) {
         if (step.node->kind == TreeKind::storage || step.node->kind == TreeKind::toll) {
             reader.holder(step);
@@ -329,6 +381,8 @@ void Splitter::chain_ends(const Step& compute) {
         }
     }
     reader.finish(compute);
+    tensors_.leave(einsum.tensors, tensor);
+    rank_variables_.leave(einsum.rank_variables, variable);
     result_.push_back(std::move(mapping));
 }
 
@@ -340,11 +394,12 @@ std::vector<EinsumMapping> split(const Mapping& mapping, const workload::Workloa
     Splitter splitter(workload, architecture, compat);
     splitter.walk(mapping.root);
     std::vector<EinsumMapping> result = splitter.take();
+    std::vector<bool> mapped(workload.einsums.size());
+    for (const EinsumMapping& one : result) {
+        mapped[one.einsum] = true;
+    }
     for (std::size_t e = 0; e < workload.einsums.size(); ++e) {
-        const bool mapped = std::any_of(
-            result.begin(), result.end(),
-            [&](const EinsumMapping& one) { return one.einsum == static_cast<int>(e); });
-        if (!mapped) {
+        if (!mapped[e]) {
             throw IllegalMapping(
                 "the mapping has no branch for Einsum '" + workload.einsums[e].name +
                 "'; add one that ends with !Compute {einsum: " + workload.einsums[e].name +

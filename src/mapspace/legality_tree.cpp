@@ -60,16 +60,24 @@ namespace {
     throw UserError(node.where, "unknown " + what + " '" + name + "' in the mapping");
 }
 
+/// A node of the chain, its tensors as indices into the workload (looked up once a node: the chains
+/// of all Einsums share the nodes of the root).
+struct ChainNode {
+    const TreeNode* tree = nullptr;
+    std::vector<int> tensors;
+};
+
 /// Reads the chain of one Einsum. What does not fit becomes a violation; the node is then left out.
 class LeafReader {
 public:
     LeafReader(Checker& checker, Leaf& leaf) : checker_(checker), leaf_(leaf) {
         last_.assign(leaf.view().rank_variables.size(), -1);
     }
-    void read(const std::vector<const TreeNode*>& chain);
+    void read(const std::vector<ChainNode>& chain);
 
 private:
-    void holder(const TreeNode& tree);
+    void holder(const ChainNode& node);
+    void hold(const TreeNode& tree, int tensor);
     void loop(const TreeNode& tree);
     int level(const TreeNode& tree);
 
@@ -78,12 +86,13 @@ private:
     std::vector<int> last_;  ///< per variable: innermost loop so far
 };
 
-void LeafReader::read(const std::vector<const TreeNode*>& chain) {
-    for (const TreeNode* tree : chain) {
-        if (tree->kind == TreeKind::storage || tree->kind == TreeKind::toll) {
-            holder(*tree);
-        } else if (tree->kind == TreeKind::temporal || tree->kind == TreeKind::spatial) {
-            loop(*tree);
+void LeafReader::read(const std::vector<ChainNode>& chain) {
+    for (const ChainNode& node : chain) {
+        const TreeKind kind = node.tree->kind;
+        if (kind == TreeKind::storage || kind == TreeKind::toll) {
+            holder(node);
+        } else if (kind == TreeKind::temporal || kind == TreeKind::spatial) {
+            loop(*node.tree);
         }
     }
     for (std::size_t t = 0; t < leaf_.view().tensors.size(); ++t) {
@@ -126,40 +135,39 @@ int LeafReader::level(const TreeNode& tree) {
     return -1;
 }
 
-void LeafReader::holder(const TreeNode& tree) {
-    const auto& only = tree.einsums;
+void LeafReader::holder(const ChainNode& node) {
+    const auto& only = node.tree->einsums;
     if (!only.empty() && std::find(only.begin(), only.end(), leaf_.view().name) == only.end()) {
         return;
     }
-    for (const std::string& name : tree.tensors) {
-        const int tensor = leaf_.view().find_tensor(name);
-        if (tensor < 0) {
-            if (checker_.workload().find_tensor(name) < 0) {
-                unknown(tree, "tensor", name);
-            }
-            continue;
+    for (const int global : node.tensors) {
+        if (const int tensor = leaf_.local_tensor(global); tensor >= 0) {
+            hold(*node.tree, tensor);
         }
-        Node node;
-        node.kind = tree.kind == TreeKind::toll ? Kind::toll : Kind::storage;
-        node.tree = &tree;
-        node.tensor = tensor;
-        node.level = level(tree);
-        if (node.level < 0) {
-            continue;
-        }
-        node.first = leaf_.first_holder(tensor) < 0;
-        const bool twice =
-            std::any_of(leaf_.nodes.begin(), leaf_.nodes.end(), [&](const Node& other) {
-                return other.holder() && other.tensor == tensor && other.level == node.level;
-            });
-        leaf_.nodes.push_back(node);
-        if (twice) {
-            checker_.add("tensor_twice", Severity::physical,
-                         "Einsum " + quoted(leaf_.view().name) + " holds tensor " + quoted(name) +
-                             " twice in " + quoted(tree.component),
-                         &leaf_, &leaf_.nodes.back());
-            leaf_.nodes.pop_back();
-        }
+    }
+}
+
+void LeafReader::hold(const TreeNode& tree, int tensor) {
+    Node node;
+    node.kind = tree.kind == TreeKind::toll ? Kind::toll : Kind::storage;
+    node.tree = &tree;
+    node.tensor = tensor;
+    node.level = level(tree);
+    if (node.level < 0) {
+        return;
+    }
+    node.first = leaf_.first_holder(tensor) < 0;
+    const bool twice = std::any_of(leaf_.nodes.begin(), leaf_.nodes.end(), [&](const Node& other) {
+        return other.holder() && other.tensor == tensor && other.level == node.level;
+    });
+    leaf_.nodes.push_back(node);
+    if (twice) {
+        checker_.add("tensor_twice", Severity::physical,
+                     "Einsum " + quoted(leaf_.view().name) + " holds tensor " +
+                         quoted(leaf_.view().tensors[tensor].name) + " twice in " +
+                         quoted(tree.component),
+                     &leaf_, &leaf_.nodes.back());
+        leaf_.nodes.pop_back();
     }
 }
 
@@ -226,7 +234,7 @@ public:
         }
         const bool split = node.kind == TreeKind::sequential || node.kind == TreeKind::pipeline;
         if (node.kind != TreeKind::nested && !split) {
-            chain_.push_back(&node);
+            chain_.push_back({&node, tensors_of(node)});
             return;
         }
         const std::size_t depth = chain_.size();
@@ -252,6 +260,17 @@ public:
     }
 
 private:
+    std::vector<int> tensors_of(const TreeNode& node) const {
+        std::vector<int> result;
+        for (const std::string& name : node.tensors) {
+            result.push_back(checker_.workload().find_tensor(name));
+            if (result.back() < 0) {
+                unknown(node, "tensor", name);
+            }
+        }
+        return result;
+    }
+
     void leaf(const TreeNode& compute) {
         auto leaf = std::make_unique<Leaf>();
         leaf->einsum = checker_.workload().find_einsum(compute.einsum);
@@ -274,7 +293,7 @@ private:
     }
 
     Checker& checker_;
-    std::vector<const TreeNode*> chain_;
+    std::vector<ChainNode> chain_;
     std::set<int> seen_;
 };
 

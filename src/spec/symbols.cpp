@@ -20,6 +20,7 @@ struct Symbols::Scope {
     std::shared_ptr<Scope> parent;
     std::map<std::string, Entry, std::less<>> entries;
     std::shared_ptr<const SetUniverse> universe;
+    std::shared_ptr<const NameSource> source;
 };
 
 Symbols::Symbols() : scope_(std::make_shared<Scope>()) {}
@@ -52,11 +53,20 @@ void Symbols::set_universe(std::shared_ptr<const SetUniverse> universe) {
     own().universe = std::move(universe);
 }
 
+void Symbols::set_source(std::shared_ptr<const NameSource> source) {
+    own().source = std::move(source);
+}
+
 std::optional<Value> Symbols::find(std::string_view name) const {
     for (std::shared_ptr<Scope> scope = scope_; scope; scope = scope->parent) {
         const auto found = scope->entries.find(name);
         if (found != scope->entries.end()) {
             return found->second.value ? *found->second.value : resolve(scope, found->first);
+        }
+        if (scope->source) {
+            if (std::optional<Value> value = scope->source->find(name)) {
+                return value;
+            }
         }
     }
     return std::nullopt;
@@ -89,7 +99,8 @@ Value Symbols::resolve(const std::shared_ptr<Scope>& scope, const std::string& n
 
 bool Symbols::contains(std::string_view name) const {
     for (const Scope* scope = scope_.get(); scope != nullptr; scope = scope->parent.get()) {
-        if (scope->entries.find(name) != scope->entries.end()) {
+        if (scope->entries.find(name) != scope->entries.end() ||
+            (scope->source && scope->source->find(name))) {
             return true;
         }
     }
@@ -101,6 +112,10 @@ std::vector<std::string> Symbols::names() const {
     for (const Scope* scope = scope_.get(); scope != nullptr; scope = scope->parent.get()) {
         for (const auto& [name, entry] : scope->entries) {
             result.insert(name);
+        }
+        if (scope->source) {
+            const std::vector<std::string> more = scope->source->names();
+            result.insert(more.begin(), more.end());
         }
     }
     return {result.begin(), result.end()};

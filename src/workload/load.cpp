@@ -17,6 +17,7 @@ int rank_variable_index(Workload& workload, const std::string& name) {
     if (found >= 0) {
         return found;
     }
+    workload.index.rank_variables.emplace(name, static_cast<int>(workload.rank_variables.size()));
     workload.rank_variables.push_back({name, 1});
     return static_cast<int>(workload.rank_variables.size()) - 1;
 }
@@ -37,6 +38,7 @@ int tensor_index(Workload& workload, const RawAccess& access, const std::string&
         tensor.name = access.tensor;
         tensor.ranks = ranks;
         tensor.where = access.place.position;
+        workload.index.tensors.emplace(tensor.name, static_cast<int>(workload.tensors.size()));
         workload.tensors.push_back(std::move(tensor));
         return static_cast<int>(workload.tensors.size()) - 1;
     }
@@ -100,6 +102,7 @@ void add_einsum(Workload& workload, const RawEinsum& raw) {
     for (const std::string& name : raw.rank_variables()) {
         einsum.rank_variables.push_back(workload.find_rank_variable(name));
     }
+    workload.index.einsums.emplace(einsum.name, index);
     workload.einsums.push_back(std::move(einsum));
 }
 

@@ -15,6 +15,16 @@ int index_of(const std::vector<Item>& items, const std::string& name) {
     return found == items.end() ? -1 : static_cast<int>(found - items.begin());
 }
 
+template <class Item>
+int index_of(const std::vector<Item>& items, const std::unordered_map<std::string, int>& index,
+             const std::string& name) {
+    if (index.size() != items.size()) {
+        return index_of(items, name);
+    }
+    const auto found = index.find(name);
+    return found == index.end() ? -1 : found->second;
+}
+
 std::uint64_t bit(std::size_t index) {
     return std::uint64_t{1} << index;
 }
@@ -90,15 +100,15 @@ LocalTensor local_tensor(const Workload& workload, const Einsum& einsum,
 }  // namespace
 
 int Workload::find_tensor(const std::string& tensor) const {
-    return index_of(tensors, tensor);
+    return index_of(tensors, index.tensors, tensor);
 }
 
 int Workload::find_einsum(const std::string& einsum) const {
-    return index_of(einsums, einsum);
+    return index_of(einsums, index.einsums, einsum);
 }
 
 int Workload::find_rank_variable(const std::string& variable) const {
-    return index_of(rank_variables, variable);
+    return index_of(rank_variables, index.rank_variables, variable);
 }
 
 int EinsumView::find_tensor(const std::string& tensor) const {
@@ -159,6 +169,42 @@ const std::vector<std::string>& reserved_set_names() {
     return names;
 }
 
+namespace {
+
+/// Tensors and rank variables of the other Einsums: empty sets. Not entered one by one, because
+/// every Einsum of a cascade has a scope of its own.
+class ForeignNames : public spec::NameSource {
+public:
+    explicit ForeignNames(const Workload& workload) : workload_(workload) {}
+
+    std::optional<spec::Value> find(std::string_view name) const override {
+        const std::string text(name);
+        if (workload_.find_tensor(text) >= 0) {
+            return spec::TensorSet{0};
+        }
+        if (workload_.find_rank_variable(text) >= 0) {
+            return spec::RankVariableSet{0};
+        }
+        return std::nullopt;
+    }
+
+    std::vector<std::string> names() const override {
+        std::vector<std::string> result;
+        for (const Tensor& tensor : workload_.tensors) {
+            result.push_back(tensor.name);
+        }
+        for (const RankVariable& variable : workload_.rank_variables) {
+            result.push_back(variable.name);
+        }
+        return result;
+    }
+
+private:
+    const Workload& workload_;
+};
+
+}  // namespace
+
 void define_symbols(spec::Symbols& symbols, const Workload& workload, const EinsumView& view) {
     auto universe = std::make_shared<spec::SetUniverse>();
     bool all_bits_known = true;
@@ -176,15 +222,12 @@ void define_symbols(spec::Symbols& symbols, const Workload& workload, const Eins
     }
     symbols.set_universe(universe);
 
-    for (const RankVariable& variable : workload.rank_variables) {
-        const int local = view.find_rank_variable(variable.name);
-        symbols.set(variable.name,
-                    spec::RankVariableSet{local < 0 ? 0 : bit(static_cast<std::size_t>(local))});
+    symbols.set_source(std::make_shared<ForeignNames>(workload));
+    for (std::size_t v = 0; v < view.rank_variables.size(); ++v) {
+        symbols.set(view.rank_variables[v].name, spec::RankVariableSet{bit(v)});
     }
-    for (const Tensor& tensor : workload.tensors) {
-        const int local = view.find_tensor(tensor.name);
-        symbols.set(tensor.name,
-                    spec::TensorSet{local < 0 ? 0 : bit(static_cast<std::size_t>(local))});
+    for (std::size_t t = 0; t < view.tensors.size(); ++t) {
+        symbols.set(view.tensors[t].name, spec::TensorSet{bit(t)});
     }
     const TensorMask all = view.all();
     symbols.set("All", spec::TensorSet{all});

@@ -82,6 +82,14 @@ private:
     std::shared_ptr<const Ast> ast_;
 };
 
+/// Names that are too many to enter one by one. Calls are pure.
+class NameSource {
+public:
+    virtual ~NameSource() = default;
+    virtual std::optional<Value> find(std::string_view name) const = 0;
+    virtual std::vector<std::string> names() const = 0;
+};
+
 /// Names and their values, in nested scopes. A value type: a copy does not see later changes of the
 /// original. Reading is thread safe once resolve_all() was called (before, reading evaluates).
 class Symbols {
@@ -96,6 +104,8 @@ public:
     /// it.
     void set_lazy(const std::string& name, Expression expression);
     void set_universe(std::shared_ptr<const SetUniverse> universe);
+    /// Asked for the names that this scope does not hold itself, before the scopes around it.
+    void set_source(std::shared_ptr<const NameSource> source);
 
     /// The value, or nothing if no scope defines the name.
     std::optional<Value> find(std::string_view name) const;

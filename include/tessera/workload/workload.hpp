@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -83,6 +84,12 @@ struct RankVariable {
     std::int64_t bound = 1;  ///< number of values, from the bounding box of the iteration space
 };
 
+/// Where names stand, for cascades of a thousand Einsums. The loader fills it; a kind that was not
+/// entered whole is searched instead.
+struct NameIndex {
+    std::unordered_map<std::string, int> tensors, einsums, rank_variables;
+};
+
 /// The whole cascade in file order (a producer stands before its consumers).
 struct Workload {
     std::string name;
@@ -90,6 +97,7 @@ struct Workload {
     std::vector<Tensor> tensors;
     std::vector<Einsum> einsums;
     double n_instances = 1;
+    NameIndex index;
 
     int find_tensor(const std::string& name) const;  ///< -1 if absent
     int find_einsum(const std::string& name) const;  ///< -1 if absent
@@ -153,7 +161,7 @@ EinsumView view(const Workload& workload, int einsum);
 
 /// The set symbols an expression about this Einsum may use: All, Tensors, Nothing, Inputs, Outputs,
 /// Intermediates, Shared, Persistent, every tensor of the workload (empty set if not in the
-/// Einsum), every rank variable, every rename.
+/// Einsum), every rank variable, every rename. \pre the workload outlives the symbols.
 spec::Symbols einsum_symbols(const Workload& workload, const EinsumView& view);
 
 /// Reads `workload` (and `renames`) of a document that is in memory. The name stays empty.
