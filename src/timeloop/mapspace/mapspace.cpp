@@ -1,0 +1,359 @@
+#include "tessera/timeloop/mapspace.hpp"
+
+#include <algorithm>
+#include <boost/multiprecision/cpp_int.hpp>
+
+#include "tessera/base/error.hpp"
+#include "timeloop/mapspace/factors.hpp"
+#include "timeloop/mapspace/merge.hpp"
+
+namespace tessera::timeloop {
+namespace {
+
+Wide factorial(int n) {
+    Wide product = 1;
+    for (int i = 2; i <= n; ++i) {
+        product *= static_cast<unsigned>(i);
+    }
+    return product;
+}
+
+// Product with a note of overflow.
+void multiply(Wide& product, Wide factor, bool& fits) {
+    if (factor != 0 && product > ~Wide{0} / factor) {
+        fits = false;
+        product = ~Wide{0};
+    } else {
+        product *= factor;
+    }
+}
+
+std::vector<std::vector<DataSpaceMask>> all_bypasses(const std::vector<std::vector<int>>& keep,
+                                                     int storage_levels) {
+    const auto all = static_cast<DataSpaceMask>((std::uint64_t{1} << keep.size()) - 1);
+    std::vector<std::vector<DataSpaceMask>> masks{std::vector<DataSpaceMask>(storage_levels, all)};
+    for (std::size_t ds = 0; ds < keep.size(); ++ds) {
+        const DataSpaceMask bit = DataSpaceMask{1} << ds;
+        for (int level = 0; level < storage_levels; ++level) {
+            if (keep[ds][level] == 1) {
+                continue;
+            }
+            const auto copy = masks;
+            for (auto& mask : masks) {
+                mask[level] &= ~bit;
+            }
+            if (keep[ds][level] == 2) {
+                if (masks.size() > 1'000'000) {
+                    throw UserError(
+                        "the mapspace has more than 2000000 bypass choices; constrain which data "
+                        "spaces the levels keep");
+                }
+                masks.insert(masks.end(), copy.begin(), copy.end());
+            }
+        }
+    }
+    return masks;
+}
+
+}  // namespace
+
+std::string decimal(Wide number) {
+    std::string digits;
+    do {
+        digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(number % 10)));
+        number /= 10;
+    } while (number != 0);
+    return digits;
+}
+
+std::string describe(const Misfit& misfit, const Architecture& architecture, double min) {
+    if (misfit.level == Misfit::low) {
+        return "parallelism " + std::to_string(misfit.parallelism) +
+               " is less than constrained min-parallelism " + std::to_string(min);
+    }
+    const std::string axis = misfit.along_y ? "Y" : "X";
+    return architecture.storage[misfit.level].name + ": mapped fanout" + axis + " " +
+           std::to_string(misfit.needed) + " exceeds hardware fanout" + axis + " " +
+           std::to_string(misfit.available);
+}
+
+MapSpace::MapSpace(const Problem& problem, const Architecture& architecture,
+                   const Constraints& constraints, FactorTemplate factors)
+    : problem_(&problem),
+      architecture_(&architecture),
+      constraints_(constraints),
+      template_(factors) {
+    if (problem.dimensions.size() > 20 || problem.data_spaces.size() > 31) {
+        throw UserError("a Timeloop mapspace has at most 20 dimensions and 31 data spaces");
+    }
+    MergedConstraints merged = merge_constraints(problem, architecture, constraints_);
+    levels_ = std::move(merged.levels);
+    min_parallelism_ = merged.min_parallelism;
+    warnings_ = std::move(merged.warnings);
+    bypasses_ = all_bypasses(merged.keep, architecture.levels());
+    for (int d = 0; d < static_cast<int>(problem.dimensions.size()); ++d) {
+        const std::int64_t bound = problem.dimensions[d].bound;
+        const bool imperfect = factors == FactorTemplate::ruby || merged.residuals;
+        factors_.push_back(imperfect ? ruby_factors(bound, d, levels_)
+                                     : perfect_factors(bound, d, levels_));
+        multiply(factor_count_, factors_.back().count, numbered_);
+    }
+    const int dimensions = static_cast<int>(problem.dimensions.size());
+    for (const TilingLevel& level : levels_) {
+        const int fixed = static_cast<int>(level.prefix.size() + level.suffix.size());
+        multiply(permutation_count_, level.canonical ? 1 : factorial(dimensions - fixed),
+                 numbered_);
+        multiply(split_count_, level.spatial && level.split < 0 ? dimensions + 1 : 1, numbered_);
+    }
+    Wide total = factor_count_;
+    multiply(total, permutation_count_, numbered_);
+    multiply(total, split_count_, numbered_);
+    multiply(total, bypasses_.size(), numbered_);
+}
+
+std::string MapSpace::size_text() const {
+    boost::multiprecision::cpp_int total = 1;
+    for (const IndexFactors& factors : factors_) {
+        total *= factors.count;
+    }
+    const int dimensions = static_cast<int>(problem_->dimensions.size());
+    for (const TilingLevel& level : levels_) {
+        const int fixed = static_cast<int>(level.prefix.size() + level.suffix.size());
+        for (int i = 2; !level.canonical && i <= dimensions - fixed; ++i) {
+            total *= i;
+        }
+        total *= level.spatial && level.split < 0 ? dimensions + 1 : 1;
+    }
+    total *= bypasses_.size();
+    return total.str();
+}
+
+void MapSpace::check_numbered() const {
+    if (!numbered_) {
+        throw UserError("the mapspace has " + size_text() +
+                        " mappings, more than 2^128; add constraints, or leave `algorithm` out to "
+                        "use the optimal search, which does not number mappings");
+    }
+}
+
+MapSpaceView::MapSpaceView(const MapSpace& space)
+    : space_(&space),
+      dimensions_(static_cast<int>(space.problem_->dimensions.size())),
+      level_count_(static_cast<int>(space.levels_.size())),
+      orders_(level_count_),
+      built_(level_count_),
+      built_split_(level_count_, 0),
+      ends_(dimensions_),
+      residuals_(dimensions_) {
+    deal(0, 1);
+    prune_nothing();
+}
+
+void MapSpaceView::deal(std::uint64_t first, std::uint64_t stride) {
+    first_ = first;
+    stride_ = stride;
+    const Wide all = space_->factor_count_;
+    factor_count_ = all > first ? (all - first - 1) / stride + 1 : 0;
+}
+
+// [units][prefix][free, ascending][suffix]
+void MapSpaceView::set_order(int index, std::uint32_t units) {
+    const TilingLevel& level = space_->levels_[index];
+    Order& order = orders_[index];
+    order.unit = level.spatial && level.split < 0 ? __builtin_popcount(units) : 0;
+    order.splits = level.spatial && level.split < 0 ? dimensions_ + 1 - order.unit : 1;
+    if (level.split >= 0 || level.canonical) {
+        units = 0;
+    }
+    std::uint32_t taken = units;
+    int n = 0;
+    for (int d = 0; d < dimensions_; ++d) {
+        if (units >> d & 1) {
+            order.dimensions[n++] = static_cast<std::uint8_t>(d);
+        }
+    }
+    for (const int d : level.prefix) {
+        if (!(units >> d & 1)) {
+            order.dimensions[n++] = static_cast<std::uint8_t>(d);
+        }
+        taken |= 1U << d;
+    }
+    order.fixed_front = n;
+    for (const int d : level.suffix) {
+        taken |= 1U << d;
+    }
+    for (int d = 0; d < dimensions_; ++d) {
+        if (!(taken >> d & 1)) {
+            order.dimensions[n++] = static_cast<std::uint8_t>(d);
+        }
+    }
+    order.free = level.canonical ? 0 : n - order.fixed_front;
+    order.count = static_cast<std::uint64_t>(factorial(order.free));
+    for (const int d : level.suffix) {
+        if (!(units >> d & 1)) {
+            order.dimensions[n++] = static_cast<std::uint8_t>(d);
+        }
+    }
+}
+
+void MapSpaceView::count() {
+    permutation_count_ = 1;
+    split_count_ = 1;
+    for (const Order& order : orders_) {
+        permutation_count_ *= order.count;
+        split_count_ *= order.splits;
+    }
+}
+
+void MapSpaceView::prune_nothing() {
+    for (int level = 0; level < level_count_; ++level) {
+        set_order(level, 0);
+    }
+    count();
+}
+
+void MapSpaceView::prune(Wide factors) {
+    Wide rest = factors * stride_ + first_;
+    for (int d = 0; d < dimensions_; ++d) {
+        const IndexFactors& options = space_->factors_[d];
+        ends_[d] = options.end(static_cast<std::size_t>(rest % options.count), level_count_);
+        rest /= options.count;
+    }
+    for (int level = 0; level < level_count_; ++level) {
+        std::uint32_t units = 0;
+        for (int d = 0; d < dimensions_; ++d) {
+            units |= static_cast<std::uint32_t>(ends_[d][level] == 1) << d;
+        }
+        set_order(level, units);
+    }
+    count();
+}
+
+Misfit MapSpaceView::assign_split(int index, const Order& order, std::int64_t split,
+                                  double& parallelism) {
+    const TilingLevel& level = space_->levels_[index];
+    std::int64_t x = 1, y = 1;
+    for (int i = 0; i < dimensions_; ++i) {
+        (i < split ? x : y) *= ends_[order.dimensions[i]][index];
+    }
+    parallelism *= static_cast<double>(x) * static_cast<double>(y) /
+                   static_cast<double>(level.fanout_x * level.fanout_y);
+    Misfit misfit;
+    if (x > level.fanout_x || y > level.fanout_y) {
+        misfit.level = level.storage;
+        misfit.along_y = x <= level.fanout_x;
+        misfit.needed = misfit.along_y ? y : x;
+        misfit.available = misfit.along_y ? level.fanout_y : level.fanout_x;
+    }
+    return misfit;
+}
+
+Misfit MapSpaceView::build(const MappingId& id, FlatMapping& mapping, bool stop_early) {
+    Wide rest = id.factors * stride_ + first_;
+    for (int d = 0; d < dimensions_; ++d) {
+        const IndexFactors& options = space_->factors_[d];
+        const auto option = static_cast<std::size_t>(rest % options.count);
+        rest /= options.count;
+        ends_[d] = options.end(option, level_count_);
+        residuals_[d] = options.residual(option, level_count_);
+    }
+    Wide permutation = id.permutation, splits = id.split;
+    Misfit first;
+    double parallelism = 1;
+    mapping.loop_count = 0;
+    mapping.level_count = space_->architecture_->levels();
+    for (int index = 0; index < level_count_; ++index) {
+        const TilingLevel& level = space_->levels_[index];
+        Order& order = built_[index];
+        order = orders_[index];
+        if (order.free > 1) {
+            auto rank = static_cast<std::uint64_t>(permutation % order.count);
+            permutation /= order.count;
+            std::uint64_t scale = order.count;
+            std::uint8_t* free = order.dimensions.data() + order.fixed_front;
+            for (int i = 0; i + 1 < order.free; ++i) {
+                scale /= order.free - i;
+                const auto pick = static_cast<int>(rank / scale);
+                rank %= scale;
+                std::rotate(free + i, free + i + pick, free + i + pick + 1);
+            }
+        }
+        std::int64_t split = level.split;
+        if (level.spatial) {
+            if (split < 0) {
+                split = order.unit + static_cast<std::int64_t>(splits % order.splits);
+                splits /= order.splits;
+            }
+            const Misfit misfit = assign_split(index, order, split, parallelism);
+            if (first.ok() && !misfit.ok()) {
+                first = misfit;
+                if (stop_early) {
+                    return first;
+                }
+            }
+        }
+        built_split_[index] = split;
+        for (int i = 0; i < dimensions_; ++i) {
+            const int d = order.dimensions[i];
+            const std::int32_t end = ends_[d][index];
+            if (end > 1) {
+                Loop& loop = mapping.loops[mapping.loop_count++];
+                loop.dimension = static_cast<std::uint8_t>(d);
+                loop.kind = !level.spatial ? LoopKind::temporal
+                            : i < split    ? LoopKind::spatial_x
+                                           : LoopKind::spatial_y;
+                loop.end = end;
+                loop.residual = residuals_[d][index];
+            }
+        }
+        if (!level.spatial) {
+            mapping.level_end[level.storage] = mapping.loop_count;
+        }
+    }
+    if (first.ok() && parallelism < space_->min_parallelism_) {
+        first.level = Misfit::low;
+        first.parallelism = parallelism;
+    }
+    set_bypass(id.bypass, mapping);
+    return first;
+}
+
+void MapSpaceView::set_bypass(Wide bypass, FlatMapping& mapping) const {
+    const auto& masks = space_->bypasses_[static_cast<std::size_t>(bypass)];
+    std::copy(masks.begin(), masks.end(), mapping.keep);
+}
+
+Mapping MapSpaceView::mapping(Wide bypass) const {
+    Mapping mapping = empty_mapping(*space_->problem_, *space_->architecture_);
+    for (int index = 0; index < level_count_; ++index) {
+        const TilingLevel& level = space_->levels_[index];
+        LevelMapping& storage = mapping.levels[level.storage];
+        LoopBlock& block = level.spatial ? storage.spatial : storage.temporal;
+        for (int d = 0; d < dimensions_; ++d) {
+            block.factors[d] = {ends_[d][index], residuals_[d][index]};
+        }
+        const auto& order = built_[index].dimensions;
+        block.permutation.assign(order.begin(), order.begin() + dimensions_);
+        if (level.spatial) {
+            block.split =
+                static_cast<int>(std::min<std::int64_t>(built_split_[index], dimensions_));
+        }
+    }
+    for (int level = 0; level < space_->architecture_->levels(); ++level) {
+        mapping.levels[level].keep = space_->bypasses_[static_cast<std::size_t>(bypass)][level];
+    }
+    for (const LoopConstraint& entry : space_->constraints_.loops) {
+        LevelMapping& level = mapping.levels[entry.level];
+        const auto set = [](DataSpaceMask& mask, const std::optional<PlacedSpaces>& listed) {
+            for (const int ds : listed ? listed->spaces : std::vector<int>{}) {
+                mask |= DataSpaceMask{1} << ds;
+            }
+        };
+        set(level.no_temporal_reuse, entry.no_temporal_reuse);
+        set(level.no_link_transfer, entry.no_link_transfer);
+        set(level.no_multicast_no_reduction, entry.no_multicast_no_reduction);
+    }
+    return mapping;
+}
+
+}  // namespace tessera::timeloop
