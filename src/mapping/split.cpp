@@ -1,8 +1,7 @@
 // LoopTree -> one pmapping per Einsum.
 //
 //   Splitter::walk        depth first over the tree, keeping the chain from the root
-//   Resolver              names of a node as indices into the workload, looked up once a node: in a
-//                         cascade of n Einsums, n chains share the nodes of the root
+//   resolve()             names of a node as indices into the workload (chain_step.hpp)
 //   ChainReader           one chain, indices resolved against the Einsum's path:
 //     holder()            a node per tensor that the Einsum has
 //     loop()              the variable and tile shape that the Einsum uses
@@ -13,6 +12,7 @@
 #include <algorithm>
 #include <set>
 
+#include "mapping/chain_step.hpp"
 #include "tessera/mapping/pmapping.hpp"
 #include "tessera/spec/position.hpp"
 
@@ -22,94 +22,10 @@ namespace {
 
 using arch::LevelKind;
 
-struct Step {
-    const TreeNode* node = nullptr;
-    int origin = 0;               ///< pre-order index in the tree
-    std::vector<int> tensors;     ///< of the workload; -1: unknown there
-    std::vector<int> einsums;     ///< of the workload, sorted
-    std::vector<int> loop_names;  ///< rank variables of the workload
-    std::vector<int> uses;        ///< Einsums of `node->uses`
-};
-
 [[noreturn]] void illegal(const TreeNode& node, const std::string& message) {
     const std::string place = node.where.text();
     throw IllegalMapping(place.empty() ? message : place + ": " + message);
 }
-
-[[noreturn]] void unknown(const TreeNode& node, const std::string& what, const std::string& name,
-                          const std::vector<std::string>& known) {
-    spec::fail(node.where, "",
-               {.what = "unknown " + what,
-                .value = name,
-                .expected = known.empty() ? "" : "one of " + spec::name_list(known),
-                .remedy = spec::did_you_mean(name, known)});
-}
-
-template <class Items>
-std::vector<std::string> names(const Items& items) {
-    std::vector<std::string> result;
-    for (const auto& item : items) {
-        result.push_back(item.name);
-    }
-    return result;
-}
-
-/// Looks names up in the workload. The reference ignores unknown tensors.
-Step resolve(const TreeNode& node, int origin, const workload::Workload& workload,
-             arch::Compat compat) {
-    Step step{&node, origin, {}, {}, {}, {}};
-    const auto einsum = [&](const std::string& name) {
-        const int index = workload.find_einsum(name);
-        if (index < 0) {
-            unknown(node, "Einsum", name, names(workload.einsums));
-        }
-        return index;
-    };
-    for (const std::string& name : node.einsums) {
-        step.einsums.push_back(einsum(name));
-    }
-    std::sort(step.einsums.begin(), step.einsums.end());
-    for (const std::string& name : node.tensors) {
-        step.tensors.push_back(workload.find_tensor(name));
-        if (step.tensors.back() < 0 && compat != arch::Compat::accelforge) {
-            unknown(node, "tensor", name, names(workload.tensors));
-        }
-    }
-    for (const std::string& name : node.rank_variables) {
-        step.loop_names.push_back(workload.find_rank_variable(name));
-        if (step.loop_names.back() < 0) {
-            unknown(node, "rank variable", name, names(workload.rank_variables));
-        }
-    }
-    for (const LoopUse& use : node.uses) {
-        step.uses.push_back(einsum(use.einsum));
-    }
-    return step;
-}
-
-/// Index in the workload -> index in one Einsum, -1 elsewhere. One for all chains.
-class LocalIndices {
-public:
-    explicit LocalIndices(std::size_t size) : local_(size, -1) {}
-    template <class Items, class Global>
-    void enter(const Items& items, Global global) {
-        for (std::size_t i = 0; i < items.size(); ++i) {
-            local_[global(items[i])] = static_cast<int>(i);
-        }
-    }
-    template <class Items, class Global>
-    void leave(const Items& items, Global global) {
-        for (const auto& item : items) {
-            local_[global(item)] = -1;
-        }
-    }
-    int operator[](int global) const {
-        return global < 0 ? -1 : local_[global];
-    }
-
-private:
-    std::vector<int> local_;
-};
 
 class ChainReader {
 public:
