@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <cctype>
+
+#include "dashboard/numbers.hpp"
+#include "dashboard/panels.hpp"
+
+namespace tessera::dashboard {
+
+using telemetry::RunState;
+using telemetry::WorkerState;
+
+namespace {
+
+std::string amount(double value, const std::string& unit) {
+    if (unit == "B") {
+        return memory(value);
+    }
+    if (unit == "s") {
+        return value < 60 ? quantity(value, "s") : clock(value);
+    }
+    if (unit.empty()) {
+        return percent(value);
+    }
+    const std::string digits = unit == "evaluations" ? count(value) : quantity(value, unit);
+    return digits.substr(digits.find_first_not_of(' '));
+}
+
+}  // namespace
+
+std::string objective_name(const Snapshot& snapshot) {
+    std::string result;
+    for (const std::string& metric : snapshot.run.metrics) {
+        result += (result.empty() ? "" : ",") + (metric == "edp" ? "EDP" : metric);
+    }
+    return result.empty() ? "objective" : result;
+}
+
+std::string best_text(const Snapshot& snapshot) {
+    return snapshot.best ? quantity(*snapshot.best, snapshot.run.unit) : "none yet";
+}
+
+std::string gap_text(const Snapshot& snapshot) {
+    return snapshot.gap ? percent(*snapshot.gap) : "no bound";
+}
+
+std::string state_text(const Snapshot& snapshot) {
+    std::string result = telemetry::name(snapshot.state);
+    for (char& c : result) {
+        c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+    return result;
+}
+
+Span state_mark(RunState state, const Symbols& symbols) {
+    const auto mark = [](char32_t glyph, Style style) {
+        Span span{"", style};
+        append_utf8(span.text, glyph);
+        return span;
+    };
+    switch (state) {
+        case RunState::running:
+            return mark(symbols.running, style::good);
+        case RunState::stopping:
+            return mark(symbols.running, style::warning);
+        case RunState::failed:
+            return mark(symbols.failed, style::bad);
+        default:
+            return mark(symbols.done, style::bound);
+    }
+}
+
+Span worker_mark(WorkerState state, const Symbols& symbols) {
+    switch (state) {
+        case WorkerState::idle: {
+            Span span{"", style::label};
+            append_utf8(span.text, symbols.waiting);
+            return span;
+        }
+        case WorkerState::running:
+            return state_mark(RunState::running, symbols);
+        case WorkerState::failed:
+            return state_mark(RunState::failed, symbols);
+        default:
+            return state_mark(RunState::finished, symbols);
+    }
+}
+
+int failures(const Snapshot& snapshot) {
+    const auto workers =
+        std::count_if(snapshot.workers.begin(), snapshot.workers.end(),
+                      [](const auto& worker) { return worker.state == WorkerState::failed; });
+    const auto plugins =
+        std::count_if(snapshot.plugins.begin(), snapshot.plugins.end(),
+                      [](const auto& plugin) { return plugin.state == "detached"; });
+    const auto lines =
+        std::count_if(snapshot.log.begin(), snapshot.log.end(),
+                      [](const auto& line) { return line.level == telemetry::LogLevel::error; });
+    return static_cast<int>(workers + plugins + lines);
+}
+
+std::vector<std::string> health(const Snapshot& snapshot) {
+    std::vector<std::string> result;
+    if (snapshot.state == RunState::running || snapshot.state == RunState::stopping) {
+        double quiet = -1;
+        for (const telemetry::WorkerView& worker : snapshot.workers) {
+            if (worker.state == WorkerState::running) {
+                quiet = quiet < 0 ? worker.quiet_s : std::min(quiet, worker.quiet_s);
+            }
+        }
+        if (quiet >= 10) {
+            result.push_back("stalled: nothing evaluated for " + age(quiet));
+        }
+        for (const telemetry::WorkerView& worker : snapshot.workers) {
+            if (snapshot.state == RunState::stopping && worker.state == WorkerState::running &&
+                worker.quiet_s >= 1) {
+                result.push_back("worker " + std::to_string(worker.id) + " is late to stop");
+            }
+        }
+    }
+    for (const telemetry::BudgetView& budget : snapshot.budgets) {
+        if (budget.name == "max-memory" && budget.fraction >= 0.9) {
+            result.push_back("memory near its limit: " + limit_text(budget));
+        }
+    }
+    for (const telemetry::PluginView& plugin : snapshot.plugins) {
+        if (plugin.state == "detached") {
+            result.push_back("plugin " + plugin.name + " detached");
+        }
+    }
+    return result;
+}
+
+const telemetry::PhaseView* active_phase(const Snapshot& snapshot) {
+    for (const telemetry::PhaseView& phase : snapshot.phases) {
+        if (phase.active) {
+            return &phase;
+        }
+    }
+    return nullptr;
+}
+
+const telemetry::BudgetView* next_limit(const Snapshot& snapshot) {
+    const telemetry::BudgetView* result = nullptr;
+    for (const telemetry::BudgetView& budget : snapshot.budgets) {
+        if (!result || budget.fraction > result->fraction) {
+            result = &budget;
+        }
+    }
+    return result;
+}
+
+std::string limit_text(const telemetry::BudgetView& budget) {
+    const std::string limit = amount(budget.limit, budget.unit);
+    return budget.name + " " + amount(budget.used, budget.unit) + " of " + limit + " (" +
+           percent(budget.fraction) + ")";
+}
+
+}  // namespace tessera::dashboard

@@ -1,0 +1,238 @@
+#include "dashboard/keys.hpp"
+
+#include <algorithm>
+
+namespace tessera::dashboard {
+
+namespace {
+
+using Kind = Key::Kind;
+
+Wish answer(View& view, Key key) {
+    const Question question = view.question;
+    const char32_t c = key.kind == Kind::character ? key.character : 0;
+    if (c == U'y' || c == U'Y') {
+        view.question = Question::none;
+        view.message = "stopping: the result is written when the search has ended";
+        return Wish::stop;
+    }
+    if (question == Question::quit && (c == U'd' || c == U'D')) {
+        view.question = Question::none;
+        return Wish::close;
+    }
+    if (c == U'n' || c == U'N' || key.kind == Kind::escape || key.kind == Kind::enter) {
+        view.question = Question::none;
+    }
+    return Wish::none;
+}
+
+Wish type_filter(View& view, Key key) {
+    switch (key.kind) {
+        case Kind::enter:
+            view.typing_filter = false;
+            break;
+        case Kind::escape:
+            view.typing_filter = false;
+            view.filter.clear();
+            break;
+        case Kind::backspace:
+            while (!view.filter.empty()) {
+                const auto last = static_cast<unsigned char>(view.filter.back());
+                view.filter.pop_back();
+                if ((last & 0xc0U) != 0x80U) {
+                    break;
+                }
+            }
+            break;
+        case Kind::character:
+            if (key.character >= 0x20 && key.character != 0x7f && view.filter.size() < 60) {
+                append_utf8(view.filter, key.character);
+            }
+            break;
+        default:
+            break;
+    }
+    view.scroll.fill(0);
+    return Wish::none;
+}
+
+void focus(View& view, int panel) {
+    view.focus = static_cast<Panel>((panel + panel_count) % panel_count);
+    view.page = Page::panels;
+}
+
+// The log counts lines from its end, so that up goes back in time there too.
+void scroll(View& view, const Screen& screen, int by) {
+    const bool page = view.page != Page::panels;
+    const int limit =
+        page ? screen.page_limit : screen.scroll_limit[static_cast<std::size_t>(view.focus)];
+    int& position = view.scroll_of(view.focus);
+    const int sign = view.focus == Panel::log && !page ? -1 : 1;
+    position = std::clamp(std::clamp(position, 0, limit) + sign * by, 0, limit);
+}
+
+Wish quit(View& view) {
+    if (view.page != Page::panels) {
+        view.page = Page::panels;
+        return Wish::none;
+    }
+    if (!view.owner) {
+        return Wish::close;
+    }
+    view.question = Question::quit;
+    return Wish::none;
+}
+
+void open_page(View& view, Page page) {
+    view.page = view.page == page ? Page::panels : page;
+    view.scroll_of(view.focus) = 0;
+}
+
+void click(View& view, Key key, const Screen& screen) {
+    for (const Placed& placed : layout(screen.frame.size(), view).panels) {
+        const Rect& area = placed.area;
+        if (key.x >= area.x && key.x < area.x + area.width && key.y >= area.y &&
+            key.y < area.y + area.height) {
+            focus(view, static_cast<int>(placed.panel));
+            return;
+        }
+    }
+}
+
+Wish ask_control(View& view, Wish wish) {
+    if (!view.control) {
+        view.message = "this view only watches (tessera top --control may also stop)";
+        return Wish::none;
+    }
+    if (wish == Wish::stop) {
+        view.question = Question::stop;
+        return Wish::none;
+    }
+    view.message = "checkpoint asked for";
+    return wish;
+}
+
+Wish character(View& view, char32_t c, const Screen& screen) {
+    switch (c) {
+        case U'q':
+            return quit(view);
+        case U'd':
+            return Wish::close;
+        case U'?':
+        case U'h':
+            open_page(view, Page::help);
+            return Wish::none;
+        case U'j':
+            scroll(view, screen, 1);
+            return Wish::none;
+        case U'k':
+            scroll(view, screen, -1);
+            return Wish::none;
+        case U'/':
+            view.typing_filter = true;
+            view.filter.clear();
+            return Wish::none;
+        case U'p':
+            view.paused = !view.paused;
+            return Wish::none;
+        case U'+':
+            view.rate_hz = std::min(16.0, view.rate_hz * 2);
+            return Wish::none;
+        case U'-':
+            view.rate_hz = std::max(0.25, view.rate_hz / 2);
+            return Wish::none;
+        case U's':
+            return ask_control(view, Wish::stop);
+        case U'c':
+            return ask_control(view, Wish::checkpoint);
+        case U'e':
+            return Wish::export_frame;
+        case U't':
+            view.theme = view.theme == Theme::mono ? Theme::color : Theme::mono;
+            return Wish::none;
+        case U'g':
+            view.symbols = view.symbols == SymbolSet::block     ? SymbolSet::braille
+                           : view.symbols == SymbolSet::braille ? SymbolSet::ascii
+                                                                : SymbolSet::block;
+            return Wish::none;
+        case U'm':
+            view.mouse = !view.mouse;
+            return Wish::none;
+        case 0x0c:
+            return Wish::redraw;
+        default:
+            if (c >= U'1' && c <= U'8') {
+                focus(view, static_cast<int>(c - U'1'));
+            }
+            return Wish::none;
+    }
+}
+
+}  // namespace
+
+Wish react(View& view, Key key, const Screen& screen) {
+    view.message.clear();
+    if (view.question != Question::none) {
+        return answer(view, key);
+    }
+    if (view.typing_filter) {
+        return type_filter(view, key);
+    }
+    const int page = std::max(1, screen.frame.size().height - 6);
+    switch (key.kind) {
+        case Kind::character:
+            return character(view, key.character, screen);
+        case Kind::up:
+        case Kind::wheel_up:
+            scroll(view, screen, -1);
+            break;
+        case Kind::down:
+        case Kind::wheel_down:
+            scroll(view, screen, 1);
+            break;
+        case Kind::page_up:
+            scroll(view, screen, -page);
+            break;
+        case Kind::page_down:
+            scroll(view, screen, page);
+            break;
+        case Kind::home:
+            scroll(view, screen, -(1 << 20));
+            break;
+        case Kind::end:
+            scroll(view, screen, 1 << 20);
+            break;
+        case Kind::tab:
+            focus(view, static_cast<int>(view.focus) + 1);
+            break;
+        case Kind::back_tab:
+            focus(view, static_cast<int>(view.focus) - 1);
+            break;
+        case Kind::enter:
+            view.alone = !view.alone;
+            break;
+        case Kind::escape:
+            if (view.page == Page::panels) {
+                view.alone = false;
+                view.focus = Panel::summary;
+            }
+            view.page = Page::panels;
+            break;
+        case Kind::f1:
+            open_page(view, Page::help);
+            break;
+        case Kind::f2:
+            open_page(view, Page::options);
+            break;
+        case Kind::f10:
+            return quit(view);
+        case Kind::click:
+            click(view, key, screen);
+            break;
+        case Kind::backspace:
+            break;
+    }
+    return Wish::none;
+}
+
+}  // namespace tessera::dashboard

@@ -1,0 +1,50 @@
+// What keys do: a pure function from view and key to view and wish.
+#pragma once
+
+#include <cstdint>
+
+#include "dashboard/render.hpp"
+#include "dashboard/view.hpp"
+
+namespace tessera::dashboard {
+
+struct Key {
+    enum class Kind : std::uint8_t {
+        character,
+        up,
+        down,
+        page_up,
+        page_down,
+        home,
+        end,
+        tab,
+        back_tab,
+        enter,
+        escape,
+        backspace,
+        f1,
+        f2,
+        f10,
+        click,       ///< at x, y
+        wheel_up,    ///< at x, y
+        wheel_down,  ///< at x, y
+    };
+    Kind kind = Kind::character;
+    char32_t character = 0;
+    int x = 0, y = 0;
+};
+
+/// What the loop around the view has to do after a key.
+enum class Wish : std::uint8_t {
+    none,
+    close,  ///< end the view; the search goes on
+    stop,   ///< ask the search to stop
+    checkpoint,
+    export_frame,
+    redraw,  ///< paint every cell anew (Ctrl-L)
+};
+
+/// `screen`: what is shown now. Every key means the same in every panel.
+Wish react(View& view, Key key, const Screen& screen);
+
+}  // namespace tessera::dashboard

@@ -1,0 +1,62 @@
+#include "dashboard/layout.hpp"
+
+#include <algorithm>
+
+namespace tessera::dashboard {
+
+namespace {
+
+constexpr Panel by_importance[panel_count] = {
+    Panel::summary, Panel::incumbents, Panel::funnel, Panel::workers,
+    Panel::pareto,  Panel::log,        Panel::race,   Panel::plugins,
+};
+
+constexpr int tile_width = 38, tile_height = 9;
+
+// Part `i` of `n` parts of `length`: where it begins.
+int begin(int i, int n, int length) {
+    return length * i / n;
+}
+
+// The `count` most important panels in `rows` rows; a short last row is spread over the width.
+void tile(std::vector<Placed>& panels, Rect body, int count, int rows, int columns) {
+    for (int i = 0; i < count; ++i) {
+        const int row = i / columns, column = i % columns;
+        const int in_row = std::min(columns, count - row * columns);
+        const int x = begin(column, in_row, body.width), y = begin(row, rows, body.height);
+        panels.push_back({by_importance[i],
+                          {body.x + x, body.y + y, begin(column + 1, in_row, body.width) - x,
+                           begin(row + 1, rows, body.height) - y}});
+    }
+}
+
+}  // namespace
+
+const char* title(Panel panel) {
+    static constexpr const char* titles[panel_count] = {
+        "Summary", "Incumbents", "Workers", "Funnel", "Pareto", "Race", "Plugins", "Log"};
+    return titles[static_cast<int>(panel)];
+}
+
+Layout layout(Size size, const View& view) {
+    Layout result;
+    if (size.width < smallest.width || size.height < smallest.height) {
+        result.too_small = true;
+        return result;
+    }
+    result.header = {0, 0, size.width, 1};
+    result.footer = {0, size.height - 1, size.width, 1};
+    const Rect body{0, 1, size.width, size.height - 2};
+    const int columns = std::clamp(body.width / tile_width, 1, 4);
+    const int most_rows = (panel_count + columns - 1) / columns;
+    const int fitting = std::clamp(body.height / tile_height, 1, most_rows);
+    const int count = std::min(panel_count, columns * fitting);
+    if (view.alone || (view.focus != Panel::summary && count < panel_count)) {
+        result.panels.push_back({view.focus, body});
+        return result;
+    }
+    tile(result.panels, body, count, (count + columns - 1) / columns, columns);
+    return result;
+}
+
+}  // namespace tessera::dashboard

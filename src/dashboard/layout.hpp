@@ -1,0 +1,33 @@
+// Which panel goes where: a function of the size and of what is focused.
+//
+//   below 40 x 10          no panel: a line of status and the size needed (too_small)
+//   header  1 line         what runs, its state and time
+//   body                   tiles of at least 38 x 9, in order of importance, as many as fit; the
+//                          focused panel alone if it is not the summary and not all eight fit, or
+//                          if the user wants it alone
+//   footer  1 line         keys, questions, messages
+#pragma once
+
+#include <vector>
+
+#include "dashboard/cell.hpp"
+#include "dashboard/view.hpp"
+
+namespace tessera::dashboard {
+
+inline constexpr Size smallest{40, 10};
+
+struct Placed {
+    Panel panel;
+    Rect area;
+};
+
+struct Layout {
+    bool too_small = false;
+    std::vector<Placed> panels;
+    Rect header, footer;
+};
+
+Layout layout(Size size, const View& view);
+
+}  // namespace tessera::dashboard

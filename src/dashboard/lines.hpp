@@ -1,0 +1,52 @@
+// Lists and tables: lines of styled pieces, scrolled as a whole.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dashboard/frame.hpp"
+
+namespace tessera::dashboard {
+
+struct Span {
+    std::string text;
+    Style style;
+};
+
+using Line = std::vector<Span>;
+
+/// \returns the column after the line.
+int draw_line(Canvas& canvas, int x, int y, const Line& line);
+
+/// Draws the lines from number `scroll` on (`from_end`: the last ones, `scroll` lines earlier),
+/// with arrows at the right edge where more is hidden. \returns the largest useful scroll.
+int draw_lines(Canvas canvas, const std::vector<Line>& lines, int scroll, bool from_end = false);
+
+/// Whether the text of the line contains `filter`; case matters only for capitals in `filter`.
+bool matches(const Line& line, const std::string& filter);
+std::vector<Line> filtered(std::vector<Line> lines, const std::string& filter);
+
+/// Columns that are shown as far as the width allows, the important ones first. One blank between.
+class Table {
+public:
+    struct Column {
+        std::string header;
+        int width;       ///< at least
+        int importance;  ///< 0: the last to go
+        bool left = false;
+        bool grows = false;  ///< takes what is left
+    };
+
+    Table(std::vector<Column> columns, int width);
+    Line header() const;
+    /// One cell per column, also for those not shown.
+    Line row(const std::vector<Span>& cells) const;
+
+private:
+    Line line(const std::vector<Span>& cells) const;
+
+    std::vector<Column> columns_;
+    std::vector<int> widths_;  ///< 0: not shown
+};
+
+}  // namespace tessera::dashboard

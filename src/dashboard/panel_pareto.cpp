@@ -1,0 +1,98 @@
+// Pareto: the front in energy and latency, both logarithmic if they span a lot; then its points.
+#include <algorithm>
+#include <cmath>
+
+#include "dashboard/numbers.hpp"
+#include "dashboard/panels.hpp"
+#include "dashboard/plot.hpp"
+
+namespace tessera::dashboard {
+
+namespace {
+
+struct Limits {
+    double low = INFINITY, high = -INFINITY;
+
+    void take(double value) {
+        if (std::isfinite(value)) {
+            low = std::min(low, value);
+            high = std::max(high, value);
+        }
+    }
+    bool logarithmic() const {
+        return low > 0 && high > 10 * low;
+    }
+};
+
+void scatter(Canvas canvas, const Snapshot& snapshot) {
+    const std::string joule = snapshot.run.unit.empty() ? "" : "J";
+    const std::string second = snapshot.run.unit.empty() ? "" : "s";
+    Limits energy, latency;
+    for (const telemetry::PointView& point : snapshot.front) {
+        energy.take(point.energy_j);
+        latency.take(point.latency_s);
+    }
+    for (const telemetry::IncumbentView& found : snapshot.incumbents) {
+        energy.take(found.energy_j);
+        latency.take(found.latency_s);
+    }
+    if (!std::isfinite(energy.low) || !std::isfinite(latency.low)) {
+        canvas.text(1, canvas.height() / 2, "nothing found yet", style::label);
+        return;
+    }
+    const bool axes = canvas.width() >= 30 && canvas.height() >= 4;
+    const int left = axes ? 10 : 0, bottom = axes ? 1 : 0;
+    Plot plot(canvas.part({left, 0, canvas.width() - left, canvas.height() - bottom}));
+    const Scale x(latency.low, latency.high, plot.width(), latency.logarithmic());
+    const Scale y(energy.low, energy.high, plot.height(), energy.logarithmic());
+    for (const telemetry::IncumbentView& found : snapshot.incumbents) {
+        plot.dot(x(found.latency_s), y(found.energy_j), style::label, U'.');
+    }
+    for (const telemetry::PointView& point : snapshot.front) {
+        plot.dot(x(point.latency_s), y(point.energy_j), style::best, U'*');
+    }
+    plot.draw();
+    if (!axes) {
+        return;
+    }
+    const int floor = canvas.height() - 2;
+    canvas.text(0, 0, pad_left(quantity(y.high(), joule), 9), style::label);
+    canvas.text(0, floor, pad_left(quantity(y.low(), joule), 9), style::label);
+    if (floor >= 2) {
+        canvas.text(0, floor / 2, pad_left("energy", 9), style::label);
+    }
+    canvas.text(left, floor + 1, quantity(x.low(), second), style::label);
+    canvas.text_right(canvas.width(), floor + 1, quantity(x.high(), second), style::label);
+    if (canvas.width() >= 44) {
+        canvas.text(left + (canvas.width() - left) / 2 - 4, floor + 1, "latency", style::label);
+    }
+}
+
+}  // namespace
+
+int draw_pareto(Canvas canvas, const Snapshot& snapshot, const View& view) {
+    const bool units = !snapshot.run.unit.empty();
+    const int height = canvas.height();
+    const int plot = height < 8 ? height : height * 3 / 5;
+    scatter(canvas.part({0, 0, canvas.width(), plot}), snapshot);
+    if (plot == height) {
+        return 0;
+    }
+    Canvas below = canvas.part({0, plot, canvas.width(), height - plot});
+    const Table columns({{"point", 5, 3}, {"energy", 9, 0}, {"latency", 9, 1}, {"EDP", 13, 2}},
+                        below.width());
+    draw_line(below, 0, 0, columns.header());
+    std::vector<Line> lines;
+    for (std::size_t i = 0; i < snapshot.front.size(); ++i) {
+        const telemetry::PointView& point = snapshot.front[i];
+        lines.push_back(
+            columns.row({{std::to_string(i + 1), style::label},
+                         {quantity(point.energy_j, units ? "J" : ""), {}},
+                         {quantity(point.latency_s, units ? "s" : ""), {}},
+                         {quantity(point.energy_j * point.latency_s, units ? "J s" : ""), {}}}));
+    }
+    return draw_lines(below.part({0, 1, below.width(), below.height() - 1}),
+                      filtered(std::move(lines), view.filter), view.scroll_of(Panel::pareto));
+}
+
+}  // namespace tessera::dashboard

@@ -1,0 +1,176 @@
+#include "dashboard/viewer.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+
+#include "dashboard/settings.hpp"
+
+namespace tessera::dashboard {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+void write_file(const std::string& name, const std::string& content) {
+    std::ofstream file(name, std::ios::binary);
+    file << content;
+    file.close();
+    if (!file) {
+        throw std::runtime_error("could not write " + name);
+    }
+}
+
+}  // namespace
+
+Viewer::Viewer(View view, Hooks hooks) : view_(std::move(view)), hooks_(std::move(hooks)) {
+    view_.control = static_cast<bool>(hooks_.stop);
+}
+
+void Viewer::publish(telemetry::SnapshotPtr snapshot) {
+    const std::lock_guard guard(lock_);
+    newest_ = std::move(snapshot);
+}
+
+void Viewer::lost(bool value) {
+    lost_.store(value);
+}
+
+void Viewer::close() noexcept {
+    closed_.store(true);
+    Terminal::wake();
+}
+
+void Viewer::run(Terminal& terminal) {
+    // A new size comes as a storm of events while somebody drags a corner: drawn when it calms
+    // down.
+    constexpr auto calm = 50ms;
+    auto next = Clock::now();
+    while (!closed_.load()) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
+        const Terminal::Event event = terminal.wait(std::clamp(left, 0ms, 4000ms));
+        if (closed_.load()) {
+            break;
+        }
+        const auto period = std::chrono::milliseconds(static_cast<int>(1000 / view_.rate_hz));
+        for (std::string& line : terminal.caught()) {
+            const double now_s = shown_ ? shown_->elapsed_s : 0;
+            caught_.push_back({now_s, telemetry::LogLevel::info, std::move(line)});
+            changed_ = true;
+        }
+        if (event == Terminal::Event::resized) {
+            changed_ = true;
+            next = Clock::now() + calm;
+            continue;
+        }
+        if (event == Terminal::Event::key) {
+            read_keys(terminal);
+            changed_ = true;
+            next = Clock::now();
+        }
+        if (Clock::now() >= next) {
+            draw(terminal);
+            next = Clock::now() + period;
+        }
+    }
+}
+
+telemetry::SnapshotPtr Viewer::with_caught(telemetry::SnapshotPtr snapshot) const {
+    if (caught_.empty()) {
+        return snapshot;
+    }
+    auto copy = std::make_shared<telemetry::Snapshot>(*snapshot);
+    copy->log.insert(copy->log.end(), caught_.begin(), caught_.end());
+    std::stable_sort(copy->log.begin(), copy->log.end(),
+                     [](const auto& a, const auto& b) { return a.time_s < b.time_s; });
+    return copy;
+}
+
+void Viewer::draw(Terminal& terminal) {
+    {
+        const std::lock_guard guard(lock_);
+        if (!view_.paused && newest_ && newest_ != shown_) {
+            shown_ = newest_;
+            changed_ = true;
+        }
+    }
+    changed_ = changed_ || view_.lost != lost_.load();
+    view_.lost = lost_.load();
+    if (!changed_ || !shown_) {
+        return;
+    }
+    constexpr std::size_t most_caught = 200;
+    if (caught_.size() > most_caught) {
+        caught_.erase(caught_.begin(), caught_.end() - most_caught);
+    }
+    screen_ = render(terminal.size(), *with_caught(shown_), view_);
+    terminal.show(screen_->frame);
+    changed_ = false;
+}
+
+void Viewer::read_keys(Terminal& terminal) {
+    while (const std::optional<Key> key = terminal.key()) {
+        if (!screen_) {
+            // Nothing is shown yet: only leaving makes sense.
+            if (key->kind == Key::Kind::character && key->character == U'q') {
+                close();
+            }
+            continue;
+        }
+        const View before = view_;
+        fulfil(react(view_, *key, *screen_), terminal);
+        if (view_.theme != before.theme || view_.symbols != before.symbols) {
+            save_settings(view_);
+        }
+        terminal.mouse(view_.mouse);
+    }
+}
+
+void Viewer::fulfil(Wish wish, Terminal& terminal) {
+    switch (wish) {
+        case Wish::none:
+            break;
+        case Wish::close:
+            close();
+            break;
+        case Wish::stop:
+            if (hooks_.stop) {
+                hooks_.stop();
+            }
+            break;
+        case Wish::checkpoint:
+            if (hooks_.checkpoint) {
+                hooks_.checkpoint();
+            }
+            break;
+        case Wish::export_frame:
+            view_.message = export_files();
+            break;
+        case Wish::redraw:
+            terminal.repaint();
+            break;
+    }
+}
+
+std::string Viewer::export_files() const {
+    if (!shown_ || !screen_) {
+        return "nothing to export yet";
+    }
+    std::string name = "tessera-";
+    for (const char c : shown_->run.id) {
+        const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                           (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
+        name += plain ? c : '_';
+    }
+    name += "-" + std::to_string(shown_->serial);
+    try {
+        write_file(name + ".txt", screen_->frame.text());
+        write_file(name + ".ansi", screen_->frame.ansi());
+        write_file(name + ".json", telemetry::to_json(*shown_) + "\n");
+    } catch (const std::exception& error) {
+        return error.what();
+    }
+    return "written: " + name + ".txt, .ansi, .json";
+}
+
+}  // namespace tessera::dashboard

@@ -1,0 +1,176 @@
+// What a frame must say, wherever there is room for it.
+#include <boost/test/unit_test.hpp>
+
+#include "dashboard/render.hpp"
+#include "samples.hpp"
+
+using namespace tessera;
+using namespace tessera::dashboard;
+
+BOOST_AUTO_TEST_SUITE(content_of_the_dashboard)
+
+namespace {
+
+std::string drawn(Size size, const telemetry::Snapshot& snapshot, const View& view = {}) {
+    return render(size, snapshot, view).frame.text();
+}
+
+std::string panel(Panel panel, Size size, SymbolSet set = SymbolSet::block) {
+    View view;
+    view.focus = panel;
+    view.alone = true;
+    view.symbols = set;
+    return drawn(size, tui_test::running_snapshot(), view);
+}
+
+bool says(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+constexpr Size three_sizes[] = {{40, 10}, {80, 24}, {200, 60}};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_summary_says_the_four_most_important_things_at_every_size) {
+    const telemetry::Snapshot snapshot = tui_test::running_snapshot();
+    int wrong = 0;
+    for (int width = 40; width <= 300; width += 5) {
+        for (int height = 10; height <= 120; height += 3) {
+            const std::string text = drawn({width, height}, snapshot);
+            wrong += !says(text, "1.830e-03 J s") || !says(text, "12.0%") ||
+                     !says(text, "9s ago") || !says(text, "55.3k/s") ||
+                     !says(text, "RUNNING 00:12:41");
+        }
+    }
+    BOOST_TEST(wrong == 0);
+}
+
+BOOST_AUTO_TEST_CASE(too_small_keeps_the_objective_and_names_the_size) {
+    const telemetry::Snapshot snapshot = tui_test::running_snapshot();
+    for (const Size size : {Size{39, 10}, Size{39, 3}, Size{20, 2}, Size{100, 5}}) {
+        BOOST_TEST(says(drawn(size, snapshot), "1.830e-03"));
+        BOOST_TEST(says(drawn(size, snapshot), "40x10"));
+    }
+    BOOST_TEST(says(drawn({100, 1}, snapshot), "gap 12.0%"));
+    BOOST_TEST(says(drawn({100, 1}, snapshot), "55.3k/s"));
+    BOOST_TEST(says(drawn({100, 1}, snapshot), "9s ago"));
+}
+
+BOOST_AUTO_TEST_CASE(every_panel_shows_its_own_facts_at_three_sizes) {
+    const std::pair<Panel, const char*> facts[] = {{Panel::summary, "1.830e-03 J s"},
+                                                   {Panel::incumbents, "1.830e-03"},
+                                                   {Panel::workers, "6.90k"},
+                                                   {Panel::funnel, "pruned     770M"},
+                                                   {Panel::pareto, "mJ"},
+                                                   {Panel::race, "search:"},
+                                                   {Panel::plugins, "looptree"},
+                                                   {Panel::log, "foo: threw"}};
+    for (const Size size : three_sizes) {
+        for (const auto& [which, fact] : facts) {
+            const std::string text = panel(which, size);
+            BOOST_TEST(says(text, fact), title(which) << " " << size.width << "\n" << text);
+            BOOST_TEST(says(text, title(which)));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_footer_shows_at_least_five_keys) {
+    for (int width = 40; width <= 200; width += 4) {
+        const std::string text = drawn({width, 12}, tui_test::running_snapshot());
+        for (const char* key : {"q quit", "? help", "1-8 panel", "p pause", "/ find"}) {
+            BOOST_TEST(says(text, key), key << " at width " << width);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(colour_and_mono_say_the_same) {
+    const telemetry::Snapshot snapshot = tui_test::running_snapshot();
+    for (const Size size : three_sizes) {
+        for (int i = 0; i < panel_count; ++i) {
+            View color, mono;
+            color.focus = mono.focus = static_cast<Panel>(i);
+            mono.theme = Theme::mono;
+            BOOST_TEST(drawn(size, snapshot, color) == drawn(size, snapshot, mono));
+            const std::string ansi = render(size, snapshot, mono).frame.ansi();
+            BOOST_TEST(!says(ansi, "38;5"));
+        }
+    }
+    BOOST_TEST(says(render({80, 24}, snapshot, View{}).frame.ansi(), "38;5;214"));
+}
+
+BOOST_AUTO_TEST_CASE(ascii_frames_hold_nothing_but_ascii) {
+    for (const Size size : three_sizes) {
+        for (int i = 0; i < panel_count; ++i) {
+            const std::string text = panel(static_cast<Panel>(i), size, SymbolSet::ascii);
+            const auto beyond = std::count_if(text.begin(), text.end(), [](char c) {
+                return static_cast<unsigned char>(c) > 0x7e ||
+                       (c != '\n' && static_cast<unsigned char>(c) < 0x20);
+            });
+            BOOST_TEST(beyond == 0, text);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(braille_plots_are_drawn_in_braille) {
+    const std::string text = panel(Panel::incumbents, {80, 24}, SymbolSet::braille);
+    const bool braille = says(text, "\xe2\xa0") || says(text, "\xe2\xa1") ||
+                         says(text, "\xe2\xa2") || says(text, "\xe2\xa3");
+    BOOST_TEST(braille);
+    BOOST_TEST(!says(panel(Panel::incumbents, {80, 24}), "\xe2\xa1"));
+}
+
+BOOST_AUTO_TEST_CASE(trouble_is_named) {
+    telemetry::Snapshot snapshot = tui_test::running_snapshot();
+    for (telemetry::WorkerView& worker : snapshot.workers) {
+        worker.quiet_s = 12;
+    }
+    snapshot.budgets = {{"max-memory", "B", 950e6, 1e9, 0.95}};
+    const std::string text = panel(Panel::summary, {100, 30});
+    BOOST_TEST(says(text, "plugin foo detached"));
+    BOOST_TEST(says(text, "failed 3 (see 8)"));
+    const std::string stuck = drawn({100, 30}, snapshot);
+    BOOST_TEST(says(stuck, "stalled: nothing evaluated for 12s"));
+    BOOST_TEST(says(stuck, "memory near its limit"));
+    snapshot.state = telemetry::RunState::stopping;
+    BOOST_TEST(says(drawn({100, 30}, snapshot), "worker 0 is late to stop"));
+}
+
+BOOST_AUTO_TEST_CASE(without_a_bound_the_search_is_called_heuristic) {
+    telemetry::Snapshot snapshot = tui_test::running_snapshot();
+    snapshot.bound.reset();
+    snapshot.gap.reset();
+    BOOST_TEST(says(drawn({80, 24}, snapshot), "no bound yet: heuristic"));
+    BOOST_TEST(says(drawn({100, 1}, snapshot), "no bound"));
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_search_says_so) {
+    const std::string text = drawn({200, 60}, tui_test::empty_snapshot());
+    for (const char* part : {"none yet", "nothing found yet", "no worker has started yet",
+                             "nothing to report", "no plugin takes part"}) {
+        BOOST_TEST(says(text, part), part);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(filter_leaves_the_lines_that_match) {
+    View view;
+    view.focus = Panel::log;
+    view.filter = "threw";
+    const std::string text = drawn({80, 24}, tui_test::running_snapshot(), view);
+    BOOST_TEST(says(text, "foo: threw"));
+    BOOST_TEST(!says(text, "line 38"));
+    BOOST_TEST(says(text, "/threw"));
+}
+
+BOOST_AUTO_TEST_CASE(frames_survive_the_way_through_json) {
+    const telemetry::Snapshot snapshot = tui_test::running_snapshot();
+    const telemetry::Snapshot back = telemetry::from_json(telemetry::to_json(snapshot));
+    for (int i = 0; i < panel_count; ++i) {
+        View view;
+        view.focus = static_cast<Panel>(i);
+        const bool same =
+            render({80, 24}, snapshot, view).frame == render({80, 24}, back, view).frame;
+        BOOST_TEST(same, title(view.focus));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
