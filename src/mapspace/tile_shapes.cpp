@@ -290,20 +290,31 @@ bool TileShapeExplorer::Impl::beaten_as_a_whole(const TileShapeProblem& problem)
         return false;
     }
     ChainBounds bounds(model::FormulaPool::current(), problem.symbols);
-    std::vector<double> least(n);
-    double product = 1.0;
+    std::vector<double> least(n), total(n);
     for (std::size_t q = 0; q < n; ++q) {
-        const double value = bounds.never_above(incumbent.quantities[q], 0).constant_value();
-        least[q] = value - 1e-12 * std::abs(value) +
-                   (q < incumbent.offsets.size() ? incumbent.offsets[q] : 0.0);
-        product *= std::max(0.0, least[q]);
+        const Formula raised = raised_by_limits(model::FormulaPool::current(),
+                                                incumbent.quantities[q], problem.constraints);
+        least[q] = with_slack_below(bounds.never_above(raised, 0).constant_value());
     }
-    bool beaten = product >= incumbent.best_product;
-    for (std::size_t p = 0; p + n <= incumbent.points.size() && !beaten; p += n) {
-        beaten = std::equal(least.begin(), least.end(), incumbent.points.begin() + p,
-                            [](double mine, double theirs) { return mine >= theirs; });
-    }
-    return beaten;
+    std::size_t at = 0;
+    do {
+        double product = 1.0;
+        for (std::size_t q = 0; q < n; ++q) {
+            total[q] =
+                least[q] + (at + q < incumbent.offsets.size() ? incumbent.offsets[at + q] : 0.0);
+            product *= std::max(0.0, total[q]);
+        }
+        bool beaten = product >= incumbent.best_product;
+        for (std::size_t p = 0; p + n <= incumbent.points.size() && !beaten; p += n) {
+            beaten = std::equal(total.begin(), total.end(), incumbent.points.begin() + p,
+                                [](double mine, double theirs) { return mine >= theirs; });
+        }
+        if (!beaten) {
+            return false;
+        }
+        at += n;
+    } while (at < incumbent.offsets.size());
+    return true;
 }
 
 void TileShapeExplorer::Impl::copy_result(const TileShapeProblem& problem,

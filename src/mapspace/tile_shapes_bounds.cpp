@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "model/formula_sign.hpp"
 
@@ -278,6 +279,60 @@ Formula ChainBounds::never_above(const Formula& f, std::uint32_t known) {
 
 Formula ChainBounds::never_below(const Formula& f, std::uint32_t known) {
     return bound(f, known, Side::high);
+}
+
+namespace {
+
+/// The single term of a formula without atoms and with a positive coefficient.
+std::optional<model::Term> positive_monomial(const model::FormulaPool& pool, const Formula& f) {
+    if (f.is_constant() || pool.is_max(f)) {
+        return std::nullopt;
+    }
+    const std::span<const model::Term> terms = pool.terms(f);
+    if (terms.size() != 1 || !(terms[0].coefficient > 0.0) ||
+        pool.monomial(terms[0].monomial).atoms != 0) {
+        return std::nullopt;
+    }
+    return terms[0];
+}
+
+}  // namespace
+
+Formula raised_by_limits(model::FormulaPool& pool, const Formula& f,
+                         std::span<const TileShapeConstraint> constraints) {
+    std::vector<model::Term> factors;  // at most 1 on every legal row
+    for (const TileShapeConstraint& c : constraints) {
+        const bool upper = c.relation != Relation::greater && c.relation != Relation::greater_equal;
+        const std::optional<model::Term> term = positive_monomial(pool, c.formula);
+        if (upper && term && c.limit > 0.0) {
+            factors.push_back({term->coefficient / c.limit, term->monomial});
+        }
+    }
+    std::vector<Formula> branches{f};
+    if (!f.is_constant() && pool.is_max(f)) {
+        branches.assign(pool.branches(f).begin(), pool.branches(f).end());
+    }
+    const auto symbols = [&](const model::Term& t) {
+        return __builtin_popcount(pool.monomial(t.monomial).mask);
+    };
+    Formula result = f;
+    for (const Formula& branch : branches) {
+        std::optional<model::Term> term = positive_monomial(pool, branch);
+        bool shorter = false;
+        for (std::size_t i = 0; term && i < factors.size(); ++i) {
+            const model::Term next{term->coefficient * factors[i].coefficient,
+                                   pool.product(term->monomial, factors[i].monomial)};
+            if (symbols(next) < symbols(*term)) {
+                term = next;
+                shorter = true;
+            }
+        }
+        if (shorter) {
+            std::vector<model::Term> terms{*term};
+            result = model::max(result, pool.polynomial(terms));
+        }
+    }
+    return result;
 }
 
 }  // namespace tessera::mapspace

@@ -60,4 +60,11 @@ private:
     std::vector<model::Term> spare_;
 };
 
+/// A formula that is nowhere above `f` on rows that meet the constraints, and in general closer to
+/// `f` once symbols are unknown: a branch c * m of a maximum is multiplied by g / limit <= 1 for
+/// conditions g <= limit where that removes symbols (work / (fan-out in use) becomes
+/// work / fan-out).
+model::Formula raised_by_limits(model::FormulaPool& pool, const model::Formula& f,
+                                std::span<const TileShapeConstraint> constraints);
+
 }  // namespace tessera::mapspace

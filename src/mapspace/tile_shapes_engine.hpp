@@ -191,7 +191,7 @@ private:
     std::vector<model::Formula> quantities_tested_;
     std::vector<double> staging_;         // symbols of the block at hand, kBlock each
     std::vector<std::uint32_t> parents_;  // row of the input table each staged row comes from
-    std::vector<double> quantity_;
+    std::vector<double> quantity_, total_;
     std::vector<double> window_memory_;
     std::optional<DominanceWindow> incumbent_points_;
     RowTable* result_ = nullptr;

@@ -7,15 +7,24 @@
 
 namespace tessera::mapspace {
 
-/// Adds the offsets to quantity_ and holds it against the incumbent.
+/// Holds quantity_ against the incumbent, with each of the alternative offsets.
 bool TileShapeEngine::beaten_by_incumbent() {
     const IncumbentBound& incumbent = *run_.incumbent;
-    double product = 1.0;
-    for (std::size_t q = 0; q < quantity_.size(); ++q) {
-        quantity_[q] += q < incumbent.offsets.size() ? incumbent.offsets[q] : 0.0;
-        product *= std::max(0.0, quantity_[q]);
-    }
-    return product >= incumbent.best_product || incumbent_points_->dominates(quantity_.data());
+    const std::size_t n = quantity_.size();
+    std::size_t at = 0;
+    do {
+        double product = 1.0;
+        for (std::size_t q = 0; q < n; ++q) {
+            total_[q] = quantity_[q] +
+                        (at + q < incumbent.offsets.size() ? incumbent.offsets[at + q] : 0.0);
+            product *= std::max(0.0, total_[q]);
+        }
+        if (product < incumbent.best_product && !incumbent_points_->dominates(total_.data())) {
+            return false;
+        }
+        at += n;
+    } while (at < incumbent.offsets.size());
+    return true;
 }
 
 std::size_t TileShapeEngine::filter(const Step& step, const double* registers, std::size_t rows,

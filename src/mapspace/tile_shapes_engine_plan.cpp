@@ -80,6 +80,7 @@ TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& r
         quantities_tested_.assign(incumbent.quantities.size(), Formula(std::nan("")));
         const std::size_t n = incumbent.quantities.size();
         quantity_.resize(n);
+        total_.resize(n);
         incumbent_points_.emplace(window_memory_, n);
         for (std::size_t p = 0; p + n <= incumbent.points.size(); p += n) {
             incumbent_points_->add(incumbent.points.data() + p);
@@ -93,10 +94,12 @@ TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& r
     for (std::size_t q = 0; q < quantities_tested_.size(); ++q) {
         const Formula& quantity = run_.incumbent->quantities[q];
         const auto at = std::find(run_.objectives.begin(), run_.objectives.end(), quantity);
-        quantities_.push_back(
+        quantities_.push_back(raised_by_limits(
+            pool_,
             at == run_.objectives.end()
                 ? with_fixed_products(quantity)
-                : objectives_[static_cast<std::size_t>(at - run_.objectives.begin())]);
+                : objectives_[static_cast<std::size_t>(at - run_.objectives.begin())],
+            run_.constraints));
     }
 }
 

@@ -70,15 +70,16 @@ struct LoopLimit {
     int limit = 0;
 };
 
-/// What is already known to be reachable. A row is dropped if its quantities cannot get below:
-/// with points, if for some point p every quantity_j + offset_j >= p_j; with a product, if the
-/// product of all (quantity_j + offset_j) >= best_product (energy and latency: EDP).
+/// What is already known to be reachable. A row is dropped if its quantities cannot get below with
+/// any of the alternative offsets: with points, if for some point p every quantity_j + offset_j >=
+/// p_j; with a product, if the product of all (quantity_j + offset_j) >= best_product (energy and
+/// latency: EDP).
 /// Quantities and offsets must not be negative in product mode. Equality drops. A quantity must be
 /// an objective or a sum of objectives with positive factors: a row that another row prunes is then
 /// dropped whenever that one is.
 struct IncumbentBound {
     std::vector<model::Formula> quantities;
-    std::vector<double> offsets;
+    std::vector<double> offsets;  ///< alternative after alternative; empty: one of zeros
     std::vector<double> points;  ///< point after point, one number per quantity
     double best_product = std::numeric_limits<double>::infinity();
 };

@@ -1,0 +1,83 @@
+// Lower bounds from a relaxed join: every tensor that Einsums share is treated in one way by all
+// its users (same memory, same loops above it), and nothing else is asked for: no capacity across
+// Einsums, no order. Whatever the exact join accepts, this one accepts at the same cost, so its
+// least costs bound those of every mapping.
+//
+// The method is variable elimination in (min, +) algebra: a table maps choices for a few tensors to
+// the least costs that go with them; Einsums are tables, and eliminating the tensors that no other
+// table mentions leaves the bound. The order of elimination does not change the result.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace tessera::mapspace {
+
+/// Points none of which is below another in both objectives, ascending in the first. A single
+/// objective uses the first number; the second is 0.
+using CostFront = std::vector<std::array<double, 2>>;
+
+/// Adds a point unless it is dominated. Returns whether the front changed.
+bool add_to_front(CostFront& front, const std::array<double, 2>& point);
+
+/// A front of at most `size` points with, for every point of the old one, a point that is nowhere
+/// above it.
+void coarsen_front(CostFront& front, std::size_t size);
+
+/// One number per tensor of a table: how that tensor is treated.
+using TensorChoices = std::vector<std::int32_t>;
+
+struct TensorChoicesHash {
+    std::size_t operator()(const TensorChoices& key) const;
+};
+
+/// Least costs by the choices for `tensors` (ascending).
+struct ChoiceTable {
+    std::vector<int> tensors;
+    std::unordered_map<TensorChoices, CostFront, TensorChoicesHash> rows;
+
+    /// Adds a row's costs.
+    void add(const TensorChoices& key, const std::array<double, 2>& cost);
+};
+
+/// Rows of both tables that agree on their common tensors, costs added up, projected onto the
+/// tensors that `keep` marks. Empty if the result would have more than `max_rows` rows.
+std::optional<ChoiceTable> combine(const ChoiceTable& a, const ChoiceTable& b,
+                                   const std::vector<char>& keep, std::size_t max_rows);
+
+/// All Einsums of a workload, eliminated from both ends.
+class RelaxedJoin {
+public:
+    /// `einsums[e]`: its pmappings. `n_tensors`: of the workload. With more than `max_rows` rows
+    /// anywhere, `valid()` is false.
+    RelaxedJoin(std::vector<ChoiceTable> einsums, std::size_t n_tensors, std::size_t max_rows);
+
+    bool valid() const {
+        return valid_;
+    }
+    /// Least costs of whole mappings; empty if nothing fits together.
+    const CostFront& total() const {
+        return total_;
+    }
+    /// Least costs of all Einsums but `e`, by the choices for the tensors of `e`. Choices that are
+    /// not listed fit nothing. Empty if it would be too large.
+    std::optional<ChoiceTable> rest(std::size_t e) const;
+    /// Least costs of the Einsums from `e` on, by the choices for tensors that earlier ones share
+    /// with them.
+    const ChoiceTable& from(std::size_t e) const {
+        return suffix_[e];
+    }
+
+private:
+    std::vector<ChoiceTable> einsums_;
+    std::vector<ChoiceTable> prefix_, suffix_;  ///< [e]: Einsums before e; from e on
+    std::size_t n_tensors_, max_rows_;
+    bool valid_ = true;
+    CostFront total_;
+};
+
+}  // namespace tessera::mapspace
