@@ -1,12 +1,18 @@
 // Exploration of one Einsum: templates, formulas, tile shapes, pmapping groups.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tessera/mapper/mapper.hpp"
+#include "tessera/mapspace/relaxed_join.hpp"
 #include "tessera/mapspace/tabulate.hpp"
+#include "tessera/mapspace/tile_shapes.hpp"
+#include "tessera/model/formula_pool.hpp"
 #include "tessera/telemetry/recorder.hpp"
 
 namespace tessera::ffm {
@@ -25,14 +31,23 @@ struct CapacityNeed {
     double needed_bits = 0, size_bits = 0;
 };
 
+/// Templates that treat shared tensors alike: the memory that backs each of them.
+struct TemplateClass {
+    mapspace::TensorChoices choices;  ///< one per tensor of EinsumSpace::shared
+    std::vector<std::uint32_t> templates;
+    std::array<double, 2> least;  ///< per objective, infinite without a legal row; unused: 0
+};
+
 /// One Einsum while it is explored.
 struct EinsumSpace {
     int einsum = 0;
     std::vector<std::unique_ptr<arch::Path>> paths;  ///< one per enabled compute
     std::vector<TemplateEntry> templates;
     std::vector<mapspace::PmappingGroup> groups;
-    std::string size;                 ///< number of complete pmappings, exact decimal
-    std::uint64_t evaluated = 0;      ///< tile-shape rows looked at
+    std::string size;             ///< number of complete pmappings, exact decimal
+    std::uint64_t evaluated = 0;  ///< tile-shape rows looked at
+    std::vector<int> shared;      ///< tensors that other Einsums may access, local indices
+    std::vector<TemplateClass> classes;
     std::vector<double> least;        ///< per objective: least over all legal pmappings
     std::vector<CapacityNeed> needs;  ///< filled when no template has a row
     std::string no_compute;           ///< reason when no compute may run the Einsum
@@ -55,20 +70,87 @@ struct ExploreContext {
 /// Paths and templates of one Einsum.
 EinsumSpace open_einsum(const ExploreContext& context, int einsum);
 
-/// Fills `least` of every Einsum, and `needs` of those that have no legal pmapping. The groups hold
-/// the pmappings of templates without fused loops: enough for a first mapping. False if stopped.
-bool find_least(const ExploreContext& context, std::vector<EinsumSpace>& spaces);
-
-/// What a pmapping must be able to beat to be of use.
+/// What a mapping must be able to beat to be of use.
 struct Incumbents {
     bool product = false;                     ///< compare products of the objectives (EDP)
     std::vector<std::vector<double>> points;  ///< objective vectors of known mappings
 };
 
-/// Explores all templates of all Einsums in parallel and fills groups with every row that can be
-/// part of a mapping better than (or equal to) the incumbents. Needs `least`. Deterministic.
-void explore(const ExploreContext& context, std::vector<EinsumSpace>& spaces,
-             const Incumbents& incumbents);
+/// For every Einsum the first one that it equals (itself if none). Equal Einsums are explored once.
+std::vector<std::size_t> representatives(const std::vector<EinsumSpace>& spaces);
+
+/// Explores the templates of all Einsums in parallel. Deterministic for any number of threads.
+class Exploration {
+public:
+    /// `spaces` must outlive it.
+    Exploration(const ExploreContext& context, std::vector<EinsumSpace>& spaces);
+
+    /// Least costs of every class and Einsum, and `needs` of the Einsums that have no legal
+    /// pmapping. False if stopped.
+    bool floors();
+    /// Groups with some good pmappings of templates without fused loops, for a first mapping.
+    void simple();
+    /// Groups with every row that can be part of a mapping better than (or equal to) the
+    /// incumbents. Needs the floors.
+    void rows(const Incumbents& incumbents);
+    /// Least costs of whole mappings, from the floors. Needs them.
+    mapspace::CostFront bound() const;
+
+private:
+    /// What one template leaves behind.
+    struct Result {
+        std::vector<mapspace::PmappingGroup> groups;
+        double evaluated = 0;
+        std::string space;
+        std::vector<CapacityNeed> needs;
+    };
+    /// Tools of one thread.
+    struct Workshop {
+        model::FormulaPool pool;
+        mapspace::TileShapeExplorer explorer;
+        mapspace::TileShapeResult result;
+        telemetry::Worker* worker = nullptr;
+        std::vector<telemetry::Reason> reasons;  ///< of the problem's constraints
+    };
+    using Offsets = std::vector<double>;
+
+    template <class Work>
+    void for_each_template(const Work& work);
+    bool stopped() const {
+        return c_.options->stop != nullptr && c_.options->stop->load();
+    }
+    void run(const mapspace::TileShapeProblem& problem, Workshop& tools, Result& out) const;
+    static void count(Workshop& tools);
+    void make_classes();
+    std::size_t class_of(std::size_t e, std::size_t i) const {
+        return class_of_[e][i];
+    }
+    void least_of(std::size_t e, std::size_t i, Workshop& tools);
+    bool least_of_cost(mapspace::TileShapeProblem& problem, const model::Formula& cost,
+                       std::atomic<double>& found, Workshop& tools, Result& out);
+    void collect_floors();
+    void relax();
+    void find_offsets();
+    void rows_of(std::size_t e, std::size_t i, const mapspace::IncumbentBound& bound,
+                 Workshop& tools);
+    void share_groups();
+    void clear_results();
+    const mapspace::TabulateContext& table(std::size_t e, const TemplateEntry& t) const {
+        return tables_[e][static_cast<std::size_t>(t.path_index)];
+    }
+
+    const ExploreContext& c_;
+    std::vector<EinsumSpace>& spaces_;
+    std::vector<std::size_t> same_;
+    std::vector<std::vector<Result>> results_;  ///< by Einsum and template
+    std::vector<std::vector<std::uint32_t>> class_of_;
+    std::vector<std::vector<mapspace::TabulateContext>> tables_;
+    std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
+    std::optional<mapspace::RelaxedJoin> relaxed_;
+    /// By Einsum and class: costs of all others, one alternative after the other. Classes without
+    /// any cannot be part of a mapping that is of use.
+    std::vector<std::vector<Offsets>> offsets_;
+};
 
 /// Memories whose capacity couples Einsums: finite, smaller than all that could ever be in them,
 /// and holding something above a fused loop or backing a fusable tensor in some template.

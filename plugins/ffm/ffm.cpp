@@ -194,7 +194,8 @@ private:
     void find_floors() {
         const auto from = Clock::now();
         recorder_.begin_phase("floors", 0, "templates");
-        floors_known_ = find_least(context_, spaces_);
+        exploration_.emplace(context_, spaces_);
+        floors_known_ = exploration_->floors();
         for (const EinsumSpace& s : spaces_) {
             if (s.least.empty() && floors_known_) {
                 for (std::string& reason : explain_empty(*problem_.workload, s)) {
@@ -213,6 +214,7 @@ private:
     void find_incumbent() {
         const auto from = Clock::now();
         recorder_.begin_phase("incumbent");
+        exploration_->simple();
         const Groups first = thin(take_groups());
         mapspace::JoinOptions j = join_options();
         j.beam = beam_rows;
@@ -281,7 +283,7 @@ private:
             return false;
         }
         recorder_.begin_phase("tile shapes", 0, "templates");
-        explore(context_, spaces_, bound);
+        exploration_->rows(bound);
         const Groups groups = take_groups();
         phase("tile shapes", from);
         if (watch_.stopped()) {
@@ -412,13 +414,14 @@ private:
 
     /// From the floors of all Einsums; nothing is known without them.
     double lower_bound() const {
-        std::vector<double> sum(static_cast<std::size_t>(context_.n_objectives()), 0.0);
-        for (const EinsumSpace& s : spaces_) {
-            for (std::size_t k = 0; k < sum.size(); ++k) {
-                sum[k] += floors_known_ ? s.least[k] : 0.0;
-            }
+        if (!floors_known_) {
+            return 0;
         }
-        return sum.size() == 2 ? sum[0] * sum[1] : sum[0];
+        double least = std::numeric_limits<double>::infinity();
+        for (const std::array<double, 2>& p : exploration_->bound()) {
+            least = std::min(least, context_.n_objectives() == 2 ? p[0] * p[1] : p[0]);
+        }
+        return least;
     }
 
     void explain_failed_join(const mapspace::JoinResult& r) {
@@ -536,6 +539,7 @@ private:
     mapspace::JoinResult coarse_;
     std::vector<mapper::Solution> coarse_solutions_;  ///< the first mapping
     std::vector<EinsumSpace> spaces_;
+    std::optional<Exploration> exploration_;
     mapper::Result result_;
     Clock::time_point start_ = Clock::now();
 };

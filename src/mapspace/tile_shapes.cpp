@@ -210,8 +210,9 @@ bool TileShapeExplorer::Impl::decide_levels(const TileShapeProblem& problem,
                                             const TileShapeOptions& options,
                                             std::vector<double>& levels,
                                             TileShapeStatistics& statistics) {
-    const std::vector<int> order = tile_shape_order(model::FormulaPool::current(), problem.symbols,
-                                                    problem.constraints, scratch.divisors);
+    const std::vector<int> order =
+        tile_shape_order(model::FormulaPool::current(), problem.symbols, problem.constraints,
+                         problem.loop_limits, scratch.divisors);
     std::vector<Formula> objectives;
     for (const BestEffortMinimum& condition : problem.best_effort) {
         objectives.push_back(-condition.formula);
@@ -248,8 +249,9 @@ bool TileShapeExplorer::Impl::reach_levels(const TileShapeProblem& problem,
                                            std::span<const double> levels,
                                            TileShapeStatistics& statistics) {
     const std::vector<TileShapeConstraint> constraints = with_levels(problem, levels);
-    const std::vector<int> order = tile_shape_order(model::FormulaPool::current(), problem.symbols,
-                                                    constraints, scratch.divisors);
+    const std::vector<int> order =
+        tile_shape_order(model::FormulaPool::current(), problem.symbols, constraints,
+                         problem.loop_limits, scratch.divisors);
     TileShapeRun run;
     run.symbols = problem.symbols;
     run.objectives = problem.objectives;
@@ -282,6 +284,13 @@ bool TileShapeExplorer::Impl::reachable(const TileShapeRun& main, const TileShap
     return side_table.rows > 0;
 }
 
+double lower_bound_of(const TileShapeProblem& problem, const Formula& formula) {
+    model::FormulaPool& pool = model::FormulaPool::current();
+    const Formula raised = raised_by_limits(pool, formula, problem.constraints);
+    return with_slack_below(
+        ChainBounds(pool, problem.symbols).never_above(raised, 0).constant_value());
+}
+
 /// True if no assignment at all can beat the incumbent.
 bool TileShapeExplorer::Impl::beaten_as_a_whole(const TileShapeProblem& problem) const {
     const IncumbentBound& incumbent = problem.incumbent;
@@ -289,12 +298,9 @@ bool TileShapeExplorer::Impl::beaten_as_a_whole(const TileShapeProblem& problem)
     if (n == 0) {
         return false;
     }
-    ChainBounds bounds(model::FormulaPool::current(), problem.symbols);
     std::vector<double> least(n), total(n);
     for (std::size_t q = 0; q < n; ++q) {
-        const Formula raised = raised_by_limits(model::FormulaPool::current(),
-                                                incumbent.quantities[q], problem.constraints);
-        least[q] = with_slack_below(bounds.never_above(raised, 0).constant_value());
+        least[q] = lower_bound_of(problem, incumbent.quantities[q]);
     }
     std::size_t at = 0;
     do {
@@ -336,6 +342,10 @@ void TileShapeExplorer::Impl::copy_result(const TileShapeProblem& problem,
 TileShapeExplorer::TileShapeExplorer() : impl_(std::make_unique<Impl>()) {}
 
 TileShapeExplorer::~TileShapeExplorer() = default;
+
+double TileShapeExplorer::lower_bound(const TileShapeProblem& problem, const Formula& formula) {
+    return lower_bound_of(problem, formula);
+}
 
 void TileShapeExplorer::explore(const TileShapeProblem& problem, const TileShapeOptions& options,
                                 TileShapeResult& result) {

@@ -201,11 +201,12 @@ private:
     bool empty_ = false;
 };
 
-/// Order of enumeration: inner before outer, fused last.
+/// Order of enumeration: inner before outer, fused last; limited loops first if they leave few
+/// combinations.
 std::vector<int> tile_shape_order(const model::FormulaPool& pool,
                                   std::span<const TileShapeSymbol> symbols,
                                   std::span<const TileShapeConstraint> constraints,
-                                  DivisorCache& cache);
+                                  std::span<const LoopLimit> limits, DivisorCache& cache);
 
 /// value <relation> limit
 bool holds(Relation relation, double value, double limit);

@@ -9,6 +9,9 @@
 //   - then the symbol that adds least to the number of key combinations: one that completes a
 //     chain, or one that its own constraints leave few values;
 //   - then few candidates before many.
+// Exception: if limits on loops leave the symbols of these loops few combinations, they come first,
+// outermost first. Every other chain is then complete below them: its symbols cease to be keys, and
+// capacities are tested with the real tiles.
 
 namespace tessera::mapspace {
 
@@ -74,19 +77,72 @@ double allowed_candidates(const model::FormulaPool& pool, std::span<const TileSh
     return std::max(1.0, count);
 }
 
+constexpr double kFewCombinations = 400.0;
+
+/// Symbols of limited loops, outermost first, if they have few combinations.
+std::vector<int> limited_symbols(std::span<const TileShapeSymbol> symbols,
+                                 std::span<const LoopLimit> limits, DivisorCache& cache) {
+    std::uint32_t limited = 0;
+    double combinations = 1.0;
+    for (const LoopLimit& group : limits) {
+        // Ways to choose and fill at most `limit` loops: sums over products, by number of loops.
+        std::vector<double> ways(static_cast<std::size_t>(group.limit) + 1, 0.0);
+        ways[0] = 1.0;
+        for (const LoopLimit::Loop& loop : group.loops) {
+            if (loop.own < 0) {
+                return {};
+            }
+            if (limited >> loop.own & 1u) {
+                continue;
+            }
+            limited |= 1u << loop.own;
+            const double values = static_cast<double>(cache.of(loop.bound).divisors().size());
+            for (std::size_t n = ways.size(); n-- > 1;) {
+                ways[n] += ways[n - 1] * values;
+            }
+        }
+        double all = 0.0;
+        for (const double n : ways) {
+            all += n;
+        }
+        combinations *= all;
+    }
+    std::vector<int> order;
+    if (limited == 0 || combinations > kFewCombinations) {
+        return order;
+    }
+    std::uint32_t placed = 0;
+    for (bool found = true; found;) {
+        found = false;
+        for (std::size_t s = 0; s < symbols.size(); ++s) {
+            const int outer = symbols[s].outer;
+            if ((limited >> s & 1u) && !(placed >> s & 1u) &&
+                (outer < 0 || (placed >> outer & 1u))) {
+                order.push_back(static_cast<int>(s));
+                placed |= 1u << s;
+                found = true;
+            }
+        }
+    }
+    return placed == limited ? order : std::vector<int>{};
+}
+
 }  // namespace
 
 std::vector<int> tile_shape_order(const model::FormulaPool& pool,
                                   std::span<const TileShapeSymbol> symbols,
                                   std::span<const TileShapeConstraint> constraints,
-                                  DivisorCache& cache) {
+                                  std::span<const LoopLimit> limits, DivisorCache& cache) {
     std::vector<double> allowed(symbols.size());
     for (std::size_t s = 0; s < symbols.size(); ++s) {
         allowed[s] = allowed_candidates(pool, symbols, constraints, static_cast<int>(s),
                                         cache.of(symbols[s].bound));
     }
-    std::vector<int> order;
+    std::vector<int> order = limited_symbols(symbols, limits, cache);
     std::uint32_t known = 0;
+    for (const int s : order) {
+        known |= 1u << s;
+    }
     const auto is_known = [&](int s) { return s < 0 || (known >> s & 1u); };
     while (order.size() < symbols.size()) {
         int best = -1;

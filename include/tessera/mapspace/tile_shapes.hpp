@@ -140,6 +140,9 @@ public:
     void explore(const TileShapeProblem& problem, const TileShapeOptions& options,
                  TileShapeResult& result);
 
+    /// A number that the formula does not go below on any legal row; cheap, and not always attained.
+    double lower_bound(const TileShapeProblem& problem, const model::Formula& formula);
+
 private:
     struct Impl;
     std::unique_ptr<Impl> impl_;

@@ -1,0 +1,264 @@
+// Least costs of classes of templates, and what they say about whole mappings.
+//   class       templates that back the shared tensors in the same memories
+//   floor       per class and objective: branch and bound over the tile shapes of its templates,
+//               one objective at a time, first for values close to what the formulas promise
+//   relaxation  every shared tensor lies in one memory for all its users: RelaxedJoin over classes
+#include <algorithm>
+#include <boost/multiprecision/cpp_int.hpp>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "explore.hpp"
+#include "shapes.hpp"
+
+namespace tessera::ffm {
+namespace {
+
+using model::Formula;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+/// How far above a formula's bound its minimum is looked for, in turn.
+constexpr double floor_excess[] = {1e-9, 0.25, infinity};
+/// Minima that differ by less are the same, computed in another order.
+constexpr double rounding = 1e-11;
+constexpr std::size_t max_choices = 20000;
+
+/// Sums, decimal.
+std::string add_decimal(const std::string& a, const std::string& b) {
+    using Int = boost::multiprecision::cpp_int;
+    return (Int(a.empty() ? "0" : a) + Int(b.empty() ? "0" : b)).str();
+}
+
+/// Local indices of the tensors that other Einsums may access.
+std::vector<int> shared_tensors(const workload::EinsumView& e) {
+    std::vector<int> out;
+    for (std::size_t t = 0; t < e.tensors.size(); ++t) {
+        if (e.tensors[t].fusable) {
+            out.push_back(static_cast<int>(t));
+        }
+    }
+    std::sort(out.begin(), out.end(), [&](int a, int b) {
+        return e.tensors[static_cast<std::size_t>(a)].tensor <
+               e.tensors[static_cast<std::size_t>(b)].tensor;
+    });
+    return out;
+}
+
+/// The memory that backs each of the tensors.
+mapspace::TensorChoices choices_of(const TemplateEntry& t, const std::vector<int>& tensors,
+                                   const mapspace::TabulateContext& table) {
+    mapspace::TensorChoices out(tensors.size(), -1);
+    for (const mapping::PmappingNode& n : t.tmpl.nodes) {
+        for (std::size_t i = 0; n.backing && i < tensors.size(); ++i) {
+            if (n.tensor == tensors[i]) {
+                out[i] = 2 * table.component_of_level[static_cast<std::size_t>(n.level)] +
+                         (n.persistent ? 1 : 0);
+            }
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+void Exploration::make_classes() {
+    class_of_.resize(spaces_.size());
+    found_.resize(spaces_.size());
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        EinsumSpace& space = spaces_[e];
+        space.shared = shared_tensors(space.paths.front()->einsum);
+        // Equal Einsums have the same templates in the same order, so the same classes.
+        std::map<mapspace::TensorChoices, std::size_t> known;
+        for (std::size_t i = 0; i < space.templates.size(); ++i) {
+            const TemplateEntry& t = space.templates[i];
+            const mapspace::TensorChoices key = choices_of(t, space.shared, table(e, t));
+            const auto [it, fresh] = known.try_emplace(key, space.classes.size());
+            if (fresh) {
+                space.classes.push_back({key, {}, {infinity, infinity}});
+            }
+            space.classes[it->second].templates.push_back(static_cast<std::uint32_t>(i));
+            class_of_[e].push_back(static_cast<std::uint32_t>(it->second));
+        }
+        found_[e] = std::vector<std::array<std::atomic<double>, 2>>(space.classes.size());
+        for (auto& f : found_[e]) {
+            f[0] = f[1] = infinity;
+        }
+    }
+}
+
+/// False if the template has no legal row at all. Minima do not depend on the order in which
+/// threads find them, so bounding by them is deterministic.
+bool Exploration::least_of_cost(mapspace::TileShapeProblem& problem, const Formula& cost,
+                                std::atomic<double>& found, Workshop& tools, Result& out) {
+    problem.objectives = {cost};
+    const double promised = tools.explorer.lower_bound(problem, cost);
+    for (const double excess : floor_excess) {
+        const double known = found.load();
+        if (known * (1 - rounding) <= promised && !out.space.empty()) {
+            return true;
+        }
+        const double level =
+            std::isinf(excess) || !(promised > 0) ? infinity : promised * (1 + excess);
+        const double below = std::min(known, level);
+        problem.incumbent = {};
+        if (std::isfinite(below)) {
+            problem.incumbent.quantities = {cost};
+            problem.incumbent.points = {below};
+        }
+        run(problem, tools, out);
+        const mapspace::TileShapeResult& r = tools.result;
+        if (r.rows > 0) {
+            const double value = *std::min_element(r.objectives[0].begin(), r.objectives[0].end());
+            double now = found.load();
+            while (value < now && !found.compare_exchange_weak(now, value)) {
+            }
+            return true;
+        }
+        if (known <= level) {
+            return std::isfinite(known);
+        }
+    }
+    return false;
+}
+
+void Exploration::least_of(std::size_t e, std::size_t i, Workshop& tools) {
+    const TemplateEntry& t = spaces_[e].templates[i];
+    Result& out = results_[e][i];
+    const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
+    mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), tools.reasons);
+    for (mapspace::TileShapeSymbol& s : problem.symbols) {
+        s.fused = false;
+    }
+    const std::vector<Formula> cost = costs(c_, f);
+    for (std::size_t k = 0; k < cost.size(); ++k) {
+        if (!least_of_cost(problem, cost[k], found_[e][class_of(e, i)][k], tools, out)) {
+            out.needs = least_needs(*t.path, f);
+            return;
+        }
+    }
+}
+
+/// Size of the space, least costs, and what the memories lack where no template has a legal row.
+void Exploration::collect_floors() {
+    const auto n = static_cast<std::size_t>(c_.n_objectives());
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        EinsumSpace& space = spaces_[e];
+        if (same_[e] != e) {
+            const EinsumSpace& twin = spaces_[same_[e]];
+            space.least = twin.least;
+            space.needs = twin.needs;
+            space.size = twin.size;
+            for (std::size_t k = 0; k < space.classes.size(); ++k) {
+                space.classes[k].least = twin.classes[k].least;
+            }
+            continue;
+        }
+        std::vector<double> least(n, infinity);
+        for (std::size_t k = 0; k < space.classes.size(); ++k) {
+            for (std::size_t q = 0; q < n; ++q) {
+                space.classes[k].least[q] = found_[e][k][q].load();
+                least[q] = std::min(least[q], space.classes[k].least[q]);
+            }
+            if (n == 1) {
+                space.classes[k].least[1] = 0;
+            }
+        }
+        if (std::isfinite(least[0])) {
+            space.least = least;
+        }
+        std::map<std::string, CapacityNeed> needs;
+        std::size_t starved = 0;
+        bool counted = true;
+        for (const Result& r : results_[e]) {
+            space.evaluated += static_cast<std::uint64_t>(r.evaluated);
+            counted = counted && !r.space.empty();
+            space.size = add_decimal(space.size, r.space);
+            for (const CapacityNeed& need : r.needs) {
+                const auto [it, fresh] = needs.try_emplace(need.memory, need);
+                if (!fresh && need.needed_bits < it->second.needed_bits) {
+                    it->second = need;
+                }
+            }
+            starved += r.needs.empty() ? 0 : 1;
+        }
+        if (!counted) {
+            space.size.clear();
+        }
+        if (space.least.empty() && starved == results_[e].size()) {
+            for (const auto& [name, need] : needs) {
+                space.needs.push_back(need);
+            }
+        }
+    }
+}
+
+void Exploration::relax() {
+    std::vector<mapspace::ChoiceTable> einsums;
+    for (const EinsumSpace& space : spaces_) {
+        mapspace::ChoiceTable table;
+        for (const int t : space.shared) {
+            table.tensors.push_back(
+                space.paths.front()->einsum.tensors[static_cast<std::size_t>(t)].tensor);
+        }
+        for (const TemplateClass& c : space.classes) {
+            if (std::isfinite(c.least[0])) {
+                table.add(c.choices, c.least);
+            }
+        }
+        einsums.push_back(std::move(table));
+    }
+    relaxed_.emplace(std::move(einsums), c_.problem->workload->tensors.size(), max_choices);
+}
+
+mapspace::CostFront Exploration::bound() const {
+    if (relaxed_ && relaxed_->valid()) {
+        return relaxed_->total();
+    }
+    std::array<double, 2> sum{};
+    for (const EinsumSpace& s : spaces_) {
+        for (std::size_t k = 0; k < s.least.size(); ++k) {
+            sum[k] += s.least[k];
+        }
+    }
+    return {sum};
+}
+
+/// Costs of all other Einsums by class: for equal Einsums those of each of them.
+void Exploration::find_offsets() {
+    if (!offsets_.empty()) {
+        return;
+    }
+    const auto n = static_cast<std::size_t>(c_.n_objectives());
+    const std::array<double, 2> all = [&] {
+        std::array<double, 2> sum{};
+        for (const EinsumSpace& s : spaces_) {
+            for (std::size_t k = 0; k < n; ++k) {
+                sum[k] += s.least[k];
+            }
+        }
+        return sum;
+    }();
+    offsets_.resize(spaces_.size());
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        const std::size_t first = same_[e];
+        offsets_[first].resize(spaces_[first].classes.size());
+        const auto rest = relaxed_->valid() ? relaxed_->rest(e) : std::nullopt;
+        for (std::size_t k = 0; k < spaces_[e].classes.size(); ++k) {
+            mapspace::CostFront front;
+            if (!rest) {
+                front.push_back({std::max(0.0, all[0] - spaces_[e].least[0]),
+                                 n == 2 ? std::max(0.0, all[1] - spaces_[e].least[1]) : 0.0});
+            } else if (const auto it = rest->rows.find(spaces_[e].classes[k].choices);
+                       it != rest->rows.end()) {
+                front = it->second;
+            }
+            for (const std::array<double, 2>& p : front) {
+                offsets_[first][k].insert(offsets_[first][k].end(), p.begin(),
+                                          p.begin() + static_cast<std::ptrdiff_t>(n));
+            }
+        }
+    }
+}
+
+}  // namespace tessera::ffm
