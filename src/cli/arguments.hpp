@@ -31,6 +31,15 @@ public:
         return values_[name].as<bool>();
     }
     std::string text(const std::string& name) const;
+    /// Given by the user, not by default.
+    bool given(const std::string& name) const {
+        return has(name) && !values_[name].defaulted();
+    }
+    /// All values of an option that may be repeated.
+    std::vector<std::string> list(const std::string& name) const {
+        return has(name) ? values_[name].as<std::vector<std::string>>()
+                         : std::vector<std::string>();
+    }
     /// Must be given. `what` says what it is in the message.
     std::string required(const std::string& name, const std::string& what) const;
     /// One of `choices`; \returns its index.

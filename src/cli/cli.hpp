@@ -27,5 +27,6 @@ int map_command(const std::vector<std::string>& args, std::ostream& out, std::os
 int model_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int check_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int explain_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+int plugins_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 
 }  // namespace tessera::cli

@@ -10,13 +10,13 @@
 #include <ostream>
 
 #include "cli/cli.hpp"
+#include "cli/components.hpp"
 #include "cli/inputs.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
 #include "io/run_directory.hpp"
 #include "io/units.hpp"
 #include "tessera/mapping/assemble.hpp"
-#include "tessera/plugin/registry.hpp"
 
 namespace tessera::cli {
 
@@ -51,10 +51,12 @@ options::options_description description() {
         ("unfused", options::bool_switch(), "the outermost memory keeps every tensor")  //
         ("max-time", options::value<std::string>()->value_name("TIME"),
          "stop after this time (500ms, 3s, 2m, 1h) with the best mapping so far")  //
-        ("threads", text("0", "N"), "worker threads; 0: one per core")             //
-        ("seed", text("0", "N"), "seed of randomised searches")                    //
-        ("mapper", text("ffm", "NAME"), "search algorithm")                        //
-        ("model", text("looptree", "NAME"), "cost model")                          //
+        ("max-evals", options::value<std::string>()->value_name("N"),
+         "stop after this many evaluations")                            //
+        ("threads", text("0", "N"), "worker threads; 0: one per core")  //
+        ("seed", text("0", "N"), "seed of randomised searches");
+    add_components(result, true);
+    result.add_options()  //
         ("output,o", options::value<std::string>()->value_name("DIR"),
          "write run.json, result.json, mapping.yaml and looptree.svg to a new folder")  //
         ("force", options::bool_switch(), "replace the folder of an earlier run")       //
@@ -78,6 +80,9 @@ mapper::Options mapper_options(const Arguments& arguments) {
     result.seed = arguments.whole("seed", 0, ~0ull);
     if (arguments.has("max-time")) {
         result.budget.max_time_s = arguments.duration_s("max-time");
+    }
+    if (arguments.has("max-evals")) {
+        result.budget.max_evals = arguments.whole("max-evals", 1, ~0ull);
     }
     return result;
 }
@@ -202,7 +207,8 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
 }
 
 io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
-                  const mapper::Options& settings, const Arguments& arguments) {
+                  const mapper::Options& settings, const Arguments& arguments,
+                  const Components& components) {
     io::Json root;
     root["schema_version"] = io::schema_version;
     root["tessera_version"] = version;
@@ -219,8 +225,11 @@ io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
     const mapspace::MapSpaceOptions& space = settings.mapspace;
     root["options"] = {
         {"metric", metric_names(settings.metrics)},
-        {"mapper", arguments.text("mapper")},
-        {"model", arguments.text("model")},
+        {"mapper", components.mapper},
+        {"strategy",
+         components.strategy.empty() ? io::Json(nullptr) : io::Json(components.strategy)},
+        {"model", components.model},
+        {"knobs", components.knobs},
         {"mapspace", "accelforge"},
         {"compat", inputs.compat == arch::Compat::accelforge ? "accelforge" : "none"},
         {"max_fused_loops", arguments.text("max-fused-loops")},
@@ -260,12 +269,10 @@ std::map<std::string, std::string> run_files(const model::Problem& problem,
     return files;
 }
 
-mapper::Result search(const model::Problem& problem, const Arguments& arguments,
+mapper::Result search(const model::Problem& problem, const Components& components,
                       const mapper::Options& settings) {
-    const auto model =
-        plugin::Registry<model::CostModel>::instance().create(arguments.text("model"));
-    const auto mapper =
-        plugin::Registry<mapper::Mapper>::instance().create(arguments.text("mapper"));
+    const auto model = components.make_model();
+    const auto mapper = components.make_mapper();
     try {
         return mapper->map(problem, *model, settings);
     } catch (const NoLegalMapping& error) {
@@ -303,6 +310,8 @@ int map_command(const std::vector<std::string>& args, std::ostream& out, std::os
     arguments.required("arch", "the architecture");
     arguments.required("workload", "the workload");
     mapper::Options settings = mapper_options(arguments);
+    const Components components(arguments, true);
+    settings.knobs = components.knobs;
     std::optional<io::RunDirectory> folder;
     if (arguments.has("output")) {
         folder.emplace(arguments.text("output"), arguments.flag("force"));
@@ -314,13 +323,13 @@ int map_command(const std::vector<std::string>& args, std::ostream& out, std::os
     if (!arguments.flag("quiet")) {
         settings.progress = [&err](const std::string& line) { err << line << "\n"; };
     }
-    const mapper::Result result = search(problem, arguments, settings);
+    const mapper::Result result = search(problem, components, settings);
     const double wall_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const io::Json json = document(problem, result, settings, wall_s);
     if (folder && !result.solutions.empty()) {
         std::map<std::string, std::string> files = run_files(problem, result);
-        files["run.json"] = dumped(run_json(args, inputs, settings, arguments));
+        files["run.json"] = dumped(run_json(args, inputs, settings, arguments, components));
         files["result.json"] = dumped(json);
         folder->write(files);
     }

@@ -23,6 +23,7 @@ Commands:
   model     energy, latency and access counts of a given mapping
   check     validate architecture, workload and mapping files
   explain   say why a mapping is illegal: constraint, both sides, line
+  plugins   list mappers, strategies and cost models; their knobs
 
   tessera COMMAND --help    options of a command
   tessera --version
@@ -37,10 +38,11 @@ struct Command {
 };
 
 constexpr Command commands[] = {
-    {"map", map_command},
-    {"model", model_command},
-    {"check", check_command},
-    {"explain", explain_command},
+    {"map", map_command},          //
+    {"model", model_command},      //
+    {"check", check_command},      //
+    {"explain", explain_command},  //
+    {"plugins", plugins_command},
 };
 
 int dispatch(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {

@@ -1,6 +1,7 @@
 #include "tessera/plugin/registry.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 #include "tessera/base/error.hpp"
 #include "tessera/base/nearest.hpp"
@@ -9,23 +10,105 @@ namespace tessera::plugin {
 
 namespace {
 
-template <class Role>
-const char* role_name();
-template <>
-const char* role_name<model::CostModel>() {
-    return "cost model";
+std::string origin(const std::string& file) {
+    return file.empty() ? "the program itself" : file;
 }
-template <>
-const char* role_name<mapper::Mapper>() {
-    return "mapper";
+
+std::vector<Knob> knobs_of(const tessera_component& c) {
+    std::vector<Knob> knobs;
+    for (std::uint32_t i = 0; i < c.n_knobs; ++i) {
+        const tessera_knob& k = c.knobs[i];
+        Knob knob{static_cast<KnobType>(k.type),
+                  k.name,
+                  k.standard,
+                  k.lowest,
+                  k.highest,
+                  k.unit,
+                  k.text,
+                  {}};
+        std::istringstream list(k.choices);
+        for (std::string choice; std::getline(list, choice, '|');) {
+            knob.choices.push_back(choice);
+        }
+        knobs.push_back(std::move(knob));
+    }
+    return knobs;
+}
+
+template <class Role>
+Owned<Role> make(const tessera_component& c, const KnobValues& values) {
+    std::vector<tessera_value> list;
+    for (const auto& [name, text] : values.all()) {
+        list.push_back({name.c_str(), text.c_str()});
+    }
+    tessera_error error{sizeof(tessera_error), {}};
+    void* object = nullptr;
+    const int status =
+        c.create(list.data(), static_cast<std::uint32_t>(list.size()), &object, &error);
+    if (status != TESSERA_OK || object == nullptr) {
+        error.text[sizeof error.text - 1] = '\0';
+        throw PluginError(
+            std::string(Contract<Role>::name) + " '" + c.name +
+            "' could not be created: " + (error.text[0] != '\0' ? error.text : "no reason given"));
+    }
+    return {static_cast<Role*>(object), [destroy = c.destroy](Role* made) { destroy(made); }};
+}
+
+template <class Role>
+Entry<Role> entry_of(const tessera_component& c, const std::string& library,
+                     const std::string& file) {
+    return {
+        c.name, c.summary, c.citation, knobs_of(c), library, file, [&c](const KnobValues& values) {
+            return make<Role>(c, values);
+        }};
+}
+
+/// Throws if some registry that shares the component's name space has the name.
+template <class Role>
+void refuse_if_taken(const tessera_component& c, const std::string& file) {
+    const Entry<Role>* known = Registry<Role>::instance().find(c.name);
+    if (known != nullptr) {
+        throw PluginError("two components are called '" + std::string(c.name) + "': a " +
+                          Contract<Role>::name + " in " + origin(known->file) + " and one in " +
+                          origin(file) + "; load only one of them");
+    }
+}
+
+void check_names(const tessera_plugin& plugin, const std::string& file) {
+    for (std::uint32_t i = 0; i < plugin.n_components; ++i) {
+        const tessera_component& c = *plugin.components[i];
+        if (c.kind == TESSERA_COST_MODEL) {
+            refuse_if_taken<model::CostModel>(c, file);
+        } else {
+            refuse_if_taken<search::SearchStrategy>(c, file);
+            refuse_if_taken<mapper::Mapper>(c, file);
+        }
+        for (std::uint32_t k = 0; k < i; ++k) {
+            const tessera_component& other = *plugin.components[k];
+            const bool both = (c.kind == TESSERA_COST_MODEL) == (other.kind == TESSERA_COST_MODEL);
+            if (both && std::string(c.name) == other.name) {
+                throw PluginError("two components of " + origin(file) + " are called '" + c.name +
+                                  "'");
+            }
+        }
+    }
 }
 
 }  // namespace
 
 template <class Role>
 Registry<Role>& Registry<Role>::instance() {
-    // Made on first use: registrations run before main in an order nobody knows.
-    static Registry registry;
+    // Made on first use, after all static objects of the program: components have announced
+    // themselves by then.
+    static Registry registry = [] {
+        Registry made;
+        for (const tessera_component* c : own_components()) {
+            if (c->kind == Contract<Role>::kind) {
+                made.add(entry_of<Role>(*c, "", ""));
+            }
+        }
+        return made;
+    }();
     return registry;
 }
 
@@ -35,22 +118,38 @@ bool Registry<Role>::add(Entry<Role> entry) {
         entries_.begin(), entries_.end(), entry.name,
         [](const Entry<Role>& known, const std::string& name) { return known.name < name; });
     if (place != entries_.end() && place->name == entry.name) {
-        throw Bug(std::string("two ") + role_name<Role>() + "s are called '" + entry.name + "'");
+        const std::string message =
+            std::string("two ") + Contract<Role>::name + "s are called '" + entry.name + "'";
+        if (entry.file.empty() && place->file.empty()) {
+            throw Bug(message);
+        }
+        throw PluginError(message + ": in " + origin(place->file) + " and in " +
+                          origin(entry.file));
     }
     entries_.insert(place, std::move(entry));
     return true;
 }
 
 template <class Role>
-std::unique_ptr<Role> Registry<Role>::create(const std::string& name) const {
-    std::vector<std::string> names;
+const Entry<Role>* Registry<Role>::find(const std::string& name) const {
     for (const Entry<Role>& entry : entries_) {
         if (entry.name == name) {
-            return entry.create();
+            return &entry;
         }
+    }
+    return nullptr;
+}
+
+template <class Role>
+Owned<Role> Registry<Role>::create(const std::string& name, const KnobSettings& knobs) const {
+    if (const Entry<Role>* entry = find(name)) {
+        return entry->create(read_knobs(name, entry->knobs, knobs));
+    }
+    std::vector<std::string> names;
+    for (const Entry<Role>& entry : entries_) {
         names.push_back(entry.name);
     }
-    std::string message = std::string("unknown ") + role_name<Role>() + " '" + name + "'";
+    std::string message = std::string("unknown ") + Contract<Role>::name + " '" + name + "'";
     const std::string near = nearest(name, names);
     message += near.empty() ? "" : "; did you mean '" + near + "'?";
     message += "; there are:";
@@ -61,6 +160,27 @@ std::unique_ptr<Role> Registry<Role>::create(const std::string& name) const {
 }
 
 template class Registry<model::CostModel>;
+template class Registry<search::SearchStrategy>;
 template class Registry<mapper::Mapper>;
+
+void add_library(const tessera_plugin& plugin, const std::string& file) {
+    check_names(plugin, file);
+    for (std::uint32_t i = 0; i < plugin.n_components; ++i) {
+        const tessera_component& c = *plugin.components[i];
+        switch (c.kind) {
+            case TESSERA_COST_MODEL:
+                Registry<model::CostModel>::instance().add(
+                    entry_of<model::CostModel>(c, plugin.name, file));
+                break;
+            case TESSERA_SEARCH_STRATEGY:
+                Registry<search::SearchStrategy>::instance().add(
+                    entry_of<search::SearchStrategy>(c, plugin.name, file));
+                break;
+            default:
+                Registry<mapper::Mapper>::instance().add(
+                    entry_of<mapper::Mapper>(c, plugin.name, file));
+        }
+    }
+}
 
 }  // namespace tessera::plugin

@@ -21,7 +21,10 @@ struct Nothing : mapper::Mapper {
 };
 
 plugin::Entry<mapper::Mapper> entry(const std::string& name) {
-    return {name, "does nothing", "", [] { return std::make_unique<Nothing>(); }};
+    return {name, "does nothing", "", {}, "", "", [](const plugin::KnobValues&) {
+                return plugin::Owned<mapper::Mapper>(new Nothing,
+                                                     [](mapper::Mapper* made) { delete made; });
+            }};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,8 @@ struct Options {
     /// A state that an earlier run of the same search gave to Recorder::checkpoint(): go on from
     /// there, to the same result. Empty: from the start.
     std::string resume;
+    /// Knob settings by component name, for components that a mapper makes itself (strategies).
+    std::map<std::string, std::map<std::string, std::string>> knobs;
 };
 
 enum class Status : std::uint8_t { optimal, feasible, infeasible };

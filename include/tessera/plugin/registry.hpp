@@ -1,16 +1,25 @@
-// The one registry of plugins. Built-ins register here at static initialisation by one macro a
-// plugin.
+// The components that the program knows: built in or loaded.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/model/cost_model.hpp"
+#include "tessera/plugin/component.hpp"
+#include "tessera/search/strategy.hpp"
 
 namespace tessera::plugin {
+
+/// A component, ended by the library that made it.
+template <class Role>
+using Owned = std::unique_ptr<Role, std::function<void(Role*)>>;
+
+/// Knob values as the user gave them: name -> text.
+using KnobSettings = std::map<std::string, std::string>;
 
 /// One registered component.
 template <class Role>
@@ -18,17 +27,26 @@ struct Entry {
     std::string name;
     std::string summary;   ///< one line
     std::string citation;  ///< paper or empty
-    std::function<std::unique_ptr<Role>()> create;
+    std::vector<Knob> knobs;
+    std::string library;  ///< the plugin that it belongs to, "" if it is part of the program
+    std::string file;     ///< of the library, or ""
+    std::function<Owned<Role>(const KnobValues&)> create;
 };
 
-/// All components of a role, sorted by name. Names are unique; registering one twice is a Bug.
+/// All components of a role, sorted by name.
 template <class Role>
 class Registry {
 public:
+    /// Holds the program's own components from the start.
     static Registry& instance();
+
+    /// \throws PluginError naming both files if the name is taken, Bug if both are built in.
     bool add(Entry<Role> entry);
-    /// \throws UserError listing the known names and the nearest one.
-    std::unique_ptr<Role> create(const std::string& name) const;
+    /// \throws UserError listing the known names and the nearest one, or naming a knob that is
+    /// unknown or out of its range; PluginError if the component cannot be made.
+    Owned<Role> create(const std::string& name, const KnobSettings& knobs = {}) const;
+    /// Null if unknown.
+    const Entry<Role>* find(const std::string& name) const;
     const std::vector<Entry<Role>>& entries() const {
         return entries_;
     }
@@ -38,12 +56,22 @@ private:
 };
 
 extern template class Registry<model::CostModel>;
+extern template class Registry<search::SearchStrategy>;
 extern template class Registry<mapper::Mapper>;
 
-}  // namespace tessera::plugin
+/// Every knob's value: what the user gave, checked, and defaults for the rest. `component` is named
+/// in errors. \throws UserError
+KnobValues read_knobs(const std::string& component, const std::vector<Knob>& knobs,
+                      const KnobSettings& given);
 
-/// In a plugin's source: TESSERA_PLUGIN(tessera::mapper::Mapper, Ffm, "ffm", "summary",
-/// "citation");
-#define TESSERA_PLUGIN(Role, Class, name, summary, citation)                                  \
-    static const bool registered_##Class = ::tessera::plugin::Registry<Role>::instance().add( \
-        {name, summary, citation, [] { return std::make_unique<Class>(); }})
+/// JSON Schema of the knobs of a component, as text.
+std::string knob_schema(const std::string& component, const std::vector<Knob>& knobs);
+
+/// "integer from 1 to 4096", for people.
+std::string describe(const Knob& knob);
+
+/// Adds the components of one plugin to the registries. `file`: "" for what is linked in.
+/// \throws PluginError if a name is taken: all or nothing is added.
+void add_library(const tessera_plugin& plugin, const std::string& file);
+
+}  // namespace tessera::plugin

@@ -1,0 +1,77 @@
+// The space of a problem, opened for searching: templates with their formulas compiled, and the
+// means to draw, vary, evaluate and write down points.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tessera/mapping/mapping.hpp"
+#include "tessera/model/cost_model.hpp"
+#include "tessera/search/space.hpp"
+
+namespace tessera::search {
+
+struct OpenOptions {
+    mapspace::MapSpaceOptions mapspace;
+    int threads = 1;
+    const std::atomic<bool>* stop = nullptr;  ///< polled while the space is opened
+};
+
+class OpenSpace : public Space {
+public:
+    struct Data;
+
+    /// Enumerates and compiles the templates of all Einsums. `model` must give formulas.
+    /// \throws NoLegalMapping if an Einsum has no template, UserError without formulas,
+    /// LimitReached if stopped.
+    OpenSpace(const model::Problem& problem, const model::CostModel& model,
+              const OpenOptions& options);
+    ~OpenSpace() override;
+
+    std::uint32_t n_einsums() const override;
+    std::uint32_t n_templates(std::uint32_t einsum) const override;
+    const mapspace::Template& tmpl(std::uint32_t einsum, std::uint32_t index) const override;
+    std::unique_ptr<Enumerator> enumerate() const override;
+
+    const Data& data() const {
+        return *data_;
+    }
+
+private:
+    std::unique_ptr<Data> data_;
+};
+
+/// What one thread needs to work on points of a space. Results depend on the arguments alone, never
+/// on what the worker did before.
+class Worker {
+public:
+    explicit Worker(const OpenSpace& space);
+    ~Worker();
+
+    /// A random legal point: templates one after the other, each uniformly among those that can run
+    /// inside the loops that are open by then, tile shapes one after the other among those that can
+    /// still be legal. Its outcome has verdict no_point if none was found.
+    Outcome draw(std::uint64_t seed, Point& point);
+
+    /// New tile shapes for one Einsum of a point, its template and its fused loops kept.
+    Outcome vary(std::uint64_t seed, std::uint32_t einsum, Point& point);
+
+    /// Energy, latency and legality of a point, by the templates' formulas. `value` is left alone.
+    Outcome evaluate(const Point& point);
+
+    /// Attempts of draw() and vary() since the last call that came to nothing, by verdict.
+    using Failures = std::array<std::uint64_t, 9>;
+    Failures take_failures();
+
+    /// The LoopTree of a legal point.
+    mapping::Mapping mapping(const Point& point);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tessera::search

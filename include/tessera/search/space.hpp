@@ -1,0 +1,85 @@
+// The mapspace as a search strategy sees it: points, random legal points, all points.
+//
+// A point encodes one mapping of the whole workload: for every Einsum a template, one of the ways
+// in which it joins the Einsums before it, and the tile shapes. Not every point is a legal mapping;
+// the host evaluates points and says what is wrong with those that are not.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tessera/mapspace/template.hpp"
+#include "tessera/search/rng.hpp"
+
+namespace tessera::search {
+
+/// One Einsum of a point.
+struct Choice {
+    std::uint32_t tmpl = 0;  ///< index of the template
+    std::uint32_t join = 0;  ///< which of the ways to run inside the loops that are open before it
+};
+
+struct Point {
+    std::vector<Choice> choices;      ///< one per Einsum, in execution order
+    std::vector<std::int64_t> tiles;  ///< tile shapes, Einsum after Einsum, template symbol order
+
+    bool operator==(const Point& o) const {
+        return tiles == o.tiles && choices.size() == o.choices.size() && same_choices(o);
+    }
+
+private:
+    bool same_choices(const Point& o) const {
+        for (std::size_t i = 0; i < choices.size(); ++i) {
+            if (choices[i].tmpl != o.choices[i].tmpl || choices[i].join != o.choices[i].join) {
+                return false;
+            }
+        }
+        return true;
+    }
+};
+
+/// What became of a point.
+enum class Verdict : std::uint8_t {
+    legal,
+    no_point,      ///< no legal point was found where one was to be drawn
+    incompatible,  ///< the templates do not join: shared tensors or loops differ
+    tile_shape,    ///< tile shapes that do not nest
+    fanout,        ///< more instances used than there are
+    capacity,      ///< a memory overflows
+    constraint,    ///< a constraint of the architecture or a limit of the mapspace
+    refused,       ///< the cost model or the independent legality checker rejects it
+    not_evaluated  ///< the search was stopped first
+};
+
+/// Costs of a legal point; SI units.
+struct Outcome {
+    Verdict verdict = Verdict::not_evaluated;
+    double energy_j = 0;
+    double latency_s = 0;
+    double value = 0;  ///< what is minimised; smaller is better
+
+    bool legal() const {
+        return verdict == Verdict::legal;
+    }
+};
+
+/// All points of the space whose Einsums are legal each by itself, in a fixed order. One thread.
+class Enumerator {
+public:
+    virtual ~Enumerator() = default;
+    /// False: no points are left.
+    virtual bool next(Point& point) = 0;
+};
+
+/// Immutable; may be read by several threads.
+class Space {
+public:
+    virtual ~Space() = default;
+    virtual std::uint32_t n_einsums() const = 0;
+    virtual std::uint32_t n_templates(std::uint32_t einsum) const = 0;
+    virtual const mapspace::Template& tmpl(std::uint32_t einsum, std::uint32_t index) const = 0;
+    virtual std::unique_ptr<Enumerator> enumerate() const = 0;
+};
+
+}  // namespace tessera::search

@@ -1,0 +1,70 @@
+// Role contract SearchStrategy: proposes points of a mapspace and is told what they cost.
+//
+// The mapper `search` runs a strategy: it asks for a batch, evaluates the batch on all threads,
+// tells the outcomes, and repeats until the budget is used up or the strategy has nothing left to
+// propose. A strategy never evaluates, never prints, and knows neither threads nor time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "tessera/search/space.hpp"
+
+namespace tessera::search {
+
+/// One proposal, and its outcome once it is told.
+struct Candidate {
+    enum class How : std::uint8_t {
+        point,  ///< evaluate `point` as it stands
+        draw,   ///< the host draws a random legal point from `seed`, uniformly over templates
+        vary    ///< as `point`, but Einsum `einsum` gets new random tile shapes inside its template
+    };
+    How how = How::draw;
+    std::uint32_t einsum = 0;
+    std::uint64_t seed = 0;
+    Point point;  ///< when told: the point that was evaluated, drawn ones included
+    Outcome outcome;
+};
+
+/// Thread rule: one thread at a time. Same seed and same outcomes: same proposals.
+class SearchStrategy {
+public:
+    virtual ~SearchStrategy() = default;
+    virtual std::string name() const = 0;
+
+    /// Called once, before everything else. `space` outlives the strategy.
+    virtual void start(const Space& space, std::uint64_t seed) = 0;
+
+    /// Fills the first candidates of `batch` (all fields but `outcome`; a candidate holds what the
+    /// last batch left in it) and returns how many, at most batch.size(). 0: nothing left.
+    virtual std::size_t ask(std::span<Candidate> batch) = 0;
+
+    /// The outcomes of the last batch, in its order. After a stop some are `not_evaluated`.
+    virtual void tell(std::span<const Candidate> batch) = 0;
+
+    /// After ask() returned 0: every legal point of the space has been proposed, so that the best
+    /// one is optimal.
+    virtual bool exhausted() const {
+        return false;
+    }
+
+    /// True: ask() returns 0 after finitely many proposals, so that no budget is needed.
+    virtual bool ends() const {
+        return false;
+    }
+
+    /// State after the last tell(), from which a new object of the same space and seed can go on
+    /// with the same proposals. Empty: it cannot be saved, a resumed search starts over.
+    virtual std::string save() const {
+        return "";
+    }
+    /// Called after start() with what save() gave. False: not understood.
+    virtual bool restore(const std::string& state) {
+        static_cast<void>(state);
+        return false;
+    }
+};
+
+}  // namespace tessera::search

@@ -1,0 +1,155 @@
+#include "cli/components.hpp"
+
+#include <algorithm>
+
+#include "tessera/base/error.hpp"
+#include "tessera/spec/position.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+using Models = plugin::Registry<model::CostModel>;
+using Mappers = plugin::Registry<mapper::Mapper>;
+using Strategies = plugin::Registry<search::SearchStrategy>;
+
+const std::string runner = "search";
+
+template <class Role>
+void add_names(std::vector<std::string>& names) {
+    for (const plugin::Entry<Role>& entry : plugin::Registry<Role>::instance().entries()) {
+        names.push_back(entry.name);
+    }
+}
+
+[[noreturn]] void unknown(const std::string& what, const std::string& name,
+                          const std::vector<std::string>& names) {
+    const std::string near = spec::did_you_mean(name, names);
+    throw UserError("unknown " + what + " '" + name + "'" + (near.empty() ? "" : "; " + near) +
+                    " (there are: " + spec::name_list(names) + ")");
+}
+
+}  // namespace
+
+void add_components(options::options_description& description, bool mapper) {
+    const auto name = [](const char* standard) {
+        return options::value<std::string>()->default_value(standard)->value_name("NAME");
+    };
+    if (mapper) {
+        description.add_options()  //
+            ("mapper", name("ffm"), "mapper, or a search strategy; see tessera plugins list")(
+                "strategy", options::value<std::string>()->value_name("NAME"),
+                "strategy of mapper search");
+    }
+    description.add_options()  //
+        ("model", name("looptree"), "cost model")(
+            "knob", options::value<std::vector<std::string>>()->value_name("NAME.KNOB=VALUE"),
+            "set a knob of a mapper, strategy or model; may be repeated");
+}
+
+Components::Components(const Arguments& arguments, bool with_mapper)
+    : model(arguments.text("model")) {
+    if (Models::instance().find(model) == nullptr) {
+        std::vector<std::string> names;
+        add_names<model::CostModel>(names);
+        unknown("cost model", model, names);
+    }
+    if (with_mapper) {
+        choose_mapper(arguments.text("mapper"), arguments.given("mapper"),
+                      arguments.text("strategy"));
+    }
+    for (const std::string& setting : arguments.list("knob")) {
+        read_knob(setting);
+    }
+    if (!strategy.empty()) {
+        std::string& chosen = knobs[runner]["strategy"];
+        if (!chosen.empty() && chosen != strategy) {
+            throw UserError("--knob search.strategy=" + chosen + " and strategy '" + strategy +
+                            "' disagree; give one of them");
+        }
+        chosen = strategy;
+    }
+}
+
+void Components::choose_mapper(const std::string& name, bool given, const std::string& wanted) {
+    mapper = name;
+    strategy = wanted;
+    if (!given && !wanted.empty()) {
+        mapper = runner;
+    }
+    if (mapper.rfind(runner + ":", 0) == 0 && wanted.empty()) {
+        strategy = mapper.substr(runner.size() + 1);
+        mapper = runner;
+    }
+    if (Mappers::instance().find(mapper) == nullptr) {
+        if (Strategies::instance().find(mapper) == nullptr) {
+            std::vector<std::string> names;
+            add_names<mapper::Mapper>(names);
+            add_names<search::SearchStrategy>(names);
+            unknown("mapper", mapper, names);
+        }
+        if (!wanted.empty() && wanted != mapper) {
+            throw UserError("--mapper " + mapper + " is a strategy itself; leave out --strategy");
+        }
+        strategy = mapper;
+        mapper = runner;
+    }
+    if (!strategy.empty() && mapper != runner) {
+        throw UserError("--strategy belongs to --mapper search, not to --mapper " + mapper);
+    }
+    if (!strategy.empty() && Strategies::instance().find(strategy) == nullptr) {
+        std::vector<std::string> names;
+        add_names<search::SearchStrategy>(names);
+        unknown("search strategy", strategy, names);
+    }
+}
+
+void Components::read_knob(const std::string& setting) {
+    const std::size_t equals = setting.find('=');
+    const std::size_t dot = setting.find('.');
+    if (equals == std::string::npos || dot == std::string::npos || dot == 0 || dot > equals ||
+        dot + 1 == equals) {
+        throw UserError("--knob: '" + setting +
+                        "' is not understood (expected COMPONENT.KNOB=VALUE, for example "
+                        "search.batch=512)");
+    }
+    const std::string component = setting.substr(0, dot);
+    std::vector<std::string> used{model};
+    for (const std::string& name : {mapper, strategy}) {
+        if (!name.empty()) {
+            used.push_back(name);
+        }
+    }
+    if (mapper == runner && strategy.empty()) {
+        used.push_back("random");
+    }
+    if (std::find(used.begin(), used.end(), component) == used.end()) {
+        throw UserError("--knob " + setting + ": '" + component +
+                        "' is not used here (used are: " + spec::name_list(used) + ")");
+    }
+    if (!knobs[component]
+             .emplace(setting.substr(dot + 1, equals - dot - 1), setting.substr(equals + 1))
+             .second) {
+        throw UserError("--knob " + setting.substr(0, equals) + " is given twice");
+    }
+}
+
+plugin::KnobSettings Components::knobs_of(const std::string& component) const {
+    const auto found = knobs.find(component);
+    return found == knobs.end() ? plugin::KnobSettings{} : found->second;
+}
+
+plugin::Owned<model::CostModel> Components::make_model() const {
+    return Models::instance().create(model, knobs_of(model));
+}
+
+plugin::Owned<mapper::Mapper> Components::make_mapper() const {
+    if (!strategy.empty()) {
+        // The mapper makes its strategy only after it has begun; wrong knobs are told before.
+        plugin::read_knobs(strategy, Strategies::instance().find(strategy)->knobs,
+                           knobs_of(strategy));
+    }
+    return Mappers::instance().create(mapper, knobs_of(mapper));
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,33 @@
+// The components a command works with: cost model, mapper, strategy, and their knobs.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "cli/arguments.hpp"
+#include "tessera/plugin/registry.hpp"
+
+namespace tessera::cli {
+
+/// Adds --mapper and --strategy (if `mapper`), --model, --knob.
+void add_components(options::options_description& description, bool mapper);
+
+/// What the user chose. Mappers and strategies share one name space: `--mapper random` is
+/// `--mapper search --strategy random`.
+struct Components {
+    /// \throws UserError for unknown names, with the nearest one.
+    Components(const Arguments& arguments, bool with_mapper);
+
+    std::string model, mapper, strategy;
+    std::map<std::string, plugin::KnobSettings> knobs;  ///< by component
+
+    plugin::Owned<model::CostModel> make_model() const;
+    plugin::Owned<mapper::Mapper> make_mapper() const;
+
+private:
+    plugin::KnobSettings knobs_of(const std::string& component) const;
+    void choose_mapper(const std::string& name, bool given, const std::string& strategy);
+    void read_knob(const std::string& setting);
+};
+
+}  // namespace tessera::cli

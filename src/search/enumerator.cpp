@@ -1,0 +1,218 @@
+// All points of a space: a walk over templates, joins and tile shapes without recursion, so that it
+// can stop after every point.
+#include "search/joiner.hpp"
+#include "search/tile_chooser.hpp"
+
+namespace tessera::search {
+
+namespace {
+
+/// All tile shapes of one template under given fused loops, depth first.
+class TileWalk {
+public:
+    TileWalk(const TemplateData& t, mapspace::DivisorCache& divisors,
+             model::FormulaWorkspace& workspace)
+        : chooser_(t, divisors, workspace), levels_(t.order.size()) {}
+
+    void start(std::uint32_t running, const std::vector<std::int64_t>& trips) {
+        chooser_.start(running, trips);
+        fresh_ = true;
+    }
+
+    bool next() {
+        std::size_t k = levels_.size();
+        if (fresh_) {
+            fresh_ = false;
+            if (k == 0) {
+                return chooser_.complete();
+            }
+            k = 0;
+            enter(0);
+        } else if (k == 0) {
+            return false;
+        } else {
+            --k;
+        }
+        for (;;) {
+            Level& level = levels_[k];
+            chooser_.rewind(k);
+            if (level.place == level.values.size()) {
+                if (k == 0) {
+                    return false;
+                }
+                --k;
+                continue;
+            }
+            if (!chooser_.choose(k, level.values[level.place++])) {
+                continue;
+            }
+            if (k + 1 < levels_.size()) {
+                enter(++k);
+            } else if (chooser_.complete()) {
+                return true;
+            }
+        }
+    }
+
+    const std::vector<double>& values() const {
+        return chooser_.values();
+    }
+
+private:
+    struct Level {
+        std::vector<double> values;
+        std::size_t place = 0;
+    };
+    void enter(std::size_t k) {
+        chooser_.candidates(k, levels_[k].values);
+        levels_[k].place = 0;
+    }
+
+    TileChooser chooser_;
+    std::vector<Level> levels_;
+    bool fresh_ = true;
+};
+
+class AllPoints : public Enumerator {
+public:
+    explicit AllPoints(const OpenSpace::Data& space)
+        : space_(space), joiner_(space), stages_(space.einsums.size()) {
+        enter(0, joiner_.first(), {});
+    }
+
+    bool next(Point& point) override {
+        std::size_t e = started_ ? stages_.size() - 1 : 0;
+        started_ = true;
+        if (done_) {
+            return false;
+        }
+        for (;;) {
+            if (!advance(e)) {
+                if (e == 0) {
+                    done_ = true;
+                    return false;
+                }
+                --e;
+            } else if (e + 1 < stages_.size()) {
+                ++e;
+                enter(e, stages_[e - 1].next, stages_[e - 1].open_after);
+            } else {
+                break;
+            }
+        }
+        write(point);
+        return true;
+    }
+
+private:
+    /// One Einsum: where the walk stands.
+    struct Stage {
+        int state = 0;
+        std::vector<std::int64_t> open;  // trip counts of the open loops
+        std::uint32_t tmpl = 0;          // next template to list
+        std::vector<Joiner::Option> options;
+        std::size_t option = 0;
+        bool walking = false;
+        Joiner::Option at;
+        std::unique_ptr<TileWalk> walk;
+        std::uint32_t walk_of = ~0u;
+        int next = 0;
+        std::vector<std::int64_t> open_after;
+    };
+
+    void enter(std::size_t e, int state, const std::vector<std::int64_t>& open) {
+        Stage& s = stages_[e];
+        s.state = state;
+        s.open = open;
+        s.tmpl = 0;
+        s.options.clear();
+        s.option = 0;
+        s.walking = false;
+    }
+
+    bool advance(std::size_t e) {
+        Stage& s = stages_[e];
+        for (;;) {
+            if (s.walking && s.walk->next()) {
+                leave(e);
+                return true;
+            }
+            s.walking = false;
+            while (s.option == s.options.size()) {
+                if (s.tmpl == space_.einsums[e].templates.size()) {
+                    return false;
+                }
+                s.options.clear();
+                s.option = 0;
+                joiner_.options(s.state, s.tmpl++, s.options);
+            }
+            s.at = s.options[s.option++];
+            begin_walk(e);
+        }
+    }
+
+    void begin_walk(std::size_t e) {
+        Stage& s = stages_[e];
+        const TemplateData& t = space_.einsums[e].templates[s.at.tmpl];
+        const Pattern& pattern = t.patterns[s.at.pattern];
+        const Way& way = joiner_.ways(s.state, pattern.structure)[s.at.way];
+        std::vector<std::int64_t> wanted(t.fused.size(), 0);
+        int position = 0;
+        for (std::size_t k = 0; k < t.fused.size(); ++k) {
+            if (!(pattern.loops >> k & 1u)) {
+                continue;
+            }
+            for (int j = 0; j < way.plan.n_left; ++j) {
+                wanted[k] = way.plan.right_of_left[j] == position ? s.open[j] : wanted[k];
+            }
+            ++position;
+        }
+        if (s.walk_of != s.at.tmpl) {
+            s.walk = std::make_unique<TileWalk>(t, divisors_, workspace_);
+            s.walk_of = s.at.tmpl;
+        }
+        s.walk->start(pattern.loops, wanted);
+        s.walking = true;
+    }
+
+    void leave(std::size_t e) {
+        Stage& s = stages_[e];
+        const TemplateData& t = space_.einsums[e].templates[s.at.tmpl];
+        const Pattern& pattern = t.patterns[s.at.pattern];
+        const Way& way = joiner_.ways(s.state, pattern.structure)[s.at.way];
+        std::vector<std::int64_t> trips;
+        trips_of(t, pattern.loops, s.walk->values().data(), trips);
+        s.open_after.clear();
+        for (int p = 0; p < way.plan.n_open; ++p) {
+            s.open_after.push_back(trips[way.plan.order[p]]);
+        }
+        s.next = way.next;
+    }
+
+    void write(Point& point) const {
+        point.choices.clear();
+        point.tiles.clear();
+        for (const Stage& s : stages_) {
+            point.choices.push_back({s.at.tmpl, s.at.way});
+            for (const double v : s.walk->values()) {
+                point.tiles.push_back(static_cast<std::int64_t>(v));
+            }
+        }
+    }
+
+    const OpenSpace::Data& space_;
+    Joiner joiner_;
+    mapspace::DivisorCache divisors_;
+    model::FormulaWorkspace workspace_;
+    std::vector<Stage> stages_;
+    bool started_ = false;
+    bool done_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Enumerator> OpenSpace::enumerate() const {
+    return std::make_unique<AllPoints>(*data_);
+}
+
+}  // namespace tessera::search

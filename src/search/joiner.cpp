@@ -1,0 +1,66 @@
+#include "search/joiner.hpp"
+
+namespace tessera::search {
+
+Joiner::Joiner(const OpenSpace::Data& space)
+    : space_(space), reference_(space.problem.compat == arch::Compat::accelforge) {
+    intern(0, {});
+}
+
+int Joiner::intern(int einsum, const mapspace::detail::StateStructure& structure) {
+    const auto [at, fresh] = index_.try_emplace({einsum, structure}, states_.size());
+    if (fresh) {
+        auto state = std::make_unique<State>();
+        state->einsum = einsum;
+        state->structure = structure;
+        if (einsum < static_cast<int>(space_.einsums.size())) {
+            state->ways.resize(space_.einsums[einsum].structures.size());
+        }
+        states_.push_back(std::move(state));
+    }
+    return at->second;
+}
+
+const std::vector<Way>& Joiner::ways(int state, int structure) {
+    State& from = *states_[state];
+    std::unique_ptr<std::vector<Way>>& slot = from.ways[structure];
+    if (!slot) {
+        slot = std::make_unique<std::vector<Way>>();
+        const EinsumData& einsum = space_.einsums[from.einsum];
+        for (mapspace::detail::JoinPlan& plan : mapspace::detail::match(
+                 from.structure, einsum.structures[structure], einsum.needed_later, reference_)) {
+            const int next = intern(from.einsum + 1, plan.structure);
+            slot->push_back({std::move(plan), next});
+        }
+    }
+    return *slot;
+}
+
+void Joiner::options(int state, std::uint32_t tmpl, std::vector<Option>& out) {
+    const TemplateData& t = space_.einsums[states_[state]->einsum].templates[tmpl];
+    for (std::uint32_t p = 0; p < t.patterns.size(); ++p) {
+        const auto n = static_cast<std::uint32_t>(ways(state, t.patterns[p].structure).size());
+        for (std::uint32_t w = 0; w < n; ++w) {
+            out.push_back({tmpl, p, w});
+        }
+    }
+}
+
+const std::vector<std::uint32_t>& Joiner::templates(int state) {
+    State& at = *states_[state];
+    if (!at.templates) {
+        at.templates = std::make_unique<std::vector<std::uint32_t>>();
+        const std::vector<TemplateData>& all = space_.einsums[at.einsum].templates;
+        for (std::uint32_t t = 0; t < all.size(); ++t) {
+            for (const Pattern& pattern : all[t].patterns) {
+                if (!ways(state, pattern.structure).empty()) {
+                    at.templates->push_back(t);
+                    break;
+                }
+            }
+        }
+    }
+    return *at.templates;
+}
+
+}  // namespace tessera::search

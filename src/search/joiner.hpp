@@ -1,0 +1,59 @@
+// The ways in which templates join, remembered per thread.
+//
+// A state is what later Einsums see of those before: open fused loops and live tensors. Trip counts
+// are kept beside it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "search/space_data.hpp"
+
+namespace tessera::search {
+
+/// One way to run an Einsum inside the open loops of a state.
+struct Way {
+    mapspace::detail::JoinPlan plan;
+    int next = -1;  ///< state afterwards
+};
+
+class Joiner {
+public:
+    explicit Joiner(const OpenSpace::Data& space);
+
+    /// The state before the first Einsum.
+    int first() const {
+        return 0;
+    }
+    /// Ways to run a pmapping of the structure as the state's next Einsum.
+    const std::vector<Way>& ways(int state, int structure);
+
+    /// A pattern of a template and one of its ways.
+    struct Option {
+        std::uint32_t tmpl = 0;
+        std::uint32_t pattern = 0;
+        std::uint32_t way = 0;
+    };
+    /// All options of a template in a state, in a fixed order.
+    void options(int state, std::uint32_t tmpl, std::vector<Option>& out);
+    /// Templates that have options in the state.
+    const std::vector<std::uint32_t>& templates(int state);
+
+private:
+    struct State {
+        int einsum = 0;
+        mapspace::detail::StateStructure structure;
+        std::vector<std::unique_ptr<std::vector<Way>>> ways;  // by structure of the next Einsum
+        std::unique_ptr<std::vector<std::uint32_t>> templates;
+    };
+    int intern(int einsum, const mapspace::detail::StateStructure& structure);
+
+    const OpenSpace::Data& space_;
+    bool reference_;
+    std::vector<std::unique_ptr<State>> states_;
+    std::map<std::pair<int, mapspace::detail::StateStructure>, int> index_;
+};
+
+}  // namespace tessera::search

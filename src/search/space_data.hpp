@@ -1,0 +1,117 @@
+// What an opened space holds: immutable, shared by all threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "mapspace/join_state.hpp"
+#include "tessera/mapspace/tile_shapes.hpp"
+#include "tessera/model/compiled_formulas.hpp"
+#include "tessera/search/open_space.hpp"
+
+namespace tessera::search {
+
+/// A condition on the tile shapes of one template: output of `check` against a limit.
+struct Limit {
+    mapspace::Relation relation = mapspace::Relation::less_equal;
+    double limit = 0;
+    std::uint32_t symbols = 0;  ///< bit per symbol that it depends on
+    bool growing = false;       ///< an upper limit on something that grows with every tile shape
+    Verdict verdict = Verdict::constraint;
+
+    bool holds(double value) const {
+        switch (relation) {
+            case mapspace::Relation::less_equal:
+                return value <= limit;
+            case mapspace::Relation::less:
+                return value < limit;
+            case mapspace::Relation::greater_equal:
+                return value >= limit;
+            case mapspace::Relation::greater:
+                return value > limit;
+            default:
+                return value == limit;
+        }
+    }
+};
+
+/// Bits that a template reserves in a finite memory: output of `cost` from the third on.
+struct Holding {
+    int memory = 0;       ///< index into Data::memories
+    int loops_above = 0;  ///< template loops, null ones included; -1: persistent
+    int tensor = -1;      ///< global tensor of a fusable tensor's backing holder, -1 otherwise
+};
+
+/// A loop above the last backing holder of a fusable tensor. At most 32 in a template.
+struct FusedLoop {
+    int symbol = -1;  ///< -1: tile shape 1
+    int outer = -1;   ///< enclosing fused loop over the same variable, -1: the bound
+    int inner = -1;   ///< enclosed one
+    std::int64_t bound = 1;
+};
+
+/// Which fused loops run more than once, and the structure that the join sees then.
+struct Pattern {
+    std::uint32_t loops = 0;  ///< bit per fused loop
+    int structure = 0;        ///< index into EinsumData::structures
+};
+
+struct TemplateData {
+    const arch::Path* path = nullptr;
+    mapspace::Template tmpl;
+    std::vector<mapspace::TileShapeSymbol> symbols;
+    std::vector<FusedLoop> fused;
+    std::vector<int> fused_of_loop;  ///< number of loops above -> number of fused loops among them
+    std::vector<int> order;          ///< symbols as they are chosen: fused ones, then inside out
+    std::vector<Pattern> patterns;   ///< sorted by `loops`
+    std::vector<Limit> limits;
+    std::vector<mapspace::LoopLimit> loop_limits;
+    std::uint32_t limited = 0;  ///< symbols that a limit depends on
+    std::vector<Holding> holdings;
+    model::CompiledFormulas check;  ///< one output per limit
+    model::CompiledFormulas cost;   ///< energy, latency, then one output per holding
+};
+
+struct EinsumData {
+    std::vector<std::unique_ptr<arch::Path>> paths;
+    std::vector<TemplateData> templates;
+    std::vector<mapspace::GroupStructure> structures;
+    std::vector<char> needed_later;  ///< per tensor of the workload
+};
+
+struct Memory {
+    int component = 0;
+    double size_bits = 0;
+};
+
+struct OpenSpace::Data {
+    model::Problem problem;
+    mapspace::MapSpaceOptions mapspace;
+    std::vector<EinsumData> einsums;
+    std::vector<Memory> memories;            ///< finite ones
+    std::vector<int> first_user, last_user;  ///< per tensor
+    int n_tensors = 0;
+};
+
+/// Formulas, limits and patterns of one template, whose path and nodes are known. No patterns: no
+/// tile shapes are legal. `structures`: what the patterns index.
+void compile_template(const OpenSpace::Data& space, const model::CostModel& model, TemplateData& t,
+                      std::vector<mapspace::GroupStructure>& structures,
+                      mapspace::TileShapeExplorer& explorer, model::FormulaPool& pool);
+
+/// How often a fused loop runs.
+double fused_trips(const TemplateData& t, std::size_t fused, const double* values);
+/// Bit per fused loop that runs more than once.
+std::uint32_t running_loops(const TemplateData& t, const double* values);
+/// Trip counts of the running fused loops, outermost first.
+void trips_of(const TemplateData& t, std::uint32_t running, const double* values,
+              std::vector<std::int64_t>& out);
+
+/// Whether at most as many loops run more than once as the mapspace allows.
+bool meets_loop_limits(const TemplateData& t, const double* values);
+
+/// Whether the tile shapes nest as their symbols demand.
+bool nests(const TemplateData& t, const double* values);
+
+}  // namespace tessera::search

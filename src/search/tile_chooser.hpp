@@ -1,0 +1,61 @@
+// Chooses the tile shapes of one template one after the other, in TemplateData::order: those of
+// fused loops from the outside in, so that the loops shared with other Einsums can be met; then the
+// others from the inside out, so that what no longer fits is seen at once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "mapspace/tile_shapes_candidates.hpp"
+#include "search/space_data.hpp"
+
+namespace tessera::search {
+
+/// Scratch of one template in one thread.
+class TileChooser {
+public:
+    TileChooser(const TemplateData& t, mapspace::DivisorCache& divisors,
+                model::FormulaWorkspace& workspace);
+
+    /// Starts over: the fused loops in `running` run more than once; `trips`: how often, by fused
+    /// loop, 0: free.
+    void start(std::uint32_t running, const std::vector<std::int64_t>& trips);
+
+    /// Tile shapes that the k-th symbol in order may take when those before it are chosen; limits
+    /// are not looked at.
+    void candidates(std::size_t k, std::vector<double>& out);
+
+    /// Chooses; false if some limit can no longer be met.
+    bool choose(std::size_t k, double value);
+
+    /// Keeps the choices of the first k symbols.
+    void rewind(std::size_t k);
+
+    /// The fused loops run as often as `start` demanded, and the limits on the number of loops
+    /// hold.
+    bool complete() const;
+
+    std::size_t size() const {
+        return t_.order.size();
+    }
+    const std::vector<double>& values() const {
+        return values_;
+    }
+
+private:
+    double outer_of(const FusedLoop& loop) const;
+    void fused_candidates(int fused, std::vector<double>& out);
+
+    const TemplateData& t_;
+    model::FormulaWorkspace& workspace_;
+    std::vector<mapspace::CandidateCursor> cursors_;  // per symbol
+    std::vector<int> fused_of_symbol_;
+    std::vector<double> values_, outputs_;
+    std::uint32_t known_ = 0;
+    std::uint32_t running_ = 0;
+    std::vector<std::int64_t> trips_;
+};
+
+}  // namespace tessera::search

@@ -1,0 +1,203 @@
+// The searched space against FFM, the legality checker and the cost model, on small random
+// problems.
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <fstream>
+#include <map>
+
+#include "oracle/oracle_instance.hpp"
+#include "support/paths.hpp"
+#include "tessera/mapspace/legality.hpp"
+#include "tessera/plugin/registry.hpp"
+#include "tessera/search/open_space.hpp"
+
+using namespace tessera;
+
+namespace {
+
+/// The first few seeds of every kind of instance.
+std::map<std::string, std::vector<std::uint64_t>> few_seeds(std::size_t each) {
+    std::map<std::string, std::vector<std::uint64_t>> seeds;
+    std::ifstream in(tessera::test::test_folder() + "/oracle/seeds.txt");
+    std::string kind;
+    for (std::uint64_t seed; in >> kind >> seed;) {
+        if (seeds[kind].size() < each) {
+            seeds[kind].push_back(seed);
+        }
+    }
+    return seeds;
+}
+
+template <class Test>
+void for_each_instance(std::size_t each, const Test& test) {
+    for (const auto& [kind, seeds] : few_seeds(each)) {
+        for (const std::uint64_t seed : seeds) {
+            const oracle::Instance drawn = oracle::random_instance(seed);
+            const oracle::LoadedInstance instance(drawn.yaml);
+            BOOST_TEST_CONTEXT(kind << " " << seed) {
+                test(instance.problem, drawn.options);
+            }
+        }
+    }
+}
+
+bool close(double a, double b) {
+    return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
+}
+
+mapper::Result map(const std::string& name, const model::Problem& problem,
+                   const mapper::Options& options, const plugin::KnobSettings& knobs = {}) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    return plugin::Registry<mapper::Mapper>::instance()
+        .create(name, knobs)
+        ->map(problem, *model, options);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(random_points_are_legal_and_cost_what_the_model_says) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    std::size_t points = 0;
+    for_each_instance(4, [&](const model::Problem& problem, const auto& limits) {
+        const search::OpenSpace space(problem, *model, {limits, 1, nullptr});
+        search::Worker worker(space);
+        search::Point point;
+        for (std::uint64_t i = 0; i < 100; ++i) {
+            const search::Outcome outcome = worker.draw(i, point);
+            BOOST_TEST_REQUIRE(outcome.legal());
+            const mapping::Mapping tree = worker.mapping(point);
+            const model::Report report = model->evaluate(problem, tree);
+            BOOST_TEST(close(report.energy_j(), outcome.energy_j));
+            BOOST_TEST(close(report.latency_s(), outcome.latency_s));
+            for (const mapspace::Violation& v : mapspace::check(problem, tree, &limits)) {
+                BOOST_TEST((v.severity == mapspace::Severity::warning), mapspace::to_text(v));
+            }
+            ++points;
+        }
+    });
+    BOOST_TEST(points >= 4000u);
+}
+
+BOOST_AUTO_TEST_CASE(exhaustive_search_finds_the_optimum_of_ffm) {
+    std::size_t proven = 0;
+    for_each_instance(3, [&](const model::Problem& problem, const auto& limits) {
+        mapper::Options options;
+        options.mapspace = limits;
+        options.threads = 1;
+        const mapper::Result best = map("ffm", problem, options);
+        options.budget.max_evals = 300'000;
+        const mapper::Result all = map("search", problem, options, {{"strategy", "exhaustive"}});
+        if (all.status == mapper::Status::optimal) {
+            ++proven;
+            BOOST_TEST_REQUIRE(all.solutions.size() == 1u);
+            BOOST_TEST(close(all.solutions[0].report.edp_js(), best.solutions[0].report.edp_js()));
+            BOOST_TEST((all.bound == all.solutions[0].report.edp_js() ||
+                        close(*all.bound, all.solutions[0].report.edp_js())));
+        } else if (!all.solutions.empty()) {
+            BOOST_TEST(all.solutions[0].report.edp_js() >=
+                       best.solutions[0].report.edp_js() * (1 - 1e-9));
+        }
+    });
+    BOOST_TEST(proven >= 15u);
+}
+
+BOOST_AUTO_TEST_CASE(random_search_comes_close_to_the_optimum_and_never_below) {
+    for_each_instance(2, [&](const model::Problem& problem, const auto& limits) {
+        mapper::Options options;
+        options.mapspace = limits;
+        options.threads = 1;
+        const mapper::Result best = map("ffm", problem, options);
+        options.budget.max_evals = 20'000;
+        const mapper::Result drawn = map("search", problem, options);
+        BOOST_TEST_REQUIRE(drawn.solutions.size() == 1u);
+        BOOST_TEST((drawn.status == mapper::Status::feasible));
+        const double ratio = drawn.solutions[0].report.edp_js() / best.solutions[0].report.edp_js();
+        BOOST_TEST(ratio >= 1 - 1e-9);
+        BOOST_TEST(ratio <= 2.0);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(the_outcome_depends_on_the_seed_and_not_on_the_number_of_threads) {
+    for_each_instance(1, [&](const model::Problem& problem, const auto& limits) {
+        mapper::Options options;
+        options.mapspace = limits;
+        options.budget.max_evals = 3'000;
+        options.metrics = {mapper::Metric::energy, mapper::Metric::latency};
+        std::vector<std::string> texts;
+        for (const int threads : {1, 2, 5}) {
+            options.threads = threads;
+            std::string text;
+            for (const mapper::Solution& s : map("search", problem, options).solutions) {
+                text += mapping::to_yaml(s.mapping);
+            }
+            texts.push_back(text);
+        }
+        BOOST_TEST(texts[0] == texts[1]);
+        BOOST_TEST(texts[0] == texts[2]);
+        BOOST_TEST(!texts[0].empty());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(every_template_of_a_single_einsum_is_drawn_equally_often) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const oracle::Instance drawn = oracle::random_instance(few_seeds(1)["matmul"].at(0));
+    const oracle::LoadedInstance instance(drawn.yaml);
+    const search::OpenSpace space(instance.problem, *model, {drawn.options, 1, nullptr});
+    search::Worker worker(space);
+    search::Point point;
+    std::map<std::uint32_t, int> counts;
+    const int draws = 2000 * static_cast<int>(space.n_templates(0));
+    for (int i = 0; i < draws; ++i) {
+        BOOST_TEST_REQUIRE(worker.draw(i, point).legal());
+        ++counts[point.choices[0].tmpl];
+    }
+    for (std::uint32_t t = 0; t < space.n_templates(0); ++t) {
+        // Six standard deviations; templates whose tile shapes are rarely legal come up less often.
+        BOOST_TEST(counts[t] <= 2000 + 6 * 45 + draws / 4);
+        BOOST_TEST(counts[t] > 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(broken_points_are_told_apart) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const oracle::Instance drawn = oracle::random_instance(few_seeds(1)["chain2"].at(0));
+    const oracle::LoadedInstance instance(drawn.yaml);
+    const search::OpenSpace space(instance.problem, *model, {drawn.options, 1, nullptr});
+    search::Worker worker(space);
+    search::Point point;
+    BOOST_TEST_REQUIRE(worker.draw(1, point).legal());
+    using search::Verdict;
+    search::Point broken = point;
+    broken.tiles.pop_back();
+    BOOST_TEST((worker.evaluate(broken).verdict == Verdict::tile_shape));
+    broken = point;
+    broken.tiles[0] = 0;
+    BOOST_TEST((worker.evaluate(broken).verdict == Verdict::tile_shape));
+    broken = point;
+    broken.choices[1].tmpl = space.n_templates(1);
+    BOOST_TEST((worker.evaluate(broken).verdict == Verdict::incompatible));
+    broken = point;
+    broken.choices[1].join = 1000;
+    BOOST_TEST((worker.evaluate(broken).verdict == Verdict::incompatible));
+    broken.choices.clear();
+    BOOST_TEST(!worker.evaluate(broken).legal());
+}
+
+BOOST_AUTO_TEST_CASE(variations_keep_template_and_fused_loops) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    for_each_instance(1, [&](const model::Problem& problem, const auto& limits) {
+        const search::OpenSpace space(problem, *model, {limits, 1, nullptr});
+        search::Worker worker(space);
+        search::Point point;
+        BOOST_TEST_REQUIRE(worker.draw(7, point).legal());
+        for (std::uint32_t i = 0; i < 20; ++i) {
+            const search::Point before = point;
+            const search::Outcome varied = worker.vary(i, i % space.n_einsums(), point);
+            BOOST_TEST((varied.legal() || point == before));
+            BOOST_TEST(worker.evaluate(point).legal());
+            for (std::size_t e = 0; e < point.choices.size(); ++e) {
+                BOOST_TEST(point.choices[e].tmpl == before.choices[e].tmpl);
+            }
+        }
+    });
+}
