@@ -1,0 +1,53 @@
+// Problem and architecture as the accounting needs them: plain numbers, resolved once.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "tessera/timeloop/model.hpp"
+
+namespace tessera::timeloop {
+
+inline constexpr int max_spaces = 16;
+
+struct LevelConstants {
+    std::uint64_t block = 1, clusters = 1, instances = 1;
+    double read_pj = 0, fill_pj = 0, update_pj = 0, addr_gen_pj = 0, leak_pj = 0;
+    double read_bandwidth = infinite, write_bandwidth = infinite, shared_bandwidth = infinite;
+    bool bounded = false;
+    std::uint64_t effective_size = 0;
+    double least_used = 0;         ///< effective size times min-utilization
+    bool doubled_updates = false;  ///< no reduction in place: partial sums travel both ways
+    double hop_pj = 0, router_pj = 0, ingress_pj = 0;
+    bool silent_network = true;   ///< all network energies 0
+    double power_gate_share = 1;  ///< instances per instance of the gating level
+    int power_gate_level = 0;
+    double bandwidth_scale[max_spaces];
+
+    static constexpr double infinite = std::numeric_limits<double>::infinity();
+};
+
+struct Machine {
+    /// \throws UserError from check_topology() and check_supported(), or for too many data spaces.
+    Machine(const Problem& problem, const Architecture& architecture, const ModelOptions& options);
+
+    int levels = 0, spaces = 0;
+    std::vector<LevelConstants> level;
+    DataSpaceMask read_write = 0;
+    double compute_pj = 0, arithmetic_instances = 1;
+    std::uint64_t network_latency = 0;
+    std::vector<int> network_order;  ///< levels in the order of their networks' names
+    bool first_read_elision = true;
+    bool master = false;  ///< dialect with leakage
+
+    bool writes(int space) const {
+        return read_write >> space & 1;
+    }
+};
+
+/// True if a temporal loop outside the outermost level that keeps `space` moves its tile: what the
+/// level gives up is then nowhere.
+bool forgets(const Problem& problem, const FlatMapping& flat, int space);
+
+}  // namespace tessera::timeloop

@@ -1,0 +1,15 @@
+// The loop nest executed as Timeloop executes it, iteration by iteration with its extrapolations:
+// the as-written analysis that the compiled one is compared with.
+#pragma once
+
+#include "tessera/timeloop/model.hpp"
+#include "timeloop/nest_result.hpp"
+
+namespace tessera::timeloop {
+
+/// \throws UserError for more dimensions or ranks than the analysis holds.
+NestResult analyse_nest(const Problem& problem, const Architecture& architecture,
+                        const Mapping& mapping, const FlatMapping& flat,
+                        const ModelOptions& options);
+
+}  // namespace tessera::timeloop

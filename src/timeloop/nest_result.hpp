@@ -1,0 +1,42 @@
+// What an analysis of a loop nest hands to the accounting: tile sizes and access records of every
+// (storage level, data space), before bypass.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/timeloop/mapping.hpp"
+
+namespace tessera::timeloop {
+
+/// Words read from a level's network in groups of `multicast` receivers, `scatter` groups at once.
+struct Record {
+    std::uint64_t multicast = 1, scatter = 1;
+    double accesses = 0, hops = 0;  ///< hops are weighted by accesses
+};
+
+struct Tile {
+    std::uint64_t size = 0;
+    /// Words in the working set of the level's spatial block as a whole; 0 without spatial loops.
+    std::uint64_t spatial_size = 0;
+    double link_transfers = 0;
+    int first_record = 0, record_count = 0;  ///< in NestResult::records, ascending keys
+};
+
+struct LevelGeometry {
+    std::uint64_t fanout = 1;  ///< instances used below one instance of this level
+    /// Product of the spatial loops outside this level, along X and Y and in total.
+    std::uint64_t outer_x = 1, outer_y = 1, replication = 1;
+};
+
+struct NestResult {
+    std::vector<Tile> tiles;  ///< [level * data spaces + data space]
+    std::vector<Record> records;
+    std::vector<LevelGeometry> levels;
+    double average_computes = 0;  ///< per arithmetic instance in use
+    std::uint64_t arithmetic_instances = 1, arithmetic_x = 1, arithmetic_y = 1;
+    std::uint64_t temporal_product = 1;  ///< of all temporal loops' ends
+    bool imperfect = false;
+};
+
+}  // namespace tessera::timeloop
