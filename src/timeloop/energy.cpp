@@ -40,17 +40,16 @@ void apply_to_storage(StorageLevel& level, const ErtComponent& component, Dialec
     }
     // An operation whose action is missing keeps the energy that it had before the table.
     energy.vector_access_pj = highest / static_cast<double>(level.cluster_size);
-    const double otherwise = energy.vector_access_pj;
-    energy.read_pj = action_energy(component, {"random_read", "read"}, otherwise);
+    energy.read_pj = action_energy(component, {"random_read", "read"}, energy.read_pj);
     if (dialect == Dialect::v3_0_3) {
-        energy.fill_pj = action_energy(component, {"random_fill", "write"}, otherwise);
+        energy.fill_pj = action_energy(component, {"random_fill", "write"}, energy.fill_pj);
         energy.update_pj =
-            action_energy(component, {"random_update", "random_fill", "write"}, otherwise);
+            action_energy(component, {"random_update", "random_fill", "write"}, energy.update_pj);
     } else {
-        energy.fill_pj =
-            action_energy(component, {"random_fill", "random_write", "fill", "write"}, otherwise);
+        energy.fill_pj = action_energy(component, {"random_fill", "random_write", "fill", "write"},
+                                       energy.fill_pj);
         energy.update_pj = action_energy(
-            component, {"random_update", "random_write", "update", "write"}, otherwise);
+            component, {"random_update", "random_write", "update", "write"}, energy.update_pj);
         energy.leak_pj = action_energy(component, {"leak"}, 0);
     }
     energy.source = "ERT";
