@@ -12,19 +12,6 @@ namespace tessera::timeloop {
 
 namespace {
 
-int kept_nowhere(const Machine& machine, const FlatMapping& flat) {
-    for (int s = 0; s < machine.spaces; ++s) {
-        bool kept = false;
-        for (int i = 0; i < machine.levels; ++i) {
-            kept = kept || (flat.keep[i] >> s & 1);
-        }
-        if (!kept) {
-            return s;
-        }
-    }
-    return -1;
-}
-
 /// Bits of an address that counts the vectors of a level.
 std::uint64_t address_bits(std::uint64_t scalars, std::uint64_t block) {
     const double range = std::max(1.0, static_cast<double>(scalars / block));
@@ -215,6 +202,19 @@ void StatsBuilder::note_forgotten(int space) {
 
 }  // namespace
 
+int kept_nowhere(int spaces, const FlatMapping& flat) {
+    for (int s = 0; s < spaces; ++s) {
+        bool kept = false;
+        for (int i = 0; i < flat.level_count; ++i) {
+            kept = kept || (flat.keep[i] >> s & 1);
+        }
+        if (!kept) {
+            return s;
+        }
+    }
+    return -1;
+}
+
 bool forgets(const Problem& problem, const FlatMapping& flat, int space) {
     DataSpaceMask moving = 0;  // dimensions that move the tile
     for (const std::vector<Term>& rank : problem.data_spaces[space].ranks) {
@@ -252,21 +252,15 @@ std::string describe(const Fit& fit, const Problem& problem, const Architecture&
 Evaluation evaluate(const Problem& problem, const Architecture& architecture,
                     const Mapping& mapping, const ModelOptions& options) {
     const Machine machine(problem, architecture, options);
-    for (int i = 0; i < machine.levels; ++i) {
-        if (mapping.levels[i].skewed) {
-            throw UserError("level " + architecture.storage[i].name +
-                            " has a skew directive; only mappings without it have a cost here");
-        }
-    }
     FlatMapping flat;
     flatten(mapping, flat);
     Evaluation evaluation;
-    if (const int space = kept_nowhere(machine, flat); space >= 0) {
+    if (const int space = kept_nowhere(machine.spaces, flat); space >= 0) {
         evaluation.fit.kind = Fit::Kind::kept_nowhere;
         evaluation.fit.level = space;
         return evaluation;
     }
-    NestResult nest = analyse_nest(problem, architecture, mapping, flat, options);
+    NestResult nest = analyse_nest(problem, architecture, flat, options);
     Ledger ledger;
     ledger.resize(machine);
     account(machine, nest, flat.keep, true, ledger);

@@ -46,6 +46,9 @@ struct Machine {
     }
 };
 
+/// A data space that every level bypasses, or -1.
+int kept_nowhere(int spaces, const FlatMapping& flat);
+
 /// True if a temporal loop outside the outermost level that keeps `space` moves its tile: what the
 /// level gives up is then nowhere.
 bool forgets(const Problem& problem, const FlatMapping& flat, int space);

@@ -54,11 +54,10 @@ struct Memory {
 
 class Analysis {
 public:
-    Analysis(const Problem& problem, const Architecture& architecture, const Mapping& mapping,
-             const FlatMapping& flat, const ModelOptions& options)
+    Analysis(const Problem& problem, const Architecture& architecture, const FlatMapping& flat, const ModelOptions& options)
         : problem_(problem),
           architecture_(architecture),
-          mapping_(mapping),
+          flat_(flat),
           options_(options),
           spaces_(static_cast<int>(problem.data_spaces.size())) {
         check_size();
@@ -105,8 +104,8 @@ private:
     BoxSet& delta(int at, int space) {
         return deltas_[at * spaces_ + space];
     }
-    bool flag(DataSpaceMask LevelMapping::*which, int level, int space) const {
-        return mapping_.levels[level].*which >> space & 1;
+    static bool flag(const DataSpaceMask (&which)[FlatMapping::max_levels], int level, int space) {
+        return which[level] >> space & 1;
     }
 
     /// True if all loops of `dimension` at position `from` and outside it are in their last pass.
@@ -131,7 +130,7 @@ private:
 
     const Problem& problem_;
     const Architecture& architecture_;
-    const Mapping& mapping_;
+    const FlatMapping& flat_;
     const ModelOptions& options_;
     const int spaces_;
     std::vector<Position> positions_;
@@ -242,7 +241,7 @@ void Analysis::visit(int at) {
         }
         BoxSet& out = delta(at, space);
         out.clear();
-        if (flag(&LevelMapping::no_temporal_reuse, position.level, space)) {
+        if (flag(flat_.no_temporal_reuse, position.level, space)) {
             out.push_back(box);
             continue;
         }
@@ -383,14 +382,14 @@ void Analysis::spatial_space(int at, int space, int inner, bool with_link) {
         base.push_back(point);
     }
     const std::uint64_t words = size(base, ranks(space));
-    const bool separate = flag(&LevelMapping::no_multicast_no_reduction, position.level, space);
+    const bool separate = flag(flat_.no_multicast_no_reduction, position.level, space);
     taken_.assign(offsets.size(), 0);
     std::vector<GroupTable> tables;
     if (words > 0) {
         tables = group_elements(offsets, taken_, separate, grid);
     }
     Memory& memory = this->memory(at, space);
-    if (with_link && !flag(&LevelMapping::no_link_transfer, position.level, space)) {
+    if (with_link && !flag(flat_.no_link_transfer, position.level, space)) {
         const auto groups = [](const std::vector<GroupTable>& all) {
             std::uint64_t sum = 0;
             for (const GroupTable& table : all) {
@@ -481,9 +480,8 @@ NestResult Analysis::collect() const {
 }  // namespace
 
 NestResult analyse_nest(const Problem& problem, const Architecture& architecture,
-                        const Mapping& mapping, const FlatMapping& flat,
-                        const ModelOptions& options) {
-    return Analysis(problem, architecture, mapping, flat, options).run();
+                        const FlatMapping& flat, const ModelOptions& options) {
+    return Analysis(problem, architecture, flat, options).run();
 }
 
 }  // namespace tessera::timeloop

@@ -9,7 +9,6 @@ namespace tessera::timeloop {
 
 /// \throws UserError for more dimensions or ranks than the analysis holds.
 NestResult analyse_nest(const Problem& problem, const Architecture& architecture,
-                        const Mapping& mapping, const FlatMapping& flat,
-                        const ModelOptions& options);
+                        const FlatMapping& flat, const ModelOptions& options);
 
 }  // namespace tessera::timeloop

@@ -89,10 +89,13 @@ struct FlatMapping {
     int loop_count = 0;
     int level_end[max_levels] = {};  ///< one past the last loop of each storage level's block
     DataSpaceMask keep[max_levels] = {};
+    // Reuse switched off, as in LevelMapping.
+    DataSpaceMask no_temporal_reuse[max_levels] = {}, no_link_transfer[max_levels] = {},
+                  no_multicast_no_reduction[max_levels] = {};
     int level_count = 0;
 };
 
-/// \throws UserError if the mapping has too many loops or levels for the flat form.
+/// \throws UserError if the mapping has too many loops or levels for the flat form, or a skew.
 void flatten(const Mapping& mapping, FlatMapping& flat);
 
 }  // namespace tessera::timeloop

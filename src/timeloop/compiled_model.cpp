@@ -1,0 +1,108 @@
+// The compiled evaluator: perfect nests in closed form (compiled_nest.hpp); imperfect ones, and
+// problems whose offsets do not fit one integer, by the as-written analysis.
+#include <algorithm>
+
+#include "timeloop/accounting.hpp"
+#include "timeloop/compiled_nest.hpp"
+#include "timeloop/nest_analysis.hpp"
+
+namespace tessera::timeloop {
+
+struct CompiledModel::Impl {
+    Impl(const Problem& problem, const Architecture& architecture, const ModelOptions& options)
+        : problem(problem),
+          architecture(architecture),
+          options(options),
+          machine(problem, architecture, options),
+          nest(problem, architecture, machine, options) {}
+
+    Problem problem;
+    Architecture architecture;
+    ModelOptions options;
+    Machine machine;
+    CompiledNest nest;
+};
+
+struct CompiledModel::Workspace::Impl {
+    const void* owner = nullptr;  ///< the model that it has the size for
+    NestScratch scratch;
+    NestResult nest;
+    Ledger ledger;
+
+    void prepare(const void* model, const Machine& machine) {
+        if (owner == model) {
+            return;
+        }
+        owner = model;
+        nest.tiles.resize(machine.levels * machine.spaces);
+        nest.levels.resize(machine.levels);
+        scratch.prefix.resize(machine.spaces * FlatMapping::max_loops);
+        scratch.turn.resize(machine.spaces * FlatMapping::max_loops);
+        ledger.resize(machine);
+    }
+};
+
+CompiledModel::Workspace::Workspace() : impl_(std::make_unique<Impl>()) {}
+CompiledModel::Workspace::~Workspace() = default;
+CompiledModel::Workspace::Workspace(Workspace&&) noexcept = default;
+CompiledModel::Workspace& CompiledModel::Workspace::operator=(Workspace&&) noexcept = default;
+
+CompiledModel::CompiledModel(const Problem& problem, const Architecture& architecture,
+                             const ModelOptions& options)
+    : impl_(std::make_unique<const Impl>(problem, architecture, options)) {}
+CompiledModel::~CompiledModel() = default;
+CompiledModel::CompiledModel(CompiledModel&&) noexcept = default;
+CompiledModel& CompiledModel::operator=(CompiledModel&&) noexcept = default;
+
+namespace {
+
+bool perfect(const FlatMapping& mapping) {
+    for (int q = 0; q < mapping.loop_count; ++q) {
+        if (mapping.loops[q].end != mapping.loops[q].residual) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+Fit CompiledModel::check_capacity(const FlatMapping& mapping) const {
+    return impl_->nest.check_capacity(mapping);
+}
+
+void CompiledModel::evaluate(const FlatMapping& mapping, Workspace& workspace, Cost& cost) const {
+    const Impl& model = *impl_;
+    Workspace::Impl& work = *workspace.impl_;
+    work.prepare(impl_.get(), model.machine);
+    cost.fit = Fit{};
+    if (const int space = kept_nowhere(model.machine.spaces, mapping); space >= 0) {
+        cost.fit.kind = Fit::Kind::kept_nowhere;
+        cost.fit.level = space;
+        return;
+    }
+    const bool closed = model.nest.valid() && perfect(mapping) &&
+                        model.nest.analyse(mapping, work.scratch, work.nest);
+    if (!closed) {
+        work.nest = analyse_nest(model.problem, model.architecture, mapping, model.options);
+    }
+    Ledger& ledger = work.ledger;
+    account(model.machine, work.nest, mapping.keep, false, ledger);
+    cost.fit = ledger.fit;
+    if (!cost.fit.ok()) {
+        return;
+    }
+    cost.energy_pj = ledger.energy_pj;
+    cost.cycles = ledger.cycles;
+    cost.utilization = ledger.utilization;
+    cost.wrapped = ledger.wrapped;
+    cost.forgets = false;
+    for (int s = 0; s < model.machine.spaces; ++s) {
+        cost.forgets = cost.forgets || forgets(model.problem, mapping, s);
+    }
+    for (int i = 0; i < model.machine.levels; ++i) {
+        cost.accesses[i] = ledger.levels[i].accesses;
+    }
+}
+
+}  // namespace tessera::timeloop

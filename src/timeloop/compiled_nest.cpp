@@ -1,0 +1,572 @@
+// Map of this file: NestRun is one analysis.
+//   loops()     strides of all loops, the list of temporal loops and its prefix sums
+//   level()     sizes and extents; then traffic() per data space
+//   traffic()   words of the base element by kind of move, multiplied by its groups
+//   group()     groups of equal offsets, in closed form or by sorting; hops where they cost
+//   links()     moves that neighbours serve
+#include "timeloop/compiled_nest.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+namespace tessera::timeloop {
+
+namespace {
+
+constexpr double exact = 9007199254740992.0;  // 2^53
+constexpr int max_rank_sum = 64;
+
+}  // namespace
+
+class NestRun {
+public:
+    NestRun(const CompiledNest& nest, const FlatMapping& mapping, NestScratch& scratch,
+            NestResult& result)
+        : nest_(nest), machine_(nest.machine_), flat_(mapping), s_(scratch), result_(result) {}
+
+    bool run();
+
+private:
+    struct Block {
+        int first_temporal;  ///< of this block in the list of temporal loops
+        int begin, end;      ///< loops of the mapping
+    };
+    struct Moves {
+        std::uint64_t whole, residue;  ///< W, R
+        int first;                     ///< loop number 0
+        std::uint64_t total;           ///< weighted words
+        std::uint64_t equal;           ///< sum of w(q), q > 0, T(q) = T(0)
+    };
+
+    void loops();
+    void geometry();
+    void level(int i);
+    void inner_level();
+    void spatial_block(int i);
+    void traffic(int i, int space);
+    Moves moves(int i, int space) const;
+    void group(int i, int space, bool separate);
+    bool group_in_closed_form(int space);
+    void enumerate(int space);
+    void group_elements(bool separate, bool with_taken, std::vector<NestScratch::Table>& tables);
+    double hops_to_group();
+    void links(int i, int space, const Moves& moves);
+    bool may_forward(int space, std::int64_t shift) const;
+    void forward(int space, std::int64_t shift, std::uint64_t words, std::uint64_t each);
+    std::uint64_t mark(std::int64_t shift);
+    void add(const std::vector<NestScratch::Table>& tables, std::uint64_t words);
+    void finish(int i, int space);
+
+    int loop_count() const {
+        return static_cast<int>(s_.temporal.size());
+    }
+    std::int64_t turn(int space, int q) const {
+        return s_.turn[space * FlatMapping::max_loops + q];
+    }
+    std::int64_t prefix(int space, int q) const {
+        return s_.prefix[space * FlatMapping::max_loops + q];
+    }
+    std::int64_t offset(int space, const NestScratch::SpatialLoop& loop) const {
+        return nest_.maps_[space].step(loop.dimension) * loop.stride;
+    }
+    std::uint64_t weight(int q) const {
+        return (s_.temporal[q].trips - 1) * s_.temporal[q].outer;
+    }
+
+    const CompiledNest& nest_;
+    const Machine& machine_;
+    const FlatMapping& flat_;
+    NestScratch& s_;
+    NestResult& result_;
+    Block blocks_[FlatMapping::max_levels];
+    std::int64_t strides_[FlatMapping::max_loops];
+    DimensionValues tile_;
+    std::int64_t inner_extents_[max_rank_sum];  ///< of the tile of the level below
+    std::uint64_t inner_sizes_[max_spaces];
+    // The spatial block at hand.
+    std::uint64_t elements_ = 1;
+    std::int64_t width_ = 1, height_ = 1, logical_width_ = 1;
+    bool hops_needed_ = false, separate_ = false, offsets_ready_ = false;
+    std::uint64_t groups_ = 0;     ///< of the space at hand, nothing taken
+    std::uint64_t remaining_ = 0;  ///< words of moves that no neighbour serves
+    std::uint64_t link_transfers_ = 0;
+    bool exact_ = true;
+};
+
+void NestRun::loops() {
+    DimensionValues tile;
+    std::fill_n(tile.begin(), nest_.dimensions_, 1);
+    s_.temporal.clear();
+    int next = 0;
+    for (int i = 0; i < machine_.levels; ++i) {
+        blocks_[i] = {loop_count(), next, flat_.level_end[i]};
+        for (; next < flat_.level_end[i]; ++next) {
+            const Loop& loop = flat_.loops[next];
+            strides_[next] = tile[loop.dimension];
+            if (loop.kind == LoopKind::temporal) {
+                s_.temporal.push_back({loop.dimension, tile[loop.dimension],
+                                       static_cast<std::uint64_t>(loop.end), 1});
+            }
+            tile[loop.dimension] *= loop.end;
+        }
+    }
+    std::uint64_t outer = 1;
+    for (int q = loop_count() - 1; q >= 0; --q) {
+        s_.temporal[q].outer = outer;
+        outer *= s_.temporal[q].trips;
+    }
+    result_.temporal_product = outer;
+    for (int space = 0; space < machine_.spaces; ++space) {
+        std::int64_t sum = 0;
+        std::int64_t* prefix = &s_.prefix[space * FlatMapping::max_loops];
+        std::int64_t* turn = &s_.turn[space * FlatMapping::max_loops];
+        for (int q = 0; q < loop_count(); ++q) {
+            const std::int64_t step =
+                nest_.maps_[space].step(s_.temporal[q].dimension) * s_.temporal[q].stride;
+            prefix[q] = sum;
+            turn[q] = step - sum;
+            sum += step;
+        }
+    }
+}
+
+void NestRun::geometry() {
+    std::uint64_t x = 1, y = 1;
+    for (int i = machine_.levels - 1; i >= 0; --i) {
+        LevelGeometry& geometry = result_.levels[i];
+        geometry.outer_x = x;
+        geometry.outer_y = y;
+        geometry.replication = x * y;
+        geometry.fanout = 1;
+        for (int q = blocks_[i].begin; q < blocks_[i].end; ++q) {
+            const Loop& loop = flat_.loops[q];
+            if (loop.kind == LoopKind::temporal) {
+                break;
+            }
+            (loop.kind == LoopKind::spatial_x ? x : y) *= loop.end;
+            geometry.fanout *= loop.end;
+        }
+    }
+    result_.arithmetic_x = x;
+    result_.arithmetic_y = y;
+    result_.arithmetic_instances = x * y;
+    result_.average_computes = static_cast<double>(result_.temporal_product);
+    result_.imperfect = false;
+}
+
+NestRun::Moves NestRun::moves(int i, int space) const {
+    const LinearMap& map = nest_.maps_[space];
+    Moves m{};
+    m.first = blocks_[i].first_temporal;
+    const int count = loop_count();
+    if (i == 0) {
+        // Single points: never subtracted.
+        m.whole = m.residue = 1;
+        m.total = result_.temporal_product;
+        return m;
+    }
+    m.whole = inner_sizes_[space];
+    if (m.first == count) {
+        m.residue = m.total = m.whole;
+        return m;
+    }
+    const NestScratch::TemporalLoop& zero = s_.temporal[m.first];
+    if (flat_.no_temporal_reuse[i - 1] >> space & 1) {
+        m.residue = m.whole;
+        m.total = m.whole * zero.outer * zero.trips;
+    } else {
+        m.residue = map.step(zero.dimension) == 0
+                        ? 0
+                        : map.residue(inner_extents_ + nest_.first_rank_[space], m.whole,
+                                      zero.dimension, zero.stride);
+        m.total = zero.outer * (m.whole + (zero.trips - 1) * m.residue);
+    }
+    const std::int64_t* turns = &s_.turn[space * FlatMapping::max_loops];
+    for (int q = m.first + 1; q < count; ++q) {
+        if (turns[q] == turns[m.first]) {
+            m.equal += weight(q);
+        }
+    }
+    m.total -= m.equal * (m.whole - m.residue);
+    return m;
+}
+
+// Offsets are distinct if every relevant loop steps over all that the smaller ones reach.
+bool NestRun::group_in_closed_form(int space) {
+    std::int64_t steps[FlatMapping::max_loops], ends[FlatMapping::max_loops];
+    int relevant = 0;
+    std::uint64_t multicast = 1, groups = 1;
+    for (const NestScratch::SpatialLoop& loop : s_.spatial) {
+        const std::int64_t step = std::abs(offset(space, loop));
+        if (step == 0) {
+            multicast *= static_cast<std::uint64_t>(loop.end);
+            continue;
+        }
+        groups *= static_cast<std::uint64_t>(loop.end);
+        int at = relevant++;
+        for (; at > 0 && steps[at - 1] > step; --at) {
+            steps[at] = steps[at - 1];
+            ends[at] = ends[at - 1];
+        }
+        steps[at] = step;
+        ends[at] = loop.end;
+    }
+    std::int64_t reach = 0;
+    for (int k = 0; k < relevant; ++k) {
+        if (steps[k] <= reach) {
+            return false;
+        }
+        reach += (ends[k] - 1) * steps[k];
+    }
+    s_.tables.clear();
+    s_.tables.push_back({multicast, groups, 0});
+    groups_ = groups;
+    return true;
+}
+
+void NestRun::enumerate(int space) {
+    if (offsets_ready_) {
+        return;
+    }
+    offsets_ready_ = true;
+    s_.offsets.resize(elements_);
+    s_.offsets[0] = 0;
+    std::size_t filled = 1;
+    for (const NestScratch::SpatialLoop& loop : s_.spatial) {
+        const std::int64_t step = offset(space, loop);
+        for (std::int64_t k = 1; k < loop.end; ++k) {
+            for (std::size_t e = 0; e < filled; ++e) {
+                s_.offsets[k * filled + e] = s_.offsets[e] + k * step;
+            }
+        }
+        filled *= static_cast<std::size_t>(loop.end);
+    }
+    s_.order.resize(elements_);
+    std::iota(s_.order.begin(), s_.order.end(), 0);
+    std::sort(s_.order.begin(), s_.order.end(), [&](int a, int b) {
+        return s_.offsets[a] != s_.offsets[b] ? s_.offsets[a] < s_.offsets[b] : a < b;
+    });
+}
+
+// As hops_to() of multicast.hpp, without allocation.
+double NestRun::hops_to_group() {
+    const double centre = static_cast<double>(height_ - 1) / 2;
+    std::int64_t farthest = 0;
+    for (int e : s_.group) {
+        farthest = std::max<std::int64_t>(farthest, e % width_);
+    }
+    s_.rows.assign(2 * (farthest + 1), -1);
+    for (int e : s_.group) {
+        std::int64_t* rows = &s_.rows[2 * (e % width_)];
+        const std::int64_t row = e / width_;
+        rows[0] = rows[0] < 0 ? row : std::min(rows[0], row);
+        rows[1] = std::max(rows[1], row);
+    }
+    double hops = static_cast<double>(farthest);
+    for (std::int64_t column = 0; column <= farthest; ++column) {
+        if (s_.rows[2 * column] >= 0) {
+            hops += std::max(0.0, centre - static_cast<double>(s_.rows[2 * column]));
+            hops += std::max(0.0, static_cast<double>(s_.rows[2 * column + 1]) - centre);
+        }
+    }
+    return hops;
+}
+
+void NestRun::group_elements(bool separate, bool with_taken,
+                             std::vector<NestScratch::Table>& tables) {
+    tables.clear();
+    for (std::size_t begin = 0; begin < s_.order.size();) {
+        s_.group.clear();
+        std::size_t end = begin;
+        const std::int64_t at = s_.offsets[s_.order[begin]];
+        for (; end < s_.order.size() && s_.offsets[s_.order[end]] == at &&
+               (!separate || end == begin);
+             ++end) {
+            if (!with_taken || !s_.taken[s_.order[end]]) {
+                s_.group.push_back(s_.order[end]);
+            }
+        }
+        begin = end;
+        if (s_.group.empty()) {
+            continue;
+        }
+        std::size_t k = 0;
+        while (k < tables.size() && tables[k].multicast < s_.group.size()) {
+            ++k;
+        }
+        if (k == tables.size() || tables[k].multicast != s_.group.size()) {
+            tables.insert(tables.begin() + static_cast<std::ptrdiff_t>(k), {s_.group.size(), 0, 0});
+        }
+        tables[k].groups += 1;
+        tables[k].hops += hops_needed_ ? hops_to_group() : 0;
+    }
+}
+
+void NestRun::group(int i, int space, bool separate) {
+    separate_ = separate;
+    offsets_ready_ = false;
+    hops_needed_ = !machine_.level[i].silent_network;
+    if (!separate && !hops_needed_ && group_in_closed_form(space)) {
+        return;
+    }
+    enumerate(space);
+    group_elements(separate, false, s_.tables);
+    groups_ = 0;
+    for (const NestScratch::Table& table : s_.tables) {
+        groups_ += table.groups;
+    }
+}
+
+// The differences of offsets between neighbours are those of an odometer: one loop advances, all
+// inner ones fall back. Rows that are not filled exactly mix the loops; then only trying helps.
+bool NestRun::may_forward(int space, std::int64_t shift) const {
+    const bool one_row = height_ == 1 || elements_ <= static_cast<std::uint64_t>(width_);
+    if (!one_row && width_ != logical_width_) {
+        return true;
+    }
+    std::int64_t back = 0;
+    bool in_y = false;
+    for (const NestScratch::SpatialLoop& loop : s_.spatial) {
+        if (loop.along_y && !in_y && !one_row) {
+            back = 0;
+        }
+        in_y = in_y || loop.along_y;
+        const std::int64_t step = offset(space, loop);
+        if (shift == step - back || shift == back - step) {
+            return true;
+        }
+        back += (loop.end - 1) * step;
+    }
+    return false;
+}
+
+std::uint64_t NestRun::mark(std::int64_t shift) {
+    const std::int64_t count = static_cast<std::int64_t>(elements_);
+    s_.taken.assign(elements_, 0);
+    std::uint64_t marked = 0;
+    for (std::int64_t e = 0; e < count; ++e) {
+        const std::int64_t column = e % width_, row = e / width_;
+        const std::int64_t wanted = s_.offsets[e] + shift;
+        const auto has = [&](bool inside, std::int64_t neighbour) {
+            return inside && neighbour < count && s_.offsets[neighbour] == wanted;
+        };
+        s_.taken[e] = has(row > 0, e - width_) || has(row + 1 < height_, e + width_) ||
+                      has(column > 0, e - 1) || has(column + 1 < width_, e + 1);
+        marked += s_.taken[e];
+    }
+    return marked;
+}
+
+void NestRun::add(const std::vector<NestScratch::Table>& tables, std::uint64_t words) {
+    for (const NestScratch::Table& table : tables) {
+        Record* found = nullptr;
+        for (Record& record : s_.records) {
+            if (record.multicast == table.multicast && record.scatter == table.groups) {
+                found = &record;
+            }
+        }
+        if (found == nullptr) {
+            s_.records.push_back({table.multicast, table.groups, 0, 0});
+            found = &s_.records.back();
+        }
+        const double all = static_cast<double>(table.groups) * static_cast<double>(words);
+        exact_ = exact_ && all < exact;
+        found->accesses += all;
+        found->hops += table.hops * static_cast<double>(words);
+    }
+}
+
+/// `words` of moves by `shift`, `each` in one of them.
+void NestRun::forward(int space, std::int64_t shift, std::uint64_t words, std::uint64_t each) {
+    if (words == 0 || each == 0 || !may_forward(space, shift)) {
+        return;
+    }
+    enumerate(space);
+    const std::uint64_t marked = mark(shift);
+    if (marked == 0) {
+        return;
+    }
+    group_elements(separate_, true, s_.others);
+    std::uint64_t groups = 0;
+    for (const NestScratch::Table& table : s_.others) {
+        groups += table.groups;
+    }
+    if (groups < groups_) {
+        link_transfers_ += marked * words;
+        remaining_ -= words;
+        add(s_.others, words);
+    }
+}
+
+void NestRun::links(int i, int space, const Moves& m) {
+    const int count = loop_count();
+    if (i == 0) {
+        for (int q = 0; q < count; ++q) {
+            forward(space, turn(space, q), weight(q), 1);
+        }
+        return;
+    }
+    if (m.first == count || m.residue == 0) {
+        return;
+    }
+    const NestScratch::TemporalLoop& zero = s_.temporal[m.first];
+    const std::int64_t step = turn(space, m.first) + prefix(space, m.first);
+    if (m.residue < m.whole) {
+        forward(space, step, zero.trips * m.equal * m.residue, m.residue);
+        return;
+    }
+    const std::uint64_t zero_moves = (zero.trips - 1) * zero.outer + m.equal;
+    forward(space, step, zero_moves * m.whole, m.whole);
+    for (int q = m.first + 1; q < count; ++q) {
+        if (turn(space, q) != turn(space, m.first)) {
+            forward(space, turn(space, q) + prefix(space, m.first), weight(q) * m.whole, m.whole);
+        }
+    }
+}
+
+void NestRun::spatial_block(int i) {
+    s_.spatial.clear();
+    elements_ = 1;
+    width_ = height_ = 1;
+    for (int q = blocks_[i].begin; q < blocks_[i].end; ++q) {
+        const Loop& loop = flat_.loops[q];
+        if (loop.kind == LoopKind::temporal) {
+            break;
+        }
+        const bool along_y = loop.kind == LoopKind::spatial_y;
+        s_.spatial.push_back({loop.dimension, along_y, strides_[q], loop.end});
+        elements_ *= static_cast<std::uint64_t>(loop.end);
+        (along_y ? height_ : width_) *= loop.end;
+    }
+    logical_width_ = width_;
+    width_ = std::max(width_, nest_.fanout_x_[i]);
+    height_ = std::max(height_, nest_.fanout_y_[i]);
+}
+
+void NestRun::finish(int i, int space) {
+    Tile& tile = result_.tiles[i * machine_.spaces + space];
+    std::sort(s_.records.begin(), s_.records.end(), [](const Record& a, const Record& b) {
+        return a.multicast != b.multicast ? a.multicast < b.multicast : a.scatter < b.scatter;
+    });
+    tile.first_record = static_cast<int>(result_.records.size());
+    tile.record_count = static_cast<int>(s_.records.size());
+    tile.link_transfers = static_cast<double>(link_transfers_);
+    for (const Record& record : s_.records) {
+        result_.records.push_back(record);
+    }
+}
+
+void NestRun::traffic(int i, int space) {
+    const Moves m = moves(i, space);
+    Tile& tile = result_.tiles[i * machine_.spaces + space];
+    if (s_.spatial.empty()) {
+        const double accesses = static_cast<double>(m.total);
+        exact_ = exact_ && accesses < exact;
+        tile.first_record = static_cast<int>(result_.records.size());
+        tile.record_count = 1;
+        tile.link_transfers = 0;
+        result_.records.push_back({1, 1, accesses, 0});
+        return;
+    }
+    s_.records.clear();
+    link_transfers_ = 0;
+    remaining_ = m.total;
+    group(i, space, flat_.no_multicast_no_reduction[i] >> space & 1);
+    if (nest_.link_transfers_ && !(flat_.no_link_transfer[i] >> space & 1)) {
+        links(i, space, m);
+    }
+    if (remaining_ > 0) {
+        add(s_.tables, remaining_);
+    }
+    finish(i, space);
+}
+
+void NestRun::level(int i) {
+    spatial_block(i);
+    std::int64_t scratch[max_rank_sum];
+    const Block& block = blocks_[i];
+    int q = block.begin;
+    for (; q < block.end && flat_.loops[q].kind != LoopKind::temporal; ++q) {
+        tile_[flat_.loops[q].dimension] *= flat_.loops[q].end;
+    }
+    for (int space = 0; space < machine_.spaces; ++space) {
+        traffic(i, space);
+        Tile& tile = result_.tiles[i * machine_.spaces + space];
+        tile.spatial_size = q > block.begin ? nest_.maps_[space].extents(tile_, scratch) : 0;
+    }
+    for (; q < block.end; ++q) {
+        tile_[flat_.loops[q].dimension] *= flat_.loops[q].end;
+    }
+    for (int space = 0; space < machine_.spaces; ++space) {
+        Tile& tile = result_.tiles[i * machine_.spaces + space];
+        if (block.begin != block.end || i == 0) {
+            inner_sizes_[space] =
+                nest_.maps_[space].extents(tile_, inner_extents_ + nest_.first_rank_[space]);
+        }
+        tile.size = inner_sizes_[space];
+    }
+}
+
+bool NestRun::run() {
+    loops();
+    geometry();
+    std::fill_n(tile_.begin(), nest_.dimensions_, 1);
+    result_.records.clear();
+    for (int i = 0; i < machine_.levels; ++i) {
+        level(i);
+    }
+    return exact_;
+}
+
+CompiledNest::CompiledNest(const Problem& problem, const Architecture& architecture,
+                           const Machine& machine, const ModelOptions& options)
+    : machine_(machine),
+      dimensions_(static_cast<int>(problem.dimensions.size())),
+      link_transfers_(options.link_transfers) {
+    valid_ = dimensions_ <= max_dimensions_compiled;
+    for (std::size_t s = 0; valid_ && s < problem.data_spaces.size(); ++s) {
+        maps_.emplace_back(problem, static_cast<int>(s));
+        first_rank_.push_back(ranks_);
+        ranks_ += maps_.back().ranks();
+        valid_ = maps_.back().valid() && ranks_ <= max_rank_sum;
+    }
+    for (int i = 0; i < architecture.levels(); ++i) {
+        fanout_x_.push_back(architecture.fanout_x(i));
+        fanout_y_.push_back(architecture.fanout_y(i));
+    }
+}
+
+Fit CompiledNest::check_capacity(const FlatMapping& mapping) const {
+    DimensionValues tile;
+    std::fill_n(tile.begin(), dimensions_, 1);
+    std::int64_t scratch[max_rank_sum];
+    int next = 0;
+    for (int i = 0; i < machine_.levels; ++i) {
+        for (; next < mapping.level_end[i]; ++next) {
+            tile[mapping.loops[next].dimension] *= mapping.loops[next].end;
+        }
+        const LevelConstants& level = machine_.level[i];
+        if (!level.bounded) {
+            continue;
+        }
+        std::uint64_t used = 0;
+        for (int s = 0; s < machine_.spaces; ++s) {
+            used += mapping.keep[i] >> s & 1 ? maps_[s].extents(tile, scratch) : 0;
+        }
+        if (used > level.effective_size) {
+            return {Fit::Kind::capacity, i, used, static_cast<double>(level.effective_size)};
+        }
+        if (static_cast<double>(used) < level.least_used) {
+            return {Fit::Kind::min_utilization, i, used, level.least_used};
+        }
+    }
+    return {};
+}
+
+bool CompiledNest::analyse(const FlatMapping& mapping, NestScratch& scratch,
+                           NestResult& result) const {
+    return NestRun(*this, mapping, scratch, result).run();
+}
+
+}  // namespace tessera::timeloop
