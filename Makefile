@@ -54,6 +54,8 @@ install:
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include \
 		$(DESTDIR)$(PREFIX)/share/tessera
 	install -m 755 $(BUILD)/tessera $(DESTDIR)$(PREFIX)/bin/
+	ln -sf tessera $(DESTDIR)$(PREFIX)/bin/timeloop-mapper
+	ln -sf tessera $(DESTDIR)$(PREFIX)/bin/timeloop-model
 	install -m 644 $(BUILD)/libtessera.a $(DESTDIR)$(PREFIX)/lib/
 	cp -R include/tessera $(DESTDIR)$(PREFIX)/include/
 	cp -R arch-specs problem-shapes timeloop-shapes $(DESTDIR)$(PREFIX)/share/tessera/

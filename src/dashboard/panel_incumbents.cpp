@@ -35,13 +35,13 @@ std::vector<Line> list(const Snapshot& snapshot, const Table& columns) {
     const bool units = !snapshot.run.unit.empty();
     std::vector<Line> lines;
     for (auto found = snapshot.incumbents.rbegin(); found != snapshot.incumbents.rend(); ++found) {
-        std::string by = short_name(found->found_by);
+        std::string by = found->found_by;
         by += found->worker >= 0 ? "#" + std::to_string(found->worker) : "";
         by += found->detail.empty() ? "" : ", " + found->detail;
         const bool newest = found == snapshot.incumbents.rbegin();
         const double time = found->time_s;
         lines.push_back(
-            columns.row({{duration(time), {}},
+            columns.row({{time < 60 ? quantity(time, "s") : clock(time), {}},
                          {quantity(found->value, ""), newest ? style::best : style::text},
                          {quantity(found->energy_j, units ? "J" : ""), {}},
                          {quantity(found->latency_s, units ? "s" : ""), {}},

@@ -48,15 +48,10 @@ void scatter(Canvas canvas, const Snapshot& snapshot) {
     for (const telemetry::IncumbentView& found : snapshot.incumbents) {
         plot.dot(x(found.latency_s), y(found.energy_j), style::label, U'.');
     }
-    const bool marks = snapshot.front.size() <= 64;
     for (const telemetry::PointView& point : snapshot.front) {
         plot.dot(x(point.latency_s), y(point.energy_j), style::best, U'*');
     }
     plot.draw();
-    for (std::size_t i = 0; marks && i < snapshot.front.size(); ++i) {
-        const telemetry::PointView& point = snapshot.front[i];
-        plot.mark(x(point.latency_s), y(point.energy_j), canvas.symbols().improved, style::best);
-    }
     if (!axes) {
         return;
     }

@@ -27,7 +27,7 @@ Line racer_line(const Table& columns, const telemetry::RacerView& racer, std::si
     Span mark{"", lane(i)};
     append_utf8(mark.text, symbols.set == SymbolSet::ascii ? letter(i) : symbols.done);
     return columns.row({mark,
-                        {short_name(racer.name), leads ? style::value : style::text},
+                        {racer.name, leads ? style::value : style::text},
                         {racer.best ? quantity(*racer.best, "") : "none", style::best},
                         {racer.gap ? (leads ? "leads" : percent(*racer.gap)) : "-", {}},
                         {count(racer.rate_per_s), {}},

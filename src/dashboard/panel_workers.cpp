@@ -48,7 +48,7 @@ int draw_workers(Canvas canvas, const Snapshot& snapshot, const View& view) {
                                      {count(static_cast<double>(worker.improved)), {}},
                                      {age(worker.quiet_s), stuck ? style::bad : style::label},
                                      {count(static_cast<double>(worker.generated)), {}},
-                                     {short_name(worker.source), style::label}}));
+                                     {worker.source, style::label}}));
     }
     if (lines.empty()) {
         canvas.text(0, 1, "no worker has started yet", style::label);

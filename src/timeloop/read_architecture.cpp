@@ -203,6 +203,7 @@ Architecture read_architecture(const Document& document, Warnings& warnings) {
     apply_default_energies(result);
     if (read.compute_energy_pj) {
         result.arithmetic.energy_pj = *read.compute_energy_pj;
+        result.arithmetic.energy_source = "user";
     }
     if (read.compute_area_um2) {
         result.arithmetic.area_um2 = *read.compute_area_um2;

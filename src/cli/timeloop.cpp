@@ -1,0 +1,168 @@
+// What both drop-in programs share: arguments, errors, output files.
+#include "cli/timeloop.hpp"
+
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <ostream>
+#include <sstream>
+
+#include "cli/cli.hpp"
+#include "tessera/base/error.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* usage = R"( [-o DIR] FILE...
+
+Takes Timeloop's input files (YAML or libconfig; problem, architecture, mapping or constraints, ERT,
+ART), writes Timeloop's output files to DIR (default: here). See docs/timeloop.md.
+
+  -o DIR    an existing folder for the output files
+  --strict  exit 1 if no valid mapping is found
+)";
+
+TimeloopArguments parse(const std::vector<std::string>& args, std::ostream& err) {
+    TimeloopArguments result;
+    for (std::size_t i = 0; i < args.size(); ++i) {
+        if (args[i] == "-o") {
+            if (++i == args.size()) {
+                throw UserError("-o lacks its value (expected an existing folder)");
+            }
+            result.folder = args[i];
+            std::error_code ignored;
+            if (!fs::is_directory(result.folder, ignored)) {
+                throw UserError("-o: '" + result.folder +
+                                "' is no folder (expected an existing folder); create it first");
+            }
+        } else if (args[i] == "--strict") {
+            result.strict = true;
+        } else if (args[i] == "--help" || args[i] == "-h") {
+            result.help = true;
+        } else if (args[i] == "timeloop-mapper.map.yaml") {
+            err << "WARNING: found timeloop-mapper.map.yaml in input file list, ignoring.\n";
+        } else {
+            result.files.push_back(args[i]);
+        }
+    }
+    return result;
+}
+
+int dispatch(const std::string& name, const std::vector<std::string>& args, std::ostream& out,
+             std::ostream& err) {
+    const TimeloopArguments arguments = parse(args, err);
+    if (arguments.help) {
+        out << "Usage: " << name << usage;
+        return ExitCode::ok;
+    }
+    if (arguments.files.empty()) {
+        err << "Usage: " << name << usage;
+        return 1;
+    }
+    for (const std::string& file : arguments.files) {
+        out << "input file: " << file << "\n";
+    }
+    out.flush();
+    return timeloop_model(arguments, out, err);
+}
+
+}  // namespace
+
+bool is_timeloop_name(const std::string& name) {
+    return name == "timeloop-model";
+}
+
+int run_timeloop(const std::string& name, const std::vector<std::string>& args, std::ostream& out,
+                 std::ostream& err) {
+    try {
+        const int code = dispatch(name, args, out, err);
+        out.flush();
+        return out ? code : 1;
+    } catch (const Bug& error) {
+        err << "ERROR: " << error.what() << "\n";
+        return ExitCode::bug;
+    } catch (const Error& error) {
+        err << "ERROR: " << error.what() << "\n";
+        return 1;
+    } catch (const std::bad_alloc&) {
+        err << "ERROR: " << Bug("out of memory").what() << "\n";
+    } catch (const std::exception& error) {
+        err << "ERROR: " << Bug(error.what()).what() << "\n";
+    } catch (...) {
+        err << "ERROR: " << Bug("an exception of unknown type").what() << "\n";
+    }
+    return ExitCode::bug;
+}
+
+void TimeloopFiles::add_evaluation(const timeloop::Input& input,
+                                   const timeloop::Evaluated& evaluated) {
+    using timeloop::Dialect;
+    const Dialect dialect = input.document.dialect;
+    const auto text = [](const auto& write) {
+        std::ostringstream stream;
+        write(stream);
+        return stream.str();
+    };
+    add(".stats.txt", text([&](std::ostream& out) {
+            timeloop::write_stats(out, evaluated,
+                                  timeloop::WriteOptions::from_environment(dialect));
+        }));
+    add(".map.txt",
+        text([&](std::ostream& out) { timeloop::write_map_text(out, evaluated, dialect); }));
+    add(".map+stats.xml", text([&](std::ostream& out) { timeloop::write_xml(out, evaluated); }));
+    add(dialect == Dialect::master ? ".map.tensella.txt" : ".map.tenssella.txt",
+        text([&](std::ostream& out) {
+            timeloop::write_tenssella(out, evaluated.problem, evaluated.mapping);
+        }));
+    // The Python front end reads areas from here, whoever made them.
+    if (input.energies != timeloop::EnergyOrigin::accelergy && dialect == Dialect::master) {
+        std::error_code ignored;
+        if (!fs::exists(prefix_ + ".ERT.yaml", ignored) || !input.has_ert) {
+            add(".ERT.yaml",
+                text([&](std::ostream& out) { timeloop::write_ert(out, evaluated.architecture); }));
+        }
+        if (!fs::exists(prefix_ + ".ART.yaml", ignored) || !input.has_ert) {
+            add(".ART.yaml",
+                text([&](std::ostream& out) { timeloop::write_art(out, evaluated.architecture); }));
+        }
+    }
+}
+
+void TimeloopFiles::write() const {
+    for (const auto& [ending, content] : contents_) {
+        const std::string path = prefix_ + ending;
+        std::ofstream file(path, std::ios::binary);
+        file << content;
+        file.close();
+        if (!file) {
+            throw UserError(path +
+                            ": cannot write the file; check the folder, its permissions "
+                            "and the free space");
+        }
+    }
+}
+
+void print_warnings(std::ostream& err, const std::vector<std::string>& warnings) {
+    for (const std::string& warning : warnings) {
+        err << "WARNING: " << warning << "\n";
+    }
+}
+
+std::vector<std::string> evaluation_warnings(const timeloop::Stats& stats) {
+    std::vector<std::string> result;
+    for (const std::string& text : stats.forgotten) {
+        result.push_back(text + "; the figures leave out the traffic that this would need");
+    }
+    if (stats.wrapped) {
+        result.push_back(
+            "a counter of this imperfect mapping is negative and wraps around, as in Timeloop; "
+            "the figures mean nothing");
+    }
+    return result;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,59 @@
+// The drop-in names: `timeloop-model` and `timeloop-mapper` as functions.
+#pragma once
+
+#include <iosfwd>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/timeloop/input.hpp"
+#include "tessera/timeloop/write.hpp"
+
+namespace tessera::cli {
+
+/// Whether `name` (the last part of argv[0]) is one of the two.
+bool is_timeloop_name(const std::string& name);
+
+/// Runs `name` with what follows it on the command line. Exit codes as Timeloop's: 0 also if no
+/// valid mapping is found (1 with --strict), 1 for wrong input and mappings that do not fit.
+/// Never throws.
+int run_timeloop(const std::string& name, const std::vector<std::string>& args, std::ostream& out,
+                 std::ostream& err);
+
+/// `[-o DIR] FILE...`
+struct TimeloopArguments {
+    std::vector<std::string> files;
+    std::string folder = ".";
+    bool strict = false, help = false;
+};
+
+// The two programs behind run_timeloop(). They throw tessera::Error.
+int timeloop_model(const TimeloopArguments& arguments, std::ostream& out, std::ostream& err);
+int timeloop_mapper(const TimeloopArguments& arguments, std::ostream& out, std::ostream& err);
+
+/// Output files, all written at the end or none.
+class TimeloopFiles {
+public:
+    explicit TimeloopFiles(std::string prefix) : prefix_(std::move(prefix)) {}
+    const std::string& prefix() const {
+        return prefix_;
+    }
+    void add(const std::string& ending, std::string content) {
+        contents_[ending] = std::move(content);
+    }
+    /// stats.txt, map.txt, map+stats.xml, the Tenssella form; ERT and ART where the input has none.
+    void add_evaluation(const timeloop::Input& input, const timeloop::Evaluated& evaluated);
+    /// \throws UserError naming the file that cannot be written
+    void write() const;
+
+private:
+    std::string prefix_;
+    std::map<std::string, std::string> contents_;
+};
+
+void print_warnings(std::ostream& err, const std::vector<std::string>& warnings);
+/// What the figures of an evaluation do not mean: forgotten data, wrapped counters.
+std::vector<std::string> evaluation_warnings(const timeloop::Stats& stats);
+
+}  // namespace tessera::cli
