@@ -16,7 +16,7 @@ std::string amount(double value, const std::string& unit) {
         return memory(value);
     }
     if (unit == "s") {
-        return value < 60 ? quantity(value, "s") : clock(value);
+        return duration(value);
     }
     if (unit.empty()) {
         return percent(value);
@@ -33,6 +33,10 @@ std::string objective_name(const Snapshot& snapshot) {
         result += (result.empty() ? "" : ",") + (metric == "edp" ? "EDP" : metric);
     }
     return result.empty() ? "objective" : result;
+}
+
+std::string short_name(const std::string& mapper) {
+    return mapper.compare(0, 7, "search:") == 0 ? mapper.substr(7) : mapper;
 }
 
 std::string best_text(const Snapshot& snapshot) {

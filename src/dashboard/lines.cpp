@@ -16,32 +16,6 @@ std::string lower(std::string text) {
     return text;
 }
 
-}  // namespace
-
-int draw_line(Canvas& canvas, int x, int y, const Line& line) {
-    for (const Span& span : line) {
-        x = canvas.text(x, y, span.text, span.style);
-    }
-    return x;
-}
-
-int draw_lines(Canvas canvas, const std::vector<Line>& lines, int scroll, bool from_end) {
-    const int count = static_cast<int>(lines.size()), height = canvas.height();
-    const int limit = std::max(0, count - height);
-    const int chosen = std::clamp(scroll, 0, limit);
-    const int first = from_end ? limit - chosen : chosen;
-    for (int y = 0; y < std::min(height, count); ++y) {
-        draw_line(canvas, 0, y, lines[static_cast<std::size_t>(first + y)]);
-    }
-    if (first > 0) {
-        canvas.put(canvas.width() - 1, 0, canvas.symbols().up, style::label);
-    }
-    if (first + height < count) {
-        canvas.put(canvas.width() - 1, height - 1, canvas.symbols().down, style::label);
-    }
-    return limit;
-}
-
 bool matches(const Line& line, const std::string& filter) {
     std::string text;
     for (const Span& span : line) {
@@ -51,11 +25,46 @@ bool matches(const Line& line, const std::string& filter) {
     return (exact ? text : lower(text)).find(filter) != std::string::npos;
 }
 
-std::vector<Line> filtered(std::vector<Line> lines, const std::string& filter) {
-    if (!filter.empty()) {
-        std::erase_if(lines, [&](const Line& line) { return !matches(line, filter); });
+}  // namespace
+
+int draw_line(Canvas& canvas, int x, int y, const Line& line) {
+    for (const Span& span : line) {
+        x = canvas.text(x, y, span.text, span.style);
     }
-    return lines;
+    return x;
+}
+
+int draw_list(Canvas canvas, const List& list, int scroll, const std::string& filter,
+              bool from_end) {
+    if (!filter.empty()) {
+        std::vector<Line> chosen;
+        for (int i = 0; i < list.count; ++i) {
+            if (Line line = list.line(i); matches(line, filter)) {
+                chosen.push_back(std::move(line));
+            }
+        }
+        const auto line = [&](int i) { return chosen[static_cast<std::size_t>(i)]; };
+        return draw_list(canvas, {static_cast<int>(chosen.size()), line}, scroll, "", from_end);
+    }
+    const int height = canvas.height(), limit = std::max(0, list.count - height);
+    const int wanted = std::clamp(scroll, 0, limit);
+    const int first = from_end ? limit - wanted : wanted;
+    for (int y = 0; y < std::min(height, list.count); ++y) {
+        draw_line(canvas, 0, y, list.line(first + y));
+    }
+    if (first > 0) {
+        canvas.put(canvas.width() - 1, 0, canvas.symbols().up, style::label);
+    }
+    if (first + height < list.count) {
+        canvas.put(canvas.width() - 1, height - 1, canvas.symbols().down, style::label);
+    }
+    return limit;
+}
+
+int draw_lines(Canvas canvas, const std::vector<Line>& lines, int scroll,
+               const std::string& filter) {
+    const auto line = [&](int i) { return lines[static_cast<std::size_t>(i)]; };
+    return draw_list(canvas, {static_cast<int>(lines.size()), line}, scroll, filter);
 }
 
 Table::Table(std::vector<Column> columns, int width)

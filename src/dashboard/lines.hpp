@@ -1,6 +1,7 @@
 // Lists and tables: lines of styled pieces, scrolled as a whole.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,13 +19,20 @@ using Line = std::vector<Span>;
 /// \returns the column after the line.
 int draw_line(Canvas& canvas, int x, int y, const Line& line);
 
-/// Draws the lines from number `scroll` on (`from_end`: the last ones, `scroll` lines earlier),
-/// with arrows at the right edge where more is hidden. \returns the largest useful scroll.
-int draw_lines(Canvas canvas, const std::vector<Line>& lines, int scroll, bool from_end = false);
+/// A list of `count` lines; `line(i)` makes one. Only what is seen is made, as long as there is no
+/// filter.
+struct List {
+    int count = 0;
+    std::function<Line(int)> line;
+};
 
-/// Whether the text of the line contains `filter`; case matters only for capitals in `filter`.
-bool matches(const Line& line, const std::string& filter);
-std::vector<Line> filtered(std::vector<Line> lines, const std::string& filter);
+/// Draws the list from line `scroll` on (`from_end`: the last ones, `scroll` lines earlier), with
+/// arrows at the right edge where more is hidden. `filter`: only lines that contain it; case
+/// matters if it has capitals. \returns the largest useful scroll.
+int draw_list(Canvas canvas, const List& list, int scroll, const std::string& filter,
+              bool from_end = false);
+int draw_lines(Canvas canvas, const std::vector<Line>& lines, int scroll,
+               const std::string& filter = "");
 
 /// Columns that are shown as far as the width allows, the important ones first. One blank between.
 class Table {

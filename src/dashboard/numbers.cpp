@@ -81,6 +81,10 @@ std::string quantity(double value, const std::string& unit) {
     return digits + " " + (prefixes[index] == ' ' ? "" : std::string(1, prefixes[index])) + unit;
 }
 
+std::string short_number(double value) {
+    return std::isfinite(value) ? printed(std::fabs(value) < 1e100 ? "%.2e" : "%.0e", value) : "-";
+}
+
 std::string clock(double seconds) {
     if (!std::isfinite(seconds) || seconds < 0) {
         return "--:--:--";
@@ -90,6 +94,10 @@ std::string clock(double seconds) {
     std::snprintf(text, sizeof text, "%02lld:%02lld:%02lld", whole / 3600 % 24, whole / 60 % 60,
                   whole % 60);
     return whole >= 86400 ? std::to_string(whole / 86400) + "d " + text : text;
+}
+
+std::string duration(double seconds) {
+    return seconds < 60 ? quantity(seconds, "s") : clock(seconds);
 }
 
 std::string age(double seconds) {

@@ -16,8 +16,14 @@ std::string percent(double fraction);
 /// blank), in scientific notation: "159.3 mJ", "1.082e-03 J s". Without a unit: scientific.
 std::string quantity(double value, const std::string& unit);
 
+/// Eight columns at most: "4.10e-03".
+std::string short_number(double value);
+
 /// "00:12:41", "3d 04:05:06".
 std::string clock(double seconds);
+
+/// "1.500 s" below a minute, then as clock().
+std::string duration(double seconds);
 
 /// At most four columns: "0s", "59s", "12m", "3h", "9d"; "-" if negative or not finite.
 std::string age(double seconds);

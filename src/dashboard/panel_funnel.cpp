@@ -138,8 +138,7 @@ int draw_funnel(Canvas canvas, const Snapshot& snapshot, const View& view) {
     if (!snapshot.einsums.empty()) {
         add_einsums(lines, snapshot, canvas.width(), canvas.symbols());
     }
-    return draw_lines(canvas, filtered(std::move(lines), view.filter),
-                      view.scroll_of(Panel::funnel));
+    return draw_lines(canvas, lines, view.scroll_of(Panel::funnel), view.filter);
 }
 
 }  // namespace tessera::dashboard

@@ -31,24 +31,18 @@ Table table(int width) {
                  width);
 }
 
-std::vector<Line> list(const Snapshot& snapshot, const Table& columns) {
+Line line(const Snapshot& snapshot, const telemetry::IncumbentView& found, bool newest,
+          const Table& columns) {
     const bool units = !snapshot.run.unit.empty();
-    std::vector<Line> lines;
-    for (auto found = snapshot.incumbents.rbegin(); found != snapshot.incumbents.rend(); ++found) {
-        std::string by = found->found_by;
-        by += found->worker >= 0 ? "#" + std::to_string(found->worker) : "";
-        by += found->detail.empty() ? "" : ", " + found->detail;
-        const bool newest = found == snapshot.incumbents.rbegin();
-        const double time = found->time_s;
-        lines.push_back(
-            columns.row({{time < 60 ? quantity(time, "s") : clock(time), {}},
-                         {quantity(found->value, ""), newest ? style::best : style::text},
-                         {quantity(found->energy_j, units ? "J" : ""), {}},
-                         {quantity(found->latency_s, units ? "s" : ""), {}},
-                         {count(static_cast<double>(found->evaluated)), {}},
-                         {by, {}}}));
-    }
-    return lines;
+    std::string by = short_name(found.found_by);
+    by += found.worker >= 0 ? "#" + std::to_string(found.worker) : "";
+    by += found.detail.empty() ? "" : ", " + found.detail;
+    return columns.row({{duration(found.time_s), {}},
+                        {quantity(found.value, ""), newest ? style::best : style::text},
+                        {quantity(found.energy_j, units ? "J" : ""), {}},
+                        {quantity(found.latency_s, units ? "s" : ""), {}},
+                        {count(static_cast<double>(found.evaluated)), {}},
+                        {by, {}}});
 }
 
 }  // namespace
@@ -67,9 +61,14 @@ int draw_incumbents(Canvas canvas, const Snapshot& snapshot, const View& view) {
     Canvas below = canvas.part({0, plot, canvas.width(), height - plot});
     const Table columns = table(below.width());
     draw_line(below, 0, 0, columns.header());
-    return draw_lines(below.part({0, 1, below.width(), below.height() - 1}),
-                      filtered(list(snapshot, columns), view.filter),
-                      view.scroll_of(Panel::incumbents));
+    const auto& found = snapshot.incumbents;
+    const auto newest_first = [&](int i) {
+        return line(snapshot, found[found.size() - 1 - static_cast<std::size_t>(i)], i == 0,
+                    columns);
+    };
+    return draw_list(below.part({0, 1, below.width(), below.height() - 1}),
+                     {static_cast<int>(found.size()), newest_first},
+                     view.scroll_of(Panel::incumbents), view.filter);
 }
 
 }  // namespace tessera::dashboard

@@ -48,10 +48,15 @@ void scatter(Canvas canvas, const Snapshot& snapshot) {
     for (const telemetry::IncumbentView& found : snapshot.incumbents) {
         plot.dot(x(found.latency_s), y(found.energy_j), style::label, U'.');
     }
+    const bool marks = snapshot.front.size() <= 64;
     for (const telemetry::PointView& point : snapshot.front) {
         plot.dot(x(point.latency_s), y(point.energy_j), style::best, U'*');
     }
     plot.draw();
+    for (std::size_t i = 0; marks && i < snapshot.front.size(); ++i) {
+        const telemetry::PointView& point = snapshot.front[i];
+        plot.mark(x(point.latency_s), y(point.energy_j), canvas.symbols().improved, style::best);
+    }
     if (!axes) {
         return;
     }
@@ -82,17 +87,16 @@ int draw_pareto(Canvas canvas, const Snapshot& snapshot, const View& view) {
     const Table columns({{"point", 5, 3}, {"energy", 9, 0}, {"latency", 9, 1}, {"EDP", 13, 2}},
                         below.width());
     draw_line(below, 0, 0, columns.header());
-    std::vector<Line> lines;
-    for (std::size_t i = 0; i < snapshot.front.size(); ++i) {
-        const telemetry::PointView& point = snapshot.front[i];
-        lines.push_back(
-            columns.row({{std::to_string(i + 1), style::label},
-                         {quantity(point.energy_j, units ? "J" : ""), {}},
-                         {quantity(point.latency_s, units ? "s" : ""), {}},
-                         {quantity(point.energy_j * point.latency_s, units ? "J s" : ""), {}}}));
-    }
-    return draw_lines(below.part({0, 1, below.width(), below.height() - 1}),
-                      filtered(std::move(lines), view.filter), view.scroll_of(Panel::pareto));
+    const auto line = [&](int i) {
+        const telemetry::PointView& point = snapshot.front[static_cast<std::size_t>(i)];
+        return columns.row({{std::to_string(i + 1), style::label},
+                            {quantity(point.energy_j, units ? "J" : ""), {}},
+                            {quantity(point.latency_s, units ? "s" : ""), {}},
+                            {quantity(point.energy_j * point.latency_s, units ? "J s" : ""), {}}});
+    };
+    return draw_list(below.part({0, 1, below.width(), below.height() - 1}),
+                     {static_cast<int>(snapshot.front.size()), line}, view.scroll_of(Panel::pareto),
+                     view.filter);
 }
 
 }  // namespace tessera::dashboard

@@ -28,8 +28,8 @@ int draw_plugins(Canvas canvas, const Snapshot& snapshot, const View& view) {
     if (lines.empty()) {
         canvas.text(0, 1, "no plugin takes part", style::label);
     }
-    return draw_lines(canvas.part({0, 1, canvas.width(), canvas.height() - 1}),
-                      filtered(std::move(lines), view.filter), view.scroll_of(Panel::plugins));
+    return draw_lines(canvas.part({0, 1, canvas.width(), canvas.height() - 1}), lines,
+                      view.scroll_of(Panel::plugins), view.filter);
 }
 
 }  // namespace tessera::dashboard

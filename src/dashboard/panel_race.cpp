@@ -27,7 +27,7 @@ Line racer_line(const Table& columns, const telemetry::RacerView& racer, std::si
     Span mark{"", lane(i)};
     append_utf8(mark.text, symbols.set == SymbolSet::ascii ? letter(i) : symbols.done);
     return columns.row({mark,
-                        {racer.name, leads ? style::value : style::text},
+                        {short_name(racer.name), leads ? style::value : style::text},
                         {racer.best ? quantity(*racer.best, "") : "none", style::best},
                         {racer.gap ? (leads ? "leads" : percent(*racer.gap)) : "-", {}},
                         {count(racer.rate_per_s), {}},
@@ -68,8 +68,8 @@ int draw_race(Canvas canvas, const Snapshot& snapshot, const View& view) {
     if (lines.empty()) {
         below.text(0, 1, "nobody has started yet", style::label);
     }
-    return draw_lines(below.part({0, 1, below.width(), below.height() - 1}),
-                      filtered(std::move(lines), view.filter), view.scroll_of(Panel::race));
+    return draw_lines(below.part({0, 1, below.width(), below.height() - 1}), lines,
+                      view.scroll_of(Panel::race), view.filter);
 }
 
 }  // namespace tessera::dashboard

@@ -64,7 +64,8 @@ Line found(const Snapshot& snapshot) {
     }
     const telemetry::IncumbentView& last = snapshot.incumbents.back();
     const double old = snapshot.incumbent_age_s.value_or(snapshot.elapsed_s - last.time_s);
-    std::string by = last.found_by + (last.worker >= 0 ? "#" + std::to_string(last.worker) : "");
+    std::string by =
+        short_name(last.found_by) + (last.worker >= 0 ? "#" + std::to_string(last.worker) : "");
     by += last.detail.empty() ? "" : ", " + last.detail;
     return labelled("found", age(old) + " ago by " + by);
 }
@@ -124,14 +125,14 @@ Line stop(const Snapshot& snapshot) {
 Line resources(const Snapshot& snapshot) {
     Line line = labelled("memory", memory(static_cast<double>(snapshot.memory_bytes)));
     line.push_back({"  CPU ", style::label});
-    line.push_back({quantity(snapshot.cpu_s, "s"), style::text});
+    line.push_back({duration(snapshot.cpu_s), style::text});
     line.push_back({"  threads ", style::label});
     line.push_back({std::to_string(snapshot.run.threads), style::text});
     return line;
 }
 
 Line front(const Snapshot& snapshot) {
-    if (snapshot.front.size() < 2) {
+    if (snapshot.run.metrics.size() < 2) {
         return {};
     }
     return labelled("front", std::to_string(snapshot.front.size()) + " mappings (see 5)");

@@ -48,13 +48,13 @@ int draw_workers(Canvas canvas, const Snapshot& snapshot, const View& view) {
                                      {count(static_cast<double>(worker.improved)), {}},
                                      {age(worker.quiet_s), stuck ? style::bad : style::label},
                                      {count(static_cast<double>(worker.generated)), {}},
-                                     {worker.source, style::label}}));
+                                     {short_name(worker.source), style::label}}));
     }
     if (lines.empty()) {
         canvas.text(0, 1, "no worker has started yet", style::label);
     }
-    return draw_lines(canvas.part({0, 1, canvas.width(), canvas.height() - 1}),
-                      filtered(std::move(lines), view.filter), view.scroll_of(Panel::workers));
+    return draw_lines(canvas.part({0, 1, canvas.width(), canvas.height() - 1}), lines,
+                      view.scroll_of(Panel::workers), view.filter);
 }
 
 }  // namespace tessera::dashboard

@@ -25,6 +25,8 @@ int draw_log(Canvas canvas, const Snapshot& snapshot, const View& view);
 
 /// "EDP", "energy", "energy,latency"
 std::string objective_name(const Snapshot& snapshot);
+/// "annealing" of "search:annealing".
+std::string short_name(const std::string& mapper);
 /// Of the first metric with its unit; "none yet".
 std::string best_text(const Snapshot& snapshot);
 /// "12.0%", "0.0%", "no bound".

@@ -55,6 +55,10 @@ void Plot::vertical(int x, int from, int to, Style style, char32_t ascii) {
     }
 }
 
+void Plot::mark(int x, int y, char32_t glyph, Style style) {
+    canvas_.put(x / across_, (height() - 1 - y) / up_, glyph, style);
+}
+
 void Plot::draw() {
     for (int y = 0; y < canvas_.height(); ++y) {
         for (int x = 0; x < canvas_.width(); ++x) {

@@ -25,6 +25,8 @@ public:
     void horizontal(int from, int to, int y, Style style, char32_t ascii = U'-');
     void vertical(int x, int from, int to, Style style, char32_t ascii = U'|');
     void draw();
+    /// A whole glyph over the cell of a dot; after draw().
+    void mark(int x, int y, char32_t glyph, Style style);
 
 private:
     struct Dots {

@@ -73,11 +73,10 @@ void draw_steps(Canvas canvas, const Curves& curves) {
         return;
     }
     const int floor = canvas.height() - bottom - 1;
-    canvas.text(0, 0, pad_left(quantity(value.high(), "").substr(0, 8), 8), style::label);
-    canvas.text(0, floor, pad_left(quantity(value.low(), "").substr(0, 8), 8), style::label);
+    canvas.text(0, 0, short_number(value.high()), style::label);
+    canvas.text(0, floor, short_number(value.low()), style::label);
     canvas.text(left, floor + 1, quantity(std::max(range.first_s, 0.0), "s"), style::label);
-    const std::string end = end_s < 60 ? quantity(end_s, "s") : clock(end_s);
-    canvas.text_right(canvas.width(), floor + 1, end, style::label);
+    canvas.text_right(canvas.width(), floor + 1, duration(end_s), style::label);
     if (canvas.width() >= 44) {
         canvas.text(left + (canvas.width() - left) / 2 - 4, floor + 1, "log time", style::label);
     }

@@ -27,7 +27,7 @@ struct Terminal::Impl {
     std::optional<Frame> shown;
     short pairs = 0;
     bool has_mouse = false;
-    std::string caught, all_caught;
+    std::string caught;  ///< the beginning of a line
 };
 
 namespace {
@@ -168,13 +168,10 @@ void Terminal::begin_screen() {
 Terminal::~Terminal() {
     mouse(false);
     ::endwin();
-    caught();
-    const std::string rest = impl_->all_caught + impl_->caught + guard::end();
+    guard::end();
     ::delscreen(impl_->screen);
     ::fclose(impl_->tty);
     delete impl_;
-    std::fwrite(rest.data(), 1, rest.size(), stderr);
-    std::fflush(stderr);
 }
 
 Size Terminal::size() const {
@@ -240,9 +237,7 @@ Terminal::Event Terminal::wait(std::chrono::milliseconds at_most) {
         }
     }
     if (ready > 0 && (fds[2].revents & POLLIN)) {
-        char bytes[4096];
-        const ssize_t n = ::read(fds[2].fd, bytes, sizeof bytes);
-        impl_->caught.append(bytes, n > 0 ? static_cast<std::size_t>(n) : 0);
+        impl_->caught += guard::read_caught();
     }
     if (guard::take_continued()) {
         resume();
@@ -284,8 +279,6 @@ std::optional<Key> Terminal::key() {
 }
 
 std::vector<std::string> Terminal::caught() {
-    // Beyond this much, what others wrote is shown but not written again at the end.
-    constexpr std::size_t keep = 1 << 16;
     std::vector<std::string> lines;
     std::size_t from = 0;
     for (std::size_t at = 0; (at = impl_->caught.find('\n', from)) != std::string::npos;
@@ -293,9 +286,6 @@ std::vector<std::string> Terminal::caught() {
         if (at > from) {
             lines.push_back(impl_->caught.substr(from, at - from));
         }
-    }
-    if (impl_->all_caught.size() < keep) {
-        impl_->all_caught.append(impl_->caught, 0, from);
     }
     impl_->caught.erase(0, from);
     return lines;

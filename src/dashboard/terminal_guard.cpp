@@ -31,6 +31,9 @@ struct State {
 };
 
 State state;
+// Caught output, kept where a handler can reach it: it may hold the reason of the end.
+char kept[1 << 16];
+std::atomic<std::size_t> kept_length{0};
 // Made once and never closed: wake() may come at any time, from any thread.
 int wake_ends[2] = {-1, -1};
 std::atomic<bool> active{false}, resized{false}, continued{false}, mouse_on{false};
@@ -63,8 +66,8 @@ void release_streams() {
     }
 }
 
-// What others wrote and nobody has read must not be lost: it may be the reason of the end.
-void drain() {
+void write_caught() {
+    write_all(2, kept, kept_length.exchange(0));
     if (state.caught_read < 0) {
         return;
     }
@@ -147,6 +150,7 @@ void begin(int tty, const std::string& leave) {
         make_pipe(wake_ends);
         ::fcntl(wake_ends[1], F_SETFL, O_NONBLOCK);
     }
+    kept_length = 0;
     resized = continued = mouse_on = false;
     active = true;
     [[maybe_unused]] static const int registered = std::atexit([] { restore(); });
@@ -182,21 +186,31 @@ void restore() noexcept {
     write_leave();
     ::tcsetattr(state.tty, TCSANOW, &state.before);
     release_streams();
-    drain();
+    write_caught();
 }
 
-std::string end() {
-    std::string rest;
+std::string read_caught() {
+    std::string result;
+    char buffer[4096];
+    ssize_t n = 0;
+    while (state.caught_read >= 0 && result.size() < sizeof kept &&
+           (n = ::read(state.caught_read, buffer, sizeof buffer)) > 0) {
+        const auto length = static_cast<std::size_t>(n);
+        const std::size_t used = kept_length.load();
+        const std::size_t more = std::min(length, sizeof kept - used);
+        std::memcpy(kept + used, buffer, more);
+        kept_length.store(used + more);
+        result.append(buffer, length);
+    }
+    return result;
+}
+
+void end() {
     if (active.exchange(false)) {
         write_leave();
         ::tcsetattr(state.tty, TCSADRAIN, &state.before);
         release_streams();
-        char buffer[4096];
-        ssize_t n = 0;
-        while (state.caught_read >= 0 &&
-               (n = ::read(state.caught_read, buffer, sizeof buffer)) > 0) {
-            rest.append(buffer, static_cast<std::size_t>(n));
-        }
+        write_caught();
     }
     base::set_terminal_restore(nullptr);
     for (int i = 0; i < n_fatal; ++i) {
@@ -208,7 +222,6 @@ std::string end() {
     close_fd(state.saved[1]);
     close_fd(state.saved[2]);
     close_fd(state.caught_read);
-    return rest;
 }
 
 int wake_fd() {

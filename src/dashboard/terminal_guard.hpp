@@ -12,8 +12,11 @@ namespace tessera::dashboard::guard {
 void begin(int tty, const std::string& leave);
 /// Catches what is written to stdout and stderr as far as these are terminals.
 void catch_output();
-/// Gives everything back, signal handlers too. \returns what was caught and not read yet.
-std::string end();
+/// What was caught since the last call; it is kept for the end as well.
+std::string read_caught();
+/// Gives everything back, signal handlers too, and writes to stderr what was caught (the first 64
+/// KiB and what nobody has read).
+void end();
 
 /// Gives the terminal and the two streams back. Inside signal handlers too, more than once.
 void restore() noexcept;
