@@ -254,6 +254,21 @@ BOOST_AUTO_TEST_CASE(stop_and_continue_redraw) {
     BOOST_TEST(tmux.looks_like_a_shell());
 }
 
+BOOST_AUTO_TEST_CASE(a_frame_sends_only_what_has_changed) {
+    Tmux tmux(80, 24);
+    tmux.run_between_stty(child("counts"));
+    BOOST_REQUIRE(started(tmux));
+    tmux.tmux("pipe-pane 'cat >" + (tmux.folder() / "bytes").string() + "'");
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    tmux.tmux("pipe-pane");
+    // Eight frames: counters, rate, clock. A whole screen is 80 x 24 = 1920 cells.
+    const std::size_t bytes = tmux.read("bytes").size();
+    BOOST_TEST(bytes > 0U);
+    BOOST_TEST(bytes < 8 * 600U);
+    tmux.press("q y");
+    check_clean_end(tmux);
+}
+
 BOOST_AUTO_TEST_CASE(without_utf8_only_ascii_is_drawn) {
     Tmux tmux(80, 24, "C");
     tmux.run_between_stty("LC_ALL=C " + child("counts"));
