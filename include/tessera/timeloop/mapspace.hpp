@@ -204,4 +204,7 @@ private:
     std::uint64_t first_ = 0, stride_ = 1;
 };
 
+/// Marks the reuse that the constraints switch off.
+void set_reuse_limits(const Constraints& constraints, Mapping& mapping);
+
 }  // namespace tessera::timeloop

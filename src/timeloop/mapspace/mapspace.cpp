@@ -323,6 +323,20 @@ void MapSpaceView::set_bypass(Wide bypass, FlatMapping& mapping) const {
     std::copy(masks.begin(), masks.end(), mapping.keep);
 }
 
+void set_reuse_limits(const Constraints& constraints, Mapping& mapping) {
+    for (const LoopConstraint& entry : constraints.loops) {
+        LevelMapping& level = mapping.levels[entry.level];
+        const auto set = [](DataSpaceMask& mask, const std::optional<PlacedSpaces>& listed) {
+            for (const int ds : listed ? listed->spaces : std::vector<int>{}) {
+                mask |= DataSpaceMask{1} << ds;
+            }
+        };
+        set(level.no_temporal_reuse, entry.no_temporal_reuse);
+        set(level.no_link_transfer, entry.no_link_transfer);
+        set(level.no_multicast_no_reduction, entry.no_multicast_no_reduction);
+    }
+}
+
 Mapping MapSpaceView::mapping(Wide bypass) const {
     Mapping mapping = empty_mapping(*space_->problem_, *space_->architecture_);
     for (int index = 0; index < level_count_; ++index) {
@@ -342,17 +356,7 @@ Mapping MapSpaceView::mapping(Wide bypass) const {
     for (int level = 0; level < space_->architecture_->levels(); ++level) {
         mapping.levels[level].keep = space_->bypasses_[static_cast<std::size_t>(bypass)][level];
     }
-    for (const LoopConstraint& entry : space_->constraints_.loops) {
-        LevelMapping& level = mapping.levels[entry.level];
-        const auto set = [](DataSpaceMask& mask, const std::optional<PlacedSpaces>& listed) {
-            for (const int ds : listed ? listed->spaces : std::vector<int>{}) {
-                mask |= DataSpaceMask{1} << ds;
-            }
-        };
-        set(level.no_temporal_reuse, entry.no_temporal_reuse);
-        set(level.no_link_transfer, entry.no_link_transfer);
-        set(level.no_multicast_no_reduction, entry.no_multicast_no_reduction);
-    }
+    set_reuse_limits(space_->constraints_, mapping);
     return mapping;
 }
 

@@ -1,0 +1,127 @@
+#include "timeloop/mapper/failures.hpp"
+
+#include <algorithm>
+
+namespace tessera::timeloop {
+
+FailureLog::FailureLog(const MapSpace& space, bool sample)
+    : space_(space),
+      levels_(space.architecture().levels()),
+      sample_(sample),
+      fanout_(levels_),
+      capacity_(levels_ + specials) {}
+
+void FailureLog::count(Group& group, double excess, const MappingId& id) {
+    if (group.count == 0 || excess < group.excess) {
+        group.excess = excess;
+        group.nearest = id;
+    }
+    ++group.count;
+    if (sample_ && dice_() % group.count == 0) {
+        group.sample = id;
+    } else if (group.count == 1) {
+        group.sample = id;
+    }
+}
+
+void FailureLog::add(const Misfit& misfit, const MappingId& id) {
+    if (misfit.level == Misfit::low) {
+        count(capacity_[levels_ + parallelism], space_.min_parallelism() / misfit.parallelism, id);
+        return;
+    }
+    count(fanout_[misfit.level],
+          static_cast<double>(misfit.needed) / static_cast<double>(misfit.available), id);
+}
+
+void FailureLog::add(const Cost& cost, const MappingId& id) {
+    const auto needed = static_cast<double>(cost.fit.needed);
+    switch (cost.fit.kind) {
+        case Fit::Kind::capacity:
+            count(capacity_[cost.fit.level], needed / std::max(cost.fit.available, 1e-9), id);
+            return;
+        case Fit::Kind::min_utilization:
+            count(capacity_[cost.fit.level], cost.fit.available / std::max(needed, 1e-9), id);
+            return;
+        case Fit::Kind::kept_nowhere:
+            count(capacity_[levels_ + nowhere], 1, id);
+            return;
+        case Fit::Kind::ok:
+            count(capacity_[levels_ + (cost.wrapped ? wrapped : forgets)], 1, id);
+            return;
+    }
+}
+
+void FailureLog::merge(const FailureLog& other) {
+    const auto take = [&](Group& mine, const Group& theirs) {
+        if (theirs.count == 0) {
+            return;
+        }
+        if (mine.count == 0 || theirs.excess < mine.excess) {
+            mine.excess = theirs.excess;
+            mine.nearest = theirs.nearest;
+        }
+        if (mine.count == 0) {
+            mine.sample = theirs.sample;
+        }
+        mine.count += theirs.count;
+    };
+    for (int i = 0; i < levels_; ++i) {
+        take(fanout_[i], other.fanout_[i]);
+    }
+    for (int i = 0; i < levels_ + specials; ++i) {
+        take(capacity_[i], other.capacity_[i]);
+    }
+}
+
+std::string FailureLog::reason(const Judge& judge, MapSpaceView& view, bool pruned,
+                               const MappingId& id, Mapping* mapping) const {
+    if (pruned) {
+        view.prune(id.factors);
+    }
+    FlatMapping flat;
+    const Misfit misfit = view.build(id, flat, false);
+    const Mapping full = view.mapping(id.bypass);
+    if (mapping) {
+        *mapping = full;
+    }
+    if (!misfit.ok()) {
+        return describe(misfit, space_.architecture(), space_.min_parallelism());
+    }
+    Judge::Scratch scratch;
+    Cost cost;
+    judge.evaluate(full, scratch, cost);
+    if (!cost.fit.ok()) {
+        return describe(cost.fit, space_.problem(), space_.architecture());
+    }
+    return cost.wrapped
+               ? "a counter of the model fell below zero; its cost means nothing"
+               : "the outermost level that keeps a data space does not hold it whole; the rest "
+                 "would be forgotten";
+}
+
+void FailureLog::render(const Judge& judge, MapSpaceView& view, bool pruned,
+                        std::vector<FailureGroup>& groups) const {
+    const auto add = [&](const Group& group, bool fanout, int level) {
+        if (group.count == 0) {
+            return;
+        }
+        FailureGroup out;
+        out.fanout = fanout;
+        out.level = level;
+        out.count = group.count;
+        out.excess = group.excess;
+        out.smallest = reason(judge, view, pruned, group.nearest, nullptr);
+        out.reason = reason(judge, view, pruned, group.sample, &out.sample);
+        groups.push_back(std::move(out));
+    };
+    for (int i = 0; i < levels_; ++i) {
+        add(fanout_[i], true, i);
+    }
+    for (int i = 0; i < levels_ + specials; ++i) {
+        add(capacity_[i], false, i < levels_ ? i : -1);
+    }
+    std::stable_sort(groups.begin(), groups.end(),
+                     [](const auto& a, const auto& b) { return a.excess < b.excess; });
+}
+
+}  // namespace tessera::timeloop

@@ -1,0 +1,127 @@
+#include "timeloop/mapper/pool.hpp"
+
+#include <unistd.h>
+#include <ctime>
+#include <fstream>
+#include <thread>
+
+#include "tessera/base/error.hpp"
+
+namespace tessera::timeloop {
+namespace {
+
+std::uint64_t resident_bytes() {
+    std::ifstream statm("/proc/self/statm");
+    std::uint64_t size = 0, resident = 0;
+    statm >> size >> resident;
+    return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+Judge::Judge(const MapSpace& space, const ModelOptions& options)
+    : space_(space), options_(options), model_(space.problem(), space.architecture(), options) {
+    for (const LoopConstraint& entry : space.constraints().loops) {
+        restricted_ |=
+            entry.no_temporal_reuse || entry.no_link_transfer || entry.no_multicast_no_reduction;
+    }
+}
+
+void Judge::evaluate(const Mapping& mapping, Scratch& scratch, Cost& cost) const {
+    if (!restricted_) {
+        FlatMapping flat;
+        flatten(mapping, flat);
+        model_.evaluate(flat, scratch.workspace, cost);
+        return;
+    }
+    const Evaluation full =
+        timeloop::evaluate(space_.problem(), space_.architecture(), mapping, options_);
+    cost = Cost{};
+    cost.fit = full.fit;
+    if (!full.fit.ok()) {
+        return;
+    }
+    cost.energy_pj = full.stats.energy_pj;
+    cost.cycles = full.stats.cycles;
+    cost.utilization = full.stats.utilization;
+    cost.wrapped = full.stats.wrapped;
+    cost.forgets = !full.stats.forgotten.empty();
+    for (std::size_t level = 0; level < full.stats.levels.size(); ++level) {
+        cost.accesses[level] = full.stats.levels[level].accesses;
+    }
+}
+
+void Judge::evaluate(const MapSpaceView& view, Wide bypass, const FlatMapping& flat,
+                     Scratch& scratch, Cost& cost) const {
+    if (restricted_) {
+        evaluate(view.mapping(bypass), scratch, cost);
+    } else {
+        model_.evaluate(flat, scratch.workspace, cost);
+    }
+}
+
+Pool::Pool(const MapSpace& s, const MapperSettings& m, const MapperHooks& h)
+    : space(s),
+      settings(m),
+      hooks(h),
+      judge(s, h.model),
+      objectives(m.objectives),
+      levels(s.architecture().levels()),
+      threads(m.threads > 0 ? m.threads
+                            : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))) {
+    if (objectives.empty()) {
+        objectives.emplace_back();
+    }
+    time_limit_s = m.time_limit_s;
+    if (h.budget.max_time_s > 0 && (time_limit_s <= 0 || h.budget.max_time_s < time_limit_s)) {
+        time_limit_s = h.budget.max_time_s;
+    }
+    result.threads = threads;
+    result.mapspace_size = s.size_text();
+}
+
+bool Pool::offer(const Mapping& mapping, const Cost& cost) {
+    const std::lock_guard lock(mutex);
+    if (result.best && !is_better(cost, result.cost, objectives, levels)) {
+        return false;
+    }
+    result.best = mapping;
+    result.cost = cost;
+    result.best_s = seconds();
+    const double value = this->value(cost);
+    const auto met = [&](const std::optional<double>& target) {
+        return target && value <= *target;
+    };
+    if (met(settings.target) || met(hooks.budget.target)) {
+        ended = true;
+    }
+    if (hooks.improved) {
+        hooks.improved(mapping, cost);
+    }
+    return true;
+}
+
+bool Pool::over() {
+    if (ended) {
+        return true;
+    }
+    const search::Budget& budget = hooks.budget;
+    if ((hooks.stop && hooks.stop->load(std::memory_order_relaxed)) ||
+        (time_limit_s > 0 && seconds() >= time_limit_s) ||
+        (budget.max_evals > 0 && evaluated >= budget.max_evals) ||
+        (budget.max_cpu_s > 0 &&
+         static_cast<double>(std::clock()) / CLOCKS_PER_SEC >= budget.max_cpu_s) ||
+        (budget.max_memory_bytes > 0 && resident_bytes() >= budget.max_memory_bytes)) {
+        ended = true;
+    }
+    return ended;
+}
+
+void Pool::log(const std::string& line) {
+    if (hooks.log) {
+        const std::lock_guard lock(mutex);
+        hooks.log(line);
+    }
+}
+
+}  // namespace tessera::timeloop

@@ -1,0 +1,80 @@
+// What the threads of one search share: model, incumbent, limits, log.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+
+#include "tessera/timeloop/mapper.hpp"
+#include "tessera/timeloop/mapspace.hpp"
+
+namespace tessera::timeloop {
+
+/// Evaluates members of the mapspace. Reuse switched off by the user is only known to the evaluator
+/// that follows the rules as written; without it the compiled one is used.
+class Judge {
+public:
+    Judge(const MapSpace& space, const ModelOptions& options);
+
+    struct Scratch {
+        CompiledModel::Workspace workspace;
+    };
+    /// Sets `cost` completely; cost.fit says why a mapping is none.
+    void evaluate(const MapSpaceView& view, Wide bypass, const FlatMapping& flat, Scratch& scratch,
+                  Cost& cost) const;
+    void evaluate(const FlatMapping& flat, Scratch& scratch, Cost& cost) const {
+        model_.evaluate(flat, scratch.workspace, cost);
+    }
+    void evaluate(const Mapping& mapping, Scratch& scratch, Cost& cost) const;
+    bool reuse_restricted() const {
+        return restricted_;
+    }
+    const CompiledModel& model() const {
+        return model_;
+    }
+
+private:
+    const MapSpace& space_;
+    ModelOptions options_;
+    CompiledModel model_;
+    bool restricted_ = false;
+};
+
+/// One search.
+struct Pool {
+    Pool(const MapSpace& space, const MapperSettings& settings, const MapperHooks& hooks);
+
+    const MapSpace& space;
+    const MapperSettings& settings;
+    const MapperHooks& hooks;
+    Judge judge;
+    std::vector<Objective> objectives;
+    int levels;
+    int threads;
+    double time_limit_s;
+    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+
+    std::mutex mutex;  ///< guards everything below but the atomics
+    MapperResult result;
+    std::atomic<std::uint64_t> evaluated{0};
+    std::atomic<bool> ended{false};  ///< a limit of the whole search is met
+
+    double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
+    double value(const Cost& cost) const {
+        return objective_value(objectives.front(), cost, levels);
+    }
+    /// Offers a mapping to the incumbent. \return it is the new best of the whole search.
+    bool offer(const Mapping& mapping, const Cost& cost);
+    /// Clock, Ctrl-C and the limits of the budget; sets `ended`.
+    bool over();
+    void log(const std::string& line);
+};
+
+/// Runs Timeloop's own algorithms.
+void run_walks(Pool& pool);
+/// Runs ours.
+void run_optimal(Pool& pool);
+
+}  // namespace tessera::timeloop

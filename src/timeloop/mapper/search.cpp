@@ -1,0 +1,106 @@
+// Entry: constraints to mapspace, mapspace to search, answer to audit.
+#include <algorithm>
+#include <map>
+
+#include "tessera/base/error.hpp"
+#include "timeloop/mapper/pool.hpp"
+
+namespace tessera::timeloop {
+namespace {
+
+// Dimensions that no choice of factors can cover.
+bool empty_factors(const MapSpace& space, MapperResult& result) {
+    for (std::size_t d = 0; d < space.factors().size(); ++d) {
+        if (space.factors()[d].count == 0) {
+            const Dimension& dimension = space.problem().dimensions[d];
+            result.reasons.push_back("no factors of dimension " + dimension.name + "=" +
+                                     std::to_string(dimension.bound) +
+                                     " meet the constraints on all levels");
+        }
+    }
+    return !result.reasons.empty();
+}
+
+// Threads report the same levels: one group each, nearest miss first.
+void merge_failures(MapperResult& result) {
+    std::map<std::pair<bool, std::string>, FailureGroup> merged;
+    for (FailureGroup& group : result.failures) {
+        const std::string key =
+            group.level >= 0 ? std::to_string(group.level) : "x" + group.smallest.substr(0, 8);
+        const auto [it, fresh] = merged.try_emplace({group.fanout, key}, group);
+        if (!fresh) {
+            FailureGroup& known = it->second;
+            known.count += group.count;
+            if (group.excess < known.excess) {
+                known.excess = group.excess;
+                known.smallest = group.smallest;
+            }
+        }
+    }
+    result.failures.clear();
+    for (auto& [key, group] : merged) {
+        result.failures.push_back(std::move(group));
+    }
+    std::stable_sort(result.failures.begin(), result.failures.end(),
+                     [](const auto& a, const auto& b) { return a.excess < b.excess; });
+}
+
+void explain(const MapSpace& space, MapperResult& result) {
+    for (const FailureGroup& group : result.failures) {
+        result.reasons.push_back(std::to_string(group.count) +
+                                 (group.fanout ? " mappings exceed a fan-out; nearest: "
+                                               : " mappings are rejected; nearest: ") +
+                                 group.smallest);
+    }
+    result.reasons.push_back(
+        result.proof == Proof::infeasible
+            ? "proof: all " + result.mapspace_size + " mappings of the mapspace were considered"
+            : "no proof: the search ended after " + std::to_string(result.total) + " of " +
+                  result.mapspace_size + " mappings");
+    (void)space;
+}
+
+}  // namespace
+
+MapperResult search_mappings(const Problem& problem, const Architecture& architecture,
+                             const Constraints& constraints, const MapperSettings& settings,
+                             const MapperHooks& hooks) {
+    for (const Objective& objective : settings.objectives) {
+        if (objective.kind == Objective::Kind::accesses &&
+            (objective.level < 0 || objective.level >= architecture.levels())) {
+            throw UserError(settings.where, "mapper: accesses-" + std::to_string(objective.level) +
+                                                " names no storage level; levels are 0 to " +
+                                                std::to_string(architecture.levels() - 1));
+        }
+    }
+    const MapSpace space(problem, architecture, constraints, settings.factors);
+    if (hooks.log) {
+        for (const std::string& warning : space.warnings()) {
+            hooks.log("WARNING: " + warning);
+        }
+    }
+    Pool pool(space, settings, hooks);
+    if (empty_factors(space, pool.result)) {
+        pool.result.proof = Proof::infeasible;
+        return pool.result;
+    }
+    if (settings.algorithm.value_or(Algorithm::optimal) == Algorithm::optimal) {
+        run_optimal(pool);
+    } else {
+        run_walks(pool);
+    }
+    MapperResult& result = pool.result;
+    merge_failures(result);
+    if (result.best) {
+        const std::vector<std::string> faults = space.audit(*result.best);
+        if (!faults.empty()) {
+            throw Bug("the mapper found a mapping that breaks a constraint: " + faults.front());
+        }
+    } else {
+        explain(space, result);
+    }
+    result.wall_s = pool.seconds();
+    return result;
+}
+
+}  // namespace tessera::timeloop

@@ -1,0 +1,288 @@
+// Threads that run Timeloop's own algorithms under Timeloop's own termination rules.
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <thread>
+
+#include "timeloop/mapper/failures.hpp"
+#include "timeloop/mapper/pool.hpp"
+#include "timeloop/mapper/walk.hpp"
+
+namespace tessera::timeloop {
+namespace {
+
+struct Best {
+    bool valid = false;
+    Mapping mapping;
+    Cost cost;
+};
+
+// What the threads exchange under `sync-interval`.
+struct Exchange {
+    std::mutex mutex;
+    Best best;
+};
+
+template <class... T>
+std::string text(const char* format, T... values) {
+    char line[512];
+    std::snprintf(line, sizeof line, format, values...);
+    return line;
+}
+
+class Runner {
+public:
+    Runner(Pool& pool, Exchange& exchange, Algorithm algorithm, int thread)
+        : pool_(pool),
+          exchange_(exchange),
+          settings_(pool.settings),
+          thread_(thread),
+          view_(pool.space),
+          failures(pool.space, pool.settings.diagnostics) {
+        view_.deal(static_cast<std::uint64_t>(thread), static_cast<std::uint64_t>(pool.threads));
+        walk_ = make_walk(algorithm, settings_, view_, thread);
+        // Shared out, rounded up.
+        quota_ = settings_.search_size == 0 ? 0 : (settings_.search_size - 1) / pool.threads + 1;
+    }
+
+    void run() {
+        MappingId id, previous;
+        while (!terminate(id)) {
+            if (settings_.sync_interval > 0 && total > 0 && total % settings_.sync_interval == 0) {
+                exchange();
+            }
+            const bool same_loops = total > 0 && id.factors == previous.factors &&
+                                    id.permutation == previous.permutation &&
+                                    id.split == previous.split;
+            const bool only_bypass = total > 1 && same_loops;
+            if (settings_.log_oaves && id.factors != previous.factors) {
+                flush_frontier();
+            }
+            previous = id;
+            step(id, same_loops, only_bypass);
+        }
+        flush_frontier();
+        pool_.evaluated += valid - reported_;
+    }
+
+    Best best;
+    std::uint64_t total = 0, valid = 0;
+    bool complete = false;
+    std::exception_ptr error;
+
+private:
+    void say(const std::string& line) {
+        pool_.log(text("[%3d] ", thread_) + line);
+    }
+    void statement(const std::string& what) {
+        say("STATEMENT: " + what + ", terminating search.");
+    }
+    // Timeloop's order; every reason that holds is told. Draws the next mapping in any case.
+    bool terminate(MappingId& id) {
+        bool end = false;
+        if ((total & 0x3f) == 0) {
+            pool_.evaluated += valid - reported_;
+            reported_ = valid;
+            if (pool_.over()) {
+                statement("global termination flag activated");
+                end = true;
+            }
+        } else if (pool_.ended.load(std::memory_order_relaxed)) {
+            statement("global termination flag activated");
+            end = true;
+        }
+        if (quota_ > 0 && valid >= quota_) {
+            statement(std::to_string(quota_) + " valid mappings found");
+            end = true;
+        }
+        const std::uint64_t stall = pool_.hooks.budget.stall_evals;
+        if ((settings_.victory > 0 && since_best_ >= settings_.victory) ||
+            (stall > 0 && since_best_ >= stall)) {
+            statement(std::to_string(since_best_) +
+                      " suboptimal mappings found since the last upgrade");
+            end = true;
+        }
+        if (settings_.timeout > 0 && bad_fanout_ + bad_capacity_ >= settings_.timeout) {
+            statement(std::to_string(bad_fanout_ + bad_capacity_) + " invalid mappings (" +
+                      std::to_string(bad_fanout_) + " fanout, " + std::to_string(bad_capacity_) +
+                      " capacity) found since the last valid mapping");
+            end = true;
+        }
+        if (!end && !walk_->next(id)) {
+            statement("search algorithm is done");
+            complete = walk_->complete();
+            end = true;
+        }
+        return end;
+    }
+    void step(const MappingId& id, bool same_loops, bool only_bypass) {
+        ++total;
+        if (!same_loops || !misfit_.ok()) {
+            misfit_ = view_.build(id, flat_);
+        } else {
+            view_.set_bypass(id.bypass, flat_);
+        }
+        if (!misfit_.ok()) {
+            ++bad_fanout_;
+            failures.add(misfit_, id);
+            walk_->report(Outcome::fanout);
+            return;
+        }
+        pool_.judge.evaluate(view_, id.bypass, flat_, scratch_, cost_);
+        if (!cost_.fit.ok() || cost_.forgets || cost_.wrapped) {
+            bad_capacity_ += settings_.penalize_bypass_fails || !only_bypass;
+            failures.add(cost_, id);
+            // A wrapped counter says nothing about other permutations.
+            walk_->report(cost_.fit.ok() && cost_.wrapped ? Outcome::valid : Outcome::capacity);
+            return;
+        }
+        ++valid;
+        if (settings_.log_stats) {
+            pool_.log(text("[%d] INVALID %llu %llu %llu", thread_, count(total), count(valid),
+                           count(bad_fanout_ + bad_capacity_)));
+        }
+        bad_fanout_ = bad_capacity_ = 0;
+        walk_->report(Outcome::valid);
+        consider(id, only_bypass);
+    }
+    void consider(const MappingId& id, bool only_bypass) {
+        if (settings_.log_suboptimal && settings_.log_interval > 0 &&
+            total % settings_.log_interval == 0) {
+            improvement(id, 4);
+        }
+        if (settings_.log_oaves &&
+            (!frontier_.valid ||
+             is_better(cost_, frontier_.cost, pool_.objectives, pool_.levels))) {
+            frontier_ = {true, view_.mapping(id.bypass), cost_};
+        }
+        if (best.valid && !is_better(cost_, best.cost, pool_.objectives, pool_.levels)) {
+            since_best_ += settings_.penalize_bypass_fails || !only_bypass;
+            return;
+        }
+        if (settings_.log_stats) {
+            const double old = best.valid ? pool_.value(best.cost) : 0;
+            pool_.log(text("[%d] UPDATE %llu %llu %llu %g", thread_, count(total), count(valid),
+                           count(since_best_),
+                           best.valid && old != 0 ? (old - pool_.value(cost_)) / old : 1.0));
+        }
+        best = {true, view_.mapping(id.bypass), cost_};
+        pool_.offer(best.mapping, best.cost);
+        if (!settings_.log_suboptimal && pool_.hooks.log) {
+            improvement(id, 8);
+        }
+        since_best_ = 0;
+    }
+    static unsigned long long count(std::uint64_t n) {
+        return n;
+    }
+    void improvement(const MappingId& id, int width) {
+        say(text("Utilization = %4.2f | pJ/Compute = %*.3f | ", cost_.utilization, width,
+                 cost_.energy_pj / pool_.space.problem().computes()) +
+            compact_text(pool_.space.problem(), view_.mapping(id.bypass)));
+    }
+    void exchange() {
+        const std::lock_guard lock(exchange_.mutex);
+        Best& shared = exchange_.best;
+        const auto& objectives = pool_.objectives;
+        if (shared.valid &&
+            (!best.valid || is_better(shared.cost, best.cost, objectives, pool_.levels))) {
+            best = shared;
+        } else if (best.valid &&
+                   (!shared.valid || is_better(best.cost, shared.cost, objectives, pool_.levels))) {
+            shared = best;
+        }
+    }
+    void flush_frontier() {
+        if (frontier_.valid && pool_.hooks.frontier) {
+            const std::lock_guard lock(pool_.mutex);
+            pool_.hooks.frontier(frontier_.mapping, thread_);
+        }
+        frontier_.valid = false;
+    }
+
+    Pool& pool_;
+    Exchange& exchange_;
+    const MapperSettings& settings_;
+    int thread_;
+    MapSpaceView view_;
+    std::unique_ptr<Walk> walk_;
+    std::uint64_t quota_ = 0, since_best_ = 0, bad_fanout_ = 0, bad_capacity_ = 0, reported_ = 0;
+    Misfit misfit_;
+    FlatMapping flat_;
+    Judge::Scratch scratch_;
+    Cost cost_;
+    Best frontier_;
+
+public:
+    FailureLog failures;
+};
+
+void run_threads(std::vector<std::unique_ptr<Runner>>& runners) {
+    const auto guarded = [](Runner& runner) {
+        try {
+            runner.run();
+        } catch (...) {
+            runner.error = std::current_exception();
+        }
+    };
+    std::vector<std::thread> threads;
+    for (std::size_t i = 1; i < runners.size(); ++i) {
+        threads.emplace_back(guarded, std::ref(*runners[i]));
+    }
+    guarded(*runners[0]);
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    for (const auto& runner : runners) {
+        if (runner->error) {
+            std::rethrow_exception(runner->error);
+        }
+    }
+}
+
+}  // namespace
+
+void run_walks(Pool& pool) {
+    pool.space.check_numbered();
+    const Algorithm algorithm = *pool.settings.algorithm;
+    Exchange exchange;
+    std::vector<std::unique_ptr<Runner>> runners;
+    for (int thread = 0; thread < pool.threads; ++thread) {
+        runners.push_back(std::make_unique<Runner>(pool, exchange, algorithm, thread));
+    }
+    run_threads(runners);
+    // In thread order, so that the answer does not depend on which thread was first.
+    Best best;
+    bool complete = true;
+    for (const auto& runner : runners) {
+        if (runner->best.valid && (!best.valid || is_better(runner->best.cost, best.cost,
+                                                            pool.objectives, pool.levels))) {
+            best = runner->best;
+        }
+        pool.result.total += runner->total;
+        pool.result.valid += runner->valid;
+        complete &= runner->complete;
+    }
+    if (best.valid) {
+        pool.result.best = best.mapping;
+        pool.result.cost = best.cost;
+    }
+    // Of several objectives the comparison is no order: nothing is proven.
+    if (complete && (!best.valid || pool.objectives.size() == 1)) {
+        pool.result.proof = best.valid ? Proof::optimal : Proof::infeasible;
+        if (best.valid) {
+            pool.result.bound = pool.value(best.cost);
+        }
+    }
+    if (best.valid && !pool.settings.diagnostics) {
+        return;
+    }
+    const bool pruned = algorithm != Algorithm::exhaustive && algorithm != Algorithm::random;
+    for (int thread = 0; thread < pool.threads; ++thread) {
+        MapSpaceView view(pool.space);
+        view.deal(static_cast<std::uint64_t>(thread), static_cast<std::uint64_t>(pool.threads));
+        runners[thread]->failures.render(pool.judge, view, pruned, pool.result.failures);
+    }
+}
+
+}  // namespace tessera::timeloop

@@ -1,0 +1,385 @@
+#include "timeloop/optimal/edges.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::timeloop {
+namespace {
+
+std::vector<std::int64_t> sorted_divisors(std::int64_t n) {
+    std::vector<std::int64_t> found;
+    for (std::int64_t i = 1; i * i <= n; ++i) {
+        if (n % i == 0) {
+            found.push_back(i);
+            if (i * i != n) {
+                found.push_back(n / i);
+            }
+        }
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+// Vector accesses, never more than the model's.
+double vectors(double words, double block) {
+    return words <= 0 ? 0 : std::ceil(words / block * (1 - 1e-12) - 1e-9);
+}
+
+}  // namespace
+
+Edges::Edges(const Geometry& geometry, const SpatialChoice& choice,
+             const std::vector<DataSpaceMask>& keep)
+    : g_(geometry), choice_(choice), keep_(keep) {
+    const int dimensions = g_.dimensions;
+    inside_.assign(static_cast<std::size_t>(g_.levels) * dimensions, 1);
+    instances_.assign(g_.levels, 1);
+    for (int level = 0; level < g_.levels; ++level) {
+        for (int d = 0; d < dimensions; ++d) {
+            const std::int64_t inner = level ? inside_[(level - 1) * dimensions + d] : 1;
+            inside_[level * dimensions + d] = inner * choice.factor[level * dimensions + d];
+        }
+    }
+    set_next();
+    for (int level = g_.levels - 2; level >= 0; --level) {
+        instances_[level] = instances_[level + 1];
+        for (int d = 0; d < dimensions; ++d) {
+            instances_[level] *= static_cast<double>(choice.factor[(level + 1) * dimensions + d]);
+        }
+    }
+    for (int d = 0; d < dimensions; ++d) {
+        lattice_.divisors.push_back(
+            sorted_divisors(g_.bounds[d] / inside_[(g_.levels - 1) * dimensions + d]));
+        lattice_.stride.push_back(lattice_.size);
+        lattice_.size *= lattice_.divisors.back().size();
+    }
+    constant_ = g_.compute_cost;
+    cycles_ = choice.cycles;
+    edges_.resize(g_.spaces.size());
+    outermost_.assign(g_.spaces.size(), -1);
+    std::vector<Edge> arithmetic;
+    for (int space = 0; space < static_cast<int>(g_.spaces.size()); ++space) {
+        int child = -1;
+        for (int level = 0; level < g_.levels; ++level) {
+            if (!(keep[level] >> space & 1)) {
+                continue;
+            }
+            const Edge edge = make_edge(space, child, level);
+            if (child < 0) {
+                constant_ += cost(edge, g_.computes, false);
+                arithmetic.push_back(edge);
+            } else {
+                edges_[space].push_back(edge);
+            }
+            child = level;
+        }
+        outermost_[space] = child;
+        valid_ = valid_ && child >= 0;
+    }
+    set_bandwidth_bound(arithmetic);
+    floor_ = constant_;
+    for (const auto& edges : edges_) {
+        for (const Edge& edge : edges) {
+            // Every word of the tensor enters the children once, and once per instance that shares
+            // nothing with others. Windows that overlap only add to it.
+            double words = g_.spaces[edge.space].tile(g_.bounds.data());
+            if (!g_.spaces[edge.space].sliding) {
+                for (int level = edge.child + 1; level < g_.levels; ++level) {
+                    for (int d = 0; d < dimensions; ++d) {
+                        if (!(g_.spaces[edge.space].relevant >> d & 1)) {
+                            words *= static_cast<double>(choice.factor[level * dimensions + d]);
+                        }
+                    }
+                }
+            }
+            if (!g_.spaces[edge.space].sliding) {
+                floor_ += cost(edge, words, false);
+            }
+        }
+    }
+}
+
+void Edges::set_next() {
+    next_ = inside_;
+    for (int level = g_.levels - 2; level >= 0; --level) {
+        const TilingLevel& tiling = g_.space.levels()[g_.temporal[level]];
+        for (int d = 0; d < g_.dimensions; ++d) {
+            if (tiling.fixed[d] == 1 || tiling.at_most[d] == 1) {
+                next_[level * g_.dimensions + d] = next_[(level + 1) * g_.dimensions + d];
+            }
+        }
+    }
+}
+
+Edge Edges::make_edge(int space, int child, int parent) const {
+    const SpaceShape& shape = g_.spaces[space];
+    Edge edge;
+    edge.space = space;
+    edge.child = child;
+    edge.parent = parent;
+    edge.parent_instances = instances_[parent];
+    const auto clusters = [&](int level) {
+        const auto macros = static_cast<double>(g_.costs[level].clusters);
+        return macros == 0 ? instances_[level] : std::min(instances_[level], macros);
+    };
+    edge.parent_clusters = clusters(parent);
+    edge.child_instances = instances_[0];
+    for (int d = 0; child < 0 && d < g_.dimensions; ++d) {
+        edge.child_instances *= static_cast<double>(choice_.factor[d]);
+    }
+    if (child >= 0) {
+        edge.child_instances = instances_[child];
+        edge.child_clusters = clusters(child);
+        edge.child_partition = partition(space, child);
+    }
+    edge.parent_partition = partition(space, parent);
+    const Architecture& architecture = g_.space.architecture();
+    for (int level = child + 1; level <= parent; ++level) {
+        const std::int64_t* factor = &choice_.factor[level * g_.dimensions];
+        double own = 1, all = 1;
+        for (int d = 0; d < g_.dimensions; ++d) {
+            all *= static_cast<double>(factor[d]);
+            if (!(shape.relevant >> d & 1)) {
+                own *= static_cast<double>(factor[d]);
+            }
+        }
+        for (const RankShape& rank : shape.ranks) {
+            // Elements of equal position: at most all but the longest dimension of the rank.
+            double product = 1, longest = 1;
+            for (int d = 0; rank.sliding() && d < g_.dimensions; ++d) {
+                if (rank.dimensions >> d & 1) {
+                    product *= static_cast<double>(factor[d]);
+                    longest = std::max(longest, static_cast<double>(factor[d]));
+                }
+            }
+            own *= product / longest;
+        }
+        edge.multicast *= own;
+        edge.multicast_linked *= shape.sliding && g_.links ? all : own;
+        const Network& network = architecture.storage[level].network;
+        const double per_word = network.energy_per_ingress_pj.value_or(0);
+        if (g_.compute_cost > 0 || g_.times_cycles) {
+            edge.ingress_cost += per_word / edge.multicast;
+            edge.ingress_cost_linked += per_word / edge.multicast_linked;
+        }
+    }
+    return edge;
+}
+
+double Edges::partition(int space, int level) const {
+    const SpaceShape& shape = g_.spaces[space];
+    if (!shape.read_write || !g_.elision) {
+        return 0;
+    }
+    if (shape.sliding) {
+        return HUGE_VAL;  // not known in advance: its reads are not counted on
+    }
+    double words = shape.tile(g_.bounds.data());
+    for (int outer = level + 1; outer < g_.levels; ++outer) {
+        for (int d = 0; d < g_.dimensions; ++d) {
+            if (shape.relevant >> d & 1) {
+                words /= static_cast<double>(choice_.factor[outer * g_.dimensions + d]);
+            }
+        }
+    }
+    return words;
+}
+
+double Edges::cost(const Edge& edge, double words, bool linked) const {
+    const LevelCost& parent = g_.costs[edge.parent];
+    const bool read_write = g_.spaces[edge.space].read_write;
+    const double served =
+        words / (linked ? edge.multicast_linked : edge.multicast) / edge.parent_instances;
+    double total = words * (linked ? edge.ingress_cost_linked : edge.ingress_cost);
+    if (read_write) {
+        total += edge.parent_clusters *
+                 (vectors(served, parent.block) * parent.update +
+                  vectors(served - edge.parent_partition, parent.block) * parent.read);
+    } else {
+        total += edge.parent_clusters * vectors(served, parent.block) * parent.read;
+    }
+    if (edge.child >= 0) {
+        const LevelCost& child = g_.costs[edge.child];
+        const double filled =
+            words / edge.child_instances - (read_write ? edge.child_partition : 0);
+        total += edge.child_clusters * vectors(filled, child.block) * child.fill;
+    }
+    return total;
+}
+
+double Edges::full_words(const Edge& edge, std::size_t y) const {
+    std::int64_t extents[32];
+    double iterations = 1;
+    const std::int64_t* inside = spatial_inside(edge.child);
+    for (int d = 0; d < g_.dimensions; ++d) {
+        const std::int64_t value = lattice_.value(y, d);
+        extents[d] = value * inside[d];
+        iterations *= static_cast<double>(lattice_.divisors[d].back() / value);
+    }
+    return g_.spaces[edge.space].tile(extents) * iterations * edge.child_instances;
+}
+
+bool Edges::linked(const Edge& edge, std::size_t y) const {
+    const SpaceShape& shape = g_.spaces[edge.space];
+    if (!shape.sliding || !g_.links) {
+        return false;
+    }
+    for (int level = edge.child + 1; level <= edge.parent; ++level) {
+        const std::int64_t* factor = &choice_.factor[level * g_.dimensions];
+        const std::int64_t* before = level ? spatial_inside(level - 1) : nullptr;
+        for (const RankShape& rank : shape.ranks) {
+            if (!rank.sliding()) {
+                continue;
+            }
+            // Spatial span of the block, and the smallest step in time.
+            std::int64_t span = 0, step = INT64_MAX;
+            DimensionMask spread = 0, moving = 0;
+            for (int d = 0; d < g_.dimensions; ++d) {
+                const std::int64_t c = rank.coefficient[d], x = lattice_.value(y, d);
+                if (c == 0) {
+                    continue;
+                }
+                const std::int64_t tile = lattice_.divisors[d].back() * (before ? before[d] : 1);
+                if (factor[d] > 1) {
+                    spread |= DimensionMask{1} << d;
+                    span += c * tile * (factor[d] - 1);
+                }
+                if (x < lattice_.divisors[d].back()) {
+                    moving |= DimensionMask{1} << d;
+                    step = std::min(step, c * x * inside_next(level, d));
+                }
+            }
+            const DimensionMask both = spread | moving;
+            const bool one = (both & (both - 1)) == 0;
+            const bool steps_differ = (moving & (moving - 1)) != 0;
+            if (!one && moving != 0 && (steps_differ || step <= span)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool Edges::coincident(const Edge& edge, std::size_t y, int d, int level) const {
+    for (const RankShape& rank : g_.spaces[edge.space].ranks) {
+        if (!rank.sliding() || !(rank.dimensions >> d & 1) ||
+            lattice_.value(y, d) == lattice_.divisors[d].back()) {
+            continue;
+        }
+        const std::int64_t step =
+            rank.coefficient[d] * lattice_.value(y, d) * inside_next(level, d);
+        const std::int64_t reach = rank.coefficient[d] * g_.bounds[d];
+        for (int other = 0; other < g_.dimensions; ++other) {
+            const std::int64_t c = rank.coefficient[other], x = lattice_.value(y, other);
+            if (other == d || c == 0 || x == lattice_.divisors[other].back()) {
+                continue;
+            }
+            // Equal sums of steps need each side to reach the other's smallest step. Blocks further
+            // out only lengthen steps.
+            if (step <= 2 * c * g_.bounds[other] &&
+                c * x * inside_next(level, other) <= 2 * reach) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+double Edges::sliding_words(const Edge& edge, std::size_t y, int d, std::int64_t n,
+                            int level) const {
+    const SpaceShape& shape = g_.spaces[edge.space];
+    const std::int64_t* inside = spatial_inside(edge.child);
+    double tile = 1, overlap = 1;
+    double longest = static_cast<double>(n);
+    const std::int64_t rest = lattice_.divisors[d].back() / lattice_.value(y, d);
+    bool others = false;
+    double remaining = static_cast<double>(rest);
+    for (const RankShape& rank : shape.ranks) {
+        std::int64_t extent = 1;
+        for (int k = 0; k < g_.dimensions; ++k) {
+            extent += rank.coefficient[k] * (lattice_.value(y, k) * inside[k] - 1);
+            const std::int64_t left = lattice_.divisors[k].back() / lattice_.value(y, k);
+            if (k != d && rank.coefficient[k] && rank.dimensions >> d & 1 && left > 1) {
+                others = true;
+                remaining *= static_cast<double>(left);
+            }
+        }
+        const std::int64_t step =
+            rank.coefficient[d] * lattice_.value(y, d) * spatial_inside(level)[d];
+        tile *= static_cast<double>(extent);
+        overlap *= static_cast<double>(std::max<std::int64_t>(0, extent - step));
+    }
+    const double full = full_words(edge, y);
+    if (overlap == 0) {
+        return full;
+    }
+    // Steps of an outer loop may continue the same stride: after two steps of this loop, or along
+    // another dimension of the rank.
+    if (others || (n == 2 && rest > n)) {
+        longest = remaining;
+    }
+    return full * (tile + (longest - 1) * (tile - overlap)) / (longest * tile);
+}
+
+bool Edges::fits(int level, std::size_t x) const {
+    const StorageLevel& storage = g_.space.architecture().storage[level];
+    if (!storage.size && storage.min_utilization <= 0) {
+        return true;
+    }
+    std::int64_t extents[32];
+    for (int d = 0; d < g_.dimensions; ++d) {
+        extents[d] = lattice_.value(x, d) * spatial_inside(level)[d];
+    }
+    double used = 0;
+    for (std::size_t space = 0; space < g_.spaces.size(); ++space) {
+        if (keep_[level] >> space & 1) {
+            used += g_.spaces[space].tile(extents);
+        }
+    }
+    if (!storage.size) {
+        return true;
+    }
+    const auto room = static_cast<double>(storage.effective_size());
+    return used <= room && used >= room * storage.min_utilization * (1 - 1e-12);
+}
+
+bool Edges::whole(int space, int level, std::size_t x) const {
+    for (int d = 0; d < g_.dimensions; ++d) {
+        if (g_.spaces[space].relevant >> d & 1 &&
+            lattice_.value(x, d) * spatial_inside(level)[d] != g_.bounds[d]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Traffic that is known now may already keep a level busy longer than the arithmetic.
+void Edges::set_bandwidth_bound(const std::vector<Edge>& arithmetic) {
+    const Architecture& architecture = g_.space.architecture();
+    const double base = cycles_;
+    for (int level = 0; level < g_.levels; ++level) {
+        const StorageLevel& storage = architecture.storage[level];
+        double reads = 0, writes = 0;
+        for (const Edge& edge : arithmetic) {
+            if (edge.parent != level) {
+                continue;
+            }
+            const double served = g_.computes / edge.multicast / edge.parent_instances;
+            if (g_.spaces[edge.space].read_write) {
+                writes += served;
+                reads += std::max(0.0, served - edge.parent_partition);
+            } else {
+                reads += served;
+            }
+        }
+        const auto busy = [&](double words, const std::optional<double>& bandwidth) {
+            if (bandwidth && *bandwidth > 0 && words / *bandwidth > base) {
+                cycles_ = std::max(cycles_, std::floor(words / *bandwidth * (1 - 1e-12)));
+            }
+        };
+        busy(reads, storage.read_bandwidth);
+        busy(writes, storage.write_bandwidth);
+        busy(reads + writes, storage.shared_bandwidth);
+    }
+}
+
+}  // namespace tessera::timeloop

@@ -1,0 +1,194 @@
+// The optimal search: spatial and bypass choices by ascending bound, temporal loops by dynamic
+// programming, every candidate evaluated by the cost model.
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <thread>
+
+#include "timeloop/mapper/failures.hpp"
+#include "timeloop/mapper/pool.hpp"
+#include "timeloop/optimal/tables.hpp"
+
+namespace tessera::timeloop {
+namespace {
+
+constexpr double slack = 1 + 1e-9;
+
+struct Task {
+    double bound = 0;  // of the objective
+    std::uint32_t spatial = 0, bypass = 0;
+    bool open = false;  // solved, but the best mapping found costs more than the bound
+};
+
+Mapping to_mapping(const MapSpace& space, const SpatialChoice& choice,
+                   const std::vector<DataSpaceMask>& keep, const TemporalPlan& plan) {
+    Mapping mapping = empty_mapping(space.problem(), space.architecture());
+    const int dimensions = static_cast<int>(space.problem().dimensions.size());
+    for (int level = 0; level < space.architecture().levels(); ++level) {
+        LevelMapping& out = mapping.levels[level];
+        out.keep = keep[level];
+        for (int d = 0; d < dimensions; ++d) {
+            const std::int64_t along = choice.factor[level * dimensions + d];
+            out.spatial.factors[d] = {along, along};
+            out.temporal.factors[d] = {plan.factors[level][d], plan.factors[level][d]};
+        }
+        if (!choice.order[level].empty()) {
+            out.spatial.permutation = choice.order[level];
+            out.spatial.split = choice.split[level];
+        }
+        out.temporal.permutation = plan.order[level];
+    }
+    set_reuse_limits(space.constraints(), mapping);
+    return mapping;
+}
+
+class Search {
+public:
+    explicit Search(Pool& pool)
+        : pool_(pool), geometry_(pool.space, pool.objectives.front(), pool.hooks.model) {}
+
+    void run() {
+        choices_ = spatial_choices(geometry_);
+        make_tasks();
+        parallel([this] { solve_tasks(); });
+        finish();
+    }
+
+private:
+    void parallel(const std::function<void()>& work) {
+        std::vector<std::thread> threads;
+        std::exception_ptr error;
+        const auto guarded = [&] {
+            try {
+                work();
+            } catch (...) {
+                const std::lock_guard lock(pool_.mutex);
+                error = std::current_exception();
+                pool_.ended = true;
+            }
+        };
+        for (int i = 1; i < pool_.threads; ++i) {
+            threads.emplace_back(guarded);
+        }
+        guarded();
+        for (std::thread& thread : threads) {
+            thread.join();
+        }
+        if (error) {
+            std::rethrow_exception(error);
+        }
+    }
+    void make_tasks() {
+        const auto& bypasses = pool_.space.bypasses();
+        for (std::uint32_t s = 0; s < choices_.size(); ++s) {
+            for (std::uint32_t b = 0; b < bypasses.size() && !pool_.over(); ++b) {
+                const Edges edges(geometry_, choices_[s], bypasses[b]);
+                if (edges.valid()) {
+                    tasks_.push_back(
+                        {geometry_.objective(edges.floor(), edges.cycles()), s, b, false});
+                }
+            }
+        }
+        std::stable_sort(tasks_.begin(), tasks_.end(),
+                         [](const Task& a, const Task& b) { return a.bound < b.bound; });
+    }
+    // Largest linear cost with which a mapping can still beat or equal the incumbent.
+    double limit(double cycles) {
+        const std::lock_guard lock(pool_.mutex);
+        if (!pool_.result.best || geometry_.cycles_only) {
+            return HUGE_VAL;
+        }
+        const double best = pool_.value(pool_.result.cost) * slack;
+        return geometry_.times_cycles ? best * 1e12 / cycles : best;
+    }
+    double best_value() {
+        const std::lock_guard lock(pool_.mutex);
+        return pool_.result.best ? pool_.value(pool_.result.cost) : HUGE_VAL;
+    }
+    void solve_tasks() {
+        while (!pool_.over()) {
+            const std::size_t next = next_task_++;
+            if (next >= tasks_.size()) {
+                return;
+            }
+            Task& task = tasks_[next];
+            if (task.bound > best_value() * slack) {
+                continue;
+            }
+            solve(task);
+        }
+    }
+    void solve(Task& task) {
+        const SpatialChoice& choice = choices_[task.spatial];
+        const auto& keep = pool_.space.bypasses()[task.bypass];
+        const Edges edges(geometry_, choice, keep);
+        Tables tables(edges);
+        const double linear = tables.solve(limit(edges.cycles()), [this] { return pool_.over(); });
+        if (linear < 0) {
+            task.open = true;
+            return;
+        }
+        if (linear == HUGE_VAL) {
+            task.bound = HUGE_VAL;
+            return;
+        }
+        task.bound = std::max(task.bound, geometry_.objective(linear, edges.cycles()));
+        Judge::Scratch scratch;
+        double found = HUGE_VAL;
+        int tried = 0;
+        tables.plans(linear * slack, [&](const TemporalPlan& plan) {
+            const Mapping mapping = to_mapping(pool_.space, choice, keep, plan);
+            found = std::min(found, consider(mapping, scratch));
+            return ++tried < 4 && found > task.bound * slack;
+        });
+        task.open = found > task.bound * slack;
+    }
+    double consider(const Mapping& mapping, Judge::Scratch& scratch) {
+        Cost cost;
+        pool_.judge.evaluate(mapping, scratch, cost);
+        ++pool_.evaluated;
+        if (!cost.fit.ok() || cost.forgets || cost.wrapped) {
+            return HUGE_VAL;
+        }
+        pool_.offer(mapping, cost);
+        return pool_.value(cost);
+    }
+    void finish() {
+        MapperResult& result = pool_.result;
+        result.valid = pool_.evaluated;
+        result.total = tasks_.size();
+        double bound = HUGE_VAL;
+        const double best = best_value();
+        const bool all =
+            next_task_ >= tasks_.size() + static_cast<std::size_t>(pool_.threads) - 1 ||
+            next_task_ >= tasks_.size();
+        for (std::size_t i = 0; i < tasks_.size(); ++i) {
+            if (tasks_[i].bound < best && (tasks_[i].open || i >= next_task_)) {
+                bound = std::min(bound, tasks_[i].bound);
+            }
+        }
+        if (bound == HUGE_VAL && all && !pool_.ended) {
+            result.proof = result.best ? Proof::optimal : Proof::infeasible;
+        }
+        if (result.best) {
+            result.bound = std::min(best, bound);
+            if (best <= *result.bound * slack) {
+                result.proof = Proof::optimal;
+            }
+        }
+    }
+
+    Pool& pool_;
+    Geometry geometry_;
+    std::vector<SpatialChoice> choices_;
+    std::vector<Task> tasks_;
+    std::atomic<std::size_t> next_task_{0};
+};
+
+}  // namespace
+
+void run_optimal(Pool& pool) {
+    Search(pool).run();
+}
+
+}  // namespace tessera::timeloop

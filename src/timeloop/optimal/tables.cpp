@@ -1,0 +1,442 @@
+#include "timeloop/optimal/tables.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tessera::timeloop {
+
+Tables::Tables(const Edges& edges)
+    : edges_(edges), g_(edges.geometry()), lattice_(edges.lattice()) {
+    const int spaces = static_cast<int>(g_.spaces.size());
+    full_cost_.resize(spaces);
+    least_cost_.resize(spaces);
+    for (int space = 0; space < spaces; ++space) {
+        sliding_ |= g_.spaces[space].sliding;
+        for (const Edge& edge : edges_.of(space)) {
+            std::vector<double> cost(lattice_.size);
+            double least = HUGE_VAL;
+            for (std::size_t y = 0; y < lattice_.size; ++y) {
+                cost[y] = edges_.cost(edge, edges_.full_words(edge, y), edges_.linked(edge, y));
+                least = std::min(least, cost[y]);
+            }
+            full_cost_[space].push_back(std::move(cost));
+            // A sliding window may load less than any full tile.
+            least_cost_[space].push_back(g_.spaces[space].sliding ? 0 : least);
+        }
+    }
+    orders_.resize(g_.levels);
+    fits_.assign(g_.levels, std::vector<char>(lattice_.size));
+    for (int level = 0; level < g_.levels; ++level) {
+        make_orders(level);
+        for (std::size_t x = 0; x < lattice_.size; ++x) {
+            bool ok = edges_.fits(level, x);
+            for (int space = 0; ok && space < spaces; ++space) {
+                ok = edges_.outermost(space) != level || edges_.whole(space, level, x);
+            }
+            fits_[level][x] = ok;
+        }
+    }
+}
+
+int Tables::edges_inside(int space, int level) const {
+    int count = 0;
+    for (const Edge& edge : edges_.of(space)) {
+        count += edge.child < level;
+    }
+    return count;
+}
+
+// ---- Loop orders ----------------------------------------------------------------------------
+
+void Tables::make_orders(int level) {
+    std::uint32_t open = 0;
+    for (std::size_t space = 0; space < g_.spaces.size(); ++space) {
+        if (edges_inside(static_cast<int>(space), level) > 0) {
+            open |= 1U << space;
+        }
+    }
+    extend({}, 0, open, level);
+}
+
+// `open`: data spaces that may still have an open edge. A loop irrelevant to all of them costs
+// nothing where it stands and only helps the open ones: it goes next, unless a window could still
+// slide. Of loops that close the same data spaces one stands for all.
+void Tables::extend(std::vector<int> order, DimensionMask placed, std::uint32_t open, int level) {
+    const TilingLevel& tiling = g_.space.levels()[g_.temporal[level]];
+    const auto closes = [&](int d) {
+        std::uint32_t mask = 0;
+        for (std::size_t space = 0; space < g_.spaces.size(); ++space) {
+            mask |= (g_.spaces[space].relevant >> d & 1) << space;
+        }
+        return mask & open;
+    };
+    const auto place = [&](int d) {
+        order.push_back(d);
+        placed |= DimensionMask{1} << d;
+        if (lattice_.divisors[d].size() > 1) {
+            open &= ~closes(d);
+        }
+    };
+    for (std::size_t i = order.size(); i < tiling.prefix.size(); ++i) {
+        place(tiling.prefix[i]);
+    }
+    DimensionMask last = 0;
+    for (const int d : tiling.suffix) {
+        last |= DimensionMask{1} << d;
+    }
+    std::vector<int> free;
+    for (int d = 0; d < g_.dimensions; ++d) {
+        if (!((placed | last) >> d & 1)) {
+            free.push_back(d);
+        }
+    }
+    // A window can slide over the first loop that runs. If a loop before it has one iteration, an
+    // order without that loop in front says the same; only a forced one has no such twin.
+    bool may_slide = false;
+    for (std::size_t space = 0; space < g_.spaces.size(); ++space) {
+        may_slide |= order.size() <= tiling.prefix.size() && (open >> space & 1) != 0 &&
+                     g_.spaces[space].sliding;
+    }
+    std::vector<int> left;
+    for (const int d : free) {
+        if (open == 0 || lattice_.divisors[d].size() == 1 || (closes(d) == 0 && !may_slide)) {
+            place(d);
+        } else {
+            left.push_back(d);
+        }
+    }
+    if (left.empty()) {
+        for (const int d : tiling.suffix) {
+            place(d);
+        }
+        orders_[level].push_back(std::move(order));
+        return;
+    }
+    const auto slides = [&](int d) {
+        bool any = false;
+        for (std::size_t space = 0; may_slide && space < g_.spaces.size(); ++space) {
+            for (const RankShape& rank : g_.spaces[space].ranks) {
+                any |= (open >> space & 1) && rank.sliding() && (rank.dimensions >> d & 1);
+            }
+        }
+        return any;
+    };
+    // Among loops that close the same data spaces, one that slides is never worse than one that
+    // does not.
+    std::vector<std::uint32_t> closed_sliding, tried;
+    for (const int d : left) {
+        if (slides(d)) {
+            closed_sliding.push_back(closes(d));
+        }
+    }
+    for (const int d : left) {
+        if (!slides(d)) {
+            const std::uint32_t closed = closes(d);
+            const auto known = [&](const std::vector<std::uint32_t>& list) {
+                return std::find(list.begin(), list.end(), closed) != list.end();
+            };
+            if (known(closed_sliding) || known(tried)) {
+                continue;
+            }
+            tried.push_back(closed);
+        }
+        std::vector<int> longer = order;
+        longer.push_back(d);
+        extend(std::move(longer), placed | DimensionMask{1} << d, open & ~closes(d), level);
+    }
+}
+
+// ---- Steps ----------------------------------------------------------------------------------
+
+bool Tables::allowed(int level, int d, std::int64_t factor) const {
+    const TilingLevel& tiling = g_.space.levels()[g_.temporal[level]];
+    return (tiling.fixed[d] == 0 || tiling.fixed[d] == factor) &&
+           (tiling.at_most[d] == 0 || factor <= tiling.at_most[d]) && factor >= tiling.at_least[d];
+}
+
+Tables::Layer& Tables::layer(Layers& layers, const OpenEdges& open) const {
+    for (Layer& known : layers) {
+        if (known.open == open) {
+            return known;
+        }
+    }
+    layers.push_back({open, std::vector<double>(lattice_.size, HUGE_VAL)});
+    return layers.back();
+}
+
+// State after a loop over d of more than one iteration.
+OpenEdges Tables::close(const OpenEdges& open, int level, int d) const {
+    OpenEdges next = open;
+    for (int space = 0; space < static_cast<int>(g_.spaces.size()); ++space) {
+        const int inside = edges_inside(space, level);
+        if (g_.spaces[space].relevant >> d & 1) {
+            next.set_open(space, inside);
+        }
+        if (g_.spaces[space].sliding) {
+            next.set_fresh(space, inside);
+        }
+    }
+    return next;
+}
+
+// Does closing cost the same for every number of iterations?
+bool Tables::plain(const OpenEdges& open, int d) const {
+    for (int space = 0; space < static_cast<int>(g_.spaces.size()); ++space) {
+        const SpaceShape& shape = g_.spaces[space];
+        if (!shape.sliding || !(shape.relevant >> d & 1) ||
+            open.first_open(space) >= static_cast<int>(edges_.of(space).size())) {
+            continue;
+        }
+        for (const RankShape& rank : shape.ranks) {
+            if (rank.sliding() && (rank.dimensions >> d & 1)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+double Tables::closure(const OpenEdges& open, std::size_t y, int d, std::int64_t n,
+                       int level) const {
+    double total = 0;
+    for (int space = 0; space < static_cast<int>(g_.spaces.size()); ++space) {
+        const SpaceShape& shape = g_.spaces[space];
+        if (!(shape.relevant >> d & 1)) {
+            continue;
+        }
+        const int inside = edges_inside(space, level);
+        for (int j = open.first_open(space); j < inside; ++j) {
+            const Edge& edge = edges_.of(space)[j];
+            if (!shape.sliding) {
+                total += full_cost_[space][j][y];
+            } else if (j >= open.first_fresh(space)) {
+                const double words = edges_.sliding_words(edge, y, d, n, level);
+                total += edges_.cost(edge, words, edges_.linked(edge, y));
+            } else if (edges_.coincident(edge, y, d, level)) {
+                const double part = static_cast<double>(n - 1) / static_cast<double>(n);
+                total +=
+                    edges_.cost(edge, edges_.full_words(edge, y) * part, edges_.linked(edge, y));
+            } else {
+                total += full_cost_[space][j][y];
+            }
+        }
+    }
+    return total;
+}
+
+void Tables::step(const Layers& from, Layers& to, int level, int d) const {
+    const std::vector<std::int64_t>& divisors = lattice_.divisors[d];
+    const std::size_t stride = lattice_.stride[d], count = divisors.size();
+    const bool stay = allowed(level, d, 1);
+    for (const Layer& source : from) {
+        if (stay) {
+            Layer& same = layer(to, source.open);
+            for (std::size_t x = 0; x < lattice_.size; ++x) {
+                same.cost[x] = std::min(same.cost[x], source.cost[x]);
+            }
+        }
+        if (count == 1) {
+            continue;
+        }
+        const OpenEdges next = close(source.open, level, d);
+        const bool plain = this->plain(source.open, d);
+        Layer& target = layer(to, next);
+        for (std::size_t x = 0; x < lattice_.size; ++x) {
+            const double before = source.cost[x];
+            if (before == HUGE_VAL) {
+                continue;
+            }
+            const std::size_t c = x / stride % count;
+            if (c + 1 == count) {
+                continue;
+            }
+            double after = plain ? before + closure(source.open, x, d, 2, level) : 0;
+            for (std::size_t k = c + 1; k < count; ++k) {
+                if (divisors[k] % divisors[c] != 0) {
+                    continue;
+                }
+                const std::int64_t n = divisors[k] / divisors[c];
+                if (!allowed(level, d, n)) {
+                    continue;
+                }
+                if (!plain) {
+                    after = before + closure(source.open, x, d, n, level);
+                }
+                double& slot = target.cost[x + (k - c) * stride];
+                slot = std::min(slot, after);
+            }
+        }
+    }
+}
+
+double Tables::end_cost(const OpenEdges& open) const {
+    double total = 0;
+    for (int space = 0; space < static_cast<int>(g_.spaces.size()); ++space) {
+        const int all = static_cast<int>(edges_.of(space).size());
+        for (int j = open.first_open(space); j < all; ++j) {
+            total += full_cost_[space][j][lattice_.size - 1];
+        }
+    }
+    return total;
+}
+
+// Every edge that is not closed yet costs at least its least.
+double Tables::remaining_floor(const OpenEdges& open) const {
+    double total = 0;
+    for (int space = 0; space < static_cast<int>(g_.spaces.size()); ++space) {
+        for (std::size_t j = open.first_open(space); j < least_cost_[space].size(); ++j) {
+            total += least_cost_[space][j];
+        }
+    }
+    return total;
+}
+
+double Tables::solve(double limit, const std::function<bool()>& stop) {
+    after_.assign(g_.levels, {});
+    Layers layers;
+    layer(layers, {}).cost[0] = edges_.constant();
+    for (int level = 0; level < g_.levels; ++level) {
+        Layers merged;
+        for (const std::vector<int>& order : orders_[level]) {
+            Layers current = layers;
+            for (const int d : order) {
+                Layers next;
+                step(current, next, level, d);
+                current = std::move(next);
+                if (stop()) {
+                    return -1;
+                }
+            }
+            for (Layer& reached : current) {
+                Layer& best = layer(merged, reached.open);
+                for (std::size_t x = 0; x < lattice_.size; ++x) {
+                    best.cost[x] = std::min(best.cost[x], reached.cost[x]);
+                }
+            }
+        }
+        for (Layer& reached : merged) {
+            const double most = limit - remaining_floor(reached.open);
+            for (std::size_t x = 0; x < lattice_.size; ++x) {
+                if (!fits_[level][x] || reached.cost[x] > most) {
+                    reached.cost[x] = HUGE_VAL;
+                }
+                states_ += reached.cost[x] != HUGE_VAL;
+            }
+        }
+        std::erase_if(merged, [](const Layer& reached) {
+            return std::all_of(reached.cost.begin(), reached.cost.end(),
+                               [](double c) { return c == HUGE_VAL; });
+        });
+        after_[level] = merged;
+        layers = std::move(merged);
+    }
+    double best = HUGE_VAL;
+    for (const Layer& last : layers) {
+        best = std::min(best, last.cost.back() + end_cost(last.open));
+    }
+    return best;
+}
+
+// ---- Reading plans back ---------------------------------------------------------------------
+
+struct Tables::Trace {
+    const Tables& t;
+    double limit;
+    const std::function<bool(const TemporalPlan&)>& visit;
+    TemporalPlan plan;
+    bool more = true;
+
+    // Reaches (open, x) after block `level`; `later` is the cost of what follows.
+    void back(int level, const OpenEdges& open, std::size_t x, double later) {
+        if (level < 0) {
+            if (x == 0 && open == OpenEdges{}) {
+                plan.bound = t.edges_.constant() + later;
+                more = visit(plan);
+            }
+            return;
+        }
+        Layers start;
+        const Layers* sources = &start;
+        if (level > 0) {
+            sources = &t.after_[level - 1];
+        } else {
+            t.layer(start, {}).cost[0] = t.edges_.constant();
+        }
+        for (const Layer& source : *sources) {
+            inner(level, source, open, x, later, 0, 0);
+        }
+    }
+    // All lattice points that divide x, dimension by dimension.
+    void inner(int level, const Layer& source, const OpenEdges& open, std::size_t x, double later,
+               int d, std::size_t point) {
+        if (!more) {
+            return;
+        }
+        if (d == t.g_.dimensions) {
+            if (source.cost[point] + later <= limit) {
+                orders(level, source, open, x, later, point);
+            }
+            return;
+        }
+        const auto& divisors = t.lattice_.divisors[d];
+        const std::size_t c = t.lattice_.coordinate(x, d);
+        for (std::size_t k = 0; k <= c; ++k) {
+            if (divisors[c] % divisors[k] == 0 && t.allowed(level, d, divisors[c] / divisors[k])) {
+                plan.factors[level][d] = divisors[c] / divisors[k];
+                inner(level, source, open, x, later, d + 1, point + k * t.lattice_.stride[d]);
+            }
+        }
+    }
+    void orders(int level, const Layer& source, const OpenEdges& open, std::size_t x, double later,
+                std::size_t point) {
+        const std::vector<std::int64_t> factors = plan.factors[level];
+        std::vector<std::vector<int>> seen;  // orders of the loops that run
+        for (const std::vector<int>& order : t.orders_[level]) {
+            std::vector<int> running;
+            OpenEdges state = source.open;
+            std::size_t y = point;
+            double added = 0;
+            for (const int d : order) {
+                if (factors[d] == 1) {
+                    continue;
+                }
+                running.push_back(d);
+                added += t.closure(state, y, d, factors[d], level);
+                state = t.close(state, level, d);
+                const auto& divisors = t.lattice_.divisors[d];
+                const std::size_t from = t.lattice_.coordinate(y, d);
+                const auto to =
+                    static_cast<std::size_t>(std::lower_bound(divisors.begin(), divisors.end(),
+                                                              divisors[from] * factors[d]) -
+                                             divisors.begin());
+                y += (to - from) * t.lattice_.stride[d];
+            }
+            if (y != x || !(state == open) || source.cost[point] + added + later > limit ||
+                std::find(seen.begin(), seen.end(), running) != seen.end()) {
+                continue;
+            }
+            seen.push_back(running);
+            plan.order[level] = order;
+            back(level - 1, source.open, point, later + added);
+            plan.factors[level] = factors;
+            if (!more) {
+                return;
+            }
+        }
+    }
+};
+
+void Tables::plans(double limit, const std::function<bool(const TemporalPlan&)>& visit) const {
+    Trace trace{*this, limit, visit, {}, true};
+    trace.plan.factors.assign(g_.levels, std::vector<std::int64_t>(g_.dimensions, 1));
+    trace.plan.order.resize(g_.levels);
+    for (const Layer& last : after_.back()) {
+        const double end = end_cost(last.open);
+        if (last.cost.back() + end <= limit) {
+            trace.back(g_.levels - 1, last.open, lattice_.size - 1, end);
+        }
+    }
+}
+
+}  // namespace tessera::timeloop
