@@ -25,6 +25,12 @@ double vectors(double words, double block) {
     return words <= 0 ? 0 : std::ceil(words / block * (1 - 1e-12) - 1e-9);
 }
 
+bool slides(const SpaceShape& shape, int d) {
+    return std::any_of(shape.ranks.begin(), shape.ranks.end(), [&](const RankShape& rank) {
+        return rank.sliding() && (rank.dimensions >> d & 1);
+    });
+}
+
 }  // namespace
 
 Edges::Edges(const Geometry& geometry, const SpatialChoice& choice,
@@ -135,11 +141,19 @@ Edge Edges::make_edge(int space, int child, int parent) const {
     const Architecture& architecture = g_.space.architecture();
     for (int level = child + 1; level <= parent; ++level) {
         const std::int64_t* factor = &choice_.factor[level * g_.dimensions];
-        double own = 1, all = 1;
+        double own = 1, near = 1;
+        DimensionMask alone = 0;  // dimensions with a rank of their own
+        for (const RankShape& rank : shape.ranks) {
+            alone |= rank.sliding() ? 0 : rank.dimensions;
+        }
         for (int d = 0; d < g_.dimensions; ++d) {
-            all *= static_cast<double>(factor[d]);
             if (!(shape.relevant >> d & 1)) {
                 own *= static_cast<double>(factor[d]);
+            }
+            // Along a rank of its own a dimension moves in time by more than its spatial block is
+            // wide, so that no neighbour there ever had the same words.
+            if (!(alone >> d & 1)) {
+                near *= static_cast<double>(factor[d]);
             }
         }
         for (const RankShape& rank : shape.ranks) {
@@ -154,7 +168,10 @@ Edge Edges::make_edge(int space, int child, int parent) const {
             own *= product / longest;
         }
         edge.multicast *= own;
-        edge.multicast_linked *= shape.sliding && g_.links ? all : own;
+        edge.multicast_linked *= shape.sliding && g_.links ? near : own;
+        if (level == child + 1 && shape.sliding && g_.links) {
+            edge.filled_linked = own / near;
+        }
         const Network& network = architecture.storage[level].network;
         const double per_word = network.energy_per_ingress_pj.value_or(0);
         if (g_.compute_cost > 0 || g_.times_cycles) {
@@ -200,7 +217,8 @@ double Edges::cost(const Edge& edge, double words, bool linked) const {
     if (edge.child >= 0) {
         const LevelCost& child = g_.costs[edge.child];
         const double filled =
-            words / edge.child_instances - (read_write ? edge.child_partition : 0);
+            words * (linked ? edge.filled_linked : 1) / edge.child_instances -
+            (read_write ? edge.child_partition : 0);
         total += edge.child_clusters * vectors(filled, child.block) * child.fill;
     }
     return total;
@@ -259,15 +277,17 @@ bool Edges::linked(const Edge& edge, std::size_t y) const {
     return false;
 }
 
-bool Edges::coincident(const Edge& edge, std::size_t y, int d, int level) const {
+bool Edges::coincident(const Edge& edge, std::size_t y, int d, std::int64_t n, int level,
+                       bool fresh) const {
+    const std::int64_t rest = lattice_.divisors[d].back() / lattice_.value(y, d);
     for (const RankShape& rank : g_.spaces[edge.space].ranks) {
-        if (!rank.sliding() || !(rank.dimensions >> d & 1) ||
-            lattice_.value(y, d) == lattice_.divisors[d].back()) {
+        if (!rank.sliding() || !(rank.dimensions >> d & 1)) {
             continue;
         }
-        const std::int64_t step =
-            rank.coefficient[d] * lattice_.value(y, d) * inside_next(level, d);
+        const std::int64_t step = rank.coefficient[d] * lattice_.value(y, d) * inside_next(level, d);
         const std::int64_t reach = rank.coefficient[d] * g_.bounds[d];
+        int others = 0;
+        bool close = false, divides = false;
         for (int other = 0; other < g_.dimensions; ++other) {
             const std::int64_t c = rank.coefficient[other], x = lattice_.value(y, other);
             if (other == d || c == 0 || x == lattice_.divisors[other].back()) {
@@ -275,10 +295,14 @@ bool Edges::coincident(const Edge& edge, std::size_t y, int d, int level) const 
             }
             // Equal sums of steps need each side to reach the other's smallest step. Blocks further
             // out only lengthen steps.
-            if (step <= 2 * c * g_.bounds[other] &&
-                c * x * inside_next(level, other) <= 2 * reach) {
-                return true;
-            }
+            const std::int64_t its = c * x * inside_next(level, other);
+            close |= step <= 2 * c * g_.bounds[other] && its <= 2 * reach;
+            // With one loop over d, its single step (twice: the stride goes on) must be a multiple.
+            divides |= step % its == 0 || (fresh && 2 * step % its == 0);
+            ++others;
+        }
+        if (others == 1 && rest == n ? divides : close) {
+            return true;
         }
     }
     return false;
@@ -314,10 +338,27 @@ double Edges::sliding_words(const Edge& edge, std::size_t y, int d, std::int64_t
     }
     // Steps of an outer loop may continue the same stride: after two steps of this loop, or along
     // another dimension of the rank.
-    if (others || (n == 2 && rest > n)) {
+    if ((others && coincident(edge, y, d, n, level, true)) || (n == 2 && rest > n)) {
         longest = remaining;
     }
     return full * (tile + (longest - 1) * (tile - overlap)) / (longest * tile);
+}
+
+double Edges::closure(const Edge& edge, std::size_t y, int d, std::int64_t n, int level,
+                      bool fresh) const {
+    const SpaceShape& shape = g_.spaces[edge.space];
+    if (!shape.sliding) {
+        return cost(edge, full_words(edge, y), false);
+    }
+    const bool forwarded = linked(edge, y), slide = fresh && slides(shape, d);
+    const bool neighbours = g_.links && edge.multicast_linked > 1;
+    double words = slide ? sliding_words(edge, y, d, n, level) : full_words(edge, y);
+    // A step of an outer loop may lead back to where the tile is: it stays, or, where the stride
+    // changed, neighbours have it.
+    if ((!slide || neighbours) && coincident(edge, y, d, n, level, fresh)) {
+        words *= static_cast<double>(n - 1) / static_cast<double>(n);
+    }
+    return cost(edge, words, forwarded);
 }
 
 bool Edges::fits(int level, std::size_t x) const {

@@ -23,6 +23,9 @@ struct Edge {
     /// Children served by one word read at the parent: exactly, or at most where neighbours may
     /// forward words to each other.
     double multicast = 1, multicast_linked = 1;
+    /// Part of the words that the children count as fills at least, where neighbours forward: what
+    /// they get from each other is counted per instance of more than the block.
+    double filled_linked = 1;
     double child_partition = 0, parent_partition = 0;  ///< words that need no earlier read
     double ingress_cost = 0, ingress_cost_linked = 0;  ///< network, per word entering the children
 };
@@ -71,9 +74,14 @@ public:
     /// May words be forwarded between neighbours inside this edge, closed at y?
     bool linked(const Edge& edge, std::size_t y) const;
     /// May two steps of different loops of a sliding rank cancel or repeat, closed at y by `d`?
-    bool coincident(const Edge& edge, std::size_t y, int d, int level) const;
+    bool coincident(const Edge& edge, std::size_t y, int d, std::int64_t n, int level,
+                    bool fresh) const;
     /// Words when the window slides along d with n steps in temporal block `level`.
     double sliding_words(const Edge& edge, std::size_t y, int d, std::int64_t n, int level) const;
+    /// Cost of an edge closed at y by a loop over d of n iterations in temporal block `level`.
+    /// \param fresh no loop ran since the child
+    double closure(const Edge& edge, std::size_t y, int d, std::int64_t n, int level,
+                   bool fresh) const;
     /// Part of the cost that no temporal choice changes: computes and the arithmetic's edges.
     double constant() const {
         return constant_;

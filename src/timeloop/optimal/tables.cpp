@@ -208,18 +208,9 @@ double Tables::closure(const OpenEdges& open, std::size_t y, int d, std::int64_t
         const int inside = edges_inside(space, level);
         for (int j = open.first_open(space); j < inside; ++j) {
             const Edge& edge = edges_.of(space)[j];
-            if (!shape.sliding) {
-                total += full_cost_[space][j][y];
-            } else if (j >= open.first_fresh(space)) {
-                const double words = edges_.sliding_words(edge, y, d, n, level);
-                total += edges_.cost(edge, words, edges_.linked(edge, y));
-            } else if (edges_.coincident(edge, y, d, level)) {
-                const double part = static_cast<double>(n - 1) / static_cast<double>(n);
-                total +=
-                    edges_.cost(edge, edges_.full_words(edge, y) * part, edges_.linked(edge, y));
-            } else {
-                total += full_cost_[space][j][y];
-            }
+            total += shape.sliding
+                         ? edges_.closure(edge, y, d, n, level, j >= open.first_fresh(space))
+                         : full_cost_[space][j][y];
         }
     }
     return total;
