@@ -216,9 +216,8 @@ double Edges::cost(const Edge& edge, double words, bool linked) const {
     }
     if (edge.child >= 0) {
         const LevelCost& child = g_.costs[edge.child];
-        const double filled =
-            words * (linked ? edge.filled_linked : 1) / edge.child_instances -
-            (read_write ? edge.child_partition : 0);
+        const double filled = words * (linked ? edge.filled_linked : 1) / edge.child_instances -
+                              (read_write ? edge.child_partition : 0);
         total += edge.child_clusters * vectors(filled, child.block) * child.fill;
     }
     return total;
@@ -284,7 +283,8 @@ bool Edges::coincident(const Edge& edge, std::size_t y, int d, std::int64_t n, i
         if (!rank.sliding() || !(rank.dimensions >> d & 1)) {
             continue;
         }
-        const std::int64_t step = rank.coefficient[d] * lattice_.value(y, d) * inside_next(level, d);
+        const std::int64_t step =
+            rank.coefficient[d] * lattice_.value(y, d) * inside_next(level, d);
         const std::int64_t reach = rank.coefficient[d] * g_.bounds[d];
         int others = 0;
         bool close = false, divides = false;

@@ -36,8 +36,8 @@ MappingBound mapping_bound(const Geometry& geometry, const Mapping& mapping) {
                     }
                     fresh = fresh && level <= edge.child;
                     const auto& divisors = lattice.divisors[d];
-                    const auto at = std::lower_bound(divisors.begin(), divisors.end(),
-                                                     lattice.value(x, d) * n);
+                    const auto at =
+                        std::lower_bound(divisors.begin(), divisors.end(), lattice.value(x, d) * n);
                     x += (static_cast<std::size_t>(at - divisors.begin()) -
                           lattice.coordinate(x, d)) *
                          lattice.stride[d];

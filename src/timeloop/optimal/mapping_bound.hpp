@@ -1,5 +1,5 @@
-// The lower bound of one given mapping, edge by edge as the tables would add it up. For tests of the
-// bound against the cost model.
+// The lower bound of one given mapping, edge by edge as the tables would add it up. For tests of
+// the bound against the cost model.
 #pragma once
 
 #include "timeloop/optimal/edges.hpp"
