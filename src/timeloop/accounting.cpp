@@ -23,16 +23,39 @@ std::uint64_t counter(double value) {
     return value < 2 * two63 ? static_cast<std::uint64_t>(value) : 0;
 }
 
+/// Counts are whole numbers most of the time: no call into the maths library then.
+double round_away(double value) {
+    constexpr double exact = 4503599627370496.0;  // 2^52
+    if (value > -exact && value < exact &&
+        value == static_cast<double>(static_cast<std::int64_t>(value))) {
+        return value;
+    }
+    return std::round(value);
+}
+
 std::uint64_t rounded(double value) {
-    return counter(std::round(value));
+    return counter(round_away(value));
+}
+
+double real(std::uint64_t count) {
+    return static_cast<double>(count);
+}
+
+/// `a * b / c` in integers.
+std::uint64_t portion(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+    // Quotients of integers below 2^52 cannot round up to the next integer.
+    const std::uint64_t product = a * b;
+    return product < (std::uint64_t{1} << 52) ? static_cast<std::uint64_t>(real(product) / real(c))
+                                              : product / c;
 }
 
 class Accounting {
 public:
-    Accounting(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, Ledger& ledger)
-        : machine_(machine), nest_(nest), keep_(keep), ledger_(ledger) {}
+    Accounting(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, bool figures,
+               Ledger& ledger)
+        : machine_(machine), nest_(nest), keep_(keep), figures_(figures), ledger_(ledger) {}
 
-    void run(bool figures);
+    void run();
 
 private:
     Entry& entry(int level, int space) {
@@ -41,13 +64,8 @@ private:
     Record* records(const Entry& entry) {
         return nest_.records.data() + entry.first_record;
     }
-    /// Next level outside `level` with a tile of `space`; `levels` if there is none.
-    int outer_of(int level, int space) {
-        int outer = level + 1;
-        while (outer < machine_.levels && entry(outer, space).size == 0) {
-            ++outer;
-        }
-        return outer;
+    bool kept(int level, int space) const {
+        return keep_[level] >> space & 1;
     }
     double sum_of_accesses(const Entry& entry) {
         double sum = 0;
@@ -77,6 +95,7 @@ private:
     const Machine& machine_;
     NestResult& nest_;
     const DataSpaceMask* keep_;
+    const bool figures_;
     Ledger& ledger_;
 };
 
@@ -101,7 +120,7 @@ void Accounting::partitions(int space) {
     for (int i = top - 1; i >= 0; --i) {
         const std::uint64_t whole = nest_.tiles[(i + 1) * machine_.spaces + space].spatial_size;
         if (whole != 0) {
-            partition = partition * entry(i, space).size / whole;
+            partition = portion(partition, entry(i, space).size, whole);
         }
         entry(i, space).partition = partition;
     }
@@ -109,12 +128,14 @@ void Accounting::partitions(int space) {
 
 void Accounting::parent_shares(int space) {
     for (int i = 0; i + 1 < machine_.levels; ++i) {
+        if (!kept(i, space)) {
+            continue;
+        }
         const Entry& outer = entry(i + 1, space);
         double share = 0;
         for (int r = 0; r < outer.record_count; ++r) {
             const Record& record = records(outer)[r];
-            share += record.accesses * static_cast<double>(record.multicast) /
-                     static_cast<double>(outer.fanout);
+            share += record.accesses * real(record.multicast) / real(outer.fanout);
         }
         entry(i, space).parent_share = share;
     }
@@ -122,15 +143,15 @@ void Accounting::parent_shares(int space) {
 
 void Accounting::bypass_level(int level, int space) {
     Entry& inner = entry(level, space);
-    const int at = outer_of(level, space);
-    if (at < machine_.levels) {
-        Entry& outer = entry(at, space);
+    // Inner levels are done: the next outer one still has its tile.
+    if (level + 1 < machine_.levels) {
+        Entry& outer = entry(level + 1, space);
         double received = 0;
         for (int r = 0; r < outer.record_count; ++r) {
             const Record& record = records(outer)[r];
-            received += record.accesses * static_cast<double>(record.multicast);
+            received += record.accesses * real(record.multicast);
         }
-        const double factor = inner.content * static_cast<double>(outer.fanout) / received;
+        const double factor = inner.content * real(outer.fanout) / received;
         for (int r = 0; r < outer.record_count; ++r) {
             records(outer)[r].accesses *= factor;
         }
@@ -146,7 +167,7 @@ void Accounting::bypass_level(int level, int space) {
 void Accounting::drop_outermost(int space) {
     for (int i = machine_.levels - 1; i >= 0; --i) {
         Entry& e = entry(i, space);
-        if (keep_[i] >> space & 1) {
+        if (kept(i, space)) {
             e.parent_share = 0;
             return;
         }
@@ -158,7 +179,7 @@ void Accounting::drop_outermost(int space) {
 
 void Accounting::bypass(int space) {
     for (int i = 0; i < machine_.levels; ++i) {
-        if (!(keep_[i] >> space & 1)) {
+        if (!kept(i, space)) {
             bypass_level(i, space);
         }
     }
@@ -177,7 +198,8 @@ void Accounting::peers(int space) {
 
 void Accounting::counts(int space) {
     const bool writes = machine_.writes(space), elide = machine_.first_read_elision;
-    for (int i = 0; i < machine_.levels; ++i) {
+    bool outermost = true;
+    for (int i = machine_.levels - 1; i >= 0; --i) {
         Entry& e = entry(i, space);
         e.reads = e.updates = e.fills = e.reductions = e.address_generations = 0;
         if (e.size == 0) {
@@ -189,15 +211,15 @@ void Accounting::counts(int space) {
             e.address_generations = e.reads + e.fills;
             continue;
         }
-        const double first = elide ? static_cast<double>(e.partition) : 0.0;
+        const double first = elide ? real(e.partition) : 0.0;
         const double reads = e.content + e.peer - first;
         e.updates = rounded(e.content);
         e.reads = e.reductions = rounded(reads);
-        const bool outermost = outer_of(i, space) == machine_.levels;
         const double fills = e.parent_share + e.peer - (outermost ? 0.0 : first);
         e.fills = rounded(fills);
         e.address_generations = e.updates + e.fills;
-        ledger_.wrapped = ledger_.wrapped || std::round(reads) < 0 || std::round(fills) < 0;
+        ledger_.wrapped = ledger_.wrapped || round_away(reads) < 0 || round_away(fills) < 0;
+        outermost = false;
     }
 }
 
@@ -216,7 +238,7 @@ void Accounting::check_fit() {
             ledger_.fit = {Fit::Kind::capacity, i, used, static_cast<double>(level.effective_size)};
             return;
         }
-        if (static_cast<double>(used) < level.least_used) {
+        if (real(used) < level.least_used) {
             ledger_.fit = {Fit::Kind::min_utilization, i, used, level.least_used};
             return;
         }
@@ -224,12 +246,11 @@ void Accounting::check_fit() {
 }
 
 void Accounting::arithmetic() {
-    const double used = static_cast<double>(nest_.arithmetic_instances);
+    const double used = real(nest_.arithmetic_instances);
     ledger_.computes = counter(nest_.average_computes * used);
-    ledger_.arithmetic_pj = static_cast<double>(ledger_.computes) * machine_.compute_pj;
-    ledger_.arithmetic_cycles =
-        nest_.imperfect ? nest_.temporal_product
-                        : counter(std::ceil(static_cast<double>(ledger_.computes) / used));
+    ledger_.arithmetic_pj = real(ledger_.computes) * machine_.compute_pj;
+    ledger_.arithmetic_cycles = nest_.imperfect ? nest_.temporal_product
+                                                : counter(std::ceil(real(ledger_.computes) / used));
 }
 
 void Accounting::storage_entry(int level, int space) {
@@ -237,27 +258,22 @@ void Accounting::storage_entry(int level, int space) {
     const LevelGeometry& geometry = nest_.levels[level];
     Entry& e = entry(level, space);
     const auto vectors = [&](std::uint64_t words) {
-        const bool blocked = words != 0 && e.size != 0;
-        return static_cast<double>(
-            blocked ? words / constants.block + (words % constants.block != 0) : words);
+        const std::uint64_t whole =
+            constants.block_shift >= 0 ? words >> constants.block_shift : words / constants.block;
+        return real(whole + (whole * constants.block != words));
     };
     e.cluster_energy_pj = vectors(e.reads) * constants.read_pj;
     e.cluster_energy_pj += vectors(e.fills) * constants.fill_pj;
     e.cluster_energy_pj += vectors(e.updates) * constants.update_pj;
     const std::uint64_t expansion = geometry.outer_x * geometry.outer_y;
     e.clusters = std::min(expansion, constants.clusters);
-    e.energy_pj =
-        e.cluster_energy_pj / (static_cast<double>(expansion) / static_cast<double>(e.clusters));
-
-    const double ratio = static_cast<double>(geometry.outer_x) *
-                         static_cast<double>(geometry.outer_y) /
-                         static_cast<double>(geometry.replication);
-    const double cycles = static_cast<double>(ledger_.arithmetic_cycles);
-    const auto per_cycle = [&](std::uint64_t words) {
-        return std::ceil(static_cast<double>(words) / ratio) / cycles;
-    };
-    e.read_demand = per_cycle(e.reads);
-    e.write_demand = per_cycle(e.fills + e.updates);
+    e.energy_pj = e.clusters == expansion
+                      ? e.cluster_energy_pj
+                      : e.cluster_energy_pj / (real(expansion) / real(e.clusters));
+    // All instances in use hold a tile: Timeloop's scaling of the demand is by exactly 1.
+    const double cycles = real(ledger_.arithmetic_cycles);
+    e.read_demand = real(e.reads) / cycles;
+    e.write_demand = real(e.fills + e.updates) / cycles;
     if (machine_.master) {
         e.read_demand *= constants.bandwidth_scale[space];
         e.write_demand *= constants.bandwidth_scale[space];
@@ -277,8 +293,9 @@ void Accounting::throttle(int level, double reads, double writes) {
     if (constants.shared_bandwidth < writes + reads) {
         totals.slowdown = std::min(totals.slowdown, constants.shared_bandwidth / (writes + reads));
     }
-    totals.cycles =
-        counter(std::ceil(static_cast<double>(ledger_.arithmetic_cycles) / totals.slowdown));
+    totals.cycles = totals.slowdown == 1
+                        ? ledger_.arithmetic_cycles
+                        : counter(std::ceil(real(ledger_.arithmetic_cycles) / totals.slowdown));
 }
 
 void Accounting::storage(int level) {
@@ -288,13 +305,15 @@ void Accounting::storage(int level) {
     totals.energy_pj = 0;
     totals.accesses = 0;
     for (int s = 0; s < machine_.spaces; ++s) {
+        if (!kept(level, s) && !figures_) {
+            continue;  // adds nothing
+        }
         storage_entry(level, s);
         Entry& e = entry(level, s);
         reads += e.read_demand;
         writes += e.write_demand;
-        const double addresses =
-            static_cast<double>(e.address_generations) * machine_.level[level].addr_gen_pj;
-        e.total_pj = e.energy_pj * instances + addresses * static_cast<double>(e.clusters);
+        const double addresses = real(e.address_generations) * machine_.level[level].addr_gen_pj;
+        e.total_pj = e.energy_pj * instances + addresses * real(e.clusters);
         totals.energy_pj += e.total_pj;
         totals.accesses += counter(instances * static_cast<double>(e.reads + e.updates + e.fills));
     }
@@ -311,24 +330,23 @@ void Accounting::network(int level, int space) {
     std::uint64_t routers = 0, reductions = 0;
     for (int r = 0; r < e.record_count; ++r) {
         const Record& record = records(e)[r];
-        const double words =
-            doubled ? 2 * record.accesses - static_cast<double>(e.partition) : record.accesses;
+        const double words = doubled ? 2 * record.accesses - real(e.partition) : record.accesses;
         ingresses += words;
         if (words > 0) {
             const double distance = record.hops / words;
             const double touched = static_cast<double>(1 + counter(std::floor(distance))) * words;
-            routers = counter(static_cast<double>(routers) + touched);
+            routers = counter(real(routers) + touched);
             hops += distance * words;
         }
         if (writes) {
-            reductions = counter(static_cast<double>(reductions) +
-                                 static_cast<double>(record.multicast - 1) * words);
+            reductions =
+                counter(real(reductions) + static_cast<double>(record.multicast - 1) * words);
         }
     }
     e.ingresses = ingresses;
     e.mean_hops = ingresses > 0 ? hops / ingresses : 0;
     e.spatial_reductions = reductions;
-    e.network_pj = hops * constants.hop_pj + static_cast<double>(routers) * constants.router_pj +
+    e.network_pj = hops * constants.hop_pj + real(routers) * constants.router_pj +
                    constants.ingress_pj * ingresses;
     e.link_pj = e.link_transfers * (constants.hop_pj + 2 * constants.router_pj);
 }
@@ -356,8 +374,8 @@ void Accounting::leakage() {
             constants.leak_pj * static_cast<double>(cycles) * totals.leaks_per_cycle;
         totals.energy_pj = 0;
         for (int s = 0; s < machine_.spaces; ++s) {
-            totals.energy_pj +=
-                entry(i, s).total_pj + totals.leakage_pj / static_cast<double>(machine_.spaces);
+            totals.energy_pj += (kept(i, s) ? entry(i, s).total_pj : 0.0) +
+                                totals.leakage_pj / static_cast<double>(machine_.spaces);
         }
     }
 }
@@ -374,22 +392,24 @@ void Accounting::totals() {
     }
     ledger_.energy_pj = energy;
     ledger_.cycles = cycles + machine_.network_latency;
-    ledger_.utilization = static_cast<double>(ledger_.computes) / machine_.arithmetic_instances /
-                          static_cast<double>(ledger_.cycles);
+    ledger_.utilization =
+        real(ledger_.computes) / machine_.arithmetic_instances / real(ledger_.cycles);
 }
 
-void Accounting::run(bool figures) {
+void Accounting::run() {
     ledger_.wrapped = false;
     for (int s = 0; s < machine_.spaces; ++s) {
         load(s);
-        partitions(s);
+        if (machine_.writes(s) || figures_) {
+            partitions(s);
+        }
         parent_shares(s);
         bypass(s);
         peers(s);
         counts(s);
     }
     check_fit();
-    if (!ledger_.fit.ok() && !figures) {
+    if (!ledger_.fit.ok() && !figures_) {
         return;
     }
     arithmetic();
@@ -397,7 +417,7 @@ void Accounting::run(bool figures) {
         storage(i);
         LevelTotals& level = ledger_.levels[i];
         level.network_pj = 0;
-        if (machine_.level[i].silent_network && !figures) {
+        if (machine_.level[i].silent_network && !figures_) {
             continue;
         }
         const double instances = static_cast<double>(nest_.levels[i].replication);
@@ -421,7 +441,7 @@ void Ledger::resize(const Machine& machine) {
 
 void account(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, bool figures,
              Ledger& ledger) {
-    Accounting(machine, nest, keep, ledger).run(figures);
+    Accounting(machine, nest, keep, figures, ledger).run();
 }
 
 }  // namespace tessera::timeloop

@@ -24,20 +24,20 @@ struct CompiledModel::Impl {
 };
 
 struct CompiledModel::Workspace::Impl {
-    const void* owner = nullptr;  ///< the model that it has the size for
     NestScratch scratch;
     NestResult nest;
     Ledger ledger;
 
-    void prepare(const void* model, const Machine& machine) {
-        if (owner == model) {
+    /// Without effect where the sizes are right already.
+    void prepare(const Machine& machine) {
+        const auto levels = static_cast<std::size_t>(machine.levels);
+        if (nest.levels.size() == levels && nest.tiles.size() == levels * machine.spaces &&
+            ledger.levels.size() == levels) {
             return;
         }
-        owner = model;
-        nest.tiles.resize(machine.levels * machine.spaces);
-        nest.levels.resize(machine.levels);
-        scratch.prefix.resize(machine.spaces * FlatMapping::max_loops);
-        scratch.turn.resize(machine.spaces * FlatMapping::max_loops);
+        nest.tiles.resize(levels * machine.spaces);
+        nest.levels.resize(levels);
+        scratch.turns.resize(machine.spaces);
         ledger.resize(machine);
     }
 };
@@ -74,7 +74,7 @@ Fit CompiledModel::check_capacity(const FlatMapping& mapping) const {
 void CompiledModel::evaluate(const FlatMapping& mapping, Workspace& workspace, Cost& cost) const {
     const Impl& model = *impl_;
     Workspace::Impl& work = *workspace.impl_;
-    work.prepare(impl_.get(), model.machine);
+    work.prepare(model.machine);
     cost.fit = Fit{};
     if (const int space = kept_nowhere(model.machine.spaces, mapping); space >= 0) {
         cost.fit.kind = Fit::Kind::kept_nowhere;

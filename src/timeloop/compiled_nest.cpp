@@ -15,7 +15,6 @@ namespace tessera::timeloop {
 namespace {
 
 constexpr double exact = 9007199254740992.0;  // 2^53
-constexpr int max_rank_sum = 64;
 
 }  // namespace
 
@@ -45,6 +44,7 @@ private:
     void inner_level();
     void spatial_block(int i);
     void traffic(int i, int space);
+    void update_moves(int i);
     Moves moves(int i, int space) const;
     void group(int i, int space, bool separate);
     bool group_in_closed_form(int space);
@@ -56,23 +56,18 @@ private:
     void forward(int space, std::int64_t shift, std::uint64_t words, std::uint64_t each);
     std::uint64_t mark(std::int64_t shift);
     void add(const std::vector<NestScratch::Table>& tables, std::uint64_t words);
-    void finish(int i, int space);
 
-    int loop_count() const {
-        return static_cast<int>(s_.temporal.size());
-    }
     std::int64_t turn(int space, int q) const {
-        return s_.turn[space * FlatMapping::max_loops + q];
+        return s_.turns[space].turn[q];
     }
-    std::int64_t prefix(int space, int q) const {
-        return s_.prefix[space * FlatMapping::max_loops + q];
+    /// S(q) of the loop that counts as number 0.
+    std::int64_t prefix(int space, const Moves& moves) const {
+        return s_.turns[space].prefix[moves.first];
     }
     std::int64_t offset(int space, const NestScratch::SpatialLoop& loop) const {
-        return nest_.maps_[space].step(loop.dimension) * loop.stride;
+        return nest_.tables_.step(space, loop.dimension) * loop.stride;
     }
-    std::uint64_t weight(int q) const {
-        return (s_.temporal[q].trips - 1) * s_.temporal[q].outer;
-    }
+    void put(int i, int space, const Record* records, int count);
 
     const CompiledNest& nest_;
     const Machine& machine_;
@@ -81,10 +76,13 @@ private:
     NestResult& result_;
     Block blocks_[FlatMapping::max_levels];
     std::int64_t strides_[FlatMapping::max_loops];
-    DimensionValues tile_;
-    std::int64_t inner_extents_[max_rank_sum];  ///< of the tile of the level below
-    std::uint64_t inner_sizes_[max_spaces];
+    std::int64_t tile_[SpaceTables::max_dimensions];
+    std::int64_t extents_[SpaceTables::max_ranks];  ///< of the tile at hand
+    std::uint64_t words_[max_spaces];               ///< of the tile of the level below
+    Moves moves_[max_spaces];
+    int loop_count_ = 0, record_count_ = 0;
     // The spatial block at hand.
+    int spatial_count_ = 0;
     std::uint64_t elements_ = 1;
     std::int64_t width_ = 1, height_ = 1, logical_width_ = 1;
     bool hops_needed_ = false, separate_ = false, offsets_ready_ = false;
@@ -95,37 +93,36 @@ private:
 };
 
 void NestRun::loops() {
-    DimensionValues tile;
-    std::fill_n(tile.begin(), nest_.dimensions_, 1);
-    s_.temporal.clear();
+    std::fill_n(tile_, nest_.tables_.dimensions(), 1);
     int next = 0;
     for (int i = 0; i < machine_.levels; ++i) {
-        blocks_[i] = {loop_count(), next, flat_.level_end[i]};
+        blocks_[i] = {loop_count_, next, flat_.level_end[i]};
         for (; next < flat_.level_end[i]; ++next) {
             const Loop& loop = flat_.loops[next];
-            strides_[next] = tile[loop.dimension];
+            strides_[next] = tile_[loop.dimension];
             if (loop.kind == LoopKind::temporal) {
-                s_.temporal.push_back({loop.dimension, tile[loop.dimension],
-                                       static_cast<std::uint64_t>(loop.end), 1});
+                s_.temporal[loop_count_++] = {loop.dimension, tile_[loop.dimension],
+                                              static_cast<std::uint64_t>(loop.end), 1, 0};
             }
-            tile[loop.dimension] *= loop.end;
+            tile_[loop.dimension] *= loop.end;
         }
     }
     std::uint64_t outer = 1;
-    for (int q = loop_count() - 1; q >= 0; --q) {
-        s_.temporal[q].outer = outer;
-        outer *= s_.temporal[q].trips;
+    for (int q = loop_count_ - 1; q >= 0; --q) {
+        NestScratch::TemporalLoop& loop = s_.temporal[q];
+        loop.outer = outer;
+        loop.weight = (loop.trips - 1) * outer;
+        outer *= loop.trips;
     }
     result_.temporal_product = outer;
     for (int space = 0; space < machine_.spaces; ++space) {
+        NestScratch::Turns& turns = s_.turns[space];
         std::int64_t sum = 0;
-        std::int64_t* prefix = &s_.prefix[space * FlatMapping::max_loops];
-        std::int64_t* turn = &s_.turn[space * FlatMapping::max_loops];
-        for (int q = 0; q < loop_count(); ++q) {
+        for (int q = 0; q < loop_count_; ++q) {
             const std::int64_t step =
-                nest_.maps_[space].step(s_.temporal[q].dimension) * s_.temporal[q].stride;
-            prefix[q] = sum;
-            turn[q] = step - sum;
+                nest_.tables_.step(space, s_.temporal[q].dimension) * s_.temporal[q].stride;
+            turns.prefix[q] = sum;
+            turns.turn[q] = step - sum;
             sum += step;
         }
     }
@@ -156,40 +153,46 @@ void NestRun::geometry() {
 }
 
 NestRun::Moves NestRun::moves(int i, int space) const {
-    const LinearMap& map = nest_.maps_[space];
     Moves m{};
     m.first = blocks_[i].first_temporal;
-    const int count = loop_count();
     if (i == 0) {
         // Single points: never subtracted.
         m.whole = m.residue = 1;
         m.total = result_.temporal_product;
         return m;
     }
-    m.whole = inner_sizes_[space];
-    if (m.first == count) {
+    m.whole = words_[space];
+    if (m.first == loop_count_) {
         m.residue = m.total = m.whole;
         return m;
     }
     const NestScratch::TemporalLoop& zero = s_.temporal[m.first];
     if (flat_.no_temporal_reuse[i - 1] >> space & 1) {
         m.residue = m.whole;
-        m.total = m.whole * zero.outer * zero.trips;
-    } else {
-        m.residue = map.step(zero.dimension) == 0
-                        ? 0
-                        : map.residue(inner_extents_ + nest_.first_rank_[space], m.whole,
-                                      zero.dimension, zero.stride);
-        m.total = zero.outer * (m.whole + (zero.trips - 1) * m.residue);
+    } else if (nest_.tables_.step(space, zero.dimension) != 0) {
+        m.residue = nest_.tables_.residue(extents_, space, zero.dimension, zero.stride);
     }
-    const std::int64_t* turns = &s_.turn[space * FlatMapping::max_loops];
-    for (int q = m.first + 1; q < count; ++q) {
-        if (turns[q] == turns[m.first]) {
-            m.equal += weight(q);
-        }
+    const std::int64_t* turns = s_.turns[space].turn;
+    for (int q = m.first + 1; q < loop_count_; ++q) {
+        m.equal += turns[q] == turns[m.first] ? s_.temporal[q].weight : 0;
     }
-    m.total -= m.equal * (m.whole - m.residue);
+    m.total =
+        zero.outer * (m.whole + (zero.trips - 1) * m.residue) - m.equal * (m.whole - m.residue);
     return m;
+}
+
+// Below an empty block nothing changes.
+void NestRun::update_moves(int i) {
+    if (i >= 2 && blocks_[i - 1].begin == blocks_[i - 1].end &&
+        flat_.no_temporal_reuse[i - 1] == flat_.no_temporal_reuse[i - 2]) {
+        return;
+    }
+    for (int space = 0; space < machine_.spaces; ++space) {
+        if (i > 0) {
+            words_[space] = nest_.tables_.words(extents_, space);
+        }
+        moves_[space] = moves(i, space);
+    }
 }
 
 // Offsets are distinct if every relevant loop steps over all that the smaller ones reach.
@@ -197,7 +200,8 @@ bool NestRun::group_in_closed_form(int space) {
     std::int64_t steps[FlatMapping::max_loops], ends[FlatMapping::max_loops];
     int relevant = 0;
     std::uint64_t multicast = 1, groups = 1;
-    for (const NestScratch::SpatialLoop& loop : s_.spatial) {
+    for (int k = 0; k < spatial_count_; ++k) {
+        const NestScratch::SpatialLoop& loop = s_.spatial[k];
         const std::int64_t step = std::abs(offset(space, loop));
         if (step == 0) {
             multicast *= static_cast<std::uint64_t>(loop.end);
@@ -233,11 +237,12 @@ void NestRun::enumerate(int space) {
     s_.offsets.resize(elements_);
     s_.offsets[0] = 0;
     std::size_t filled = 1;
-    for (const NestScratch::SpatialLoop& loop : s_.spatial) {
+    for (int k = 0; k < spatial_count_; ++k) {
+        const NestScratch::SpatialLoop& loop = s_.spatial[k];
         const std::int64_t step = offset(space, loop);
-        for (std::int64_t k = 1; k < loop.end; ++k) {
+        for (std::int64_t index = 1; index < loop.end; ++index) {
             for (std::size_t e = 0; e < filled; ++e) {
-                s_.offsets[k * filled + e] = s_.offsets[e] + k * step;
+                s_.offsets[index * filled + e] = s_.offsets[e] + index * step;
             }
         }
         filled *= static_cast<std::size_t>(loop.end);
@@ -327,7 +332,8 @@ bool NestRun::may_forward(int space, std::int64_t shift) const {
     }
     std::int64_t back = 0;
     bool in_y = false;
-    for (const NestScratch::SpatialLoop& loop : s_.spatial) {
+    for (int k = 0; k < spatial_count_; ++k) {
+        const NestScratch::SpatialLoop& loop = s_.spatial[k];
         if (loop.along_y && !in_y && !one_row) {
             back = 0;
         }
@@ -400,33 +406,32 @@ void NestRun::forward(int space, std::int64_t shift, std::uint64_t words, std::u
 }
 
 void NestRun::links(int i, int space, const Moves& m) {
-    const int count = loop_count();
     if (i == 0) {
-        for (int q = 0; q < count; ++q) {
-            forward(space, turn(space, q), weight(q), 1);
+        for (int q = 0; q < loop_count_; ++q) {
+            forward(space, turn(space, q), s_.temporal[q].weight, 1);
         }
         return;
     }
-    if (m.first == count || m.residue == 0) {
+    if (m.first == loop_count_ || m.residue == 0) {
         return;
     }
     const NestScratch::TemporalLoop& zero = s_.temporal[m.first];
-    const std::int64_t step = turn(space, m.first) + prefix(space, m.first);
+    const std::int64_t step = turn(space, m.first) + prefix(space, m);
     if (m.residue < m.whole) {
         forward(space, step, zero.trips * m.equal * m.residue, m.residue);
         return;
     }
-    const std::uint64_t zero_moves = (zero.trips - 1) * zero.outer + m.equal;
-    forward(space, step, zero_moves * m.whole, m.whole);
-    for (int q = m.first + 1; q < count; ++q) {
+    forward(space, step, (zero.weight + m.equal) * m.whole, m.whole);
+    for (int q = m.first + 1; q < loop_count_; ++q) {
         if (turn(space, q) != turn(space, m.first)) {
-            forward(space, turn(space, q) + prefix(space, m.first), weight(q) * m.whole, m.whole);
+            forward(space, turn(space, q) + prefix(space, m), s_.temporal[q].weight * m.whole,
+                    m.whole);
         }
     }
 }
 
 void NestRun::spatial_block(int i) {
-    s_.spatial.clear();
+    spatial_count_ = 0;
     elements_ = 1;
     width_ = height_ = 1;
     for (int q = blocks_[i].begin; q < blocks_[i].end; ++q) {
@@ -435,7 +440,7 @@ void NestRun::spatial_block(int i) {
             break;
         }
         const bool along_y = loop.kind == LoopKind::spatial_y;
-        s_.spatial.push_back({loop.dimension, along_y, strides_[q], loop.end});
+        s_.spatial[spatial_count_++] = {loop.dimension, along_y, strides_[q], loop.end};
         elements_ *= static_cast<std::uint64_t>(loop.end);
         (along_y ? height_ : width_) *= loop.end;
     }
@@ -444,33 +449,28 @@ void NestRun::spatial_block(int i) {
     height_ = std::max(height_, nest_.fanout_y_[i]);
 }
 
-void NestRun::finish(int i, int space) {
-    Tile& tile = result_.tiles[i * machine_.spaces + space];
-    std::sort(s_.records.begin(), s_.records.end(), [](const Record& a, const Record& b) {
-        return a.multicast != b.multicast ? a.multicast < b.multicast : a.scatter < b.scatter;
-    });
-    tile.first_record = static_cast<int>(result_.records.size());
-    tile.record_count = static_cast<int>(s_.records.size());
-    tile.link_transfers = static_cast<double>(link_transfers_);
-    for (const Record& record : s_.records) {
-        result_.records.push_back(record);
+void NestRun::put(int i, int space, const Record* records, int count) {
+    if (result_.records.size() < static_cast<std::size_t>(record_count_ + count)) {
+        result_.records.resize(2 * (record_count_ + count));
     }
+    Tile& tile = result_.tiles[i * machine_.spaces + space];
+    tile.first_record = record_count_;
+    tile.record_count = count;
+    tile.link_transfers = static_cast<double>(link_transfers_);
+    std::copy_n(records, count, result_.records.data() + record_count_);
+    record_count_ += count;
 }
 
 void NestRun::traffic(int i, int space) {
-    const Moves m = moves(i, space);
-    Tile& tile = result_.tiles[i * machine_.spaces + space];
-    if (s_.spatial.empty()) {
-        const double accesses = static_cast<double>(m.total);
-        exact_ = exact_ && accesses < exact;
-        tile.first_record = static_cast<int>(result_.records.size());
-        tile.record_count = 1;
-        tile.link_transfers = 0;
-        result_.records.push_back({1, 1, accesses, 0});
+    const Moves& m = moves_[space];
+    link_transfers_ = 0;
+    if (spatial_count_ == 0) {
+        const Record record{1, 1, static_cast<double>(m.total), 0};
+        exact_ = exact_ && record.accesses < exact;
+        put(i, space, &record, 1);
         return;
     }
     s_.records.clear();
-    link_transfers_ = 0;
     remaining_ = m.total;
     group(i, space, flat_.no_multicast_no_reduction[i] >> space & 1);
     if (nest_.link_transfers_ && !(flat_.no_link_transfer[i] >> space & 1)) {
@@ -479,40 +479,47 @@ void NestRun::traffic(int i, int space) {
     if (remaining_ > 0) {
         add(s_.tables, remaining_);
     }
-    finish(i, space);
+    if (s_.records.size() > 1) {
+        std::sort(s_.records.begin(), s_.records.end(), [](const Record& a, const Record& b) {
+            return a.multicast != b.multicast ? a.multicast < b.multicast : a.scatter < b.scatter;
+        });
+    }
+    put(i, space, s_.records.data(), static_cast<int>(s_.records.size()));
 }
 
 void NestRun::level(int i) {
+    update_moves(i);
     spatial_block(i);
-    std::int64_t scratch[max_rank_sum];
-    const Block& block = blocks_[i];
-    int q = block.begin;
-    for (; q < block.end && flat_.loops[q].kind != LoopKind::temporal; ++q) {
-        tile_[flat_.loops[q].dimension] *= flat_.loops[q].end;
-    }
+    const auto advance = [&](int q) {
+        const Loop& loop = flat_.loops[q];
+        nest_.tables_.grow(extents_, loop.dimension, strides_[q] * (loop.end - 1));
+    };
     for (int space = 0; space < machine_.spaces; ++space) {
         traffic(i, space);
-        Tile& tile = result_.tiles[i * machine_.spaces + space];
-        tile.spatial_size = q > block.begin ? nest_.maps_[space].extents(tile_, scratch) : 0;
     }
-    for (; q < block.end; ++q) {
-        tile_[flat_.loops[q].dimension] *= flat_.loops[q].end;
+    const Block& block = blocks_[i];
+    int q = block.begin;
+    for (; q < block.begin + spatial_count_; ++q) {
+        advance(q);
     }
     for (int space = 0; space < machine_.spaces; ++space) {
-        Tile& tile = result_.tiles[i * machine_.spaces + space];
-        if (block.begin != block.end || i == 0) {
-            inner_sizes_[space] =
-                nest_.maps_[space].extents(tile_, inner_extents_ + nest_.first_rank_[space]);
-        }
-        tile.size = inner_sizes_[space];
+        result_.tiles[i * machine_.spaces + space].spatial_size =
+            spatial_count_ > 0 && machine_.writes(space) ? nest_.tables_.words(extents_, space) : 0;
+    }
+    for (; q < block.end; ++q) {
+        advance(q);
+    }
+    for (int space = 0; space < machine_.spaces; ++space) {
+        result_.tiles[i * machine_.spaces + space].size =
+            block.begin == block.end && i > 0 ? words_[space]
+                                              : nest_.tables_.words(extents_, space);
     }
 }
 
 bool NestRun::run() {
     loops();
     geometry();
-    std::fill_n(tile_.begin(), nest_.dimensions_, 1);
-    result_.records.clear();
+    std::fill_n(extents_, SpaceTables::max_ranks, 1);
     for (int i = 0; i < machine_.levels; ++i) {
         level(i);
     }
@@ -521,16 +528,7 @@ bool NestRun::run() {
 
 CompiledNest::CompiledNest(const Problem& problem, const Architecture& architecture,
                            const Machine& machine, const ModelOptions& options)
-    : machine_(machine),
-      dimensions_(static_cast<int>(problem.dimensions.size())),
-      link_transfers_(options.link_transfers) {
-    valid_ = dimensions_ <= max_dimensions_compiled;
-    for (std::size_t s = 0; valid_ && s < problem.data_spaces.size(); ++s) {
-        maps_.emplace_back(problem, static_cast<int>(s));
-        first_rank_.push_back(ranks_);
-        ranks_ += maps_.back().ranks();
-        valid_ = maps_.back().valid() && ranks_ <= max_rank_sum;
-    }
+    : machine_(machine), tables_(problem), link_transfers_(options.link_transfers) {
     for (int i = 0; i < architecture.levels(); ++i) {
         fanout_x_.push_back(architecture.fanout_x(i));
         fanout_y_.push_back(architecture.fanout_y(i));
@@ -538,13 +536,18 @@ CompiledNest::CompiledNest(const Problem& problem, const Architecture& architect
 }
 
 Fit CompiledNest::check_capacity(const FlatMapping& mapping) const {
-    DimensionValues tile;
-    std::fill_n(tile.begin(), dimensions_, 1);
-    std::int64_t scratch[max_rank_sum];
+    if (!tables_.valid()) {
+        return {};
+    }
+    std::int64_t tile[SpaceTables::max_dimensions], extents[SpaceTables::max_ranks];
+    std::fill_n(tile, tables_.dimensions(), 1);
+    std::fill_n(extents, SpaceTables::max_ranks, 1);
     int next = 0;
     for (int i = 0; i < machine_.levels; ++i) {
         for (; next < mapping.level_end[i]; ++next) {
-            tile[mapping.loops[next].dimension] *= mapping.loops[next].end;
+            const Loop& loop = mapping.loops[next];
+            tables_.grow(extents, loop.dimension, tile[loop.dimension] * (loop.end - 1));
+            tile[loop.dimension] *= loop.end;
         }
         const LevelConstants& level = machine_.level[i];
         if (!level.bounded) {
@@ -552,7 +555,7 @@ Fit CompiledNest::check_capacity(const FlatMapping& mapping) const {
         }
         std::uint64_t used = 0;
         for (int s = 0; s < machine_.spaces; ++s) {
-            used += mapping.keep[i] >> s & 1 ? maps_[s].extents(tile, scratch) : 0;
+            used += mapping.keep[i] >> s & 1 ? tables_.words(extents, s) : 0;
         }
         if (used > level.effective_size) {
             return {Fit::Kind::capacity, i, used, static_cast<double>(level.effective_size)};

@@ -18,29 +18,90 @@
 // where R is the whole tile (see links()).
 #pragma once
 
-#include "timeloop/linear_map.hpp"
+#include <array>
+
 #include "timeloop/machine.hpp"
 #include "timeloop/nest_result.hpp"
 
 namespace tessera::timeloop {
 
+/// Data spaces as the closed form sees them. An offset of a data space is one integer: its ranks
+/// are digits of a mixed radix wide enough that sums and differences of a few offsets stay apart,
+/// so that offsets add and compare as plain integers.
+class SpaceTables {
+public:
+    static constexpr int max_dimensions = 16, max_ranks = 64;
+
+    explicit SpaceTables(const Problem& problem);
+
+    /// False if the digits of some data space do not fit into one integer.
+    bool valid() const {
+        return valid_;
+    }
+    int dimensions() const {
+        return dimensions_;
+    }
+    /// What one step of a dimension adds to an offset; 0 if it does not move the tile.
+    std::int64_t step(int space, int dimension) const {
+        return steps_[space * max_dimensions + dimension];
+    }
+    /// A tile grows by `growth` steps of a dimension: new extents of all ranks.
+    void grow(std::int64_t* extents, int dimension, std::int64_t growth) const {
+        for (int t = touch_begin(dimension, 0); t < touch_begin(dimension, spaces_); ++t) {
+            extents[touches_[t].rank] += touches_[t].magnitude * growth;
+        }
+    }
+    std::uint64_t words(const std::int64_t* extents, int space) const {
+        std::int64_t product = 1;
+        for (int r = first_rank_[space]; r < first_rank_[space + 1]; ++r) {
+            product *= extents[r];
+        }
+        return static_cast<std::uint64_t>(product);
+    }
+    /// Words of a tile that its translation by `steps` of `dimension` does not hold.
+    std::uint64_t residue(const std::int64_t* extents, int space, int dimension,
+                          std::int64_t steps) const;
+
+private:
+    struct Touch {  ///< a dimension in a rank
+        int rank;
+        std::int64_t value, magnitude;
+    };
+    int touch_begin(int dimension, int space) const {
+        return touch_begin_[dimension * (spaces_ + 1) + space];
+    }
+    void add_space(const Problem& problem, int space);
+    void index_touches(const Problem& problem);
+
+    int dimensions_, spaces_;
+    bool valid_ = true;
+    std::vector<std::int64_t> steps_;
+    std::vector<int> first_rank_;  ///< per data space, and one more
+    std::vector<Touch> touches_;   ///< by dimension, then data space
+    std::vector<int> touch_begin_;
+};
+
 /// Scratch of one thread.
 struct NestScratch {
     struct TemporalLoop {
-        std::uint8_t dimension;
+        int dimension;
         std::int64_t stride;
         std::uint64_t trips;
-        std::uint64_t outer;  ///< product of the trips of all temporal loops outside
+        std::uint64_t outer;   ///< product of the trips of all temporal loops outside
+        std::uint64_t weight;  ///< w(q)
     };
     struct SpatialLoop {
-        std::uint8_t dimension;
+        int dimension;
         bool along_y;
         std::int64_t stride, end;
     };
-    std::vector<TemporalLoop> temporal;
-    std::vector<SpatialLoop> spatial;
-    // Per data space and temporal loop: prefix sum S, and s - S.
-    std::vector<std::int64_t> prefix, turn;
+    struct Turns {                                    ///< of one data space, per temporal loop
+        std::int64_t turn[FlatMapping::max_loops];    ///< s - S
+        std::int64_t prefix[FlatMapping::max_loops];  ///< S
+    };
+    std::array<TemporalLoop, FlatMapping::max_loops> temporal;
+    std::array<SpatialLoop, FlatMapping::max_loops> spatial;
+    std::vector<Turns> turns;
     // Elements of a spatial block.
     std::vector<std::int64_t> offsets;
     std::vector<int> order, group;
@@ -59,24 +120,24 @@ public:
     CompiledNest(const Problem& problem, const Architecture& architecture, const Machine& machine,
                  const ModelOptions& options);
 
-    /// False if offsets do not fit the linear form: only the as-written analysis applies.
+    /// False if the problem does not fit the closed form: only the as-written analysis applies.
     bool valid() const {
-        return valid_;
+        return tables_.valid();
     }
 
     Fit check_capacity(const FlatMapping& mapping) const;
 
-    /// \pre valid(), all loops perfect. Returns false if a count is too large to be exact.
+    /// \pre valid(), all loops perfect; scratch and result have the machine's sizes.
+    /// Returns false if a count is too large to be exact. Sizes that only reports need are left
+    /// out.
     bool analyse(const FlatMapping& mapping, NestScratch& scratch, NestResult& result) const;
 
 private:
     friend class NestRun;
     const Machine& machine_;
-    std::vector<LinearMap> maps_;
-    int dimensions_, ranks_ = 0;
-    std::vector<int> first_rank_;
+    SpaceTables tables_;
     std::vector<std::int64_t> fanout_x_, fanout_y_;
-    bool link_transfers_, valid_ = true;
+    bool link_transfers_;
 };
 
 }  // namespace tessera::timeloop

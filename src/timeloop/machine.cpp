@@ -1,11 +1,13 @@
 #include "timeloop/machine.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <string>
 
 #include "tessera/base/error.hpp"
+#include "timeloop/point_set.hpp"
 
 namespace tessera::timeloop {
 
@@ -38,6 +40,8 @@ void set_network(const StorageLevel& level, double inner_width_um, LevelConstant
 
 void set_storage(const StorageLevel& level, LevelConstants& constants) {
     constants.block = static_cast<std::uint64_t>(level.block_size);
+    constants.block_shift =
+        std::has_single_bit(constants.block) ? std::countr_zero(constants.block) : -1;
     constants.instances = static_cast<std::uint64_t>(level.instances);
     constants.clusters = static_cast<std::uint64_t>(level.instances / level.cluster_size);
     constants.read_pj = level.energy.read_pj;
@@ -85,6 +89,16 @@ Machine::Machine(const Problem& problem, const Architecture& architecture,
     if (architecture.levels() > FlatMapping::max_levels) {
         throw UserError("the architecture has more than " +
                         std::to_string(FlatMapping::max_levels) + " storage levels");
+    }
+    if (problem.dimensions.size() > max_dimensions) {
+        throw UserError("the problem has more than " + std::to_string(max_dimensions) +
+                        " dimensions");
+    }
+    for (const DataSpace& space : problem.data_spaces) {
+        if (space.ranks.size() > max_ranks) {
+            throw UserError("data space " + space.name + " has more than " +
+                            std::to_string(max_ranks) + " ranks");
+        }
     }
     levels = architecture.levels();
     spaces = static_cast<int>(problem.data_spaces.size());

@@ -9,10 +9,11 @@
 
 namespace tessera::timeloop {
 
-inline constexpr int max_spaces = 16;
+inline constexpr int max_spaces = 16, max_dimensions = 16;
 
 struct LevelConstants {
     std::uint64_t block = 1, clusters = 1, instances = 1;
+    int block_shift = 0;  ///< log2 of a block size that is a power of two, else -1
     double read_pj = 0, fill_pj = 0, update_pj = 0, addr_gen_pj = 0, leak_pj = 0;
     double read_bandwidth = infinite, write_bandwidth = infinite, shared_bandwidth = infinite;
     bool bounded = false;
@@ -29,7 +30,8 @@ struct LevelConstants {
 };
 
 struct Machine {
-    /// \throws UserError from check_topology() and check_supported(), or for too many data spaces.
+    /// \throws UserError from check_topology() and check_supported(), or for more data spaces,
+    /// dimensions, ranks or levels than the evaluators hold.
     Machine(const Problem& problem, const Architecture& architecture, const ModelOptions& options);
 
     int levels = 0, spaces = 0;

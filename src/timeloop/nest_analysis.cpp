@@ -10,9 +10,8 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 
-#include "tessera/base/error.hpp"
+#include "timeloop/machine.hpp"
 #include "timeloop/multicast.hpp"
 #include "timeloop/point_set.hpp"
 
@@ -20,7 +19,6 @@ namespace tessera::timeloop {
 
 namespace {
 
-constexpr int max_dimensions = 16;
 using Extents = std::array<std::int64_t, max_dimensions>;
 
 struct Position {
@@ -54,13 +52,13 @@ struct Memory {
 
 class Analysis {
 public:
-    Analysis(const Problem& problem, const Architecture& architecture, const FlatMapping& flat, const ModelOptions& options)
+    Analysis(const Problem& problem, const Architecture& architecture, const FlatMapping& flat,
+             const ModelOptions& options)
         : problem_(problem),
           architecture_(architecture),
           flat_(flat),
           options_(options),
           spaces_(static_cast<int>(problem.data_spaces.size())) {
-        check_size();
         build(flat);
     }
 
@@ -70,19 +68,6 @@ public:
     }
 
 private:
-    void check_size() const {
-        if (problem_.dimensions.size() > max_dimensions) {
-            throw UserError("the problem has more than " + std::to_string(max_dimensions) +
-                            " dimensions");
-        }
-        for (const DataSpace& space : problem_.data_spaces) {
-            if (space.ranks.size() > max_ranks) {
-                throw UserError("data space " + space.name + " has more than " +
-                                std::to_string(max_ranks) + " ranks");
-            }
-        }
-    }
-
     void build(const FlatMapping& flat);
     void mark_masters();
     void visit(int at);

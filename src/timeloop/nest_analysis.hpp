@@ -7,7 +7,7 @@
 
 namespace tessera::timeloop {
 
-/// \throws UserError for more dimensions or ranks than the analysis holds.
+/// \pre a Machine accepts problem and architecture.
 NestResult analyse_nest(const Problem& problem, const Architecture& architecture,
                         const FlatMapping& flat, const ModelOptions& options);
 

@@ -1,0 +1,155 @@
+// Mappings per second of the Timeloop cost model on one core: random mappings of a Timeloop input
+// that fit, drawn beforehand, evaluated over and over. With `timeloop-mapper` on PATH its own rate
+// in the same minute, read from its log, is printed beside.
+//
+//   timeloop_speed [INPUT [SECONDS]]     default: eyeriss_like on conv64, 2 s
+#include <ctime>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tessera/base/data_path.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/timeloop/mapspace.hpp"
+#include "tessera/timeloop/model.hpp"
+#include "tessera/timeloop/read.hpp"
+
+namespace {
+
+using namespace tessera::timeloop;
+/// Processor time, so that other jobs on the machine matter little.
+double cpu_s() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+struct Drawn {
+    std::vector<FlatMapping> fitting;
+    double built = 0, fitted = 0, seconds = 0;  ///< of drawing: ids tried, mappings that fit
+};
+
+/// Draws uniformly until `count` mappings fit or half a minute is over.
+Drawn draw(const MapSpace& space, const CompiledModel& model, std::size_t count) {
+    MapSpaceView view(space);
+    view.prune_nothing();
+    std::mt19937_64 random(1);
+    const auto below = [&](Wide n) { return (static_cast<Wide>(random()) << 64 | random()) % n; };
+    Drawn drawn;
+    const double start = cpu_s();
+    FlatMapping mapping;
+    while (drawn.fitting.size() < count && cpu_s() - start < 30) {
+        for (int k = 0; k < 1000; ++k) {
+            ++drawn.built;
+            const MappingId id{below(view.factor_count()), below(view.permutation_count()),
+                               below(view.split_count()), below(view.bypass_count())};
+            if (!view.build(id, mapping).ok() || !model.check_capacity(mapping).ok()) {
+                continue;
+            }
+            ++drawn.fitted;
+            if (drawn.fitting.size() < count) {
+                drawn.fitting.push_back(mapping);
+            }
+        }
+    }
+    drawn.seconds = cpu_s() - start;
+    return drawn;
+}
+
+double rate(const CompiledModel& model, const std::vector<FlatMapping>& mappings, double seconds) {
+    CompiledModel::Workspace workspace;
+    Cost cost;
+    double evaluated = 0, sum = 0;
+    const double start = cpu_s();
+    while (cpu_s() - start < seconds) {
+        for (const FlatMapping& mapping : mappings) {
+            model.evaluate(mapping, workspace, cost);
+            sum += cost.energy_pj;
+        }
+        evaluated += static_cast<double>(mappings.size());
+    }
+    const double result = evaluated / (cpu_s() - start);
+    std::printf("mean energy                %14.6g pJ\n", sum / evaluated);
+    return result;
+}
+
+/// Valid mappings per second that `timeloop-mapper` logs on one thread within `seconds`.
+double timeloop_rate(const std::string& input, double seconds) {
+    const std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / "tessera-timeloop-speed";
+    std::filesystem::create_directories(folder);
+    const std::string settings = (folder / "mapper.yaml").string();
+    std::ofstream(settings) << "mapper: { algorithm: random, optimization-metrics: [ edp ], "
+                               "num-threads: 1, timeout: 0, victory-condition: 0, log-stats: True "
+                               "}\n";
+    const std::string log = (folder / "log.txt").string();
+    const std::string command = "timeout -s INT " + std::to_string(seconds) +
+                                " timeloop-mapper -o " + folder.string() + " " + input + " " +
+                                settings + " > " + log + " 2>&1";
+    if (std::system(command.c_str()) != 0) {
+        // Interrupted as planned.
+    }
+    // "[t] INVALID total valid invalid" or "[t] UPDATE total valid since": the last one counts.
+    std::ifstream in(log);
+    double valid = 0;
+    for (std::string line; std::getline(in, line);) {
+        std::istringstream words(
+            line.substr(line.find(']') == std::string::npos ? line.size() : line.find(']') + 1));
+        std::string kind;
+        double total = 0, seen = 0;
+        if (words >> kind >> total >> seen && (kind == "INVALID" || kind == "UPDATE")) {
+            valid = seen;
+        }
+    }
+    return valid / seconds;
+}
+
+int run(const std::string& input, double seconds) {
+    const Document document = read_document({input});
+    Warnings warnings;
+    const Problem problem = read_problem(document, warnings);
+    Architecture architecture = read_architecture(document, warnings);
+    if (const auto ert = read_ert(document, warnings)) {
+        apply_ert(architecture, *ert, Dialect::v3_0_3);
+    }
+    const Constraints constraints = read_constraints(document, problem, architecture, warnings);
+    const MapSpace space(problem, architecture, constraints);
+    const CompiledModel model(problem, architecture);
+    const Drawn drawn = draw(space, model, 20000);
+    std::printf("input                      %s\n", input.c_str());
+    std::printf(
+        "drawn                      %14.0f ids/s, %.0f valid/s with construction and "
+        "capacity checks\n",
+        drawn.built / drawn.seconds, drawn.fitted / drawn.seconds);
+    if (drawn.fitting.empty()) {
+        std::printf("no mapping fits\n");
+        return 1;
+    }
+    const double ours = rate(model, drawn.fitting, seconds);
+    std::printf("model alone                %14.0f mappings/s (%zu different)\n", ours,
+                drawn.fitting.size());
+    if (std::system("command -v timeloop-mapper > /dev/null 2>&1") == 0) {
+        const double theirs = timeloop_rate(input, 10);
+        std::printf("timeloop-mapper, random    %14.0f valid mappings/s; ours %.0f x\n", theirs,
+                    ours / theirs);
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc > 1 ? argv[1] : "bench/timeloop/eyeriss_like-conv64.yaml",
+                   argc > 2 ? std::atof(argv[2]) : 2);
+    } catch (const tessera::Error& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return error.exit_code();
+    }
+}
