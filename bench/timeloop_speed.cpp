@@ -121,7 +121,7 @@ int run(const std::string& input, double seconds) {
     const Constraints constraints = read_constraints(document, problem, architecture, warnings);
     const MapSpace space(problem, architecture, constraints);
     const CompiledModel model(problem, architecture);
-    const Drawn drawn = draw(space, model, 20000);
+    const Drawn drawn = draw(space, model, 1000);
     std::printf("input                      %s\n", input.c_str());
     std::printf(
         "drawn                      %14.0f ids/s, %.0f valid/s with construction and "

@@ -1,6 +1,6 @@
 // The compiled evaluator: perfect nests in closed form (compiled_nest.hpp); imperfect ones, and
 // problems whose offsets do not fit one integer, by the as-written analysis.
-#include <algorithm>
+#include <bit>
 
 #include "timeloop/accounting.hpp"
 #include "timeloop/compiled_nest.hpp"
@@ -56,13 +56,35 @@ CompiledModel& CompiledModel::operator=(CompiledModel&&) noexcept = default;
 
 namespace {
 
-bool perfect(const FlatMapping& mapping) {
+/// What one pass over a mapping tells.
+struct Glance {
+    bool perfect = true;
+    int nowhere = -1;      ///< a data space that no level keeps
+    bool forgets = false;  ///< see forgets() of machine.hpp
+};
+
+Glance glance(const FlatMapping& mapping, const std::vector<DataSpaceMask>& moving) {
+    Glance seen;
     for (int q = 0; q < mapping.loop_count; ++q) {
-        if (mapping.loops[q].end != mapping.loops[q].residual) {
-            return false;
+        seen.perfect = seen.perfect && mapping.loops[q].end == mapping.loops[q].residual;
+    }
+    const int spaces = static_cast<int>(moving.size());
+    DataSpaceMask missing = (DataSpaceMask{1} << spaces) - 1;
+    DataSpaceMask moved = 0;  // dimensions of temporal loops outside the level at hand
+    for (int i = mapping.level_count - 1; i >= 0 && missing != 0; --i) {
+        for (int s = 0; s < spaces; ++s) {
+            if (missing >> s & mapping.keep[i] >> s & 1) {
+                seen.forgets = seen.forgets || (moving[s] & moved) != 0;
+            }
+        }
+        missing &= ~mapping.keep[i];
+        for (int q = i == 0 ? 0 : mapping.level_end[i - 1]; q < mapping.level_end[i]; ++q) {
+            const Loop& loop = mapping.loops[q];
+            moved |= loop.kind == LoopKind::temporal ? DataSpaceMask{1} << loop.dimension : 0;
         }
     }
-    return true;
+    seen.nowhere = missing == 0 ? -1 : std::countr_zero(missing);
+    return seen;
 }
 
 }  // namespace
@@ -76,13 +98,14 @@ void CompiledModel::evaluate(const FlatMapping& mapping, Workspace& workspace, C
     Workspace::Impl& work = *workspace.impl_;
     work.prepare(model.machine);
     cost.fit = Fit{};
-    if (const int space = kept_nowhere(model.machine.spaces, mapping); space >= 0) {
+    const Glance seen = glance(mapping, model.machine.moving);
+    if (seen.nowhere >= 0) {
         cost.fit.kind = Fit::Kind::kept_nowhere;
-        cost.fit.level = space;
+        cost.fit.level = seen.nowhere;
         return;
     }
-    const bool closed = model.nest.valid() && perfect(mapping) &&
-                        model.nest.analyse(mapping, work.scratch, work.nest);
+    const bool closed =
+        model.nest.valid() && seen.perfect && model.nest.analyse(mapping, work.scratch, work.nest);
     if (!closed) {
         work.nest = analyse_nest(model.problem, model.architecture, mapping, model.options);
     }
@@ -96,10 +119,7 @@ void CompiledModel::evaluate(const FlatMapping& mapping, Workspace& workspace, C
     cost.cycles = ledger.cycles;
     cost.utilization = ledger.utilization;
     cost.wrapped = ledger.wrapped;
-    cost.forgets = false;
-    for (int s = 0; s < model.machine.spaces; ++s) {
-        cost.forgets = cost.forgets || forgets(model.problem, mapping, s);
-    }
+    cost.forgets = seen.forgets;
     for (int i = 0; i < model.machine.levels; ++i) {
         cost.accesses[i] = ledger.levels[i].accesses;
     }

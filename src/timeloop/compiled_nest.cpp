@@ -52,7 +52,8 @@ private:
     void group_elements(bool separate, bool with_taken, std::vector<NestScratch::Table>& tables);
     double hops_to_group();
     void links(int i, int space, const Moves& moves);
-    bool may_forward(int space, std::int64_t shift) const;
+    void find_differences(int space);
+    bool may_forward(std::int64_t shift) const;
     void forward(int space, std::int64_t shift, std::uint64_t words, std::uint64_t each);
     std::uint64_t mark(std::int64_t shift);
     void add(const std::vector<NestScratch::Table>& tables, std::uint64_t words);
@@ -85,6 +86,8 @@ private:
     int spatial_count_ = 0;
     std::uint64_t elements_ = 1;
     std::int64_t width_ = 1, height_ = 1, logical_width_ = 1;
+    std::int64_t differences_[FlatMapping::max_loops];  ///< of neighbours' offsets
+    bool any_difference_ = false;                       ///< others are possible
     bool hops_needed_ = false, separate_ = false, offsets_ready_ = false;
     std::uint64_t groups_ = 0;     ///< of the space at hand, nothing taken
     std::uint64_t remaining_ = 0;  ///< words of moves that no neighbour serves
@@ -325,26 +328,29 @@ void NestRun::group(int i, int space, bool separate) {
 
 // The differences of offsets between neighbours are those of an odometer: one loop advances, all
 // inner ones fall back. Rows that are not filled exactly mix the loops; then only trying helps.
-bool NestRun::may_forward(int space, std::int64_t shift) const {
+void NestRun::find_differences(int space) {
     const bool one_row = height_ == 1 || elements_ <= static_cast<std::uint64_t>(width_);
-    if (!one_row && width_ != logical_width_) {
-        return true;
-    }
+    any_difference_ = !one_row && width_ != logical_width_;
     std::int64_t back = 0;
-    bool in_y = false;
     for (int k = 0; k < spatial_count_; ++k) {
         const NestScratch::SpatialLoop& loop = s_.spatial[k];
-        if (loop.along_y && !in_y && !one_row) {
+        if (!one_row && k > 0 && loop.along_y && !s_.spatial[k - 1].along_y) {
             back = 0;
         }
-        in_y = in_y || loop.along_y;
         const std::int64_t step = offset(space, loop);
-        if (shift == step - back || shift == back - step) {
-            return true;
-        }
+        differences_[k] = std::abs(step - back);
         back += (loop.end - 1) * step;
     }
-    return false;
+}
+
+bool NestRun::may_forward(std::int64_t shift) const {
+    const std::int64_t distance = std::abs(shift);
+    for (int k = 0; k < spatial_count_; ++k) {
+        if (differences_[k] == distance) {
+            return true;
+        }
+    }
+    return any_difference_;
 }
 
 std::uint64_t NestRun::mark(std::int64_t shift) {
@@ -385,7 +391,7 @@ void NestRun::add(const std::vector<NestScratch::Table>& tables, std::uint64_t w
 
 /// `words` of moves by `shift`, `each` in one of them.
 void NestRun::forward(int space, std::int64_t shift, std::uint64_t words, std::uint64_t each) {
-    if (words == 0 || each == 0 || !may_forward(space, shift)) {
+    if (words == 0 || each == 0 || !may_forward(shift)) {
         return;
     }
     enumerate(space);
@@ -406,13 +412,14 @@ void NestRun::forward(int space, std::int64_t shift, std::uint64_t words, std::u
 }
 
 void NestRun::links(int i, int space, const Moves& m) {
+    if (m.first == loop_count_ || m.residue == 0) {
+        return;
+    }
+    find_differences(space);
     if (i == 0) {
         for (int q = 0; q < loop_count_; ++q) {
             forward(space, turn(space, q), s_.temporal[q].weight, 1);
         }
-        return;
-    }
-    if (m.first == loop_count_ || m.residue == 0) {
         return;
     }
     const NestScratch::TemporalLoop& zero = s_.temporal[m.first];
@@ -457,8 +464,9 @@ void NestRun::put(int i, int space, const Record* records, int count) {
     tile.first_record = record_count_;
     tile.record_count = count;
     tile.link_transfers = static_cast<double>(link_transfers_);
-    std::copy_n(records, count, result_.records.data() + record_count_);
-    record_count_ += count;
+    for (int r = 0; r < count; ++r) {
+        result_.records[record_count_++] = records[r];
+    }
 }
 
 void NestRun::traffic(int i, int space) {

@@ -12,6 +12,34 @@ namespace tessera::timeloop {
 
 namespace {
 
+/// A data space that every level bypasses, or -1.
+int kept_nowhere(int spaces, const FlatMapping& flat) {
+    for (int s = 0; s < spaces; ++s) {
+        bool kept = false;
+        for (int i = 0; i < flat.level_count; ++i) {
+            kept = kept || (flat.keep[i] >> s & 1);
+        }
+        if (!kept) {
+            return s;
+        }
+    }
+    return -1;
+}
+
+/// True if a temporal loop outside the outermost level that keeps `space` moves its tile: what the
+/// level gives up is then nowhere.
+bool forgets(const Machine& machine, const FlatMapping& flat, int space) {
+    for (int i = flat.level_count - 1; i > 0 && !(flat.keep[i] >> space & 1); --i) {
+        for (int q = flat.level_end[i - 1]; q < flat.level_end[i]; ++q) {
+            const Loop& loop = flat.loops[q];
+            if (loop.kind == LoopKind::temporal && (machine.moving[space] >> loop.dimension & 1)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /// Bits of an address that counts the vectors of a level.
 std::uint64_t address_bits(std::uint64_t scalars, std::uint64_t block) {
     const double range = std::max(1.0, static_cast<double>(scalars / block));
@@ -192,7 +220,7 @@ void StatsBuilder::note_forgotten(int space) {
     while (!(flat_.keep[outermost] >> space & 1)) {
         --outermost;
     }
-    if (forgets(problem_, flat_, space)) {
+    if (forgets(machine_, flat_, space)) {
         stats_.forgotten.push_back("level " + architecture_.storage[outermost].name +
                                    " is the outermost that keeps data space " +
                                    problem_.data_spaces[space].name +
@@ -201,37 +229,6 @@ void StatsBuilder::note_forgotten(int space) {
 }
 
 }  // namespace
-
-int kept_nowhere(int spaces, const FlatMapping& flat) {
-    for (int s = 0; s < spaces; ++s) {
-        bool kept = false;
-        for (int i = 0; i < flat.level_count; ++i) {
-            kept = kept || (flat.keep[i] >> s & 1);
-        }
-        if (!kept) {
-            return s;
-        }
-    }
-    return -1;
-}
-
-bool forgets(const Problem& problem, const FlatMapping& flat, int space) {
-    DataSpaceMask moving = 0;  // dimensions that move the tile
-    for (const std::vector<Term>& rank : problem.data_spaces[space].ranks) {
-        for (const Term& term : rank) {
-            moving |= DataSpaceMask{1} << term.dimension;
-        }
-    }
-    for (int i = flat.level_count - 1; i > 0 && !(flat.keep[i] >> space & 1); --i) {
-        for (int q = flat.level_end[i - 1]; q < flat.level_end[i]; ++q) {
-            const Loop& loop = flat.loops[q];
-            if (loop.kind == LoopKind::temporal && (moving >> loop.dimension & 1)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
 
 std::string describe(const Fit& fit, const Problem& problem, const Architecture& architecture) {
     if (fit.kind == Fit::Kind::ok) {

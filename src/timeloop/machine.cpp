@@ -108,6 +108,12 @@ Machine::Machine(const Problem& problem, const Architecture& architecture,
     arithmetic_instances = static_cast<double>(architecture.arithmetic.instances);
     for (int s = 0; s < spaces; ++s) {
         read_write |= DataSpaceMask{problem.data_spaces[s].read_write} << s;
+        moving.push_back(0);
+        for (const std::vector<Term>& rank : problem.data_spaces[s].ranks) {
+            for (const Term& term : rank) {
+                moving.back() |= DataSpaceMask{1} << term.dimension;
+            }
+        }
     }
     const std::vector<double> widths = inner_widths_um(architecture);
     level.resize(levels);

@@ -37,6 +37,7 @@ struct Machine {
     int levels = 0, spaces = 0;
     std::vector<LevelConstants> level;
     DataSpaceMask read_write = 0;
+    std::vector<DataSpaceMask> moving;  ///< per data space: dimensions that move its tile
     double compute_pj = 0, arithmetic_instances = 1;
     std::uint64_t network_latency = 0;
     std::vector<int> network_order;  ///< levels in the order of their networks' names
@@ -47,12 +48,5 @@ struct Machine {
         return read_write >> space & 1;
     }
 };
-
-/// A data space that every level bypasses, or -1.
-int kept_nowhere(int spaces, const FlatMapping& flat);
-
-/// True if a temporal loop outside the outermost level that keeps `space` moves its tile: what the
-/// level gives up is then nowhere.
-bool forgets(const Problem& problem, const FlatMapping& flat, int space);
 
 }  // namespace tessera::timeloop
