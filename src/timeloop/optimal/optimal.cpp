@@ -7,6 +7,7 @@
 
 #include "timeloop/mapper/failures.hpp"
 #include "timeloop/mapper/pool.hpp"
+#include "timeloop/optimal/polish.hpp"
 #include "timeloop/optimal/tables.hpp"
 
 namespace tessera::timeloop {
@@ -50,6 +51,7 @@ public:
     void run() {
         choices_ = spatial_choices(geometry_);
         make_tasks();
+        first_incumbents();
         parallel([this] { solve_tasks(); });
         finish();
     }
@@ -91,6 +93,18 @@ private:
         }
         std::stable_sort(tasks_.begin(), tasks_.end(),
                          [](const Task& a, const Task& b) { return a.bound < b.bound; });
+    }
+    // Something good at once: simple mappings of the most promising choices, improved step by step.
+    void first_incumbents() {
+        Polisher polisher(pool_, geometry_);
+        for (std::size_t i = 0; i < tasks_.size() && i < 4 && !pool_.over(); ++i) {
+            const Task& task = tasks_[i];
+            const auto start =
+                polisher.simple(choices_[task.spatial], pool_.space.bypasses()[task.bypass]);
+            if (start) {
+                polisher.run(*start, 3000);
+            }
+        }
     }
     // Largest linear cost with which a mapping can still beat or equal the incumbent.
     double limit(double cycles) {
@@ -136,12 +150,20 @@ private:
         Judge::Scratch scratch;
         double found = HUGE_VAL;
         int tried = 0;
+        std::optional<Mapping> best_plan;
         tables.plans(linear * slack, [&](const TemporalPlan& plan) {
             const Mapping mapping = to_mapping(pool_.space, choice, keep, plan);
-            found = std::min(found, consider(mapping, scratch));
+            const double value = consider(mapping, scratch);
+            if (value < found) {
+                found = value;
+                best_plan = mapping;
+            }
             return ++tried < 4 && found > task.bound * slack;
         });
         task.open = found > task.bound * slack;
+        if (task.open && best_plan && found < HUGE_VAL) {
+            Polisher(pool_, geometry_).run(*best_plan, 6000);
+        }
     }
     double consider(const Mapping& mapping, Judge::Scratch& scratch) {
         Cost cost;
