@@ -88,6 +88,9 @@ public:
         for (const Node& source : stack_.back().merges) {
             merge_missing(stack_.back().node, source, false);
         }
+        for (const Node& source : stack_.back().deep_merges) {
+            merge_deep(stack_.back().node, source);
+        }
         close();
     }
 
@@ -95,9 +98,10 @@ private:
     struct Frame {
         Node node;
         YAML::anchor_t anchor = 0;
-        std::optional<Node> key;   ///< map: the key whose value comes next
-        std::vector<Node> merges;  ///< map: what `<<` brought in, in order
-        bool skip = false;         ///< map: the key is a repetition
+        std::optional<Node> key;        ///< map: the key whose value comes next
+        std::vector<Node> merges;       ///< map: what `<<` brought in, in order
+        std::vector<Node> deep_merges;  ///< the same for `<<<`
+        bool skip = false;              ///< map: the key is a repetition
     };
 
     static std::string own_tag(const std::string& tag) {
@@ -153,7 +157,7 @@ private:
 
     void open(Node node, const std::string& tag, YAML::anchor_t anchor) {
         node.tag = own_tag(tag);
-        stack_.push_back({std::move(node), anchor, {}, {}});
+        stack_.push_back({std::move(node), anchor, {}, {}, {}, false});
     }
 
     void close() {
@@ -180,6 +184,21 @@ private:
             begin_entry(frame, std::move(node));
         } else {
             end_entry(frame, std::move(node));
+        }
+    }
+
+    static void merge_deep(Node& target, const Node& source) {
+        for (const Node::Entry& entry : source.entries) {
+            Node* existing = target.find(entry.key);
+            if (existing == nullptr) {
+                target.entries.push_back(entry);
+            } else if (existing->is_map() && entry.value.is_map()) {
+                merge_deep(*existing, entry.value);
+            } else if (existing->is_sequence() && entry.value.is_sequence() &&
+                       existing->tag != "!nomerge") {
+                existing->items.insert(existing->items.end(), entry.value.items.begin(),
+                                       entry.value.items.end());
+            }
         }
     }
 
@@ -215,7 +234,8 @@ private:
             frame.skip = false;
             return;
         }
-        if (key.text != "<<" || key.quoted) {
+        const bool deep = key.text == "<<<" && options_.deep_merge_keys;
+        if ((key.text != "<<" && !deep) || key.quoted) {
             frame.node.insert(key.text, key.position, std::move(value));
             return;
         }
@@ -227,7 +247,7 @@ private:
                      {"a merge key needs a map or a list of maps", source.brief(), "",
                       "write <<: *anchor of a map"});
             }
-            frame.merges.push_back(source);
+            (deep ? frame.deep_merges : frame.merges).push_back(source);
         }
     }
 

@@ -158,6 +158,10 @@ private:
 }  // namespace
 
 std::vector<std::string> broken_constraints(const Input& input, const Mapping& mapping) {
+    // Of nodes, the mapping and the constraints are one list.
+    if (input.document.from_nodes) {
+        return {};
+    }
     Warnings ignored;
     const Constraints all =
         read_constraints(input.document, input.problem, input.architecture, ignored);

@@ -1,6 +1,6 @@
 // From files to one tree.
 //
-//   Joined              the contents of all files with the way back from a line to its file
+//   Joined, Includer    the contents of all files with the way back from a line to its file
 //   read_joined         one parse of them
 //   detect_dialect      which Timeloop the input was written for
 
@@ -14,27 +14,35 @@
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
 #include "tessera/spec/reader.hpp"
+#include "timeloop/nodes.hpp"
 
 namespace tessera::timeloop {
 
 namespace {
 
+namespace fs = std::filesystem;
 using spec::Node;
 
 struct Joined {
     struct Part {
         std::string file;
-        int first_line;
+        int first_line;  ///< in `text`
+        int file_line;   ///< in `file`
     };
     std::string text;
     std::vector<Part> parts;
+    int lines = 0;
 
     void add(const std::string& content, const std::string& file) {
-        const auto lines = std::count(text.begin(), text.end(), '\n');
-        parts.push_back({file, static_cast<int>(lines) + 1});
+        add_part(file, 1);
         // A byte order mark is only one at the start of a text.
         text += content.compare(0, 3, "\xef\xbb\xbf") == 0 ? content.substr(3) : content;
         text += "\n";
+        lines = static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+    }
+
+    void add_part(const std::string& file, int file_line) {
+        parts.push_back({file, lines + 1, file_line});
     }
 
     Position locate(int line, int column) const {
@@ -42,7 +50,7 @@ struct Joined {
         while (part + 1 != parts.end() && (part + 1)->first_line <= line) {
             ++part;
         }
-        return {part->file, line - part->first_line + 1, column};
+        return {part->file, line - part->first_line + part->file_line, column};
     }
 
     /// The line where a second YAML document begins, or 0.
@@ -65,6 +73,90 @@ struct Joined {
         }
         return 0;
     }
+};
+
+/// Adds YAML files line by line, because they may include others: a line that holds nothing but
+/// {{include_text('FILE')}} stands for that file, as in the exercises for Timeloop. Any other
+/// template is refused.
+class Includer {
+public:
+    explicit Includer(Joined& joined) : joined_(joined) {}
+
+    void add(const std::string& content, const fs::path& file, int depth = 0) {
+        joined_.add_part(file.string(), 1);
+        int line = 1;
+        for (std::size_t at = 0; at < content.size(); ++line) {
+            const std::size_t end = std::min(content.find('\n', at), content.size());
+            const std::string one = content.substr(at, end - at);
+            at = end + 1;
+            const std::size_t open = std::min(one.find("{{"), one.find("{%"));
+            if (open == std::string::npos || one.find('#') < open) {
+                put(one);
+                continue;
+            }
+            const Position place{file.string(), line, static_cast<int>(open) + 1};
+            expand(one.substr(open), place, file, depth);
+            joined_.add_part(file.string(), line + 1);
+        }
+    }
+
+private:
+    void put(const std::string& line) {
+        joined_.text += line + "\n";
+        ++joined_.lines;
+    }
+
+    void expand(const std::string& call, const Position& place, const fs::path& file, int depth) {
+        const std::string name = between(call, "{{", "(");
+        const std::string argument = between(call, "(", ")}}");
+        const bool quoted = argument.size() > 2 && argument.front() == argument.back() &&
+                            (argument.front() == '\'' || argument.front() == '"');
+        const std::string path = quoted ? argument.substr(1, argument.size() - 2) : "";
+        if (name == "add_to_path" && (quoted || argument == "cwd()")) {
+            folders_.push_back(file.parent_path() / path);
+            put("");
+        } else if (name == "include_text" && quoted && depth < 16) {
+            const fs::path found = find(path, file, place);
+            const std::string content = spec::read_bytes(found.string());
+            spec::check_text(content, found.string());
+            add(content, found, depth + 1);
+        } else {
+            spec::fail(place, "",
+                       {"a template that only Timeloop's Python front end can fill in", call, "",
+                        "give the file that it makes of this one (parsed-processed-input.yaml)"});
+        }
+    }
+
+    /// The text between two marks without blanks around it.
+    static std::string between(const std::string& text, const std::string& from,
+                               const std::string& to) {
+        const std::size_t first = text.find(from);
+        const std::size_t last = first == std::string::npos ? first : text.rfind(to);
+        if (last == std::string::npos || last < first + from.size()) {
+            return "";
+        }
+        std::string result = text.substr(first + from.size(), last - first - from.size());
+        result.erase(0, result.find_first_not_of(" \t"));
+        result.erase(result.find_last_not_of(" \t") + 1);
+        return result;
+    }
+
+    fs::path find(const std::string& path, const fs::path& file, const Position& place) const {
+        std::vector<fs::path> folders = {file.parent_path()};
+        folders.insert(folders.end(), folders_.begin(), folders_.end());
+        for (const fs::path& folder : folders) {
+            std::error_code ignored;
+            if (fs::is_regular_file(folder / path, ignored)) {
+                return (folder / path).lexically_normal();
+            }
+        }
+        spec::fail(place, "",
+                   {"the included file does not exist", path, "",
+                    "paths are relative to the file that includes"});
+    }
+
+    Joined& joined_;
+    std::vector<fs::path> folders_;
 };
 
 Format format_of(const std::string& file) {
@@ -159,8 +251,7 @@ Dialect detect_dialect(const Node& root, const std::vector<std::string>& files) 
                         "unset it to have the dialect chosen by the spelling of the input");
     }
     for (const std::string& file : files) {
-        if (std::filesystem::path(file).filename().string().rfind("parsed-processed-input", 0) ==
-            0) {
+        if (fs::path(file).filename().string().rfind("parsed-processed-input", 0) == 0) {
             return Dialect::master;
         }
     }
@@ -176,6 +267,7 @@ Document read_joined(const Joined& joined, Format format) {
     spec::ReadOptions options;
     options.first_key_wins = true;
     options.first_document_only = true;
+    options.deep_merge_keys = true;
     options.locate = [&](int line, int column) { return joined.locate(line, column); };
     options.repeated = [&](const std::string& key, const Position& first, const Position& later) {
         // Of several files the first to say something wins; within one it is likely a slip.
@@ -220,24 +312,38 @@ const Node* find_key(const Node& map, std::string_view key) {
     return nullptr;
 }
 
-Document read_document(const std::vector<std::string>& files) {
+namespace {
+
+Document read_files(const std::vector<std::string>& files) {
     if (files.empty()) {
         throw UserError("no input file is given");
     }
     const Format format = format_of(files.front());
     Joined joined;
+    Includer includer(joined);
     for (const std::string& file : files) {
         std::error_code ignored;
-        if (std::filesystem::is_directory(file, ignored)) {
+        if (fs::is_directory(file, ignored)) {
             throw UserError(file + ": is a folder (expected a file)");
         }
         const std::string content = spec::read_bytes(file);
         spec::check_text(content, file);
-        joined.add(content, file);
+        const bool template_text =
+            format == Format::yaml &&
+            (content.find("{{") != std::string::npos || content.find("{%") != std::string::npos);
+        template_text ? includer.add(content, file) : joined.add(content, file);
     }
     Document document = read_joined(joined, format);
     document.files = files;
+    return document;
+}
+
+}  // namespace
+
+Document read_document(const std::vector<std::string>& files) {
+    Document document = read_files(files);
     document.dialect = detect_dialect(document.root, files);
+    flatten_nodes(document);
     return document;
 }
 
@@ -249,12 +355,13 @@ Document read_document_text(std::string_view text, const std::string& name) {
     Document document = read_joined(joined, format);
     document.files = {name};
     document.dialect = detect_dialect(document.root, document.files);
+    flatten_nodes(document);
     return document;
 }
 
 bool is_timeloop_file(const std::string& path) {
     try {
-        const Document document = read_document({path});
+        const Document document = read_files({path});
         const auto any = [&](std::initializer_list<const char*> keys) {
             return std::any_of(keys.begin(), keys.end(),
                                [&](const char* key) { return document.root.find(key) != nullptr; });

@@ -205,7 +205,12 @@ std::optional<Mapping> read_mapping(const Document& document, const Problem& pro
                                     const Architecture& architecture, Warnings& warnings) {
     const Values values(document, warnings);
     const Node* node = find_key(document.root, "mapping");
-    if (node == nullptr || node->is_null()) {
+    const Node* constraints = find_key(document.root, "architecture_constraints");
+    if ((node == nullptr || node->is_null()) && document.from_nodes && constraints != nullptr) {
+        // Constraints that leave no choice are a mapping, too.
+        node = find_key(*constraints, "targets");
+    }
+    if (node == nullptr || node->is_null() || (node->is_sequence() && node->items.empty())) {
         return std::nullopt;
     }
     if (!node->is_sequence()) {

@@ -26,6 +26,10 @@ public:
     Dialect dialect() const {
         return dialect_;
     }
+    /// The variables of the document.
+    const spec::Symbols& symbols() const {
+        return symbols_;
+    }
     void warn(const spec::Node& node, const std::string& text) const;
     void warn(const std::string& text) const;
 

@@ -25,6 +25,8 @@ Node read_text(std::string_view text, const std::string& name);
 struct ReadOptions {
     bool first_key_wins = false;       ///< of equal keys of a map the first counts
     bool first_document_only = false;  ///< a second document is left unread, not refused
+    /// `<<<: *anchor` merges maps inside maps, too, and appends lists not tagged `!nomerge`.
+    bool deep_merge_keys = false;
     /// Place of a line and column (from 1) of the text; empty: the text is a file of its own.
     std::function<Position(int, int)> locate = {};
     /// Called for every repeated key of one map (first place, later place).

@@ -22,11 +22,12 @@ struct Document {
     Dialect dialect = Dialect::v3_0_3;
     std::vector<std::string> files;
     std::vector<std::string> warnings;  ///< what was left out, with places
+    bool from_nodes = false;            ///< the architecture was flattened from `nodes`
 };
 
 /// Reads `files` in order. The name of the first decides the format: `.cfg` anywhere in it means
 /// libconfig, `.yml` or `.yaml` YAML. Architectures of version 0.4 given as `nodes` are flattened
-/// (see nodes.hpp).
+/// by the rules of Timeloop's Python front end.
 ///
 /// The dialect is the value of the environment variable TESSERA_TIMELOOP_DIALECT (`3.0.3` or
 /// `master`); unset, it is master if the input comes from the Python front end, is of version 0.4,
