@@ -67,13 +67,14 @@ int dispatch(const std::string& name, const std::vector<std::string>& args, std:
         out << "input file: " << file << "\n";
     }
     out.flush();
-    return timeloop_model(arguments, out, err);
+    return name == "timeloop-model" ? timeloop_model(arguments, out, err)
+                                    : timeloop_mapper(arguments, out, err);
 }
 
 }  // namespace
 
 bool is_timeloop_name(const std::string& name) {
-    return name == "timeloop-model";
+    return name == "timeloop-model" || name == "timeloop-mapper";
 }
 
 int run_timeloop(const std::string& name, const std::vector<std::string>& args, std::ostream& out,

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
 #include "tessera/timeloop/read.hpp"
 #include "timeloop/read_storage.hpp"
@@ -43,8 +44,8 @@ void read_arithmetic(const Section& from, const std::string& name, const std::st
     level.mesh_y = mesh.y;
     level.word_bits = from.integer({"word_bits", "datawidth"}, Range::between(1, 1e6)).value_or(16);
     for (const char* key : {"network_operand", "network_result"}) {
-        if (const std::optional<std::string> network = from.text({key})) {
-            level.user_networks.push_back(*network);
+        if (const Node* network = from.find({key})) {
+            refuse(*network, "networks of the user's own", "remove the key");
         }
     }
     into.compute_energy_pj = from.number({"energy"}, Range::at_least(0));
@@ -129,7 +130,8 @@ private:
             read_arithmetic(attributes, name.name, class_name, count, into_);
         } else if (contains_any(class_name,
                                 {"XY_NoC", "Legacy", "ReductionTree", "SimpleMulticast"})) {
-            into_.architecture.user_networks.push_back(name.name);
+            refuse(item.node(), "networks of the user's own (class " + class_name + ")",
+                   "remove the component; a network is inferred between levels");
         }
     }
 
@@ -138,6 +140,21 @@ private:
     std::int64_t count_ = 1;
     bool found_compute_ = false;
 };
+
+void refuse_sparse(const Node& root) {
+    const Node* sparse = find_key(root, "sparse_optimizations");
+    const auto empty = [](const Node& node) {
+        return !node.is_scalar() && node.items.empty() && node.entries.empty();
+    };
+    if (sparse == nullptr || empty(*sparse)) {
+        return;
+    }
+    const Node* targets = find_key(*sparse, "targets");
+    if (targets == nullptr || !empty(*targets)) {
+        refuse(*sparse, "sparse optimizations",
+               "remove the key to cost dense tensors, or use Timeloop itself for this input");
+    }
+}
 
 bool is_tree(const Section& arch) {
     const std::string version = arch.text({"version"}).value_or("");
@@ -176,6 +193,7 @@ Architecture read_architecture(const Document& document, Warnings& warnings) {
         spec::fail(document.root, {"the input lacks the key 'architecture'", "", "",
                                    "give the file with the architecture, too"});
     }
+    refuse_sparse(document.root);
     const Section arch(*node, values, "the architecture");
     ReadArchitecture read;
     read.architecture.version = arch.text({"version"}).value_or("");
@@ -196,10 +214,11 @@ Architecture read_architecture(const Document& document, Warnings& warnings) {
             }
         }
     }
-    const Node* sparse = find_key(document.root, "sparse_optimizations");
-    result.sparse = sparse != nullptr && !sparse->is_null() &&
-                    !(sparse->items.empty() && sparse->entries.empty() && !sparse->is_scalar());
-    check_topology(result);
+    try {
+        check_topology(result);
+    } catch (const UserError& error) {
+        spec::fail(*node, {error.what(), "", "", ""});
+    }
     apply_default_energies(result);
     if (read.compute_energy_pj) {
         result.arithmetic.energy_pj = *read.compute_energy_pj;

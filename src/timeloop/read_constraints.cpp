@@ -55,7 +55,8 @@ private:
         const Section map(*section, values_, "the constraints");
         const Node* list = map.find({"constraints", "targets"});
         if (list != nullptr && list->is_scalar()) {
-            const Node* named = find_key(*section, values_.text(*list));
+            const Node* named = find_key(*section, "constraints_" + values_.text(*list));
+            named = named == nullptr ? find_key(*section, values_.text(*list)) : named;
             if (named == nullptr) {
                 spec::fail(*list, {"no list of constraints has this name", list->text,
                                    spec::name_list(section->keys()), ""});

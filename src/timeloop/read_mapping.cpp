@@ -68,7 +68,7 @@ private:
                    type == "dataspace") {
             keep(item, into);
         } else if (type == "skew") {
-            into.skewed = true;
+            refuse(type_node, "skewed loops", "remove the directive");
         } else {
             spec::fail(
                 type_node,

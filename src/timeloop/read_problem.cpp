@@ -205,10 +205,9 @@ private:
         if (list == nullptr) {
             return;
         }
-        for (const Node& item : list_of(*list, "flatten")) {
-            const Section one(item, values_, "a flattening");
-            problem_.flattenings.push_back({values_.text(one.required({"name"})),
-                                            values_.texts(one.required({"dimensions"}))});
+        if (!list_of(*list, "flatten").empty()) {
+            refuse(*list, "flattened dimensions",
+                   "remove the key, or map the dimensions as they are");
         }
     }
 

@@ -101,6 +101,9 @@ void read_network(const Section& from, StorageLevel& level) {
             spec::fail(*from.find({"network_type"}),
                        {"unknown type of network", *type, "1:1, 1:N or M:N", ""});
         }
+        if (*type == "M:N") {
+            refuse(*from.find({"network_type"}), "networks of type M:N", "use 1:1 or 1:N");
+        }
         network.subtype = *type;
     }
     network.word_bits = from.integer({"network_word_bits"}, count);
@@ -114,8 +117,8 @@ void read_network(const Section& from, StorageLevel& level) {
     network.drain_latency =
         from.integer({"network_drain_latency", "drain_latency"}, whole).value_or(0);
     for (const char* key : {"network_read", "network_fill", "network_drain", "network_update"}) {
-        if (const std::optional<std::string> name = from.text({key})) {
-            level.user_networks.push_back(*name);
+        if (const Node* name = from.find({key})) {
+            refuse(*name, "networks of the user's own", "remove the key");
         }
     }
 }
@@ -136,7 +139,9 @@ void read_energy(const Section& from, StorageLevel& level) {
 
 void read_master(const Section& from, StorageLevel& level) {
     level.power_gated_at = from.text({"power_gated_at"});
-    level.allow_overbooking = from.boolean({"allow_overbooking"}).value_or(false);
+    if (from.boolean({"allow_overbooking"}).value_or(false)) {
+        refuse(*from.find({"allow_overbooking"}), "overbooked tiles", "remove the key");
+    }
     const Node* scale = from.find({"per_dataspace_bandwidth_consumption_scale"});
     if (scale == nullptr) {
         return;

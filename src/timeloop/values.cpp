@@ -239,6 +239,11 @@ std::optional<std::string> Section::text(Keys keys) const {
     return node == nullptr ? std::nullopt : std::optional<std::string>(values_.text(*node));
 }
 
+void refuse(const Node& node, const std::string& what, const std::string& remedy) {
+    spec::fail(node, {what + " are not supported; no figures are given rather than wrong ones",
+                      node.is_scalar() ? node.text : "", "", remedy});
+}
+
 const std::vector<Node>& list_of(const Node& node, const std::string& what) {
     if (!node.is_sequence()) {
         spec::fail(node, {what + " is a list, not " + node.describe(), node.brief(), "a list",

@@ -78,6 +78,10 @@ private:
     std::string what_;
 };
 
+/// Throws UserError for an input that no model of ours costs: better no figure than a wrong one.
+[[noreturn]] void refuse(const spec::Node& node, const std::string& what,
+                         const std::string& remedy);
+
 /// The items of a list. \throws UserError if `node` is none
 const std::vector<spec::Node>& list_of(const spec::Node& node, const std::string& what);
 

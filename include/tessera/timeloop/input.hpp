@@ -39,6 +39,11 @@ struct Input {
 Input load_input(const std::vector<std::string>& files, const LoadOptions& options = {});
 Input load_input(Document document, const LoadOptions& options = {});
 
+/// Reads whatever a document holds: problem, architecture, ERT, ART and, where both problem and
+/// architecture are there, constraints, mapper and mapping. \return the names of what was read
+/// \throws UserError, also if there is nothing of Timeloop's
+std::vector<std::string> check_document(const Document& document, Warnings& warnings);
+
 /// Only the constraints of the hardware, without bypasses: what Timeloop's model checks a mapping
 /// against. One text per broken constraint.
 std::vector<std::string> broken_constraints(const Input& input, const Mapping& mapping);
