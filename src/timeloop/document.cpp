@@ -257,8 +257,8 @@ Dialect detect_dialect(const Node& root, const std::vector<std::string>& files) 
     }
     Spelling spelling;
     count_spelling(root, spelling);
-    const bool underscores = spelling.hyphens == 0 && spelling.underscores > 0;
-    return underscores || is_version_0_4(root) ? Dialect::master : Dialect::v3_0_3;
+    const bool underscores = spelling.underscores > 0 || is_version_0_4(root);
+    return spelling.hyphens == 0 && underscores ? Dialect::master : Dialect::v3_0_3;
 }
 
 Document read_joined(const Joined& joined, Format format) {

@@ -30,8 +30,8 @@ struct Document {
 /// by the rules of Timeloop's Python front end.
 ///
 /// The dialect is the value of the environment variable TESSERA_TIMELOOP_DIALECT (`3.0.3` or
-/// `master`); unset, it is master if the input comes from the Python front end, is of version 0.4,
-/// or spells its keys with underscores throughout, else 3.0.3.
+/// `master`). Unset: master if the input was made by the Python front end, or if it has no key
+/// spelled with hyphens but some with underscores or version 0.4; else 3.0.3.
 /// \throws UserError
 Document read_document(const std::vector<std::string>& files);
 
