@@ -158,10 +158,7 @@ private:
     }
 
     void say(const std::string& line) const {
-        recorder_.log(line);
-        if (options_.progress) {
-            options_.progress(line);
-        }
+        options_.progress ? options_.progress(line) : recorder_.log(line);
     }
 
     void open() {

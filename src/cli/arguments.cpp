@@ -158,6 +158,36 @@ double Arguments::duration_s(const std::string& name) const {
     fail(name, value, "a positive time with its unit: 500ms, 3s, 2m or 1h");
 }
 
+std::uint64_t Arguments::size_bytes(const std::string& name) const {
+    const std::string value = text(name);
+    static const std::pair<const char*, double> units[] = {
+        {"", 1},          {"B", 1},         {"KiB", 1024},
+        {"MiB", 1048576}, {"GiB", 1 << 30}, {"TiB", 1.099511627776e12},
+        {"kB", 1e3},      {"MB", 1e6},      {"GB", 1e9},
+        {"TB", 1e12}};
+    double number = 0;
+    const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (code == std::errc() && std::isfinite(number) && number > 0 && number < 1e15) {
+        for (const auto& [unit, bytes] : units) {
+            if (std::string(end) == unit && number * bytes >= 1 && number * bytes < 9e18) {
+                return static_cast<std::uint64_t>(number * bytes);
+            }
+        }
+    }
+    fail(name, value, "a positive size with its unit: 900MiB, 2GiB or 2GB");
+}
+
+double Arguments::number(const std::string& name, double below, const std::string& expected) const {
+    const std::string value = text(name);
+    double result = 0;
+    const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), result);
+    if (code != std::errc() || end != value.data() + value.size() || !std::isfinite(result) ||
+        !(result > 0) || (below > 0 && !(result < below))) {
+        fail(name, value, expected);
+    }
+    return result;
+}
+
 spec::Defines Arguments::defines() const {
     spec::Defines result;
     if (values_.count("define") == 0) {

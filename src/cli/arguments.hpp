@@ -49,6 +49,14 @@ public:
     int limit(const std::string& name) const;
     /// "3s", "250ms", "2m", "1h" -> seconds.
     double duration_s(const std::string& name) const;
+    /// "900MiB", "2GiB", "1000000" -> bytes.
+    std::uint64_t size_bytes(const std::string& name) const;
+    /// Above 0 and, if that is not 0, below `below`.
+    double number(const std::string& name, double below, const std::string& expected) const;
+    /// \throws UserError that names the option and its value. `expected`: what else it should be.
+    [[noreturn]] void refuse(const std::string& name, const std::string& expected) const {
+        fail(name, text(name), expected);
+    }
     /// -D NAME=VALUE ...
     spec::Defines defines() const;
     std::vector<mapper::Metric> metrics() const;

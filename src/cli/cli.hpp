@@ -26,6 +26,7 @@ int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& e
 int map_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int model_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int check_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+int rerun_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int explain_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int plugins_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 

@@ -24,6 +24,7 @@ Commands:
   check     validate architecture, workload and mapping files
   explain   say why a mapping is illegal: constraint, both sides, line
   plugins   list mappers, strategies and cost models; their knobs
+  rerun     run the command of a run directory again and compare
 
   tessera COMMAND --help    options of a command
   tessera --version
@@ -42,7 +43,8 @@ constexpr Command commands[] = {
     {"model", model_command},      //
     {"check", check_command},      //
     {"explain", explain_command},  //
-    {"plugins", plugins_command},
+    {"plugins", plugins_command}, {"map", map_command},         {"model", model_command},
+    {"check", check_command},     {"explain", explain_command}, {"rerun", rerun_command},
 };
 
 int dispatch(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {

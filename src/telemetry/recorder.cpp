@@ -4,22 +4,17 @@
 #include <cmath>
 #include <utility>
 
+#include "telemetry/best_mappings.hpp"
+
 namespace tessera::telemetry {
 
 namespace {
 
-double metric_value(const std::string& metric, const Incumbent& found) {
-    return metric == "energy"    ? found.energy_j
-           : metric == "latency" ? found.latency_s
-                                 : found.energy_j * found.latency_s;
-}
-
-/// Whether `a` is as good as `b` in every metric.
-bool covers(const std::vector<std::string>& metrics, const FrontPoint& a, const Incumbent& b) {
-    const Incumbent point{0, a.energy_j, a.latency_s, "", "", -1, nullptr, 0, 0};
-    return std::all_of(metrics.begin(), metrics.end(), [&](const std::string& metric) {
-        return metric_value(metric, point) <= metric_value(metric, b);
-    });
+Incumbent at(const FrontPoint& p) {
+    Incumbent result;
+    result.energy_j = p.energy_j;
+    result.latency_s = p.latency_s;
+    return result;
 }
 
 }  // namespace
@@ -132,7 +127,7 @@ bool Recorder::keeps(const Incumbent& found) const {
         return found.value < best_.load(std::memory_order_relaxed);
     }
     return std::none_of(incumbent_front_.begin(), incumbent_front_.end(),
-                        [&](const FrontPoint& p) { return covers(metrics_, p, found); });
+                        [&](const FrontPoint& p) { return covers(metrics_, at(p), found); });
 }
 
 bool Recorder::incumbent(Incumbent found) {
@@ -144,9 +139,11 @@ bool Recorder::incumbent(Incumbent found) {
         if (!std::isfinite(found.value) || !keeps(found)) {
             return false;
         }
-        std::erase_if(incumbent_front_, [&](const FrontPoint& p) {
-            return covers(metrics_, point, {0, p.energy_j, p.latency_s, "", "", -1, {}, 0, 0});
-        });
+        if (metrics_.size() <= 1) {
+            incumbent_front_.clear();
+        }
+        std::erase_if(incumbent_front_,
+                      [&](const FrontPoint& p) { return covers(metrics_, found, at(p)); });
         incumbent_front_.push_back(point);
         best_.store(std::min(best_.load(), found.value));
         evaluated_at_incumbent_.store(found.evaluated);

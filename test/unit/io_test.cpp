@@ -66,35 +66,96 @@ BOOST_AUTO_TEST_CASE(numbers_that_are_not_finite_are_left_out) {
     BOOST_TEST(object.dump() == "{\"a\":1.5}");
 }
 
-BOOST_AUTO_TEST_CASE(a_run_directory_appears_whole) {
+using Policy = io::RunDirectory::Policy;
+using State = io::RunDirectory::State;
+
+namespace {
+
+/// A run from beginning to end, or up to where it was killed.
+void make_run(const fs::path& path, Policy policy, const std::string& result) {
+    io::RunDirectory run(path, policy);
+    run.open();
+    run.write("run.json", "{}");
+    run.write("checkpoint.json", "{}");
+    if (!result.empty()) {
+        run.finish({{"result.json", result}, {"mapping.yaml", "m"}}, true);
+    }
+    run.keep();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_run_directory_fills_and_ends) {
     const Folder folder;
     const fs::path target = folder.path / "deep" / "run";
-    io::RunDirectory(target, false).write({{"run.json", "{}"}, {"a.txt", "text"}});
-    BOOST_TEST(content(target / "a.txt") == "text");
+    io::RunDirectory run(target, Policy::refuse);
+    BOOST_TEST((run.state() == State::free));
+    run.open();
+    run.write("run.json", "{}");
+    run.write("mapping-2.yaml", "found on the way");
+    BOOST_TEST(content(target / "run.json") == "{}");
+    std::ofstream(target / ".status.json.tmp") << "half";
+    run.finish({{"result.json", "r"}, {"mapping.yaml", "m"}}, true);
+    BOOST_TEST(entries(target) == 3U);
     BOOST_TEST(entries(folder.path / "deep") == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(an_existing_directory_is_kept_unless_forced) {
+BOOST_AUTO_TEST_CASE(an_existing_run_is_kept_unless_forced) {
     const Folder folder;
     const fs::path target = folder.path / "run";
-    io::RunDirectory(target, false).write({{"run.json", "1"}, {"old.txt", ""}});
-    BOOST_CHECK_THROW(io::RunDirectory(target, false), UserError);
-    io::RunDirectory(target, true).write({{"run.json", "2"}});
-    BOOST_TEST(content(target / "run.json") == "2");
-    BOOST_TEST(!fs::exists(target / "old.txt"));
+    make_run(target, Policy::refuse, "old");
+    BOOST_CHECK_THROW(io::RunDirectory(target, Policy::refuse), UserError);
+    BOOST_TEST((io::RunDirectory(target, Policy::skip).state() == State::finished));
+    BOOST_TEST((io::RunDirectory(target, Policy::resume).state() == State::finished));
+    make_run(target, Policy::replace, "new");
+    BOOST_TEST(content(target / "result.json") == "new");
+    BOOST_TEST(entries(target) == 3U);
     BOOST_TEST(entries(folder.path) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(force_never_replaces_a_folder_that_is_no_run) {
+BOOST_AUTO_TEST_CASE(a_killed_run_can_be_resumed) {
+    const Folder folder;
+    const fs::path target = folder.path / "run";
+    make_run(target, Policy::refuse, "");
+    BOOST_CHECK_THROW(io::RunDirectory(target, Policy::refuse), UserError);
+    BOOST_CHECK_THROW(io::RunDirectory(target, Policy::skip), UserError);
+    io::RunDirectory run(target, Policy::resume);
+    BOOST_TEST((run.state() == State::unfinished));
+    run.open();
+    BOOST_TEST(run.read("run.json") == "{}");
+    BOOST_CHECK_THROW(io::RunDirectory(target, Policy::resume).open(), UserError);  // locked
+}
+
+BOOST_AUTO_TEST_CASE(a_forced_run_without_result_brings_the_old_one_back) {
+    const Folder folder;
+    const fs::path target = folder.path / "run";
+    make_run(target, Policy::refuse, "old");
+    {
+        io::RunDirectory run(target, Policy::replace);
+        run.open();
+        run.write("run.json", "new");
+        BOOST_TEST(!fs::exists(target / "result.json"));
+    }
+    BOOST_TEST(content(target / "result.json") == "old");
+    BOOST_TEST(content(target / "run.json") == "{}");
+    BOOST_TEST(entries(target) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_that_is_no_run_is_left_alone) {
     const Folder folder;
     std::ofstream(folder.path / "precious.txt") << "mine";
-    BOOST_CHECK_THROW(io::RunDirectory(folder.path, true), UserError);
+    for (const Policy policy : {Policy::refuse, Policy::replace, Policy::resume, Policy::skip}) {
+        BOOST_CHECK_THROW(io::RunDirectory(folder.path, policy), UserError);
+    }
     BOOST_TEST(content(folder.path / "precious.txt") == "mine");
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_write_leaves_nothing) {
     const Folder folder;
-    const io::RunDirectory run(folder.path / "run", false);
-    BOOST_CHECK_THROW(run.write({{"no/such/folder.txt", ""}}), UserError);
+    {
+        io::RunDirectory run(folder.path / "run", Policy::refuse);
+        run.open();
+        BOOST_CHECK_THROW(run.write("no/such/folder.txt", ""), UserError);
+    }
     BOOST_TEST(entries(folder.path) == 0U);
 }

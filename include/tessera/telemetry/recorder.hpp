@@ -144,8 +144,7 @@ struct Incumbent {
     std::string found_by;  ///< mapper or strategy: "ffm", "search:annealing"
     std::string detail;    ///< step or move: "join", "swap loops"; may be empty
     int worker = -1;
-    /// Makes mapping.yaml. Called later, at most once, by the sampler's thread: it must own (share)
-    /// all it uses.
+    /// Makes mapping.yaml. Called later, by the sampler's thread: it must own (share) all it uses.
     std::function<std::string()> mapping;
     double time_s = 0;            ///< set by the recorder: since its construction
     std::uint64_t evaluated = 0;  ///< set by the recorder: evaluations so far

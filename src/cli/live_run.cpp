@@ -1,0 +1,207 @@
+#include "cli/live_run.hpp"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <iostream>
+
+#include "base/terminal_restore.hpp"
+#include "cli/cli.hpp"
+#include "dashboard/tui_sink.hpp"
+#include "io/report_json.hpp"
+#include "telemetry/best_mappings.hpp"
+#include "telemetry/file_sinks.hpp"
+#include "telemetry/line_log.hpp"
+#include "telemetry/live_socket.hpp"
+#include "tessera/base/error.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+/// The process ends one second after the second interrupt.
+constexpr double rescue_after_s = 0.6;
+
+bool is_terminal(std::ostream& err) {
+    const char* term = std::getenv("TERM");
+    return &err == &std::cerr && ::isatty(STDERR_FILENO) != 0 && term != nullptr &&
+           std::string(term) != "dumb";
+}
+
+}  // namespace
+
+/// Reads the flags that signal handlers set, tells what is pending, and rescues what was found when
+/// the search does not stop in time.
+class LiveRun::Signals : public telemetry::Sink {
+public:
+    Signals(LiveRun& run, std::ostream& err, bool talks)
+        : run_(run), err_(err), talks_(talks), best_(run.settings_.run.metrics) {}
+    std::string name() const override {
+        return "the watch on signals";
+    }
+
+    void update(const telemetry::SnapshotPtr& snapshot,
+                const std::vector<telemetry::Event>& events) override {
+        best_.take(events);
+        if (run_.interrupt_.take_status_request()) {
+            err_ << "tessera: " << telemetry::summary(*snapshot) << std::endl;
+        }
+        if (run_.interrupt_.take_checkpoint_request()) {
+            run_.checkpoint();
+        }
+        const int count = run_.interrupt_.count();
+        if (count > told_) {
+            tell(*snapshot, count);
+            told_ = count;
+            since_s_ = snapshot->elapsed_s;
+        }
+        if (count >= 2 && snapshot->elapsed_s - since_s_ >= rescue_after_s && !rescued_) {
+            rescued_ = true;
+            rescue();
+        }
+    }
+    void finish(const telemetry::SnapshotPtr&, const std::vector<telemetry::Event>&) override {}
+
+private:
+    void tell(const telemetry::Snapshot& s, int count) {
+        if (told_ == 0) {
+            run_.sampler_.stopping(run_.interrupt_.cause());
+        }
+        std::string line = count == 1 ? "stopping, the best mapping so far will be the result; "
+                                        "again to stop within a second"
+                                      : "stopping within a second; again to stop at once";
+        for (const telemetry::PhaseView& phase : s.phases) {
+            line += phase.active ? " (pending: " + phase.name + ")" : "";
+        }
+        run_.recorder_.log(line);
+        if (talks_) {
+            err_ << "tessera: " << line << std::endl;
+        }
+    }
+
+    void rescue() {
+        const std::unique_lock<std::mutex> lock(run_.ending_, std::try_to_lock);
+        if (!lock.owns_lock()) {
+            return;  // the search is over and writes its result
+        }
+        run_.interrupt_.hold();
+        base::restore_terminal();
+        std::vector<std::string> mappings;
+        for (const telemetry::Incumbent& found : best_.all()) {
+            mappings.push_back(found.mapping());
+        }
+        if (run_.settings_.rescue) {
+            run_.settings_.rescue(mappings);
+        }
+        ::_exit(ExitCode::interrupted);
+    }
+
+    LiveRun& run_;
+    std::ostream& err_;
+    const bool talks_;
+    telemetry::BestMappings best_;
+    int told_ = 0;
+    double since_s_ = 0;
+    bool rescued_ = false;
+};
+
+LiveRun::LiveRun(Settings settings, std::ostream& err)
+    : settings_(std::move(settings)),
+      sampler_(recorder_, {settings_.run, settings_.budget, settings_.plugins,
+                           std::chrono::milliseconds(250)}) {
+    recorder_.set_metrics(settings_.run.metrics);
+    add_sinks(err);
+    sampler_.start();
+}
+
+LiveRun::~LiveRun() {
+    sampler_.finish(telemetry::RunState::failed);
+}
+
+void LiveRun::add_sinks(std::ostream& err) {
+    const bool terminal = is_terminal(err);
+    sampler_.add(std::make_unique<Signals>(*this, err, settings_.ui != Ui::tui));
+    if (io::RunDirectory* folder = settings_.folder) {
+        const bool resumed = folder->state() == io::RunDirectory::State::unfinished;
+        const auto wrap = [spent_s = settings_.spent_s](const std::string& state, double time_s) {
+            return to_json({state, spent_s + time_s});
+        };
+        const auto& path = folder->path();
+        sampler_.add(std::make_unique<telemetry::IncumbentFiles>(path, settings_.run.metrics,
+                                                                 settings_.known));
+        sampler_.add(
+            std::make_unique<telemetry::CheckpointFile>(path / "checkpoint.json", recorder_, wrap));
+        sampler_.add(std::make_unique<telemetry::EventsFile>(path / "events.jsonl", resumed));
+        sampler_.add(std::make_unique<telemetry::StatusFile>(path / "status.json"));
+    }
+    try {
+        sampler_.add(std::make_unique<telemetry::SocketServer>(settings_.run.id));
+    } catch (const UserError& error) {
+        recorder_.log(error.what(), telemetry::LogLevel::warning);
+    }
+    if (settings_.ui == Ui::tui) {
+        sampler_.add(std::make_unique<dashboard::TuiSink>(*this));
+    } else if (settings_.ui == Ui::line) {
+        telemetry::LineLog::Settings how;
+        how.heartbeat_s = terminal ? 5 : 30;
+        how.plain = settings_.plain;
+        sampler_.add(std::make_unique<telemetry::LineLog>(err, how));
+    } else if (settings_.ui == Ui::json) {
+        sampler_.add(std::make_unique<telemetry::JsonLog>(err));
+    }
+}
+
+void LiveRun::hold() {
+    held_ = std::unique_lock(ending_);
+    interrupt_.hold();
+}
+
+void LiveRun::finish(telemetry::RunState state) {
+    sampler_.finish(state);
+}
+
+void LiveRun::stop(const std::string& why) {
+    sampler_.stopping(why);
+    interrupt_.request_stop();
+}
+
+void LiveRun::checkpoint() {
+    recorder_.ask_for_checkpoint();
+    recorder_.log("a checkpoint was asked for");
+}
+
+std::string to_json(const Checkpoint& checkpoint) {
+    io::Json json;
+    json["schema_version"] = io::schema_version;
+    json["spent_s"] = checkpoint.spent_s;
+    json["state"] = checkpoint.state;
+    return json.dump(2, ' ', false, io::Json::error_handler_t::replace) + "\n";
+}
+
+Checkpoint read_checkpoint(const std::string& text, const std::string& file) {
+    const io::Json json = io::Json::parse(text, nullptr, false);
+    if (!json.is_object() || !json.contains("state") || !json["state"].is_string() ||
+        !json.contains("spent_s") || !json["spent_s"].is_number()) {
+        throw UserError(file + ": is no checkpoint; start again with --force");
+    }
+    return {json["state"].get<std::string>(), json["spent_s"].get<double>()};
+}
+
+std::string host_name() {
+    char text[256] = "";
+    ::gethostname(text, sizeof text - 1);
+    return text;
+}
+
+std::string utc_now() {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    ::gmtime_r(&now, &parts);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return text;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,92 @@
+// A search while it runs: its telemetry and views, the signals that steer it, its run directory.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "cli/arguments.hpp"
+#include "cli/interrupt.hpp"
+#include "io/run_directory.hpp"
+#include "tessera/telemetry/sampler.hpp"
+
+namespace tessera::cli {
+
+/// --ui
+enum class Ui { line, tui, json, none };
+
+/// Adds --ui, --plain, --quiet, and the limits of a search.
+void add_run_control(options::options_description& description);
+/// The limits of --max-evals, --max-time, --max-cpu-time, --max-stall, --max-memory, --gap,
+/// --target. \throws UserError
+search::Budget budget(const Arguments& arguments);
+/// What the options ask for, as far as the terminal can do it. \throws UserError
+Ui ui(const Arguments& arguments, std::ostream& err);
+
+class LiveRun : public telemetry::RunControl {
+public:
+    struct Settings {
+        telemetry::RunIdentity run;
+        search::Budget budget;
+        std::vector<telemetry::PluginView> plugins;
+        Ui ui = Ui::line;
+        bool plain = false;
+        io::RunDirectory* folder = nullptr;  ///< open; null: none
+        double known = 0;    ///< value of the mapping.yaml that is there; infinity: none
+        double spent_s = 0;  ///< by the runs that are resumed
+        /// Delivers the best mappings so far (YAML; none or, with one metric, one), when the search
+        /// does not stop in time. Called at most once, on another thread than the search's; the
+        /// process ends after it.
+        std::function<void(const std::vector<std::string>&)> rescue;
+    };
+
+    LiveRun(Settings settings, std::ostream& err);
+    ~LiveRun() override;
+
+    telemetry::Recorder& recorder() {
+        return recorder_;
+    }
+    const Interrupt& interrupt() const {
+        return interrupt_;
+    }
+    bool interrupted() const {
+        return interrupt_.happened();
+    }
+    /// The search is over: from here on only the third interrupt ends the process early. Waits for
+    /// a rescue that has begun, which ends the process.
+    void hold();
+    /// All views show the end and close.
+    void finish(telemetry::RunState state);
+
+    void stop(const std::string& why) override;
+    void checkpoint() override;
+
+private:
+    class Signals;
+    void add_sinks(std::ostream& err);
+
+    const Settings settings_;
+    Interrupt interrupt_;
+    telemetry::Recorder recorder_;
+    std::mutex ending_;  ///< held by the search once it is over, or by a rescue
+    telemetry::Sampler sampler_;
+    std::unique_lock<std::mutex> held_;
+};
+
+/// The state that a mapper left in checkpoint.json, and seconds spent.
+struct Checkpoint {
+    std::string state;
+    double spent_s = 0;
+};
+std::string to_json(const Checkpoint& checkpoint);
+/// \throws UserError
+Checkpoint read_checkpoint(const std::string& text, const std::string& file);
+
+/// host name and time for telemetry::RunIdentity
+std::string host_name();
+std::string utc_now();
+
+}  // namespace tessera::cli

@@ -1,0 +1,85 @@
+// Options of run control: limits and views.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "cli/live_run.hpp"
+
+namespace tessera::cli {
+
+void add_run_control(options::options_description& description) {
+    const auto text = [](const char* name) {
+        return options::value<std::string>()->value_name(name);
+    };
+    description.add_options()  //
+        ("max-time", text("TIME"),
+         "stop after this time (500ms, 3s, 2m, 1h) with the best mapping so far")            //
+        ("max-cpu-time", text("TIME"), "the same in CPU time of all threads")                //
+        ("max-evals", text("N"), "stop after N evaluations (of pmappings, in ffm)")          //
+        ("max-stall", text("N"), "stop after N evaluations without a better mapping")        //
+        ("max-memory", text("SIZE"), "stop above this resident memory (900MiB, 2GiB)")       //
+        ("target", text("VALUE"), "stop at a mapping this good (one metric; J, s, J s)")     //
+        ("gap", text("FRACTION"), "stop when (best - bound) / best is this small, as 0.01")  //
+        ("ui", options::value<std::string>()->default_value("auto")->value_name("VIEW"),
+         "what is shown on stderr while it runs: auto, tui, line, json or none")     //
+        ("plain", options::bool_switch(), "lines as sentences, for screen readers")  //
+        ("quiet,q", options::bool_switch(), "the same as --ui none");
+}
+
+search::Budget budget(const Arguments& arguments) {
+    search::Budget result;
+    const auto limited = [&](const char* name) {
+        return arguments.has(name) && arguments.text(name) != "unlimited";
+    };
+    if (limited("max-time")) {
+        result.max_time_s = arguments.duration_s("max-time");
+    }
+    if (limited("max-cpu-time")) {
+        result.max_cpu_s = arguments.duration_s("max-cpu-time");
+    }
+    if (limited("max-evals")) {
+        result.max_evals = arguments.whole("max-evals", 1, ~0ull);
+    }
+    if (limited("max-stall")) {
+        result.stall_evals = arguments.whole("max-stall", 1, ~0ull);
+    }
+    if (limited("max-memory")) {
+        result.max_memory_bytes = arguments.size_bytes("max-memory");
+    }
+    if (arguments.has("target")) {
+        result.target = arguments.number("target", 0, "a positive number in J, s or J s");
+    }
+    if (arguments.has("gap")) {
+        result.gap = arguments.number("gap", 1, "a fraction above 0 and below 1, as 0.01");
+    }
+    const bool scalar = result.target.has_value() || result.gap > 0;
+    if (scalar && arguments.metrics().size() > 1) {
+        arguments.refuse(arguments.has("gap") ? "gap" : "target",
+                         "a single --metric: a Pareto set has none");
+    }
+    return result;
+}
+
+Ui ui(const Arguments& arguments, std::ostream& err) {
+    const std::size_t choice = arguments.choice("ui", {"auto", "line", "tui", "json", "none"});
+    if (arguments.flag("quiet") || choice == 4) {
+        return Ui::none;
+    }
+    if (choice == 3) {
+        return Ui::json;
+    }
+    if (choice != 2) {
+        return Ui::line;
+    }
+    const char* term = std::getenv("TERM");
+    const bool possible = &err == &std::cerr && ::isatty(STDERR_FILENO) != 0 &&
+                          ::isatty(STDIN_FILENO) != 0 && term != nullptr && *term != 0 &&
+                          std::string(term) != "dumb";
+    if (!possible) {
+        err << "tessera: --ui tui needs a terminal; lines are shown instead\n";
+    }
+    return possible ? Ui::tui : Ui::line;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,84 @@
+// What a running search keeps in its run directory.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "telemetry/best_mappings.hpp"
+#include "tessera/telemetry/sampler.hpp"
+
+namespace tessera::telemetry {
+
+/// events.jsonl: one line an event, appended; `resumed`: goes on after the last whole line.
+class EventsFile : public Sink {
+public:
+    EventsFile(const std::filesystem::path& path, bool resumed);
+    ~EventsFile() override;
+    std::string name() const override {
+        return "events.jsonl";
+    }
+    void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
+    void finish(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
+
+private:
+    void append(const std::string& lines);
+
+    int file_ = -1;
+    const bool resumed_;
+    bool begun_ = false;
+    double last_status_s_ = 0;
+};
+
+/// status.json: the newest snapshot.
+class StatusFile : public Sink {
+public:
+    explicit StatusFile(std::filesystem::path path) : path_(std::move(path)) {}
+    std::string name() const override {
+        return "status.json";
+    }
+    void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
+
+private:
+    const std::filesystem::path path_;
+};
+
+/// mapping.yaml: the best mapping so far, as soon as it is found; with several metrics the Pareto
+/// set so far, in mapping.yaml, mapping-2.yaml, ...
+class IncumbentFiles : public Sink {
+public:
+    /// `known`: the value of the mapping that is there already, infinity if there is none.
+    IncumbentFiles(std::filesystem::path folder, std::vector<std::string> metrics, double known)
+        : folder_(std::move(folder)), known_(known), best_(std::move(metrics)) {}
+    std::string name() const override {
+        return "mapping.yaml";
+    }
+    void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
+
+private:
+    const std::filesystem::path folder_;
+    const double known_;
+    BestMappings best_;
+    std::vector<std::string> written_;
+};
+
+/// checkpoint.json: the newest state the search gave, asked for every few seconds.
+class CheckpointFile : public Sink {
+public:
+    /// `wrap` makes the file of state and seconds spent.
+    CheckpointFile(std::filesystem::path path, Recorder& recorder,
+                   std::function<std::string(const std::string&, double)> wrap)
+        : path_(std::move(path)), recorder_(recorder), wrap_(std::move(wrap)) {}
+    std::string name() const override {
+        return "checkpoint.json";
+    }
+    void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
+
+private:
+    const std::filesystem::path path_;
+    Recorder& recorder_;
+    const std::function<std::string(const std::string&, double)> wrap_;
+    double asked_s_ = 0;
+};
+
+}  // namespace tessera::telemetry
