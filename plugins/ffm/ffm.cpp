@@ -19,6 +19,7 @@
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/mapspace/join.hpp"
 #include "tessera/mapspace/legality.hpp"
+#include "tessera/mapspace/partners.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/watch.hpp"
 #include "tessera/telemetry/recorder.hpp"
@@ -281,7 +282,8 @@ private:
         }
         recorder_.begin_phase("tile shapes", 0, "templates");
         exploration_->rows(bound);
-        const Groups groups = take_groups();
+        Groups groups = take_groups();
+        mapspace::drop_rows_without_partners(*problem_.workload, groups);
         phase("tile shapes", from);
         if (watch_.stopped()) {
             return false;
@@ -314,6 +316,7 @@ private:
         const mapspace::JoinResult exact =
             mapspace::join(*problem_.workload, groups, context_.tracked, j);
         phase("join", join_from);
+        result_.statistics.all_orders = exact.all_orders;
         result_.statistics.evaluated += exact.rows_joined;
         recorder_.worker(0, "ffm").generated(exact.rows_joined);
         recorder_.worker(0, "ffm").evaluated(exact.rows_joined);

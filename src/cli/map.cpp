@@ -56,14 +56,19 @@ options::options_description description() {
     result.add_options()  //
         ("metric", text("edp", "METRIC"),
          "what is minimised: energy, latency, edp, or the Pareto set "
-         "of several, as in energy,latency")                                       //
-        ("mapspace", text("accelforge", "PRESET"), "mapspace preset: accelforge")  //
+         "of several, as in energy,latency")  //
+        ("mapspace", text("accelforge", "PRESET"),
+         "mapspace preset: full, or accelforge: the restrictions of that tool")  //
         ("compat", text("none", "MODEL"),
          "none or accelforge: cost conventions of that tool, defects "
          "included; implied by --mapspace accelforge")  //
         ("max-fused-loops", text("unlimited", "N"),
-         "loops that Einsums may share: a number or unlimited")                              //
-        ("max-fused-loops-per-rank-variable", text("1", "N"), "the same per rank variable")  //
+         "loops that Einsums may share: a number or unlimited")  //
+        ("max-fused-loops-per-rank-variable", options::value<std::string>()->value_name("N"),
+         "the same per rank variable (unlimited; accelforge: 1)")  //
+        ("einsum-orders", options::value<std::string>()->value_name("ORDERS"),
+         "all: every order in which producers run first; file: that of the file (all; accelforge: "
+         "file)")  //
         ("imperfect-temporal", options::bool_switch(),
          "tile shapes need not divide (temporal loops)")  //
         ("imperfect-spatial", options::bool_switch(),
@@ -89,11 +94,17 @@ options::options_description description() {
 mapper::Options mapper_options(const Arguments& arguments) {
     mapper::Options result;
     result.metrics = arguments.metrics();
-    arguments.choice("mapspace", {"accelforge"});
-    result.mapspace.preset = mapspace::MapSpaceOptions::Preset::accelforge;
+    if (arguments.choice("mapspace", {"full", "accelforge"}) == 0) {
+        result.mapspace = mapspace::MapSpaceOptions::full();
+    }
     result.mapspace.max_fused_loops = arguments.limit("max-fused-loops");
-    result.mapspace.max_fused_loops_per_rank_variable =
-        arguments.limit("max-fused-loops-per-rank-variable");
+    if (arguments.has("max-fused-loops-per-rank-variable")) {
+        result.mapspace.max_fused_loops_per_rank_variable =
+            arguments.limit("max-fused-loops-per-rank-variable");
+    }
+    if (arguments.has("einsum-orders")) {
+        result.mapspace.all_einsum_orders = arguments.choice("einsum-orders", {"all", "file"}) == 0;
+    }
     result.mapspace.imperfect_temporal = arguments.flag("imperfect-temporal");
     result.mapspace.imperfect_spatial = arguments.flag("imperfect-spatial");
     result.mapspace.unfused = arguments.flag("unfused");
@@ -166,13 +177,22 @@ io::Json stored_document(io::Json document) {
     return document;
 }
 
+const char* preset_name(const mapspace::MapSpaceOptions& space) {
+    return space.preset == mapspace::MapSpaceOptions::Preset::full ? "full" : "accelforge";
+}
+
 std::string optimality(const mapper::Result& result, const mapper::Options& settings) {
     const mapspace::MapSpaceOptions& space = settings.mapspace;
     const auto limit = [](int value) {
         return value < 0 ? std::string("unlimited") : std::to_string(value);
     };
-    std::string where = "mapspace accelforge, fused loops " + limit(space.max_fused_loops) + ", " +
+    std::string where = std::string("mapspace ") + preset_name(space) + ", fused loops " +
+                        limit(space.max_fused_loops) + ", " +
                         limit(space.max_fused_loops_per_rank_variable) + " per rank variable";
+    where += !space.all_einsum_orders ? ", Einsums in file order"
+             : result.statistics.all_orders
+                 ? ", all Einsum orders"
+                 : ", Einsums in file order because their orders are too many";
     where += space.unfused ? ", unfused" : "";
     where += space.imperfect_temporal ? ", imperfect temporal" : "";
     where += space.imperfect_spatial ? ", imperfect spatial" : "";
@@ -265,10 +285,14 @@ io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
          components.strategy.empty() ? io::Json(nullptr) : io::Json(components.strategy)},
         {"model", components.model},
         {"knobs", components.knobs},
-        {"mapspace", "accelforge"},
+        {"mapspace", preset_name(space)},
         {"compat", inputs.compat == arch::Compat::accelforge ? "accelforge" : "none"},
         {"max_fused_loops", arguments.text("max-fused-loops")},
-        {"max_fused_loops_per_rank_variable", arguments.text("max-fused-loops-per-rank-variable")},
+        {"max_fused_loops_per_rank_variable",
+         space.max_fused_loops_per_rank_variable < 0
+             ? io::Json("unlimited")
+             : io::Json(std::to_string(space.max_fused_loops_per_rank_variable))},
+        {"einsum_orders", space.all_einsum_orders ? "all" : "file"},
         {"imperfect_temporal", space.imperfect_temporal},
         {"imperfect_spatial", space.imperfect_spatial},
         {"unfused", space.unfused},

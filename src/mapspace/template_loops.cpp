@@ -48,8 +48,10 @@ private:
     bool foreign_spatials_below(std::size_t g) const;
     bool shares_memory_below(const Group& group) const;
     RankVariableMask gap_loops(std::size_t g, bool fused, TensorMask seen) const;
+    bool may_keep_whole(std::size_t g, int tensor, RankVariableMask loops) const;
+    bool spatials_below(std::size_t g) const;
     RankVariableMask worth_above_next(std::size_t g, RankVariableMask stay) const;
-    Gap orders(std::size_t g, RankVariableMask loops) const;
+    Gap orders(std::size_t g, RankVariableMask loops, bool fused) const;
     bool superfluous_holder(const std::vector<RankVariableMask>& loops) const;
 
     const Space& space_;
@@ -178,11 +180,35 @@ RankVariableMask TemporalLoops::gap_loops(std::size_t g, bool fused, TensorMask 
     for (int h = group.begin; h < group.end; ++h) {
         const Item& holder = holders_[h];
         stopping |= space_.expression[holder.tensor];
-        if (!holder.backing) {
+        if (!holder.backing && !(fused && may_keep_whole(g, holder.tensor, loops))) {
             loops &= ~(space_.sinks[holder.tensor] & ~fixed);
         }
     }
     return fused ? loops : loops & worth_above_next(g, stopping | fixed);
+}
+
+// The exception to "sink": in a fused gap another Einsum may need its loops in an order in which a
+// loop that the reservation does not sink through comes first, and below that one the others.
+bool TemporalLoops::may_keep_whole(std::size_t g, int tensor, RankVariableMask loops) const {
+    return space_.options.loops_below_holders &&
+           ((loops & ~space_.sinks[tensor]) != 0 || spatials_below(g));
+}
+
+// The loops of some fan-out are written below this group.
+bool TemporalLoops::spatials_below(std::size_t g) const {
+    int innermost = -1, outermost_below = static_cast<int>(space_.path.levels.size());
+    for (int h = groups_[g].begin; h < groups_[g].end; ++h) {
+        innermost = std::max<int>(innermost, holders_[h].level);
+    }
+    for (int h = groups_[g].end; h < static_cast<int>(holders_.size()); ++h) {
+        outermost_below = std::min<int>(outermost_below, holders_[h].level);
+    }
+    for (int l = innermost + 1; l < static_cast<int>(space_.path.levels.size()); ++l) {
+        if (l <= outermost_below && fans_out(space_.path.levels[l])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 // The rule "raise". `stay`: variables that it must not touch.
@@ -205,7 +231,7 @@ RankVariableMask TemporalLoops::worth_above_next(std::size_t g, RankVariableMask
     return loops;
 }
 
-Gap TemporalLoops::orders(std::size_t g, RankVariableMask loops) const {
+Gap TemporalLoops::orders(std::size_t g, RankVariableMask loops, bool fused) const {
     const Group& group = groups_[g];
     RankVariableMask sinking = 0, stopping = 0;
     if (group.end - group.begin == 1 && !space_.copy) {
@@ -217,21 +243,29 @@ Gap TemporalLoops::orders(std::size_t g, RankVariableMask loops) const {
     }
     const RankVariableMask rest = loops & ~sinking & ~stopping;
     Gap gap;
-    const auto add = [&](RankVariableMask first) {
+    const auto add = [&](std::initializer_list<RankVariableMask> parts) {
         std::vector<std::int8_t> order;
-        const auto append = [&](RankVariableMask mask) {
+        for (const RankVariableMask mask : parts) {
             for_each_bit(mask, [&](int v) { order.push_back(static_cast<std::int8_t>(v)); });
-        };
-        append(sinking);
-        append(first);
-        append(stopping & ~first);
-        append(rest);
+        }
         gap.orders.push_back(std::move(order));
     };
-    if (!stopping || !space_.options.explore_loop_orders) {
-        add(stopping & -stopping);
+    if (fused && space_.options.loops_below_holders) {
+        // What sinks first might as well stand above the holder.
+        for_each_bit(stopping, [&](int v) {
+            const RankVariableMask first = RankVariableMask{1} << v;
+            add({first, rest, stopping & ~first, sinking});
+        });
+        if (rest || !stopping) {
+            add({rest, stopping, sinking});
+        }
+    } else if (!stopping || !space_.options.explore_loop_orders) {
+        add({sinking, stopping, rest});
     } else {
-        for_each_bit(stopping, [&](int v) { add(RankVariableMask{1} << v); });
+        for_each_bit(stopping, [&](int v) {
+            const RankVariableMask first = RankVariableMask{1} << v;
+            add({sinking, first, stopping & ~first, rest});
+        });
     }
     return gap;
 }
@@ -258,12 +292,14 @@ bool TemporalLoops::superfluous_holder(const std::vector<RankVariableMask>& loop
 void TemporalLoops::enumerate(const std::function<void(Items&)>& sink) {
     const std::size_t n = groups_.size();
     std::vector<RankVariableMask> loops(n);
+    std::vector<char> fused(n);
     TensorMask seen = 0;
     for (std::size_t g = 0; g < n; ++g) {
         for (int h = groups_[g].begin; h < groups_[g].end; ++h) {
             seen |= TensorMask{1} << holders_[h].tensor;
         }
-        loops[g] = gap_loops(g, (space_.fusable & ~seen) != 0, seen);
+        fused[g] = (space_.fusable & ~seen) != 0;
+        loops[g] = gap_loops(g, fused[g] != 0, seen);
     }
     if (superfluous_holder(loops)) {
         return;
@@ -271,7 +307,7 @@ void TemporalLoops::enumerate(const std::function<void(Items&)>& sink) {
     std::vector<Gap> gaps;
     gaps.reserve(n);
     for (std::size_t g = 0; g < n; ++g) {
-        gaps.push_back(orders(g, loops[g]));
+        gaps.push_back(orders(g, loops[g], fused[g] != 0));
     }
     std::vector<std::size_t> pick(n, 0);
     Items items;
@@ -328,6 +364,27 @@ RankVariableMask spatial_variables(const Space& space, const Items& items, int l
     return n == 64 ? allowed : allowed & ((RankVariableMask{1} << n) - 1);
 }
 
+namespace {
+
+// Where the spatial loops over `variable` go, `point` being right below the holder: below the
+// temporal loops, unless the holder keeps its tensor whole only if a spatial loop comes first.
+int spatial_place(const Space& space, const Items& items, int point, int variable) {
+    int end = point;
+    while (end < static_cast<int>(items.size()) && items[end].kind == NodeKind::spatial) {
+        ++end;
+    }
+    bool same = false, whole = point > 0 && space.options.loops_below_holders &&
+                               point < fused_end(space, items) && !items[point - 1].backing &&
+                               items[point - 1].kind == NodeKind::storage;
+    for (; end < static_cast<int>(items.size()) && items[end].kind == NodeKind::temporal; ++end) {
+        same |= items[end].rank_variable == variable;
+        whole = whole && (space.sinks[items[point - 1].tensor] >> items[end].rank_variable & 1);
+    }
+    return (whole && !same) || end == point ? point : end;
+}
+
+}  // namespace
+
 void insert_spatials(const Space& space, Items& items) {
     const auto& levels = space.path.levels;
     for (int l = 0; l < static_cast<int>(levels.size()); ++l) {
@@ -335,10 +392,7 @@ void insert_spatials(const Space& space, Items& items) {
             continue;
         }
         const RankVariableMask variables = spatial_variables(space, items, l) & space.variables;
-        int point = below_holders_above(items, l);
-        while (point < static_cast<int>(items.size()) && items[point].kind == NodeKind::temporal) {
-            ++point;
-        }
+        const int point = below_holders_above(items, l);
         for (int d = 0; d < static_cast<int>(levels[l].spatial.size()); ++d) {
             if (levels[l].spatial[d].fanout <= 1) {
                 continue;  // one instance: every loop would have one trip
@@ -347,7 +401,7 @@ void insert_spatials(const Space& space, Items& items) {
                 Item item = loop(NodeKind::spatial, v);
                 item.level = static_cast<std::int8_t>(l);
                 item.dim = static_cast<std::int8_t>(d);
-                items.insert(items.begin() + point, item);
+                items.insert(items.begin() + spatial_place(space, items, point, v), item);
             });
         }
     }

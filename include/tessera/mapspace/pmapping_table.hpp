@@ -87,6 +87,8 @@ struct PmappingGroup {
     const double* row(std::size_t r) const {
         return values.data() + r * static_cast<std::size_t>(stride());
     }
+    /// Drops all rows but these (ascending).
+    void keep(const std::vector<std::uint32_t>& rows);
     const std::int64_t* trips_of(std::size_t r) const {
         return trips.data() + r * structure.loops.size();
     }

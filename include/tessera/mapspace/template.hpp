@@ -49,10 +49,21 @@ struct Template {
     bool operator==(const Template&) const = default;
 };
 
-/// Switches of the mapspace. Presets fill them.
+/// Switches of the mapspace. A preset is a set of values for them: `{}` is `accelforge`, full() is
+/// `full`.
 struct MapSpaceOptions {
     static constexpr int unlimited = -1;
     enum class Preset : std::uint8_t { full, accelforge };
+
+    static MapSpaceOptions full() {
+        MapSpaceOptions o;
+        o.preset = Preset::full;
+        o.max_fused_loops_per_rank_variable = unlimited;
+        o.loops_below_holders = true;
+        o.all_einsum_orders = true;
+        return o;
+    }
+
     Preset preset = Preset::accelforge;
     int max_fused_loops = unlimited;
     int max_fused_loops_per_rank_variable = 1;
@@ -68,6 +79,9 @@ struct MapSpaceOptions {
     bool unfused = false;  ///< the outermost memory keeps every tensor
     bool out_of_order_removes_spatials = false;
     bool all_einsum_orders = false;  ///< every order in which producers come before consumers
+    /// In a fused gap a loop may also stand below a holder whose tensor it indexes (lifts L5 of
+    /// docs/mapspace.md).
+    bool loops_below_holders = false;
 };
 
 /// Calls `sink` for every template of the Einsum on the path, deterministic order, duplicates
