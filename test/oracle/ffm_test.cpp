@@ -11,16 +11,20 @@
 
 #include "oracle/oracle_instance.hpp"
 #include "oracle/oracle_tree.hpp"
+#include "oracle/points.hpp"
 #include "support/paths.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
 
 using namespace tessera;
+using oracle::close;
 using oracle::Point;
+using oracle::same_points;
+using oracle::text;
+using oracle::without_ties;
 
 namespace {
 
-constexpr double kRelative = 1e-9;
 constexpr std::uint64_t kChains = 400'000, kFewestMappings = 1000;
 
 std::map<std::string, std::vector<std::uint64_t>> read_seeds() {
@@ -31,45 +35,6 @@ std::map<std::string, std::vector<std::uint64_t>> read_seeds() {
         seeds[kind].push_back(seed);
     }
     return seeds;
-}
-
-bool close(double a, double b) {
-    return std::abs(a - b) <= kRelative * std::max(std::abs(a), std::abs(b));
-}
-
-// Leaves out points that another one beats but for rounding.
-std::vector<Point> without_ties(const std::vector<Point>& points) {
-    const auto below = [](double a, double b) { return a <= b || close(a, b); };
-    std::vector<Point> kept;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-        bool beaten = false;
-        for (std::size_t j = 0; j < points.size(); ++j) {
-            const Point &p = points[i], &q = points[j];
-            const bool better = !close(q.energy_j, p.energy_j) || !close(q.latency_s, p.latency_s);
-            const bool as_good = below(q.energy_j, p.energy_j) && below(q.latency_s, p.latency_s);
-            beaten = beaten || (i != j && as_good && (better || j < i));
-        }
-        if (!beaten) {
-            kept.push_back(points[i]);
-        }
-    }
-    return kept;
-}
-
-std::string text(const std::vector<Point>& points) {
-    std::string all;
-    for (const auto& p : points) {
-        all += " (" + std::to_string(p.energy_j) + ", " + std::to_string(p.latency_s) + ")";
-    }
-    return all;
-}
-
-bool same_points(const std::vector<Point>& a, const std::vector<Point>& b) {
-    return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const Point& p) {
-               return std::any_of(b.begin(), b.end(), [&](const Point& q) {
-                   return close(p.energy_j, q.energy_j) && close(p.latency_s, q.latency_s);
-               });
-           });
 }
 
 std::vector<Point> map(const model::Problem& problem, const mapspace::MapSpaceOptions& mapspace,

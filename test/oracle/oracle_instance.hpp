@@ -20,6 +20,9 @@ struct Instance {
 /// The same seed gives the same text on every machine.
 Instance random_instance(std::uint64_t seed);
 
+/// For the preset `full`: more kinds of graphs, smaller bounds.
+Instance random_full_instance(std::uint64_t seed);
+
 /// One or two Einsums with two on-chip memories and larger bounds: templates with many tile shapes.
 Instance random_large_instance(std::uint64_t seed);
 

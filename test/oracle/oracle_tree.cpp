@@ -119,7 +119,8 @@ void keep_if_pareto(std::vector<Point>& front, const Point& p) {
 
 class Search {
 public:
-    Search(const Space& space, bool count_only) : space_(space), count_only_(count_only) {
+    Search(const Space& space, bool count_only, std::uint64_t limit = no_limit)
+        : space_(space), count_only_(count_only), left_(limit) {
         result_.energy_j = result_.latency_s = result_.edp_js = result_.unshared_edp_js =
             std::numeric_limits<double>::infinity();
     }
@@ -130,6 +131,12 @@ public:
     }
 
 private:
+    void count_down() {
+        if (left_-- == 0) {
+            throw TooMany("oracle: too many combinations");
+        }
+    }
+
     void choose_group(std::size_t i) {
         if (i == space_.einsums.size()) {
             if (fit(space_, groups_, shared_) == Fit::yes) {
@@ -138,6 +145,7 @@ private:
             return;
         }
         for (const auto& g : space_.einsums[i].groups) {
+            count_down();
             groups_.push_back(&g);
             if (pairwise_possible()) {
                 choose_group(i + 1);
@@ -176,6 +184,7 @@ private:
     void choose_row(std::size_t i) {
         if (i == groups_.size()) {
             ++result_.combinations;
+            count_down();
             judge();
             return;
         }
@@ -216,6 +225,7 @@ private:
 
     const Space& space_;
     bool count_only_;
+    std::uint64_t left_;
     Groups groups_;
     std::vector<int> shared_;
     Rows rows_;
@@ -392,19 +402,39 @@ std::uint64_t combinations(const Space& space) {
     return Search(space, true).run().combinations;
 }
 
-Optimum search(const Space& space) {
-    return Search(space, false).run();
+void keep_useful_rows(Space& space) {
+    const auto as_good = [](const ChainRow& a, const ChainRow& b) {
+        return a.energy_j <= b.energy_j && a.latency_s <= b.latency_s &&
+               std::equal(a.bits.begin(), a.bits.end(), b.bits.begin(), std::less_equal<>());
+    };
+    for (auto& einsum : space.einsums) {
+        for (auto& group : einsum.groups) {
+            std::vector<ChainRow> kept;
+            for (ChainRow& row : group.rows) {
+                if (std::none_of(kept.begin(), kept.end(),
+                                 [&](const ChainRow& k) { return as_good(k, row); })) {
+                    std::erase_if(kept, [&](const ChainRow& k) { return as_good(row, k); });
+                    kept.push_back(std::move(row));
+                }
+            }
+            group.rows = std::move(kept);
+        }
+    }
 }
 
-Optimum search_all_orders(Space space) {
-    Optimum best = search(space);
+Optimum search(const Space& space, std::uint64_t limit) {
+    return Search(space, false, limit).run();
+}
+
+Optimum search_all_orders(Space space, std::uint64_t limit) {
+    Optimum best = search(space, limit);
     std::vector<int> order = space.order;
     while (std::next_permutation(order.begin(), order.end())) {
         reorder(space, order);
         if (!producers_first(space)) {
             continue;
         }
-        const Optimum other = search(space);
+        const Optimum other = search(space, limit);
         best.mappings += other.mappings;
         best.combinations += other.combinations;
         best.energy_j = std::min(best.energy_j, other.energy_j);

@@ -44,14 +44,22 @@ struct Space {
 Space make_space(const model::Problem& problem, const mapspace::MapSpaceOptions& options,
                  std::uint64_t chain_limit);
 
+/// Drops rows that another row of the same group matches or betters in energy, latency and all
+/// bits: costs add up and bits are only ever added and compared with a size, so no optimum is lost.
+/// Counts of mappings no longer mean anything.
+void keep_useful_rows(Space& space);
+
 /// Number of row combinations that search() would look at, structure conditions applied.
 std::uint64_t combinations(const Space& space);
 
-/// Einsums run in the order of the file.
-Optimum search(const Space& space);
+constexpr std::uint64_t no_limit = ~std::uint64_t{0};
+
+/// Einsums run in the order of the file. \throws TooMany after `limit` combinations of groups and
+/// rows.
+Optimum search(const Space& space, std::uint64_t limit = no_limit);
 
 /// Best over all orders in which producers come before consumers.
-Optimum search_all_orders(Space space);
+Optimum search_all_orders(Space space, std::uint64_t limit = no_limit);
 
 /// What keeps chains from being one LoopTree: the first condition of section 3 that they break.
 enum class Fit {

@@ -1,0 +1,239 @@
+// Random problems for the preset `full`: one to four Einsums in chains and DAGs, shared inputs,
+// convolutions that fuse over a halo, two to four levels, one or two computes, bounds that are not
+// powers of two. Bounds are tiny, so that all LoopTrees can be enumerated; capacities are drawn
+// between a few values and everything.
+#include <sstream>
+
+#include "oracle/oracle_instance.hpp"
+#include "oracle/random.hpp"
+
+namespace tessera::oracle {
+
+namespace {
+
+struct Shape {
+    std::string kind;
+    std::vector<std::pair<std::string, int>> bounds;
+    std::vector<std::string> einsums;  ///< each the list of its accesses, outputs marked by '>'
+};
+
+// "T[m, n]" -> "{name: T, projection: [m, n]}"; ">T[m]" is an output; "I{H: p + r}" a map.
+std::string access(const std::string& text) {
+    const bool output = text[0] == '>';
+    const std::size_t bracket = text.find_first_of("[{");
+    return "    - {name: " + text.substr(output ? 1 : 0, bracket - (output ? 1 : 0)) +
+           ", projection: " + text.substr(bracket) + (output ? ", output: True" : "") + "}\n";
+}
+
+std::string workload_text(const Shape& s, Random& r) {
+    std::ostringstream out;
+    out << "workload:\n  iteration_space_shape:\n";
+    for (const auto& [name, bound] : s.bounds) {
+        out << "    " << name << ": 0 <= " << name << " < " << bound << "\n";
+    }
+    out << "  bits_per_value: {All: " << r.pick(std::vector{1, 2, 8}) << "}\n";
+    if (r.chance(15)) {
+        out << "  n_instances: 2\n";
+    }
+    out << "  einsums:\n";
+    for (std::size_t e = 0; e < s.einsums.size(); ++e) {
+        out << "  - name: E" << e << "\n    tensor_accesses:\n";
+        std::istringstream list(s.einsums[e]);
+        for (std::string one; std::getline(list, one, ';');) {
+            out << access(one);
+        }
+    }
+    return out.str();
+}
+
+Shape single(Random& r) {
+    const std::vector<int> b{2, 3, 4, 5, 6};
+    if (r.chance(40)) {
+        return {"one-conv",
+                {{"p", r.pick(std::vector{2, 3, 4, 6})},
+                 {"r", r.pick(std::vector{2, 3})},
+                 {"c", r.pick(std::vector{1, 2})}},
+                {"I{C: c, H: p + r};W{C: c, R: r};>O{P: p}"}};
+    }
+    return {"one-matmul",
+            {{"k", r.pick(b)}, {"m", r.pick(b)}, {"n", r.pick(b)}},
+            {"A[m, k];B[k, n];>C[m, n]"}};
+}
+
+Shape pair(Random& r) {
+    const std::vector<int> b{2, 3, 4, 6};
+    switch (r.below(4)) {
+        case 0:
+            return {
+                "two-matmuls",
+                {{"m", r.pick(b)}, {"k", 2}, {"n", r.pick(b)}, {"o", r.pick(std::vector{2, 3})}},
+                {"A[m, k];V[k, n];>T[m, n]", "T[m, n];W[n, o];>Z[m, o]"}};
+        case 1:
+            return {"two-shared-input",
+                    {{"m", r.pick(b)}, {"d", r.pick(b)}, {"e", 2}, {"f", r.pick(b)}},
+                    {"X[m, d];V[d, e];>Q[m, e]", "X[m, d];W[d, f];>K[m, f]"}};
+        case 2:  // a tensor that lacks two of the variables that may be shared
+            return {"two-outer",
+                    {{"a", r.pick(std::vector{2, 3, 4})},
+                     {"b", r.pick(std::vector{2, 3, 4})},
+                     {"c", r.pick(std::vector{2, 4})}},
+                    {"W[c];X[a, b];>T[a, b, c]", "T[a, b, c];U[b];>Z[a, c]"}};
+        default:
+            return {"two-vectors",
+                    {{"n", r.pick(b)}, {"k", r.pick(b)}, {"o", r.pick(b)}},
+                    {"A[k];V[k, n];>T[n]", "T[n];W[n, o];>Z[o]"}};
+    }
+}
+
+Shape convolutions(Random& r) {
+    const int p = r.pick(std::vector{2, 3, 4}), w = r.pick(std::vector{2, 3});
+    if (r.chance(30)) {
+        return {"conv-conv",
+                {{"q", p + w - 1}, {"s", 2}, {"p", p}, {"r", w}},
+                {"X{G: q + s};V{S: s};>Y{H: q}", "Y{H: p + r};W{R: r};>Z{P: p}"}};
+    }
+    return {"map-conv",
+            {{"c", r.pick(std::vector{1, 2})}, {"h", p + w - 1}, {"p", p}, {"r", w}},
+            {"X{H: h};V{C: c};>Y{C: c, H: h}", "Y{C: c, H: p + r};W{C: c, R: r};>Z{P: p}"}};
+}
+
+Shape triple(Random& r) {
+    const std::vector<int> b{2, 3, 4};
+    switch (r.below(4)) {
+        case 0:
+            return {"three-gated",
+                    {{"c", r.pick(b)}, {"m", r.pick(b)}},
+                    {"X[m];V[m, c];>G[m, c]", "X[m];W[m, c];>U[m, c]", "G[m, c];U[m, c];>H[m, c]"}};
+        case 1:
+            return {"three-normalise",
+                    {{"m", r.pick(b)}, {"n", r.pick(b)}},
+                    {"X[m, n];>C[m, n]", "C[m, n];>D[m]", "C[m, n];D[m];>O[m, n]"}};
+        case 2:
+            return {"three-chain",
+                    {{"m", r.pick(std::vector{2, 4})}, {"n", 2}, {"o", r.pick(b)}, {"q", 2}},
+                    {"A[m, n];>T[m, n]", "T[m, n];W[n, o];>U[m, o]", "U[m, o];>Z[m, o]"}};
+        default:
+            return {"three-two-tiles",  // two intermediates of different depth along m
+                    {{"m", r.pick(std::vector{4, 6, 8})}, {"n", 2}},
+                    {"A[m];>T[m]", "T[m];W[n];>U[m, n]", "U[m, n];>Z[m]"}};
+    }
+}
+
+Shape quadruple(Random& r) {
+    const std::vector<int> b{2, 3, 4};
+    switch (r.below(3)) {
+        case 0:
+            return {"four-diamond",
+                    {{"m", r.pick(b)}, {"n", r.pick(std::vector{1, 2, 3})}},
+                    {"X[m];>Y[m]", "Y[m];V[n];>P[m, n]", "Y[m];>Q[m]", "P[m, n];Q[m];>Z[m, n]"}};
+        case 1:
+            return {"four-chain",
+                    {{"m", r.pick(std::vector{2, 3, 4, 6})}},
+                    {"A[m];>B[m]", "B[m];>C[m]", "C[m];>D[m]", "D[m];>E[m]"}};
+        default:
+            return {"four-branches",  // two branches that only an order of their own keeps small
+                    {{"m", r.pick(b)}, {"n", r.pick(std::vector{2, 3})}},
+                    {"X[m];>P[m, n]", "X[m];>Q[m, n]", "P[m, n];>S[m]", "Q[m, n];S[m];>Z[m]"}};
+    }
+}
+
+std::string memory(Random& r, const std::string& name, const std::string& size, int energy,
+                   bool leaks, const std::string& tensors, const std::string& spatial = "") {
+    std::ostringstream out;
+    const auto throughput = [&] {
+        return r.chance(50) ? std::to_string(r.pick(std::vector{1, 2, 4, 7})) : std::string("inf");
+    };
+    out << "  - !Memory\n    name: " << name << "\n    size: " << size << "\n    leak_power: "
+        << (leaks ? r.pick(std::vector<std::string>{"0", "0.25", "1"}) : "0") << "\n    area: 0\n";
+    if (!spatial.empty()) {
+        out << "    spatial: [" << spatial << "]\n";
+    }
+    out << "    actions:\n    - {name: read, energy: " << energy << ", throughput: " << throughput()
+        << "}\n    - {name: write, energy: " << energy + r.below(energy + 1)
+        << ", throughput: " << throughput() << "}\n";
+    if (r.chance(20)) {
+        out << "    total_latency: max(a.n_calls / a.throughput for a in actions)\n";
+    }
+    out << "    tensors: " << tensors << "\n";
+    return out.str();
+}
+
+std::string compute(Random& r, const std::string& name, const std::string& spatial) {
+    std::ostringstream out;
+    out << "  - !Compute\n    name: " << name
+        << "\n    leak_power: " << r.pick(std::vector<std::string>{"0", "0", "0.5"})
+        << "\n    area: 0\n";
+    if (!spatial.empty()) {
+        out << "    spatial: [" << spatial << "]\n";
+    }
+    out << "    actions:\n    - {name: compute, energy: " << r.pick(std::vector{0, 1, 3})
+        << ", throughput: " << r.pick(std::vector{1, 2, 8}) << "}\n";
+    return out.str();
+}
+
+std::string fanout(Random& r, const std::string& name) {
+    return "{name: " + name + ", fanout: " + std::to_string(r.pick(std::vector{2, 3})) +
+           (r.chance(30) ? ", may_reuse: Nothing}" : "}");
+}
+
+std::string architecture_text(Random& r, std::size_t einsums) {
+    const bool leaks = r.chance(40);
+    const int extra = einsums == 1 ? r.below(3) : einsums == 2 && r.chance(20) ? 1 : 0;
+    bool fans = r.chance(einsums <= 2 ? 35 : 10);
+    std::string out = "arch:\n  nodes:\n";
+    const auto main_tensors =
+        r.chance(20) && einsums > 1
+            ? std::vector<std::string>{"{keep: ~Shared, may_keep: All}"}
+            : std::vector<std::string>{"{keep: ~Intermediates, may_keep: All}",
+                                       "{keep: ~Intermediates}"};
+    out +=
+        memory(r, "MainMemory", "inf", r.pick(std::vector{5, 10, 30}), false, r.pick(main_tensors));
+    const std::vector<std::string> sizes{"3",  "4",  "6",  "8",  "10", "13",
+                                         "18", "26", "40", "64", "120"};
+    out += memory(r, "Buffer", r.pick(sizes), r.pick(std::vector{1, 2}), leaks,
+                  r.pick(std::vector<std::string>{"{keep: ~MainMemory, may_keep: All}",
+                                                  "{keep: ~MainMemory, may_keep: All}",
+                                                  "{keep: ~MainMemory, may_keep: Inputs}"}));
+    const bool second = r.chance(25);
+    if (second) {
+        out += compute(r, "Vector", fans && r.chance(30) ? fanout(r, "V") : "");
+    }
+    for (int i = 0; i < extra; ++i) {
+        const std::string own = fans && r.chance(40) ? fanout(r, "S") : "";
+        fans = fans && own.empty();
+        out += memory(r, "Pad" + std::to_string(i),
+                      r.pick(std::vector<std::string>{"4", "8", "24"}), 1, leaks,
+                      r.pick(std::vector<std::string>{"{keep: Outputs}", "{may_keep: Outputs}",
+                                                      "{may_keep: Inputs - Intermediates}"}),
+                      own);
+    }
+    return out + compute(r, "MAC", fans ? fanout(r, "X") : "");
+}
+
+}  // namespace
+
+Instance random_full_instance(std::uint64_t seed) {
+    Random r(seed ^ 0xf011);
+    const int kind = r.below(12);
+    const Shape shape = kind < 2    ? single(r)
+                        : kind < 5  ? pair(r)
+                        : kind < 7  ? convolutions(r)
+                        : kind < 10 ? triple(r)
+                                    : quadruple(r);
+    Instance out{seed, shape.kind, "", mapspace::MapSpaceOptions::full()};
+    out.yaml = architecture_text(r, shape.einsums.size());
+    out.yaml += workload_text(shape, r);
+    switch (r.below(10)) {
+        case 0:
+            out.options.max_fused_loops_per_rank_variable = 1;
+            break;
+        case 1:
+            out.options.max_fused_loops = 2;
+            break;
+        default:
+            break;
+    }
+    return out;
+}
+
+}  // namespace tessera::oracle
