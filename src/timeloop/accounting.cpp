@@ -10,50 +10,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "timeloop/counters.hpp"
+
 namespace tessera::timeloop {
 
 namespace {
-
-/// A double stored in an unsigned counter as x86 does it: negative values wrap around.
-std::uint64_t counter(double value) {
-    constexpr double two63 = 9223372036854775808.0;
-    if (value < two63) {
-        return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
-    }
-    return value < 2 * two63 ? static_cast<std::uint64_t>(value) : 0;
-}
-
-/// Counts are whole numbers most of the time: no call into the maths library then.
-double round_away(double value) {
-    constexpr double exact = 4503599627370496.0;  // 2^52
-    if (value > -exact && value < exact &&
-        value == static_cast<double>(static_cast<std::int64_t>(value))) {
-        return value;
-    }
-    return std::round(value);
-}
 
 std::uint64_t rounded(double value) {
     return counter(round_away(value));
 }
 
-double real(std::uint64_t count) {
-    return static_cast<double>(count);
-}
-
-/// `a * b / c` in integers.
-std::uint64_t portion(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-    // Quotients of integers below 2^52 cannot round up to the next integer.
-    const std::uint64_t product = a * b;
-    return product < (std::uint64_t{1} << 52) ? static_cast<std::uint64_t>(real(product) / real(c))
-                                              : product / c;
-}
-
 class Accounting {
 public:
-    Accounting(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, bool figures,
-               Ledger& ledger)
-        : machine_(machine), nest_(nest), keep_(keep), figures_(figures), ledger_(ledger) {}
+    Accounting(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, Ledger& ledger)
+        : machine_(machine), nest_(nest), keep_(keep), ledger_(ledger) {}
 
     void run();
 
@@ -95,7 +65,6 @@ private:
     const Machine& machine_;
     NestResult& nest_;
     const DataSpaceMask* keep_;
-    const bool figures_;
     Ledger& ledger_;
 };
 
@@ -128,9 +97,6 @@ void Accounting::partitions(int space) {
 
 void Accounting::parent_shares(int space) {
     for (int i = 0; i + 1 < machine_.levels; ++i) {
-        if (!kept(i, space)) {
-            continue;
-        }
         const Entry& outer = entry(i + 1, space);
         double share = 0;
         for (int r = 0; r < outer.record_count; ++r) {
@@ -258,18 +224,14 @@ void Accounting::storage_entry(int level, int space) {
     const LevelGeometry& geometry = nest_.levels[level];
     Entry& e = entry(level, space);
     const auto vectors = [&](std::uint64_t words) {
-        const std::uint64_t whole =
-            constants.block_shift >= 0 ? words >> constants.block_shift : words / constants.block;
-        return real(whole + (whole * constants.block != words));
+        return real(words / constants.block + (words % constants.block != 0));
     };
     e.cluster_energy_pj = vectors(e.reads) * constants.read_pj;
     e.cluster_energy_pj += vectors(e.fills) * constants.fill_pj;
     e.cluster_energy_pj += vectors(e.updates) * constants.update_pj;
     const std::uint64_t expansion = geometry.outer_x * geometry.outer_y;
     e.clusters = std::min(expansion, constants.clusters);
-    e.energy_pj = e.clusters == expansion
-                      ? e.cluster_energy_pj
-                      : e.cluster_energy_pj / (real(expansion) / real(e.clusters));
+    e.energy_pj = e.cluster_energy_pj / (real(expansion) / real(e.clusters));
     // All instances in use hold a tile: Timeloop's scaling of the demand is by exactly 1.
     const double cycles = real(ledger_.arithmetic_cycles);
     e.read_demand = real(e.reads) / cycles;
@@ -293,9 +255,7 @@ void Accounting::throttle(int level, double reads, double writes) {
     if (constants.shared_bandwidth < writes + reads) {
         totals.slowdown = std::min(totals.slowdown, constants.shared_bandwidth / (writes + reads));
     }
-    totals.cycles = totals.slowdown == 1
-                        ? ledger_.arithmetic_cycles
-                        : counter(std::ceil(real(ledger_.arithmetic_cycles) / totals.slowdown));
+    totals.cycles = counter(std::ceil(real(ledger_.arithmetic_cycles) / totals.slowdown));
 }
 
 void Accounting::storage(int level) {
@@ -305,9 +265,6 @@ void Accounting::storage(int level) {
     totals.energy_pj = 0;
     totals.accesses = 0;
     for (int s = 0; s < machine_.spaces; ++s) {
-        if (!kept(level, s) && !figures_) {
-            continue;  // adds nothing
-        }
         storage_entry(level, s);
         Entry& e = entry(level, s);
         reads += e.read_demand;
@@ -374,8 +331,8 @@ void Accounting::leakage() {
             constants.leak_pj * static_cast<double>(cycles) * totals.leaks_per_cycle;
         totals.energy_pj = 0;
         for (int s = 0; s < machine_.spaces; ++s) {
-            totals.energy_pj += (kept(i, s) ? entry(i, s).total_pj : 0.0) +
-                                totals.leakage_pj / static_cast<double>(machine_.spaces);
+            totals.energy_pj +=
+                entry(i, s).total_pj + totals.leakage_pj / static_cast<double>(machine_.spaces);
         }
     }
 }
@@ -400,26 +357,18 @@ void Accounting::run() {
     ledger_.wrapped = false;
     for (int s = 0; s < machine_.spaces; ++s) {
         load(s);
-        if (machine_.writes(s) || figures_) {
-            partitions(s);
-        }
+        partitions(s);
         parent_shares(s);
         bypass(s);
         peers(s);
         counts(s);
     }
     check_fit();
-    if (!ledger_.fit.ok() && !figures_) {
-        return;
-    }
     arithmetic();
     for (int i = 0; i < machine_.levels; ++i) {
         storage(i);
         LevelTotals& level = ledger_.levels[i];
         level.network_pj = 0;
-        if (machine_.level[i].silent_network && !figures_) {
-            continue;
-        }
         const double instances = static_cast<double>(nest_.levels[i].replication);
         for (int s = 0; s < machine_.spaces; ++s) {
             network(i, s);
@@ -439,9 +388,8 @@ void Ledger::resize(const Machine& machine) {
     levels.resize(machine.levels);
 }
 
-void account(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, bool figures,
-             Ledger& ledger) {
-    Accounting(machine, nest, keep, figures, ledger).run();
+void account(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, Ledger& ledger) {
+    Accounting(machine, nest, keep, ledger).run();
 }
 
 }  // namespace tessera::timeloop

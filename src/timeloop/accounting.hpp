@@ -1,6 +1,6 @@
 // From tile sizes and access records to counts, energies and cycles (bypass, peers, first reads,
-// vector accesses, bandwidths, networks). Shared by both evaluators: it has no loops over the
-// nest, only over levels and data spaces. No allocation once the ledger has its size.
+// vector accesses, bandwidths, networks), with every figure that is printed. It has no loops over
+// the nest, only over levels and data spaces.
 #pragma once
 
 #include "timeloop/machine.hpp"
@@ -43,9 +43,7 @@ struct Ledger {
     void resize(const Machine& machine);
 };
 
-/// `nest.records` is changed: bypass rescales it. `figures`: also the network figures that cost
-/// nothing (levels without network energies) and the counts that only reports need.
-void account(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, bool figures,
-             Ledger& ledger);
+/// `nest.records` is changed: bypass rescales it.
+void account(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, Ledger& ledger);
 
 }  // namespace tessera::timeloop

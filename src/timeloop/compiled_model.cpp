@@ -2,7 +2,7 @@
 // problems whose offsets do not fit one integer, by the as-written analysis.
 #include <bit>
 
-#include "timeloop/accounting.hpp"
+#include "timeloop/compiled_costs.hpp"
 #include "timeloop/compiled_nest.hpp"
 #include "timeloop/nest_analysis.hpp"
 
@@ -26,19 +26,17 @@ struct CompiledModel::Impl {
 struct CompiledModel::Workspace::Impl {
     NestScratch scratch;
     NestResult nest;
-    Ledger ledger;
 
     /// Without effect where the sizes are right already.
     void prepare(const Machine& machine) {
         const auto levels = static_cast<std::size_t>(machine.levels);
         if (nest.levels.size() == levels && nest.tiles.size() == levels * machine.spaces &&
-            ledger.levels.size() == levels) {
+            scratch.turns.size() == static_cast<std::size_t>(machine.spaces)) {
             return;
         }
         nest.tiles.resize(levels * machine.spaces);
         nest.levels.resize(levels);
         scratch.turns.resize(machine.spaces);
-        ledger.resize(machine);
     }
 };
 
@@ -109,20 +107,8 @@ void CompiledModel::evaluate(const FlatMapping& mapping, Workspace& workspace, C
     if (!closed) {
         work.nest = analyse_nest(model.problem, model.architecture, mapping, model.options);
     }
-    Ledger& ledger = work.ledger;
-    account(model.machine, work.nest, mapping.keep, false, ledger);
-    cost.fit = ledger.fit;
-    if (!cost.fit.ok()) {
-        return;
-    }
-    cost.energy_pj = ledger.energy_pj;
-    cost.cycles = ledger.cycles;
-    cost.utilization = ledger.utilization;
-    cost.wrapped = ledger.wrapped;
+    cost_of(model.machine, work.nest, mapping.keep, cost);
     cost.forgets = seen.forgets;
-    for (int i = 0; i < model.machine.levels; ++i) {
-        cost.accesses[i] = ledger.levels[i].accesses;
-    }
 }
 
 }  // namespace tessera::timeloop

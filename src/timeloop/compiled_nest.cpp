@@ -69,6 +69,7 @@ private:
         return nest_.tables_.step(space, loop.dimension) * loop.stride;
     }
     void put(int i, int space, const Record* records, int count);
+    void reserve(int count);
 
     const CompiledNest& nest_;
     const Machine& machine_;
@@ -457,15 +458,19 @@ void NestRun::spatial_block(int i) {
 }
 
 void NestRun::put(int i, int space, const Record* records, int count) {
-    if (result_.records.size() < static_cast<std::size_t>(record_count_ + count)) {
-        result_.records.resize(2 * (record_count_ + count));
-    }
     Tile& tile = result_.tiles[i * machine_.spaces + space];
     tile.first_record = record_count_;
     tile.record_count = count;
     tile.link_transfers = static_cast<double>(link_transfers_);
     for (int r = 0; r < count; ++r) {
         result_.records[record_count_++] = records[r];
+    }
+}
+
+/// Room in the result for `count` records more.
+void NestRun::reserve(int count) {
+    if (result_.records.size() < static_cast<std::size_t>(record_count_ + count)) {
+        result_.records.resize(2 * (record_count_ + count));
     }
 }
 
@@ -492,6 +497,7 @@ void NestRun::traffic(int i, int space) {
             return a.multicast != b.multicast ? a.multicast < b.multicast : a.scatter < b.scatter;
         });
     }
+    reserve(static_cast<int>(s_.records.size()) + machine_.spaces * machine_.levels);
     put(i, space, s_.records.data(), static_cast<int>(s_.records.size()));
 }
 
@@ -527,7 +533,8 @@ void NestRun::level(int i) {
 bool NestRun::run() {
     loops();
     geometry();
-    std::fill_n(extents_, SpaceTables::max_ranks, 1);
+    std::fill_n(extents_, nest_.tables_.ranks(), 1);
+    reserve(machine_.spaces * machine_.levels);
     for (int i = 0; i < machine_.levels; ++i) {
         level(i);
     }

@@ -41,6 +41,9 @@ public:
     int dimensions() const {
         return dimensions_;
     }
+    int ranks() const {
+        return first_rank_.back();
+    }
     /// What one step of a dimension adds to an offset; 0 if it does not move the tile.
     std::int64_t step(int space, int dimension) const {
         return steps_[space * max_dimensions + dimension];

@@ -260,7 +260,7 @@ Evaluation evaluate(const Problem& problem, const Architecture& architecture,
     NestResult nest = analyse_nest(problem, architecture, flat, options);
     Ledger ledger;
     ledger.resize(machine);
-    account(machine, nest, flat.keep, true, ledger);
+    account(machine, nest, flat.keep, ledger);
     evaluation.fit = ledger.fit;
     evaluation.stats = StatsBuilder(problem, architecture, machine, nest, ledger, flat).build();
     return evaluation;

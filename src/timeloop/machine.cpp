@@ -122,6 +122,7 @@ Machine::Machine(const Problem& problem, const Architecture& architecture,
         set_storage(storage, level[i]);
         set_network(storage, widths[i], level[i]);
         set_power_gate(architecture, i, level[i]);
+        silent_networks = silent_networks && level[i].silent_network;
         for (int s = 0; s < max_spaces; ++s) {
             const auto& scale = storage.bandwidth_consumption_scale;
             level[i].bandwidth_scale[s] = s < static_cast<int>(scale.size()) ? scale[s] : 1.0;

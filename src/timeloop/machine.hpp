@@ -41,6 +41,7 @@ struct Machine {
     double compute_pj = 0, arithmetic_instances = 1;
     std::uint64_t network_latency = 0;
     std::vector<int> network_order;  ///< levels in the order of their networks' names
+    bool silent_networks = true;     ///< on all levels
     bool first_read_elision = true;
     bool master = false;  ///< dialect with leakage
 

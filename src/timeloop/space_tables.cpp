@@ -64,10 +64,11 @@ void SpaceTables::index_touches(const Problem& problem) {
 
 std::uint64_t SpaceTables::residue(const std::int64_t* extents, int space, int dimension,
                                    std::int64_t steps) const {
+    const int begin = touch_begin(dimension, space), end = touch_begin(dimension, space + 1);
     std::int64_t whole = 1, kept = 1;
     for (int r = first_rank_[space]; r < first_rank_[space + 1]; ++r) {
         std::int64_t moved = 0;
-        for (int t = touch_begin(dimension, space); t < touch_begin(dimension, space + 1); ++t) {
+        for (int t = begin; t < end; ++t) {
             moved += touches_[t].rank == r ? touches_[t].value * steps : 0;
         }
         whole *= extents[r];
