@@ -73,9 +73,13 @@ struct MapperResult {
     double gap(const std::vector<Objective>& objectives) const;
 };
 
+/// Where nothing else limits the optimal search.
+inline constexpr double default_time_limit_s = 60;
+
 /// Searches with the algorithm of the settings (`optimal` if none is named).
 /// The same seed and number of threads give the same mapping, except where a time limit, Ctrl-C or
-/// `sync-interval` ends or mixes threads. \throws UserError, see MapSpace and CompiledModel.
+/// `sync-interval` ends or mixes threads; the optimal search with several threads may return
+/// another mapping of the same value. \throws UserError, see MapSpace and CompiledModel.
 MapperResult search_mappings(const Problem& problem, const Architecture& architecture,
                              const Constraints& constraints, const MapperSettings& settings,
                              const MapperHooks& hooks = {});

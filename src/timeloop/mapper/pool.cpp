@@ -76,6 +76,12 @@ Pool::Pool(const MapSpace& s, const MapperSettings& m, const MapperHooks& h)
     if (h.budget.max_time_s > 0 && (time_limit_s <= 0 || h.budget.max_time_s < time_limit_s)) {
         time_limit_s = h.budget.max_time_s;
     }
+    const search::Budget& b = h.budget;
+    const bool bounded =
+        time_limit_s > 0 || b.max_evals > 0 || b.max_cpu_s > 0 || m.target || b.target || b.gap > 0;
+    if (m.algorithm.value_or(Algorithm::optimal) == Algorithm::optimal && !bounded) {
+        time_limit_s = default_time_limit_s;
+    }
     result.threads = threads;
     result.mapspace_size = s.size_text();
 }

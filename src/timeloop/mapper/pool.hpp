@@ -74,6 +74,9 @@ struct Pool {
 
 /// Runs Timeloop's own algorithms.
 void run_walks(Pool& pool);
+/// Draws from a space with imperfect factors, or runs through it if it is small, beside what is
+/// already found.
+void run_imperfect(Pool& pool);
 /// Runs ours.
 void run_optimal(Pool& pool);
 

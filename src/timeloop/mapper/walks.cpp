@@ -240,11 +240,8 @@ void run_threads(std::vector<std::unique_ptr<Runner>>& runners) {
     }
 }
 
-}  // namespace
-
-void run_walks(Pool& pool) {
+Best run_algorithm(Pool& pool, Algorithm algorithm, bool& complete) {
     pool.space.check_numbered();
-    const Algorithm algorithm = *pool.settings.algorithm;
     Exchange exchange;
     std::vector<std::unique_ptr<Runner>> runners;
     for (int thread = 0; thread < pool.threads; ++thread) {
@@ -253,7 +250,7 @@ void run_walks(Pool& pool) {
     run_threads(runners);
     // In thread order, so that the answer does not depend on which thread was first.
     Best best;
-    bool complete = true;
+    complete = true;
     for (const auto& runner : runners) {
         if (runner->best.valid && (!best.valid || is_better(runner->best.cost, best.cost,
                                                             pool.objectives, pool.levels))) {
@@ -263,26 +260,52 @@ void run_walks(Pool& pool) {
         pool.result.valid += runner->valid;
         complete &= runner->complete;
     }
-    if (best.valid) {
-        pool.result.best = best.mapping;
-        pool.result.cost = best.cost;
-    }
-    // Of several objectives the comparison is no order: nothing is proven.
-    if (complete && (!best.valid || pool.objectives.size() == 1)) {
-        pool.result.proof = best.valid ? Proof::optimal : Proof::infeasible;
-        if (best.valid) {
-            pool.result.bound = pool.value(best.cost);
-        }
-    }
-    if (best.valid && !pool.settings.diagnostics) {
-        return;
-    }
     const bool pruned = algorithm != Algorithm::exhaustive && algorithm != Algorithm::random;
     for (int thread = 0; thread < pool.threads; ++thread) {
+        if (best.valid && !pool.settings.diagnostics) {
+            break;
+        }
         MapSpaceView view(pool.space);
         view.deal(static_cast<std::uint64_t>(thread), static_cast<std::uint64_t>(pool.threads));
         runners[thread]->failures.render(pool.judge, view, pruned, pool.result.failures);
     }
+    return best;
+}
+
+// Of several objectives the comparison is no order: then nothing is proven.
+void conclude(Pool& pool, bool complete) {
+    MapperResult& result = pool.result;
+    if (complete && (!result.best || pool.objectives.size() == 1)) {
+        result.proof = result.best ? Proof::optimal : Proof::infeasible;
+        if (result.best) {
+            result.bound = pool.value(result.cost);
+        }
+    }
+}
+
+}  // namespace
+
+void run_walks(Pool& pool) {
+    bool complete = false;
+    const Best best = run_algorithm(pool, *pool.settings.algorithm, complete);
+    if (best.valid) {
+        pool.result.best = best.mapping;
+        pool.result.cost = best.cost;
+    }
+    conclude(pool, complete);
+}
+
+void run_imperfect(Pool& pool) {
+    constexpr Wide small = 2'000'000;
+    const MapSpace& space = pool.space;
+    const Wide most = space.factor_count() < small && space.permutation_count() < small
+                          ? space.factor_count() * space.permutation_count()
+                          : small;
+    const bool all = most < small && most * space.split_count() < small &&
+                     most * space.split_count() * space.bypass_count() < small;
+    bool complete = false;
+    run_algorithm(pool, all ? Algorithm::linear_pruned : Algorithm::random, complete);
+    conclude(pool, complete && all);
 }
 
 }  // namespace tessera::timeloop

@@ -38,6 +38,7 @@ Edges::Edges(const Geometry& geometry, const SpatialChoice& choice,
     : g_(geometry), choice_(choice), keep_(keep) {
     const int dimensions = g_.dimensions;
     inside_.assign(static_cast<std::size_t>(g_.levels) * dimensions, 1);
+    ones_.assign(dimensions, 1);
     instances_.assign(g_.levels, 1);
     for (int level = 0; level < g_.levels; ++level) {
         for (int d = 0; d < dimensions; ++d) {
@@ -70,7 +71,7 @@ Edges::Edges(const Geometry& geometry, const SpatialChoice& choice,
                 continue;
             }
             const Edge edge = make_edge(space, child, level);
-            if (child < 0) {
+            if (child < 0 && !forwards_to_arithmetic(edge)) {
                 constant_ += cost(edge, g_.computes, false);
                 arithmetic.push_back(edge);
             } else {
@@ -180,6 +181,18 @@ Edge Edges::make_edge(int space, int child, int parent) const {
         }
     }
     return edge;
+}
+
+// The arithmetic keeps no operand, but a neighbour that had the same one in the step before passes
+// it on: loops that do not move the data space then cost its parent nothing.
+bool Edges::forwards_to_arithmetic(const Edge& edge) const {
+    const SpaceShape& shape = g_.spaces[edge.space];
+    double shared = 1, all = 1;
+    for (int d = 0; d < g_.dimensions; ++d) {
+        all *= static_cast<double>(choice_.factor[d]);
+        shared *= shape.relevant >> d & 1 ? 1.0 : static_cast<double>(choice_.factor[d]);
+    }
+    return g_.links && (shared > 1 || (shape.sliding && all > 1));
 }
 
 double Edges::partition(int space, int level) const {

@@ -59,13 +59,14 @@ public:
     const Lattice& lattice() const {
         return lattice_;
     }
-    /// Edges of one data space, inner to outer, without the one from the arithmetic.
+    /// Edges of one data space, inner to outer; without the one from the arithmetic, unless
+    /// neighbours may forward operands there: otherwise its traffic is constant.
     const std::vector<Edge>& of(int space) const {
         return edges_[space];
     }
     /// Spatial factors of all blocks up to and including `level`.
     const std::int64_t* spatial_inside(int level) const {
-        return &inside_[static_cast<std::size_t>(level) * g_.dimensions];
+        return level < 0 ? ones_.data() : &inside_[static_cast<std::size_t>(level) * g_.dimensions];
     }
     /// Cost of an edge that carries F words. \param linked neighbours may forward.
     double cost(const Edge& edge, double words, bool linked) const;
@@ -107,6 +108,7 @@ public:
 
 private:
     Edge make_edge(int space, int child, int parent) const;
+    bool forwards_to_arithmetic(const Edge& edge) const;
     double partition(int space, int level) const;
     /// Spatial factors of d inside the first temporal block from `level` on that may loop over d.
     std::int64_t inside_next(int level, int d) const {
@@ -120,7 +122,8 @@ private:
     std::vector<DataSpaceMask> keep_;
     Lattice lattice_;
     std::vector<std::int64_t> inside_, next_;  // levels x dimensions
-    std::vector<double> instances_;            // of each level
+    std::vector<std::int64_t> ones_;
+    std::vector<double> instances_;  // of each level
     std::vector<std::vector<Edge>> edges_;
     std::vector<int> outermost_;
     double constant_ = 0, cycles_ = 0, floor_ = 0;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <set>
 #include <thread>
 
-#include "timeloop/mapper/failures.hpp"
+#include "tessera/base/error.hpp"
 #include "timeloop/mapper/pool.hpp"
+#include "timeloop/optimal/members.hpp"
 #include "timeloop/optimal/polish.hpp"
 #include "timeloop/optimal/tables.hpp"
 
@@ -14,6 +16,8 @@ namespace tessera::timeloop {
 namespace {
 
 constexpr double slack = 1 + 1e-9;
+constexpr std::size_t most_points = 2'000'000;  // of a lattice: tables of some hundred MB
+constexpr double most_members = 1e5;  // mappings of one set of factors looked at one by one
 
 struct Task {
     double bound = 0;  // of the objective
@@ -49,10 +53,19 @@ public:
         : pool_(pool), geometry_(pool.space, pool.objectives.front(), pool.hooks.model) {}
 
     void run() {
+        if (geometry_.spaces.size() > 16 || geometry_.levels > 15) {
+            throw UserError(
+                pool_.settings.where,
+                "mapper: the optimal search handles up to 16 data spaces and 15 storage "
+                "levels; name one of Timeloop's algorithms");
+        }
         choices_ = spatial_choices(geometry_);
         make_tasks();
         first_incumbents();
         parallel([this] { solve_tasks(); });
+        settle_ = !pool_.over();
+        next_open_ = 0;
+        parallel([this] { settle_tasks(); });
         finish();
     }
 
@@ -96,14 +109,16 @@ private:
     }
     // Something good at once: simple mappings of the most promising choices, improved step by step.
     void first_incumbents() {
-        Polisher polisher(pool_, geometry_);
         for (std::size_t i = 0; i < tasks_.size() && i < 4 && !pool_.over(); ++i) {
-            const Task& task = tasks_[i];
-            const auto start =
-                polisher.simple(choices_[task.spatial], pool_.space.bypasses()[task.bypass]);
-            if (start) {
-                polisher.run(*start, 3000);
-            }
+            polish_simple(tasks_[i], 3000);
+        }
+    }
+    void polish_simple(const Task& task, std::uint64_t max_evals) {
+        Polisher polisher(pool_, geometry_);
+        const auto start =
+            polisher.simple(choices_[task.spatial], pool_.space.bypasses()[task.bypass]);
+        if (start) {
+            polisher.run(*start, max_evals);
         }
     }
     // Largest linear cost with which a mapping can still beat or equal the incumbent.
@@ -136,6 +151,11 @@ private:
         const SpatialChoice& choice = choices_[task.spatial];
         const auto& keep = pool_.space.bypasses()[task.bypass];
         const Edges edges(geometry_, choice, keep);
+        if (edges.lattice().size > most_points) {
+            task.open = true;  // the bound of make_tasks() is all that is known
+            polish_simple(task, 20000);
+            return;
+        }
         Tables tables(edges);
         const double linear = tables.solve(limit(edges.cycles()), [this] { return pool_.over(); });
         if (linear < 0) {
@@ -163,6 +183,56 @@ private:
         task.open = found > task.bound * slack;
         if (task.open && best_plan && found < HUGE_VAL) {
             Polisher(pool_, geometry_).run(*best_plan, 6000);
+        }
+    }
+    // What the bound leaves open is looked at one by one: every mapping of every assignment whose
+    // bound is below the incumbent.
+    void settle_tasks() {
+        while (settle_ && !pool_.over()) {
+            const std::size_t next = next_open_++;
+            if (next >= tasks_.size()) {
+                return;
+            }
+            Task& task = tasks_[next];
+            if (task.open && task.bound < best_value()) {
+                settle(task);
+            }
+        }
+    }
+    void settle(Task& task) {
+        const SpatialChoice& choice = choices_[task.spatial];
+        const auto& keep = pool_.space.bypasses()[task.bypass];
+        const Edges edges(geometry_, choice, keep);
+        if (edges.lattice().size > most_points) {
+            return;
+        }
+        Tables tables(edges);
+        const double most = limit(edges.cycles());
+        if (tables.solve(most, [this] { return pool_.over(); }) < 0) {
+            return;
+        }
+        Judge::Scratch scratch;
+        std::set<std::vector<std::vector<std::int64_t>>> seen;
+        bool complete = true;
+        tables.plans(most, [&](const TemporalPlan& plan) {
+            const double bound = geometry_.objective(plan.bound, edges.cycles());
+            if (bound > best_value() || seen.contains(plan.factors)) {
+                return true;
+            }
+            const Mapping mapping = to_mapping(pool_.space, choice, keep, plan);
+            if (consider(mapping, scratch) <= bound * slack) {
+                return true;  // no other order of these loops can be better
+            }
+            seen.insert(plan.factors);
+            Members members(geometry_, mapping);
+            complete = members.count() <= most_members && members.each([&](const Mapping& member) {
+                consider(member, scratch);
+                return (pool_.evaluated & 127) != 0 || !pool_.over();
+            });
+            return complete && !pool_.over();
+        });
+        if (complete && !pool_.over()) {
+            task.open = false;
         }
     }
     double consider(const Mapping& mapping, Judge::Scratch& scratch) {
@@ -204,13 +274,31 @@ private:
     Geometry geometry_;
     std::vector<SpatialChoice> choices_;
     std::vector<Task> tasks_;
-    std::atomic<std::size_t> next_task_{0};
+    std::atomic<std::size_t> next_task_{0}, next_open_{0};
+    bool settle_ = false;
 };
 
 }  // namespace
 
 void run_optimal(Pool& pool) {
-    Search(pool).run();
+    bool residuals = false;
+    for (const TilingLevel& level : pool.space.levels()) {
+        for (const std::int64_t residual : level.fixed_residual) {
+            residuals |= residual != 0;
+        }
+    }
+    const bool ruby = pool.space.factor_template() == FactorTemplate::ruby;
+    if (!residuals) {
+        Search(pool).run();
+    }
+    if (!residuals && !ruby) {
+        return;
+    }
+    // The bounds hold for perfect factors only. What has a short last pass is drawn at random from
+    // the larger space; nothing is proven about it.
+    pool.result.proof = Proof::none;
+    pool.result.bound.reset();
+    run_imperfect(pool);
 }
 
 }  // namespace tessera::timeloop
