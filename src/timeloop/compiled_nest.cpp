@@ -192,9 +192,6 @@ void NestRun::update_moves(int i) {
         return;
     }
     for (int space = 0; space < machine_.spaces; ++space) {
-        if (i > 0) {
-            words_[space] = nest_.tables_.words(extents_, space);
-        }
         moves_[space] = moves(i, space);
     }
 }
@@ -516,17 +513,19 @@ void NestRun::level(int i) {
     for (; q < block.begin + spatial_count_; ++q) {
         advance(q);
     }
+    Tile* const tiles = &result_.tiles[i * machine_.spaces];
     for (int space = 0; space < machine_.spaces; ++space) {
-        result_.tiles[i * machine_.spaces + space].spatial_size =
+        tiles[space].spatial_size =
             spatial_count_ > 0 && machine_.writes(space) ? nest_.tables_.words(extents_, space) : 0;
     }
     for (; q < block.end; ++q) {
         advance(q);
     }
     for (int space = 0; space < machine_.spaces; ++space) {
-        result_.tiles[i * machine_.spaces + space].size =
-            block.begin == block.end && i > 0 ? words_[space]
-                                              : nest_.tables_.words(extents_, space);
+        if (block.begin != block.end) {
+            words_[space] = nest_.tables_.words(extents_, space);
+        }
+        tiles[space].size = words_[space];
     }
 }
 
@@ -534,6 +533,7 @@ bool NestRun::run() {
     loops();
     geometry();
     std::fill_n(extents_, nest_.tables_.ranks(), 1);
+    std::fill_n(words_, machine_.spaces, 1);
     reserve(machine_.spaces * machine_.levels);
     for (int i = 0; i < machine_.levels; ++i) {
         level(i);

@@ -66,6 +66,14 @@ std::uint64_t SpaceTables::residue(const std::int64_t* extents, int space, int d
                                    std::int64_t steps) const {
     const int begin = touch_begin(dimension, space), end = touch_begin(dimension, space + 1);
     std::int64_t whole = 1, kept = 1;
+    if (end == begin + 1) {
+        const int moving = touches_[begin].rank;
+        for (int r = first_rank_[space]; r < first_rank_[space + 1]; ++r) {
+            whole *= r == moving ? 1 : extents[r];
+        }
+        return static_cast<std::uint64_t>(
+            whole * std::min(extents[moving], touches_[begin].magnitude * steps));
+    }
     for (int r = first_rank_[space]; r < first_rank_[space + 1]; ++r) {
         std::int64_t moved = 0;
         for (int t = begin; t < end; ++t) {
