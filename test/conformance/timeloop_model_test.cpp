@@ -41,11 +41,15 @@ void compare(const std::string& file, timeloop::Dialect dialect, int cases_at_le
 
 BOOST_AUTO_TEST_SUITE(timeloop_model)
 
-BOOST_AUTO_TEST_CASE(random_mappings_print_as_timeloop) {
+BOOST_AUTO_TEST_CASE(c5_perfect_factors_print_as_timeloop) {
     compare("random_mappings.jsonl.gz", timeloop::Dialect::v3_0_3, 600);
 }
 
-BOOST_AUTO_TEST_CASE(exercises_print_as_timeloop_master) {
+BOOST_AUTO_TEST_CASE(c6_imperfect_factors_and_reuse_limits_print_as_timeloop) {
+    compare("imperfect_mappings.jsonl.gz", timeloop::Dialect::v3_0_3, 200);
+}
+
+BOOST_AUTO_TEST_CASE(c17_exercises_with_leakage_print_as_timeloop_master) {
     compare("exercises.jsonl.gz", timeloop::Dialect::master, 19);
 }
 
