@@ -53,6 +53,11 @@ BOOST_AUTO_TEST_CASE(c17_exercises_with_leakage_print_as_timeloop_master) {
     compare("exercises.jsonl.gz", timeloop::Dialect::master, 19);
 }
 
+/// Mappings that our own search found, and what the real tool said of them.
+BOOST_AUTO_TEST_CASE(c7_mappings_found_print_as_timeloop) {
+    compare("round_trip.jsonl.gz", timeloop::Dialect::v3_0_3, 126);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
