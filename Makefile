@@ -5,7 +5,7 @@
 #   make test        install what is missing, build, run all tests (SUITES="unit spec": only these)
 #   make bench       build the benchmarks and run BENCHES (bench/breadth and bench/vs-accelforge
 #                    take long; see bench/README.md)
-#   make install     into DESTDIR/PREFIX
+#   make install     into DESTDIR/PREFIX; PLUGINS=loaded: every built-in a shared object
 #   make deps clean format tidy
 #
 # Settings: BUILD=dir CXX=clang++ WERROR=1 SANITIZE=address,undefined VERBOSE=1
@@ -14,8 +14,12 @@ comma := ,
 BUILD ?= build$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
 PREFIX ?= /usr/local
 DESTDIR ?=
+PLUGINS ?= linked
 SUITES ?=
 BENCHES ?= tile_shapes evaluate_speed chains paper
+
+to = $(DESTDIR)$(PREFIX)
+version = $(shell sed -n 's/.*TESSERA_VERSION "\(.*\)"/\1/p' include/tessera/base/version.hpp)
 
 # -jN of make is handed on; without it scons uses every core.
 jobs = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
@@ -49,16 +53,25 @@ bench: deps
 	@$(call build,program benches)
 	@set -e; for b in $(BENCHES); do echo "== $$b"; $(BUILD)/bench/$$b; done
 
+# PREFIX/bin, PREFIX/lib, PREFIX/include, PREFIX/share/tessera; nothing there refers to the checkout.
 install:
-	@$(call build,)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include \
-		$(DESTDIR)$(PREFIX)/share/tessera
-	install -m 755 $(BUILD)/tessera $(DESTDIR)$(PREFIX)/bin/
-	ln -sf tessera $(DESTDIR)$(PREFIX)/bin/timeloop-mapper
-	ln -sf tessera $(DESTDIR)$(PREFIX)/bin/timeloop-model
-	install -m 644 $(BUILD)/libtessera.a $(DESTDIR)$(PREFIX)/lib/
-	cp -R include/tessera $(DESTDIR)$(PREFIX)/include/
-	cp -R arch-specs problem-shapes timeloop-shapes $(DESTDIR)$(PREFIX)/share/tessera/
+	@$(call build,$(if $(filter loaded,$(PLUGINS)),loaded,program))
+	install -d $(to)/bin $(to)/lib/pkgconfig $(to)/lib/tessera/plugins $(to)/include \
+		$(to)/share/tessera/plugins
+ifeq ($(PLUGINS),loaded)
+	install -m 755 $(BUILD)/loaded/bin/tessera $(to)/bin/
+	install -m 644 $(BUILD)/loaded/lib/tessera/plugins/*.so $(to)/lib/tessera/plugins/
+else
+	install -m 755 $(BUILD)/tessera $(to)/bin/
+endif
+	for name in timeloop-model timeloop-mapper; do ln -sf tessera $(to)/bin/$$name; done
+	install -m 644 $(BUILD)/libtessera.a $(to)/lib/
+	for name in tessera tessera-plugin; do \
+		sed 's|@PREFIX@|$(PREFIX)|g; s|@VERSION@|$(version)|g' tools/pkgconfig/$$name.pc.in \
+			> $(to)/lib/pkgconfig/$$name.pc; done
+	cp -R include/tessera $(to)/include/
+	cp -R $(wildcard *-specs *-shapes) $(to)/share/tessera/
+	cp -R plugins/template $(to)/share/tessera/plugins/
 
 clean:
 	rm -rf $(BUILD)

@@ -5,8 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "tessera/plugin/component.hpp"
-#include "tessera/search/strategy.hpp"
+#include "tessera/plugin/search_strategy.hpp"
 
 namespace tessera::search {
 

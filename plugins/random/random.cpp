@@ -6,8 +6,7 @@
 // Stops   never by itself.
 #include <string>
 
-#include "tessera/plugin/component.hpp"
-#include "tessera/search/strategy.hpp"
+#include "tessera/plugin/search_strategy.hpp"
 
 namespace tessera::search {
 

@@ -466,6 +466,9 @@ private:
         result_.statistics.threads = options_.threads;
         result_.statistics.evaluated = evaluated_;
         result_.statistics.pareto = best_.kept().size();
+        // Points keep the order of the file.
+        result_.statistics.all_orders =
+            !options_.mapspace.all_einsum_orders || problem_.workload->einsums.size() < 2;
         std::vector<const Best::Kept*> order;
         for (const Best::Kept& kept : best_.kept()) {
             order.push_back(&kept);

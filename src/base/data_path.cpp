@@ -28,7 +28,10 @@ std::vector<fs::path> data_folders() {
     if (!program.empty() && fs::is_directory(installed, ignored)) {
         folders.push_back(installed);
     }
-    folders.emplace_back(TESSERA_DATA_DIR);
+    // A program that was installed must not depend on the checkout that it was built from.
+    if (folders.empty() || folders.back() != installed) {
+        folders.emplace_back(TESSERA_DATA_DIR);
+    }
     return folders;
 }
 

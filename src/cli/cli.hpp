@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/version.hpp"
+
 namespace tessera::cli {
 
-inline constexpr const char* version = "0.1.0";
+using ::tessera::version;
 
 /// Exit codes. Errors carry their own (Error::exit_code).
 enum ExitCode : int {

@@ -1,8 +1,10 @@
 #include "cli/components.hpp"
 
 #include <algorithm>
+#include <ostream>
 
 #include "tessera/base/error.hpp"
+#include "tessera/plugin/loader.hpp"
 #include "tessera/spec/position.hpp"
 
 namespace tessera::cli {
@@ -22,14 +24,42 @@ void add_names(std::vector<std::string>& names) {
     }
 }
 
+/// Plugins that could not be loaded may be why a name is unknown.
+std::string refused_plugins() {
+    std::string text;
+    for (const plugin::Refusal& refusal : plugin::discover()) {
+        text += "\n  " + refusal.message();
+    }
+    return text;
+}
+
 [[noreturn]] void unknown(const std::string& what, const std::string& name,
                           const std::vector<std::string>& names) {
     const std::string near = spec::did_you_mean(name, names);
     throw UserError("unknown " + what + " '" + name + "'" + (near.empty() ? "" : "; " + near) +
-                    " (there are: " + spec::name_list(names) + ")");
+                    " (there are: " + spec::name_list(names) + ")" + refused_plugins());
 }
 
 }  // namespace
+
+void load_plugins(const std::vector<std::string>& args, std::ostream& err) {
+    const std::string option = "--plugin";
+    for (std::size_t i = 0; i < args.size(); ++i) {
+        if (args[i] == option && i + 1 < args.size()) {
+            plugin::load_file(args[++i]);
+        } else if (args[i].rfind(option + "=", 0) == 0) {
+            plugin::load_file(args[i].substr(option.size() + 1));
+        }
+    }
+    static bool told = false;  // a stored run names its plugins after the command line did
+    for (const plugin::Refusal& refusal : plugin::discover()) {
+        if (told) {
+            break;
+        }
+        err << "tessera: warning: " << refusal.message() << "\n";
+    }
+    told = true;
+}
 
 void add_components(options::options_description& description, bool mapper) {
     const auto name = [](const char* standard) {
@@ -44,7 +74,9 @@ void add_components(options::options_description& description, bool mapper) {
     description.add_options()  //
         ("model", name("looptree"), "cost model")(
             "knob", options::value<std::vector<std::string>>()->value_name("NAME.KNOB=VALUE"),
-            "set a knob of a mapper, strategy or model; may be repeated");
+            "set a knob of a mapper, strategy or model; may be repeated")(
+            "plugin", options::value<std::vector<std::string>>()->value_name("FILE"),
+            "load this plugin first; may be repeated");
 }
 
 Components::Components(const Arguments& arguments, bool with_mapper)
@@ -150,6 +182,30 @@ plugin::Owned<mapper::Mapper> Components::make_mapper() const {
                            knobs_of(strategy));
     }
     return Mappers::instance().create(mapper, knobs_of(mapper));
+}
+
+mapper::Result Components::run(mapper::Mapper& made, const model::Problem& problem,
+                               const model::CostModel& cost_model,
+                               const mapper::Options& settings) const {
+    const std::string& file = Mappers::instance().find(mapper)->file;
+    const auto blame = [&](const std::string& what) {
+        return PluginError("mapper '" + mapper + "' of " + file + " failed in map(): " + what);
+    };
+    try {
+        return made.map(problem, cost_model, settings);
+    } catch (const Error&) {
+        throw;
+    } catch (const std::exception& failure) {
+        if (file.empty()) {
+            throw;
+        }
+        throw blame(failure.what());
+    } catch (...) {
+        if (file.empty()) {
+            throw;
+        }
+        throw blame("an exception of unknown type");
+    }
 }
 
 }  // namespace tessera::cli

@@ -1,8 +1,10 @@
 // The components a command works with: cost model, mapper, strategy, and their knobs.
 #pragma once
 
+#include <iosfwd>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "cli/arguments.hpp"
 #include "tessera/plugin/registry.hpp"
@@ -11,6 +13,10 @@ namespace tessera::cli {
 
 /// Adds --mapper and --strategy (if `mapper`), --model, --knob.
 void add_components(options::options_description& description, bool mapper);
+
+/// Loads the plugins that `args` name with --plugin, then those in the folders for plugins. What is
+/// refused there is told on `err`. \throws PluginError for a named one.
+void load_plugins(const std::vector<std::string>& args, std::ostream& err);
 
 /// What the user chose. Mappers and strategies share one name space: `--mapper random` is
 /// `--mapper search --strategy random`.
@@ -23,6 +29,10 @@ struct Components {
 
     plugin::Owned<model::CostModel> make_model() const;
     plugin::Owned<mapper::Mapper> make_mapper() const;
+    /// Runs the mapper that make_mapper() made. What a plugin throws besides tessera::Error becomes
+    /// a PluginError naming it.
+    mapper::Result run(mapper::Mapper& made, const model::Problem& problem,
+                       const model::CostModel& cost_model, const mapper::Options& settings) const;
 
 private:
     plugin::KnobSettings knobs_of(const std::string& component) const;

@@ -2,10 +2,10 @@
 #include <ostream>
 
 #include "cli/cli.hpp"
+#include "cli/components.hpp"
 #include "cli/inputs.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapspace/legality.hpp"
-#include "tessera/plugin/registry.hpp"
 
 namespace tessera::cli {
 
@@ -21,9 +21,8 @@ options::options_description description() {
     add_inputs(result, "awmD");
     result.add_options()("compat",
                          options::value<std::string>()->default_value("none")->value_name("MODEL"),
-                         "none or accelforge: whose rules decide")(
-        "model", options::value<std::string>()->default_value("looptree")->value_name("NAME"),
-        "cost model");
+                         "none or accelforge: whose rules decide");
+    add_components(result, false);
     return result;
 }
 
@@ -46,8 +45,7 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
     arguments.required("workload", "the workload");
     arguments.required("mapping", "the mapping");
     const Inputs inputs(arguments, arguments.compat());
-    const auto model =
-        plugin::Registry<model::CostModel>::instance().create(arguments.text("model"));
+    const auto model = Components(arguments, false).make_model();
     const model::Problem problem = inputs.problem();
     const std::vector<mapspace::Violation> violations = mapspace::check(problem, *inputs.mapping);
     std::size_t severe = 0;

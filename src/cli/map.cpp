@@ -327,10 +327,11 @@ std::map<std::string, std::string> run_files(const model::Problem& problem,
     return files;
 }
 
-mapper::Result search(const model::Problem& problem, const model::CostModel& model,
-                      mapper::Mapper& mapper, const mapper::Options& settings) {
+mapper::Result search(const Components& components, mapper::Mapper& mapper,
+                      const model::Problem& problem, const model::CostModel& model,
+                      const mapper::Options& settings) {
     try {
-        return mapper.map(problem, model, settings);
+        return components.run(mapper, problem, model, settings);
     } catch (const NoLegalMapping& error) {
         mapper::Result result;
         result.reasons = {error.what()};
@@ -448,6 +449,7 @@ public:
             policy(arguments);
         }
         inputs_.emplace(arguments, arguments.compat());
+        load_plugins(args, err);  // a stored command line may name more
         components_.emplace(arguments, true);
         settings_.knobs = components_->knobs;
         model_ = components_->make_model();
@@ -486,7 +488,7 @@ public:
         settings_.stop = running.interrupt().stop();
         settings_.recorder = &running.recorder();
         settings_.progress = [&running](const std::string& line) { running.recorder().log(line); };
-        mapper::Result result = search(problem(), *model_, *mapper_, settings_);
+        mapper::Result result = search(*components_, *mapper_, problem(), *model_, settings_);
         running.hold();
         keep_restored(result);
         const bool cut = running.interrupted() && result.status != mapper::Status::optimal;

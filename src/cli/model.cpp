@@ -5,10 +5,10 @@
 #include <ostream>
 
 #include "cli/cli.hpp"
+#include "cli/components.hpp"
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
 #include "io/units.hpp"
-#include "tessera/plugin/registry.hpp"
 
 namespace tessera::cli {
 
@@ -25,10 +25,9 @@ options::options_description description() {
     result.add_options()  //
         ("compat", options::value<std::string>()->default_value("none")->value_name("MODEL"),
          "none or accelforge: cost conventions of that tool, defects included")  //
-        ("model", options::value<std::string>()->default_value("looptree")->value_name("NAME"),
-         "cost model")                                               //
-        ("json", options::bool_switch(), "print one JSON document")  //
+        ("json", options::bool_switch(), "print one JSON document")              //
         ("quiet,q", options::bool_switch(), "no warnings on stderr");
+    add_components(result, false);
     return result;
 }
 
@@ -126,8 +125,7 @@ int model_command(const std::vector<std::string>& args, std::ostream& out, std::
     arguments.required("mapping", "the mapping");
     const Inputs inputs(arguments, arguments.compat());
     const model::Problem problem = inputs.problem();
-    const auto model =
-        plugin::Registry<model::CostModel>::instance().create(arguments.text("model"));
+    const auto model = Components(arguments, false).make_model();
     const model::Report report = model->evaluate(problem, *inputs.mapping);
     if (!arguments.flag("quiet")) {
         for (const std::string& warning : report.warnings) {

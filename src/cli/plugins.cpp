@@ -4,13 +4,17 @@
 //   info NAME      summary, paper, library; --json with the JSON Schema of the knobs
 //   help NAME      the table of knobs
 //   schema NAME    JSON Schema of the knobs alone
+//   check NAME     contract tests (plugins_check.cpp)
+//   new KIND NAME  a folder to start from (plugins_new.cpp)
 #include <algorithm>
 #include <ostream>
 
 #include "cli/arguments.hpp"
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
+#include "cli/plugins_actions.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/plugin/loader.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/spec/position.hpp"
 
@@ -21,6 +25,7 @@ namespace {
 constexpr const char* examples =
     R"(  tessera plugins list
   tessera plugins help search
+  tessera plugins new search my_strategy && cd my_strategy && make && make check
 )";
 
 /// One component of any kind.
@@ -63,6 +68,10 @@ int list(const Arguments& arguments, std::ostream& out) {
         json["plugins"] = io::Json::array();
         for (const Component& c : components()) {
             json["plugins"].push_back(to_json(c));
+        }
+        json["refused"] = io::Json::array();
+        for (const plugin::Refusal& refusal : plugin::discover()) {
+            json["refused"].push_back({{"file", refusal.file}, {"reason", refusal.reason}});
         }
         out << json.dump(2) << "\n";
         return ExitCode::ok;
@@ -138,7 +147,13 @@ int help(const Component& c, std::ostream& out) {
 options::options_description description() {
     options::options_description result("Options", 100);
     add_inputs(result, "");
-    result.add_options()("json", options::bool_switch(), "print one JSON document");
+    result.add_options()("json", options::bool_switch(), "print one JSON document")(
+        "plugin", options::value<std::vector<std::string>>()->value_name("FILE"),
+        "load this plugin first; may be repeated")(
+        "seed", options::value<std::string>()->default_value("0")->value_name("N"),
+        "check: seed of the tests")("only", options::value<std::string>()->value_name("TEST"),
+                                    "check: run this test alone")(
+        "in-process", options::bool_switch(), "check: no process per test, for a debugger");
     return result;
 }
 
@@ -150,6 +165,9 @@ Actions:
   info NAME    what one is, and where it comes from
   help NAME    its knobs: default, values, unit
   schema NAME  JSON Schema of its knobs
+  check NAME   run the contract tests on it; NAME may be a file, such as ./tessera-mine.so
+  new KIND NAME
+               write a folder NAME with a plugin to start from; KIND: search, mapper or model
 
 )";
 
@@ -166,20 +184,29 @@ int plugins_command(const std::vector<std::string>& args, std::ostream& out, std
         print_help(out, std::string(examples) + actions, known);
         return words.empty() && !arguments.flag("help") ? ExitCode::user_error : ExitCode::ok;
     }
-    const std::vector<std::string> names = {"list", "info", "help", "schema"};
+    const std::vector<std::string> names = {"list", "info", "help", "schema", "check", "new"};
     if (std::find(names.begin(), names.end(), words[0]) == names.end()) {
         const std::string near = spec::did_you_mean(words[0], names);
         throw UserError("unknown action '" + words[0] + "' of tessera plugins (expected " +
                         spec::name_list(names) + ")" + (near.empty() ? "" : "; " + near));
     }
-    const std::size_t wanted = words[0] == "list" ? 1 : 2;
+    const std::size_t wanted = words[0] == "list" ? 1 : words[0] == "new" ? 3 : 2;
     if (words.size() != wanted) {
-        throw UserError("tessera plugins " + words[0] +
-                        (wanted == 1 ? " takes no name" : " takes one name") +
+        const char* takes[] = {" takes no name", " takes one name", " takes a kind and a name"};
+        throw UserError("tessera plugins " + words[0] + takes[wanted - 1] +
                         "; see tessera plugins --help");
     }
     if (words[0] == "list") {
         return list(arguments, out);
+    }
+    if (words[0] == "new") {
+        return new_plugin(words[1], words[2], out);
+    }
+    if (words[0] == "check") {
+        return check_plugin(words[1],
+                            {arguments.flag("json"), arguments.whole("seed", 0, ~0ull),
+                             arguments.flag("in-process"), arguments.text("only")},
+                            out);
     }
     const Component c = find(words[1]);
     if (words[0] == "schema") {

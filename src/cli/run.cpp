@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "cli/cli.hpp"
+#include "cli/components.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
 
@@ -36,15 +37,16 @@ result, 70 internal error, 130 interrupted (with results if there were any).
 struct Command {
     const char* name;
     int (*function)(const std::vector<std::string>&, std::ostream&, std::ostream&);
+    bool components;  ///< works with mappers, strategies or models: plugins are loaded before
 };
 
 constexpr Command commands[] = {
-    {"map", map_command},          //
-    {"model", model_command},      //
-    {"check", check_command},      //
-    {"explain", explain_command},  //
-    {"plugins", plugins_command}, {"map", map_command},         {"model", model_command},
-    {"check", check_command},     {"explain", explain_command}, {"rerun", rerun_command},
+    {"map", map_command, true},          //
+    {"model", model_command, true},      //
+    {"check", check_command, false},     //
+    {"explain", explain_command, true},  //
+    {"plugins", plugins_command, true},  //
+    {"rerun", rerun_command, true},
 };
 
 int dispatch(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
@@ -64,7 +66,11 @@ int dispatch(const std::vector<std::string>& args, std::ostream& out, std::ostre
     std::vector<std::string> names;
     for (const Command& command : commands) {
         if (first == command.name) {
-            return command.function({args.begin() + 1, args.end()}, out, err);
+            const std::vector<std::string> rest(args.begin() + 1, args.end());
+            if (command.components) {
+                load_plugins(rest, err);
+            }
+            return command.function(rest, out, err);
         }
         names.push_back(command.name);
     }

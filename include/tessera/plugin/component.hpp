@@ -1,4 +1,5 @@
-// How a C++ class becomes a component of a plugin. One statement per class, in any source file:
+// How a C++ class becomes a component of a plugin. One statement per class, in any source file,
+// after including the header of its role (search_strategy.hpp, cost_model.hpp, mapper.hpp):
 //
 //     TESSERA_PLUGIN(tessera::search::SearchStrategy, MyStrategy, "my_strategy", "what it does",
 //                    "paper or empty");
@@ -16,38 +17,19 @@
 
 #include "tessera/plugin/abi.h"
 #include "tessera/plugin/knobs.hpp"
-
-namespace tessera::model {
-class CostModel;
-}
-namespace tessera::search {
-class SearchStrategy;
-}
-namespace tessera::mapper {
-class Mapper;
-}
+#include "tessera/plugin/layout.hpp"
 
 namespace tessera::plugin {
 
-/// Kind and interface version of a contract. Major: sources must change; minor: something was added
-/// or is understood differently (docs/plugin-abi.md says what).
+/// Kind and interface version of a contract; its specialisations stand in search_strategy.hpp,
+/// cost_model.hpp and mapper.hpp. Major: sources must change; minor: something was added or is
+/// understood differently (docs/plugin-abi.md says what).
+template <std::uint32_t Kind, std::uint32_t Major, std::uint32_t Minor>
+struct ContractOf {
+    static constexpr std::uint32_t kind = Kind, major = Major, minor = Minor;
+};
 template <class Role>
 struct Contract;
-template <>
-struct Contract<model::CostModel> {
-    static constexpr std::uint32_t kind = TESSERA_COST_MODEL, major = 1, minor = 0;
-    static constexpr const char* name = "cost model";
-};
-template <>
-struct Contract<search::SearchStrategy> {
-    static constexpr std::uint32_t kind = TESSERA_SEARCH_STRATEGY, major = 1, minor = 0;
-    static constexpr const char* name = "search strategy";
-};
-template <>
-struct Contract<mapper::Mapper> {
-    static constexpr std::uint32_t kind = TESSERA_MAPPER, major = 1, minor = 0;
-    static constexpr const char* name = "mapper";
-};
 
 /// Components of this shared object (or of the program). Hidden: every library has its own list.
 __attribute__((visibility("hidden"))) inline std::vector<const tessera_component*>&
@@ -163,6 +145,28 @@ private:
 
 }  // namespace tessera::plugin
 
-#define TESSERA_PLUGIN(Role, Class, name, summary, citation)                                    \
-    static const ::tessera::plugin::Registration<Role, Class> registered_##Class(name, summary, \
+/// The record lies in the file for the host to read before it loads anything.
+#define TESSERA_PLUGIN(Role, Class, name, summary, citation)                                      \
+    [[gnu::section(".tessera.plugin"), gnu::used]] static constexpr auto tessera_record_##Class = \
+        ::tessera::plugin::make_record<::tessera::plugin::Contract<Role>>(name);                  \
+    static const ::tessera::plugin::Registration<Role, Class> registered_##Class(name, summary,   \
                                                                                  citation)
+
+/// Once in every shared object: its entry point.
+#define TESSERA_PLUGIN_LIBRARY(name, version, vendor, licence, summary)              \
+    extern "C" __attribute__((visibility("default"))) const tessera_plugin*          \
+    tessera_plugin_entry_v1(const tessera_host*) {                                   \
+        static const tessera_plugin plugin = {                                       \
+            sizeof(tessera_plugin),                                                  \
+            TESSERA_ABI_MAJOR,                                                       \
+            TESSERA_ABI_MINOR,                                                       \
+            name,                                                                    \
+            version,                                                                 \
+            vendor,                                                                  \
+            licence,                                                                 \
+            summary,                                                                 \
+            ::tessera::plugin::own_components().data(),                              \
+            static_cast<std::uint32_t>(::tessera::plugin::own_components().size())}; \
+        return &plugin;                                                              \
+    }                                                                                \
+    static_assert(true)

@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tessera/mapper/mapper.hpp"
-#include "tessera/model/cost_model.hpp"
-#include "tessera/plugin/component.hpp"
-#include "tessera/search/strategy.hpp"
+#include "tessera/plugin/cost_model.hpp"
+#include "tessera/plugin/mapper.hpp"
+#include "tessera/plugin/search_strategy.hpp"
 
 namespace tessera::plugin {
 

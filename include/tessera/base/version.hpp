@@ -1,0 +1,9 @@
+#pragma once
+
+#define TESSERA_VERSION "0.1.0"
+
+namespace tessera {
+
+inline constexpr const char* version = TESSERA_VERSION;
+
+}  // namespace tessera

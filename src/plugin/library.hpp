@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "tessera/plugin/abi.h"
+
+namespace tessera::plugin {
+
+/// Loads a file that has passed the gates and asks it for its descriptor. The file stays loaded.
+/// `problem`: why that failed; then null.
+const tessera_plugin* open_library(const std::string& path, std::string& problem);
+
+}  // namespace tessera::plugin

@@ -1,0 +1,154 @@
+// Which files are looked at, in which order, and what becomes of them.
+#include "tessera/plugin/loader.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "plugin/gates.hpp"
+#include "plugin/library.hpp"
+#include "plugin/scan.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/plugin/registry.hpp"
+
+namespace tessera::plugin {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void tell(const std::string& line) {
+    static const char* wanted = std::getenv("TESSERA_PLUGIN_VERBOSE");
+    if (wanted != nullptr && std::string(wanted) == "1") {
+        std::fprintf(stderr, "tessera: plugins: %s\n", line.c_str());
+    }
+}
+
+bool others_may_write(const std::string& path) {
+    struct stat found {};
+    return ::stat(path.c_str(), &found) == 0 && (found.st_mode & S_IWOTH) != 0;
+}
+
+std::set<std::string>& loaded_files() {
+    static std::set<std::string> files;
+    return files;
+}
+
+/// Loads one file; returns why not.
+std::string load(const std::string& given) {
+    std::error_code failed;
+    const std::string path = fs::canonical(given, failed).string();
+    if (failed) {
+        return "there is no such file";
+    }
+    if (loaded_files().count(path) > 0) {
+        return "";
+    }
+    if (others_may_write(path)) {
+        return "others may write to it; chmod o-w it";
+    }
+    std::string problem = gate(path);
+    if (problem.empty()) {
+        problem = examine(path);
+    }
+    if (!problem.empty()) {
+        return problem;
+    }
+    const tessera_plugin* plugin = open_library(path, problem);
+    if (plugin == nullptr) {
+        return problem;
+    }
+    try {
+        add_library(*plugin, path);
+    } catch (const PluginError& taken) {
+        return taken.what();
+    }
+    loaded_files().insert(path);
+    tell("loaded " + path);
+    return "";
+}
+
+std::vector<std::string> folders() {
+    std::vector<std::string> list;
+    if (const char* listed = std::getenv("TESSERA_PLUGIN_PATH")) {
+        std::istringstream entries(listed);
+        for (std::string entry; std::getline(entries, entry, ':');) {
+            if (!entry.empty()) {
+                list.push_back(entry);
+            }
+        }
+    }
+    std::error_code failed;
+    const fs::path program = fs::read_symlink("/proc/self/exe", failed);
+    const fs::path installed = program.parent_path().parent_path() / "lib/tessera/plugins";
+    if (!program.empty() && program.parent_path().filename() == "bin" &&
+        fs::is_directory(installed, failed)) {
+        list.push_back(installed.string());
+    }
+    return list;
+}
+
+std::vector<std::string> plugins_in(const std::string& folder) {
+    std::vector<std::string> files;
+    std::error_code failed;
+    for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
+        const std::string name = entry->path().filename().string();
+        if (name.rfind("tessera-", 0) == 0 && entry->path().extension() == ".so") {
+            files.push_back(entry->path().string());
+        }
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+std::vector<Refusal> look_everywhere() {
+    std::vector<Refusal> refused;
+    const auto refuse = [&](const std::string& file, const std::string& reason) {
+        refused.push_back({file, reason});
+        tell("refused " + file + ": " + reason);
+    };
+    std::set<std::string> seen;
+    for (const std::string& folder : folders()) {
+        std::error_code failed;
+        const std::string path = fs::canonical(folder, failed).string();
+        if (failed) {
+            tell("no folder " + folder);
+            continue;
+        }
+        if (!seen.insert(path).second) {
+            continue;
+        }
+        tell("looking in " + path);
+        if (others_may_write(path)) {
+            refuse(path, "everybody may write to this folder; chmod o-w it");
+            continue;
+        }
+        for (const std::string& file : plugins_in(path)) {
+            if (std::string reason = load(file); !reason.empty()) {
+                refuse(file, reason);
+            }
+        }
+    }
+    return refused;
+}
+
+}  // namespace
+
+void load_file(const std::string& path) {
+    if (const std::string reason = load(path); !reason.empty()) {
+        throw PluginError(Refusal{path, reason}.message());
+    }
+}
+
+const std::vector<Refusal>& discover() {
+    static const std::vector<Refusal> refused = look_everywhere();
+    return refused;
+}
+
+}  // namespace tessera::plugin

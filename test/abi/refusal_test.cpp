@@ -1,0 +1,250 @@
+// Plugins that do not fit are refused with one exact message, before anything of them runs, and
+// never keep the program from its work when they were not asked for by name.
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "abi/program.hpp"
+
+using namespace tessera::abi_test;
+
+namespace {
+
+/// Asked for by name: exit code 3 and the message. Merely lying about: a warning, and the search
+/// goes on.
+void refused(const std::string& kind, const std::string& reason,
+             std::map<std::string, std::string> variables = {}) {
+    BOOST_TEST_CONTEXT(kind) {
+        const std::string message = "cannot load " + plugin(kind) + ": " + reason + "\n";
+        const Ran named = run(small_map() + " --plugin " + plugin(kind), variables);
+        BOOST_TEST(named.code == 3);
+        BOOST_TEST(named.err == "tessera: " + message);
+        BOOST_TEST(named.out == "");
+        variables["TESSERA_PLUGIN_PATH"] = (build() / "abi" / kind).string();
+        const Ran found = run(small_map(), variables);
+        BOOST_TEST(found.code == 0);
+        BOOST_TEST(found.err == "tessera: warning: " + message);
+        BOOST_TEST(found.out.find("Proven optimal") != std::string::npos);
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_sound_plugin_is_loaded_listed_and_used) {
+    const Ran listed = run(tool() + " plugins list --json --plugin " + plugin("corpus"));
+    BOOST_TEST_REQUIRE(listed.code == 0);
+    bool found = false;
+    const auto document = nlohmann::json::parse(listed.out);
+    for (const auto& entry : document["plugins"]) {
+        if (entry["name"] == "corpus") {
+            found = true;
+            BOOST_TEST(entry["kind"] == "strategy");
+            BOOST_TEST(entry["file"] == plugin("corpus"));
+        }
+    }
+    BOOST_TEST(found);
+    const Ran used =
+        run(small_map() + " --mapper corpus --max-evals 100",
+            {{"TESSERA_PLUGIN_PATH", "/nonexistent:" + (build() / "abi" / "corpus").string()}});
+    BOOST_TEST(used.code == 0);
+    BOOST_TEST(used.err == "");
+    BOOST_TEST(used.out.find("100 ") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_plugin_of_the_other_compiler_is_used) {
+    const Ran used =
+        run(small_map() + " --mapper search --strategy clang --max-evals 100 --plugin " +
+            plugin("clang"));
+    BOOST_TEST(used.code == 0);
+    BOOST_TEST(used.err == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_shared_object_is_refused) {
+    const Folder folder;
+    std::ofstream(folder / "tessera-text.so") << "hello\n";
+    const std::string file = (folder / "tessera-text.so").string();
+    const Ran named = run(small_map() + " --plugin " + file);
+    BOOST_TEST(named.code == 3);
+    BOOST_TEST(named.err ==
+               "tessera: cannot load " + file + ": it is not a shared object (no ELF file)\n");
+    const Ran missing = run(small_map() + " --plugin /nonexistent.so");
+    BOOST_TEST(missing.code == 3);
+    BOOST_TEST(missing.err == "tessera: cannot load /nonexistent.so: there is no such file\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_shared_object_cut_off_anywhere_is_refused) {
+    const std::string whole = read(plugin("corpus"));
+    const Folder folder;
+    for (std::size_t size = 0; size < whole.size(); size += 1 + whole.size() / 23) {
+        const fs::path file = folder / "tessera-cut.so";
+        std::ofstream(file, std::ios::binary) << whole.substr(0, size);
+        const Ran cut = run(tool() + " plugins list --plugin " + file.string());
+        BOOST_TEST(cut.code == 3, "cut off at " << size << ": " << cut.err);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(another_machine) {
+    refused("machine",
+            "it is built for another machine (ELF machine 243, this one is 62); build it for this "
+            "machine");
+    refused("words", "it is not a 64-bit file; build it for this machine");
+}
+
+BOOST_AUTO_TEST_CASE(no_record) {
+    refused("no-record",
+            "it is no Tessera plugin: it has no section .tessera.plugin, which the macro "
+            "TESSERA_PLUGIN makes");
+}
+
+BOOST_AUTO_TEST_CASE(no_entry_point) {
+    refused(
+        "no-entry",
+        "it does not export tessera_plugin_entry_v1; write TESSERA_PLUGIN_LIBRARY in one of its "
+        "source files");
+}
+
+BOOST_AUTO_TEST_CASE(foreign_exports) {
+    refused("extra-export",
+            "it exports 'foreign_symbol' besides its entry point; link it with the flags of "
+            "pkg-config tessera-plugin");
+}
+
+BOOST_AUTO_TEST_CASE(unique_symbols) {
+    refused("unique",
+            "it exports the unique symbol '_ZN7CounterIiE5countE', which all plugins would share; "
+            "compile it with -fno-gnu-unique");
+}
+
+BOOST_AUTO_TEST_CASE(old_string_abi) {
+    refused("old-strings",
+            "it is built with old-strings, this program with new-strings; compile it without "
+            "-D_GLIBCXX_USE_CXX11_ABI=0");
+}
+
+BOOST_AUTO_TEST_CASE(another_standard_library) {
+    refused(
+        "library",
+        "it is built with the C++ standard library libc++-16, this program with the C++ standard "
+        "library libstdc++; build both with the same compiler settings");
+}
+
+BOOST_AUTO_TEST_CASE(renamed_field) {
+    refused("renamed",
+            "type search::Outcome differs (it is built for tessera 0.1.0, this is tessera 0.1.0); "
+            "rebuild it with the headers of this program");
+}
+
+BOOST_AUTO_TEST_CASE(reordered_virtual_functions) {
+    refused("reordered",
+            "type search::SearchStrategy differs (it is built for tessera 0.1.0, this is tessera "
+            "0.1.0); rebuild it with the headers of this program");
+}
+
+BOOST_AUTO_TEST_CASE(newer_interface) {
+    refused("newer",
+            "it needs interface search-strategy 1.9, this program has 1.0; use a newer tessera");
+    refused("other-major",
+            "it implements interface search-strategy 2.0, this program has 1.0; port it to the new "
+            "interface (docs/plugin-abi.md)");
+}
+
+BOOST_AUTO_TEST_CASE(crash_in_the_first_examination) {
+    refused("crashes", "it crashed when it was first examined (signal 6); run it under a debugger");
+    refused("quits", "it ended the process when it was first examined");
+}
+
+BOOST_AUTO_TEST_CASE(hang_in_the_first_examination) {
+    refused("hangs",
+            "it did not come back within 0.3 s when it was first examined; its initialisation must "
+            "not wait for anything",
+            {{"TESSERA_PLUGIN_SCAN_TIME", "0.3"}});
+}
+
+BOOST_AUTO_TEST_CASE(what_crashed_once_is_not_run_again) {
+    const Folder folder;
+    const std::map<std::string, std::string> cache = {
+        {"TESSERA_PLUGIN_CACHE", (folder / "deep/cache.json").string()},
+        {"TESSERA_PLUGIN_SCAN_TIME", "0.3"}};
+    const std::string command = tool() + " plugins list --plugin " + plugin("hangs");
+    const Ran first = run(command, cache);
+    const auto start = std::chrono::steady_clock::now();
+    const Ran second = run(command, cache);
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    BOOST_TEST(first.err == second.err);
+    BOOST_TEST(second.code == 3);
+    BOOST_TEST(seconds < 0.3);
+    const auto document = nlohmann::json::parse(read(folder / "deep/cache.json"));
+    BOOST_TEST(document["files"].contains(plugin("hangs")));
+}
+
+BOOST_AUTO_TEST_CASE(a_broken_cache_is_ignored) {
+    const Folder folder;
+    for (const char* text : {"", "{", "[]", "{\"files\": 3}", "{\"files\": {\"x\": 3}}"}) {
+        std::ofstream(folder / "cache.json") << text;
+        const Ran ran = run(tool() + " plugins list --plugin " + plugin("corpus"),
+                            {{"TESSERA_PLUGIN_CACHE", (folder / "cache.json").string()}});
+        BOOST_TEST(ran.code == 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(names_are_taken_once) {
+    const Ran twins =
+        run(tool() + " plugins list --plugin " + plugin("corpus") + " --plugin " + plugin("twin"));
+    BOOST_TEST(twins.code == 3);
+    BOOST_TEST(twins.err == "tessera: cannot load " + plugin("twin") +
+                                ": two components are called 'corpus': a search strategy in " +
+                                plugin("corpus") + " and one in " + plugin("twin") +
+                                "; load only one of them\n");
+    refused("taken",
+            "two components are called 'random': a search strategy in the program itself "
+            "and one in " +
+                plugin("taken") + "; load only one of them");
+    const Ran both =
+        run(small_map(), {{"TESSERA_PLUGIN_PATH", (build() / "abi/corpus").string() + ":" +
+                                                      (build() / "abi/twin").string()}});
+    BOOST_TEST(both.code == 0);
+    BOOST_TEST(both.err.find(plugin("twin") + ": two components are called") != std::string::npos);
+    // The same file twice is no conflict.
+    const Ran same = run(tool() + " plugins list --plugin " + plugin("corpus") + " --plugin " +
+                         plugin("corpus"));
+    BOOST_TEST(same.code == 0);
+}
+
+BOOST_AUTO_TEST_CASE(folders_that_everybody_may_write_to_are_refused) {
+    const Folder folder;
+    fs::copy_file(plugin("corpus"), folder / "tessera-corpus.so");
+    fs::permissions(folder.path(), fs::perms::all);
+    const Ran found = run(small_map(), {{"TESSERA_PLUGIN_PATH", folder.path().string()}});
+    BOOST_TEST(found.code == 0);
+    BOOST_TEST(found.err == "tessera: warning: cannot load " + folder.path().string() +
+                                ": everybody may write to this folder; chmod o-w it\n");
+    const Ran wanted =
+        run(small_map() + " --mapper corpus", {{"TESSERA_PLUGIN_PATH", folder.path().string()}});
+    BOOST_TEST(wanted.code == 2);
+    BOOST_TEST(wanted.err.find("unknown mapper 'corpus'") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(exceptions_of_a_plugin_name_it) {
+    const auto used = [](const std::string& name) {
+        return run(small_map() + " --max-evals 10 --mapper " + name + " --plugin " +
+                   plugin("misbehaves"));
+    };
+    const Ran create = used("throws_in_create");
+    BOOST_TEST(create.code == 3);
+    BOOST_TEST(
+        create.err ==
+        "tessera: search strategy 'throws_in_create' could not be created: no licence file\n");
+    const Ran ask = used("throws_in_ask");
+    BOOST_TEST(ask.code == 3);
+    BOOST_TEST(ask.err ==
+               "tessera: search strategy 'throws_in_ask' failed in ask(): out of ideas\n");
+    const Ran number = used("throws_number");
+    BOOST_TEST(number.code == 3);
+    BOOST_TEST(number.err ==
+               "tessera: search strategy 'throws_number' failed in ask(): an exception "
+               "of unknown type\n");
+    const Ran other = run(small_map() + " --plugin " + plugin("misbehaves"));
+    BOOST_TEST(other.code == 0);
+    BOOST_TEST(other.err == "");
+}
