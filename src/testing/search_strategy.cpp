@@ -1,0 +1,229 @@
+#include "tessera/testing/search_strategy.hpp"
+
+#include <chrono>
+#include <thread>
+
+#include "tessera/base/error.hpp"
+#include "tessera/search/open_space.hpp"
+#include "testing/common.hpp"
+
+namespace tessera::testing {
+
+namespace {
+
+using search::Candidate;
+
+/// A strategy at work on an opened space, without the mapper.
+class Bench {
+public:
+    explicit Bench(const std::string& name, std::uint64_t seed)
+        : small_(2, 16, 8, 2048),
+          model_(plugin::Registry<model::CostModel>::instance().create("looptree")),
+          space_(small_.problem(), *model_, {}),
+          worker_(space_),
+          strategy_(plugin::Registry<search::SearchStrategy>::instance().create(name)),
+          batch_(64) {
+        strategy_->start(space_, seed);
+    }
+
+    search::SearchStrategy& strategy() {
+        return *strategy_;
+    }
+    const search::OpenSpace& space() const {
+        return space_;
+    }
+
+    /// One round; `hopeless`: nothing is ever legal.
+    std::span<const Candidate> round(std::size_t room, bool hopeless = false) {
+        const std::size_t n = strategy_->ask({batch_.data(), room});
+        if (n > room) {
+            throw Bug("ask() returned " + std::to_string(n) + " of at most " +
+                      std::to_string(room));
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            Candidate& c = batch_[i];
+            c.outcome = c.how == Candidate::How::draw   ? worker_.draw(c.seed, c.point)
+                        : c.how == Candidate::How::vary ? worker_.vary(c.seed, c.einsum, c.point)
+                                                        : worker_.evaluate(c.point);
+            c.outcome.value = c.outcome.energy_j * c.outcome.latency_s;
+            if (hopeless) {
+                c.outcome = {};
+                c.outcome.verdict = search::Verdict::capacity;
+            }
+        }
+        strategy_->tell({batch_.data(), n});
+        return {batch_.data(), n};
+    }
+
+private:
+    SmallProblem small_;
+    plugin::Owned<model::CostModel> model_;
+    search::OpenSpace space_;
+    search::Worker worker_;
+    plugin::Owned<search::SearchStrategy> strategy_;
+    std::vector<Candidate> batch_;
+};
+
+bool same(std::span<const Candidate> a, std::span<const Candidate> b) {
+    bool equal = a.size() == b.size();
+    for (std::size_t i = 0; equal && i < a.size(); ++i) {
+        equal = a[i].how == b[i].how && a[i].point == b[i].point;
+    }
+    return equal;
+}
+
+void check_in_space(const std::string& name, const Settings& s, bool hopeless, Findings& f) {
+    Bench bench(name, s.seed);
+    for (int i = 0; i < 20; ++i) {
+        for (const Candidate& c : bench.round(32, hopeless)) {
+            if (c.how != Candidate::How::point) {
+                f.expect(c.how == Candidate::How::draw || c.einsum < bench.space().n_einsums(),
+                         "a variation of an Einsum that does not exist is proposed");
+                continue;
+            }
+            bool inside = c.point.choices.size() == bench.space().n_einsums();
+            for (std::uint32_t e = 0; inside && e < bench.space().n_einsums(); ++e) {
+                inside = c.point.choices[e].tmpl < bench.space().n_templates(e);
+            }
+            f.expect(inside && c.outcome.verdict != search::Verdict::tile_shape,
+                     "a point outside the space is proposed");
+        }
+    }
+}
+
+void check_seed(const std::string& name, const Settings& s, Findings& f) {
+    Bench first(name, s.seed), second(name, s.seed);
+    for (int i = 0; i < 20; ++i) {
+        if (!f.expect(
+                same(first.round(24), second.round(24)),
+                "round " + std::to_string(i) + " differs between two runs of the same seed")) {
+            return;
+        }
+    }
+}
+
+void check_resume(const std::string& name, const Settings& s, Findings& f) {
+    Bench first(name, s.seed), second(name, s.seed);
+    for (int i = 0; i < 10; ++i) {
+        first.round(24);
+    }
+    const std::string state = first.strategy().save();
+    if (state.empty()) {
+        return;  // it starts over, which is allowed
+    }
+    if (f.expect(second.strategy().restore(state), "it does not understand its own state")) {
+        f.expect(same(first.round(24), second.round(24)), "it goes on differently after restore()");
+    }
+}
+
+void check_batches(const std::string& name, const Settings& s, Findings& f) {
+    Bench bench(name, s.seed);
+    for (const std::size_t room : {1u, 7u, 64u, 1u}) {
+        f.expect(bench.round(room).size() <= room, "more candidates than asked for");
+    }
+    f.expect(bench.round(0).empty(), "candidates although none were asked for");
+}
+
+mapper::Result run(const std::string& name, const mapper::Options& options, int einsums = 2) {
+    const SmallProblem small(einsums, 16, 8, 2048);
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    return plugin::Registry<mapper::Mapper>::instance()
+        .create("search", {{"strategy", name}})
+        ->map(small.problem(), *model, options);
+}
+
+std::string text_of(const mapper::Result& result) {
+    std::string text;
+    for (const mapper::Solution& solution : result.solutions) {
+        text += mapping::to_yaml(solution.mapping);
+    }
+    return text;
+}
+
+void check_threads(const std::string& name, const Settings& s, Findings& f) {
+    std::string first;
+    for (const int threads : {1, 2, 8}) {
+        mapper::Options options;
+        options.seed = s.seed;
+        options.threads = threads;
+        options.budget.max_evals = 3000;
+        const std::string text = text_of(run(name, options));
+        f.expect(!text.empty(), "no legal mapping was found in 3000 evaluations");
+        f.expect(threads == 1 || text == first,
+                 std::to_string(threads) + " threads find another mapping than one");
+        first = threads == 1 ? text : first;
+    }
+}
+
+void check_budget(const std::string& name, const Settings& s, Findings& f) {
+    for (const std::uint64_t evals : {1u, 10u}) {
+        mapper::Options options;
+        options.seed = s.seed;
+        options.threads = 1;
+        options.budget.max_evals = evals;
+        f.expect(run(name, options).statistics.evaluated <= evals, "more evaluations than allowed");
+    }
+}
+
+void check_stop(const std::string& name, const Settings& s, Findings& f) {
+    std::atomic<bool> stop{false};
+    double cpu_at_stop = 0;
+    mapper::Options options;
+    options.seed = s.seed;
+    options.threads = 1;
+    options.stop = &stop;
+    options.budget.max_time_s = 60;
+    std::jthread timer([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        cpu_at_stop = cpu_s();
+        stop = true;
+    });
+    run(name, options, 3);
+    const double end = cpu_s();
+    timer.join();
+    // CPU time: a busy machine must not fail a plugin.
+    f.expect(
+        cpu_at_stop == 0 || end - cpu_at_stop <= 0.2,
+        "it took " + std::to_string(end - cpu_at_stop) + " s of CPU time to stop, allowed are 0.2");
+}
+
+void check_silent(const std::string& name, const Settings& s, Findings& f) {
+    const Silence silence;
+    mapper::Options options;
+    options.seed = s.seed;
+    options.budget.max_evals = 500;
+    run(name, options);
+    f.expect(silence.written() == 0, "it writes to stdout or stderr");
+}
+
+}  // namespace
+
+std::vector<Check> search_strategy_checks(const std::string& name, const Settings& s) {
+    using Role = search::SearchStrategy;
+    return {
+        {"name", "name() is the registered name",
+         [=](Findings& f) {
+             f.expect(plugin::Registry<Role>::instance().create(name)->name() == name,
+                      "name() differs from the registered name");
+         }},
+        {"knobs", "values out of range are refused, the ends of the range work",
+         [=](Findings& f) { check_knobs<Role>(name, f); }},
+        {"batches", "never more candidates than asked for",
+         [=](Findings& f) { check_batches(name, s, f); }},
+        {"space", "no point outside the space",
+         [=](Findings& f) { check_in_space(name, s, false, f); }},
+        {"hopeless", "goes on when nothing is legal",
+         [=](Findings& f) { check_in_space(name, s, true, f); }},
+        {"seed", "same seed, same proposals", [=](Findings& f) { check_seed(name, s, f); }},
+        {"resume", "save() and restore() go on with the same proposals",
+         [=](Findings& f) { check_resume(name, s, f); }},
+        {"threads", "1, 2 and 8 threads find the same mapping",
+         [=](Findings& f) { check_threads(name, s, f); }},
+        {"budget", "a limit on evaluations is kept",
+         [=](Findings& f) { check_budget(name, s, f); }},
+        {"stop", "stops within 200 ms", [=](Findings& f) { check_stop(name, s, f); }},
+        {"silent", "writes nothing", [=](Findings& f) { check_silent(name, s, f); }},
+    };
+}
+
+}  // namespace tessera::testing
