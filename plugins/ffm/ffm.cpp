@@ -11,6 +11,7 @@
 #include <boost/multiprecision/cpp_int.hpp>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <sstream>
 #include <thread>
@@ -111,6 +112,7 @@ public:
           recorder_(options.recorder != nullptr ? *options.recorder : unread_),
           watch_(options.budget, options.stop, recorder_, options.metrics.size() == 1) {
         options_.stop = watch_.stop();
+        resumed_guess_ = restored(options.resume);
         context_.recorder = &recorder_;
         context_.problem = &problem_;
         context_.model = &model;
@@ -227,6 +229,22 @@ private:
         }
     }
 
+    /// A proven bound as text, without loss; what restored() reads.
+    static std::string saved(double guess) {
+        char text[64];
+        std::snprintf(text, sizeof text, "beaten %a", guess);
+        return text;
+    }
+
+    /// \throws UserError if the text is not from saved()
+    static double restored(const std::string& state) {
+        double guess = 0;
+        if (!state.empty() && std::sscanf(state.c_str(), "beaten %la", &guess) != 1) {
+            throw UserError("the saved state is not one of mapper 'ffm'");
+        }
+        return guess;
+    }
+
     static double value_of(const mapspace::JoinedMapping& m) {
         return m.objectives.size() == 2 ? m.objectives[0] * m.objectives[1] : m.objectives[0];
     }
@@ -248,6 +266,11 @@ private:
             if (!scalar || !(floor > 0) || guess >= known || watch_.stopped()) {
                 break;
             }
+            if (guess <= resumed_guess_) {  // proven before the search was interrupted
+                beaten_guess_ = guess;
+                report_bound(beaten_guess_);
+                continue;
+            }
             std::vector<double> point{guess};
             if (context_.n_objectives() == 2) {
                 point.push_back(1.0);
@@ -258,6 +281,7 @@ private:
             // Nothing lies at or below a guess that was searched to the end.
             beaten_guess_ = exhausted_ ? guess : beaten_guess_;
             report_bound(beaten_guess_);
+            recorder_.checkpoint(saved(beaten_guess_));
         }
         std::vector<std::vector<double>> points;
         for (const mapspace::JoinedMapping& m : coarse_.mappings) {
@@ -536,6 +560,7 @@ private:
     bool floors_known_ = false;
     bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
     double beaten_guess_ = 0;
+    double resumed_guess_ = 0;  ///< beaten by the run that this one resumes
     mapspace::JoinResult coarse_;
     std::vector<mapper::Solution> coarse_solutions_;  ///< the first mapping
     std::vector<EinsumSpace> spaces_;

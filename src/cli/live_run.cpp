@@ -159,6 +159,9 @@ void LiveRun::hold() {
 }
 
 void LiveRun::finish(telemetry::RunState state) {
+    if (interrupt_.count() > 0) {
+        sampler_.stopping(interrupt_.cause());
+    }
     sampler_.finish(state);
 }
 

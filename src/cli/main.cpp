@@ -1,10 +1,27 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <iostream>
 
 #include "cli/cli.hpp"
 #include "cli/timeloop.hpp"
 
+namespace {
+
+/// A stream that the caller closed must not be taken by the next file that is opened.
+void hold_standard_streams() {
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+        if (::fcntl(stream, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != stream) {
+            ::_exit(tessera::cli::ExitCode::user_error);
+        }
+    }
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+    hold_standard_streams();
     // Links named after Timeloop's programs are those programs.
     const std::string name =
         argc > 0 ? std::filesystem::path(argv[0]).filename().string() : std::string();
