@@ -81,6 +81,9 @@ int list(const Arguments& arguments, std::ostream& out) {
         rows.push_back({c.kind, c.name, c.summary, c.file.empty() ? "built in" : c.file});
     }
     print_table(out, rows, 4);
+    for (const plugin::Refusal& refusal : plugin::discover()) {
+        out << "refused: " << refusal.file << ": " << refusal.reason << "\n";
+    }
     return ExitCode::ok;
 }
 
