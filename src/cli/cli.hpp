@@ -27,6 +27,7 @@ int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& e
 // One function per sub-command. `args`: what follows its name. They throw tessera::Error.
 int map_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int model_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+int top_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int check_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int rerun_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int explain_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);

@@ -9,7 +9,7 @@
 
 #include "base/terminal_restore.hpp"
 #include "cli/cli.hpp"
-#include "dashboard/tui_sink.hpp"
+#include "cli/screen_sink.hpp"
 #include "io/report_json.hpp"
 #include "telemetry/best_mappings.hpp"
 #include "telemetry/file_sinks.hpp"
@@ -36,8 +36,8 @@ bool is_terminal(std::ostream& err) {
 /// the search does not stop in time.
 class LiveRun::Signals : public telemetry::Sink {
 public:
-    Signals(LiveRun& run, std::ostream& err, bool talks)
-        : run_(run), err_(err), talks_(talks), best_(run.settings_.run.metrics) {}
+    Signals(LiveRun& run, std::ostream& err)
+        : run_(run), err_(err), best_(run.settings_.run.metrics) {}
     std::string name() const override {
         return "the watch on signals";
     }
@@ -76,7 +76,8 @@ private:
             line += phase.active ? " (pending: " + phase.name + ")" : "";
         }
         run_.recorder_.log(line);
-        if (talks_) {
+        // The dashboard shows it among its log lines.
+        if (!run_.screen_ || !run_.screen_->drawing()) {
             err_ << "tessera: " << line << std::endl;
         }
     }
@@ -100,7 +101,6 @@ private:
 
     LiveRun& run_;
     std::ostream& err_;
-    const bool talks_;
     telemetry::BestMappings best_;
     int told_ = 0;
     double since_s_ = 0;
@@ -122,7 +122,7 @@ LiveRun::~LiveRun() {
 
 void LiveRun::add_sinks(std::ostream& err) {
     const bool terminal = is_terminal(err);
-    sampler_.add(std::make_unique<Signals>(*this, err, settings_.ui != Ui::tui));
+    sampler_.add(std::make_unique<Signals>(*this, err));
     if (io::RunDirectory* folder = settings_.folder) {
         const bool resumed = folder->state() == io::RunDirectory::State::unfinished;
         const auto wrap = [spent_s = settings_.spent_s](const std::string& state, double time_s) {
@@ -141,12 +141,15 @@ void LiveRun::add_sinks(std::ostream& err) {
     } catch (const UserError& error) {
         recorder_.log(error.what(), telemetry::LogLevel::warning);
     }
-    if (settings_.ui == Ui::tui) {
-        sampler_.add(std::make_unique<dashboard::TuiSink>(*this));
+    telemetry::LineLog::Settings how;
+    how.heartbeat_s = terminal ? 5 : 30;
+    how.plain = settings_.plain;
+    if (settings_.ui == Ui::tui || settings_.ui == Ui::automatic) {
+        const double open_after_s = settings_.ui == Ui::tui ? 0 : 2;
+        auto screen = std::make_unique<ScreenSink>(*this, err, how, open_after_s);
+        screen_ = screen.get();
+        sampler_.add(std::move(screen));
     } else if (settings_.ui == Ui::line) {
-        telemetry::LineLog::Settings how;
-        how.heartbeat_s = terminal ? 5 : 30;
-        how.plain = settings_.plain;
         sampler_.add(std::make_unique<telemetry::LineLog>(err, how));
     } else if (settings_.ui == Ui::json) {
         sampler_.add(std::make_unique<telemetry::JsonLog>(err));

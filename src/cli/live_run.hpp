@@ -15,8 +15,11 @@
 
 namespace tessera::cli {
 
+class ScreenSink;
+
 /// --ui
-enum class Ui { line, tui, json, none };
+/// automatic: lines, then the dashboard if the search takes longer than a moment
+enum class Ui { line, tui, automatic, json, none };
 
 /// Adds --ui, --plain, --quiet, and the limits of a search.
 void add_run_control(options::options_description& description);
@@ -71,7 +74,8 @@ private:
     const Settings settings_;
     Interrupt interrupt_;
     telemetry::Recorder recorder_;
-    std::mutex ending_;  ///< held by the search once it is over, or by a rescue
+    ScreenSink* screen_ = nullptr;  ///< one of the sampler's sinks
+    std::mutex ending_;             ///< held by the search once it is over, or by a rescue
     telemetry::Sampler sampler_;
     std::unique_lock<std::mutex> held_;
 };

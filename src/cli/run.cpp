@@ -21,6 +21,7 @@ tessera finds the best fused mapping of a tensor workload on an accelerator.
 
 Commands:
   map       find the optimal mapping of a workload
+  top       watch a search that runs, or look at one that ran
   model     energy, latency and access counts of a given mapping
   check     validate architecture, workload and mapping files
   explain   say why a mapping is illegal: constraint, both sides, line
@@ -42,6 +43,7 @@ struct Command {
 
 constexpr Command commands[] = {
     {"map", map_command, true},          //
+    {"top", top_command, false},         //
     {"model", model_command, true},      //
     {"check", check_command, false},     //
     {"explain", explain_command, true},  //

@@ -1,10 +1,8 @@
 // Options of run control: limits and views.
-#include <unistd.h>
-
-#include <cstdlib>
 #include <iostream>
 
 #include "cli/live_run.hpp"
+#include "dashboard/terminal.hpp"
 
 namespace tessera::cli {
 
@@ -69,17 +67,19 @@ Ui ui(const Arguments& arguments, std::ostream& err) {
     if (choice == 3) {
         return Ui::json;
     }
-    if (choice != 2) {
+    // Only what is the process's own stderr can be a terminal.
+    const bool terminal = &err == &std::cerr && dashboard::terminal_is_capable();
+    if (choice == 0) {
+        return terminal && !arguments.flag("plain") ? Ui::automatic : Ui::line;
+    }
+    if (choice == 1) {
         return Ui::line;
     }
-    const char* term = std::getenv("TERM");
-    const bool possible = &err == &std::cerr && ::isatty(STDERR_FILENO) != 0 &&
-                          ::isatty(STDIN_FILENO) != 0 && term != nullptr && *term != 0 &&
-                          std::string(term) != "dumb";
-    if (!possible) {
+    if (&err != &std::cerr || !dashboard::terminal_is_there()) {
         err << "tessera: --ui tui needs a terminal; lines are shown instead\n";
+        return Ui::line;
     }
-    return possible ? Ui::tui : Ui::line;
+    return Ui::tui;
 }
 
 }  // namespace tessera::cli

@@ -26,11 +26,12 @@ public:
     void finish(const telemetry::SnapshotPtr& snapshot,
                 const std::vector<telemetry::Event>& events) override;
 
-private:
+    /// The dashboard owns the terminal now. Same thread as update().
     bool drawing() const {
         return dashboard_ && !dashboard_->closed();
     }
 
+private:
     telemetry::RunControl& control_;
     telemetry::LineLog lines_;
     const double open_after_s_;

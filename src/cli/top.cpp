@@ -107,14 +107,15 @@ SnapshotPtr first(Source& source) {
 }
 
 int frame(const Arguments& arguments, std::ostream& out) {
+    const Size size = size_of(arguments, arguments.text("size"));
+    const View view = view_of(arguments);
     const SnapshotPtr snapshot =
         first(*open_source(arguments.has("run") ? arguments.text("run") : std::string()));
     if (arguments.flag("json")) {
         out << telemetry::to_json(*snapshot) << "\n";
         return ExitCode::ok;
     }
-    const Frame picture =
-        render(size_of(arguments, arguments.text("size")), *snapshot, view_of(arguments)).frame;
+    const Frame picture = render(size, *snapshot, view).frame;
     const bool colors = arguments.text("color") == "always";
     out << (colors ? picture.ansi() : picture.text());
     return ExitCode::ok;
@@ -225,10 +226,11 @@ void feed(const std::stop_token& stop, Source& source, Viewer& viewer, SnapshotP
 }
 
 int watch(const Arguments& arguments) {
+    View view = view_of(arguments);
     const std::unique_ptr<Source> source =
         open_source(arguments.has("run") ? arguments.text("run") : std::string());
     SnapshotPtr snapshot = first(*source);
-    Viewer viewer(view_of(arguments), control_of(arguments, snapshot->run));
+    Viewer viewer(std::move(view), control_of(arguments, snapshot->run));
     viewer.publish(snapshot);
     const CloseOnSignal closing(viewer);
     Terminal terminal;

@@ -106,6 +106,15 @@ bool terminal_is_capable() {
     return ::isatty(0) && ::isatty(1) && ::isatty(2) && describe_terminal(1);
 }
 
+bool terminal_is_there() {
+    const int fd = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    const bool can = fd >= 0 && describe_terminal(fd);
+    if (fd >= 0) {
+        ::close(fd);
+    }
+    return can;
+}
+
 Terminal::Terminal() : impl_(new Impl) {
     const int fd = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
     impl_->tty = fd >= 0 ? ::fdopen(fd, "r+") : nullptr;
