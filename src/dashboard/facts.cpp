@@ -16,7 +16,7 @@ std::string amount(double value, const std::string& unit) {
         return memory(value);
     }
     if (unit == "s") {
-        return duration(value);
+        return value < 10 ? quantity(value, "s") : value < 3600 ? age(value) : clock(value);
     }
     if (unit.empty()) {
         return percent(value);
@@ -155,8 +155,8 @@ const telemetry::BudgetView* next_limit(const Snapshot& snapshot) {
 
 std::string limit_text(const telemetry::BudgetView& budget) {
     const std::string limit = amount(budget.limit, budget.unit);
-    return budget.name + " " + amount(budget.used, budget.unit) + " of " + limit + " (" +
-           percent(budget.fraction) + ")";
+    return budget.name + " " + amount(budget.used, budget.unit) + " of " + limit + ", " +
+           percent(budget.fraction);
 }
 
 }  // namespace tessera::dashboard

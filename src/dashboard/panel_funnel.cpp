@@ -45,7 +45,7 @@ Line stage(const std::string& name, std::uint64_t number, std::uint64_t whole, S
                  {count(static_cast<double>(number)) + " ", style},
                  {pad_left(share(number, whole), 6), style::text}};
     if (!why.empty()) {
-        line.push_back({"  " + words(why.front().reason) + " ", style::label});
+        line.push_back({" " + words(why.front().reason) + " ", style::label});
         line.push_back({share(why.front().number, number), style::text});
     }
     return line;
@@ -135,7 +135,10 @@ int draw_funnel(Canvas canvas, const Snapshot& snapshot, const View& view) {
     lines.push_back(stage("evaluated", funnel.evaluated, whole, style::value, none));
     lines.push_back(stage("improved", funnel.improved, 0, style::best, none));
     add_phases(lines, snapshot, canvas.symbols());
-    if (!snapshot.einsums.empty()) {
+    const bool per_einsum =
+        std::any_of(snapshot.einsums.begin(), snapshot.einsums.end(),
+                    [](const telemetry::EinsumView& einsum) { return einsum.templates_total > 0; });
+    if (per_einsum) {
         add_einsums(lines, snapshot, canvas.width(), canvas.symbols());
     }
     return draw_lines(canvas, lines, view.scroll_of(Panel::funnel), view.filter);

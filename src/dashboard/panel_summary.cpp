@@ -106,8 +106,8 @@ Line progress(const Snapshot& snapshot) {
     std::string text = phase->name;
     if (phase->total > 0) {
         const double part = static_cast<double>(phase->done) / static_cast<double>(phase->total);
-        text += " " + std::to_string(phase->done) + "/" + std::to_string(phase->total) + " " +
-                phase->unit + " (" + percent(part) + rest_of(*phase) + ")";
+        text += " " + std::to_string(phase->done) + "/" + std::to_string(phase->total) + ", " +
+                percent(part) + rest_of(*phase);
     } else if (phase->done > 0) {
         text += " " + std::to_string(phase->done) + " " + phase->unit;
     }
@@ -126,8 +126,6 @@ Line resources(const Snapshot& snapshot) {
     Line line = labelled("memory", memory(static_cast<double>(snapshot.memory_bytes)));
     line.push_back({"  CPU ", style::label});
     line.push_back({duration(snapshot.cpu_s), style::text});
-    line.push_back({"  threads ", style::label});
-    line.push_back({std::to_string(snapshot.run.threads), style::text});
     return line;
 }
 

@@ -43,7 +43,7 @@ std::vector<std::string> health(const Snapshot& snapshot);
 const telemetry::PhaseView* active_phase(const Snapshot& snapshot);
 /// The limit that will end the search first, or null.
 const telemetry::BudgetView* next_limit(const Snapshot& snapshot);
-/// "max-time 12s of 30s (40%)"
+/// "max-time 12s of 30s, 40.0%"
 std::string limit_text(const telemetry::BudgetView& budget);
 
 }  // namespace tessera::dashboard

@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(second_interrupt_ends_a_deaf_search_within_a_second) {
     BOOST_TEST(tmux.wait_for("RUNNING"), tmux.screen());
     tmux.press("C-c");
     BOOST_TEST(tmux.wait_for("STOPPING"), tmux.screen());
-    tmux.press("8");
+    tmux.press("8 Enter");
     BOOST_TEST(tmux.wait_for("again to stop within a second"), tmux.screen());
     const auto start = Clock::now();
     tmux.press("C-c");
