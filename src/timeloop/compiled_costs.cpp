@@ -21,8 +21,8 @@ public:
 
 private:
     struct Level {
-        double energy = 0, reads = 0, writes = 0, network = 0;
-        std::uint64_t accesses = 0, cycles = 0;
+        double energy, reads, writes, network;
+        std::uint64_t accesses, cycles;
     };
 
     bool kept(int level, int space) const {
@@ -293,7 +293,7 @@ void CostPass::run() {
         return;
     }
     cost_.wrapped = false;
-    std::fill_n(levels_, machine_.levels, Level{});
+    std::fill_n(levels_, machine_.levels, Level{0, 0, 0, 0, 0, 0});
     arithmetic();
     for (int s = 0; s < machine_.spaces; ++s) {
         space(s);

@@ -33,7 +33,7 @@ private:
     };
     struct Moves {
         std::uint64_t whole, residue;  ///< W, R
-        int first;                     ///< loop number 0
+        int first = -1;                ///< loop number 0
         std::uint64_t total;           ///< weighted words
         std::uint64_t equal;           ///< sum of w(q), q > 0, T(q) = T(0)
     };
@@ -45,7 +45,8 @@ private:
     void spatial_block(int i);
     void traffic(int i, int space);
     void update_moves(int i);
-    Moves moves(int i, int space) const;
+    void update(int i, int space, Moves& moves) const;
+    std::uint64_t equal_moves(int space, int first) const;
     void group(int i, int space, bool separate);
     bool group_in_closed_form(int space);
     void enumerate(int space);
@@ -54,7 +55,7 @@ private:
     void links(int i, int space, const Moves& moves);
     void find_differences(int space);
     bool may_forward(std::int64_t shift) const;
-    void forward(int space, std::int64_t shift, std::uint64_t words, std::uint64_t each);
+    void forward(int space, std::int64_t shift, std::uint64_t words);
     std::uint64_t mark(std::int64_t shift);
     void add(const std::vector<NestScratch::Table>& tables, std::uint64_t words);
 
@@ -81,7 +82,7 @@ private:
     std::int64_t tile_[SpaceTables::max_dimensions];
     std::int64_t extents_[SpaceTables::max_ranks];  ///< of the tile at hand
     std::uint64_t words_[max_spaces];               ///< of the tile of the level below
-    Moves moves_[max_spaces];
+    Moves moves_[max_spaces];                       ///< of the level at hand
     int loop_count_ = 0, record_count_ = 0;
     // The spatial block at hand.
     int spatial_count_ = 0;
@@ -106,7 +107,7 @@ void NestRun::loops() {
             strides_[next] = tile_[loop.dimension];
             if (loop.kind == LoopKind::temporal) {
                 s_.temporal[loop_count_++] = {loop.dimension, tile_[loop.dimension],
-                                              static_cast<std::uint64_t>(loop.end), 1, 0};
+                                              static_cast<std::uint64_t>(loop.end), 1};
             }
             tile_[loop.dimension] *= loop.end;
         }
@@ -115,7 +116,7 @@ void NestRun::loops() {
     for (int q = loop_count_ - 1; q >= 0; --q) {
         NestScratch::TemporalLoop& loop = s_.temporal[q];
         loop.outer = outer;
-        loop.weight = (loop.trips - 1) * outer;
+        s_.weights[q] = (loop.trips - 1) * outer;
         outer *= loop.trips;
     }
     result_.temporal_product = outer;
@@ -156,33 +157,45 @@ void NestRun::geometry() {
     result_.imperfect = false;
 }
 
-NestRun::Moves NestRun::moves(int i, int space) const {
-    Moves m{};
-    m.first = blocks_[i].first_temporal;
+/// Sum of w(q) over the loops outside `first` that turn by the same step.
+std::uint64_t NestRun::equal_moves(int space, int first) const {
+    const std::int64_t* turns = s_.turns[space].turn;
+    const std::int64_t turn = turns[first];
+    std::uint64_t sum = 0;
+    for (int q = first + 1; q < loop_count_; ++q) {
+        sum += turns[q] == turn ? s_.weights[q] : 0;
+    }
+    return sum;
+}
+
+void NestRun::update(int i, int space, Moves& m) const {
+    const int first = blocks_[i].first_temporal;
+    const bool same_loops = m.first == first;
+    m.first = first;
     if (i == 0) {
         // Single points: never subtracted.
         m.whole = m.residue = 1;
         m.total = result_.temporal_product;
-        return m;
+        return;
     }
     m.whole = words_[space];
-    if (m.first == loop_count_) {
+    if (first == loop_count_) {
         m.residue = m.total = m.whole;
-        return m;
+        m.equal = 0;
+        return;
     }
-    const NestScratch::TemporalLoop& zero = s_.temporal[m.first];
-    if (flat_.no_temporal_reuse[i - 1] >> space & 1) {
-        m.residue = m.whole;
-    } else if (nest_.tables_.step(space, zero.dimension) != 0) {
-        m.residue = nest_.tables_.residue(extents_, space, zero.dimension, zero.stride);
+    const NestScratch::TemporalLoop& zero = s_.temporal[first];
+    m.residue = m.whole;
+    if (!(flat_.no_temporal_reuse[i - 1] >> space & 1)) {
+        m.residue = nest_.tables_.step(space, zero.dimension) == 0
+                        ? 0
+                        : nest_.tables_.residue(extents_, space, zero.dimension, zero.stride);
     }
-    const std::int64_t* turns = s_.turns[space].turn;
-    for (int q = m.first + 1; q < loop_count_; ++q) {
-        m.equal += turns[q] == turns[m.first] ? s_.temporal[q].weight : 0;
+    if (!same_loops || i == 1) {
+        m.equal = equal_moves(space, first);
     }
     m.total =
         zero.outer * (m.whole + (zero.trips - 1) * m.residue) - m.equal * (m.whole - m.residue);
-    return m;
 }
 
 // Below an empty block nothing changes.
@@ -192,7 +205,7 @@ void NestRun::update_moves(int i) {
         return;
     }
     for (int space = 0; space < machine_.spaces; ++space) {
-        moves_[space] = moves(i, space);
+        update(i, space, moves_[space]);
     }
 }
 
@@ -387,9 +400,9 @@ void NestRun::add(const std::vector<NestScratch::Table>& tables, std::uint64_t w
     }
 }
 
-/// `words` of moves by `shift`, `each` in one of them.
-void NestRun::forward(int space, std::int64_t shift, std::uint64_t words, std::uint64_t each) {
-    if (words == 0 || each == 0 || !may_forward(shift)) {
+/// `words` of moves by `shift`, served by neighbours where that reads less.
+void NestRun::forward(int space, std::int64_t shift, std::uint64_t words) {
+    if (words == 0) {
         return;
     }
     enumerate(space);
@@ -414,23 +427,26 @@ void NestRun::links(int i, int space, const Moves& m) {
         return;
     }
     find_differences(space);
+    const auto offer = [&](std::int64_t shift, std::uint64_t words) {
+        if (may_forward(shift)) {
+            forward(space, shift, words);
+        }
+    };
     if (i == 0) {
         for (int q = 0; q < loop_count_; ++q) {
-            forward(space, turn(space, q), s_.temporal[q].weight, 1);
+            offer(turn(space, q), s_.weights[q]);
         }
         return;
     }
-    const NestScratch::TemporalLoop& zero = s_.temporal[m.first];
-    const std::int64_t step = turn(space, m.first) + prefix(space, m);
+    const std::int64_t before = prefix(space, m), step = turn(space, m.first) + before;
     if (m.residue < m.whole) {
-        forward(space, step, zero.trips * m.equal * m.residue, m.residue);
+        offer(step, s_.temporal[m.first].trips * m.equal * m.residue);
         return;
     }
-    forward(space, step, (zero.weight + m.equal) * m.whole, m.whole);
+    offer(step, (s_.weights[m.first] + m.equal) * m.whole);
     for (int q = m.first + 1; q < loop_count_; ++q) {
         if (turn(space, q) != turn(space, m.first)) {
-            forward(space, turn(space, q) + prefix(space, m), s_.temporal[q].weight * m.whole,
-                    m.whole);
+            offer(turn(space, q) + before, s_.weights[q] * m.whole);
         }
     }
 }

@@ -90,8 +90,7 @@ struct NestScratch {
         int dimension;
         std::int64_t stride;
         std::uint64_t trips;
-        std::uint64_t outer;   ///< product of the trips of all temporal loops outside
-        std::uint64_t weight;  ///< w(q)
+        std::uint64_t outer;  ///< product of the trips of all temporal loops outside
     };
     struct SpatialLoop {
         int dimension;
@@ -103,6 +102,7 @@ struct NestScratch {
         std::int64_t prefix[FlatMapping::max_loops];  ///< S
     };
     std::array<TemporalLoop, FlatMapping::max_loops> temporal;
+    std::array<std::uint64_t, FlatMapping::max_loops> weights;  ///< w(q)
     std::array<SpatialLoop, FlatMapping::max_loops> spatial;
     std::vector<Turns> turns;
     // Elements of a spatial block.
