@@ -1,7 +1,7 @@
 // Map of this file: NestRun is one analysis.
 //   loops()     strides of all loops, the list of temporal loops and its prefix sums
-//   level()     sizes and extents; then traffic() per data space
-//   traffic()   words of the base element by kind of move, multiplied by its groups
+//   level()     moves, traffic, then sizes and extents
+//   *_traffic() words of the base element by kind of move, multiplied by its groups
 //   group()     groups of equal offsets, in closed form or by sorting; hops where they cost
 //   links()     moves that neighbours serve
 #include "timeloop/compiled_nest.hpp"
@@ -41,9 +41,9 @@ private:
     void loops();
     void geometry();
     void level(int i);
-    void inner_level();
     void spatial_block(int i);
-    void traffic(int i, int space);
+    void temporal_traffic(int i);
+    void spatial_traffic(int i, int space);
     void update_moves(int i);
     void update(int i, int space, Moves& moves) const;
     std::uint64_t equal_moves(int space, int first) const;
@@ -487,15 +487,25 @@ void NestRun::reserve(int count) {
     }
 }
 
-void NestRun::traffic(int i, int space) {
+/// A level without fan-out: one receiver.
+void NestRun::temporal_traffic(int i) {
+    Tile* const tiles = &result_.tiles[i * machine_.spaces];
+    Record* const records = result_.records.data() + record_count_;
+    for (int space = 0; space < machine_.spaces; ++space) {
+        const double accesses = static_cast<double>(moves_[space].total);
+        exact_ = exact_ && accesses < exact;
+        records[space] = {1, 1, accesses, 0};
+        tiles[space].first_record = record_count_ + space;
+        tiles[space].record_count = 1;
+        tiles[space].link_transfers = 0;
+        tiles[space].spatial_size = 0;
+    }
+    record_count_ += machine_.spaces;
+}
+
+void NestRun::spatial_traffic(int i, int space) {
     const Moves& m = moves_[space];
     link_transfers_ = 0;
-    if (spatial_count_ == 0) {
-        const Record record{1, 1, static_cast<double>(m.total), 0};
-        exact_ = exact_ && record.accesses < exact;
-        put(i, space, &record, 1);
-        return;
-    }
     s_.records.clear();
     remaining_ = m.total;
     group(i, space, flat_.no_multicast_no_reduction[i] >> space & 1);
@@ -515,24 +525,28 @@ void NestRun::traffic(int i, int space) {
 }
 
 void NestRun::level(int i) {
-    update_moves(i);
-    spatial_block(i);
+    const Block& block = blocks_[i];
     const auto advance = [&](int q) {
         const Loop& loop = flat_.loops[q];
         nest_.tables_.grow(extents_, loop.dimension, strides_[q] * (loop.end - 1));
     };
-    for (int space = 0; space < machine_.spaces; ++space) {
-        traffic(i, space);
-    }
-    const Block& block = blocks_[i];
-    int q = block.begin;
-    for (; q < block.begin + spatial_count_; ++q) {
-        advance(q);
-    }
     Tile* const tiles = &result_.tiles[i * machine_.spaces];
-    for (int space = 0; space < machine_.spaces; ++space) {
-        tiles[space].spatial_size =
-            spatial_count_ > 0 && machine_.writes(space) ? nest_.tables_.words(extents_, space) : 0;
+    update_moves(i);
+    int q = block.begin;
+    if (q == block.end || flat_.loops[q].kind == LoopKind::temporal) {
+        temporal_traffic(i);
+    } else {
+        spatial_block(i);
+        for (int space = 0; space < machine_.spaces; ++space) {
+            spatial_traffic(i, space);
+        }
+        for (; q < block.begin + spatial_count_; ++q) {
+            advance(q);
+        }
+        for (int space = 0; space < machine_.spaces; ++space) {
+            tiles[space].spatial_size =
+                machine_.writes(space) ? nest_.tables_.words(extents_, space) : 0;
+        }
     }
     for (; q < block.end; ++q) {
         advance(q);
