@@ -5,6 +5,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/components.hpp"
+#include "cli/timeloop.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
 
@@ -72,7 +73,8 @@ int dispatch(const std::vector<std::string>& args, std::ostream& out, std::ostre
             if (command.components) {
                 load_plugins(rest, err);
             }
-            return command.function(rest, out, err);
+            const std::optional<int> code = timeloop_inputs(first, rest, out, err);
+            return code ? *code : command.function(rest, out, err);
         }
         names.push_back(command.name);
     }

@@ -32,6 +32,11 @@ struct TimeloopArguments {
 int timeloop_model(const TimeloopArguments& arguments, std::ostream& out, std::ostream& err);
 int timeloop_mapper(const TimeloopArguments& arguments, std::ostream& out, std::ostream& err);
 
+/// Runs map, model, check or explain if -a, -w or -m name input files of Timeloop's; nothing if
+/// they do not. \throws tessera::Error
+std::optional<int> timeloop_inputs(const std::string& command, const std::vector<std::string>& args,
+                                   std::ostream& out, std::ostream& err);
+
 /// Output files, all written at the end or none.
 class TimeloopFiles {
 public:

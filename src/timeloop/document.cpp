@@ -360,7 +360,20 @@ Document read_document_text(std::string_view text, const std::string& name) {
 }
 
 bool is_timeloop_file(const std::string& path) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(path, ignored)) {
+        return false;
+    }
     try {
+        // Most files need not be parsed for this.
+        const std::string text = spec::read_bytes(path);
+        const auto mentions = [&](const char* word) {
+            return text.find(word) != std::string::npos;
+        };
+        if (!mentions("problem") && !mentions("arch") && !mentions("mapping") &&
+            !mentions("mapspace") && !mentions("ERT") && !mentions("ART")) {
+            return false;
+        }
         const Document document = read_files({path});
         const auto any = [&](std::initializer_list<const char*> keys) {
             return std::any_of(keys.begin(), keys.end(),

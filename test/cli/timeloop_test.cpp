@@ -1,0 +1,456 @@
+// The drop-in programs timeloop-model and timeloop-mapper, and Timeloop's files in tessera's
+// commands.
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include "cli/session.hpp"
+#include "cli/timeloop.hpp"
+#include "support/paths.hpp"
+#include "support/reference_cases.hpp"
+
+using namespace tessera;
+using namespace tessera::cli_test;
+
+namespace {
+
+const std::string data = test::test_folder() + "/reference/timeloop/drop-in/";
+
+Outcome run(const std::string& name, const std::vector<std::string>& args) {
+    std::ostringstream out, err;
+    Outcome outcome;
+    outcome.code = cli::run_timeloop(name, args, out, err);
+    outcome.out = out.str();
+    outcome.err = err.str();
+    return outcome;
+}
+
+std::string read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+/// Equal bytes; says where the first difference is.
+void equal_files(const std::string& ours, const std::string& theirs) {
+    std::istringstream left(read(ours)), right(read(theirs));
+    BOOST_TEST(!right.str().empty());
+    int line = 0;
+    for (std::string a, b; std::getline(left, a) && std::getline(right, b); ++line) {
+        if (a != b) {
+            BOOST_TEST(a == b, "line " << line + 1 << " of " << ours << "\n  " << a << "\n  " << b);
+            return;
+        }
+    }
+    BOOST_TEST(read(ours).size() == read(theirs).size(), ours);
+}
+
+const std::string small = R"(problem:
+  shape:
+    dimensions: [M, N, K]
+    data-spaces:
+    - {name: A, projection: [M, K]}
+    - {name: B, projection: [K, N]}
+    - {name: Z, projection: [M, N], read-write: true}
+  instance: {M: 8, N: 8, K: 8}
+arch:
+  arithmetic: {instances: 4, word-bits: 16}
+  storage:
+  - {name: RF, entries: 6, instances: 4, word-bits: 16}
+  - {name: GB, entries: 128, instances: 1, word-bits: 16}
+  - {name: DRAM, technology: DRAM, instances: 1, word-bits: 16}
+)";
+const std::string keep_all = R"(mapspace_constraints:
+- {target: RF, type: bypass, keep: [A, B, Z]}
+- {target: GB, type: bypass, keep: [A, B, Z]}
+)";
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(timeloop)
+
+BOOST_AUTO_TEST_CASE(c1_arguments_and_exit_codes) {
+    const Folder folder;
+    BOOST_TEST(run("timeloop-model", {}).code == 1);
+    BOOST_TEST(run("timeloop-model", {"--help"}).code == 0);
+    const Outcome missing = run("timeloop-model", {"-o", folder.at("nowhere"), data + "gemm.yaml"});
+    BOOST_TEST(missing.code == 1);
+    BOOST_TEST(missing.says("ERROR: -o: '"));
+    const Outcome unread = run("timeloop-mapper", {folder.at("none.yaml")});
+    BOOST_TEST(unread.code == 1);
+    BOOST_TEST(unread.says("none.yaml: cannot read the file"));
+    const Outcome no_mapper = run("timeloop-mapper", {"-o", folder.at(""), data + "gemm.yaml"});
+    BOOST_TEST(no_mapper.code == 1);
+    BOOST_TEST(no_mapper.says("lacks the key 'mapper'"));
+}
+
+BOOST_AUTO_TEST_CASE(c1_the_result_line_comes_after_the_names_of_the_files) {
+    const Folder folder;
+    const std::string input = data + "gemm.yaml";
+    const Outcome outcome =
+        run("timeloop-model", {input, "timeloop-mapper.map.yaml", "-o", folder.at("")});
+    BOOST_TEST(outcome.code == 0);
+    BOOST_TEST(outcome.out ==
+               "input file: " + input + "\nUtilization = 0.57 | pJ/Compute =  183.086\n");
+    BOOST_TEST(outcome.says("WARNING: found timeloop-mapper.map.yaml in input file list"));
+}
+
+BOOST_AUTO_TEST_CASE(c1_a_mapping_that_does_not_fit_exits_with_1_and_writes_nothing) {
+    const Folder folder;
+    std::string text = read(data + "gemm.yaml");
+    text.replace(text.find("entries: 16"), 11, "entries: 7");
+    const Outcome outcome =
+        run("timeloop-model", {folder.file("in.yaml", text), "-o", folder.at("")});
+    BOOST_TEST(outcome.code == 1);
+    BOOST_TEST(outcome.says("ERROR: couldn't map level"), outcome.err);
+    BOOST_TEST(outcome.says("RF"));
+    BOOST_TEST(read(folder.at("timeloop-model.stats.txt")).empty());
+}
+
+BOOST_AUTO_TEST_CASE(c4_the_model_writes_the_bytes_of_timeloop_3_0_3) {
+    const Folder folder;
+    BOOST_TEST(run("timeloop-model", {data + "gemm.yaml", "-o", folder.at("")}).code == 0);
+    for (const char* ending : {".stats.txt", ".map.txt", ".map.tenssella.txt", ".map+stats.xml"}) {
+        equal_files(folder.at(std::string("timeloop-model") + ending),
+                    data + "gemm-model" + ending);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(c4_the_mapper_writes_the_bytes_of_timeloop_3_0_3) {
+    const Folder folder;
+    const std::string mapper = folder.file(
+        "mapper.yaml",
+        "mapper: {algorithm: random, num-threads: 1, victory-condition: 20, timeout: 100}\n");
+    const Outcome outcome =
+        run("timeloop-mapper", {data + "gemm.yaml", mapper, "-o", folder.at("")});
+    BOOST_TEST(outcome.code == 0);
+    BOOST_TEST(
+        outcome.prints("Summary stats for best mapping found by mapper:\n"
+                       "  Utilization = 0.25 | pJ/Compute =  130.519\n"));
+    for (const char* ending : {".stats.txt", ".map.txt", ".map.tenssella.txt", ".map.yaml"}) {
+        equal_files(folder.at(std::string("timeloop-mapper") + ending),
+                    data + "gemm-random" + ending);
+    }
+    BOOST_TEST(std::filesystem::exists(folder.at("timeloop-mapper.oaves.csv")));
+}
+
+BOOST_AUTO_TEST_CASE(c4_dialect_master_writes_the_published_bytes) {
+    testing::for_each_case(data + "../exercises.jsonl.gz", [&](const YAML::Node& node) {
+        if (node["name"].as<std::string>() != "ed-eyeriss_like") {
+            return;
+        }
+        const Folder folder;
+        const std::string input =
+            folder.file("parsed-processed-input.yaml", node["input"].as<std::string>());
+        const Outcome outcome = run("timeloop-model", {input, "-o", folder.at("")});
+        BOOST_TEST(outcome.code == 0, outcome.err);
+        BOOST_TEST(outcome.prints(" | Cycles = "));
+        equal_files(folder.at("timeloop-model.stats.txt"), data + "eyeriss-master.stats.txt");
+        equal_files(folder.at("timeloop-model.map.txt"), data + "eyeriss-master.map.txt");
+        BOOST_TEST(std::filesystem::exists(folder.at("timeloop-model.map.tensella.txt")));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(c4_float_style_follows_the_environment) {
+    const Folder folder;
+    ::setenv("TIMELOOP_OUTPUT_STAT_SCIENTIFIC", "1", 1);
+    run("timeloop-model", {data + "gemm.yaml", "-o", folder.at("")});
+    ::unsetenv("TIMELOOP_OUTPUT_STAT_SCIENTIFIC");
+    BOOST_TEST((read(folder.at("timeloop-model.stats.txt")).find("Utilization: 5.71e-01") !=
+                std::string::npos));
+}
+
+BOOST_AUTO_TEST_CASE(c3_libconfig_in_libconfig_out) {
+    const Folder folder;
+    const std::string input = folder.file("in.cfg", R"(problem = {
+  shape = { dimensions = [ "M", "N", "K" ];
+    data-spaces = ( { name = "A"; projection = [ "M", "K" ]; },
+                    { name = "B"; projection = [ "K", "N" ]; },
+                    { name = "Z"; projection = [ "M", "N" ]; read-write = true; } ); };
+  instance = { M = 8; N = 8; K = 8; };
+};
+arch = {
+  arithmetic = { instances = 4; word-bits = 16; };
+  storage = ( { name = "RF"; entries = 6; instances = 4; word-bits = 16; },
+              { name = "GB"; entries = 128; instances = 1; word-bits = 16; },
+              { name = "DRAM"; technology = "DRAM"; instances = 1; word-bits = 16; } );
+};
+mapper = { optimization-metric = "energy"; num-threads = 1; };
+)");
+    const Outcome cfg = run("timeloop-mapper", {input, "-o", folder.at("")});
+    BOOST_TEST(cfg.code == 0, cfg.err);
+    const std::string stats = read(folder.at("timeloop-mapper.stats.txt"));
+    const std::string yaml =
+        folder.file("in.yaml", small + "mapper: {optimization-metric: energy, num-threads: 1}\n");
+    run("timeloop-mapper", {yaml, "-o", folder.at("")});
+    BOOST_TEST(read(folder.at("timeloop-mapper.stats.txt")) == stats);
+    // The configuration with the mapping is an input of the model.
+    const Outcome again =
+        run("timeloop-model", {folder.at("timeloop-mapper.map.cfg"), "-o", folder.at("")});
+    BOOST_TEST(again.code == 0, again.err);
+    BOOST_TEST(read(folder.at("timeloop-model.stats.txt")) == stats);
+}
+
+BOOST_AUTO_TEST_CASE(c7_the_mappers_mapping_has_the_mappers_cost_in_the_model) {
+    const Folder folder;
+    const std::string input = folder.file("in.yaml", small);
+    const std::string mapper = folder.file("mapper.yaml", "mapper: {num-threads: 1}\n");
+    const Outcome found = run("timeloop-mapper", {input, mapper, "-o", folder.at("")});
+    BOOST_TEST(found.code == 0, found.err);
+    const std::string map = folder.file("map.yaml", read(folder.at("timeloop-mapper.map.yaml")));
+    BOOST_TEST(run("timeloop-model", {map, input, "-o", folder.at("")}).code == 0);
+    equal_files(folder.at("timeloop-model.stats.txt"), folder.at("timeloop-mapper.stats.txt"));
+    equal_files(folder.at("timeloop-model.map.txt"), folder.at("timeloop-mapper.map.txt"));
+}
+
+BOOST_AUTO_TEST_CASE(c10_ctrl_c_brings_outputs_within_a_second) {
+    const Folder folder;
+    std::string text = small;
+    text.replace(text.find("{M: 8, N: 8, K: 8}"), 18, "{M: 5040, N: 5040, K: 5040}");
+    const std::string input = folder.file("in.yaml", text + R"(mapper:
+  {algorithm: random, timeout: 0, victory-condition: 0, num-threads: 2, optimization-metric: edp}
+)");
+    std::chrono::steady_clock::time_point pressed;
+    std::thread finger([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+        pressed = std::chrono::steady_clock::now();
+        ::raise(SIGINT);
+    });
+    // Blocked here, the signal reaches the finger's thread in any case; the handler is the
+    // search's.
+    const Outcome outcome = run("timeloop-mapper", {input, "-o", folder.at("")});
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - pressed).count();
+    finger.join();
+    BOOST_TEST(outcome.code == 0, outcome.err);
+    BOOST_TEST(seconds < 1);
+    BOOST_TEST(!read(folder.at("timeloop-mapper.stats.txt")).empty());
+    BOOST_TEST(!read(folder.at("timeloop-mapper.map.yaml")).empty());
+}
+
+BOOST_AUTO_TEST_CASE(c11_no_valid_mapping_is_explained) {
+    const Folder folder;
+    std::string text = small + keep_all;
+    text.replace(text.find("entries: 6"), 10, "entries: 2");
+    const std::string input =
+        folder.file("in.yaml", text + "mapper: {num-threads: 1, optimization-metric: edp}\n");
+    const Outcome outcome = run("timeloop-mapper", {input, "-o", folder.at("")});
+    BOOST_TEST(outcome.code == 0);
+    BOOST_TEST(outcome.prints("MESSAGE: no valid mappings found"));
+    BOOST_TEST(outcome.prints("RF"), outcome.out);
+    BOOST_TEST(outcome.prints("No mapping is valid"), outcome.out);
+    BOOST_TEST(run("timeloop-mapper", {input, "--strict", "-o", folder.at("")}).code == 1);
+    BOOST_TEST(std::filesystem::exists(folder.at("timeloop-mapper.map.yaml")));
+    BOOST_TEST(!std::filesystem::exists(folder.at("timeloop-mapper.stats.txt")));
+    const Json json = Json::parse(read(folder.at("timeloop-mapper.json")));
+    BOOST_TEST(json["status"] == "no valid mapping");
+    BOOST_TEST(json["search"]["proof"] == "infeasible");
+}
+
+BOOST_AUTO_TEST_CASE(c13_accelergy_is_called_if_it_is_there) {
+    const Folder folder, tools;
+    const std::string tree = R"(problem: {shape: gemm-ABZ, M: 2, N: 2, K: 2}
+architecture:
+  version: 0.3
+  subtree:
+  - name: chip
+    local:
+    - {name: DRAM, class: DRAM, attributes: {width: 16, word-bits: 16}}
+    - {name: mac, class: intmac, attributes: {word-bits: 16}}
+mapping:
+- {target: DRAM, type: temporal, factors: M0 N0 K0}
+)";
+    const std::string input = folder.file("in.yaml", tree);
+    const std::string before = std::getenv("PATH");
+    // Called as Timeloop calls it: FILES --oprefix NAME. -o DIR/
+    const std::string fake = tools.file("accelergy", R"(#!/bin/sh
+test "$2" = --oprefix && test "$4" = -o || exit 1
+cat > "$5$3"ERT.yaml <<END
+ERT: {version: 0.3, tables: [{name: chip.DRAM, actions: [{name: read, energy: 7}, {name: write, energy: 9}]},
+  {name: chip.mac, actions: [{name: compute, energy: 3}]}]}
+END
+echo 'ART: {version: 0.3, tables: [{name: chip.mac, area: 5}]}' > "$5$3"ART.yaml
+)");
+    std::filesystem::permissions(fake, std::filesystem::perms::owner_all);
+    ::setenv("PATH", (tools.at("") + ":" + before).c_str(), 1);
+    const Outcome with = run("timeloop-model", {input, "-o", folder.at("")});
+    ::setenv("PATH", before.c_str(), 1);
+    BOOST_TEST(with.code == 0, with.err);
+    BOOST_TEST(with.err == "");
+    const std::string stats = read(folder.at("timeloop-model.stats.txt"));
+    BOOST_TEST((stats.find("Vector access energy        : 9.00 pJ") != std::string::npos));
+    BOOST_TEST((stats.find("Compute energy        : 3.00 pJ") != std::string::npos));
+    BOOST_TEST(std::filesystem::exists(folder.at("timeloop-model.accelergy.log")));
+    if (before.find("accelergy") == std::string::npos) {
+        const Outcome without = run("timeloop-model", {input, "-o", folder.at("")});
+        BOOST_TEST(without.says("level 'DRAM': energies from the built-in table 'pat'"));
+        BOOST_TEST(without.says("level 'mac': energy from the built-in table 'pat'"));
+    }
+}
+
+// The fields that Timeloop's own script for this file asks for.
+BOOST_AUTO_TEST_CASE(c16_the_archive_has_the_fields_that_scripts_read) {
+    const Folder folder;
+    run("timeloop-model", {data + "gemm.yaml", "-o", folder.at("")});
+    const std::string xml = read(folder.at("timeloop-model.map+stats.xml"));
+    for (const char* part :
+         {"<workload_", "<factorized_bounds_", "class_name=\"model::ArithmeticUnits\"",
+          "class_name=\"model::BufferLevel\"", "<cycles_>32</cycles_>",
+          "<utilized_instances_>4</utilized_instances_>", "<level_name>GB</level_name>",
+          "<first>GB &lt;==&gt; RF</first>", "<energy_per_access>", "<addr_gen_energy>",
+          "<spatial_reduction_energy>", "<distributed_multicast>"}) {
+        BOOST_TEST((xml.find(part) != std::string::npos), part);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(f1_forgotten_data_is_warned_about) {
+    const Folder folder;
+    const std::string input =
+        folder.file("in.yaml", read(data + "gemm.yaml") +
+                                   "- {target: DRAM, type: datatype, keep: [A, B], bypass: [Z]}\n");
+    const Outcome outcome = run("timeloop-model", {input, "-o", folder.at("")});
+    BOOST_TEST(outcome.code == 0);
+    BOOST_TEST(outcome.prints("158.086"));
+    BOOST_TEST(outcome.says("GB"), outcome.err);
+    BOOST_TEST(outcome.says("the figures leave out the traffic"), outcome.err);
+}
+
+BOOST_AUTO_TEST_CASE(f4_json_holds_counts_sources_and_the_bottleneck) {
+    const Folder folder;
+    const std::string input =
+        folder.file("in.yaml", small + "mapper: {num-threads: 1, optimization-metric: edp}\n");
+    BOOST_TEST(run("timeloop-mapper", {input, "-o", folder.at("")}).code == 0);
+    const Json json = Json::parse(read(folder.at("timeloop-mapper.json")));
+    BOOST_TEST(json["schema_version"] == 1);
+    for (const char* key : {"dialect", "inputs", "status", "energies", "energy_j", "cycles",
+                            "edp_j_cycles", "utilization", "computes", "bottleneck", "levels",
+                            "networks", "mapping", "search", "warnings"}) {
+        BOOST_TEST(json.contains(key), key);
+    }
+    BOOST_TEST(json["levels"].size() == 4U);
+    BOOST_TEST(json["levels"][0]["kind"] == "arithmetic");
+    for (const Json& level : json["levels"]) {
+        BOOST_TEST((level["energy_source"] == "PAT"));
+        BOOST_TEST(level["energy_j"].is_number());
+    }
+    BOOST_TEST(json["levels"][3]["data_spaces"]["A"]["reads_per_instance"].is_number_unsigned());
+    for (const char* key : {"proof", "time_to_best_s", "wall_s", "mappings_valid", "gap"}) {
+        BOOST_TEST(json["search"].contains(key), key);
+    }
+}
+
+// Command line and files of the Python front end, which reads what the program leaves behind.
+BOOST_AUTO_TEST_CASE(the_python_front_end_can_call_the_mapper) {
+    const Folder folder;
+    const std::string input =
+        folder.file("parsed-processed-input.yaml", R"(dumped_by_timeloop_front_end: true
+architecture:
+  version: '0.4'
+  subtree:
+  - name: system_top_level
+    attributes: {version: '0.4', technology: "45nm", power_gated_at: null}
+    local:
+    - name: DRAM[1..1]
+      class: DRAM
+      attributes: {width: 64, datawidth: 8, has_power_gating: false, n_banks: 2, cluster_size: 1, reduction_supported: true, multiple_buffering: 1, min_utilization: 0, allow_overbooking: false, meshX: 1, meshY: 1, power_gated_at: null}
+      required_actions: [leak, read, write, update]
+      enabled: true
+    - name: buffer[1..1]
+      class: smartbuffer_SRAM
+      attributes: {depth: 64, width: 16, datawidth: 8, cluster_size: 1, reduction_supported: true, meshX: 1, meshY: 1, power_gated_at: null}
+    - name: inter_PE_spatial[1..1]
+      class: dummy_storage
+      attributes: {width: 1, depth: 1, datawidth: 1, technology: -1, meshX: 1, meshY: 1}
+    - name: mac[1..4]
+      class: intmac
+      attributes: {multiplier_width: 8, meshX: 4, meshY: 1}
+architecture_constraints:
+  targets:
+  - {type: temporal, target: inter_PE_spatial, factors: "M=1,N=1,K=1", permutation: MNK}
+  - {type: bypass, target: inter_PE_spatial, bypass: [A, B, Z]}
+  - {type: spatial, target: inter_PE_spatial, factors: "K=1", permutation: K, split: 999}
+problem:
+  version: '0.4'
+  shape:
+    name: gemm
+    dimensions: [M, N, K]
+    data_spaces:
+    - {name: A, projection: [[[M]], [[K]]], read_write: false}
+    - {name: B, projection: [[[K]], [[N]]], read_write: false}
+    - {name: Z, projection: [[[M]], [[N]]], read_write: true}
+    coefficients: []
+  instance: {M: 16, N: 16, K: 16, densities: {}}
+mapping: []
+mapper: {optimization_metrics: [edp], optimization_metric: [], version: '0.4', live_status: false, num_threads: 2, timeout: 1000, victory_condition: null, search_size: null, algorithm: random, diagnostics: false, out_prefix: timeloop-mapper}
+mapspace: {version: '0.4', template: uber}
+compound_components: {version: '0.4', classes: []}
+globals: {version: '0.4', environment_variables: {}}
+)");
+    const auto here = std::filesystem::current_path();
+    std::filesystem::current_path(folder.at(""));
+    const Outcome outcome = run("timeloop-mapper", {input});
+    std::filesystem::current_path(here);
+    BOOST_TEST(outcome.code == 0, outcome.err);
+    // As its parser goes through stats.txt.
+    std::istringstream stats(read(folder.at("timeloop-mapper.stats.txt")));
+    double utilization = -1, cycles = -1, computes = -1, energy = 0;
+    for (std::string line; std::getline(stats, line);) {
+        const std::string last = line.substr(line.rfind(' ') + 1);
+        if (computes >= 0) {
+            const std::size_t equals = line.rfind('=');
+            if (equals != std::string::npos && line.find("Total") == std::string::npos) {
+                energy += std::stod(line.substr(equals + 1)) * computes / 1e15;
+            }
+        } else if (line.find("Computes =") != std::string::npos) {
+            computes = std::stod(last);
+        } else if (line.find("Cycles: ") != std::string::npos) {
+            cycles = std::stod(last);
+        } else if (line.find("Utilization") != std::string::npos) {
+            BOOST_TEST(last.back() == '%');
+            utilization = std::stod(last.substr(0, last.size() - 1));
+        }
+    }
+    const Json json = Json::parse(read(folder.at("timeloop-mapper.json")));
+    BOOST_TEST(computes == 4096);
+    BOOST_TEST(cycles == json["cycles"].get<double>());
+    BOOST_TEST(std::abs(utilization / 100 - json["utilization"].get<double>()) < 1e-4);
+    BOOST_TEST(std::abs(energy / json["energy_j"].get<double>() - 1) < 1e-4);
+    const std::string areas = read(folder.at("timeloop-mapper.ART.yaml"));
+    BOOST_TEST((areas.find("name: system.mac[1..4]") != std::string::npos), areas);
+    BOOST_TEST(
+        (read(folder.at("timeloop-mapper.map.txt")).find("<< Compute >>") != std::string::npos));
+}
+
+BOOST_AUTO_TEST_CASE(tessera_reads_timeloops_files_too) {
+    const Folder folder;
+    const std::string problem = folder.file("prob.yaml", small.substr(0, small.find("arch:")));
+    const std::string arch = folder.file("arch.yaml", small.substr(small.find("arch:")));
+    const Outcome found = invoke({"map", "-a", arch, "-w", problem, "--metric", "edp", "-q",
+                                  "--threads", "1", "-o", folder.at(""), "--json"});
+    BOOST_TEST(found.code == 0, found.err);
+    const std::string map = folder.at("timeloop-mapper.map.yaml");
+    const Outcome cost = invoke({"model", "-a", arch, "-w", problem, "-m", map, "--json", "-q"});
+    BOOST_TEST(cost.code == 0, cost.err);
+    BOOST_TEST(cost.json()["energy_j"] == found.json()["energy_j"]);
+    BOOST_TEST(invoke({"model", "-a", arch, "-w", problem, "-m", map}).prints("bottleneck"));
+    BOOST_TEST(invoke({"explain", "-a", arch, "-w", problem, "-m", map}).out == "legal\n");
+    const Outcome check = invoke({"check", "-a", arch, "-w", problem, "-m", map});
+    BOOST_TEST(check.out == "problem: ok\narchitecture: ok\nconstraints: ok\nmapping: ok\nok\n");
+}
+
+BOOST_AUTO_TEST_CASE(tessera_explains_mappings_of_timeloops_files) {
+    const Folder folder;
+    std::string text = read(data + "gemm.yaml");
+    text.replace(text.find("entries: 16"), 11, "entries: 7");
+    const std::string input = folder.file("in.yaml", text);
+    const Outcome outcome = invoke({"explain", "-a", input, "-w", input, "-m", input});
+    BOOST_TEST(outcome.code == 1);
+    BOOST_TEST(outcome.prints("impossible: "));
+    BOOST_TEST(outcome.prints("RF"), outcome.out);
+    BOOST_TEST(invoke({"model", "-a", input, "-w", input, "-m", input}).code == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,174 @@
+// Wrong and unsupported inputs of Timeloop's kind: one message each, with place, key and remedy.
+#include <boost/test/unit_test.hpp>
+
+#include "tessera/base/error.hpp"
+#include "tessera/timeloop/input.hpp"
+
+namespace {
+
+using namespace tessera;
+
+const std::string problem = R"(problem:
+  shape:
+    dimensions: [M, K]
+    data-spaces:
+    - {name: A, projection: [M, K]}
+    - {name: Z, projection: [M], read-write: true}
+  instance: {M: 4, K: 8}
+)";
+const std::string arch = R"(arch:
+  arithmetic: {instances: 4, word-bits: 16}
+  storage:
+  - {name: RF, entries: 16, instances: 4}
+  - {name: DRAM, technology: DRAM, instances: 1}
+)";
+const std::string whole = R"(mapping:
+- {target: DRAM, type: temporal, factors: M0 K0}
+)";
+
+/// Everything that reading, constraints, settings and mapping say about an input.
+std::string said(const std::string& text, const std::string& name = "in.yaml") {
+    try {
+        const timeloop::Input input =
+            timeloop::load_input(timeloop::read_document_text(text, name));
+        timeloop::Warnings warnings;
+        timeloop::check_document(input.document, warnings);
+    } catch (const UserError& error) {
+        return error.what();
+    }
+    return "nothing";
+}
+
+void wrong(const std::string& text, std::initializer_list<const char*> parts) {
+    const std::string message = said(text);
+    for (const char* part : parts) {
+        BOOST_TEST((message.find(part) != std::string::npos), message + "\n  lacks: " + part);
+    }
+    BOOST_TEST((message.find('\n') == std::string::npos));
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+    const std::size_t at = text.find(from);
+    BOOST_REQUIRE(at != std::string::npos);
+    return text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(timeloop_input)
+
+BOOST_AUTO_TEST_CASE(good_input_says_nothing) {
+    BOOST_TEST(said(problem + arch + whole) == "nothing");
+}
+
+BOOST_AUTO_TEST_CASE(missing_sections_and_keys_are_named) {
+    wrong(arch, {"in.yaml:1:1", "lacks the key 'problem'"});
+    wrong(problem, {"in.yaml:1:1", "lacks the key 'architecture'"});
+    wrong(problem + "arch: {storage: []}\n", {"in.yaml:8:7", "lacks the key 'arithmetic'"});
+    wrong(replaced(problem, ", K: 8", "") + arch, {"in.yaml:7:", "bound of dimension 'K'"});
+    wrong(replaced(problem, "dimensions:", "dimension:") + arch,
+          {"is 'dimension' meant to be 'dimensions'?"});
+    wrong(problem + replaced(arch, "instances: 4, word-bits: 16", "word-bits: 16"),
+          {"number of instances", "add 'instances'"});
+}
+
+BOOST_AUTO_TEST_CASE(wrong_values_are_shown) {
+    wrong(replaced(problem, "M: 4", "M: 0") + arch, {"in.yaml:7:17", "problem.instance.M", "'0'"});
+    wrong(replaced(problem, "M: 4", "M: four") + arch, {"'four'", "variables"});
+    wrong(replaced(problem, "M: 4", "M: 4.5") + arch, {"no whole number: '4.5'"});
+    wrong(replaced(problem, "[M, K]}", "[M, L]}") + arch, {"unknown dimension: 'L'", "M, K"});
+    wrong(problem + replaced(arch, "entries: 16", "entries: -1"), {"arch.storage[0].entries"});
+    wrong(problem + replaced(arch, "entries: 16", "entries: 16, sizeKB: 1"), {"given twice"});
+    wrong(problem + replaced(arch, "entries: 16", "width: 24"), {"no multiple", "'24'"});
+    wrong(problem + replaced(arch, "instances: 4}", "instances: 4, meshX: 3}"),
+          {"'RF'", "3 by 1", "4 instances"});
+    wrong(problem + replaced(arch, "instances: 4, word", "instances: 6, word"), {"RF"});
+}
+
+BOOST_AUTO_TEST_CASE(unknown_names_suggest_the_nearest) {
+    wrong(problem + arch + "mapping:\n- {target: RFF, type: temporal}\n",
+          {"in.yaml:14:12", "unknown storage level: 'RFF'", "did you mean 'RF'?"});
+    wrong(problem + arch + "mapping:\n- {target: RF, type: temporel}\n",
+          {"did you mean 'temporal'?"});
+    wrong(problem + arch + "mapping:\n- {target: RF, type: bypass, keep: [B]}\n",
+          {"unknown data space: 'B'"});
+    wrong(problem + arch + "mapper: {algorithm: hybird}\n", {"did you mean 'hybrid'?"});
+    wrong(problem + arch + "mapper: {optimization-metric: enrgy}\n", {"did you mean 'energy'?"});
+    wrong(replaced(problem, "shape:\n", "shape: gemm-ABY\n  unused:\n") + arch,
+          {"unknown problem shape: 'gemm-ABY'", "gemm-ABZ"});
+}
+
+BOOST_AUTO_TEST_CASE(factors_must_multiply_to_the_bounds) {
+    wrong(problem + arch + "mapping:\n- {target: DRAM, type: temporal, factors: M=2 K=0}\n",
+          {"in.yaml:14:1", "M 2 instead of 4"});
+    wrong(problem + arch + "mapping:\n- {target: DRAM, type: temporal, factors: M=5 K=0}\n",
+          {"a factor of 'M'", "from 1 to 4"});
+    wrong(problem + arch + "mapping:\n- {target: DRAM, type: temporal, factors: M= K=0}\n",
+          {"a number is missing"});
+    wrong(problem + arch + "mapping:\n- {target: RF, type: spatial, factors: M=1}\n",
+          {"spatial directive for level 'RF'", "nothing is repeated"});
+}
+
+BOOST_AUTO_TEST_CASE(c12_what_no_model_costs_is_refused) {
+    const char* refused = "not supported; no figures are given rather than wrong ones";
+    wrong(problem + arch + "sparse_optimizations: {targets: [{name: RF}]}\n",
+          {"in.yaml:13:23", "sparse optimizations", refused});
+    wrong(problem + replaced(arch, "entries: 16", "entries: 16, network-type: M:N"),
+          {"arch.storage[0].network-type", "M:N", refused});
+    wrong(problem + replaced(arch, "entries: 16", "entries: 16, network_fill: noc"),
+          {"networks of the user's own", refused});
+    wrong(problem + replaced(arch, "entries: 16", "entries: 16, allow_overbooking: true"),
+          {"overbooked", refused});
+    wrong(replaced(problem, "  instance",
+                   "    flatten: [{name: X, dimensions: [M, K]}]\n  instance") +
+              arch,
+          {"flattened dimensions", refused});
+    wrong(problem + arch + "mapping:\n- {target: DRAM, type: skew, terms: []}\n",
+          {"skewed loops", refused});
+    wrong(problem + R"(architecture:
+  version: 0.2
+  subtree:
+  - name: s
+    local:
+    - {name: M, class: DRAM}
+    - {name: noc, class: XY_NoC}
+    - {name: mac, class: intmac}
+)",
+          {"in.yaml:14:7", "class XY_NoC", refused});
+    wrong(problem + arch +
+              "mapping:\n- {target: DRAM, type: temporal, factors: M0 K0, rmw_first_update: [Z]}\n",
+          {"rmw_first_update", "not supported"});
+}
+
+BOOST_AUTO_TEST_CASE(nodes_are_checked) {
+    const std::string head = problem + "architecture:\n  version: 0.4\n  nodes:\n";
+    wrong(head + "  - !Memory {name: M}\n", {"in.yaml:11:5", "unknown kind of node: '!Memory'"});
+    wrong(head + "  - !Component {name: M, class: DRAM}\n", {"no compute component"});
+    wrong(head + R"(  - !Parallel
+    nodes:
+    - !Component {name: B, class: SRAM, constraints: {dataspace: {keep: [A, Z]}}}
+    - !Component {name: C, class: SRAM, constraints: {dataspace: {keep: [A]}}}
+)",
+          {"kept in two branches", "'A'"});
+    wrong(head + "  - !Component {name: m, class: intmac}\nconstraints: {targets: [{target: x}]}\n",
+          {"no node of the architecture has this name: 'x'"});
+    wrong(head + R"(  - !Component
+    name: M
+    class: DRAM
+    constraints: {temporal: {maximize_dims: [[M]]}}
+)",
+          {"in.yaml:14:46", "maximize_dims"});
+}
+
+BOOST_AUTO_TEST_CASE(files_that_are_none_of_timeloops) {
+    wrong("a: [1\n", {"in.yaml", "not valid YAML"});
+    wrong("[1, 2]\n", {"holds a list"});
+    BOOST_CHECK_THROW(timeloop::read_document({"no/such.yaml"}), UserError);
+    BOOST_CHECK_THROW(timeloop::read_document_text(problem, "problem.txt"), UserError);
+    timeloop::Warnings warnings;
+    BOOST_CHECK_THROW(
+        timeloop::check_document(timeloop::read_document_text("x: 1\n", "a.yaml"), warnings),
+        UserError);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
