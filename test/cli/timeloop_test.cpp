@@ -215,7 +215,13 @@ BOOST_AUTO_TEST_CASE(c10_ctrl_c_brings_outputs_within_a_second) {
 )");
     std::chrono::steady_clock::time_point pressed;
     std::thread finger([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+        // Not before the program listens.
+        struct sigaction now {};
+        do {
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            ::sigaction(SIGINT, nullptr, &now);
+        } while (now.sa_handler == SIG_DFL);
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
         pressed = std::chrono::steady_clock::now();
         ::raise(SIGINT);
     });

@@ -76,6 +76,10 @@ std::string compact_text(const Problem& problem, const Mapping& mapping) {
         text += "] ";
         for (const bool spatial : {false, true}) {
             const LoopBlock& block = spatial ? storage.spatial : storage.temporal;
+            if (!spatial && block.trivial()) {
+                // Timeloop stands a loop of one iteration here.
+                text += problem.dimensions.back().name + "1 ";
+            }
             for (int i = static_cast<int>(block.permutation.size()) - 1; i >= 0; --i) {
                 const int d = block.permutation[i];
                 const Factor& factor = block.factors[d];
