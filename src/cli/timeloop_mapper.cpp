@@ -12,6 +12,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/timeloop.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/timeloop/explain.hpp"
 #include "tessera/timeloop/mapper.hpp"
 #include "tessera/timeloop/mapspace.hpp"
 #include "tessera/timeloop/result_json.hpp"
@@ -130,6 +131,33 @@ private:
 constexpr const char* nothing_found =
     "MESSAGE: no valid mappings found within search criteria. What is known:\n";
 
+/// Adds to the reasons which level lacks how much for which data spaces: from the constraints, or
+/// else from the nearest misses of a short random search.
+void find_reasons(const Loaded& loaded, timeloop::MapperResult& result) {
+    const timeloop::Input& input = loaded.input;
+    const timeloop::MapSpace space(input.problem, input.architecture, loaded.constraints,
+                                   loaded.settings.factors);
+    std::vector<std::string> reasons = timeloop::unavoidable_failures(space);
+    std::vector<timeloop::FailureGroup> failures = result.failures;
+    if (reasons.empty() && failures.empty()) {
+        timeloop::MapperSettings sample = loaded.settings;
+        sample.algorithm = timeloop::Algorithm::random;
+        sample.timeout = 20000;
+        sample.threads = 1;
+        sample.time_limit_s = 1;
+        sample.diagnostics = true;
+        timeloop::MapperHooks hooks;
+        hooks.model = input.model;
+        failures = timeloop::search_mappings(input.problem, input.architecture, loaded.constraints,
+                                             sample, hooks)
+                       .failures;
+    }
+    for (const timeloop::FailureGroup& group : failures) {
+        reasons.push_back("the nearest miss of its kind: " + group.smallest);
+    }
+    result.reasons.insert(result.reasons.begin(), reasons.begin(), reasons.end());
+}
+
 void explain_failure(std::ostream& out, const timeloop::MapperResult& result) {
     out << nothing_found;
     int number = 1;
@@ -219,9 +247,11 @@ int timeloop_mapper(const TimeloopArguments& arguments, std::ostream& out, std::
             frontier.add(mapping, thread);
         };
     }
-    const timeloop::MapperResult result = timeloop::search_mappings(
+    timeloop::MapperResult result = timeloop::search_mappings(
         input.problem, input.architecture, loaded.constraints, loaded.settings, hooks);
-
+    if (!result.best) {
+        find_reasons(loaded, result);
+    }
     if (loaded.settings.diagnostics) {
         print_diagnostics(out, loaded, result);
     }

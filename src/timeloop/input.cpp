@@ -90,9 +90,9 @@ std::string pj(double energy) {
 
 void warn_about_tables(Input& input) {
     const Architecture& architecture = input.architecture;
-    const bool tables = input.energies != EnergyOrigin::tables;
+    const bool ert = input.energies != EnergyOrigin::tables;
     const std::string advice =
-        tables ? "; the ERT does not name it" : "; give an ERT for energies of a real technology";
+        ert ? "; the ERT does not name it" : "; give an ERT for energies of a real technology";
     if (architecture.arithmetic.energy_source == "PAT") {
         input.warnings.push_back("level '" + architecture.arithmetic.name +
                                  "': energy from the built-in table 'pat' (multiplier of " +

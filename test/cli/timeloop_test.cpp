@@ -246,7 +246,9 @@ BOOST_AUTO_TEST_CASE(c11_no_valid_mapping_is_explained) {
     const Outcome outcome = run("timeloop-mapper", {input, "-o", folder.at("")});
     BOOST_TEST(outcome.code == 0);
     BOOST_TEST(outcome.prints("MESSAGE: no valid mappings found"));
-    BOOST_TEST(outcome.prints("RF"), outcome.out);
+    BOOST_TEST(outcome.prints("level 'RF' must hold at least 3 words (A 1, B 1, Z 1) but has room "
+                              "for 2; it lacks 1"),
+               outcome.out);
     BOOST_TEST(outcome.prints("No mapping is valid"), outcome.out);
     BOOST_TEST(run("timeloop-mapper", {input, "--strict", "-o", folder.at("")}).code == 1);
     BOOST_TEST(std::filesystem::exists(folder.at("timeloop-mapper.map.yaml")));
@@ -254,6 +256,19 @@ BOOST_AUTO_TEST_CASE(c11_no_valid_mapping_is_explained) {
     const Json json = Json::parse(read(folder.at("timeloop-mapper.json")));
     BOOST_TEST(json["status"] == "no valid mapping");
     BOOST_TEST(json["search"]["proof"] == "infeasible");
+}
+
+BOOST_AUTO_TEST_CASE(c11_demands_beyond_a_fan_out_are_named) {
+    const Folder folder;
+    const std::string input =
+        folder.file("in.yaml", small +
+                                   "mapper: {num-threads: 1, optimization-metric: edp}\n"
+                                   "mapspace:\n- {target: GB, type: spatial, factors: M=4 N=2}\n");
+    const Outcome outcome = run("timeloop-mapper", {input, "-o", folder.at("")});
+    BOOST_TEST(outcome.code == 0, outcome.err);
+    BOOST_TEST(outcome.prints("level 'GB' must spread over at least 8 instances (M 4, N 2) but "
+                              "there are 4"),
+               outcome.out);
 }
 
 BOOST_AUTO_TEST_CASE(c13_accelergy_is_called_if_it_is_there) {

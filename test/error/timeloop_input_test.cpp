@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(nodes_are_checked) {
     class: DRAM
     constraints: {temporal: {maximize_dims: [[M]]}}
 )",
-          {"in.yaml:14:46", "maximize_dims"});
+          {"in.yaml:14:45", "maximize_dims"});
 }
 
 BOOST_AUTO_TEST_CASE(files_that_are_none_of_timeloops) {
