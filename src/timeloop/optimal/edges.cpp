@@ -396,10 +396,11 @@ bool Edges::fits(int level, std::size_t x) const {
     return used <= room && used >= room * storage.min_utilization * (1 - 1e-12);
 }
 
-bool Edges::whole(int space, int level, std::size_t x) const {
+// Spread over instances counts as whole; what a temporal loop outside would bring is forgotten.
+bool Edges::whole(int space, std::size_t x) const {
     for (int d = 0; d < g_.dimensions; ++d) {
         if (g_.spaces[space].relevant >> d & 1 &&
-            lattice_.value(x, d) * spatial_inside(level)[d] != g_.bounds[d]) {
+            lattice_.value(x, d) != lattice_.divisors[d].back()) {
             return false;
         }
     }

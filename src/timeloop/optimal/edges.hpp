@@ -97,8 +97,8 @@ public:
     }
     /// Do the tiles of level `level` fit at x?
     bool fits(int level, std::size_t x) const;
-    /// The outermost level that keeps `space` at x holds it whole.
-    bool whole(int space, int level, std::size_t x) const;
+    /// A level with the temporal factors x inside holds all of `space`.
+    bool whole(int space, std::size_t x) const;
     int outermost(int space) const {
         return outermost_[space];
     }

@@ -269,8 +269,11 @@ std::optional<Mapping> Polisher::simple(const SpatialChoice& choice,
                 rest = 1;
             }
         }
-        if (rest > 1) {
-            return std::nullopt;
+        for (int level = 0; level < g_.levels; ++level) {
+            const std::int64_t own = mapping.levels[level].temporal.factors[d].end;
+            if (rest > 1 || !allowed(g_.temporal[level], d, own)) {
+                return std::nullopt;
+            }
         }
     }
     for (int level = 0; level < g_.levels; ++level) {

@@ -32,7 +32,7 @@ Tables::Tables(const Edges& edges)
         for (std::size_t x = 0; x < lattice_.size; ++x) {
             bool ok = edges_.fits(level, x);
             for (int space = 0; ok && space < spaces; ++space) {
-                ok = edges_.outermost(space) != level || edges_.whole(space, level, x);
+                ok = edges_.outermost(space) != level || edges_.whole(space, x);
             }
             fits_[level][x] = ok;
         }
@@ -78,8 +78,11 @@ void Tables::extend(std::vector<int> order, DimensionMask placed, std::uint32_t 
             open &= ~closes(d);
         }
     };
+    // A forced loop closes nothing if it may have one iteration.
     for (std::size_t i = order.size(); i < tiling.prefix.size(); ++i) {
+        const std::uint32_t before = open;
         place(tiling.prefix[i]);
+        open = allowed(level, tiling.prefix[i], 1) ? before : open;
     }
     DimensionMask last = 0;
     for (const int d : tiling.suffix) {
