@@ -146,6 +146,7 @@ BOOST_AUTO_TEST_CASE(no_mapping_costs_less_than_its_bound) {
             }
             const MappingBound bound = mapping_bound(geometry, mapping);
             BOOST_CHECK_LE(bound.linear, cost.energy_pj * (1 + 1e-9));
+            BOOST_CHECK_LE(bound.floor, cost.energy_pj * (1 + 1e-9));
             BOOST_CHECK_LE(bound.cycles, static_cast<double>(cost.cycles));
             exact += bound.linear >= cost.energy_pj * (1 - 1e-9);
             ++checked;

@@ -100,6 +100,9 @@ public:
     std::string size_text() const;
     /// Timeloop's own algorithms number mappings with 128 bits. \throws UserError if they cannot.
     void check_numbered() const;
+    bool numbered() const {
+        return numbered_;
+    }
 
     const std::vector<TilingLevel>& levels() const {
         return levels_;

@@ -73,6 +73,36 @@ void FailureLog::merge(const FailureLog& other) {
     }
 }
 
+// " (Weights 768, Inputs 3)": what the level holds.
+std::string FailureLog::tiles(const Mapping& mapping, const Fit& fit) const {
+    if (fit.kind == Fit::Kind::kept_nowhere) {
+        return "";
+    }
+    const Problem& problem = space_.problem();
+    std::string text;
+    for (std::size_t ds = 0; ds < problem.data_spaces.size(); ++ds) {
+        if (!mapping.levels[fit.level].keeps(static_cast<int>(ds))) {
+            continue;
+        }
+        std::int64_t words = 1;
+        for (const auto& rank : problem.data_spaces[ds].ranks) {
+            std::int64_t extent = 1;
+            for (const Term& term : rank) {
+                std::int64_t inside = 1;
+                for (int level = 0; level <= fit.level; ++level) {
+                    inside *= mapping.levels[level].spatial.factors[term.dimension].end *
+                              mapping.levels[level].temporal.factors[term.dimension].end;
+                }
+                extent += std::abs(term.value) * (inside - 1);
+            }
+            words *= extent;
+        }
+        text += (text.empty() ? " (" : ", ") + problem.data_spaces[ds].name + " " +
+                std::to_string(words);
+    }
+    return text.empty() ? text : text + ")";
+}
+
 std::string FailureLog::reason(const Judge& judge, MapSpaceView& view, bool pruned,
                                const MappingId& id, Mapping* mapping) const {
     if (pruned) {
@@ -91,7 +121,7 @@ std::string FailureLog::reason(const Judge& judge, MapSpaceView& view, bool prun
     Cost cost;
     judge.evaluate(full, scratch, cost);
     if (!cost.fit.ok()) {
-        return describe(cost.fit, space_.problem(), space_.architecture());
+        return describe(cost.fit, space_.problem(), space_.architecture()) + tiles(full, cost.fit);
     }
     return cost.wrapped
                ? "a counter of the model fell below zero; its cost means nothing"

@@ -31,6 +31,7 @@ private:
         MappingId nearest, sample;
     };
     void count(Group& group, double excess, const MappingId& id);
+    std::string tiles(const Mapping& mapping, const Fit& fit) const;
     std::string reason(const Judge& judge, MapSpaceView& view, bool pruned, const MappingId& id,
                        Mapping* mapping) const;
 

@@ -57,6 +57,7 @@ struct Pool {
     std::mutex mutex;  ///< guards everything below but the atomics
     MapperResult result;
     std::atomic<std::uint64_t> evaluated{0};
+    std::uint64_t walk_limit = 0;    ///< mappings per thread of a walk; 0: no limit of ours
     std::atomic<bool> ended{false};  ///< a limit of the whole search is met
 
     double seconds() const {
@@ -77,6 +78,8 @@ void run_walks(Pool& pool);
 /// Draws from a space with imperfect factors, or runs through it if it is small, beside what is
 /// already found.
 void run_imperfect(Pool& pool);
+/// Nothing was found: looks at some mappings (all, if they are few) for the nearest misses.
+void run_for_reasons(Pool& pool);
 /// Runs ours.
 void run_optimal(Pool& pool);
 

@@ -91,6 +91,9 @@ private:
             statement("global termination flag activated");
             end = true;
         }
+        if (pool_.walk_limit > 0 && total >= pool_.walk_limit) {
+            end = true;
+        }
         if (quota_ > 0 && valid >= quota_) {
             statement(std::to_string(quota_) + " valid mappings found");
             end = true;
@@ -295,17 +298,40 @@ void run_walks(Pool& pool) {
     conclude(pool, complete);
 }
 
+namespace {
+
+bool at_most(const MapSpace& space, Wide most) {
+    Wide product = 1;
+    for (const Wide size : {space.factor_count(), space.permutation_count(), space.split_count(),
+                            static_cast<Wide>(space.bypass_count())}) {
+        if (size > most || product * size > most) {
+            return false;
+        }
+        product *= size;
+    }
+    return true;
+}
+
+}  // namespace
+
 void run_imperfect(Pool& pool) {
-    constexpr Wide small = 2'000'000;
-    const MapSpace& space = pool.space;
-    const Wide most = space.factor_count() < small && space.permutation_count() < small
-                          ? space.factor_count() * space.permutation_count()
-                          : small;
-    const bool all = most < small && most * space.split_count() < small &&
-                     most * space.split_count() * space.bypass_count() < small;
+    const bool all = at_most(pool.space, 2'000'000);
     bool complete = false;
     run_algorithm(pool, all ? Algorithm::linear_pruned : Algorithm::random, complete);
     conclude(pool, complete && all);
+}
+
+void run_for_reasons(Pool& pool) {
+    const bool all = at_most(pool.space, 100'000);
+    const std::uint64_t total = pool.result.total;
+    const bool ended = pool.ended.exchange(false);
+    pool.walk_limit = all ? 100'000 : 20'000;
+    bool complete = false;
+    if (pool.space.numbered()) {
+        run_algorithm(pool, all ? Algorithm::exhaustive : Algorithm::random_pruned, complete);
+    }
+    pool.result.total = total;
+    pool.ended = ended;
 }
 
 }  // namespace tessera::timeloop

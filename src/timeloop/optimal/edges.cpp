@@ -86,23 +86,27 @@ Edges::Edges(const Geometry& geometry, const SpatialChoice& choice,
     floor_ = constant_;
     for (const auto& edges : edges_) {
         for (const Edge& edge : edges) {
-            // Every word of the tensor enters the children once, and once per instance that shares
-            // nothing with others. Windows that overlap only add to it.
-            double words = g_.spaces[edge.space].tile(g_.bounds.data());
-            if (!g_.spaces[edge.space].sliding) {
-                for (int level = edge.child + 1; level < g_.levels; ++level) {
-                    for (int d = 0; d < dimensions; ++d) {
-                        if (!(g_.spaces[edge.space].relevant >> d & 1)) {
-                            words *= static_cast<double>(choice.factor[level * dimensions + d]);
-                        }
-                    }
-                }
-            }
-            if (!g_.spaces[edge.space].sliding) {
-                floor_ += cost(edge, words, false);
+            floor_ += least_cost(edge);
+        }
+    }
+}
+
+// Every word that is used enters the children once, and once per instance that shares nothing with
+// others. Neighbours that forward sliding windows may count as little as that one time for all.
+double Edges::least_cost(const Edge& edge) const {
+    const SpaceShape& shape = g_.spaces[edge.space];
+    double words = shape.distinct;
+    if (shape.sliding) {
+        return cost(edge, words, true);
+    }
+    for (int level = edge.child + 1; level < g_.levels; ++level) {
+        for (int d = 0; d < g_.dimensions; ++d) {
+            if (!(shape.relevant >> d & 1)) {
+                words *= static_cast<double>(choice_.factor[level * g_.dimensions + d]);
             }
         }
     }
+    return cost(edge, words, false);
 }
 
 void Edges::set_next() {
@@ -200,10 +204,10 @@ double Edges::partition(int space, int level) const {
     if (!shape.read_write || !g_.elision) {
         return 0;
     }
-    if (shape.sliding) {
+    double words = shape.tile(g_.bounds.data());
+    if (shape.sliding || words > shape.distinct) {
         return HUGE_VAL;  // not known in advance: its reads are not counted on
     }
-    double words = shape.tile(g_.bounds.data());
     for (int outer = level + 1; outer < g_.levels; ++outer) {
         for (int d = 0; d < g_.dimensions; ++d) {
             if (shape.relevant >> d & 1) {
@@ -369,7 +373,8 @@ double Edges::closure(const Edge& edge, std::size_t y, int d, std::int64_t n, in
     // A step of an outer loop may lead back to where the tile is: it stays, or, where the stride
     // changed, neighbours have it.
     if ((!slide || neighbours) && coincident(edge, y, d, n, level, fresh)) {
-        words *= static_cast<double>(n - 1) / static_cast<double>(n);
+        const double once = std::min(words, shape.distinct * edge.multicast);
+        words = std::max(once, words * static_cast<double>(n - 1) / static_cast<double>(n));
     }
     return cost(edge, words, forwarded);
 }

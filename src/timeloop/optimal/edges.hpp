@@ -83,6 +83,8 @@ public:
     /// \param fresh no loop ran since the child
     double closure(const Edge& edge, std::size_t y, int d, std::int64_t n, int level,
                    bool fresh) const;
+    /// Of an edge, whatever the temporal loops.
+    double least_cost(const Edge& edge) const;
     /// Part of the cost that no temporal choice changes: computes and the arithmetic's edges.
     double constant() const {
         return constant_;

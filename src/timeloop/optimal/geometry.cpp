@@ -21,6 +21,33 @@ double SpaceShape::tile(const std::int64_t* extents) const {
 
 namespace {
 
+double distinct_words(const SpaceShape& shape, const std::vector<std::int64_t>& bounds) {
+    double words = 1;
+    for (const RankShape& rank : shape.ranks) {
+        std::int64_t extent = 1, longest = 1;
+        for (std::size_t d = 0; d < bounds.size(); ++d) {
+            extent += rank.coefficient[d] * (bounds[d] - 1);
+            longest = std::max(longest, rank.coefficient[d] ? bounds[d] : 1);
+        }
+        if (extent > 1'000'000) {
+            words *= static_cast<double>(longest);  // at least
+            continue;
+        }
+        std::vector<char> used(static_cast<std::size_t>(extent), 0);
+        used[0] = 1;
+        for (std::size_t d = 0; d < bounds.size(); ++d) {
+            const std::int64_t c = rank.coefficient[d];
+            for (std::int64_t i = extent - 1; c != 0 && i >= 0; --i) {
+                for (std::int64_t k = 1; used[i] && k < bounds[d] && i + c * k < extent; ++k) {
+                    used[i + c * k] = 1;
+                }
+            }
+        }
+        words *= static_cast<double>(std::count(used.begin(), used.end(), 1));
+    }
+    return words;
+}
+
 SpaceShape shape_of(const DataSpace& space, int dimensions) {
     SpaceShape shape;
     shape.read_write = space.read_write;
@@ -84,6 +111,7 @@ Geometry::Geometry(const MapSpace& s, const Objective& objective, const ModelOpt
     }
     for (const DataSpace& data_space : s.problem().data_spaces) {
         spaces.push_back(shape_of(data_space, dimensions));
+        spaces.back().distinct = distinct_words(spaces.back(), bounds);
     }
     for (int index = 0; index < static_cast<int>(s.levels().size()); ++index) {
         const TilingLevel& level = s.levels()[index];

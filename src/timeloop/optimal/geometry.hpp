@@ -31,6 +31,8 @@ struct SpaceShape {
 
     /// Words of a tile with these extents per dimension.
     double tile(const std::int64_t* extents) const;
+    /// Words that some compute uses, at least: positions that strides skip do not count.
+    double distinct = 1;
 };
 
 /// Cost per vector access at one storage level. Instances that share a macro share its accesses.

@@ -17,7 +17,7 @@ MappingBound mapping_bound(const Geometry& geometry, const Mapping& mapping) {
     choice.cycles = geometry.computes / used;
     const Edges edges(geometry, choice, keep);
     const Lattice& lattice = edges.lattice();
-    MappingBound bound{edges.constant(), edges.cycles()};
+    MappingBound bound{edges.constant(), edges.cycles(), edges.floor()};
     for (int space = 0; space < static_cast<int>(geometry.spaces.size()); ++space) {
         for (const Edge& edge : edges.of(space)) {
             std::size_t x = 0;

@@ -8,6 +8,7 @@ namespace tessera::timeloop {
 
 struct MappingBound {
     double linear = 0, cycles = 0;
+    double floor = 0;  ///< of all mappings with the same spatial factors and bypasses
 };
 
 /// \pre `mapping` has perfect factors, fits, and keeps every data space whole somewhere.

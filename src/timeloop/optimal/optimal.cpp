@@ -17,6 +17,7 @@ namespace {
 
 constexpr double slack = 1 + 1e-9;
 constexpr std::size_t most_points = 2'000'000;  // of a lattice: tables of some hundred MB
+constexpr std::size_t most_tasks = 1'000'000;
 constexpr double most_members = 1e5;  // mappings of one set of factors looked at one by one
 
 struct Task {
@@ -93,10 +94,18 @@ private:
             std::rethrow_exception(error);
         }
     }
+    // Where there are too many pairs, choices with few cycles come first; of the others a trivial
+    // bound is all that is known.
     void make_tasks() {
         const auto& bypasses = pool_.space.bypasses();
+        std::stable_sort(choices_.begin(), choices_.end(),
+                         [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
         for (std::uint32_t s = 0; s < choices_.size(); ++s) {
-            for (std::uint32_t b = 0; b < bypasses.size() && !pool_.over(); ++b) {
+            if (tasks_.size() + bypasses.size() > most_tasks || pool_.over()) {
+                rest_bound_ = geometry_.objective(geometry_.compute_cost, choices_[s].cycles);
+                break;
+            }
+            for (std::uint32_t b = 0; b < bypasses.size(); ++b) {
                 const Edges edges(geometry_, choices_[s], bypasses[b]);
                 if (edges.valid()) {
                     tasks_.push_back(
@@ -141,7 +150,7 @@ private:
                 return;
             }
             Task& task = tasks_[next];
-            if (task.bound > best_value() * slack) {
+            if (task.bound >= best_value()) {
                 continue;
             }
             solve(task);
@@ -249,8 +258,8 @@ private:
         MapperResult& result = pool_.result;
         result.valid = pool_.evaluated;
         result.total = tasks_.size();
-        double bound = HUGE_VAL;
         const double best = best_value();
+        double bound = rest_bound_ < best ? rest_bound_ : HUGE_VAL;
         const bool all =
             next_task_ >= tasks_.size() + static_cast<std::size_t>(pool_.threads) - 1 ||
             next_task_ >= tasks_.size();
@@ -274,6 +283,7 @@ private:
     Geometry geometry_;
     std::vector<SpatialChoice> choices_;
     std::vector<Task> tasks_;
+    double rest_bound_ = HUGE_VAL;  ///< of what is no task
     std::atomic<std::size_t> next_task_{0}, next_open_{0};
     bool settle_ = false;
 };
@@ -292,6 +302,9 @@ void run_optimal(Pool& pool) {
         Search(pool).run();
     }
     if (!residuals && !ruby) {
+        if (!pool.result.best) {
+            run_for_reasons(pool);
+        }
         return;
     }
     // The bounds hold for perfect factors only. What has a short last pass is drawn at random from

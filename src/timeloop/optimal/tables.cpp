@@ -15,14 +15,11 @@ Tables::Tables(const Edges& edges)
         sliding_ |= g_.spaces[space].sliding;
         for (const Edge& edge : edges_.of(space)) {
             std::vector<double> cost(lattice_.size);
-            double least = HUGE_VAL;
             for (std::size_t y = 0; y < lattice_.size; ++y) {
                 cost[y] = edges_.cost(edge, edges_.full_words(edge, y), edges_.linked(edge, y));
-                least = std::min(least, cost[y]);
             }
             full_cost_[space].push_back(std::move(cost));
-            // A sliding window may load less than any full tile.
-            least_cost_[space].push_back(g_.spaces[space].sliding ? 0 : least);
+            least_cost_[space].push_back(edges_.least_cost(edge));
         }
     }
     orders_.resize(g_.levels);

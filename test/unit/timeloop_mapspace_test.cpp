@@ -1,0 +1,439 @@
+// The Timeloop mapspace: numbering against a straight enumeration, every form of constraint,
+// conflicts, audit, Timeloop's termination rules, explanations.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <set>
+
+#include "support/small_mapspace.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/timeloop/mapper.hpp"
+#include "tessera/timeloop/mapspace.hpp"
+
+namespace {
+
+using namespace tessera;
+using namespace tessera::timeloop;
+
+/// Z[m,n] += A[m,k] * B[k,n] on a buffer with a fan-out of 2 x 2 over registers, and DRAM.
+struct Gemm {
+    Problem problem;
+    Architecture architecture;
+    Constraints constraints;
+
+    Gemm() {
+        for (const auto& [name, bound] : {std::pair{"M", 4}, {"N", 2}, {"K", 6}}) {
+            problem.dimensions.push_back({name, bound});
+        }
+        problem.data_spaces = {{"A", {{{0}}, {{2}}}}, {"B", {{{2}}, {{1}}}}, {"Z", {{{0}}, {{1}}}}};
+        problem.data_spaces[2].read_write = true;
+        architecture.arithmetic.instances = 4;
+        architecture.arithmetic.mesh_x = architecture.arithmetic.mesh_y = 2;
+        architecture.arithmetic.energy_pj = 1;
+        add("Reg", 4, 8, 1);
+        add("Buf", 1, 40, 5);
+        add("DRAM", 1, 0, 100);
+    }
+    void add(const std::string& name, std::int64_t instances, std::int64_t size, double energy) {
+        StorageLevel level;
+        level.name = name;
+        level.instances = instances;
+        level.mesh_x = level.mesh_y = instances == 4 ? 2 : 1;
+        if (size > 0) {
+            level.size = size;
+        }
+        level.energy.read_pj = level.energy.fill_pj = level.energy.update_pj = energy;
+        architecture.storage.push_back(level);
+    }
+    LoopConstraint& at(int level, bool spatial = false) {
+        constraints.loops.push_back({});
+        constraints.loops.back().level = level;
+        constraints.loops.back().spatial = spatial;
+        constraints.loops.back().where = {"in.yaml", static_cast<int>(constraints.loops.size()), 1};
+        return constraints.loops.back();
+    }
+    static FactorRule rule(int d, FactorRule::Relation relation, std::int64_t value, int line = 1) {
+        return {d, relation, value, {}, {"in.yaml", line, 3}};
+    }
+    MapSpace space() const {
+        return MapSpace(problem, architecture, constraints);
+    }
+};
+
+constexpr auto equal = FactorRule::Relation::equal;
+constexpr auto at_most = FactorRule::Relation::at_most;
+constexpr auto at_least = FactorRule::Relation::at_least;
+
+std::string message(const Gemm& gemm) {
+    try {
+        gemm.space();
+    } catch (const UserError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+/// Number of ordered ways to write n as a product of k factors.
+std::uint64_t ways(std::int64_t n, int k) {
+    if (k == 1) {
+        return 1;
+    }
+    std::uint64_t total = 0;
+    for (std::int64_t f = 1; f <= n; ++f) {
+        total += n % f == 0 ? ways(n / f, k - 1) : 0;
+    }
+    return total;
+}
+
+MapperSettings walk(Algorithm algorithm) {
+    MapperSettings settings;
+    settings.algorithm = algorithm;
+    settings.threads = 1;
+    settings.timeout = settings.victory = 0;
+    return settings;
+}
+
+MapperResult search(const Gemm& gemm, const MapperSettings& settings,
+                    const MapperHooks& hooks = {}) {
+    return search_mappings(gemm.problem, gemm.architecture, gemm.constraints, settings, hooks);
+}
+
+BOOST_AUTO_TEST_SUITE(timeloop_mapspace)
+
+BOOST_AUTO_TEST_CASE(sizes_are_products_of_straight_counts) {
+    const Gemm gemm;
+    const MapSpace space = gemm.space();
+    // Tiling levels: Reg temporal, Buf spatial, Buf temporal, DRAM temporal.
+    BOOST_CHECK_EQUAL(space.levels().size(), 4U);
+    BOOST_CHECK(space.factor_count() == ways(4, 4) * ways(2, 4) * ways(6, 4));
+    BOOST_CHECK(space.permutation_count() == 6 * 6 * 6);  // the innermost block is canonical
+    BOOST_CHECK(space.split_count() == 4);
+    BOOST_CHECK_EQUAL(space.bypass_count(), 64U);  // 3 data spaces in Reg and Buf
+    BOOST_CHECK_EQUAL(space.size_text(), decimal(space.factor_count() * 216 * 4 * 64));
+}
+
+BOOST_AUTO_TEST_CASE(factors_come_in_timeloops_order) {
+    const Gemm gemm;
+    const MapSpace space = gemm.space();
+    const IndexFactors& six = space.factors()[2];
+    // Divisors 1, 6, 2, 3; the outermost level changes slowest.
+    const std::vector<std::vector<int>> first = {{6, 1, 1, 1}, {1, 6, 1, 1}, {3, 2, 1, 1},
+                                                 {2, 3, 1, 1}, {1, 1, 6, 1}, {3, 1, 2, 1}};
+    for (std::size_t i = 0; i < first.size(); ++i) {
+        const std::int32_t* ends = six.end(i, 4);
+        BOOST_CHECK(std::equal(first[i].begin(), first[i].end(), ends));
+    }
+    const std::int32_t* last = six.end(six.count - 1, 4);
+    BOOST_CHECK_EQUAL(last[3], 3);
+}
+
+BOOST_AUTO_TEST_CASE(permutations_come_in_lexicographic_order) {
+    const Gemm gemm;
+    const MapSpace space = gemm.space();
+    MapSpaceView view(space);
+    FlatMapping flat;
+    std::vector<int> expected = {0, 1, 2};
+    for (MappingId id; id.permutation < 36; ++id.permutation) {
+        view.build(id, flat, false);
+        const Mapping mapping = view.mapping(0);
+        if (id.permutation < 6) {  // digit of the spatial block
+            BOOST_CHECK(mapping.levels[1].spatial.permutation == expected);
+            std::next_permutation(expected.begin(), expected.end());
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(ids_name_every_mapping_once) {
+    Gemm gemm;
+    gemm.at(1).factors = {Gemm::rule(2, at_most, 2)};
+    gemm.at(2).permutation = PermutationRule{{0}, {2}, {}};
+    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 0, {0, 1, 2}, {}, {}});
+    const MapSpace space = gemm.space();
+    MapSpaceView view(space);
+    FlatMapping flat;
+    std::set<std::string> seen;
+    std::uint64_t count = 0;
+    for (MappingId id; id.factors < view.factor_count(); id.factors += 7) {
+        for (id.permutation = 0; id.permutation < view.permutation_count(); ++id.permutation) {
+            for (id.split = 0; id.split < view.split_count(); ++id.split) {
+                view.build(id, flat, false);
+                std::string key;
+                const Mapping mapping = view.mapping(id.bypass);
+                for (const LevelMapping& level : mapping.levels) {
+                    for (const LoopBlock* block : {&level.spatial, &level.temporal}) {
+                        for (const int d : block->permutation) {
+                            key += std::to_string(d) + ":" + std::to_string(block->factors[d].end) +
+                                   " ";
+                        }
+                        key += "/" + std::to_string(block->split);
+                    }
+                }
+                seen.insert(key);
+                ++count;
+            }
+        }
+    }
+    BOOST_CHECK_EQUAL(seen.size(), count);
+}
+
+BOOST_AUTO_TEST_CASE(members_pass_the_audit_and_others_do_not) {
+    std::mt19937_64 random(3);
+    int members = 0, others = 0;
+    for (int i = 0; i < 300; ++i) {
+        const testing::SmallMapSpace c = testing::small_mapspace(random);
+        try {
+            const MapSpace constrained(c.problem, c.architecture, c.constraints);
+            const MapSpace free(c.problem, c.architecture, Constraints{});
+            for (const MapSpace* space : {&constrained, &free}) {
+                if (space->factor_count() == 0) {
+                    continue;
+                }
+                MapSpaceView view(*space);
+                FlatMapping flat;
+                for (int k = 0; k < 20; ++k) {
+                    const MappingId id{
+                        random() % view.factor_count(), random() % view.permutation_count(),
+                        random() % view.split_count(), random() % view.bypass_count()};
+                    if (!view.build(id, flat).ok()) {
+                        continue;
+                    }
+                    auto faults = constrained.audit(view.mapping(id.bypass));
+                    if (!faults.empty() && contains(faults.front(), "bypassed by every level")) {
+                        continue;  // the model rejects it
+                    }
+                    const bool obeys = faults.empty();
+                    if (space == &constrained) {
+                        BOOST_CHECK_MESSAGE(obeys, faults.front());
+                        ++members;
+                    } else {
+                        others += !obeys;
+                    }
+                }
+            }
+        } catch (const UserError&) {
+        }
+    }
+    BOOST_CHECK_GT(members, 500);
+    BOOST_CHECK_GT(others, 500);
+}
+
+BOOST_AUTO_TEST_CASE(every_factor_form_limits_the_options) {
+    Gemm gemm;
+    gemm.at(0).factors = {Gemm::rule(2, equal, 0), Gemm::rule(0, at_most, 2),
+                          Gemm::rule(-1, at_most, 1), Gemm::rule(1, at_least, 1)};
+    const MapSpace space = gemm.space();
+    for (std::size_t i = 0; i < space.factors()[2].count; ++i) {
+        BOOST_CHECK_EQUAL(space.factors()[2].end(i, 4)[0], 6);  // 0: the whole dimension
+    }
+    for (std::size_t i = 0; i < space.factors()[0].count; ++i) {
+        BOOST_CHECK_LE(space.factors()[0].end(i, 4)[0], 2);
+    }
+    for (std::size_t i = 0; i < space.factors()[1].count; ++i) {
+        BOOST_CHECK_EQUAL(space.factors()[1].end(i, 4)[0], 1);  // the default
+    }
+    Gemm least;
+    least.at(2).factors = {Gemm::rule(0, at_least, 4)};
+    BOOST_CHECK_EQUAL(least.space().factors()[0].count, 1U);
+    Gemm large;
+    large.at(0).factors = {Gemm::rule(0, equal, 64)};
+    BOOST_CHECK_EQUAL(large.space().warnings().size(), 1U);
+    BOOST_CHECK(large.space().factor_count() == Gemm().space().factor_count());
+}
+
+BOOST_AUTO_TEST_CASE(conflicts_name_both_places) {
+    Gemm gemm;
+    gemm.at(1).factors = {Gemm::rule(0, equal, 2, 10)};
+    LoopConstraint& twice = gemm.at(1);
+    twice.source = ConstraintSource::architecture;
+    twice.factors = {Gemm::rule(0, equal, 4, 20)};
+    const std::string text = message(gemm);
+    BOOST_CHECK(contains(text, "in.yaml:10:3") && contains(text, "in.yaml:20:3"));
+    BOOST_CHECK(contains(text, "dimension M") && contains(text, "Buf"));
+
+    Gemm bypass;
+    bypass.constraints.bypasses.push_back(
+        {ConstraintSource::architecture, 1, {0}, {}, {"in.yaml", 5, 1}});
+    bypass.constraints.bypasses.push_back(
+        {ConstraintSource::mapspace, 1, {}, {0}, {"in.yaml", 6, 1}});
+    BOOST_CHECK(contains(message(bypass), "in.yaml:5:1") &&
+                contains(message(bypass), "in.yaml:6:1"));
+
+    Gemm order;
+    order.at(2).permutation = PermutationRule{{0}, {}, {"in.yaml", 7, 1}};
+    order.at(2).permutation = PermutationRule{{1}, {}, {"in.yaml", 8, 1}};
+    BOOST_CHECK(contains(message(order), "permutation") && contains(message(order), "in.yaml:7:1"));
+
+    Gemm divide;
+    divide.at(0).factors = {Gemm::rule(2, equal, 4, 9)};
+    BOOST_CHECK(contains(message(divide), "does not divide") &&
+                contains(message(divide), "in.yaml:9:3"));
+
+    Gemm flat;
+    flat.at(2, true).factors = {Gemm::rule(0, equal, 2)};
+    BOOST_CHECK(contains(message(flat), "no spatial loops"));
+}
+
+BOOST_AUTO_TEST_CASE(split_and_parallelism_bind) {
+    Gemm gemm;
+    LoopConstraint& spatial = gemm.at(1, true);
+    spatial.split = PlacedNumber{1, {"in.yaml", 4, 1}};
+    spatial.permutation = PermutationRule{{1}, {}, {}};
+    gemm.constraints.parallelism.push_back({ConstraintSource::mapspace, 1.0, {"in.yaml", 5, 1}});
+    const MapperResult result = search(gemm, walk(Algorithm::optimal));
+    BOOST_REQUIRE(result.best);
+    const LoopBlock& block = result.best->levels[1].spatial;
+    BOOST_CHECK_EQUAL(block.factors[1].end, 2);  // N alone may go along X
+    BOOST_CHECK_EQUAL(expansion(block).x * expansion(block).y, 4);
+    Mapping broken = *result.best;
+    broken.levels[1].spatial.split = 0;
+    BOOST_CHECK(!gemm.space().audit(broken).empty());
+}
+
+BOOST_AUTO_TEST_CASE(contradictory_constraints_are_explained) {
+    Gemm gemm;
+    gemm.at(0).factors = {Gemm::rule(0, at_least, 4), Gemm::rule(1, at_least, 2),
+                          Gemm::rule(2, at_least, 6)};
+    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 0, {0, 1, 2}, {}, {}});
+    const MapperResult result = search(gemm, MapperSettings{});
+    BOOST_CHECK(!result.best && result.proof == Proof::infeasible);
+    BOOST_REQUIRE_GE(result.reasons.size(), 2U);
+    // Level, what it needs and has, and the data spaces: A 24 + B 12 + Z 8.
+    BOOST_CHECK_MESSAGE(contains(result.reasons[0], "Reg") && contains(result.reasons[0], "44") &&
+                            contains(result.reasons[0], "8") && contains(result.reasons[0], "A 24"),
+                        result.reasons[0]);
+    BOOST_CHECK(contains(result.reasons.back(), "proof"));
+}
+
+BOOST_AUTO_TEST_CASE(a_mapping_that_forgets_data_is_never_returned) {
+    Gemm gemm;
+    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 2, {}, {2}, {}});
+    for (const Algorithm algorithm : {Algorithm::optimal, Algorithm::linear_pruned}) {
+        const MapperResult result = search(gemm, walk(algorithm));
+        BOOST_REQUIRE(result.best);
+        BOOST_CHECK(
+            evaluate(gemm.problem, gemm.architecture, *result.best).stats.forgotten.empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(all_algorithms_agree_where_they_are_complete) {
+    Gemm gemm;
+    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 0, {0, 1, 2}, {}, {}});
+    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 1, {0, 1, 2}, {}, {}});
+    gemm.at(1).permutation = PermutationRule{{0}, {1}, {}};
+    const double best = search(gemm, walk(Algorithm::optimal)).cost.edp();
+    for (const Algorithm algorithm : {Algorithm::exhaustive, Algorithm::linear_pruned}) {
+        const MapperResult result = search(gemm, walk(algorithm));
+        BOOST_CHECK(result.proof == Proof::optimal);
+        BOOST_CHECK_CLOSE_FRACTION(result.cost.edp(), best, 1e-12);
+    }
+    for (const Algorithm algorithm :
+         {Algorithm::random, Algorithm::random_pruned, Algorithm::hybrid}) {
+        MapperSettings settings = walk(algorithm);
+        settings.search_size = 20'000;
+        const MapperResult result = search(gemm, settings);
+        BOOST_CHECK(result.proof == Proof::none);
+        BOOST_CHECK_CLOSE_FRACTION(result.cost.edp(), best, 0.05);
+        BOOST_CHECK_GE(result.cost.edp(), best * (1 - 1e-12));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(termination_keys_end_the_search) {
+    const Gemm gemm;
+    std::vector<std::string> lines;
+    MapperHooks hooks;
+    hooks.log = [&](const std::string& line) { lines.push_back(line); };
+    const auto said = [&](const std::string& part) {
+        const bool found = std::any_of(lines.begin(), lines.end(),
+                                       [&](const auto& line) { return contains(line, part); });
+        lines.clear();
+        return found;
+    };
+    MapperSettings settings = walk(Algorithm::random);
+    settings.search_size = 50;
+    BOOST_CHECK_EQUAL(search(gemm, settings, hooks).valid, 50U);
+    BOOST_CHECK(said("[  0] STATEMENT: 50 valid mappings found, terminating search."));
+
+    settings = walk(Algorithm::random);
+    settings.victory = 20;
+    search(gemm, settings, hooks);
+    BOOST_CHECK(said("20 suboptimal mappings found since the last upgrade"));
+
+    settings = walk(Algorithm::random);
+    settings.timeout = 1;
+    search(gemm, settings, hooks);
+    BOOST_CHECK(said("1 invalid mappings ("));
+
+    settings = walk(Algorithm::random);
+    settings.target = 1e9;
+    BOOST_CHECK_LE(search(gemm, settings, hooks).valid, 128U);
+
+    std::atomic<bool> stop = true;
+    hooks.stop = &stop;
+    BOOST_CHECK_LE(search(gemm, walk(Algorithm::random), hooks).total, 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_seed_changes_the_walk_and_repeats_it) {
+    const Gemm gemm;
+    MapperSettings settings = walk(Algorithm::random);
+    settings.search_size = 30;
+    settings.threads = 2;
+    settings.seed = 7;
+    const MapperResult first = search(gemm, settings), second = search(gemm, settings);
+    BOOST_CHECK(*first.best == *second.best);
+    settings.seed = 8;
+    BOOST_CHECK(!(*search(gemm, settings).best == *first.best));
+}
+
+BOOST_AUTO_TEST_CASE(ruby_splits_primes) {
+    Gemm gemm;
+    gemm.problem.dimensions[0].bound = 7;
+    gemm.problem.dimensions[1].bound = gemm.problem.dimensions[2].bound = 1;
+    gemm.at(1, true).remainders = PlacedNumber{2, {}};
+    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 0, {0, 1, 2}, {}, {}});
+    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 1, {0, 1, 2}, {}, {}});
+    MapperSettings settings = walk(Algorithm::linear_pruned);
+    settings.factors = FactorTemplate::ruby;
+    const MapSpace space(gemm.problem, gemm.architecture, gemm.constraints, FactorTemplate::ruby);
+    bool imperfect = false;
+    for (std::size_t i = 0; i < space.factors()[0].count; ++i) {
+        std::int64_t x = 0;
+        for (int level = 3; level >= 0; --level) {
+            const std::int32_t end = space.factors()[0].end(i, 4)[level];
+            const std::int32_t residual = space.factors()[0].residual(i, 4)[level];
+            x = x * end + residual - 1;
+            imperfect |= end != residual;
+            BOOST_CHECK(end == residual || (level == 1 && end <= 2));
+        }
+        BOOST_CHECK_EQUAL(x + 1, 7);
+    }
+    BOOST_CHECK(imperfect);
+    settings.objectives = {{Objective::Kind::delay, 0}};
+    const MapperResult result = search(gemm, settings);
+    BOOST_REQUIRE(result.best);
+    BOOST_CHECK(evaluate(gemm.problem, gemm.architecture, *result.best).fit.ok());
+    // 7 rows over two instances take 4 passes instead of 7.
+    BOOST_CHECK(!result.best->levels[1].spatial.factors[0].perfect());
+    settings.algorithm = Algorithm::optimal;
+    BOOST_CHECK_LE(search(gemm, settings).cost.cycles, result.cost.cycles);
+}
+
+BOOST_AUTO_TEST_CASE(later_objectives_decide_within_a_thousandth) {
+    const std::vector<Objective> objectives = {{Objective::Kind::delay, 0},
+                                               {Objective::Kind::energy, 0}};
+    Cost a, b;
+    a.cycles = 10000;
+    b.cycles = 10005;
+    a.energy_pj = 2;
+    b.energy_pj = 1;
+    BOOST_CHECK(is_better(b, a, objectives, 1));  // 0.05 % slower, half the energy
+    b.cycles = 10100;
+    BOOST_CHECK(!is_better(b, a, objectives, 1));
+    BOOST_CHECK(!is_better(a, a, objectives, 1));  // ties keep the incumbent
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
