@@ -119,7 +119,7 @@ bool Registry<Role>::add(Entry<Role> entry) {
         [](const Entry<Role>& known, const std::string& name) { return known.name < name; });
     if (place != entries_.end() && place->name == entry.name) {
         const std::string message =
-            std::string("two ") + Contract<Role>::name + "s are called '" + entry.name + "'";
+            "the name '" + entry.name + "' is taken by another " + Contract<Role>::name;
         if (entry.file.empty() && place->file.empty()) {
             throw Bug(message);
         }

@@ -1,5 +1,6 @@
 #include "tessera/testing/cost_model.hpp"
 
+#include <array>
 #include <cmath>
 #include <thread>
 
@@ -11,7 +12,40 @@ namespace tessera::testing {
 
 namespace {
 
-/// Legal mappings of small problems, drawn with the default model.
+/// One multiplication; main memory holds all, then come loops with the given tile shapes, the
+/// buffer holds all, and loops down to single values. Every model should know this kind of mapping.
+mapping::Mapping nested(int m, int n0, int n1) {
+    using mapping::TreeKind;
+    mapping::Mapping tree;
+    const auto add = [&](TreeKind kind) -> mapping::TreeNode& {
+        tree.root.children.emplace_back().kind = kind;
+        return tree.root.children.back();
+    };
+    const auto memory = [&](const char* name) {
+        mapping::TreeNode& node = add(TreeKind::storage);
+        node.component = name;
+        node.tensors = {"T0", "W0", "T1"};
+    };
+    const auto loop = [&](const char* variable, int tile_shape) {
+        mapping::TreeNode& node = add(TreeKind::temporal);
+        node.rank_variables = {variable};
+        node.tile_shape = tile_shape;
+    };
+    memory("MainMemory");
+    loop("m", m);
+    loop("n0", n0);
+    loop("n1", n1);
+    memory("Buffer");
+    for (const char* variable : {"m", "n0", "n1"}) {
+        loop(variable, 1);
+    }
+    mapping::TreeNode& compute = add(TreeKind::compute);
+    compute.einsum = "Matmul0";
+    compute.component = "Multiplier";
+    return tree;
+}
+
+/// Legal mappings of small problems, drawn with the default model; some written by hand.
 class Samples {
 public:
     explicit Samples(const Settings& s, int einsums)
@@ -23,6 +57,12 @@ public:
         for (std::uint64_t i = 0; i < 30; ++i) {
             if (worker_.draw(search::stream_seed(s.seed, i), point).legal()) {
                 mappings_.push_back(worker_.mapping(point));
+            }
+        }
+        if (einsums == 1) {
+            for (const auto& [m, n0, n1] :
+                 {std::array{16, 8, 1}, {4, 4, 4}, {1, 1, 8}, {2, 8, 8}}) {
+                mappings_.push_back(nested(m, n0, n1));
             }
         }
     }
@@ -128,23 +168,7 @@ void check_ladder(const std::string& name, Findings& f) {
     double energy = 0, latency = 0;
     for (const int m : {8, 16, 32, 64}) {
         const SmallProblem small(1, m, 8, 1e6);
-        mapping::Mapping tree;
-        const auto node = [](mapping::TreeKind kind, const std::string& component) {
-            mapping::TreeNode made;
-            made.kind = kind;
-            made.component = component;
-            return made;
-        };
-        for (const char* memory : {"MainMemory", "Buffer"}) {
-            tree.root.children.push_back(node(mapping::TreeKind::storage, memory));
-            tree.root.children.back().tensors = {"T0", "W0", "T1"};
-        }
-        for (const char* variable : {"m", "n0", "n1"}) {
-            tree.root.children.push_back(node(mapping::TreeKind::temporal, ""));
-            tree.root.children.back().rank_variables = {variable};
-        }
-        tree.root.children.push_back(node(mapping::TreeKind::compute, "Multiplier"));
-        tree.root.children.back().einsum = "Matmul0";
+        const mapping::Mapping tree = nested(m, 8, 8);
         const model::Report r = model->evaluate(small.problem(), tree);
         f.expect(r.energy_j() >= energy && r.latency_s() >= latency,
                  "with m = " + std::to_string(m) + " it costs less than with half of it");

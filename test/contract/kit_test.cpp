@@ -34,11 +34,12 @@ public:
     std::uint64_t seed_ = 0, drawn_ = 0;
 };
 
+// A registered name stays taken, so every strategy gets its own.
+int count = 0;
+
 /// Tests that fail for the strategy.
 template <class Strategy>
 std::vector<std::string> failed() {
-    // A registered name stays taken, so every strategy gets its own.
-    static int count = 0;
     const std::string name = "broken" + std::to_string(count++);
     plugin::Registry<search::SearchStrategy>::instance().add(
         {name, "", "", {}, "", "", [name](const plugin::KnobValues&) {
