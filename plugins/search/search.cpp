@@ -368,7 +368,7 @@ private:
     }
 
     void search(const OpenSpace& space) {
-        recorder_.begin_phase("search", options_.budget.max_evals, "evaluations");
+        progress_ = &recorder_.begin_phase("search", options_.budget.max_evals, "candidates");
         Crew crew(space, options_.threads, options_, recorder_, "search:" + name_);
         guarded(name_, "start", [&] { strategy_->start(space, options_.seed); });
         std::vector<Candidate> batch(batch_);
@@ -403,6 +403,7 @@ private:
             evaluated_ += c.outcome.verdict == Verdict::not_evaluated ? 0 : 1;
         }
         asked_ += batch.size();
+        progress_->done.store(asked_, std::memory_order_relaxed);
         guarded(name_, "tell", [&] { strategy_->tell(batch); });
         if (recorder_.checkpoint_due() && !watch_.stopped()) {
             checkpoint();
@@ -504,6 +505,7 @@ private:
     Best best_;
     plugin::Owned<SearchStrategy> strategy_;
     std::uint64_t asked_ = 0, evaluated_ = 0;
+    telemetry::Phase* progress_ = nullptr;
     bool ended_ = false;
     mapper::Result result_;
     Clock::time_point start_ = Clock::now(), from_ = start_;

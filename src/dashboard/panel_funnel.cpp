@@ -1,6 +1,7 @@
 // Funnel: what became of the candidates, phase by phase and reason by reason, and how far each
 // Einsum is.
 #include <algorithm>
+#include <cmath>
 
 #include "dashboard/numbers.hpp"
 #include "dashboard/panels.hpp"
@@ -46,7 +47,9 @@ Line stage(const std::string& name, std::uint64_t number, std::uint64_t whole, S
                  {pad_left(share(number, whole), 6), style::text}};
     if (!why.empty()) {
         line.push_back({" " + words(why.front().reason) + " ", style::label});
-        line.push_back({share(why.front().number, number), style::text});
+        const double part = static_cast<double>(why.front().number) /
+                            static_cast<double>(std::max<std::uint64_t>(1, number));
+        line.push_back({std::to_string(std::lround(part * 100)) + "%", style::text});
     }
     return line;
 }

@@ -219,6 +219,26 @@ BOOST_AUTO_TEST_CASE(viewers_come_and_go_while_a_search_shows_itself) {
     BOOST_TEST(search.shows("LoopTree:"), search.screen());
 }
 
+BOOST_AUTO_TEST_CASE(a_lost_terminal_does_not_end_the_search) {
+    Tmux tmux(80, 24);
+    tmux.type(tessera_program() + " map" + problem +
+              "--mapper random --max-time 4s --threads 1 --ui=tui -o run");
+    BOOST_TEST(tmux.wait_for("1 Summary"), tmux.screen());
+    tmux.tmux("kill-server");
+    BOOST_TEST(eventually([&] { return !tmux.read("run/result.json").empty(); }, 20));
+    BOOST_TEST(tmux.read("run/status.json").find("\"state\":\"finished\"") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(auto_opens_the_dashboard_of_a_search_that_takes_longer) {
+    Tmux tmux(100, 30);
+    tmux.run_between_stty(endless(""));
+    BOOST_TEST(tmux.wait_for("best edp"), tmux.screen());
+    BOOST_TEST(tmux.wait_for("1 Summary"), tmux.screen());
+    tmux.press("C-c");
+    check_clean_end(tmux, 130);
+    BOOST_TEST(tmux.shows("LoopTree:"), tmux.screen());
+}
+
 BOOST_AUTO_TEST_CASE(a_finished_run_can_be_looked_at) {
     Tmux tmux(80, 24);
     tmux.run_between_stty(tessera_program() + " map" + problem + "-q -o run >/dev/null");
