@@ -5,8 +5,7 @@
 #include <iostream>
 
 #include "cli/cli.hpp"
-#include "tessera/mapper/mapper.hpp"
-#include "tessera/plugin/component.hpp"
+#include "tessera/plugin/mapper.hpp"
 #include "tessera/telemetry/recorder.hpp"
 #include "tmux.hpp"
 
