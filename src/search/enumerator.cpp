@@ -44,6 +44,9 @@ public:
                 continue;
             }
             if (!chooser_.choose(k, level.values[level.place++])) {
+                if (chooser_.too_large()) {
+                    level.place = level.values.size();
+                }
                 continue;
             }
             if (k + 1 < levels_.size()) {

@@ -81,7 +81,7 @@ void TileChooser::fused_candidates(int fused, std::vector<double>& out) {
 }
 
 void TileChooser::candidates(std::size_t k, std::vector<double>& out) {
-    constexpr std::size_t piece = 256;
+    constexpr std::size_t piece = 32;
     const int s = t_.order[k];
     const int fused = fused_of_symbol_[s];
     out.clear();
@@ -113,15 +113,18 @@ bool TileChooser::choose(std::size_t k, double value) {
         return true;
     }
     t_.check.evaluate_one(values_, outputs_, workspace_);
+    bool good = true;
+    too_large_ = false;
     for (std::size_t i = 0; i < t_.limits.size(); ++i) {
         const Limit& limit = t_.limits[i];
         const bool decided = (limit.symbols & ~known_) == 0;
         if ((limit.symbols & changed) != 0 && (decided || limit.growing) &&
             !limit.holds(outputs_[i])) {
-            return false;
+            good = false;
+            too_large_ = too_large_ || limit.growing;
         }
     }
-    return true;
+    return good;
 }
 
 bool TileChooser::complete() const {

@@ -29,6 +29,10 @@ public:
 
     /// Chooses; false if some limit can no longer be met.
     bool choose(std::size_t k, double value);
+    /// After choose() said no: no larger value would do either.
+    bool too_large() const {
+        return too_large_;
+    }
 
     /// Keeps the choices of the first k symbols.
     void rewind(std::size_t k);
@@ -55,6 +59,7 @@ private:
     std::vector<double> values_, outputs_;
     std::uint32_t known_ = 0;
     std::uint32_t running_ = 0;
+    bool too_large_ = false;
     std::vector<std::int64_t> trips_;
 };
 

@@ -97,8 +97,9 @@ struct Worker::Impl {
                 if (tiles.choose(k, candidates[pick])) {
                     break;
                 }
-                candidates[pick] = candidates.back();
-                candidates.pop_back();
+                // Ascending: what is too large takes everything after it along.
+                const auto refused = candidates.begin() + static_cast<std::ptrdiff_t>(pick);
+                candidates.erase(refused, tiles.too_large() ? candidates.end() : refused + 1);
                 tiles.rewind(k);
             }
         }
