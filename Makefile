@@ -32,7 +32,7 @@ build = $(scons) $(1) || { tools/deps --check; exit 1; }
 
 sources = $(shell git ls-files -co --exclude-standard -- '*.cpp' '*.hpp')
 
-.PHONY: all deps demo test bench install clean format tidy
+.PHONY: all deps demo test bench install install-files clean format tidy
 
 all:
 	@$(call build,)
@@ -56,6 +56,10 @@ bench: deps
 # PREFIX/bin, PREFIX/lib, PREFIX/include, PREFIX/share/tessera; nothing there refers to the checkout.
 install:
 	@$(call build,$(if $(filter loaded,$(PLUGINS)),loaded,program))
+	@$(MAKE) --no-print-directory install-files
+
+# Copies what is built, whatever its settings were.
+install-files:
 	install -d $(to)/bin $(to)/lib/pkgconfig $(to)/lib/tessera/plugins $(to)/include \
 		$(to)/share/tessera/plugins
 ifeq ($(PLUGINS),loaded)

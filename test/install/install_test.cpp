@@ -18,7 +18,7 @@ std::string checkout() {
 class Installed {
 public:
     Installed() {
-        const Ran made = run("make -C " + checkout() + " install BUILD=" + build().string() +
+        const Ran made = run("make -C " + checkout() + " install-files BUILD=" + build().string() +
                              " PREFIX=" + prefix());
         BOOST_REQUIRE_MESSAGE(made.code == 0, made.out + made.err);
     }
