@@ -327,8 +327,7 @@ private:
         line("EDP(J*cycle): ",
              static_cast<double>(static_cast<float>(stats_.cycles)) * stats_.energy_pj / 1e12);
         set_floats();
-        // Timeloop clears the sum before it prints it.
-        line("Area: ", 0.0, " mm^2");
+        line("Area: ", 0.0, " mm^2");  // Timeloop clears the sum before it prints it
         computes();
     }
 
