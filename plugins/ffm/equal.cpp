@@ -77,14 +77,14 @@ bool same_templates(const EinsumSpace& a, const EinsumSpace& b) {
 
 }  // namespace
 
-std::vector<std::size_t> representatives(const std::vector<EinsumSpace>& spaces) {
+std::vector<std::size_t> representatives(const std::vector<EinsumSpace>& spaces, bool share) {
     std::multimap<std::string, std::size_t> seen;
     std::vector<std::size_t> out;
     for (std::size_t e = 0; e < spaces.size(); ++e) {
         const std::string key = cost_key(spaces[e]);
         std::size_t same = e;
         const auto [from, to] = seen.equal_range(key);
-        for (auto it = from; it != to; ++it) {
+        for (auto it = from; share && it != to; ++it) {
             if (same_templates(spaces[it->second], spaces[e])) {
                 same = it->second;
                 break;

@@ -16,6 +16,8 @@ using telemetry::Reason;
 
 // The known mapping's own pmappings must not be dropped for a rounding of its cost.
 constexpr double incumbent_slack = 1 + 1e-9;
+/// Size of the table in which any legal rows are looked for.
+constexpr std::size_t few_rows = 128;
 /// How far above its floors a first mapping's pmappings may be; tried in turn.
 constexpr double simple_excess[] = {0.05, 0.5, 4.0, std::numeric_limits<double>::infinity()};
 
@@ -59,7 +61,10 @@ bool beaten(const mapspace::IncumbentBound& bound, const double* cost, std::size
 }  // namespace
 
 Exploration::Exploration(const ExploreContext& context, std::vector<EinsumSpace>& spaces)
-    : c_(context), spaces_(spaces), same_(representatives(spaces)), results_(spaces.size()) {
+    : c_(context),
+      spaces_(spaces),
+      same_(representatives(spaces, context.switches.equal_einsums)),
+      results_(spaces.size()) {
     for (std::size_t e = 0; e < spaces.size(); ++e) {
         tables_.emplace_back();
         for (const auto& path : spaces[e].paths) {
@@ -77,7 +82,7 @@ void Exploration::clear_results() {
 }
 
 template <class Work>
-void Exploration::for_each_template(const Work& work) {
+void Exploration::for_each_template(const Work& work, bool always) {
     struct Job {
         std::size_t space = 0, index = 0;
     };
@@ -105,7 +110,7 @@ void Exploration::for_each_template(const Work& work) {
         Workshop tools;
         tools.worker = &c_.recorder->worker(static_cast<std::size_t>(thread), "ffm");
         tools.worker->state(telemetry::WorkerState::running);
-        for (std::size_t j = next++; j < jobs.size() && !stopped(); j = next++) {
+        for (std::size_t j = next++; j < jobs.size() && (always || !stopped()); j = next++) {
             const auto [e, i] = jobs[j];
             tools.pool.clear();
             const model::FormulaScope scope(tools.pool);
@@ -142,10 +147,15 @@ void Exploration::count(Workshop& tools) {
     worker.rejected(Reason::dominated, rows(s.dropped_by_pareto));
 }
 
-void Exploration::run(const mapspace::TileShapeProblem& problem, Workshop& tools,
-                      Result& out) const {
-    mapspace::TileShapeOptions how;
-    how.stop = c_.options->stop;
+void Exploration::run(const mapspace::TileShapeProblem& problem, Workshop& tools, Result& out,
+                      bool first_rows) const {
+    mapspace::TileShapeOptions how = c_.switches.tiles;
+    how.stop = first_rows ? nullptr : c_.options->stop;
+    if (first_rows) {
+        how.first_rows = true;
+        how.max_rows = few_rows;
+        how.prune_min_rows = few_rows / 8;
+    }
     tools.explorer.explore(problem, how, tools.result);
     out.evaluated += tools.result.statistics.enumerated;
     out.space = tools.result.statistics.exact_space;
@@ -161,6 +171,27 @@ bool Exploration::floors() {
     }
     relax();
     return true;
+}
+
+void Exploration::first() {
+    std::vector<std::vector<char>> done(spaces_.size());
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        done[e].assign(spaces_[e].classes.size(), 0);
+    }
+    // One job per Einsum, so that the first template of a class that has rows is always the same.
+    for_each_template(
+        [&](std::size_t e, std::size_t i, Workshop& tools) {
+            for (std::size_t t = 0; i == 0 && t < spaces_[e].templates.size(); ++t) {
+                char& found = done[e][class_of(e, t)];
+                if (!found && !has_fused_loops(spaces_[e].templates[t].tmpl)) {
+                    tools.pool.clear();
+                    rows_of(e, t, {}, tools, true);
+                    found = results_[e][t].groups.empty() ? 0 : 1;
+                }
+            }
+        },
+        true);
+    share_groups();
 }
 
 void Exploration::simple() {
@@ -206,26 +237,31 @@ void Exploration::simple() {
     share_groups();
 }
 
-void Exploration::rows(const Incumbents& incumbents) {
+void Exploration::rows(const Incumbents& incumbents, const Incumbents* near) {
     const mapspace::IncumbentBound known = bound_of(incumbents);
+    const mapspace::IncumbentBound classes = near != nullptr ? bound_of(*near) : known;
     const auto n = static_cast<std::size_t>(c_.n_objectives());
     find_offsets();
     for_each_template([&](std::size_t e, std::size_t i, Workshop& tools) {
         const std::size_t k = class_of(e, i);
         mapspace::IncumbentBound bound = known;
         const Offsets& all = offsets_[e][k];
+        bool useful = false;
         for (std::size_t at = 0; at + n <= all.size(); at += n) {
             std::array<double, 2> least{};
             for (std::size_t q = 0; q < n; ++q) {
                 least[q] = spaces_[e].classes[k].least[q] + all[at + q];
             }
+            useful = useful || !beaten(classes, least.data(), n);
             if (!beaten(known, least.data(), n)) {
-                bound.offsets.insert(bound.offsets.end(),
-                                     all.begin() + static_cast<std::ptrdiff_t>(at),
-                                     all.begin() + static_cast<std::ptrdiff_t>(at + n));
+                const auto from = all.begin() + static_cast<std::ptrdiff_t>(at);
+                bound.offsets.insert(bound.offsets.end(), from,
+                                     from + static_cast<std::ptrdiff_t>(n));
             }
         }
-        if (!bound.offsets.empty()) {
+        if (!c_.switches.exploration_bound) {
+            rows_of(e, i, {}, tools);
+        } else if (useful && !bound.offsets.empty()) {
             rows_of(e, i, bound, tools);
         }
     });
@@ -233,7 +269,7 @@ void Exploration::rows(const Incumbents& incumbents) {
 }
 
 void Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::IncumbentBound& bound,
-                          Workshop& tools) {
+                          Workshop& tools, bool first_rows) {
     TemplateEntry& t = spaces_[e].templates[index];
     Result& out = results_[e][index];
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
@@ -241,7 +277,7 @@ void Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::Incu
     mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), tools.reasons);
     problem.incumbent = bound;
     problem.incumbent.quantities = cost;
-    run(problem, tools, out);
+    run(problem, tools, out, first_rows);
     const mapspace::TileShapeResult& r = tools.result;
     const std::size_t n = t.tmpl.symbols.size();
     t.rows.rows = r.rows;

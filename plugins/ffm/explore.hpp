@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "switches.hpp"
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/mapspace/relaxed_join.hpp"
 #include "tessera/mapspace/tabulate.hpp"
@@ -61,6 +62,7 @@ struct ExploreContext {
     telemetry::Recorder* recorder = nullptr;  ///< a phase runs while it is explored
     std::vector<mapspace::TrackedMemory> tracked;
     bool want_energy = true, want_latency = true;
+    Switches switches;
 
     int n_objectives() const {
         return (want_energy ? 1 : 0) + (want_latency ? 1 : 0);
@@ -77,7 +79,7 @@ struct Incumbents {
 };
 
 /// For every Einsum the first one that it equals (itself if none). Equal Einsums are explored once.
-std::vector<std::size_t> representatives(const std::vector<EinsumSpace>& spaces);
+std::vector<std::size_t> representatives(const std::vector<EinsumSpace>& spaces, bool share);
 
 /// Explores the templates of all Einsums in parallel. Deterministic for any number of threads.
 class Exploration {
@@ -88,11 +90,15 @@ public:
     /// Least costs of every class and Einsum, and `needs` of the Einsums that have no legal
     /// pmapping. False if stopped.
     bool floors();
+    /// Groups with any pmappings of templates without fused loops: a mapping within milliseconds.
+    /// Works even if the search is stopped.
+    void first();
     /// Groups with some good pmappings of templates without fused loops, for a first mapping.
     void simple();
     /// Groups with every row that can be part of a mapping better than (or equal to) the
-    /// incumbents. Needs the floors.
-    void rows(const Incumbents& incumbents);
+    /// incumbents. Needs the floors. `near`: classes that cannot be part of a mapping of this cost
+    /// are left out (a dive; not exact).
+    void rows(const Incumbents& incumbents, const Incumbents* near = nullptr);
     /// Least costs of whole mappings, from the floors. Needs them.
     mapspace::CostFront bound() const;
 
@@ -115,11 +121,12 @@ private:
     using Offsets = std::vector<double>;
 
     template <class Work>
-    void for_each_template(const Work& work);
+    void for_each_template(const Work& work, bool always = false);
     bool stopped() const {
         return c_.options->stop != nullptr && c_.options->stop->load();
     }
-    void run(const mapspace::TileShapeProblem& problem, Workshop& tools, Result& out) const;
+    void run(const mapspace::TileShapeProblem& problem, Workshop& tools, Result& out,
+             bool first_rows = false) const;
     static void count(Workshop& tools);
     void make_classes();
     std::size_t class_of(std::size_t e, std::size_t i) const {
@@ -132,7 +139,7 @@ private:
     void relax();
     void find_offsets();
     void rows_of(std::size_t e, std::size_t i, const mapspace::IncumbentBound& bound,
-                 Workshop& tools);
+                 Workshop& tools, bool first_rows = false);
     void share_groups();
     void clear_results();
     const mapspace::TabulateContext& table(std::size_t e, const TemplateEntry& t) const {

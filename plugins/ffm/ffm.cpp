@@ -39,6 +39,11 @@ constexpr std::size_t beam_rows = 400;
 constexpr std::size_t thinned_rows = 6;
 /// How far above the bound an optimum is looked for, before everything below the incumbent is.
 constexpr double guesses[] = {0.02, 0.1, 0.4};
+/// The same for the first mapping, which is looked for in classes that the bound allows so close.
+constexpr double dive_excess = 0.01;
+constexpr double near_excess = 1e-3;
+/// A mapping within this factor of the bound leaves nothing to guess.
+constexpr double close_enough = 1.03;
 
 /// Pmapping groups of every Einsum.
 using Groups = std::vector<std::vector<mapspace::PmappingGroup>>;
@@ -117,6 +122,7 @@ public:
         context_.problem = &problem_;
         context_.model = &model;
         context_.options = &options_;
+        context_.switches = switches_without(options.without);
         const bool both = options.metrics.size() > 1 || wants(options, Metric::edp);
         context_.want_energy = both || wants(options, Metric::energy);
         context_.want_latency = both || wants(options, Metric::latency);
@@ -129,6 +135,7 @@ public:
     mapper::Result run() {
         open();
         if (result_.reasons.empty()) {
+            find_any();
             find_floors();
         }
         if (result_.reasons.empty()) {
@@ -190,11 +197,28 @@ private:
             std::to_string(w.einsums.size()) + " Einsums");
     }
 
+    /// A mapping, good or bad, before anything that takes time.
+    void find_any() {
+        const auto from = Clock::now();
+        recorder_.begin_phase("incumbent", 0, "templates");
+        exploration_.emplace(context_, spaces_);
+        exploration_->first();
+        join_simple("first");
+        phase("incumbent", from);
+    }
+
+    /// Joins pmappings without fused loops, with few rows per step.
+    void join_simple(const std::string& step) {
+        const Groups few = thin(take_groups());
+        mapspace::JoinOptions j = join_options();
+        j.beam = beam_rows;
+        offer(few, mapspace::join(*problem_.workload, few, context_.tracked, j), step);
+    }
+
     /// Least energy and latency of every Einsum: bounds of everything that follows.
     void find_floors() {
         const auto from = Clock::now();
         recorder_.begin_phase("floors", 0, "templates");
-        exploration_.emplace(context_, spaces_);
         floors_known_ = exploration_->floors();
         for (const EinsumSpace& s : spaces_) {
             if (s.least.empty() && floors_known_) {
@@ -210,22 +234,49 @@ private:
         }
     }
 
-    /// A first mapping, of templates without fused loops.
+    bool scalar() const {
+        return goal_of(options_) != mapspace::JoinGoal::pareto;
+    }
+
+    /// Objectives whose combination is `value`.
+    std::vector<double> point_of(double value) const {
+        return context_.n_objectives() == 2 ? std::vector<double>{value, 1.0}
+                                            : std::vector<double>{value};
+    }
+
+    double known() const {
+        return coarse_.mappings.empty() ? std::numeric_limits<double>::infinity()
+                                        : value_of(coarse_.mappings.front());
+    }
+
+    Incumbents incumbents_at(const std::vector<std::vector<double>>& points) const {
+        return {goal_of(options_) == mapspace::JoinGoal::edp, points};
+    }
+
+    /// A first mapping: of the classes that the bound comes from, else of templates without fused
+    /// loops.
     void find_incumbent() {
         const auto from = Clock::now();
-        recorder_.begin_phase("incumbent");
-        exploration_->simple();
-        const Groups first = thin(take_groups());
-        mapspace::JoinOptions j = join_options();
-        j.beam = beam_rows;
-        coarse_ = mapspace::join(*problem_.workload, first, context_.tracked, j);
-        for (const mapspace::JoinedMapping& m : coarse_.mappings) {
-            coarse_solutions_.push_back(solution(first, m));
-            report_incumbent(coarse_solutions_.back(), "incumbent");
+        recorder_.begin_phase("incumbent", 0, "templates");
+        if (scalar() && context_.switches.dive) {
+            dive();
+        }
+        // Close to the bound there is nothing to gain from a simple one.
+        if (floors_known_ && known() > lower_bound() * close_enough && !watch_.stopped()) {
+            exploration_->simple();
+            join_simple("simple");
         }
         phase("incumbent", from);
-        if (!coarse_.mappings.empty()) {
-            say("incumbent: " + number(value_of(coarse_.mappings.front())));
+    }
+
+    /// Rows of few classes, not too far above the bound, joined with few rows per step.
+    void dive() {
+        const double floor = lower_bound();
+        if (floor > 0 && !watch_.stopped()) {
+            const Incumbents near = incumbents_at({point_of(floor * (1 + near_excess))});
+            const std::vector<double> guess = point_of(floor * (1 + dive_excess));
+            exploration_->rows(incumbents_at({guess}), &near);
+            beam_join(take_groups(), guess, "dive");
         }
     }
 
@@ -245,6 +296,30 @@ private:
         return guess;
     }
 
+    /// Looks for a mapping at least as good as `guess` among the rows, with few rows per step.
+    void beam_join(const Groups& groups, const std::vector<double>& guess,
+                   const std::string& step) {
+        mapspace::JoinOptions j = join_options();
+        j.beam = beam_rows;
+        j.incumbents = {guess};
+        j.stop = watch_.stop();
+        offer(groups, mapspace::join(*problem_.workload, groups, context_.tracked, j), step);
+    }
+
+    /// Takes what a join found as the mapping to be beaten, if it is better than what is known.
+    void offer(const Groups& groups, mapspace::JoinResult&& found, const std::string& step) {
+        if (found.mappings.empty() || (scalar() && value_of(found.mappings.front()) >= known())) {
+            return;
+        }
+        coarse_ = std::move(found);
+        coarse_solutions_.clear();
+        for (const mapspace::JoinedMapping& m : coarse_.mappings) {
+            coarse_solutions_.push_back(solution(groups, m));
+            report_incumbent(coarse_solutions_.back(), step);
+        }
+        say("incumbent: " + number(known()));
+    }
+
     static double value_of(const mapspace::JoinedMapping& m) {
         return m.objectives.size() == 2 ? m.objectives[0] * m.objectives[1] : m.objectives[0];
     }
@@ -252,18 +327,17 @@ private:
     /// The exact search, first only for mappings close to the bound: what is found below a guess is
     /// optimal, and a low guess leaves little to explore.
     void find_optimum() {
-        const bool scalar = goal_of(options_) != mapspace::JoinGoal::pareto;
-        const double known = coarse_.mappings.empty() ? std::numeric_limits<double>::infinity()
-                                                      : value_of(coarse_.mappings.front());
         const double floor = lower_bound();
-        if (scalar && floors_known_ && known <= floor * (1 + reached)) {
+        if (scalar() && floors_known_ && known() <= floor * (1 + reached)) {
             exhausted_ = true;
             finish_with_incumbent();
             return;
         }
         for (const double excess : guesses) {
             const double guess = floor * (1 + excess);
-            if (!scalar || !(floor > 0) || guess >= known || watch_.stopped()) {
+            // A mapping close enough is as good a bound, and certain to end the search.
+            if (!scalar() || !context_.switches.guesses || !(floor > 0) ||
+                known() <= floor * close_enough || guess >= known() || watch_.stopped()) {
                 break;
             }
             if (guess <= resumed_guess_) {  // proven before the search was interrupted
@@ -271,11 +345,7 @@ private:
                 report_bound(beaten_guess_);
                 continue;
             }
-            std::vector<double> point{guess};
-            if (context_.n_objectives() == 2) {
-                point.push_back(1.0);
-            }
-            if (search({point})) {
+            if (search({point_of(guess)})) {
                 return;
             }
             // Nothing lies at or below a guess that was searched to the end.
@@ -297,34 +367,35 @@ private:
     /// with a proven result.
     bool search(const std::vector<std::vector<double>>& points) {
         const auto from = Clock::now();
-        Incumbents bound;
-        bound.product = goal_of(options_) == mapspace::JoinGoal::edp;
-        bound.points = points;
         exhausted_ = false;
         if (watch_.stopped()) {
             return false;
         }
         recorder_.begin_phase("tile shapes", 0, "templates");
-        exploration_->rows(bound);
+        exploration_->rows(incumbents_at(points));
         Groups groups = take_groups();
-        mapspace::drop_rows_without_partners(*problem_.workload, groups);
+        if (context_.switches.partners) {
+            mapspace::drop_rows_without_partners(*problem_.workload, groups);
+        }
         phase("tile shapes", from);
         if (watch_.stopped()) {
             return false;
         }
-        std::size_t rows = 0, count = 0;
+        std::size_t useful = 0, count = 0;
         for (const auto& einsum : groups) {
             count += einsum.size();
             for (const mapspace::PmappingGroup& g : einsum) {
-                rows += g.rows();
+                useful += g.rows();
             }
         }
-        result_.statistics.pareto = rows;
-        say("tile shapes: " + std::to_string(rows) + " pmappings of use in " +
+        result_.statistics.pareto = useful;
+        say("tile shapes: " + std::to_string(useful) + " pmappings of use in " +
             std::to_string(count) + " groups");
         const auto join_from = Clock::now();
         mapspace::JoinOptions j = join_options();
-        j.incumbents = points;
+        if (context_.switches.join_bound) {
+            j.incumbents = points;
+        }
         j.stop = watch_.stop();
         telemetry::Phase& joining =
             recorder_.begin_phase("join", problem_.workload->einsums.size(), "Einsums");
@@ -337,8 +408,9 @@ private:
                 std::to_string(problem_.workload->einsums.size()) + " Einsums, " +
                 std::to_string(n) + " partial mappings in " + std::to_string(states) + " states");
         };
-        const mapspace::JoinResult exact =
+        mapspace::JoinResult exact =
             mapspace::join(*problem_.workload, groups, context_.tracked, j);
+        drop_beaten(points, exact);
         phase("join", join_from);
         result_.statistics.all_orders = exact.all_orders;
         result_.statistics.evaluated += exact.rows_joined;
@@ -364,6 +436,17 @@ private:
         result_.status = mapper::Status::optimal;
         set_bound(metric_of_first());
         return true;
+    }
+
+    /// A join without bound may return what the rows left out could beat.
+    void drop_beaten(const std::vector<std::vector<double>>& points,
+                     mapspace::JoinResult& found) const {
+        if (scalar() && !points.empty()) {
+            const std::vector<double>& p = points.front();
+            const double limit = (p.size() == 2 ? p[0] * p[1] : p[0]) * (1 + agreement);
+            std::erase_if(found.mappings,
+                          [&](const mapspace::JoinedMapping& m) { return value_of(m) > limit; });
+        }
     }
 
     /// Stopped early: the first mapping, and what is proven about it.
@@ -411,6 +494,8 @@ private:
         j.goal = goal_of(options_);
         j.order = options_.mapspace.all_einsum_orders ? mapspace::EinsumOrder::all
                                                       : mapspace::EinsumOrder::file;
+        j.lookahead = context_.switches.lookahead;
+        j.relax = context_.switches.relaxed_join;
         j.reference_rules = problem_.compat == arch::Compat::accelforge;
         j.threads = threads_;
         return j;

@@ -98,8 +98,10 @@ bool Exploration::least_of_cost(mapspace::TileShapeProblem& problem, const Formu
         if (known * (1 - rounding) <= promised && !out.space.empty()) {
             return true;
         }
-        const double level =
-            std::isinf(excess) || !(promised > 0) ? infinity : promised * (1 + excess);
+        // With a finite one known, that is the level.
+        const double level = std::isinf(excess) || !(promised > 0) || std::isfinite(known)
+                                 ? infinity
+                                 : promised * (1 + excess);
         const double below = std::min(known, level);
         problem.incumbent = {};
         if (std::isfinite(below)) {
@@ -212,7 +214,7 @@ void Exploration::relax() {
 }
 
 mapspace::CostFront Exploration::bound() const {
-    if (relaxed_ && relaxed_->valid()) {
+    if (relaxed_ && relaxed_->valid() && c_.switches.class_floors) {
         return relaxed_->total();
     }
     std::array<double, 2> sum{};
@@ -243,7 +245,8 @@ void Exploration::find_offsets() {
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         const std::size_t first = same_[e];
         offsets_[first].resize(spaces_[first].classes.size());
-        const auto rest = relaxed_->valid() ? relaxed_->rest(e) : std::nullopt;
+        const bool use = relaxed_->valid() && c_.switches.class_floors;
+        const auto rest = use ? std::optional(relaxed_->rest(e)) : std::nullopt;
         for (std::size_t k = 0; k < spaces_[e].classes.size(); ++k) {
             mapspace::CostFront front;
             if (!rest) {

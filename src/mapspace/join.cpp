@@ -10,9 +10,11 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <thread>
 
 #include "join_orders.hpp"
+#include "join_relaxed.hpp"
 #include "join_rows.hpp"
 
 namespace tessera::mapspace {
@@ -78,8 +80,35 @@ void append(StateGroup& to, StateGroup&& from) {
     from = {};
 }
 
-double rank_of(const StateGroup& g, std::size_t r, const StepBound& bound) {
+/// Everything of one join that does not change from step to step.
+struct Context {
+    const workload::Workload& workload;
+    const std::vector<std::vector<PmappingGroup>>& groups;
+    const std::vector<TrackedMemory>& memories;
+    const JoinOptions& options;
+    int objectives = 1;
+    const RelaxedRows* relaxed = nullptr;  ///< null: not usable
+
+    bool stopped() const {
+        return options.stop != nullptr && options.stop->load();
+    }
+};
+
+/// Least cost of a whole mapping with this row, as far as known.
+double rank_of(const Context& c, const StateGroup& g, std::size_t r, std::size_t size,
+               const StepBound& bound) {
     const double* v = g.row(r);
+    if (c.relaxed != nullptr) {
+        double least = std::numeric_limits<double>::infinity();
+        if (const CostFront* rest = c.relaxed->from(size + 1, g.structure, g.trips_of(r))) {
+            for (const CostPoint& p : *rest) {
+                const double first = v[0] + p[0];
+                least =
+                    std::min(least, bound.goal == JoinGoal::single ? first : first * (v[1] + p[1]));
+            }
+        }
+        return least;
+    }
     if (bound.goal == JoinGoal::single) {
         return v[0];
     }
@@ -88,7 +117,9 @@ double rank_of(const StateGroup& g, std::size_t r, const StepBound& bound) {
 
 /// Keeps the best rows of each group (at least a few each): the incumbent search need not be exact.
 template <class BoundOf>
-bool keep_beam(std::vector<StateGroup>& groups, std::size_t beam, const BoundOf& bound_of) {
+bool keep_beam(const Context& c, std::vector<StateGroup>& groups, std::size_t size,
+               const BoundOf& bound_of) {
+    const std::size_t beam = c.options.beam;
     bool dropped = false;
     const std::size_t share =
         std::max<std::size_t>(8, beam / std::max<std::size_t>(1, groups.size()));
@@ -100,9 +131,12 @@ bool keep_beam(std::vector<StateGroup>& groups, std::size_t beam, const BoundOf&
         const StepBound bound = bound_of(g.done);
         std::vector<std::uint32_t> order(g.rows());
         std::iota(order.begin(), order.end(), 0u);
-        std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-            return rank_of(g, a, bound) < rank_of(g, b, bound);
-        });
+        std::vector<double> rank;
+        for (std::size_t r = 0; r < g.rows(); ++r) {
+            rank.push_back(rank_of(c, g, r, size, bound));
+        }
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::uint32_t a, std::uint32_t b) { return rank[a] < rank[b]; });
         order.resize(share);
         StateGroup kept;
         kept.done = g.done;
@@ -118,19 +152,6 @@ bool keep_beam(std::vector<StateGroup>& groups, std::size_t beam, const BoundOf&
     return dropped;
 }
 
-/// Everything of one join that does not change from step to step.
-struct Context {
-    const workload::Workload& workload;
-    const std::vector<std::vector<PmappingGroup>>& groups;
-    const std::vector<TrackedMemory>& memories;
-    const JoinOptions& options;
-    int objectives = 1;
-
-    bool stopped() const {
-        return options.stop != nullptr && options.stop->load();
-    }
-};
-
 /// Pairs of state and group that can be joined at this step.
 std::vector<Task> plan_step(const Context& c, const Orders& orders, Lookahead& lookahead,
                             std::size_t size, const std::vector<StateGroup>& left, Step& step) {
@@ -144,10 +165,10 @@ std::vector<Task> plan_step(const Context& c, const Orders& orders, Lookahead& l
             for (std::size_t r = 0; r < groups.size(); ++r) {
                 for (JoinPlan& plan : match(left[l].structure, groups[r].structure, needed,
                                             c.options.reference_rules)) {
-                    std::vector<double> future;
-                    if (!lookahead.future(
-                            plan.structure,
-                            orders.by_size[size + 1][static_cast<std::size_t>(next.set)], future)) {
+                    const Orders::Set& after =
+                        orders.by_size[size + 1][static_cast<std::size_t>(next.set)];
+                    std::vector<double> future = after.future;
+                    if (c.options.lookahead && !lookahead.future(plan.structure, after, future)) {
                         continue;
                     }
                     plan.einsum = next.einsum;
@@ -160,6 +181,18 @@ std::vector<Task> plan_step(const Context& c, const Orders& orders, Lookahead& l
         }
     }
     return tasks;
+}
+
+/// What the relaxed join knows about the rows of a task.
+RowFilter row_filter(const Context& c, std::size_t size, const JoinPlan& plan, const Task& task) {
+    RowFilter out;
+    if (c.relaxed != nullptr) {
+        out.useful = &c.relaxed->useful(static_cast<std::size_t>(plan.einsum), task.right);
+        out.rest = [&c, size, &plan](const std::int64_t* trips) {
+            return c.relaxed->from(size + 1, plan.structure, trips);
+        };
+    }
+    return out;
 }
 
 Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std::size_t size,
@@ -188,7 +221,7 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
                             plan, task.plan, c.memories,
                             StepBound{c.options.goal, task.future, &c.options.incumbents,
                                       c.options.reference_rules, c.options.stop},
-                            out.group, out.miss);
+                            row_filter(c, size, plan, task), out.group, out.miss);
         if (!c.stopped()) {
             prune_pareto(out.group, c.options.stop);
         }
@@ -219,7 +252,7 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
     }
     parallel_for(step.groups.size(), c.options.threads,
                  [&](std::size_t i) { prune_pareto(step.groups[i], c.options.stop); });
-    if (c.options.beam > 0 && keep_beam(step.groups, c.options.beam, bound_of)) {
+    if (c.options.beam > 0 && keep_beam(c, step.groups, size, bound_of)) {
         result.complete = false;
     }
     return step;
@@ -308,7 +341,21 @@ JoinResult join(const workload::Workload& workload,
     using namespace detail;
     JoinResult result;
     const int objectives = options.goal == JoinGoal::single ? 1 : 2;
-    const Context c{workload, groups, memories, options, objectives};
+    Context c{workload, groups, memories, options, objectives};
+    const StepBound known{options.goal, {}, &options.incumbents, options.reference_rules, nullptr};
+    std::optional<RelaxedRows> relaxed;
+    if (options.order == EinsumOrder::file && options.relax && !options.incumbents.empty()) {
+        relaxed.emplace(workload, groups, objectives, known);
+        if (relaxed->usable()) {
+            result.bound = relaxed->total();
+            result.rows_useful = relaxed->n_useful();
+            c.relaxed = &*relaxed;
+            if (result.rows_useful == 0) {
+                result.failed_at = 0;
+                return result;
+            }
+        }
+    }
     const std::vector<std::vector<double>> least = least_costs(groups, objectives);
     const Orders orders = orders_of(workload, least, options.order);
     Lookahead lookahead(workload, groups, least);

@@ -9,7 +9,10 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <span>
 #include <unordered_map>
+
+#include "tessera/mapspace/pareto.hpp"
 
 namespace tessera::mapspace::detail {
 namespace {
@@ -31,9 +34,14 @@ std::uint64_t hash_key(const std::int64_t* key, int n) {
 /// Right rows by the trip counts of the loops that become the open ones.
 class RightIndex {
 public:
-    RightIndex(const PmappingGroup& right, const std::vector<int>& loops) : loops_(loops) {
+    RightIndex(const PmappingGroup& right, const std::vector<int>& loops,
+               const std::vector<char>* useful)
+        : loops_(loops) {
         key_.resize(loops.size());
         for (std::size_t r = 0; r < right.rows(); ++r) {
+            if (useful != nullptr && !(*useful)[r]) {
+                continue;
+            }
             const std::int64_t* trips = right.trips_of(r);
             for (std::size_t j = 0; j < loops.size(); ++j) {
                 key_[j] = trips[loops[j]];
@@ -127,39 +135,55 @@ double combine_memory(int m, const StateGroup& left, const double* l, const Pmap
 
 }  // namespace
 
-bool StepBound::hopeless(const double* o) const {
-    if (incumbents == nullptr || incumbents->empty()) {
+bool StepBound::beaten(double first, double second) const {
+    if (incumbents == nullptr) {
         return false;
     }
     if (goal == JoinGoal::pareto) {
-        const double e = o[0] + future[0];
-        const double l = o[1] + future[1];
         return std::any_of(incumbents->begin(), incumbents->end(), [&](const auto& p) {
-            return (p[0] < e * (1 - tie_slack) && p[1] <= l) ||
-                   (p[0] <= e && p[1] < l * (1 - tie_slack));
+            return (p[0] < first * (1 - tie_slack) && p[1] <= second) ||
+                   (p[0] <= first && p[1] < second * (1 - tie_slack));
         });
     }
-    const double value =
-        goal == JoinGoal::edp ? (o[0] + future[0]) * (o[1] + future[1]) : o[0] + future[0];
+    const double value = goal == JoinGoal::edp ? first * second : first;
     return std::any_of(incumbents->begin(), incumbents->end(), [&](const auto& p) {
         const double known = goal == JoinGoal::edp ? p[0] * p[1] : p[0];
         return known < value * (1 - tie_slack);
     });
 }
 
+bool StepBound::hopeless(const double* o) const {
+    return beaten(o[0] + future[0], goal == JoinGoal::single ? 0.0 : o[1] + future[1]);
+}
+
+bool StepBound::hopeless(const double* o, const CostFront& rest) const {
+    return std::all_of(rest.begin(), rest.end(), [&](const auto& p) {
+        return beaten(o[0] + p[0], goal == JoinGoal::single ? 0.0 : o[1] + p[1]);
+    });
+}
+
 std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const PmappingGroup& right,
                       std::uint32_t right_index, const JoinPlan& plan, std::uint32_t plan_index,
                       const std::vector<TrackedMemory>& memories, const StepBound& bound,
-                      StateGroup& out, CapacityMiss& miss) {
+                      const RowFilter& filter, StateGroup& out, CapacityMiss& miss) {
     const StateLayout& layout = out.layout;
     const bool reference = bound.reference_sizes;
-    const RightIndex index(right, plan.right_of_left);
+    const RightIndex index(right, plan.right_of_left, filter.useful);
     Scratch t;
     t.row.resize(static_cast<std::size_t>(layout.stride()));
     t.shared.resize(static_cast<std::size_t>(plan.n_left + 2));
     t.joined.resize(static_cast<std::size_t>(plan.n_right + 2));
     t.peak.resize(static_cast<std::size_t>(std::max(plan.n_open, plan.n_left) + 1));
     std::vector<std::int64_t> trips(static_cast<std::size_t>(plan.n_open));
+    const auto open_trips = [&](std::size_t j) {
+        for (int p = 0; p < plan.n_open; ++p) {
+            trips[static_cast<std::size_t>(p)] =
+                right.trips_of(j)[plan.order[static_cast<std::size_t>(p)]];
+        }
+    };
+    // The open loops of the joined state are loops of the right row.
+    std::vector<const CostFront*> rest(filter.rest ? right.rows() : 0, nullptr);
+    std::vector<char> rest_known(rest.size(), 0);
     std::uint64_t pairs = 0;
     for (std::size_t i = 0; i < left.rows(); ++i) {
         const double* l = left.row(i);
@@ -186,7 +210,16 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
             for (int k = 0; k < layout.k; ++k) {
                 t.row[static_cast<std::size_t>(k)] = l[k] + r[k];
             }
-            if (bound.hopeless(t.row.data())) {
+            if (filter.rest) {
+                if (!rest_known[j]) {
+                    open_trips(j);
+                    rest[j] = filter.rest(trips.data());
+                    rest_known[j] = 1;
+                }
+                if (rest[j] == nullptr || bound.hopeless(t.row.data(), *rest[j])) {
+                    continue;
+                }
+            } else if (bound.hopeless(t.row.data())) {
                 continue;
             }
             bool fits = true;
@@ -205,10 +238,7 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
                 t.row[static_cast<std::size_t>(layout.size(static_cast<int>(z)))] =
                     size_of(left, l, right, r, source, reference);
             }
-            for (int p = 0; p < plan.n_open; ++p) {
-                trips[static_cast<std::size_t>(p)] =
-                    right_trips[plan.order[static_cast<std::size_t>(p)]];
-            }
+            open_trips(j);
             out.values.insert(out.values.end(), t.row.begin(), t.row.end());
             out.trips.insert(out.trips.end(), trips.begin(), trips.end());
             out.from.push_back(
@@ -221,74 +251,42 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
 std::vector<std::uint32_t> pareto_rows(const double* values, int stride, int compared,
                                        const std::int64_t* keys, int key_width, std::size_t rows,
                                        const std::atomic<bool>* stop) {
+    // One per thread: it keeps its memory.
+    thread_local ParetoFilter filter;
     const auto width = static_cast<std::size_t>(stride);
     const auto keys_wide = static_cast<std::size_t>(key_width);
-    // Columns that are the same in all rows decide nothing.
-    std::vector<int> columns;
-    for (int c = 0; c < compared; ++c) {
-        const double first = rows > 0 ? values[c] : 0;
-        for (std::size_t r = 1; r < rows; ++r) {
-            if (values[r * width + static_cast<std::size_t>(c)] != first) {
-                columns.push_back(c);
-                break;
-            }
-        }
+    if (stop != nullptr && stop->load(std::memory_order_relaxed)) {
+        std::vector<std::uint32_t> all(rows);
+        std::iota(all.begin(), all.end(), 0u);
+        return all;
     }
-    std::vector<std::uint32_t> order(rows);
-    std::iota(order.begin(), order.end(), 0u);
-    auto compare_keys = [&](std::uint32_t a, std::uint32_t b) {
-        for (std::size_t i = 0; i < keys_wide; ++i) {
-            const std::int64_t x = keys[a * keys_wide + i];
-            const std::int64_t y = keys[b * keys_wide + i];
-            if (x != y) {
-                return x < y ? -1 : 1;
-            }
+    std::vector<std::vector<double>> columns;
+    const auto add_column = [&](const auto* from, std::size_t step) {
+        bool varies = false;
+        for (std::size_t r = 1; r < rows && !varies; ++r) {
+            varies = from[r * step] != from[0];
         }
-        return 0;
+        if (!varies) {
+            return;  // the same in all rows: decides nothing
+        }
+        std::vector<double>& column = columns.emplace_back(rows);
+        for (std::size_t r = 0; r < rows; ++r) {
+            column[r] = static_cast<double>(from[r * step]);
+        }
     };
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        if (const int c = compare_keys(a, b); c != 0) {
-            return c < 0;
-        }
-        for (const int c : columns) {
-            const double x = values[a * width + static_cast<std::size_t>(c)];
-            const double y = values[b * width + static_cast<std::size_t>(c)];
-            if (x != y) {
-                return x < y;
-            }
-        }
-        return a < b;
-    });
-    // After the lexicographic sort a row is dominated only by an earlier row of its key.
-    std::vector<std::uint32_t> keep;
-    std::vector<double> front;
-    const std::size_t nc = columns.size();
-    for (std::size_t i = 0; i < rows; ++i) {
-        if (stop != nullptr && stop->load(std::memory_order_relaxed)) {
-            keep.insert(keep.end(), order.begin() + static_cast<std::ptrdiff_t>(i), order.end());
-            break;
-        }
-        const std::uint32_t r = order[i];
-        if (i > 0 && compare_keys(order[i - 1], r) != 0) {
-            front.clear();
-        }
-        const double* v = values + r * width;
-        bool dominated = nc == 0 && i > 0 && compare_keys(order[i - 1], r) == 0;
-        for (std::size_t f = 0; f < front.size() && !dominated; f += nc) {
-            dominated = true;
-            for (std::size_t c = 1; c < nc && dominated; ++c) {
-                dominated = front[f + c] <= v[columns[c]];
-            }
-        }
-        if (!dominated) {
-            for (const int c : columns) {
-                front.push_back(v[c]);
-            }
-            keep.push_back(r);
-        }
+    for (int c = 0; c < compared; ++c) {
+        add_column(values + c, width);
     }
-    std::sort(keep.begin(), keep.end());
-    return keep;
+    const std::size_t n_values = columns.size();
+    for (std::size_t k = 0; k < keys_wide; ++k) {
+        add_column(keys + k, keys_wide);
+    }
+    std::vector<const double*> minimise, same;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        (c < n_values ? minimise : same).push_back(columns[c].data());
+    }
+    const std::span<const std::uint32_t> kept = filter(minimise, same, rows);
+    return {kept.begin(), kept.end()};
 }
 
 void prune_pareto(StateGroup& g, const std::atomic<bool>* stop) {

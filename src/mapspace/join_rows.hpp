@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "join_state.hpp"
 #include "tessera/mapspace/join.hpp"
+#include "tessera/mapspace/relaxed_join.hpp"
 
 namespace tessera::mapspace::detail {
 
@@ -69,6 +71,10 @@ struct StepBound {
 
     /// True if a row with these partial objectives cannot beat (or tie) a known solution.
     bool hopeless(const double* objectives) const;
+    /// The same with the least costs of the rest in place of `future`: whichever of them is taken.
+    bool hopeless(const double* objectives, const CostFront& rest) const;
+    /// Whether some known solution is better than these costs; false if none is known.
+    bool beaten(double first, double second) const;
 };
 
 /// Lowest over-capacity use seen, to explain an empty result.
@@ -77,12 +83,19 @@ struct CapacityMiss {
     double bits = 0;
 };
 
+/// What is known about single rows of the right group; null: nothing.
+struct RowFilter {
+    const std::vector<char>* useful = nullptr;  ///< of each right row: may be part of a solution
+    /// Least costs of everything after the joined state, by its trip counts; null if nothing fits.
+    std::function<const CostFront*(const std::int64_t* trips)> rest;
+};
+
 /// Joins every left row with every matching right row under the plan and appends to `out`.
 /// Returns the number of pairs looked at.
 std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const PmappingGroup& right,
                       std::uint32_t right_index, const JoinPlan& plan, std::uint32_t plan_index,
                       const std::vector<TrackedMemory>& memories, const StepBound& bound,
-                      StateGroup& out, CapacityMiss& miss);
+                      const RowFilter& filter, StateGroup& out, CapacityMiss& miss);
 
 /// Keeps the first of equal rows and drops dominated ones, per trip counts. Order is deterministic.
 /// Once `stop` is set some dominated rows may stay.

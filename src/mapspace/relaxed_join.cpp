@@ -1,6 +1,7 @@
 #include "tessera/mapspace/relaxed_join.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tessera::mapspace {
 namespace {
@@ -28,10 +29,18 @@ TensorChoices pick(const TensorChoices& from, const std::vector<int>& at) {
     return out;
 }
 
-void add_sums(CostFront& to, const CostFront& a, const CostFront& b) {
-    for (const auto& x : a) {
-        for (const auto& y : b) {
-            add_to_front(to, {x[0] + y[0], x[1] + y[1]});
+/// Sums of the points of both fronts, without those that the filter drops.
+void add_sums(CostFront& to, const CostFront& a, const CostFront& b, const CostFront* rest,
+              const TableFilter& filter) {
+    for (const CostPoint& x : a) {
+        for (const CostPoint& y : b) {
+            const CostPoint sum{x[0] + y[0], x[1] + y[1]};
+            if (rest == nullptr ||
+                !std::all_of(rest->begin(), rest->end(), [&](const CostPoint& z) {
+                    return filter.useless(sum[0] + z[0], sum[1] + z[1]);
+                })) {
+                add_to_front(to, sum);
+            }
         }
     }
     coarsen_front(to, front_points);
@@ -39,9 +48,10 @@ void add_sums(CostFront& to, const CostFront& a, const CostFront& b) {
 
 }  // namespace
 
-bool add_to_front(CostFront& front, const std::array<double, 2>& point) {
-    const auto at = std::upper_bound(front.begin(), front.end(), point,
-                                     [](const auto& p, const auto& q) { return p[0] < q[0]; });
+bool add_to_front(CostFront& front, const CostPoint& point) {
+    const auto at =
+        std::upper_bound(front.begin(), front.end(), point,
+                         [](const CostPoint& p, const CostPoint& q) { return p[0] < q[0]; });
     // Of the points that are not larger in the first, the last one is the least in the second.
     if (at != front.begin() && (*std::prev(at))[1] <= point[1]) {
         return false;
@@ -90,12 +100,13 @@ std::size_t TensorChoicesHash::operator()(const TensorChoices& key) const {
     return static_cast<std::size_t>(h);
 }
 
-void ChoiceTable::add(const TensorChoices& key, const std::array<double, 2>& cost) {
+void ChoiceTable::add(const TensorChoices& key, const CostPoint& cost) {
     add_to_front(rows[key], cost);
 }
 
 std::optional<ChoiceTable> combine(const ChoiceTable& a, const ChoiceTable& b,
-                                   const std::vector<char>& keep, std::size_t max_rows) {
+                                   const std::vector<char>& keep, std::size_t max_rows,
+                                   const TableFilter& filter) {
     ChoiceTable out;
     std::vector<int> common;
     std::set_intersection(a.tensors.begin(), a.tensors.end(), b.tensors.begin(), b.tensors.end(),
@@ -126,8 +137,24 @@ std::optional<ChoiceTable> combine(const ChoiceTable& a, const ChoiceTable& b,
                 key[i] = from_a[i] >= 0 ? choices[static_cast<std::size_t>(from_a[i])]
                                         : other->first[static_cast<std::size_t>(from_b[i])];
             }
-            add_sums(out.rows[key], costs, other->second);
-            if (out.rows.size() > max_rows) {
+            const CostFront* rest = nullptr;
+            if (filter.rest != nullptr) {
+                TensorChoices coarse = key;
+                for (std::size_t i = 0; i < key.size(); ++i) {
+                    coarse[i] = (*filter.coarser)[static_cast<std::size_t>(out.tensors[i])]
+                                                 [static_cast<std::size_t>(key[i])];
+                }
+                const auto it = filter.rest->rows.find(coarse);
+                if (it == filter.rest->rows.end()) {
+                    continue;
+                }
+                rest = &it->second;
+            }
+            const auto [it, fresh] = out.rows.try_emplace(key);
+            add_sums(it->second, costs, other->second, rest, filter);
+            if (it->second.empty()) {
+                out.rows.erase(it);
+            } else if (out.rows.size() > max_rows) {
                 return std::nullopt;
             }
         }
@@ -136,8 +163,8 @@ std::optional<ChoiceTable> combine(const ChoiceTable& a, const ChoiceTable& b,
 }
 
 RelaxedJoin::RelaxedJoin(std::vector<ChoiceTable> einsums, std::size_t n_tensors,
-                         std::size_t max_rows)
-    : einsums_(std::move(einsums)), n_tensors_(n_tensors), max_rows_(max_rows) {
+                         std::size_t max_rows, const CoarserJoin& coarser)
+    : einsums_(std::move(einsums)) {
     const std::size_t n = einsums_.size();
     std::vector<int> first(n_tensors, -1), last(n_tensors, -1);
     for (std::size_t e = 0; e < n; ++e) {
@@ -152,21 +179,26 @@ RelaxedJoin::RelaxedJoin(std::vector<ChoiceTable> einsums, std::size_t n_tensors
     prefix_.assign(n + 1, {});
     suffix_.assign(n + 1, {});
     prefix_[0] = suffix_[n] = nothing;
+    TableFilter filter{nullptr, &coarser.choices, coarser.useless};
+    std::vector<char> keep(n_tensors, 0);
     for (std::size_t e = 0; e < n && valid_; ++e) {
-        std::vector<char> needed(n_tensors, 0);
-        for (std::size_t t = 0; t < n_tensors; ++t) {
-            needed[t] = last[t] > static_cast<int>(e);
+        for (const int t : einsums_[e].tensors) {
+            keep[static_cast<std::size_t>(t)] =
+                last[static_cast<std::size_t>(t)] > static_cast<int>(e);
         }
-        auto next = combine(prefix_[e], einsums_[e], needed, max_rows);
+        filter.rest = coarser.join != nullptr ? &coarser.join->suffix_[e + 1] : nullptr;
+        auto next = combine(prefix_[e], einsums_[e], keep, max_rows, filter);
         valid_ = next.has_value();
         prefix_[e + 1] = valid_ ? std::move(*next) : ChoiceTable{};
     }
+    std::fill(keep.begin(), keep.end(), char{0});
     for (std::size_t e = n; e-- > 0 && valid_;) {
-        std::vector<char> shared(n_tensors, 0);
-        for (std::size_t t = 0; t < n_tensors; ++t) {
-            shared[t] = first[t] >= 0 && first[t] < static_cast<int>(e);
+        for (const int t : einsums_[e].tensors) {
+            keep[static_cast<std::size_t>(t)] =
+                first[static_cast<std::size_t>(t)] < static_cast<int>(e);
         }
-        auto next = combine(einsums_[e], suffix_[e + 1], shared, max_rows);
+        filter.rest = coarser.join != nullptr ? &coarser.join->prefix_[e] : nullptr;
+        auto next = combine(einsums_[e], suffix_[e + 1], keep, max_rows, filter);
         valid_ = next.has_value();
         suffix_[e] = valid_ ? std::move(*next) : ChoiceTable{};
     }
@@ -176,12 +208,39 @@ RelaxedJoin::RelaxedJoin(std::vector<ChoiceTable> einsums, std::size_t n_tensors
     }
 }
 
-std::optional<ChoiceTable> RelaxedJoin::rest(std::size_t e) const {
-    std::vector<char> own(n_tensors_, 0);
-    for (const int t : einsums_[e].tensors) {
-        own[static_cast<std::size_t>(t)] = 1;
+ChoiceTable RelaxedJoin::rest(std::size_t e) const {
+    const ChoiceTable &before = prefix_[e], &own = einsums_[e], &after = suffix_[e + 1];
+    ChoiceTable out;
+    out.tensors = own.tensors;
+    std::vector<int> common;
+    std::set_intersection(before.tensors.begin(), before.tensors.end(), own.tensors.begin(),
+                          own.tensors.end(), std::back_inserter(common));
+    const std::vector<int> common_before = positions(before, common),
+                           common_own = positions(own, common),
+                           after_before = positions(before, after.tensors),
+                           after_own = positions(own, after.tensors);
+    std::unordered_map<TensorChoices, std::vector<const TensorChoices*>, TensorChoicesHash> index;
+    for (const auto& row : own.rows) {
+        index[pick(row.first, common_own)].push_back(&row.first);
     }
-    return combine(prefix_[e], suffix_[e + 1], own, max_rows_);
+    TensorChoices key(after.tensors.size());
+    for (const auto& [choices, costs] : before.rows) {
+        const auto matches = index.find(pick(choices, common_before));
+        if (matches == index.end()) {
+            continue;
+        }
+        for (const TensorChoices* mine : matches->second) {
+            for (std::size_t i = 0; i < key.size(); ++i) {
+                key[i] = after_own[i] >= 0 ? (*mine)[static_cast<std::size_t>(after_own[i])]
+                                           : choices[static_cast<std::size_t>(after_before[i])];
+            }
+            const auto it = after.rows.find(key);
+            if (it != after.rows.end()) {
+                add_sums(out.rows[*mine], costs, it->second, nullptr, {});
+            }
+        }
+    }
+    return out;
 }
 
 }  // namespace tessera::mapspace

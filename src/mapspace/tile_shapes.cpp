@@ -35,7 +35,7 @@ struct TileShapeExplorer::Impl {
                       std::span<const double> levels, TileShapeStatistics& statistics);
     bool decide_levels(const TileShapeProblem& problem, const TileShapeOptions& options,
                        std::vector<double>& levels, TileShapeStatistics& statistics);
-    bool beaten_as_a_whole(const TileShapeProblem& problem) const;
+    bool beaten_as_a_whole(const TileShapeProblem& problem, const TileShapeOptions& options) const;
     bool reachable(const TileShapeRun& main, const TileShapeOptions& options,
                    TileShapeStatistics& statistics);
     void run(const TileShapeRun& run, const TileShapeOptions& options, RowTable& to,
@@ -89,6 +89,13 @@ std::vector<TileShapeConstraint> with_levels(const TileShapeProblem& problem,
         all.push_back({problem.best_effort[c].formula, Relation::greater_equal, levels[c]});
     }
     return all;
+}
+
+/// Limits on loops that may decide the order of enumeration.
+std::span<const LoopLimit> limits_first(const TileShapeProblem& problem,
+                                        const TileShapeOptions& options) {
+    return options.limited_first ? std::span<const LoopLimit>(problem.loop_limits)
+                                 : std::span<const LoopLimit>();
 }
 
 }  // namespace
@@ -212,7 +219,7 @@ bool TileShapeExplorer::Impl::decide_levels(const TileShapeProblem& problem,
                                             TileShapeStatistics& statistics) {
     const std::vector<int> order =
         tile_shape_order(model::FormulaPool::current(), problem.symbols, problem.constraints,
-                         problem.loop_limits, scratch.divisors);
+                         limits_first(problem, options), scratch.divisors);
     std::vector<Formula> objectives;
     for (const BestEffortMinimum& condition : problem.best_effort) {
         objectives.push_back(-condition.formula);
@@ -251,7 +258,7 @@ bool TileShapeExplorer::Impl::reach_levels(const TileShapeProblem& problem,
     const std::vector<TileShapeConstraint> constraints = with_levels(problem, levels);
     const std::vector<int> order =
         tile_shape_order(model::FormulaPool::current(), problem.symbols, constraints,
-                         problem.loop_limits, scratch.divisors);
+                         limits_first(problem, options), scratch.divisors);
     TileShapeRun run;
     run.symbols = problem.symbols;
     run.objectives = problem.objectives;
@@ -259,6 +266,7 @@ bool TileShapeExplorer::Impl::reach_levels(const TileShapeProblem& problem,
     run.loop_limits = problem.loop_limits;
     run.incumbent = &problem.incumbent;
     run.order = order;
+    run.stop_at_first = options.first_rows;
     TileShapeStatistics counts;
     this->run(run, options, table, counts);
     add_counts(counts, problem.constraints.size(), statistics);
@@ -284,15 +292,16 @@ bool TileShapeExplorer::Impl::reachable(const TileShapeRun& main, const TileShap
     return side_table.rows > 0;
 }
 
-double lower_bound_of(const TileShapeProblem& problem, const Formula& formula) {
+double lower_bound_of(const TileShapeProblem& problem, const Formula& formula, bool raise) {
     model::FormulaPool& pool = model::FormulaPool::current();
-    const Formula raised = raised_by_limits(pool, formula, problem.constraints);
+    const Formula raised = raise ? raised_by_limits(pool, formula, problem.constraints) : formula;
     return with_slack_below(
         ChainBounds(pool, problem.symbols).never_above(raised, 0).constant_value());
 }
 
 /// True if no assignment at all can beat the incumbent.
-bool TileShapeExplorer::Impl::beaten_as_a_whole(const TileShapeProblem& problem) const {
+bool TileShapeExplorer::Impl::beaten_as_a_whole(const TileShapeProblem& problem,
+                                                const TileShapeOptions& options) const {
     const IncumbentBound& incumbent = problem.incumbent;
     const std::size_t n = incumbent.quantities.size();
     if (n == 0) {
@@ -300,7 +309,7 @@ bool TileShapeExplorer::Impl::beaten_as_a_whole(const TileShapeProblem& problem)
     }
     std::vector<double> least(n), total(n);
     for (std::size_t q = 0; q < n; ++q) {
-        least[q] = lower_bound_of(problem, incumbent.quantities[q]);
+        least[q] = lower_bound_of(problem, incumbent.quantities[q], options.raised_bounds);
     }
     std::size_t at = 0;
     do {
@@ -344,7 +353,7 @@ TileShapeExplorer::TileShapeExplorer() : impl_(std::make_unique<Impl>()) {}
 TileShapeExplorer::~TileShapeExplorer() = default;
 
 double TileShapeExplorer::lower_bound(const TileShapeProblem& problem, const Formula& formula) {
-    return lower_bound_of(problem, formula);
+    return lower_bound_of(problem, formula, true);
 }
 
 void TileShapeExplorer::explore(const TileShapeProblem& problem, const TileShapeOptions& options,
@@ -356,7 +365,7 @@ void TileShapeExplorer::explore(const TileShapeProblem& problem, const TileShape
     statistics.space =
         count_assignments(problem.symbols, impl_->scratch.divisors, statistics.exact_space);
 
-    if (impl_->beaten_as_a_whole(problem)) {
+    if (impl_->beaten_as_a_whole(problem, options)) {
         statistics.dropped_by_incumbent = statistics.space;
         impl_->table.reset(problem.symbols.size() + problem.objectives.size());
         impl_->copy_result(problem, result);

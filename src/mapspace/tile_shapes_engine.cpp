@@ -86,9 +86,9 @@ void TileShapeEngine::finish_piece(std::size_t depth, RowTable& out, bool more) 
         out.reset(out.columns.size());
         return;
     }
-    const bool worthwhile = out.rows >= options_.prune_min_rows &&
+    const bool worthwhile = options_.partial_pareto && out.rows >= options_.prune_min_rows &&
                             static_cast<double>(out.rows) * step.future >= options_.prune_from_rows;
-    if (more || worthwhile) {
+    if ((more && options_.partial_pareto) || worthwhile) {
         prune(depth, out);
     }
     if (more && out.rows * 2 <= options_.max_rows) {

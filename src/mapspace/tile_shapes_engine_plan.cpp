@@ -94,17 +94,21 @@ TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& r
     for (std::size_t q = 0; q < quantities_tested_.size(); ++q) {
         const Formula& quantity = run_.incumbent->quantities[q];
         const auto at = std::find(run_.objectives.begin(), run_.objectives.end(), quantity);
-        quantities_.push_back(raised_by_limits(
-            pool_,
+        quantities_.push_back(
             at == run_.objectives.end()
                 ? with_fixed_products(quantity)
-                : objectives_[static_cast<std::size_t>(at - run_.objectives.begin())],
-            run_.constraints));
+                : objectives_[static_cast<std::size_t>(at - run_.objectives.begin())]);
+        if (options_.raised_bounds) {
+            quantities_.back() = raised_by_limits(pool_, quantities_.back(), run_.constraints);
+        }
     }
 }
 
 /// Products that two constraints pin to one value, such as a fan-out that must be used in full.
 void TileShapeEngine::find_fixed_products() {
+    if (!options_.fixed_products) {
+        return;
+    }
     for (Check& low : checks_) {
         for (Check& high : checks_) {
             if (low.upper || !high.upper || low.strict || high.strict ||
@@ -214,6 +218,9 @@ bool TileShapeEngine::prepare_test(Check& check, std::uint32_t known, Test& test
         return false;
     }
     const bool exact = (pool_.mask(check.formula) & ~known) == 0;
+    if (!exact && !options_.partial_conditions) {
+        return false;
+    }
     bound = exact         ? check.formula
             : check.upper ? bounds_.never_above(check.formula, known)
                           : bounds_.never_below(check.formula, known);

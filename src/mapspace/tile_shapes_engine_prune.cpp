@@ -97,7 +97,9 @@ void TileShapeEngine::prune(std::size_t index, RowTable& table) {
         inputs.push_back(table.columns[s].data());  // read only where known
     }
     step.criteria_program.evaluate(inputs, table.rows, outputs, scratch_.workspace);
-    void_safe_criteria(step, table.rows);
+    if (options_.safe_rows) {
+        void_safe_criteria(step, table.rows);
+    }
     std::vector<const double*> minimise, keys;
     const std::size_t n_minimise =
         step.criteria.minimise.size() + step.criteria.minimise_unless_safe.size();

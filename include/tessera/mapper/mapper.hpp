@@ -34,6 +34,9 @@ struct Options {
         progress;  ///< one line, called from one thread at a time
     /// What the search tells about itself goes here; null: to nobody. See telemetry/recorder.hpp.
     telemetry::Recorder* recorder = nullptr;
+    /// Ideas of the mapper to do without, by name. They cost time and change no result: for tests
+    /// and benchmarks.
+    std::vector<std::string> without;
     /// A state that an earlier run of the same search gave to Recorder::checkpoint(): go on from
     /// there, to the same result. Empty: from the start.
     std::string resume;

@@ -22,10 +22,12 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tessera/mapspace/pmapping_table.hpp"
+#include "tessera/mapspace/relaxed_join.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::mapspace {
@@ -49,6 +51,10 @@ struct JoinOptions {
     int threads = 1;
     std::size_t beam =
         0;  ///< > 0: keep at most this many rows a step (incumbent search, not exact)
+    /// Count on what live tensors ask of later Einsums.
+    bool lookahead = true;
+    /// Leave out rows that the relaxed join shows to be of no use (with known solutions only).
+    bool relax = true;
     const std::atomic<bool>* stop = nullptr;
     /// Known solutions (objective vectors) that a row must be able to beat.
     std::vector<std::vector<double>> incumbents;
@@ -73,6 +79,9 @@ struct JoinResult {
     std::vector<JoinedMapping> mappings;  ///< Pareto set, sorted by the first objective; edp: one
     bool complete = true;                 ///< false: stopped, or a beam dropped rows
     std::uint64_t rows_joined = 0, rows_kept = 0;
+    std::uint64_t rows_useful = 0;  ///< pmappings that the relaxed join leaves
+    /// Least costs of mappings of these pmappings, from the relaxed join; empty: not known.
+    std::optional<CostFront> bound;
     bool all_orders = true;  ///< false: too many orders, the file's alone was joined
     int failed_at = -1;      ///< Einsum at which nothing was left, -1 if none
     bool failed_capacity = false;

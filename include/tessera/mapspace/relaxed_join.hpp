@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -17,12 +18,14 @@
 
 namespace tessera::mapspace {
 
-/// Points none of which is below another in both objectives, ascending in the first. A single
-/// objective uses the first number; the second is 0.
-using CostFront = std::vector<std::array<double, 2>>;
+/// Two objectives; with a single one the second is 0.
+using CostPoint = std::array<double, 2>;
+
+/// Points none of which another equals or beats in both numbers, ascending in the first.
+using CostFront = std::vector<CostPoint>;
 
 /// Adds a point unless it is dominated. Returns whether the front changed.
-bool add_to_front(CostFront& front, const std::array<double, 2>& point);
+bool add_to_front(CostFront& front, const CostPoint& point);
 
 /// A front of at most `size` points with, for every point of the old one, a point that is nowhere
 /// above it.
@@ -41,31 +44,53 @@ struct ChoiceTable {
     std::unordered_map<TensorChoices, CostFront, TensorChoicesHash> rows;
 
     /// Adds a row's costs.
-    void add(const TensorChoices& key, const std::array<double, 2>& cost);
+    void add(const TensorChoices& key, const CostPoint& cost);
+};
+
+/// Drops costs of a table that cannot become part of a useful mapping.
+struct TableFilter {
+    /// Least costs of everything else, by coarser choices for the same tensors.
+    const ChoiceTable* rest = nullptr;
+    /// By tensor: choice -> coarser choice.
+    const std::vector<std::vector<std::int32_t>>* coarser = nullptr;
+    /// Whether whole mappings with these costs are of no use.
+    std::function<bool(double, double)> useless;
 };
 
 /// Rows of both tables that agree on their common tensors, costs added up, projected onto the
 /// tensors that `keep` marks. Empty if the result would have more than `max_rows` rows.
 std::optional<ChoiceTable> combine(const ChoiceTable& a, const ChoiceTable& b,
-                                   const std::vector<char>& keep, std::size_t max_rows);
+                                   const std::vector<char>& keep, std::size_t max_rows,
+                                   const TableFilter& filter = {});
+
+class RelaxedJoin;
+
+/// Another relaxed join of the same Einsums that tells fewer choices apart.
+struct CoarserJoin {
+    const RelaxedJoin* join = nullptr;
+    std::vector<std::vector<std::int32_t>> choices;  ///< by tensor: choice -> its choice
+    std::function<bool(double, double)> useless;     ///< see TableFilter
+};
 
 /// All Einsums of a workload, eliminated from both ends.
 class RelaxedJoin {
 public:
     /// `einsums[e]`: its pmappings. `n_tensors`: of the workload. With more than `max_rows` rows
-    /// anywhere, `valid()` is false.
-    RelaxedJoin(std::vector<ChoiceTable> einsums, std::size_t n_tensors, std::size_t max_rows);
+    /// anywhere, `valid()` is false. With `coarser`, costs that it shows to be useless are left
+    /// out.
+    RelaxedJoin(std::vector<ChoiceTable> einsums, std::size_t n_tensors, std::size_t max_rows,
+                const CoarserJoin& coarser = {});
 
     bool valid() const {
         return valid_;
     }
-    /// Least costs of whole mappings; empty if nothing fits together.
+    /// Least costs of whole mappings; empty if nothing (useful) fits together.
     const CostFront& total() const {
         return total_;
     }
     /// Least costs of all Einsums but `e`, by the choices for the tensors of `e`. Choices that are
-    /// not listed fit nothing. Empty if it would be too large.
-    std::optional<ChoiceTable> rest(std::size_t e) const;
+    /// not listed fit nothing (useful).
+    ChoiceTable rest(std::size_t e) const;
     /// Least costs of the Einsums from `e` on, by the choices for tensors that earlier ones share
     /// with them.
     const ChoiceTable& from(std::size_t e) const {
@@ -75,7 +100,6 @@ public:
 private:
     std::vector<ChoiceTable> einsums_;
     std::vector<ChoiceTable> prefix_, suffix_;  ///< [e]: Einsums before e; from e on
-    std::size_t n_tensors_, max_rows_;
     bool valid_ = true;
     CostFront total_;
 };

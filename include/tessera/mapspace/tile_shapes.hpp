@@ -101,6 +101,15 @@ struct TileShapeOptions {
     double prune_from_rows = 4096;
     /// Tables with fewer partial choices are not worth the making of criteria and bounds.
     std::size_t prune_min_rows = 48;
+    /// Any legal row will do: the first ones found end the exploration.
+    bool first_rows = false;
+    /// Ideas that can be switched off; the result is the same, the work is not.
+    bool partial_pareto = true;      ///< compare incomplete rows
+    bool partial_conditions = true;  ///< test conditions on incomplete rows
+    bool safe_rows = true;           ///< rows that meet a condition anyway are not compared by it
+    bool fixed_products = true;      ///< products that conditions pin simplify criteria
+    bool raised_bounds = true;       ///< upper limits raise bounds of incomplete rows
+    bool limited_first = true;       ///< symbols of limited loops may come first
     /// Polled between pieces of work. Once set, exploration ends early with some legal rows, or
     /// none.
     const std::atomic<bool>* stop = nullptr;

@@ -1,0 +1,31 @@
+// Ideas that can be switched off one by one, to measure what each gains and to test that none
+// changes the result. See docs/ffm.md, section 2.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tessera/mapspace/tile_shapes.hpp"
+
+namespace tessera::ffm {
+
+struct Switches {
+    bool guesses = true;               ///< search close to the bound before the incumbent's cost
+    bool dive = true;                  ///< first mapping from the classes that the bound comes from
+    bool exploration_bound = true;     ///< bounds while tile shapes are enumerated
+    bool class_floors = true;          ///< bounds by class of templates, not by Einsum alone
+    bool join_bound = true;            ///< bounds in the join
+    bool lookahead = true;             ///< what live tensors ask of later Einsums
+    bool relaxed_join = true;          ///< least costs of the rest, from the relaxed join
+    bool partners = true;              ///< rows without partners go before the join
+    bool equal_einsums = true;         ///< equal Einsums are explored once
+    mapspace::TileShapeOptions tiles;  ///< its switches
+};
+
+/// \throws UserError for a name that it does not know.
+Switches switches_without(const std::vector<std::string>& names);
+
+/// Every name that switches_without knows.
+const std::vector<std::string>& switch_names();
+
+}  // namespace tessera::ffm
