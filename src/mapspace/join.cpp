@@ -342,7 +342,8 @@ JoinResult join(const workload::Workload& workload,
     JoinResult result;
     const int objectives = options.goal == JoinGoal::single ? 1 : 2;
     Context c{workload, groups, memories, options, objectives};
-    const StepBound known{options.goal, {}, &options.incumbents, options.reference_rules, nullptr};
+    const StepBound known{
+        options.goal, {}, &options.incumbents, options.reference_rules, options.stop};
     std::optional<RelaxedRows> relaxed;
     if (options.order == EinsumOrder::file && options.relax && !options.incumbents.empty()) {
         relaxed.emplace(workload, groups, objectives, known);

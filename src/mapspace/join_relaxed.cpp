@@ -70,6 +70,9 @@ RelaxedRows::RelaxedRows(const workload::Workload& w,
         }
     }
     for (const Detail detail : {Detail::memory, Detail::loops, Detail::trips}) {
+        if (bound_.stop != nullptr && bound_.stop->load()) {
+            return;
+        }
         std::unique_ptr<Round> next = make_round(detail);
         if (!next) {
             return;

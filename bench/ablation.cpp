@@ -1,0 +1,82 @@
+// Ablation: what each idea of the mapper `ffm` gains. One thread.
+//
+//   bench/ablation [SPECS-FOLDER]        the folder that has arch-specs/ and problem-shapes/ (.)
+//
+// Every row is one run with one idea switched off: CPU seconds, pmappings (partial ones and joined
+// ones included), and the optimum, which must not change. Exit status 1 if one does.
+#include <time.h>
+
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include "../plugins/ffm/switches.hpp"
+#include "tessera/arch/architecture.hpp"
+#include "tessera/plugin/registry.hpp"
+#include "tessera/workload/workload.hpp"
+
+using namespace tessera;
+
+namespace {
+
+struct Case {
+    std::string arch, workload;
+    std::map<std::string, std::string> defines;
+    int max_fused_loops = mapspace::MapSpaceOptions::unlimited;
+};
+
+double cpu_s() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// EDP; prints one row.
+double measure(const model::Problem& problem, const Case& c, const std::string& without) {
+    const auto ffm = plugin::Registry<mapper::Mapper>::instance().create("ffm");
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    mapper::Options options;
+    options.threads = 1;
+    options.mapspace.max_fused_loops = c.max_fused_loops;
+    options.budget.max_cpu_s = cpu_s() + 120;
+    if (!without.empty()) {
+        options.without = {without};
+    }
+    const double start = cpu_s();
+    const mapper::Result r = ffm->map(problem, *model, options);
+    const double edp = r.solutions.empty() ? NAN : r.solutions.front().report.edp_js();
+    std::printf("%-9s %-14s %-20s %9.2f %12llu  %.9g%s\n", c.arch.c_str(), c.workload.c_str(),
+                without.empty() ? "(all on)" : without.c_str(), cpu_s() - start,
+                static_cast<unsigned long long>(r.statistics.evaluated), edp,
+                r.status == mapper::Status::optimal ? "" : " not proven");
+    std::fflush(stdout);
+    return r.status == mapper::Status::optimal ? edp : NAN;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string root = argc > 1 ? argv[1] : ".";
+    const Case cases[] = {
+        {"tpu-v4i", "gpt3-6.7b", {{"BATCH", "1"}, {"TOKENS", "2048"}}},
+        {"tpu-v4i", "gpt3-6.7b", {{"BATCH", "64"}, {"TOKENS", "4096"}}, 1},
+        {"simba", "mobilenet-28", {}},
+    };
+    std::printf("%-9s %-14s %-20s %9s %12s  %s\n", "arch", "workload", "without", "CPU s",
+                "pmappings", "EDP (J s)");
+    bool same = true;
+    for (const Case& c : cases) {
+        const workload::Workload workload =
+            workload::load_workload(root + "/problem-shapes/" + c.workload + ".yaml", c.defines);
+        const arch::Architecture architecture =
+            arch::load_architecture(root + "/arch-specs/" + c.arch + ".yaml", c.defines);
+        const model::Problem problem{&workload, &architecture, arch::Compat::accelforge};
+        const double best = measure(problem, c, "");
+        for (const std::string& name : ffm::switch_names()) {
+            const double found = measure(problem, c, name);
+            same = same && !(std::abs(found - best) > 1e-9 * best);
+        }
+    }
+    return same ? 0 : 1;
+}

@@ -1,0 +1,150 @@
+// What must not depend on how the engine works: every idea switched off gives the same optimum, and
+// a search that is stopped at any moment returns a valid mapping and a true bound.
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "oracle/oracle_instance.hpp"
+#include "support/paths.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/mapspace/legality.hpp"
+#include "tessera/plugin/registry.hpp"
+
+using namespace tessera;
+using mapper::Metric;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr double rounding = 1e-9;
+
+mapper::Result run(const model::Problem& problem, const mapper::Options& options) {
+    const auto ffm = plugin::Registry<mapper::Mapper>::instance().create("ffm");
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    return ffm->map(problem, *model, options);
+}
+
+double value(const mapper::Result& r, Metric m) {
+    const model::Report& report = r.solutions.front().report;
+    return m == Metric::energy    ? report.energy_j()
+           : m == Metric::latency ? report.latency_s()
+                                  : report.edp_js();
+}
+
+std::vector<std::uint64_t> seeds() {
+    std::vector<std::uint64_t> out;
+    std::ifstream in(tessera::test::test_folder() + "/oracle/seeds.txt");
+    std::string kind;
+    for (std::uint64_t seed; in >> kind >> seed;) {
+        out.push_back(seed);
+    }
+    return out;
+}
+
+/// At least 200 instances per name, each solved once with everything on.
+void without_changes_nothing(const std::vector<std::string>& names) {
+    const std::vector<std::uint64_t> all = seeds();
+    for (std::size_t i = 0; i < all.size(); i += 2) {
+        const oracle::Instance drawn = oracle::random_instance(all[i]);
+        const oracle::LoadedInstance instance(drawn.yaml);
+        mapper::Options options;
+        options.mapspace = drawn.options;
+        options.threads = 1;
+        const Metric metric = i % 6 == 0   ? Metric::energy
+                              : i % 6 == 2 ? Metric::latency
+                                           : Metric::edp;
+        options.metrics = {metric};
+        const double best = value(run(instance.problem, options), metric);
+        for (const std::string& name : names) {
+            options.without = {name};
+            const mapper::Result other = run(instance.problem, options);
+            BOOST_TEST((other.status == mapper::Status::optimal));
+            const double found = value(other, metric);
+            BOOST_TEST(std::abs(found - best) <= rounding * best, "seed " << all[i] << " without "
+                                                                          << name << ": " << found
+                                                                          << ", with " << best);
+        }
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ffm_switches)
+
+BOOST_AUTO_TEST_CASE(there_are_two_hundred_instances) {
+    BOOST_TEST(seeds().size() >= 400u);
+}
+
+BOOST_AUTO_TEST_CASE(the_order_of_the_search_changes_no_optimum) {
+    without_changes_nothing({"guesses", "dive", "equal-einsums", "limited-first"});
+}
+
+BOOST_AUTO_TEST_CASE(bounds_change_no_optimum) {
+    without_changes_nothing({"exploration-bound", "class-floors", "raised-bounds"});
+}
+
+BOOST_AUTO_TEST_CASE(what_the_join_leaves_out_changes_no_optimum) {
+    without_changes_nothing({"join-bound", "lookahead", "relaxed-join", "partners"});
+}
+
+BOOST_AUTO_TEST_CASE(what_tile_shapes_leave_out_changes_no_optimum) {
+    without_changes_nothing(
+        {"partial-pareto", "partial-conditions", "safe-rows", "fixed-products"});
+}
+
+BOOST_AUTO_TEST_CASE(unknown_names_are_refused) {
+    const oracle::LoadedInstance instance(oracle::random_instance(seeds().front()).yaml);
+    mapper::Options options;
+    options.without = {"luck"};
+    BOOST_CHECK_THROW(run(instance.problem, options), UserError);
+}
+
+BOOST_AUTO_TEST_CASE(fifty_searches_stopped_at_random_moments_return_valid_mappings_and_bounds) {
+    const std::string root = tessera::test::test_folder() + "/..";
+    const std::map<std::string, std::string> defines{{"BATCH", "1"}, {"TOKENS", "2048"}};
+    const workload::Workload workload =
+        workload::load_workload(root + "/problem-shapes/gpt3-6.7b.yaml", defines);
+    const arch::Architecture architecture =
+        arch::load_architecture(root + "/arch-specs/tpu-v4i.yaml", defines);
+    const model::Problem problem{&workload, &architecture, arch::Compat::accelforge};
+    mapper::Options options;
+    options.threads = 2;
+    // Without guesses and relaxed join there is more to stop.
+    options.without = {"dive", "class-floors", "guesses"};
+    const auto start = Clock::now();
+    const double optimum = value(run(problem, options), Metric::edp);
+    const auto full = Clock::now() - start;
+    std::mt19937_64 random(5);
+    int stopped_early = 0;
+    for (int i = 0; i < 50; ++i) {
+        std::atomic<bool> stop{false};
+        options.stop = &stop;
+        const auto moment = full * static_cast<int>(random() % 1000) / 1100;
+        std::jthread timer([&stop, moment](const std::stop_token& done) {
+            const auto end = Clock::now() + moment;
+            while (!done.stop_requested() && Clock::now() < end) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+            stop = true;
+        });
+        const mapper::Result r = run(problem, options);
+        timer.request_stop();
+        BOOST_TEST_REQUIRE(r.solutions.size() == 1u);
+        stopped_early += r.status == mapper::Status::feasible ? 1 : 0;
+        const double found = value(r, Metric::edp);
+        BOOST_TEST(found >= optimum * (1 - rounding));
+        BOOST_TEST_REQUIRE(r.bound.has_value());
+        BOOST_TEST(*r.bound <= optimum * (1 + rounding));
+        for (const auto& v :
+             mapspace::check(problem, r.solutions.front().mapping, &options.mapspace)) {
+            BOOST_TEST((v.severity == mapspace::Severity::warning), v.message);
+        }
+    }
+    BOOST_TEST(stopped_early >= 25);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
