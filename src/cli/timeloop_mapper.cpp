@@ -138,8 +138,12 @@ void find_reasons(const Loaded& loaded, timeloop::MapperResult& result) {
     const timeloop::MapSpace space(input.problem, input.architecture, loaded.constraints,
                                    loaded.settings.factors);
     std::vector<std::string> reasons = timeloop::unavoidable_failures(space);
-    std::vector<timeloop::FailureGroup> failures = result.failures;
-    if (reasons.empty() && failures.empty()) {
+    if (!reasons.empty()) {
+        result.proof = timeloop::Proof::infeasible;
+        result.reasons.clear();
+    }
+    std::vector<timeloop::FailureGroup> failures;
+    if (reasons.empty() && result.failures.empty()) {
         timeloop::MapperSettings sample = loaded.settings;
         sample.algorithm = timeloop::Algorithm::random;
         sample.timeout = 20000;
@@ -163,7 +167,7 @@ void explain_failure(std::ostream& out, const timeloop::MapperResult& result) {
     int number = 1;
     if (result.proof == timeloop::Proof::infeasible) {
         out << "(" << number++ << ") No mapping is valid: all " << result.mapspace_size
-            << " of the mapspace were ruled out.\n";
+            << " of the mapspace are ruled out.\n";
     } else {
         out << "(" << number++ << ") The search ended at a limit after " << result.total
             << " mappings; raise timeout or search-size, or leave 'algorithm' out, to go on.\n";
