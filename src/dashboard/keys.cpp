@@ -168,20 +168,12 @@ Wish character(View& view, char32_t c, const Screen& screen) {
     }
 }
 
-}  // namespace
-
-Wish react(View& view, Key key, const Screen& screen) {
-    view.message.clear();
-    if (view.question != Question::none) {
-        return answer(view, key);
-    }
-    if (view.typing_filter) {
-        return type_filter(view, key);
-    }
+// Keys without a character.
+Wish special(View& view, Key key, const Screen& screen) {
     const int page = std::max(1, screen.frame.size().height - 6);
     switch (key.kind) {
         case Kind::character:
-            return character(view, key.character, screen);
+            break;
         case Kind::up:
         case Kind::wheel_up:
             scroll(view, screen, -1);
@@ -233,6 +225,20 @@ Wish react(View& view, Key key, const Screen& screen) {
             break;
     }
     return Wish::none;
+}
+
+}  // namespace
+
+Wish react(View& view, Key key, const Screen& screen) {
+    view.message.clear();
+    if (view.question != Question::none) {
+        return answer(view, key);
+    }
+    if (view.typing_filter) {
+        return type_filter(view, key);
+    }
+    return key.kind == Kind::character ? character(view, key.character, screen)
+                                       : special(view, key, screen);
 }
 
 }  // namespace tessera::dashboard
