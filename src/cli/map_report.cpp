@@ -1,0 +1,190 @@
+#include "cli/map_report.hpp"
+
+#include <ostream>
+
+#include "cli/cli.hpp"
+#include "cli/output.hpp"
+#include "io/units.hpp"
+#include "tessera/mapping/assemble.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+const char* status_name(mapper::Status status) {
+    return status == mapper::Status::optimal    ? "optimal"
+           : status == mapper::Status::feasible ? "feasible"
+                                                : "infeasible";
+}
+
+io::Json search_json(const mapper::Result& result, const mapper::Options& settings, double wall_s) {
+    const mapper::Statistics& statistics = result.statistics;
+    const Usage used = usage();
+    io::Json search;
+    search["wall_s"] = wall_s;
+    search["cpu_s"] = used.cpu_s;
+    search["peak_rss_bytes"] = static_cast<std::uint64_t>(used.peak_rss_bytes);
+    search["mapspace_size"] = statistics.mapspace_size;
+    search["templates"] = statistics.templates;
+    search["evaluated"] = statistics.evaluated;
+    search["pareto"] = statistics.pareto;
+    search["threads"] = statistics.threads;
+    search["seed"] = settings.seed;
+    search["stopped_by"] =
+        result.stopped_by.empty() ? io::Json(nullptr) : io::Json(result.stopped_by);
+    search["phases"] = io::Json::object();
+    for (const auto& [phase, seconds] : statistics.phases) {
+        io::put(search["phases"], phase, seconds);
+    }
+    return search;
+}
+
+std::string optimality(const mapper::Result& result, const mapper::Options& settings) {
+    const mapspace::MapSpaceOptions& space = settings.mapspace;
+    const auto limit = [](int value) {
+        return value < 0 ? std::string("unlimited") : std::to_string(value);
+    };
+    std::string where = std::string("mapspace ") + preset_name(space) + ", fused loops " +
+                        limit(space.max_fused_loops) + ", " +
+                        limit(space.max_fused_loops_per_rank_variable) + " per rank variable";
+    where += !space.all_einsum_orders ? ", Einsums in file order"
+             : result.statistics.all_orders
+                 ? ", all Einsum orders"
+                 : ", Einsums in file order because their orders are too many";
+    where += space.unfused ? ", unfused" : "";
+    where += space.imperfect_temporal ? ", imperfect temporal" : "";
+    where += space.imperfect_spatial ? ", imperfect spatial" : "";
+    if (result.status == mapper::Status::optimal) {
+        return (settings.metrics.size() == 1 ? "Proven optimal for " : "Complete Pareto set for ") +
+               metric_names(settings.metrics) + " (" + where + ").";
+    }
+    const io::Json gap = gap_json(result, settings.metrics);
+    return "Not proven optimal: the search was stopped" +
+           (gap.is_null()
+                ? std::string("")
+                : "; no mapping is better by more than " + io::percent(gap.get<double>())) +
+           " (" + where + ").";
+}
+
+void print_pareto_set(std::ostream& out, const arch::Architecture& architecture,
+                      const mapper::Result& result) {
+    std::vector<std::vector<std::string>> rows = {{"  mapping", "energy", "latency", "EDP"}};
+    for (std::size_t i = 0; i < result.solutions.size(); ++i) {
+        const model::Report& report = result.solutions[i].report;
+        rows.push_back({"  " + std::to_string(i + 1),
+                        io::quantity(report.energy_j(), unit(architecture, "J")),
+                        io::quantity(report.latency_s(), unit(architecture, "s")),
+                        io::plain(report.edp_js(), unit(architecture, "J s"))});
+    }
+    out << "Pareto set:\n";
+    print_table(out, rows, 1);
+    out << "Of mapping 1:\n";
+}
+
+/// A long decimal integer as people read it: 1.7e102.
+std::string rounded(const std::string& digits) {
+    if (digits.size() <= 9) {
+        return digits;
+    }
+    return digits.substr(0, 1) + "." + digits.substr(1, 1) + "e" +
+           std::to_string(digits.size() - 1);
+}
+
+}  // namespace
+
+const char* preset_name(const mapspace::MapSpaceOptions& space) {
+    return space.preset == mapspace::MapSpaceOptions::Preset::full ? "full" : "accelforge";
+}
+
+io::Json document(const model::Problem& problem, const mapper::Result& result,
+                  const mapper::Options& settings, double wall_s) {
+    io::Json root;
+    root["schema_version"] = io::schema_version;
+    const bool nothing = result.solutions.empty() && result.status == mapper::Status::feasible;
+    root["status"] = nothing ? "unknown" : status_name(result.status);
+    root["metric"] = metric_names(settings.metrics);
+    root["mappings"] = io::Json::array();
+    for (const mapper::Solution& solution : result.solutions) {
+        root["mappings"].push_back(solution_json(problem, solution.mapping, solution.report));
+    }
+    root["bound"] = io::Json::object();
+    if (settings.metrics.size() == 1 && result.bound) {
+        static const char* const keys[] = {"energy_j", "latency_s", "edp_js"};
+        io::put(root["bound"], keys[static_cast<int>(settings.metrics.front())], *result.bound);
+    }
+    root["gap"] = result.solutions.empty() ? io::Json(nullptr) : gap_json(result, settings.metrics);
+    if (!result.reasons.empty()) {
+        root["reasons"] = result.reasons;
+    }
+    root["search"] = search_json(result, settings, wall_s);
+    return root;
+}
+
+io::Json stored_document(io::Json document) {
+    io::Json& search = document["search"];
+    for (const char* key :
+         {"wall_s", "cpu_s", "peak_rss_bytes", "evaluated", "pareto", "threads", "phases"}) {
+        search.erase(key);
+    }
+    return document;
+}
+
+void print(std::ostream& out, const model::Problem& problem, const mapper::Result& result,
+           const mapper::Options& settings, double wall_s) {
+    const mapper::Solution& best = result.solutions.front();
+    out << "Mapping of " << problem.workload->name << " on " << problem.architecture->name()
+        << "\n";
+    if (result.solutions.size() > 1) {
+        print_pareto_set(out, *problem.architecture, result);
+    } else {
+        print_totals(out, *problem.architecture, best.report);
+    }
+    print_fused_groups(out, problem, best.mapping);
+    out << "LoopTree:\n";
+    print_indented(out, mapping::to_text(best.mapping));
+    out << optimality(result, settings) << "\n";
+    const Usage used = usage();
+    out << "Search: " << io::quantity(wall_s, "s") << " wall, " << io::quantity(used.cpu_s, "s")
+        << " CPU, " << result.statistics.threads << " threads, " << io::memory(used.peak_rss_bytes)
+        << " memory, " << result.statistics.evaluated << " pmappings evaluated";
+    if (!result.statistics.mapspace_size.empty()) {
+        out << " of " << rounded(result.statistics.mapspace_size);
+    }
+    out << "\n";
+}
+
+std::map<std::string, std::string> run_files(const model::Problem& problem,
+                                             const mapper::Result& result) {
+    std::map<std::string, std::string> files;
+    for (std::size_t i = 0; i < result.solutions.size(); ++i) {
+        const mapping::Mapping& tree = result.solutions[i].mapping;
+        const std::string suffix = i == 0 ? "" : "-" + std::to_string(i + 1);
+        const std::string yaml = mapping::to_yaml(tree);
+        const std::string plain =
+            mapping::to_accelforge_yaml(tree, *problem.workload, *problem.architecture);
+        files["mapping" + suffix + ".yaml"] = yaml;
+        if (plain != yaml) {
+            files["mapping" + suffix + ".accelforge.yaml"] =
+                "# The same mapping without what AccelForge cannot read: one branch per Einsum.\n" +
+                plain;
+        }
+    }
+    files["looptree.svg"] = mapping::to_svg(result.solutions.front().mapping);
+    return files;
+}
+
+int explain_nothing(const mapper::Result& result, bool interrupted, std::ostream& err) {
+    if (result.status != mapper::Status::infeasible) {
+        err << (interrupted ? "tessera: interrupted before any mapping was found\n"
+                            : "tessera: a limit was hit before any mapping was found; raise "
+                              "--max-time or the limit that was set\n");
+        return interrupted ? ExitCode::interrupted : ExitCode::limit_before_result;
+    }
+    err << "tessera: no legal mapping\n";
+    for (const std::string& reason : result.reasons) {
+        err << "  " << reason << "\n";
+    }
+    return ExitCode::no_legal_mapping;
+}
+
+}  // namespace tessera::cli

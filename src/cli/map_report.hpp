@@ -1,0 +1,35 @@
+// What `tessera map` says about its result: one document, the same for people, files.
+#pragma once
+
+#include <iosfwd>
+#include <map>
+#include <string>
+
+#include "io/report_json.hpp"
+#include "tessera/mapper/mapper.hpp"
+
+namespace tessera::cli {
+
+/// "full" or "accelforge"
+const char* preset_name(const mapspace::MapSpaceOptions& space);
+
+/// The document of --json.
+io::Json document(const model::Problem& problem, const mapper::Result& result,
+                  const mapper::Options& settings, double wall_s);
+
+/// result.json: what every run of the same command ends with, byte by byte. Times, memory and the
+/// counts that threads share by chance are in status.json.
+io::Json stored_document(io::Json document);
+
+/// The document as text. \pre there is a solution
+void print(std::ostream& out, const model::Problem& problem, const mapper::Result& result,
+           const mapper::Options& settings, double wall_s);
+
+/// Mappings and drawings, by name. \pre there is a solution
+std::map<std::string, std::string> run_files(const model::Problem& problem,
+                                             const mapper::Result& result);
+
+/// The exit code of a search without any mapping, and why.
+int explain_nothing(const mapper::Result& result, bool interrupted, std::ostream& err);
+
+}  // namespace tessera::cli

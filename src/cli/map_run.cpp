@@ -1,0 +1,385 @@
+// Map:
+//   run_json()     what is known before the search: run.json
+//   identity()     the same for those who watch
+//   policy()       what may be done with a folder that is there
+//   MapRun         the order of things
+#include "cli/map_run.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <ostream>
+#include <thread>
+
+#include "cli/cli.hpp"
+#include "cli/components.hpp"
+#include "cli/inputs.hpp"
+#include "cli/live_run.hpp"
+#include "cli/map_report.hpp"
+#include "cli/output.hpp"
+#include "io/run_directory.hpp"
+#include "tessera/spec/reader.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+std::string dumped(const io::Json& json) {
+    return json.dump(2, ' ', false, io::Json::error_handler_t::replace) + "\n";
+}
+
+/// What is known before the search, and does not change when it is resumed.
+io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
+                  const mapper::Options& settings, const Arguments& arguments,
+                  const Components& components) {
+    io::Json root;
+    root["schema_version"] = io::schema_version;
+    root["tessera_version"] = version;
+    root["command"] = io::Json::array({"tessera", "map"});
+    for (const std::string& arg : args) {
+        root["command"].push_back(arg);
+    }
+    std::error_code ignored;
+    root["directory"] = std::filesystem::current_path(ignored).string();
+    root["host"] = host_name();
+    root["started"] = utc_now();
+    root["inputs"] = io::Json::array();
+    for (const InputFile& file : inputs.files) {
+        root["inputs"].push_back(
+            {{"role", file.role}, {"path", file.path}, {"sha256", file.sha256}});
+    }
+    root["defines"] = arguments.defines();
+    const mapspace::MapSpaceOptions& space = settings.mapspace;
+    root["options"] = {
+        {"metric", metric_names(settings.metrics)},
+        {"mapper", components.mapper},
+        {"strategy",
+         components.strategy.empty() ? io::Json(nullptr) : io::Json(components.strategy)},
+        {"model", components.model},
+        {"knobs", components.knobs},
+        {"mapspace", preset_name(space)},
+        {"compat", inputs.compat == arch::Compat::accelforge ? "accelforge" : "none"},
+        {"max_fused_loops", arguments.text("max-fused-loops")},
+        {"max_fused_loops_per_rank_variable",
+         space.max_fused_loops_per_rank_variable < 0
+             ? io::Json("unlimited")
+             : io::Json(std::to_string(space.max_fused_loops_per_rank_variable))},
+        {"einsum_orders", space.all_einsum_orders ? "all" : "file"},
+        {"imperfect_temporal", space.imperfect_temporal},
+        {"imperfect_spatial", space.imperfect_spatial},
+        {"unfused", space.unfused},
+    };
+    root["limits"] = limits_json(settings.budget);
+    root["threads"] = settings.threads;
+    root["seed"] = settings.seed;
+    return root;
+}
+
+mapper::Result search(const Components& components, mapper::Mapper& mapper,
+                      const model::Problem& problem, const model::CostModel& model,
+                      const mapper::Options& settings) {
+    try {
+        return components.run(mapper, problem, model, settings);
+    } catch (const NoLegalMapping& error) {
+        mapper::Result result;
+        result.reasons = {error.what()};
+        return result;
+    } catch (const LimitReached&) {
+        mapper::Result result;
+        result.status = mapper::Status::feasible;
+        return result;
+    }
+}
+
+telemetry::RunIdentity identity(const std::vector<std::string>& args, const Inputs& inputs,
+                                const mapper::Options& settings, const Arguments& arguments,
+                                const Components& components) {
+    static const char* const units[] = {"J", "s", "J s"};
+    telemetry::RunIdentity run;
+    run.workload = inputs.workload->name;
+    run.architecture = inputs.architecture->name();
+    std::string name = run.workload;
+    if (arguments.has("output")) {
+        const auto path = std::filesystem::absolute(arguments.text("output")).lexically_normal();
+        run.directory = path.string();
+        name = (path.has_filename() ? path : path.parent_path()).filename().string();
+    }
+    run.id = name + "-" + std::to_string(::getpid());
+    run.mapper = components.strategy.empty() ? components.mapper
+                                             : components.mapper + ":" + components.strategy;
+    run.model = components.model;
+    for (const mapper::Metric metric : settings.metrics) {
+        run.metrics.push_back(metric_name(metric));
+    }
+    run.unit = unit(*inputs.architecture, units[static_cast<int>(settings.metrics.front())]);
+    run.version = version;
+    run.host = host_name();
+    run.started = utc_now();
+    run.pid = static_cast<int>(::getpid());
+    run.threads = settings.threads > 0
+                      ? settings.threads
+                      : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    run.seed = settings.seed;
+    run.command = {"tessera", "map"};
+    run.command.insert(run.command.end(), args.begin(), args.end());
+    return run;
+}
+
+std::vector<telemetry::PluginView> plugins_in_use(const Components& components) {
+    std::vector<telemetry::PluginView> result;
+    const auto add = [&](const char* kind, const std::string& name) {
+        telemetry::PluginView view{kind, name, version, "", "in use", {}};
+        if (const auto knobs = components.knobs.find(name); knobs != components.knobs.end()) {
+            for (const auto& [knob, value] : knobs->second) {
+                view.knobs.emplace_back(knob, value);
+            }
+        }
+        result.push_back(std::move(view));
+    };
+    add("mapper", components.mapper);
+    if (!components.strategy.empty()) {
+        add("strategy", components.strategy);
+    }
+    add("model", components.model);
+    return result;
+}
+
+io::RunDirectory::Policy policy(const Arguments& arguments) {
+    using Policy = io::RunDirectory::Policy;
+    const std::pair<const char*, Policy> choices[] = {
+        {"force", Policy::replace}, {"resume", Policy::resume}, {"skip-if-exists", Policy::skip}};
+    Policy result = Policy::refuse;
+    const char* chosen = nullptr;
+    for (const auto& [name, meaning] : choices) {
+        if (!arguments.flag(name)) {
+            continue;
+        }
+        if (!arguments.has("output")) {
+            throw UserError(std::string("option '--") + name + "' needs the folder: -o DIR");
+        }
+        if (chosen != nullptr) {
+            throw UserError(std::string("options '--") + chosen + "' and '--" + name +
+                            "' exclude each other");
+        }
+        chosen = name;
+        result = meaning;
+    }
+    return result;
+}
+
+/// One `tessera map` whose inputs are read.
+class MapRun {
+public:
+    MapRun(const std::vector<std::string>& args, const Arguments& arguments,
+           const mapper::Options& settings, std::ostream& out, std::ostream& err,
+           const StoredRun* original)
+        : args_(args),
+          arguments_(arguments),
+          out_(out),
+          err_(err),
+          original_(original),
+          settings_(settings) {
+        ui_ = ui(arguments, err);
+        if (arguments.has("output")) {
+            folder_.emplace(arguments.text("output"), policy(arguments));
+        } else {
+            policy(arguments);
+        }
+        inputs_.emplace(arguments, arguments.compat());
+        load_plugins(args, err);  // a stored command line may name more
+        components_.emplace(arguments, true);
+        settings_.knobs = components_->knobs;
+        model_ = components_->make_model();
+        mapper_ = components_->make_mapper();
+    }
+
+    int run() {
+        const io::Json description = run_json(args_, *inputs_, settings_, arguments_, *components_);
+        if (original_ != nullptr) {
+            original_->check_same(description);
+        }
+        if (folder_) {
+            const bool known = folder_->state() != io::RunDirectory::State::free;
+            if (known && arguments_.flag("resume")) {
+                StoredRun(folder_->path()).check_same(description);
+            }
+            if (folder_->state() == io::RunDirectory::State::finished &&
+                !arguments_.flag("force")) {
+                return show_stored();
+            }
+            open_folder(description);
+        }
+        LiveRun::Settings live;
+        live.run = identity(args_, *inputs_, settings_, arguments_, *components_);
+        live.budget = settings_.budget;
+        live.plugins = plugins_in_use(*components_);
+        live.ui = ui_;
+        live.plain = arguments_.flag("plain");
+        live.folder = folder_ ? &*folder_ : nullptr;
+        live.spent_s = checkpoint_.spent_s;
+        live.known = restored_ ? value_of(restored_->report, settings_.metrics.front())
+                               : std::numeric_limits<double>::infinity();
+        live.rescue = [this](const std::vector<std::string>& mappings) { rescue(mappings); };
+        LiveRun running(std::move(live), err_);
+        live_ = &running;
+        settings_.stop = running.interrupt().stop();
+        settings_.recorder = &running.recorder();
+        settings_.progress = [&running](const std::string& line) { running.recorder().log(line); };
+        mapper::Result result = search(*components_, *mapper_, problem(), *model_, settings_);
+        running.hold();
+        keep_restored(result);
+        const bool cut = running.interrupted() && result.status != mapper::Status::optimal;
+        running.finish(cut ? telemetry::RunState::interrupted : telemetry::RunState::finished);
+        return deliver(result, cut);
+    }
+
+private:
+    model::Problem problem() const {
+        return inputs_->problem();
+    }
+
+    double wall_s() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    }
+
+    void open_folder(const io::Json& description) {
+        const bool goes_on =
+            folder_->state() == io::RunDirectory::State::unfinished && arguments_.flag("resume");
+        folder_->open();
+        if (!goes_on) {
+            folder_->write("checkpoint.json", to_json(Checkpoint{}));
+            folder_->write("run.json", dumped(description), true);
+            return;
+        }
+        if (const std::string text = folder_->read("checkpoint.json"); !text.empty()) {
+            const std::string file = (folder_->path() / "checkpoint.json").string();
+            checkpoint_ = read_checkpoint(text, file);
+            settings_.resume = checkpoint_.state;
+        }
+        // What is left of a limit in time; a little, so that the search can say what it has.
+        double& limit_s = settings_.budget.max_time_s;
+        limit_s = limit_s > 0 ? std::max(limit_s - checkpoint_.spent_s, 1e-3) : 0;
+        restore();
+    }
+
+    /// The best mapping of the run that is resumed, if there is one.
+    void restore() {
+        const std::string yaml = folder_->read("mapping.yaml");
+        if (yaml.empty() || settings_.metrics.size() != 1) {
+            return;
+        }
+        try {
+            restored_ = evaluated(yaml);
+        } catch (const Error&) {
+            restored_.reset();  // it was changed by hand; the search goes on without
+        }
+    }
+
+    mapper::Solution evaluated(const std::string& yaml) const {
+        spec::Node root = spec::read_text(yaml, "mapping.yaml");
+        spec::assign_paths(root);
+        mapper::Solution result{mapping::read_mapping(*root.find("mapping")), {}};
+        result.report = model_->evaluate(problem(), result.mapping);
+        return result;
+    }
+
+    /// A search that was stopped must not end with less than an earlier part of it had found.
+    void keep_restored(mapper::Result& result) const {
+        if (!restored_ || result.status != mapper::Status::feasible) {
+            return;
+        }
+        const mapper::Metric metric = settings_.metrics.front();
+        if (result.solutions.empty() || value_of(restored_->report, metric) <
+                                            value_of(result.solutions.front().report, metric)) {
+            result.solutions = {*restored_};
+        }
+    }
+
+    /// On the sampler's thread, while the search does not come back.
+    void rescue(const std::vector<std::string>& mappings) {
+        mapper::Result result;
+        result.status = mapper::Status::feasible;
+        for (const std::string& yaml : mappings) {
+            result.solutions.push_back(evaluated(yaml));
+        }
+        if (settings_.metrics.size() == 1 && std::isfinite(live_->recorder().bound())) {
+            result.bound = live_->recorder().bound();
+        }
+        keep_restored(result);
+        deliver(result, true);
+        out_.flush();
+    }
+
+    /// Files, output, exit code.
+    int deliver(const mapper::Result& result, bool cut) {
+        const io::Json json = document(problem(), result, settings_, wall_s());
+        if (folder_ && !result.solutions.empty()) {
+            std::map<std::string, std::string> files = run_files(problem(), result);
+            files["result.json"] = dumped(stored_document(json));
+            folder_->finish(files, !cut);
+        }
+        if (arguments_.flag("json")) {
+            out_ << dumped(json);
+        } else if (!result.solutions.empty()) {
+            print(out_, problem(), result, settings_, wall_s());
+            if (folder_) {
+                out_ << "Written to " << folder_->path().string() << "\n";
+            }
+        }
+        if (result.solutions.empty()) {
+            return explain_nothing(result, cut, err_);
+        }
+        if (original_ != nullptr && !cut) {
+            original_->compare(stored_document(json), err_);
+        }
+        return cut ? ExitCode::interrupted : ExitCode::ok;
+    }
+
+    /// The folder holds the finished run already.
+    int show_stored() const {
+        const std::string text = folder_->read("result.json");
+        if (arguments_.flag("json")) {
+            out_ << text;
+            return ExitCode::ok;
+        }
+        const mapper::Solution best = evaluated(folder_->read("mapping.yaml"));
+        out_ << "Mapping of " << inputs_->workload->name << " on " << inputs_->architecture->name()
+             << "\n";
+        print_totals(out_, *inputs_->architecture, best.report);
+        print_fused_groups(out_, problem(), best.mapping);
+        out_ << "LoopTree:\n";
+        print_indented(out_, mapping::to_text(best.mapping));
+        out_ << "Finished before; in " << folder_->path().string() << "\n";
+        return ExitCode::ok;
+    }
+
+    const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    const std::vector<std::string>& args_;
+    const Arguments& arguments_;
+    std::ostream& out_;
+    std::ostream& err_;
+    const StoredRun* const original_;
+    mapper::Options settings_;
+    Ui ui_ = Ui::line;
+    std::optional<io::RunDirectory> folder_;
+    std::optional<Inputs> inputs_;
+    std::optional<Components> components_;
+    plugin::Owned<model::CostModel> model_;
+    plugin::Owned<mapper::Mapper> mapper_;
+    Checkpoint checkpoint_;
+    std::optional<mapper::Solution> restored_;
+    LiveRun* live_ = nullptr;
+};
+
+}  // namespace
+
+int run_map(const std::vector<std::string>& args, const Arguments& arguments,
+            const mapper::Options& settings, std::ostream& out, std::ostream& err,
+            const StoredRun* original) {
+    return MapRun(args, arguments, settings, out, err, original).run();
+}
+
+}  // namespace tessera::cli
