@@ -1,18 +1,13 @@
 // Map:
-//   run_json()     what is known before the search: run.json
-//   identity()     the same for those who watch
 //   policy()       what may be done with a folder that is there
 //   MapRun         the order of things
 #include "cli/map_run.hpp"
-
-#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <ostream>
-#include <thread>
 
 #include "cli/cli.hpp"
 #include "cli/components.hpp"
@@ -20,6 +15,7 @@
 #include "cli/live_run.hpp"
 #include "cli/map_report.hpp"
 #include "cli/output.hpp"
+#include "cli/run_description.hpp"
 #include "io/run_directory.hpp"
 #include "tessera/spec/reader.hpp"
 
@@ -29,53 +25,6 @@ namespace {
 
 std::string dumped(const io::Json& json) {
     return json.dump(2, ' ', false, io::Json::error_handler_t::replace) + "\n";
-}
-
-/// What is known before the search, and does not change when it is resumed.
-io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
-                  const mapper::Options& settings, const Arguments& arguments,
-                  const Components& components) {
-    io::Json root;
-    root["schema_version"] = io::schema_version;
-    root["tessera_version"] = version;
-    root["command"] = io::Json::array({"tessera", "map"});
-    for (const std::string& arg : args) {
-        root["command"].push_back(arg);
-    }
-    std::error_code ignored;
-    root["directory"] = std::filesystem::current_path(ignored).string();
-    root["host"] = host_name();
-    root["started"] = utc_now();
-    root["inputs"] = io::Json::array();
-    for (const InputFile& file : inputs.files) {
-        root["inputs"].push_back(
-            {{"role", file.role}, {"path", file.path}, {"sha256", file.sha256}});
-    }
-    root["defines"] = arguments.defines();
-    const mapspace::MapSpaceOptions& space = settings.mapspace;
-    root["options"] = {
-        {"metric", metric_names(settings.metrics)},
-        {"mapper", components.mapper},
-        {"strategy",
-         components.strategy.empty() ? io::Json(nullptr) : io::Json(components.strategy)},
-        {"model", components.model},
-        {"knobs", components.knobs},
-        {"mapspace", preset_name(space)},
-        {"compat", inputs.compat == arch::Compat::accelforge ? "accelforge" : "none"},
-        {"max_fused_loops", arguments.text("max-fused-loops")},
-        {"max_fused_loops_per_rank_variable",
-         space.max_fused_loops_per_rank_variable < 0
-             ? io::Json("unlimited")
-             : io::Json(std::to_string(space.max_fused_loops_per_rank_variable))},
-        {"einsum_orders", space.all_einsum_orders ? "all" : "file"},
-        {"imperfect_temporal", space.imperfect_temporal},
-        {"imperfect_spatial", space.imperfect_spatial},
-        {"unfused", space.unfused},
-    };
-    root["limits"] = limits_json(settings.budget);
-    root["threads"] = settings.threads;
-    root["seed"] = settings.seed;
-    return root;
 }
 
 mapper::Result search(const Components& components, mapper::Mapper& mapper,
@@ -92,59 +41,6 @@ mapper::Result search(const Components& components, mapper::Mapper& mapper,
         result.status = mapper::Status::feasible;
         return result;
     }
-}
-
-telemetry::RunIdentity identity(const std::vector<std::string>& args, const Inputs& inputs,
-                                const mapper::Options& settings, const Arguments& arguments,
-                                const Components& components) {
-    static const char* const units[] = {"J", "s", "J s"};
-    telemetry::RunIdentity run;
-    run.workload = inputs.workload->name;
-    run.architecture = inputs.architecture->name();
-    std::string name = run.workload;
-    if (arguments.has("output")) {
-        const auto path = std::filesystem::absolute(arguments.text("output")).lexically_normal();
-        run.directory = path.string();
-        name = (path.has_filename() ? path : path.parent_path()).filename().string();
-    }
-    run.id = name + "-" + std::to_string(::getpid());
-    run.mapper = components.strategy.empty() ? components.mapper
-                                             : components.mapper + ":" + components.strategy;
-    run.model = components.model;
-    for (const mapper::Metric metric : settings.metrics) {
-        run.metrics.push_back(metric_name(metric));
-    }
-    run.unit = unit(*inputs.architecture, units[static_cast<int>(settings.metrics.front())]);
-    run.version = version;
-    run.host = host_name();
-    run.started = utc_now();
-    run.pid = static_cast<int>(::getpid());
-    run.threads = settings.threads > 0
-                      ? settings.threads
-                      : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    run.seed = settings.seed;
-    run.command = {"tessera", "map"};
-    run.command.insert(run.command.end(), args.begin(), args.end());
-    return run;
-}
-
-std::vector<telemetry::PluginView> plugins_in_use(const Components& components) {
-    std::vector<telemetry::PluginView> result;
-    const auto add = [&](const char* kind, const std::string& name) {
-        telemetry::PluginView view{kind, name, version, "", "in use", {}};
-        if (const auto knobs = components.knobs.find(name); knobs != components.knobs.end()) {
-            for (const auto& [knob, value] : knobs->second) {
-                view.knobs.emplace_back(knob, value);
-            }
-        }
-        result.push_back(std::move(view));
-    };
-    add("mapper", components.mapper);
-    if (!components.strategy.empty()) {
-        add("strategy", components.strategy);
-    }
-    add("model", components.model);
-    return result;
 }
 
 io::RunDirectory::Policy policy(const Arguments& arguments) {

@@ -41,6 +41,15 @@ io::Json contents(const io::Json& inputs) {
     return result;
 }
 
+/// Plugins by kind, name and content.
+io::Json plugin_contents(const io::Json& run) {
+    io::Json result = run.value("plugins", io::Json::array());
+    for (io::Json& one : result) {
+        one.erase("file");
+    }
+    return result;
+}
+
 }  // namespace
 
 io::Json limits_json(const search::Budget& b) {
@@ -130,6 +139,9 @@ void StoredRun::check_same(const io::Json& now) const {
             }
         }
         differ("fewer input files");
+    }
+    if (plugin_contents(json_) != plugin_contents(now)) {
+        differ("other plugins, or another build of one");
     }
     if (json_.value("defines", io::Json()) != now["defines"]) {
         differ("other variables (-D)");

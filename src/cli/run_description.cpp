@@ -1,0 +1,145 @@
+#include "cli/run_description.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "base/atomic_file.hpp"
+#include "cli/cli.hpp"
+#include "cli/live_run.hpp"
+#include "cli/map_report.hpp"
+#include "cli/output.hpp"
+#include "cli/stored_run.hpp"
+#include "io/sha256.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+template <class Role>
+telemetry::PluginView plugin_view(const Components& components, const char* kind,
+                                  const std::string& name) {
+    telemetry::PluginView view{kind, name, version, "", "built in", {}};
+    const auto* entry = plugin::Registry<Role>::instance().find(name);
+    if (entry != nullptr && !entry->file.empty()) {
+        view.file = entry->file;
+        view.state = "loaded";
+    }
+    if (const auto knobs = components.knobs.find(name); knobs != components.knobs.end()) {
+        for (const auto& [knob, value] : knobs->second) {
+            view.knobs.emplace_back(knob, value);
+        }
+    }
+    return view;
+}
+
+io::Json plugins_json(const Components& components) {
+    io::Json result = io::Json::array();
+    for (const telemetry::PluginView& view : plugins_in_use(components)) {
+        io::Json one = {{"kind", view.kind}, {"name", view.name}};
+        if (!view.file.empty()) {
+            one["file"] = view.file;
+            one["sha256"] = io::sha256(base::read_file(view.file));
+        }
+        result.push_back(std::move(one));
+    }
+    return result;
+}
+
+}  // namespace
+
+std::vector<telemetry::PluginView> plugins_in_use(const Components& components) {
+    std::vector<telemetry::PluginView> result = {
+        plugin_view<mapper::Mapper>(components, "mapper", components.mapper)};
+    if (!components.strategy.empty()) {
+        result.push_back(
+            plugin_view<search::SearchStrategy>(components, "strategy", components.strategy));
+    }
+    result.push_back(plugin_view<model::CostModel>(components, "model", components.model));
+    return result;
+}
+
+io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
+                  const mapper::Options& settings, const Arguments& arguments,
+                  const Components& components) {
+    io::Json root;
+    root["schema_version"] = io::schema_version;
+    root["tessera_version"] = version;
+    root["command"] = io::Json::array({"tessera", "map"});
+    for (const std::string& arg : args) {
+        root["command"].push_back(arg);
+    }
+    std::error_code ignored;
+    root["directory"] = std::filesystem::current_path(ignored).string();
+    root["host"] = host_name();
+    root["started"] = utc_now();
+    root["inputs"] = io::Json::array();
+    for (const InputFile& file : inputs.files) {
+        root["inputs"].push_back(
+            {{"role", file.role}, {"path", file.path}, {"sha256", file.sha256}});
+    }
+    root["defines"] = arguments.defines();
+    const mapspace::MapSpaceOptions& space = settings.mapspace;
+    root["options"] = {
+        {"metric", metric_names(settings.metrics)},
+        {"mapper", components.mapper},
+        {"strategy",
+         components.strategy.empty() ? io::Json(nullptr) : io::Json(components.strategy)},
+        {"model", components.model},
+        {"knobs", components.knobs},
+        {"mapspace", preset_name(space)},
+        {"compat", inputs.compat == arch::Compat::accelforge ? "accelforge" : "none"},
+        {"max_fused_loops", arguments.text("max-fused-loops")},
+        {"max_fused_loops_per_rank_variable",
+         space.max_fused_loops_per_rank_variable < 0
+             ? io::Json("unlimited")
+             : io::Json(std::to_string(space.max_fused_loops_per_rank_variable))},
+        {"einsum_orders", space.all_einsum_orders ? "all" : "file"},
+        {"imperfect_temporal", space.imperfect_temporal},
+        {"imperfect_spatial", space.imperfect_spatial},
+        {"unfused", space.unfused},
+    };
+    root["plugins"] = plugins_json(components);
+    root["limits"] = limits_json(settings.budget);
+    root["threads"] = settings.threads;
+    root["seed"] = settings.seed;
+    return root;
+}
+
+telemetry::RunIdentity identity(const std::vector<std::string>& args, const Inputs& inputs,
+                                const mapper::Options& settings, const Arguments& arguments,
+                                const Components& components) {
+    static const char* const units[] = {"J", "s", "J s"};
+    telemetry::RunIdentity run;
+    run.workload = inputs.workload->name;
+    run.architecture = inputs.architecture->name();
+    std::string name = run.workload;
+    if (arguments.has("output")) {
+        const auto path = std::filesystem::absolute(arguments.text("output")).lexically_normal();
+        run.directory = path.string();
+        name = (path.has_filename() ? path : path.parent_path()).filename().string();
+    }
+    run.id = name + "-" + std::to_string(::getpid());
+    run.mapper = components.strategy.empty() ? components.mapper
+                                             : components.mapper + ":" + components.strategy;
+    run.model = components.model;
+    for (const mapper::Metric metric : settings.metrics) {
+        run.metrics.push_back(metric_name(metric));
+    }
+    run.unit = unit(*inputs.architecture, units[static_cast<int>(settings.metrics.front())]);
+    run.version = version;
+    run.host = host_name();
+    run.started = utc_now();
+    run.pid = static_cast<int>(::getpid());
+    run.threads = settings.threads > 0
+                      ? settings.threads
+                      : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    run.seed = settings.seed;
+    run.command = {"tessera", "map"};
+    run.command.insert(run.command.end(), args.begin(), args.end());
+    return run;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,25 @@
+// What a run is, before its search: for run.json, and for those who watch.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/components.hpp"
+#include "cli/inputs.hpp"
+#include "io/report_json.hpp"
+#include "tessera/telemetry/snapshot.hpp"
+
+namespace tessera::cli {
+
+/// run.json. Does not change when the run is resumed.
+io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
+                  const mapper::Options& settings, const Arguments& arguments,
+                  const Components& components);
+
+telemetry::RunIdentity identity(const std::vector<std::string>& args, const Inputs& inputs,
+                                const mapper::Options& settings, const Arguments& arguments,
+                                const Components& components);
+
+std::vector<telemetry::PluginView> plugins_in_use(const Components& components);
+
+}  // namespace tessera::cli
