@@ -64,9 +64,9 @@ struct ArithmeticLevel {
     std::string class_name;
     std::int64_t instances = 1, mesh_x = 1, mesh_y = 1;
     std::int64_t word_bits = 16;
-    double energy_pj = 0;  ///< of one compute
+    double energy_pj = 0;               ///< of one compute
     std::string energy_source = "PAT";  ///< PAT, ERT or user
-    double area_um2 = 0;   ///< of one instance
+    double area_um2 = 0;                ///< of one instance
     std::vector<std::string> user_networks;
 };
 
