@@ -32,7 +32,7 @@ build = $(scons) $(1) || { tools/deps --check; exit 1; }
 
 sources = $(shell git ls-files -co --exclude-standard -- '*.cpp' '*.hpp')
 
-.PHONY: all deps demo test bench install install-files clean format tidy
+.PHONY: all deps demo test soak bench install install-files clean format tidy
 
 all:
 	@$(call build,)
@@ -48,6 +48,12 @@ demo: deps
 test: deps
 	@$(call build,program tests)
 	@tools/run-tests $(BUILD) $(SUITES)
+
+# Brute force against the search on SOAK random problems; the test suite has 2000 of them.
+SOAK ?= 20000
+soak: deps
+	@$(call build,test-oracle)
+	TESSERA_SOAK=$(SOAK) $(BUILD)/test/oracle --run_test=ffm_is_optimal_in_the_whole_mapspace
 
 bench: deps
 	@$(call build,program benches)

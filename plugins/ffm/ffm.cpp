@@ -375,7 +375,9 @@ private:
         exploration_->rows(incumbents_at(points));
         Groups groups = take_groups();
         if (context_.switches.partners) {
-            mapspace::drop_rows_without_partners(*problem_.workload, groups);
+            mapspace::drop_rows_without_partners(
+                *problem_.workload, groups, goal_of(options_),
+                context_.switches.join_bound ? points : std::vector<std::vector<double>>{});
         }
         phase("tile shapes", from);
         if (watch_.stopped()) {

@@ -93,27 +93,33 @@ void drop_refetches(const Space& space, const Items& items, std::vector<char>& d
     }
 }
 
-// A distributed memory spreads a tensor over its units by the spatial loops that follow; a loop
-// that does not index the tensor would put copies into them, and the tile of a fused tensor could
-// not be found again by the other Einsums. Neither is in the mapspace.
+// A distributed memory spreads a tensor over its units by the spatial loops that follow. The units
+// share what they hold, so a loop that does not index the tensor reads the same values from several
+// places; the reference has no such loops. The Einsums that share a tensor would have to spread it
+// alike, so a shared tensor is not spread at all.
 void drop_spread(const Space& space, const Items& items, std::vector<char>& drop) {
-    int holder = -1;
-    bool fused = false;
+    const auto distributed = [&](const Item& item) {
+        return item.kind == NodeKind::storage && space.path.levels[item.level].distributed();
+    };
+    int holder = -1, array = -1;
     for (std::size_t i = 0; i < items.size(); ++i) {
-        if (items[i].holder()) {
-            fused = items[i].backing && (space.fusable >> items[i].tensor & 1) &&
-                    space.path.levels[items[i].level].distributed();
+        const Item& item = items[i];
+        if (item.kind == NodeKind::storage) {
+            holder = distributed(item) ? item.tensor : -1;
+            if (distributed(item) && item.backing && (space.fusable >> item.tensor & 1)) {
+                array = item.level + 1;
+                while (array < static_cast<int>(space.path.levels.size()) &&
+                       space.path.levels[array].spatial.empty()) {
+                    ++array;
+                }
+            }
         }
-        if (items[i].kind == NodeKind::storage) {
-            holder = space.path.levels[items[i].level].distributed() ? items[i].tensor : -1;
-        }
-        if (items[i].kind != NodeKind::spatial) {
+        if (item.kind != NodeKind::spatial) {
             continue;
         }
-        const bool copies = holder >= 0 && !(space.indexing[holder] >> items[i].rank_variable & 1);
-        if (fused || copies) {
-            drop[i] = true;
-        }
+        const bool copies = holder >= 0 && !(space.indexing[holder] >> item.rank_variable & 1);
+        const bool spreads = item.level == array;
+        drop[i] |= spreads || (copies && !space.options.copies_in_distributed_memories);
     }
 }
 

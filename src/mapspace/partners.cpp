@@ -1,15 +1,22 @@
 // Rows without partners. All Einsums that access a tensor hold it in the same memory below the same
 // loops, so a row is of no use if another user of one of its tensors has no row that does as it
-// does. Dropping it may leave others without partners: repeated until nothing changes.
+// does, or only such that the whole cannot beat what is known. Dropping it may leave others without
+// partners: repeated while it is worth it.
 //
 // A tensor's surroundings are compared as a hash of a multiset (loops inside a block may be
 // exchanged). Equal surroundings have equal hashes; a collision keeps a row too many.
 #include "tessera/mapspace/partners.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
+#include <utility>
+
+#include "join_orders.hpp"
+#include "join_rows.hpp"
 
 namespace tessera::mapspace {
+namespace detail {
 namespace {
 
 std::uint64_t mix(std::uint64_t z) {
@@ -24,32 +31,39 @@ std::uint64_t mix(std::uint64_t seed, std::int64_t value) {
 
 /// One tensor as the rows of a group hold it.
 struct Held {
-    int tensor = 0;
-    std::uint64_t user = 0;               ///< bit of this Einsum among the tensor's users
+    std::size_t tensor = 0;
+    std::size_t user = 0;                 ///< place of this Einsum among the tensor's users
     std::uint64_t place = 0;              ///< hash of memory and depth
     std::vector<std::uint64_t> of_loops;  ///< hash of each loop above it but for its trips
 };
 
-/// Surroundings -> the users that have a row with them.
-using Known = std::unordered_map<std::uint64_t, std::uint64_t>;
+/// What users of a tensor have in the same surroundings.
+struct Meeting {
+    std::uint64_t users = 0;
+    std::vector<double> least;  ///< user-major: least of each objective over the user's rows
+};
 
 class Partners {
 public:
-    Partners(const workload::Workload& workload, std::vector<std::vector<PmappingGroup>>& groups)
-        : groups_(groups), users_(workload.tensors.size(), 0) {
-        for (const auto& einsum : groups_) {
-            std::vector<char> counted(users_.size(), 0);
-            for (const PmappingGroup& g : einsum) {
+    Partners(const workload::Workload& workload, std::vector<std::vector<PmappingGroup>>& groups,
+             const StepBound& known)
+        : groups_(groups), bound_(known), users_(workload.tensors.size()) {
+        for (std::size_t e = 0; e < groups_.size(); ++e) {
+            for (const PmappingGroup& g : groups_[e]) {
+                objectives_ = static_cast<std::size_t>(g.n_objectives);
                 for (const BackedTensor& t : g.structure.tensors) {
-                    counted[static_cast<std::size_t>(t.tensor)] = 1;
+                    std::vector<std::size_t>& users = users_[static_cast<std::size_t>(t.tensor)];
+                    if (users.empty() || users.back() != e) {
+                        users.push_back(e);
+                    }
                 }
             }
+        }
+        more_.assign(groups_.size() * objectives_, 0.0);
+        for (std::size_t e = 0; e < groups_.size(); ++e) {
             held_.emplace_back();
-            for (const PmappingGroup& g : einsum) {
-                held_.back().push_back(describe(g));
-            }
-            for (std::size_t t = 0; t < users_.size(); ++t) {
-                users_[t] += static_cast<unsigned>(counted[t]);
+            for (const PmappingGroup& g : groups_[e]) {
+                held_.back().push_back(describe(g, e));
             }
         }
     }
@@ -58,18 +72,31 @@ public:
         std::size_t dropped = 0;
         while (const std::size_t now = pass()) {
             dropped += now;
+            // Few more would go, and the join finds them itself.
+            std::size_t left = 0;
+            for (const auto& einsum : groups_) {
+                for (const PmappingGroup& g : einsum) {
+                    left += g.rows();
+                }
+            }
+            if (now * 50 < left) {
+                break;
+            }
         }
         return dropped;
     }
 
 private:
-    std::vector<Held> describe(const PmappingGroup& g) const {
+    using Meetings = std::unordered_map<std::uint64_t, Meeting>;
+
+    std::vector<Held> describe(const PmappingGroup& g, std::size_t einsum) const {
         std::vector<Held> all;
         for (const BackedTensor& t : g.structure.tensors) {
-            const unsigned user = users_[static_cast<std::size_t>(t.tensor)];
+            const std::vector<std::size_t>& users = users_[static_cast<std::size_t>(t.tensor)];
             Held h;
-            h.tensor = t.tensor;
-            h.user = user < 64 ? std::uint64_t{1} << user : 0;
+            h.tensor = static_cast<std::size_t>(t.tensor);
+            h.user = static_cast<std::size_t>(std::find(users.begin(), users.end(), einsum) -
+                                              users.begin());
             h.place = mix(mix(1, t.memory), t.level);
             for (int l = 0; l < t.level; ++l) {
                 const FusedLoop& loop = g.structure.loops[static_cast<std::size_t>(l)];
@@ -91,37 +118,49 @@ private:
     }
 
     std::size_t pass() {
-        std::vector<Known> known(users_.size());
+        met_.assign(users_.size(), {});
         for (std::size_t e = 0; e < groups_.size(); ++e) {
             for (std::size_t g = 0; g < groups_[e].size(); ++g) {
                 for (std::size_t r = 0; r < groups_[e][g].rows(); ++r) {
                     for (const Held& h : held_[e][g]) {
-                        known[static_cast<std::size_t>(h.tensor)]
-                             [surroundings(h, groups_[e][g].trips_of(r))] |= h.user;
+                        meet(h, groups_[e][g], r);
                     }
                 }
+            }
+        }
+        least_ = least_costs(groups_, static_cast<int>(objectives_));
+        total_.assign(objectives_, 0.0);
+        cost_.assign(objectives_, 0.0);
+        for (const std::vector<double>& einsum : least_) {
+            for (std::size_t k = 0; k < objectives_; ++k) {
+                total_[k] += einsum[k];
             }
         }
         std::size_t dropped = 0;
         for (std::size_t e = 0; e < groups_.size(); ++e) {
             for (std::size_t g = 0; g < groups_[e].size(); ++g) {
-                dropped += filter(groups_[e][g], held_[e][g], known);
+                dropped += filter(e, groups_[e][g], held_[e][g]);
             }
         }
         return dropped;
     }
 
-    std::size_t filter(PmappingGroup& g, const std::vector<Held>& held,
-                       const std::vector<Known>& known) const {
+    void meet(const Held& h, const PmappingGroup& g, std::size_t r) {
+        Meeting& m = met_[h.tensor][surroundings(h, g.trips_of(r))];
+        if (m.least.empty()) {
+            m.least.assign(users_[h.tensor].size() * objectives_,
+                           std::numeric_limits<double>::infinity());
+        }
+        for (std::size_t k = 0; k < objectives_; ++k) {
+            double& least = m.least[h.user * objectives_ + k];
+            least = std::min(least, g.row(r)[k]);
+        }
+    }
+
+    std::size_t filter(std::size_t e, PmappingGroup& g, const std::vector<Held>& held) {
         std::vector<std::uint32_t> keep;
         for (std::size_t r = 0; r < g.rows(); ++r) {
-            const bool useful = std::all_of(held.begin(), held.end(), [&](const Held& h) {
-                const auto t = static_cast<std::size_t>(h.tensor);
-                const std::uint64_t all =
-                    users_[t] >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << users_[t]) - 1;
-                return known[t].at(surroundings(h, g.trips_of(r))) == all;
-            });
-            if (useful) {
+            if (useful(e, g, held, r)) {
                 keep.push_back(static_cast<std::uint32_t>(r));
             }
         }
@@ -132,16 +171,60 @@ private:
         return before - keep.size();
     }
 
+    // Every other user of the row's tensors has a row with the same surroundings, and with the
+    // cheapest of these the whole can still beat what is known.
+    bool useful(std::size_t e, const PmappingGroup& g, const std::vector<Held>& held,
+                std::size_t r) {
+        touched_.clear();
+        bool missing = false;
+        for (const Held& h : held) {
+            const Meeting& m = met_[h.tensor].at(surroundings(h, g.trips_of(r)));
+            for (std::size_t u = 0; u < users_[h.tensor].size(); ++u) {
+                const std::size_t user = users_[h.tensor][u];
+                missing |= m.least[u * objectives_] == std::numeric_limits<double>::infinity();
+                touched_.push_back(user);
+                for (std::size_t k = 0; k < objectives_ && user != e; ++k) {
+                    double& more = more_[user * objectives_ + k];
+                    more = std::max(more, m.least[u * objectives_ + k] - least_[user][k]);
+                }
+            }
+        }
+        for (std::size_t k = 0; k < objectives_; ++k) {
+            cost_[k] = total_[k] + g.row(r)[k] - least_[e][k];
+        }
+        for (const std::size_t user : touched_) {
+            for (std::size_t k = 0; k < objectives_; ++k) {
+                cost_[k] += std::exchange(more_[user * objectives_ + k], 0.0);
+            }
+        }
+        return !missing && !bound_.hopeless(cost_.data());
+    }
+
     std::vector<std::vector<PmappingGroup>>& groups_;
-    std::vector<unsigned> users_;                       ///< per tensor
+    StepBound bound_;
+    std::size_t objectives_ = 1;
+    std::vector<std::vector<std::size_t>> users_;       ///< per tensor: Einsums, ascending
     std::vector<std::vector<std::vector<Held>>> held_;  ///< per Einsum and group
+    std::vector<Meetings> met_;                         ///< per tensor
+    std::vector<std::vector<double>> least_;            ///< per Einsum, as the join knows it
+    std::vector<double> total_, cost_;
+    std::vector<double> more_;  ///< per Einsum, what its part costs above its least; 0 between rows
+    std::vector<std::size_t> touched_;
 };
 
 }  // namespace
+}  // namespace detail
 
 std::size_t drop_rows_without_partners(const workload::Workload& workload,
-                                       std::vector<std::vector<PmappingGroup>>& groups) {
-    const std::size_t dropped = Partners(workload, groups).run();
+                                       std::vector<std::vector<PmappingGroup>>& groups,
+                                       JoinGoal goal,
+                                       const std::vector<std::vector<double>>& incumbents) {
+    using namespace detail;
+    StepBound known;
+    known.goal = goal;
+    known.future.assign(goal == JoinGoal::single ? 1 : 2, 0.0);
+    known.incumbents = &incumbents;
+    const std::size_t dropped = Partners(workload, groups, known).run();
     for (auto& einsum : groups) {
         std::erase_if(einsum, [](const PmappingGroup& g) { return g.rows() == 0; });
     }

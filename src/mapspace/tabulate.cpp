@@ -260,7 +260,9 @@ std::vector<PmappingGroup> tabulate(const TabulateContext& c, const Template& tm
         }
         for (std::size_t k = 0; k < fused.size(); ++k) {
             if (mask >> k & 1u) {
-                g.trips.push_back(trips[k]);
+                const std::int64_t tile =
+                    tile_of(tmpl.nodes[static_cast<std::size_t>(fused[k].node)], tiles);
+                g.trips.push_back(c.match_tile_shapes ? trips[k] << 32 | tile : trips[k]);
             }
         }
         g.source_template.push_back(template_index);

@@ -184,7 +184,8 @@ RankVariableMask TemporalLoops::gap_loops(std::size_t g, bool fused, TensorMask 
             loops &= ~(space_.sinks[holder.tensor] & ~fixed);
         }
     }
-    return fused ? loops : loops & worth_above_next(g, stopping | fixed);
+    const bool raise = !fused || space_.options.raise_fused_loops;
+    return raise ? loops & worth_above_next(g, stopping | fixed) : loops;
 }
 
 // The exception to "sink": in a fused gap another Einsum may need its loops in an order in which a

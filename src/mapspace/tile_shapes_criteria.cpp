@@ -161,6 +161,12 @@ void CriteriaBuilder::add_polynomial(const Formula& f, int sign) {
             parts_.push_back(part);
         }
     }
+    if (sum_groups_ && purpose_ == kObjective) {
+        for (Part& part : parts_) {
+            part.unknown = {};
+            part.unknown_atoms = 0;
+        }
+    }
     const std::size_t first_group = group_ends_.size();
     for (std::size_t i = 0; i < parts_.size(); ++i) {
         if (!parts_[i].taken) {

@@ -38,6 +38,10 @@ public:
     explicit CriteriaBuilder(ChainBounds& bounds) : bounds_(bounds), pool_(bounds.pool()) {}
 
     void start(std::uint32_t known, std::uint32_t keys);
+    /// See TileShapeOptions::sum_groups.
+    void sum_groups(bool on) {
+        sum_groups_ = on;
+    }
     /// Completions must not get a larger value of `f`.
     void add_objective(const model::Formula& f);
     /// Completions must not get a larger (sign = 1) or smaller (sign = -1) value of `f`, unless all
@@ -79,6 +83,7 @@ private:
     static constexpr int kObjective = -1;
     static constexpr int kEqual = -2;
     int purpose_ = kObjective;
+    bool sum_groups_ = false;
     std::vector<model::Term> terms_;  // groups, one after the other
     std::vector<std::size_t> group_ends_;
     std::vector<int> group_purpose_;

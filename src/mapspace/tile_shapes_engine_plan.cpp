@@ -350,6 +350,7 @@ void TileShapeEngine::prepare_criteria(std::size_t index) {
     Step& step = steps_[index];
     step.criteria_ready = true;
     CriteriaBuilder& builder = criteria_builder_;
+    builder.sum_groups(options_.sum_groups);
     builder.start(step.after, keys_of(step.after));
     for (const Formula& objective : objectives_) {
         builder.add_objective(objective);

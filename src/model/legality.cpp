@@ -128,18 +128,40 @@ void check_tile_shapes(const arch::Path& path, std::span<const PmappingNode> nod
     }
 }
 
+namespace {
+
+/// Some spatial loop of the level makes more than one trip.
+bool uses_array(const EinsumAnalysis& einsum, int level) {
+    std::vector<std::int64_t> shape;
+    for (const workload::LocalRankVariable& v : einsum.einsum().rank_variables) {
+        shape.push_back(v.bound);
+    }
+    bool used = false;
+    for (const PmappingNode& node : einsum.nodes) {
+        if (node.kind == NodeKind::temporal || node.kind == NodeKind::spatial) {
+            std::int64_t& outer = shape[static_cast<std::size_t>(node.rank_variable)];
+            used |= node.kind == NodeKind::spatial && node.level == level && node.tile < outer;
+            outer = node.tile;
+        }
+    }
+    return used;
+}
+
+}  // namespace
+
 void check_supported(const EinsumAnalysis& einsum) {
     const PathTables& tables = einsum.tables;
     const std::string start = "Einsum " + quoted(einsum.einsum().name) + ": ";
     for (const PmappingNode& node : einsum.nodes) {
         const bool exchanged =
             node.kind == NodeKind::storage && node.backing && tables.tensors[node.tensor].fusable;
-        if (exchanged && tables.levels[node.level].distributed) {
+        if (exchanged && tables.levels[node.level].distributed &&
+            uses_array(einsum, tables.levels[node.level].next_spatial)) {
             illegal(start + "distributed memory " + quoted(tables.path().levels[node.level].name) +
                     " is the outermost holder of tensor " +
                     quoted(einsum.einsum().tensors[node.tensor].name) +
-                    ", which other Einsums access too; this is not supported, hold the tensor in a "
-                    "memory above as well");
+                    ", which other Einsums access too, and spatial loops spread it over the units; "
+                    "hold the tensor in a memory above as well, or leave out these loops");
         }
     }
     for (const NetworkCounts<double>& route : einsum.analysis.networks) {

@@ -74,6 +74,26 @@ BOOST_AUTO_TEST_CASE(every_returned_mapping_is_legal) {
     }
 }
 
+// Einsums that have nothing to do with each other: 2^15 sets of them can come first.
+BOOST_AUTO_TEST_CASE(einsum_orders_that_are_too_many_are_named_in_the_statement) {
+    std::string workload =
+        "workload:\n  iteration_space_shape: {m: 0 <= m < 2}\n  bits_per_value: {All: 1}\n"
+        "  einsums:\n";
+    for (int i = 0; i < 15; ++i) {
+        const std::string n = std::to_string(i);
+        workload += "  - {name: E" + n + ", tensor_accesses: [{name: A" + n +
+                    ", projection: [m]}, {name: B" + n + ", projection: [m], output: True}]}\n";
+    }
+    const Folder folder;
+    const std::string file = folder.file("many.yaml", workload);
+    Args args = {"map", "-a", "simple", "-w", file, "-q", "--mapspace", "full"};
+    BOOST_TEST(invoke(args).prints("Einsums in file order because their orders are too many"));
+    args.insert(args.end(), {"--einsum-orders", "file"});
+    BOOST_TEST(invoke(args).prints(", Einsums in file order)"));
+    BOOST_TEST(invoke(joined(joined({"map"}, problems()[0]), {"-q", "--mapspace", "full"}))
+                   .prints("all Einsum orders)"));
+}
+
 BOOST_AUTO_TEST_CASE(unfused_puts_every_tensor_into_the_outermost_memory) {
     const Args args = {"map",         "-a", "snowcat", "-w",       "matmuls", "-D",
                        "N_EINSUMS=2", "-q", "--json",  "--metric", "energy"};

@@ -99,7 +99,7 @@ Shape convolutions(Random& r) {
 
 Shape triple(Random& r) {
     const std::vector<int> b{2, 3, 4};
-    switch (r.below(4)) {
+    switch (r.below(5)) {
         case 0:
             return {"three-gated",
                     {{"c", r.pick(b)}, {"m", r.pick(b)}},
@@ -112,6 +112,10 @@ Shape triple(Random& r) {
             return {"three-chain",
                     {{"m", r.pick(std::vector{2, 4})}, {"n", 2}, {"o", r.pick(b)}, {"q", 2}},
                     {"A[m, n];>T[m, n]", "T[m, n];W[n, o];>U[m, o]", "U[m, o];>Z[m, o]"}};
+        case 3:  // W[c] may leave while the third Einsum runs, if it is held inside the shared loop
+            return {"three-outer",
+                    {{"a", r.pick(std::vector{2, 4})}, {"b", 2}, {"c", r.pick(std::vector{2, 3})}},
+                    {"W[c];X[a, b];>T[a, b, c]", "T[a, b, c];>U[a]", "U[a];V[c];>Z[a, c]"}};
         default:
             return {"three-two-tiles",  // two intermediates of different depth along m
                     {{"m", r.pick(std::vector{4, 6, 8})}, {"n", 2}},

@@ -77,6 +77,27 @@ BOOST_AUTO_TEST_CASE(divisor_chains_equal_enumeration) {
     BOOST_TEST(totals.dropped > 10000.0);
 }
 
+// The reference adds up addends with different unknown factors, and loses optima by it. Built in on
+// purpose, that is noticed here.
+BOOST_AUTO_TEST_CASE(a_wrong_criterion_is_noticed) {
+    int problems = 0, wrong = 0;
+    TileShapeExplorer explorer;
+    TileShapeResult result;
+    for (std::uint64_t seed = 1; problems < 100; ++seed) {
+        FormulaPool pool;
+        const tessera::model::FormulaScope scope(pool);
+        const TileShapeProblem problem = CaseMaker(seed, {}).make();
+        TileShapeOptions options = options_for(seed);
+        options.sum_groups = true;
+        explorer.explore(problem, options, result);
+        if (result.statistics.space <= 40000.0) {
+            ++problems;
+            wrong += collect(problem, result).fronts == solve(problem).fronts ? 0 : 1;
+        }
+    }
+    BOOST_TEST(wrong >= 5);
+}
+
 BOOST_AUTO_TEST_CASE(arbitrary_monomials_equal_enumeration) {
     Flavour flavour;
     flavour.arbitrary_monomials = true;

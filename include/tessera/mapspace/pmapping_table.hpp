@@ -62,7 +62,9 @@ struct PmappingGroup {
     int n_objectives = 1;
     int n_tracked = 0;
     std::vector<double> values;
-    std::vector<std::int64_t> trips;  ///< row-major, one per fused loop
+    /// Row-major, one per fused loop: what must agree on both sides of a join. Trip counts; with
+    /// partial tiles (trip count << 32 | tile shape).
+    std::vector<std::int64_t> trips;
     /// Where a row comes from: template (index into the Einsum's list) and its tile-shape row.
     std::vector<std::uint32_t> source_template, source_row;
 

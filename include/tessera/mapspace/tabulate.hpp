@@ -27,6 +27,8 @@ struct TabulateContext {
         tracked_of_level;  ///< path level -> index of the tracked memory, -1: not tracked
     int n_tracked = 0;
     int n_objectives = 1;
+    /// Partial tiles: equal trip counts do not make equal tile shapes, so both must agree.
+    bool match_tile_shapes = false;
 };
 
 /// Sorts the rows into groups by their fused loops with a trip count above 1. Backed tensors carry

@@ -60,6 +60,7 @@ struct MapSpaceOptions {
         o.preset = Preset::full;
         o.max_fused_loops_per_rank_variable = unlimited;
         o.loops_below_holders = true;
+        o.copies_in_distributed_memories = true;
         o.all_einsum_orders = true;
         return o;
     }
@@ -82,6 +83,11 @@ struct MapSpaceOptions {
     /// In a fused gap a loop may also stand below a holder whose tensor it indexes (lifts L5 of
     /// docs/mapspace.md).
     bool loops_below_holders = false;
+    /// Below a memory inside an array, spatial loops that do not index its tensor.
+    bool copies_in_distributed_memories = false;
+    /// For tests only: the rule "raise" of docs/templates.md in fused gaps, too, where it loses
+    /// optima. It shows that the tests notice.
+    bool raise_fused_loops = false;
 };
 
 /// Calls `sink` for every template of the Einsum on the path, deterministic order, duplicates

@@ -80,7 +80,7 @@ struct LoopLimit {
 struct IncumbentBound {
     std::vector<model::Formula> quantities;
     std::vector<double> offsets;  ///< alternative after alternative; empty: one of zeros
-    std::vector<double> points;  ///< point after point, one number per quantity
+    std::vector<double> points;   ///< point after point, one number per quantity
     double best_product = std::numeric_limits<double>::infinity();
 };
 
@@ -113,6 +113,9 @@ struct TileShapeOptions {
     /// Polled between pieces of work. Once set, exploration ends early with some legal rows, or
     /// none.
     const std::atomic<bool>* stop = nullptr;
+    /// For tests only: an unsound criterion, which adds up addends with different unknown factors.
+    /// It shows that the tests notice a lost optimum.
+    bool sum_groups = false;
 };
 
 struct TileShapeStatistics {
@@ -149,7 +152,8 @@ public:
     void explore(const TileShapeProblem& problem, const TileShapeOptions& options,
                  TileShapeResult& result);
 
-    /// A number that the formula does not go below on any legal row; cheap, and not always attained.
+    /// A number that the formula does not go below on any legal row; cheap, and not always
+    /// attained.
     double lower_bound(const TileShapeProblem& problem, const model::Formula& formula);
 
 private:

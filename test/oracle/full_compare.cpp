@@ -1,0 +1,91 @@
+#include "oracle/full_compare.hpp"
+
+#include <chrono>
+
+#include "oracle/points.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/plugin/registry.hpp"
+
+namespace tessera::oracle {
+
+using mapper::Metric;
+
+namespace {
+
+constexpr std::uint64_t kChains = 60'000, kCombinations = 400'000;
+
+std::vector<Point> map(const LoadedInstance& instance, const mapspace::MapSpaceOptions& mapspace,
+                       std::vector<Metric> metrics) {
+    const auto ffm = plugin::Registry<mapper::Mapper>::instance().create("ffm");
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    mapper::Options options;
+    options.metrics = std::move(metrics);
+    options.mapspace = mapspace;
+    options.threads = 1;
+    std::vector<Point> points;
+    for (const auto& s : ffm->map(instance.problem, *model, options).solutions) {
+        points.push_back({s.report.energy_j(), s.report.latency_s()});
+    }
+    return points;
+}
+
+/// "" if FFM and brute force agree.
+std::string compare(const LoadedInstance& instance, const mapspace::MapSpaceOptions& options,
+                    const Optimum& best) {
+    if (best.pareto.empty()) {
+        try {
+            return map(instance, options, {Metric::edp}).empty() ? "" : "a mapping where none is";
+        } catch (const NoLegalMapping&) {
+            return "";
+        }
+    }
+    const auto energy = map(instance, options, {Metric::energy});
+    const auto latency = map(instance, options, {Metric::latency});
+    const auto edp = map(instance, options, {Metric::edp});
+    if (energy.size() != 1 || latency.size() != 1 || edp.size() != 1) {
+        return "no mapping";
+    }
+    std::string differ;
+    const auto judge = [&](const char* metric, double found, double expected) {
+        if (!close(found, expected)) {
+            differ += std::string(metric) + " " + std::to_string(found) + ", brute force " +
+                      std::to_string(expected) + "; ";
+        }
+    };
+    judge("energy", energy[0].energy_j, best.energy_j);
+    judge("latency", latency[0].latency_s, best.latency_s);
+    judge("EDP", edp[0].edp_js(), best.edp_js);
+    const auto front = without_ties(map(instance, options, {Metric::energy, Metric::latency}));
+    const auto expected = without_ties(best.pareto);
+    if (!same_points(front, expected)) {
+        differ += "Pareto set" + text(front) + ", brute force" + text(expected);
+    }
+    return differ;
+}
+
+}  // namespace
+
+Outcome judge(const Instance& drawn, const mapspace::MapSpaceOptions* engine) {
+    const auto start = std::chrono::steady_clock::now();
+    Outcome out;
+    out.kind = drawn.kind;
+    try {
+        const LoadedInstance instance(drawn.yaml);
+        auto space = make_space(instance.problem, drawn.options, kChains);
+        keep_useful_rows(space);
+        const auto best = drawn.options.all_einsum_orders
+                              ? search_all_orders(std::move(space), kCombinations)
+                              : search(space, kCombinations);
+        out.judged = true;
+        out.mapped = !best.pareto.empty();
+        out.error = compare(instance, engine != nullptr ? *engine : drawn.options, best);
+    } catch (const TooMany&) {
+    } catch (const std::exception& e) {
+        out.judged = true;
+        out.error = e.what();
+    }
+    out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return out;
+}
+
+}  // namespace tessera::oracle
