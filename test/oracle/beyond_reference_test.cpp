@@ -64,7 +64,7 @@ const std::string two_matmuls =
 std::string array(const std::string& shared_tensors, const std::string& network) {
     return "  - !Array\n    name: Grid\n    spatial: [{name: X, fanout: 2}, {name: Y, fanout: 2}]\n"
            "    nodes:\n"
-           "    - !Memory\n      name: Shared\n      size: 64\n      leak_power: 0\n      area: 0\n"
+           "    - !Memory\n      name: Pool\n      size: 64\n      leak_power: 0\n      area: 0\n"
            "      spatial: [{name: X, fanout: 2}]\n      actions:\n"
            "      - {name: read, energy: 2, throughput: 8}\n"
            "      - {name: write, energy: 2, throughput: 8}\n      tensors: " +
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(networks_carry_tiles_with_a_halo) {
         "    - {name: O, projection: {P: p}, output: True}\n";
     const std::string network =
         "    - !Network\n      name: NoC\n      leak_power: 0\n      area: 0\n      actions:\n"
-        "      - {name: hops, energy: 1, throughput: 4}\n";
+        "      - {name: hop, energy: 1, throughput: 4}\n";
     const auto r = map_text(main_and_buffer + buffer("{keep: All}") +
                                 "  - !Array\n    name: Grid\n    spatial: [{name: X, fanout: 4}]\n"
                                 "    nodes:\n" +

@@ -229,7 +229,9 @@ Instance random_full_instance(std::uint64_t seed) {
     out.yaml += workload_text(shape, r);
     switch (r.below(10)) {
         case 0:
-            out.options.max_fused_loops_per_rank_variable = 1;
+        case 2:
+        case 3:
+            out.options.max_fused_loops_per_rank_variable = mapspace::MapSpaceOptions::unlimited;
             break;
         case 1:
             out.options.max_fused_loops = 2;

@@ -58,8 +58,6 @@ struct MapSpaceOptions {
     static MapSpaceOptions full() {
         MapSpaceOptions o;
         o.preset = Preset::full;
-        o.max_fused_loops_per_rank_variable = unlimited;
-        o.loops_below_holders = true;
         o.copies_in_distributed_memories = true;
         o.all_einsum_orders = true;
         return o;
@@ -81,7 +79,8 @@ struct MapSpaceOptions {
     bool out_of_order_removes_spatials = false;
     bool all_einsum_orders = false;  ///< every order in which producers come before consumers
     /// In a fused gap a loop may also stand below a holder whose tensor it indexes (lifts L5 of
-    /// docs/mapspace.md).
+    /// docs/mapspace.md). No preset has it: where two loops over one variable would meet in one gap,
+    /// the templates do not cover all of it.
     bool loops_below_holders = false;
     /// Below a memory inside an array, spatial loops that do not index its tensor.
     bool copies_in_distributed_memories = false;
