@@ -37,7 +37,7 @@ options::options_description description() {
         ("metric", text("edp", "METRIC"),
          "what is minimised: energy, latency, edp, or the Pareto set "
          "of several, as in energy,latency")  //
-        ("mapspace", text("accelforge", "PRESET"),
+        ("mapspace", text("full", "PRESET"),
          "mapspace preset: full, or accelforge: the restrictions of that tool")  //
         ("compat", text("none", "MODEL"),
          "none or accelforge: cost conventions of that tool, defects "
@@ -45,7 +45,7 @@ options::options_description description() {
         ("max-fused-loops", text("unlimited", "N"),
          "loops that Einsums may share: a number or unlimited")  //
         ("max-fused-loops-per-rank-variable", options::value<std::string>()->value_name("N"),
-         "the same per rank variable (unlimited; accelforge: 1)")  //
+         "the same per rank variable (1)")  //
         ("einsum-orders", options::value<std::string>()->value_name("ORDERS"),
          "all: every order in which producers run first; file: that of the file (all; accelforge: "
          "file)")  //

@@ -37,6 +37,28 @@ std::vector<std::vector<std::size_t>> producers_of(const workload::Workload& w) 
     return out;
 }
 
+/// For every Einsum the first Einsum of its part of the workload. Parts share no tensor with each
+/// other. Run in turn they never coexist, so orders that mix them gain nothing.
+std::vector<std::size_t> parts_of(const workload::Workload& w) {
+    const std::size_t n = w.einsums.size();
+    std::vector<std::size_t> part(n), first_user(w.tensors.size(), n);
+    for (std::size_t e = 0; e < n; ++e) {
+        part[e] = e;
+        for (const workload::TensorAccess& a : w.einsums[e].accesses) {
+            std::size_t& user = first_user[static_cast<std::size_t>(a.tensor)];
+            if (user == n) {
+                user = e;
+            } else if (part[user] != part[e]) {
+                const auto [low, high] = std::minmax(part[user], part[e]);
+                const std::size_t keep = low, drop = high;
+                std::replace(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(e) + 1, drop,
+                             keep);
+            }
+        }
+    }
+    return part;
+}
+
 Orders::Set describe(const workload::Workload& w, const std::vector<std::vector<double>>& least,
                      const EinsumSet& done) {
     Orders::Set out;
@@ -62,6 +84,7 @@ bool enumerate_sets(const workload::Workload& w, const std::vector<std::vector<d
                     EinsumOrder order, Orders& out) {
     const std::size_t n = w.einsums.size();
     const std::vector<std::vector<std::size_t>> producers = producers_of(w);
+    const std::vector<std::size_t> part = parts_of(w);
     std::vector<EinsumSet> sets{EinsumSet(n / 64 + 1, 0)};
     std::size_t total = 0;
     out.by_size.assign(1, {describe(w, least, sets.front())});
@@ -70,10 +93,15 @@ bool enumerate_sets(const workload::Workload& w, const std::vector<std::vector<d
         std::vector<EinsumSet> next_sets;
         std::vector<Orders::Set> described;
         for (std::size_t i = 0; i < sets.size(); ++i) {
+            std::size_t current = n;  // the first part that is not done
+            for (std::size_t e = 0; e < n; ++e) {
+                current = contains(sets[i], e) ? current : std::min(current, part[e]);
+            }
             for (std::size_t e = 0; e < n; ++e) {
                 const bool ready = std::all_of(producers[e].begin(), producers[e].end(),
                                                [&](std::size_t p) { return contains(sets[i], p); });
-                if (contains(sets[i], e) || !ready || (order == EinsumOrder::file && e != size)) {
+                const bool in_turn = order == EinsumOrder::file ? e == size : part[e] == current;
+                if (contains(sets[i], e) || !ready || !in_turn) {
                     continue;
                 }
                 EinsumSet grown = sets[i];

@@ -74,15 +74,16 @@ BOOST_AUTO_TEST_CASE(every_returned_mapping_is_legal) {
     }
 }
 
-// Einsums that have nothing to do with each other: 2^15 sets of them can come first.
+// Fifteen readers of one tensor: 2^15 sets of them can come first.
 BOOST_AUTO_TEST_CASE(einsum_orders_that_are_too_many_are_named_in_the_statement) {
     std::string workload =
         "workload:\n  iteration_space_shape: {m: 0 <= m < 2}\n  bits_per_value: {All: 1}\n"
         "  einsums:\n";
     for (int i = 0; i < 15; ++i) {
         const std::string n = std::to_string(i);
-        workload += "  - {name: E" + n + ", tensor_accesses: [{name: A" + n +
-                    ", projection: [m]}, {name: B" + n + ", projection: [m], output: True}]}\n";
+        workload += "  - {name: E" + n +
+                    ", tensor_accesses: [{name: A, projection: [m]}, {name: B" + n +
+                    ", projection: [m], output: True}]}\n";
     }
     const Folder folder;
     const std::string file = folder.file("many.yaml", workload);

@@ -135,11 +135,12 @@ BOOST_AUTO_TEST_CASE(networks_carry_tiles_with_a_halo) {
     const std::string network =
         "    - !Network\n      name: NoC\n      leak_power: 0\n      area: 0\n      actions:\n"
         "      - {name: hop, energy: 1, throughput: 4}\n";
-    const auto r = map_text(main_and_buffer + buffer("{keep: All}") +
-                                "  - !Array\n    name: Grid\n    spatial: [{name: X, fanout: 4}]\n"
-                                "    nodes:\n" +
-                                network + mac + convolution,
-                            Metric::latency);
+    const auto r = map_text(
+        main_and_buffer + buffer("{keep: All}") +
+            "  - !Array\n    name: Grid\n    spatial: [{name: X, fanout: 4, min_usage: 1}]\n"
+            "    nodes:\n" +
+            network + mac + convolution,
+        Metric::energy);
     BOOST_TEST((r.status == mapper::Status::optimal));
     BOOST_TEST_REQUIRE(r.solutions.size() == 1u);
     BOOST_TEST(has_loop_over(r.solutions[0].mapping.root, "Grid", "p"));
