@@ -93,20 +93,21 @@ Edges::Edges(const Geometry& geometry, const SpatialChoice& choice,
 
 // Every word that is used enters the children once, and once per instance that shares nothing with
 // others. Neighbours that forward sliding windows may count as little as that one time for all.
-double Edges::least_cost(const Edge& edge) const {
+double Edges::least_words(const Edge& edge) const {
     const SpaceShape& shape = g_.spaces[edge.space];
     double words = shape.distinct;
-    if (shape.sliding) {
-        return cost(edge, words, true);
-    }
-    for (int level = edge.child + 1; level < g_.levels; ++level) {
+    for (int level = edge.child + 1; level < g_.levels && !shape.sliding; ++level) {
         for (int d = 0; d < g_.dimensions; ++d) {
             if (!(shape.relevant >> d & 1)) {
                 words *= static_cast<double>(choice_.factor[level * g_.dimensions + d]);
             }
         }
     }
-    return cost(edge, words, false);
+    return words;
+}
+
+double Edges::least_cost(const Edge& edge) const {
+    return cost(edge, least_words(edge), g_.spaces[edge.space].sliding);
 }
 
 void Edges::set_next() {
@@ -412,7 +413,24 @@ bool Edges::whole(int space, std::size_t x) const {
     return true;
 }
 
-// Traffic that is known now may already keep a level busy longer than the arithmetic.
+// Reads and writes of one instance of a level that an edge causes at least.
+void Edges::add_least_traffic(const Edge& edge, double words, int level, double& reads,
+                              double& writes) const {
+    const bool linked = g_.spaces[edge.space].sliding,
+               read_write = g_.spaces[edge.space].read_write;
+    if (edge.parent == level) {
+        const double served =
+            words / (linked ? edge.multicast_linked : edge.multicast) / edge.parent_instances;
+        reads += read_write ? std::max(0.0, served - edge.parent_partition) : served;
+        writes += read_write ? served : 0;
+    }
+    if (edge.child == level) {
+        const double filled = words * (linked ? edge.filled_linked : 1) / edge.child_instances;
+        writes += std::max(0.0, filled - (read_write ? edge.child_partition : 0));
+    }
+}
+
+// What must pass through a level may keep it busy longer than the arithmetic.
 void Edges::set_bandwidth_bound(const std::vector<Edge>& arithmetic) {
     const Architecture& architecture = g_.space.architecture();
     const double base = cycles_;
@@ -420,15 +438,16 @@ void Edges::set_bandwidth_bound(const std::vector<Edge>& arithmetic) {
         const StorageLevel& storage = architecture.storage[level];
         double reads = 0, writes = 0;
         for (const Edge& edge : arithmetic) {
-            if (edge.parent != level) {
-                continue;
-            }
             const double served = g_.computes / edge.multicast / edge.parent_instances;
-            if (g_.spaces[edge.space].read_write) {
-                writes += served;
-                reads += std::max(0.0, served - edge.parent_partition);
-            } else {
-                reads += served;
+            if (edge.parent == level) {
+                const bool read_write = g_.spaces[edge.space].read_write;
+                reads += read_write ? std::max(0.0, served - edge.parent_partition) : served;
+                writes += read_write ? served : 0;
+            }
+        }
+        for (const auto& edges : edges_) {
+            for (const Edge& edge : edges) {
+                add_least_traffic(edge, least_words(edge), level, reads, writes);
             }
         }
         const auto busy = [&](double words, const std::optional<double>& bandwidth) {

@@ -117,6 +117,9 @@ private:
         return next_[static_cast<std::size_t>(level) * g_.dimensions + d];
     }
     void set_next();
+    double least_words(const Edge& edge) const;
+    void add_least_traffic(const Edge& edge, double words, int level, double& reads,
+                           double& writes) const;
     void set_bandwidth_bound(const std::vector<Edge>& arithmetic);
 
     const Geometry& g_;
