@@ -6,6 +6,7 @@
 
 #include "support/small_mapspace.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/telemetry/recorder.hpp"
 #include "tessera/timeloop/mapper.hpp"
 #include "tessera/timeloop/mapspace.hpp"
 
@@ -385,6 +386,29 @@ BOOST_AUTO_TEST_CASE(a_seed_changes_the_walk_and_repeats_it) {
     BOOST_CHECK(*first.best == *second.best);
     settings.seed = 8;
     BOOST_CHECK(!(*search(gemm, settings).best == *first.best));
+}
+
+BOOST_AUTO_TEST_CASE(the_recorder_hears_of_incumbents_bound_and_rejections) {
+    const Gemm gemm;
+    MapperHooks hooks;
+    telemetry::Recorder ours, theirs;
+    hooks.recorder = &ours;
+    const MapperResult best = search(gemm, walk(Algorithm::optimal), hooks);
+    BOOST_CHECK_CLOSE_FRACTION(ours.best(), best.cost.edp() * 1e-9, 1e-12);
+    BOOST_CHECK_CLOSE_FRACTION(ours.bound(), *best.bound * 1e-9, 1e-9);
+    BOOST_CHECK_EQUAL(ours.evaluated(), best.valid);
+
+    hooks.recorder = &theirs;
+    MapperSettings settings = walk(Algorithm::random);
+    settings.search_size = 100;
+    const MapperResult random = search(gemm, settings, hooks);
+    BOOST_CHECK_EQUAL(theirs.evaluated(), 100U);
+    const auto workers = theirs.workers();
+    BOOST_REQUIRE_EQUAL(workers.size(), 1U);
+    BOOST_CHECK_EQUAL(workers[0].worker->generated_count(), random.total);
+    BOOST_CHECK_EQUAL(workers[0].worker->rejected_count(telemetry::Reason::fanout) +
+                          workers[0].worker->rejected_count(telemetry::Reason::capacity),
+                      random.total - 100);
 }
 
 BOOST_AUTO_TEST_CASE(ruby_splits_primes) {

@@ -14,6 +14,10 @@
 #include "tessera/timeloop/mapping.hpp"
 #include "tessera/timeloop/model.hpp"
 
+namespace tessera::telemetry {
+class Recorder;
+}
+
 namespace tessera::timeloop {
 
 /// Value of one objective: J * cycle, pJ, cycles or words.
@@ -38,6 +42,9 @@ struct MapperHooks {
     const std::atomic<bool>* stop = nullptr;  ///< polled at least every 50 ms of work
     search::Budget budget;                    ///< beside the limits of the settings
     ModelOptions model;
+    /// Counters, incumbents and bound of the first objective in SI units; null: to nobody.
+    telemetry::Recorder* recorder = nullptr;
+    double cycle_s = 1e-9;  ///< for the recorder; Timeloop itself knows no time
 };
 
 /// One line per kind of rejection and level: TL `diagnostics`, and why nothing was found.

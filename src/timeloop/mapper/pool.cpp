@@ -68,7 +68,8 @@ Pool::Pool(const MapSpace& s, const MapperSettings& m, const MapperHooks& h)
       objectives(m.objectives),
       levels(s.architecture().levels()),
       threads(m.threads > 0 ? m.threads
-                            : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))) {
+                            : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))),
+      recorder(h.recorder ? *h.recorder : unread) {
     if (objectives.empty()) {
         objectives.emplace_back();
     }
@@ -104,6 +105,13 @@ bool Pool::offer(const Mapping& mapping, const Cost& cost) {
     if (hooks.improved) {
         hooks.improved(mapping, cost);
     }
+    telemetry::Incumbent incumbent;
+    incumbent.value = recorded(value);
+    incumbent.energy_j = cost.energy_pj * 1e-12;
+    incumbent.latency_s = static_cast<double>(cost.cycles) * hooks.cycle_s;
+    incumbent.found_by = "timeloop";
+    incumbent.detail = compact_text(space.problem(), mapping);
+    recorder.incumbent(std::move(incumbent));
     return true;
 }
 
@@ -121,6 +129,27 @@ bool Pool::over() {
         ended = true;
     }
     return ended;
+}
+
+double Pool::recorded(double value) const {
+    switch (objectives.front().kind) {
+        case Objective::Kind::edp:
+        case Objective::Kind::delay:
+            return value * hooks.cycle_s;
+        case Objective::Kind::energy:
+            return value * 1e-12;
+        default:
+            return value;
+    }
+}
+
+void Pool::count_evaluations() {
+    const std::lock_guard lock(mutex);
+    const std::uint64_t now = evaluated;
+    telemetry::Worker& worker = recorder.worker(0, "timeloop");
+    worker.generated(now - counted);
+    worker.evaluated(now - counted);
+    counted = now;
 }
 
 void Pool::log(const std::string& line) {

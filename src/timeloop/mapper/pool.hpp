@@ -5,6 +5,7 @@
 #include <chrono>
 #include <mutex>
 
+#include "tessera/telemetry/recorder.hpp"
 #include "tessera/timeloop/mapper.hpp"
 #include "tessera/timeloop/mapspace.hpp"
 
@@ -71,6 +72,15 @@ struct Pool {
     /// Clock, Ctrl-C and the limits of the budget; sets `ended`.
     bool over();
     void log(const std::string& line);
+
+    /// An objective's value in SI units, as the recorder wants it.
+    double recorded(double value) const;
+    /// Tells the recorder of evaluations since the last call.
+    void count_evaluations();
+
+    telemetry::Recorder unread;
+    telemetry::Recorder& recorder;
+    std::uint64_t counted = 0;  ///< evaluations that the recorder knows of
 };
 
 /// Runs Timeloop's own algorithms.

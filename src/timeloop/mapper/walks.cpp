@@ -38,6 +38,7 @@ public:
           settings_(pool.settings),
           thread_(thread),
           view_(pool.space),
+          worker_(pool.recorder.worker(static_cast<std::size_t>(thread), "timeloop")),
           failures(pool.space, pool.settings.diagnostics) {
         view_.deal(static_cast<std::uint64_t>(thread), static_cast<std::uint64_t>(pool.threads));
         walk_ = make_walk(algorithm, settings_, view_, thread);
@@ -120,6 +121,7 @@ private:
     }
     void step(const MappingId& id, bool same_loops, bool only_bypass) {
         ++total;
+        worker_.generated();
         if (!same_loops || !misfit_.ok()) {
             misfit_ = view_.build(id, flat_);
         } else {
@@ -128,6 +130,7 @@ private:
         if (!misfit_.ok()) {
             ++bad_fanout_;
             failures.add(misfit_, id);
+            worker_.rejected(telemetry::Reason::fanout);
             walk_->report(Outcome::fanout);
             return;
         }
@@ -135,11 +138,13 @@ private:
         if (!cost_.fit.ok() || cost_.forgets || cost_.wrapped) {
             bad_capacity_ += settings_.penalize_bypass_fails || !only_bypass;
             failures.add(cost_, id);
+            worker_.rejected(telemetry::Reason::capacity);
             // A wrapped counter says nothing about other permutations.
             walk_->report(cost_.fit.ok() && cost_.wrapped ? Outcome::valid : Outcome::capacity);
             return;
         }
         ++valid;
+        worker_.evaluated();
         if (settings_.log_stats) {
             pool_.log(text("[%d] INVALID %llu %llu %llu", thread_, count(total), count(valid),
                            count(bad_fanout_ + bad_capacity_)));
@@ -208,6 +213,7 @@ private:
     const MapperSettings& settings_;
     int thread_;
     MapSpaceView view_;
+    telemetry::Worker& worker_;
     std::unique_ptr<Walk> walk_;
     std::uint64_t quota_ = 0, since_best_ = 0, bad_fanout_ = 0, bad_capacity_ = 0, reported_ = 0;
     Misfit misfit_;

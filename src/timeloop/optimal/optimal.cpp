@@ -62,12 +62,19 @@ public:
         }
         choices_ = spatial_choices(geometry_);
         make_tasks();
+        if (!tasks_.empty()) {
+            pool_.recorder.bound(pool_.recorded(std::min(tasks_.front().bound, rest_bound_)));
+        }
+        phase_ = &pool_.recorder.begin_phase("spatial choices", tasks_.size(), "choices");
         first_incumbents();
         parallel([this] { solve_tasks(); });
         settle_ = !pool_.over();
         next_open_ = 0;
+        phase_ = &pool_.recorder.begin_phase("settling", tasks_.size(), "choices");
         parallel([this] { settle_tasks(); });
         finish();
+        pool_.count_evaluations();
+        pool_.recorder.end_phase();
     }
 
 private:
@@ -150,10 +157,11 @@ private:
                 return;
             }
             Task& task = tasks_[next];
-            if (task.bound >= best_value()) {
-                continue;
+            if (task.bound < best_value()) {
+                solve(task);
             }
-            solve(task);
+            phase_->advance();
+            pool_.count_evaluations();
         }
     }
     void solve(Task& task) {
@@ -206,6 +214,8 @@ private:
             if (task.open && task.bound < best_value()) {
                 settle(task);
             }
+            phase_->advance();
+            pool_.count_evaluations();
         }
     }
     void settle(Task& task) {
@@ -273,6 +283,7 @@ private:
         }
         if (result.best) {
             result.bound = std::min(best, bound);
+            pool_.recorder.bound(pool_.recorded(*result.bound));
             if (best <= *result.bound * slack) {
                 result.proof = Proof::optimal;
             }
@@ -285,6 +296,7 @@ private:
     std::vector<Task> tasks_;
     double rest_bound_ = HUGE_VAL;  ///< of what is no task
     std::atomic<std::size_t> next_task_{0}, next_open_{0};
+    telemetry::Phase* phase_ = nullptr;
     bool settle_ = false;
 };
 
