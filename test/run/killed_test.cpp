@@ -9,7 +9,8 @@ using namespace tessera::run_test;
 
 namespace {
 
-const Args ffm = {"map", "-a", "tpu-v4i", "-w", "gpt3-6.7b", "-D", "TOKENS=2048", "-q"};
+const Args ffm = {"map",         "-a", "tpu-v4i",    "-w",         "gpt3-6.7b", "-D",
+                  "TOKENS=2048", "-q", "--mapspace", "accelforge", "--compat",  "none"};
 const Args random_search = {"map",  "-a",          "simba",    "-w",     "matmuls",
                             "-D",   "N_EINSUMS=3", "--mapper", "random", "--max-evals",
                             "6000", "--seed",      "5",        "-q"};
