@@ -50,7 +50,9 @@ Line objective(const Snapshot& snapshot) {
 
 Line bound(const Snapshot& snapshot) {
     if (!snapshot.bound) {
-        return labelled("gap", "no bound yet: heuristic", style::label);
+        // Strategies prove nothing; other mappers may have a bound later.
+        const bool heuristic = snapshot.run.mapper.compare(0, 7, "search:") == 0;
+        return labelled("gap", heuristic ? "no bound: heuristic" : "no bound yet", style::label);
     }
     Line line = labelled("gap", snapshot.gap ? percent(*snapshot.gap) : "-", style::value);
     line.push_back({"  bound ", style::label});

@@ -139,7 +139,9 @@ BOOST_AUTO_TEST_CASE(without_a_bound_the_search_is_called_heuristic) {
     telemetry::Snapshot snapshot = tui_test::running_snapshot();
     snapshot.bound.reset();
     snapshot.gap.reset();
-    BOOST_TEST(says(drawn({80, 24}, snapshot), "no bound yet: heuristic"));
+    BOOST_TEST(says(drawn({80, 24}, snapshot), "no bound: heuristic"));
+    snapshot.run.mapper = "ffm";
+    BOOST_TEST(says(drawn({80, 24}, snapshot), "no bound yet"));
     BOOST_TEST(says(drawn({100, 1}, snapshot), "no bound"));
 }
 
