@@ -45,6 +45,7 @@ TESSERA_FIELD(budget, search::Budget)
 TESSERA_FIELD(stop, const std::atomic<bool>*)
 TESSERA_FIELD(progress, std::function<void(const std::string&)>)
 TESSERA_FIELD(recorder, telemetry::Recorder*)
+TESSERA_FIELD(without, std::vector<std::string>)
 TESSERA_FIELD(resume, std::string)
 TESSERA_FIELD(knobs, std::map<std::string, std::map<std::string, std::string>>)
 TESSERA_END
