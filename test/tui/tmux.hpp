@@ -54,31 +54,31 @@ class Tmux {
 public:
     Tmux(int width, int height, const std::string& locale = "C.UTF-8") {
         static int count = 0;
-        name_ = "tessera-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
-        folder_ = std::filesystem::temp_directory_path() / name_;
+        folder_ = std::filesystem::temp_directory_path() /
+                  ("tessera-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
         std::filesystem::create_directories(folder_);
         // The shell of the session: a prompt that is easy to find, and nobody's start-up files.
         std::ofstream(folder_ / "rc") << "PS1='ready> '\n";
         const std::string home = folder_.string();
         output_of("env -u TMUX -u NO_COLOR -u TESSERA_TEST_PROTOCOL LC_ALL=" + locale +
                   " ENV=" + home + "/rc HOME=" + home + " XDG_CONFIG_HOME=" + home +
-                  " tmux -u -L " + name_ + " -f /dev/null new-session -d -x " +
+                  " tmux -u -S " + home + "/socket" + " -f /dev/null new-session -d -x " +
                   std::to_string(width) + " -y " + std::to_string(height) + " sh");
         if (!wait_for("ready>", 5)) {
-            throw std::runtime_error("tmux does not start: " + screen());
+            const std::string shown = screen();
+            end();
+            throw std::runtime_error("tmux does not start: " + shown);
         }
         type("cd " + folder_.string() + "; clear");
     }
     ~Tmux() {
-        tmux("kill-server");
-        std::error_code ignored;
-        std::filesystem::remove_all(folder_, ignored);
+        end();
     }
     Tmux(const Tmux&) = delete;
     Tmux& operator=(const Tmux&) = delete;
 
     std::string tmux(const std::string& arguments) const {
-        return output_of("env -u TMUX tmux -L " + name_ + " " + arguments);
+        return output_of("env -u TMUX tmux -S " + (folder_ / "socket").string() + " " + arguments);
     }
     std::string screen() const {
         return tmux("capture-pane -p");
@@ -140,7 +140,12 @@ public:
     }
 
 private:
-    std::string name_;
+    void end() const {
+        tmux("kill-server");
+        std::error_code ignored;
+        std::filesystem::remove_all(folder_, ignored);
+    }
+
     std::filesystem::path folder_;
 };
 
