@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(hybrid_returns_what_timeloop_returned) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(first_incumbents_beat_the_best_of_timeloop) {
+BOOST_AUTO_TEST_CASE(c9_first_incumbents_beat_the_best_of_timeloop) {
     for (const Recorded& r : recorded) {
         MapperSettings settings;
         settings.threads = 1;
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(the_optimum_is_proven) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(default_options_succeed_where_timeloop_found_nothing) {
+BOOST_AUTO_TEST_CASE(c11_default_options_succeed_where_timeloop_found_nothing) {
     const auto design = testing::timeloop_design("eyeriss_like-conv64");
     MapperSettings settings;  // no algorithm named
     settings.threads = 1;

@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(ids_name_every_mapping_once) {
     BOOST_CHECK_EQUAL(seen.size(), count);
 }
 
-BOOST_AUTO_TEST_CASE(members_pass_the_audit_and_others_do_not) {
+BOOST_AUTO_TEST_CASE(c8_members_pass_the_audit_and_others_do_not) {
     std::mt19937_64 random(3);
     int members = 0, others = 0;
     for (int i = 0; i < 300; ++i) {
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(every_factor_form_limits_the_options) {
     BOOST_CHECK(large.space().factor_count() == Gemm().space().factor_count());
 }
 
-BOOST_AUTO_TEST_CASE(conflicts_name_both_places) {
+BOOST_AUTO_TEST_CASE(c8_conflicts_name_both_places) {
     Gemm gemm;
     gemm.at(1).factors = {Gemm::rule(0, equal, 2, 10)};
     LoopConstraint& twice = gemm.at(1);
@@ -308,7 +308,7 @@ BOOST_AUTO_TEST_CASE(contradictory_constraints_are_explained) {
     BOOST_CHECK(contains(result.reasons.back(), "proof"));
 }
 
-BOOST_AUTO_TEST_CASE(a_mapping_that_forgets_data_is_never_returned) {
+BOOST_AUTO_TEST_CASE(f1_a_mapping_that_forgets_data_is_never_returned) {
     Gemm gemm;
     gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 2, {}, {2}, {}});
     for (const Algorithm algorithm : {Algorithm::optimal, Algorithm::linear_pruned}) {
@@ -411,7 +411,7 @@ BOOST_AUTO_TEST_CASE(the_recorder_hears_of_incumbents_bound_and_rejections) {
                       random.total - 100);
 }
 
-BOOST_AUTO_TEST_CASE(ruby_splits_primes) {
+BOOST_AUTO_TEST_CASE(c18_ruby_splits_primes) {
     Gemm gemm;
     gemm.problem.dimensions[0].bound = 7;
     gemm.problem.dimensions[1].bound = gemm.problem.dimensions[2].bound = 1;
