@@ -21,8 +21,9 @@ namespace tessera::cli {
 
 namespace {
 
-/// The process ends one second after the second interrupt.
-constexpr double rescue_after_s = 0.6;
+/// The process ends one second after the second interrupt. Four looks a second: the interrupt is
+/// seen up to 0.25 s late, and what is due between two looks waits for the next, 0.75 s at worst.
+constexpr double rescue_after_s = 0.3;
 
 bool is_terminal(std::ostream& err) {
     const char* term = std::getenv("TERM");
