@@ -76,6 +76,8 @@ void check_clean_end(const Tmux& tmux) {
 
 }  // namespace
 
+// No tests: programs that the cases below start by name, in a process of their own. Disabled only
+// so that they do not run by themselves.
 BOOST_AUTO_TEST_SUITE(children, *boost::unit_test::disabled())
 
 BOOST_AUTO_TEST_CASE(counts) {

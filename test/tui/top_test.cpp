@@ -125,6 +125,8 @@ Outcome invoke(const std::vector<std::string>& args) {
 
 }  // namespace
 
+// No tests: programs that the cases below start by name, in a process of their own. Disabled only
+// so that they do not run by themselves.
 BOOST_AUTO_TEST_SUITE(served, *boost::unit_test::disabled())
 
 BOOST_AUTO_TEST_CASE(serves) {
