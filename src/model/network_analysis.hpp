@@ -9,7 +9,9 @@
 //                            d = min(max(p/s, 1), n), 1 if p = 1; a = max(n s/p, 1)
 //   all to all               (n-1) V                1                        V or (n-1) V
 // with n trips, s trips of deeper loops on the same dimension, p the distance of the source's
-// units, V the tile inside the loop in hop units.
+// units, V the tile inside the loop in hop units. A loop with one trip spreads nothing: it adds
+// nothing to any of the three, so that a template agrees with the mapping in which it is left out.
+// (The reference counts such a loop where a given mapping writes one.)
 #pragma once
 
 #include "model/analysis.hpp"
@@ -23,6 +25,12 @@ struct SpreadCost {
     Num hops{};     ///< longest route
     Num traffic{};  ///< busiest link along the dimension
 };
+
+/// 1 if a loop with so many whole trips has more than one, else 0.
+template <class Num>
+Num spreads(const Num& whole_trips) {
+    return min(whole_trips - Num(1), Num(1));
+}
 
 /// How a tile is spread over the instances of one spatial loop.
 struct Spread {
@@ -132,12 +140,14 @@ void Analysis<Num>::loop_over_routes(Nodes nodes, const NestStep& step, int at, 
                             step.relevancy == workload::Relevancy::irrelevant,
                             t.physical(route.source, own)};
         const SpreadCost<Num> cost = spread_cost(spread, trips, below_[dim], volume);
+        const bool as_written = std::is_same_v<Num, double> && t.convention.null_loops_spread;
+        const Num more = as_written ? Num(1) : spreads(whole_trips_[step.node]);
         route.hops = route.hops + cost.cost;
-        route.max_hops = route.max_hops + cost.hops;
-        links[own] = links[own] + cost.traffic;
+        route.max_hops = route.max_hops + more * cost.hops;
+        links[own] = links[own] + more * cost.traffic;
         for (int d = 0; !t.convention.network_traffic_in_time && d < t.n_dim_names; ++d) {
             if (d != own) {
-                links[d] = Num(0);
+                links[d] = links[d] * (Num(1) - more);
             }
         }
     }

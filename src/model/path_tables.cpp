@@ -32,6 +32,7 @@ Convention Convention::of(arch::Compat compat) {
         result.round_up_partial_tiles = false;
         result.network_traffic_in_time = false;
         result.network_halo = false;
+        result.null_loops_spread = true;
         result.gate_once = false;
         result.copy_knows_backing = false;
         result.extent_ignores_offset = false;

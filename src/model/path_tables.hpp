@@ -20,6 +20,7 @@ struct Convention {
     bool round_up_partial_tiles = true;  ///< compute latency and fan-out use count whole iterations
     bool network_traffic_in_time = true;  ///< link traffic of all dimensions, over the whole run
     bool network_halo = true;             ///< networks below partially relevant spatial loops
+    bool null_loops_spread = false;       ///< given mappings: loops with one trip count in routes
     bool gate_once = true;                ///< power gating: used / fan-out instances stay on
     bool copy_knows_backing = true;     ///< copy Einsums: data leaves the backing holder downwards
     bool extent_ignores_offset = true;  ///< constants and signs in projections do not enlarge tiles

@@ -31,7 +31,10 @@ bool same_count(double a, double b) {
 /// One Einsum on one compute of a reference architecture, with both kinds of analysis.
 class Subject {
 public:
-    Subject(const arch::Path& path, arch::Compat compat) : tables_(path, compat) {}
+    Subject(const arch::Path& path, arch::Compat compat) : tables_(path, compat) {
+        // Loops with one trip are not there in the mapping that a template's formulas stand for.
+        tables_.convention.null_loops_spread = false;
+    }
 
     /// False if the random template is not a legal nest.
     bool formulate(const mapspace::Template& tmpl) {
@@ -65,6 +68,12 @@ private:
         check(same_count(value, number), what, value, number);
     }
 
+    void cost(const char* what, const Formula& formula, double number,
+              const std::vector<double>& tiles) {
+        const double value = formula.value(tiles);
+        check(close(value, number), what, value, number);
+    }
+
     model::PathTables tables_;
     model::NestPlan plan_;
     model::Analysis<Formula> formulas_;
@@ -96,13 +105,9 @@ void Subject::compare(const mapspace::Template& tmpl, const std::vector<double>&
     for (std::size_t d = 0; d < numbers_.used.size(); ++d) {
         count("fan-out", formulas_.used[d], numbers_.used[d], tiles);
     }
-    const auto cost = [&](const char* what, const Formula& formula, double number) {
-        const double value = formula.value(tiles);
-        check(close(value, number), what, value, number);
-    };
-    cost("dynamic energy", formula_costs_.dynamic_energy_j, number_costs_.dynamic_energy_j);
-    cost("leak energy", formula_costs_.leak_energy_j, number_costs_.leak_energy_j);
-    cost("latency", formula_costs_.latency_s, number_costs_.latency_s);
+    cost("dynamic energy", formula_costs_.dynamic_energy_j, number_costs_.dynamic_energy_j, tiles);
+    cost("leak energy", formula_costs_.leak_energy_j, number_costs_.leak_energy_j, tiles);
+    cost("latency", formula_costs_.latency_s, number_costs_.latency_s, tiles);
 }
 
 void Subject::check_contract(const mapspace::Template& tmpl) {

@@ -146,6 +146,38 @@ BOOST_AUTO_TEST_CASE(networks_carry_tiles_with_a_halo) {
     BOOST_TEST(has_loop_over(r.solutions[0].mapping.root, "Grid", "p"));
 }
 
+// A spatial loop over p or r alone leaves the other one with a single trip: it then spreads
+// nothing, and neither its hops nor its traffic count.
+BOOST_AUTO_TEST_CASE(routes_count_only_the_loops_that_a_mapping_has) {
+    const std::string convolution =
+        "workload:\n  iteration_space_shape:\n    p: 0 <= p < 4\n    r: 0 <= r < 3\n"
+        "  bits_per_value: {All: 1}\n  einsums:\n  - name: Conv\n    tensor_accesses:\n"
+        "    - {name: I, projection: {H: p + r}}\n    - {name: W, projection: {R: r}}\n"
+        "    - {name: O, projection: {P: p}, output: True}\n";
+    for (const std::string topology : {"mesh", "all_to_all"}) {
+        const std::string network =
+            "    - !Network\n      name: NoC\n      topology: " + topology +
+            "\n      leak_power: 0\n      area: 0\n"
+            "      total_latency: max_hops / 4 + max_link_traffic / 4\n      actions:\n"
+            "      - {name: hop, energy: 1, throughput: 4}\n";
+        for (const arch::Compat compat : {arch::Compat::none, arch::Compat::accelforge}) {
+            const bool reference = compat == arch::Compat::accelforge;
+            // The reference has no network below a loop inside a sum.
+            const std::string einsum =
+                reference ? std::string(convolution).replace(convolution.find("p + r"), 5, "p")
+                          : convolution;
+            const oracle::LoadedInstance instance(
+                main_and_buffer + buffer("{keep: All}") +
+                "  - !Array\n    name: Grid\n    spatial: [{name: X, fanout: 4}]\n    nodes:\n" +
+                network + mac + einsum);
+            const auto r =
+                map({&instance.workload, instance.architecture.get(), compat}, Metric::latency);
+            BOOST_TEST((r.status == mapper::Status::optimal));
+            BOOST_TEST_REQUIRE(r.solutions.size() == 1u);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(mamba_maps_on_a_tpu) {
     const workload::Workload mamba = workload::load_workload("mamba", {{"BATCH", "16"}});
     const arch::Architecture tpu = arch::load_architecture("tpu-v4i", {});
