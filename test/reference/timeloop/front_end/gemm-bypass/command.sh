@@ -1,0 +1,1 @@
+cd "$OUT" ;  timeloop-model  "$OUT/parsed-processed-input.yaml"
