@@ -1,12 +1,16 @@
 // The one entry point that every test executable shares. Boost's own summary counts cases that a
 // crash kept from running as passed; the protocol written here lets tools/run-tests count honestly.
 #define BOOST_TEST_MODULE tessera
+#define BOOST_TEST_NO_MAIN
 #include <boost/test/results_collector.hpp>
 #include <boost/test/tree/observer.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <string>
+
+#include "support/child_program.hpp"
 
 namespace {
 
@@ -51,3 +55,10 @@ private:
 Protocol protocol;
 
 }  // namespace
+
+int main(int argc, char** argv) {
+    if (argc == 3 && std::string(argv[1]) == "--child") {
+        return tessera::test::run_child_program(argv[2]);
+    }
+    return ut::unit_test_main(&init_unit_test, argc, argv);
+}

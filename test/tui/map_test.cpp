@@ -1,10 +1,10 @@
 // tessera map with the dashboard, on a real terminal: interrupts, ill-behaved mappers, viewers. The
 // mappers below exist only in this executable, which runs itself with them.
 #include <boost/test/unit_test.hpp>
-#include <cstdlib>
 #include <iostream>
 
 #include "cli/cli.hpp"
+#include "support/child_program.hpp"
 #include "tessera/plugin/mapper.hpp"
 #include "tessera/telemetry/recorder.hpp"
 #include "tmux.hpp"
@@ -83,6 +83,17 @@ TESSERA_PLUGIN(tessera::mapper::Mapper, Throwing, "throwing", "throws an int", "
 TESSERA_PLUGIN(tessera::mapper::Mapper, ThrowingThread, "throwing_thread", "throws in a thread",
                "");
 
+int map_with(const char* mapper) {
+    return cli::run({"map", "-a", "simba", "-w", "matmuls", "--mapper", mapper, "--ui", "tui"},
+                    std::cout, std::cerr);
+}
+
+const test::ChildProgram children[] = {
+    {"map-deaf", [] { return map_with("deaf"); }},
+    {"map-throwing", [] { return map_with("throwing"); }},
+    {"map-throwing_thread", [] { return map_with("throwing_thread"); }},
+};
+
 // ---- in the parent ----
 
 constexpr const char* problem = " -a simba -w matmuls ";
@@ -94,9 +105,7 @@ std::string endless(const std::string& options) {
 }
 
 std::string ill_behaved(const std::string& mapper) {
-    return "TESSERA_TEST_MAPPER=" + mapper + " " + test_program() +
-           " --run_test=mapping/maps --catch_system_errors=no --report_level=no "
-           "--log_level=nothing";
+    return test_program() + " --child map-" + mapper;
 }
 
 void check_clean_end(const Tmux& tmux, int code) {
@@ -107,21 +116,6 @@ void check_clean_end(const Tmux& tmux, int code) {
 }
 
 }  // namespace
-
-// No tests: programs that the cases below start by name, in a process of their own. Disabled only
-// so that they do not run by themselves.
-BOOST_AUTO_TEST_SUITE(mapping, *boost::unit_test::disabled())
-
-BOOST_AUTO_TEST_CASE(maps) {
-    const char* mapper = std::getenv("TESSERA_TEST_MAPPER");
-    const int code =
-        cli::run({"map", "-a", "simba", "-w", "matmuls", "--mapper", mapper, "--ui", "tui"},
-                 std::cout, std::cerr);
-    std::cout.flush();
-    std::exit(code);
-}
-
-BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(map_command)
 

@@ -1,10 +1,11 @@
 // The dashboard's own behaviour on a real terminal. The searching process is this test executable
-// itself: the disabled cases of the suite `children` are run in tmux by name.
+// itself, called in tmux as one of its child programs.
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 
 #include "base/terminal_restore.hpp"
 #include "dashboard/tui_sink.hpp"
+#include "support/child_program.hpp"
 #include "tessera/telemetry/sampler.hpp"
 #include "tmux.hpp"
 
@@ -27,7 +28,7 @@ public:
 };
 
 /// A search that counts; `deed` is done once after the dashboard is up. Ends when asked to.
-void run_child(const std::function<void(telemetry::Recorder&)>& deed, double limit_s = 60) {
+int run_child(const std::function<void(telemetry::Recorder&)>& deed, double limit_s = 60) {
     Control control;
     telemetry::Recorder recorder;
     telemetry::Sampler::Settings settings;
@@ -55,13 +56,53 @@ void run_child(const std::function<void(telemetry::Recorder&)>& deed, double lim
     }
     sampler.finish(telemetry::RunState::finished);
     std::puts("result: 42");
+    return 0;
 }
+
+using telemetry::Recorder;
+
+const test::ChildProgram children[] = {
+    {"counts", [] { return run_child([](Recorder&) {}); }},
+    {"throws",
+     [] { return run_child([](Recorder&) { throw std::runtime_error("thrown in the search"); }); }},
+    {"throws_in_a_thread",
+     [] {
+         return run_child([](Recorder&) {
+             std::thread([] { throw std::runtime_error("thrown in a worker of a plugin"); }).join();
+         });
+     }},
+    {"crashes",
+     [] {
+         return run_child([](Recorder&) {
+             std::thread([] {
+                 volatile int* nowhere = nullptr;
+                 *nowhere = 1;
+             }).join();
+         });
+     }},
+    {"exits", [] { return run_child([](Recorder&) { std::exit(3); }); }},
+    {"leaves_from_a_handler",
+     [] {
+         return run_child([](Recorder&) {
+             base::restore_terminal();
+             ::_exit(130);
+         });
+     }},
+    {"chatters",
+     [] {
+         return run_child([](Recorder& recorder) {
+             std::fputs("a plugin writes to stderr\n", stderr);
+             std::puts("a plugin writes to stdout");
+             std::fflush(stdout);
+             recorder.log("a line of the search's own");
+         });
+     }},
+};
 
 // ---- in the parent ----
 
 std::string child(const std::string& name) {
-    return test_program() + " --run_test=children/" + name +
-           " --catch_system_errors=no --report_level=no --log_level=nothing";
+    return test_program() + " --child " + name;
 }
 
 bool started(const Tmux& tmux) {
@@ -75,51 +116,6 @@ void check_clean_end(const Tmux& tmux) {
 }
 
 }  // namespace
-
-// No tests: programs that the cases below start by name, in a process of their own. Disabled only
-// so that they do not run by themselves.
-BOOST_AUTO_TEST_SUITE(children, *boost::unit_test::disabled())
-
-BOOST_AUTO_TEST_CASE(counts) {
-    run_child([](telemetry::Recorder&) {});
-    BOOST_TEST(true);
-}
-BOOST_AUTO_TEST_CASE(throws) {
-    run_child([](telemetry::Recorder&) { throw std::runtime_error("thrown in the search"); });
-}
-BOOST_AUTO_TEST_CASE(throws_in_a_thread) {
-    run_child([](telemetry::Recorder&) {
-        std::thread([] { throw std::runtime_error("thrown in a worker of a plugin"); }).join();
-    });
-}
-BOOST_AUTO_TEST_CASE(crashes) {
-    run_child([](telemetry::Recorder&) {
-        std::thread([] {
-            volatile int* nowhere = nullptr;
-            *nowhere = 1;
-        }).join();
-    });
-}
-BOOST_AUTO_TEST_CASE(exits) {
-    run_child([](telemetry::Recorder&) { std::exit(3); });
-}
-BOOST_AUTO_TEST_CASE(leaves_from_a_handler) {
-    run_child([](telemetry::Recorder&) {
-        base::restore_terminal();
-        ::_exit(130);
-    });
-}
-BOOST_AUTO_TEST_CASE(chatters) {
-    run_child([](telemetry::Recorder& recorder) {
-        std::fputs("a plugin writes to stderr\n", stderr);
-        std::puts("a plugin writes to stdout");
-        std::fflush(stdout);
-        recorder.log("a line of the search's own");
-    });
-    BOOST_TEST(true);
-}
-
-BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(terminal)
 
@@ -295,8 +291,7 @@ BOOST_AUTO_TEST_CASE(colours_are_on_screen_unless_no_color_is_set) {
 
 BOOST_AUTO_TEST_CASE(a_dumb_terminal_is_refused_with_a_remedy) {
     Tmux tmux(100, 24);
-    tmux.run_between_stty("TERM=dumb " + test_program() +
-                          " --run_test=children/counts --color_output=no --log_level=all");
+    tmux.run_between_stty("TERM=dumb " + child("counts"));
     BOOST_TEST(tmux.wait_end());
     BOOST_TEST(tmux.code() != 0);
     BOOST_TEST(tmux.shows("use --ui=line"), tmux.screen());

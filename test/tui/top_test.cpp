@@ -7,6 +7,7 @@
 
 #include "cli/cli.hpp"
 #include "samples.hpp"
+#include "support/child_program.hpp"
 #include "telemetry/live_socket.hpp"
 #include "tessera/telemetry/sampler.hpp"
 #include "tmux.hpp"
@@ -19,7 +20,7 @@ namespace {
 // ---- in the child ----
 
 /// Counts until it is told to stop, visible to viewers under the name in TESSERA_TEST_RUN.
-void serve() {
+int serve() {
     static std::atomic<bool> stop{false};
     std::signal(SIGTERM, [](int) { stop = true; });
     telemetry::Recorder recorder;
@@ -43,7 +44,10 @@ void serve() {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     sampler.finish(stop ? telemetry::RunState::interrupted : telemetry::RunState::finished);
+    return 0;
 }
+
+const test::ChildProgram child("serves", serve);
 
 // ---- in the parent ----
 
@@ -55,8 +59,7 @@ public:
         if (pid_ == 0) {
             ::setenv("TESSERA_TEST_RUN", name_.c_str(), 1);
             ::unsetenv("TESSERA_TEST_PROTOCOL");
-            ::execl(program.c_str(), program.c_str(), "--run_test=served/serves",
-                    "--catch_system_errors=no", "--report_level=no", "--log_level=nothing",
+            ::execl(program.c_str(), program.c_str(), "--child", "serves",
                     static_cast<char*>(nullptr));
             ::_exit(127);
         }
@@ -124,17 +127,6 @@ Outcome invoke(const std::vector<std::string>& args) {
 }
 
 }  // namespace
-
-// No tests: programs that the cases below start by name, in a process of their own. Disabled only
-// so that they do not run by themselves.
-BOOST_AUTO_TEST_SUITE(served, *boost::unit_test::disabled())
-
-BOOST_AUTO_TEST_CASE(serves) {
-    serve();
-    BOOST_TEST(true);
-}
-
-BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(top_command)
 
