@@ -6,118 +6,15 @@
 #include <limits>
 #include <map>
 
+#include "tessera/mapspace/template_shapes.hpp"
+
 namespace tessera::ffm {
 
 using mapspace::Relation;
-using mapspace::TileChoice;
 using model::Formula;
 using telemetry::Reason;
 
 namespace {
-
-Formula tile_formula(const mapping::PmappingNode& n) {
-    return n.symbol >= 0 ? Formula::symbol(n.symbol) : Formula(static_cast<double>(n.tile));
-}
-
-/// Trip count of the loop at `node`.
-Formula trip_formula(const arch::Path& path, const mapspace::Template& tmpl, int node) {
-    const mapping::PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(node)];
-    Formula outer(static_cast<double>(
-        path.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound));
-    for (int i = 0; i < node; ++i) {
-        const mapping::PmappingNode& m = tmpl.nodes[static_cast<std::size_t>(i)];
-        const bool loop =
-            m.kind == mapping::NodeKind::temporal || m.kind == mapping::NodeKind::spatial;
-        if (loop && m.rank_variable == n.rank_variable) {
-            outer = tile_formula(m);
-        }
-    }
-    return model::ceil(outer / tile_formula(n));
-}
-
-Relation relation_of(arch::LoopBound::Op op) {
-    switch (op) {
-        case arch::LoopBound::Op::eq:
-            return Relation::equal;
-        case arch::LoopBound::Op::le:
-            return Relation::less_equal;
-        case arch::LoopBound::Op::ge:
-            return Relation::greater_equal;
-        case arch::LoopBound::Op::lt:
-            return Relation::less;
-        default:
-            return Relation::greater;
-    }
-}
-
-void add_symbols(const arch::Path& path, const mapspace::Template& tmpl,
-                 mapspace::TileShapeProblem& p) {
-    // Below an imperfect loop the enclosing tile need not divide the bound.
-    std::vector<char> imperfect(path.einsum.rank_variables.size(), 0);
-    for (const mapspace::TileSymbol& s : tmpl.symbols) {
-        imperfect[static_cast<std::size_t>(s.rank_variable)] |= s.imperfect ? 1 : 0;
-    }
-    for (const mapspace::TileSymbol& s : tmpl.symbols) {
-        const auto v = static_cast<std::size_t>(s.rank_variable);
-        mapspace::TileShapeSymbol out;
-        out.bound = path.einsum.rank_variables[v].bound;
-        out.outer = s.outer;
-        out.inner = s.inner;
-        out.fused = s.fused;
-        out.spatial = s.spatial;
-        out.choice = s.imperfect         ? TileChoice::one_per_trip_count
-                     : imperfect[v] != 0 ? TileChoice::divisors_of_outer
-                                         : TileChoice::divisors;
-        p.symbols.push_back(out);
-    }
-}
-
-/// A limit on how many of the loops `take` selects have more than one trip. Loops whose tile shape
-/// is the constant 1 are not counted.
-template <class Take>
-void add_loop_limit(const arch::Path& path, const mapspace::Template& tmpl, int limit, Take take,
-                    mapspace::TileShapeProblem& p) {
-    if (limit == mapspace::MapSpaceOptions::unlimited) {
-        return;
-    }
-    mapspace::LoopLimit out;
-    out.limit = limit;
-    for (std::size_t i = 0; i < tmpl.symbols.size(); ++i) {
-        const mapspace::TileSymbol& s = tmpl.symbols[i];
-        if (take(s)) {
-            out.loops.push_back(
-                {s.outer, static_cast<int>(i),
-                 path.einsum.rank_variables[static_cast<std::size_t>(s.rank_variable)].bound});
-        }
-    }
-    if (static_cast<int>(out.loops.size()) > limit) {
-        p.loop_limits.push_back(std::move(out));
-    }
-}
-
-void add_loop_limits(const arch::Path& path, const mapspace::Template& tmpl,
-                     const mapspace::MapSpaceOptions& o, mapspace::TileShapeProblem& p) {
-    using mapspace::TileSymbol;
-    add_loop_limit(
-        path, tmpl, o.max_fused_loops, [](const TileSymbol& s) { return s.fused; }, p);
-    for (int v = 0; v < static_cast<int>(path.einsum.rank_variables.size()); ++v) {
-        add_loop_limit(
-            path, tmpl, o.max_fused_loops_per_rank_variable,
-            [v](const TileSymbol& s) { return s.fused && s.rank_variable == v; }, p);
-    }
-    for (int l = 0; l < static_cast<int>(path.levels.size()); ++l) {
-        const auto& dims = path.levels[static_cast<std::size_t>(l)].spatial;
-        for (int d = 0; d < static_cast<int>(dims.size()); ++d) {
-            add_loop_limit(
-                path, tmpl, o.max_loops_per_spatial_dimension,
-                [&](const TileSymbol& s) {
-                    const auto& n = tmpl.nodes[static_cast<std::size_t>(s.node)];
-                    return s.spatial && n.level == l && n.dim == d;
-                },
-                p);
-        }
-    }
-}
 
 /// Bits in use of one memory over all its holders.
 struct Usage {
@@ -162,7 +59,7 @@ mapspace::TileShapeProblem tile_shape_problem(const ExploreContext& c, const Tem
     const arch::Path& path = *t.path;
     mapspace::TileShapeProblem p;
     reasons.clear();
-    add_symbols(path, t.tmpl, p);
+    p.symbols = mapspace::tile_shape_symbols(path, t.tmpl);
     p.objectives = costs(c, f);
     for (const Usage& u : usages(f)) {
         const double size = path.levels[static_cast<std::size_t>(u.level)].size_bits;
@@ -185,9 +82,9 @@ mapspace::TileShapeProblem tile_shape_problem(const ExploreContext& c, const Tem
         if (k.kind == mapspace::TemplateConstraint::Kind::loop_bound) {
             Formula trips(1.0);
             for (const int node : k.loops) {
-                trips *= trip_formula(path, t.tmpl, node);
+                trips *= mapspace::trip_formula(path, t.tmpl, node);
             }
-            p.constraints.push_back({trips, relation_of(k.op), k.value});
+            p.constraints.push_back({trips, mapspace::relation_of(k.op), k.value});
             reasons.push_back(Reason::constraint);
             continue;
         }
@@ -200,7 +97,7 @@ mapspace::TileShapeProblem tile_shape_problem(const ExploreContext& c, const Tem
             }
         }
     }
-    add_loop_limits(path, t.tmpl, c.options->mapspace, p);
+    p.loop_limits = mapspace::loop_limits(path, t.tmpl, c.options->mapspace);
     return p;
 }
 

@@ -1,15 +1,15 @@
 // One template, ready for searching. Map:
-//   add_chains      symbols, fused loops, the order in which tile shapes are chosen
+//   add_fused_loops, add_order   the order in which tile shapes are chosen
 //   add_limits      capacity, fan-out, loop bounds, best-effort use
-//   add_holdings    what it reserves in finite memories
-//   add_patterns    which fused loops may run once, and what the join sees of each case
+//   add_costs       energy, latency, what it reserves in finite memories
+//   add_patterns    which fused loops may run once (space_patterns.cpp)
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "search/space_data.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/mapspace/tabulate.hpp"
+#include "tessera/mapspace/template_shapes.hpp"
 #include "tessera/model/formula_pool.hpp"
 
 namespace tessera::search {
@@ -18,30 +18,10 @@ namespace {
 
 using mapping::NodeKind;
 using mapspace::Relation;
-using mapspace::TileChoice;
 using model::Formula;
 
 bool is_loop(const mapping::PmappingNode& n) {
     return n.kind == NodeKind::temporal || n.kind == NodeKind::spatial;
-}
-
-void add_symbols(TemplateData& t) {
-    // Below an imperfect loop the enclosing tile need not divide the bound.
-    std::vector<char> imperfect(t.path->einsum.rank_variables.size(), 0);
-    for (const mapspace::TileSymbol& s : t.tmpl.symbols) {
-        imperfect[s.rank_variable] |= s.imperfect ? 1 : 0;
-    }
-    for (const mapspace::TileSymbol& s : t.tmpl.symbols) {
-        mapspace::TileShapeSymbol out;
-        out.bound = t.path->einsum.rank_variables[s.rank_variable].bound;
-        out.outer = s.outer;
-        out.inner = s.inner;
-        out.spatial = s.spatial;
-        out.choice = s.imperfect                       ? TileChoice::one_per_trip_count
-                     : imperfect[s.rank_variable] != 0 ? TileChoice::divisors_of_outer
-                                                       : TileChoice::divisors;
-        t.symbols.push_back(out);
-    }
 }
 
 void add_fused_loops(TemplateData& t) {
@@ -91,72 +71,6 @@ void add_order(TemplateData& t) {
     std::stable_sort(others.begin(), others.end(),
                      [&](int a, int b) { return t.tmpl.symbols[a].node > t.tmpl.symbols[b].node; });
     t.order.insert(t.order.end(), others.begin(), others.end());
-}
-
-/// At most `limit` of the selected symbols may stand for loops that run more than once.
-template <class Take>
-void add_loop_limit(TemplateData& t, int limit, Take take) {
-    if (limit == mapspace::MapSpaceOptions::unlimited) {
-        return;
-    }
-    mapspace::LoopLimit out;
-    out.limit = limit;
-    for (std::size_t i = 0; i < t.symbols.size(); ++i) {
-        if (take(t.tmpl.symbols[i])) {
-            out.loops.push_back({t.symbols[i].outer, static_cast<int>(i), t.symbols[i].bound});
-        }
-    }
-    if (static_cast<int>(out.loops.size()) > limit) {
-        t.loop_limits.push_back(std::move(out));
-    }
-}
-
-void add_loop_limits(TemplateData& t, const mapspace::MapSpaceOptions& o) {
-    using mapspace::TileSymbol;
-    add_loop_limit(t, o.max_fused_loops, [](const TileSymbol& s) { return s.fused; });
-    for (int v = 0; v < static_cast<int>(t.path->einsum.rank_variables.size()); ++v) {
-        add_loop_limit(t, o.max_fused_loops_per_rank_variable,
-                       [v](const TileSymbol& s) { return s.fused && s.rank_variable == v; });
-    }
-    for (int l = 0; l < static_cast<int>(t.path->levels.size()); ++l) {
-        for (int d = 0; d < static_cast<int>(t.path->levels[l].spatial.size()); ++d) {
-            add_loop_limit(t, o.max_loops_per_spatial_dimension, [&](const TileSymbol& s) {
-                const mapping::PmappingNode& n = t.tmpl.nodes[s.node];
-                return s.spatial && n.level == l && n.dim == d;
-            });
-        }
-    }
-}
-
-Formula tile_formula(const mapping::PmappingNode& n) {
-    return n.symbol >= 0 ? Formula::symbol(n.symbol) : Formula(static_cast<double>(n.tile));
-}
-
-Formula trip_formula(const TemplateData& t, int node) {
-    const mapping::PmappingNode& n = t.tmpl.nodes[node];
-    Formula outer(static_cast<double>(t.path->einsum.rank_variables[n.rank_variable].bound));
-    for (int i = 0; i < node; ++i) {
-        const mapping::PmappingNode& m = t.tmpl.nodes[i];
-        if (is_loop(m) && m.rank_variable == n.rank_variable) {
-            outer = tile_formula(m);
-        }
-    }
-    return model::ceil(outer / tile_formula(n));
-}
-
-Relation relation_of(arch::LoopBound::Op op) {
-    switch (op) {
-        case arch::LoopBound::Op::eq:
-            return Relation::equal;
-        case arch::LoopBound::Op::le:
-            return Relation::less_equal;
-        case arch::LoopBound::Op::ge:
-            return Relation::greater_equal;
-        case arch::LoopBound::Op::lt:
-            return Relation::less;
-        default:
-            return Relation::greater;
-    }
 }
 
 /// A limit and its formula, side by side until they are compiled.
@@ -235,9 +149,9 @@ bool add_limits(TemplateData& t, const model::TemplateFormulas& f,
         if (k.kind == mapspace::TemplateConstraint::Kind::loop_bound) {
             Formula trips(1.0);
             for (const int node : k.loops) {
-                trips *= trip_formula(t, node);
+                trips *= mapspace::trip_formula(*t.path, t.tmpl, node);
             }
-            out.add(trips, relation_of(k.op), k.value, Verdict::constraint);
+            out.add(trips, mapspace::relation_of(k.op), k.value, Verdict::constraint);
         }
     }
     if (!add_best_effort(t, f, explorer, out)) {
@@ -284,113 +198,6 @@ void add_costs(const OpenSpace::Data& space, TemplateData& t, const model::Templ
     t.cost.compile(model::FormulaPool::current(), outputs);
 }
 
-/// Tile shapes that stand for every way in which fused loops can run once or more often.
-class Patterns {
-public:
-    explicit Patterns(const TemplateData& t) : t_(t), values_(t.symbols.size(), 1.0) {}
-
-    mapspace::TemplateRows rows;
-    std::vector<std::uint32_t> loops;
-
-    void collect(std::size_t k, std::uint32_t running) {
-        if (k == t_.fused.size()) {
-            finish(running);
-            return;
-        }
-        const FusedLoop& loop = t_.fused[k];
-        const double outer =
-            loop.outer >= 0 ? value(t_.fused[loop.outer]) : static_cast<double>(loop.bound);
-        if (loop.symbol < 0) {
-            collect(k + 1, running | (outer > 1 ? 1u << k : 0u));
-            return;
-        }
-        choose(k, running, loop.symbol, outer);
-        if (outer > 1) {
-            const double next = inside(loop.symbol, outer);
-            choose(k, running | 1u << k, loop.symbol, next);
-            if (next > 1) {
-                choose(k, running | 1u << k, loop.symbol, 1.0);
-            }
-        }
-    }
-
-private:
-    double value(const FusedLoop& loop) const {
-        return loop.symbol >= 0 ? values_[loop.symbol] : 1.0;
-    }
-    /// The largest tile shape below `outer`: leaves most room for loops further in.
-    double inside(int symbol, double outer) const {
-        if (t_.symbols[symbol].choice == TileChoice::one_per_trip_count) {
-            return std::ceil(outer / 2);
-        }
-        for (std::int64_t p = 2;; ++p) {
-            if (static_cast<std::int64_t>(outer) % p == 0) {
-                return outer / static_cast<double>(p);
-            }
-            if (static_cast<double>(p) * static_cast<double>(p) > outer) {
-                return 1.0;
-            }
-        }
-    }
-    void choose(std::size_t k, std::uint32_t running, int symbol, double value) {
-        values_[symbol] = value;
-        collect(k + 1, running);
-    }
-    void finish(std::uint32_t running) {
-        if (std::find(loops.begin(), loops.end(), running) != loops.end() || !limits_met()) {
-            return;
-        }
-        loops.push_back(running);
-        for (std::size_t s = 0; s < values_.size(); ++s) {
-            rows.tiles.push_back(static_cast<std::int64_t>(values_[s]));
-        }
-        rows.objectives.push_back(0.0);
-        ++rows.rows;
-    }
-    bool limits_met() const {
-        for (const mapspace::LoopLimit& limit : t_.loop_limits) {
-            int running = 0;
-            for (const mapspace::LoopLimit::Loop& loop : limit.loops) {
-                const bool fused = t_.tmpl.symbols[loop.own].fused;
-                const double outer =
-                    loop.outer >= 0 ? values_[loop.outer] : static_cast<double>(loop.bound);
-                running += fused && outer > values_[loop.own] ? 1 : 0;
-            }
-            if (running > limit.limit) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    const TemplateData& t_;
-    std::vector<double> values_;
-};
-
-void add_patterns(const OpenSpace::Data& space, TemplateData& t, const model::TemplateFormulas& f,
-                  std::vector<mapspace::GroupStructure>& structures) {
-    mapspace::TabulateContext context;
-    context.path = t.path;
-    const std::vector<std::string>& names = space.problem.architecture->component_names();
-    for (const arch::PathLevel& level : t.path->levels) {
-        context.component_of_level.push_back(
-            static_cast<int>(std::find(names.begin(), names.end(), level.name) - names.begin()));
-        context.tracked_of_level.push_back(-1);
-    }
-    Patterns patterns(t);
-    patterns.collect(0, 0);
-    std::vector<mapspace::PmappingGroup> groups =
-        mapspace::tabulate(context, t.tmpl, f, patterns.rows, 0);
-    mapspace::globalise_tensors(groups, t.path->einsum);
-    for (mapspace::PmappingGroup& group : groups) {
-        t.patterns.push_back(
-            {patterns.loops[group.source_row.front()], static_cast<int>(structures.size())});
-        structures.push_back(std::move(group.structure));
-    }
-    std::sort(t.patterns.begin(), t.patterns.end(),
-              [](const Pattern& a, const Pattern& b) { return a.loops < b.loops; });
-}
-
 }  // namespace
 
 void compile_template(const OpenSpace::Data& space, const model::CostModel& model, TemplateData& t,
@@ -398,97 +205,16 @@ void compile_template(const OpenSpace::Data& space, const model::CostModel& mode
                       mapspace::TileShapeExplorer& explorer, model::FormulaPool& pool) {
     pool.clear();
     const model::FormulaScope scope(pool);
-    add_symbols(t);
+    t.symbols = mapspace::tile_shape_symbols(*t.path, t.tmpl);
+    t.loop_limits = mapspace::loop_limits(*t.path, t.tmpl, space.mapspace);
     add_fused_loops(t);
     add_order(t);
-    add_loop_limits(t, space.mapspace);
     const model::TemplateFormulas f = model.formulate(space.problem, *t.path, t.tmpl);
     if (!add_limits(t, f, explorer)) {
         return;  // without patterns: nothing to draw
     }
     add_costs(space, t, f);
     add_patterns(space, t, f, structures);
-}
-
-double fused_trips(const TemplateData& t, std::size_t fused, const double* values) {
-    const FusedLoop& loop = t.fused[fused];
-    const int outer_symbol = loop.outer >= 0 ? t.fused[loop.outer].symbol : -1;
-    const double outer = loop.outer < 0      ? static_cast<double>(loop.bound)
-                         : outer_symbol >= 0 ? values[outer_symbol]
-                                             : 1.0;
-    return std::ceil(outer / (loop.symbol >= 0 ? values[loop.symbol] : 1.0));
-}
-
-std::uint32_t running_loops(const TemplateData& t, const double* values) {
-    std::uint32_t running = 0;
-    for (std::size_t k = 0; k < t.fused.size(); ++k) {
-        running |= fused_trips(t, k, values) > 1 ? 1u << k : 0u;
-    }
-    return running;
-}
-
-void trips_of(const TemplateData& t, std::uint32_t running, const double* values,
-              std::vector<std::int64_t>& out) {
-    out.clear();
-    for (std::size_t k = 0; k < t.fused.size(); ++k) {
-        if (running >> k & 1u) {
-            out.push_back(static_cast<std::int64_t>(fused_trips(t, k, values)));
-        }
-    }
-}
-
-bool meets_loop_limits(const TemplateData& t, const double* values) {
-    for (const mapspace::LoopLimit& limit : t.loop_limits) {
-        int running = 0;
-        for (const mapspace::LoopLimit::Loop& loop : limit.loops) {
-            const double outer =
-                loop.outer >= 0 ? values[loop.outer] : static_cast<double>(loop.bound);
-            running += outer > values[loop.own] ? 1 : 0;
-        }
-        if (running > limit.limit) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool nests(const TemplateData& t, const double* values) {
-    for (std::size_t i = 0; i < t.symbols.size(); ++i) {
-        const mapspace::TileShapeSymbol& s = t.symbols[i];
-        const double outer = s.outer >= 0 ? values[s.outer] : static_cast<double>(s.bound);
-        const double own = values[i];
-        if (!(own >= 1) || own > outer) {
-            return false;
-        }
-        const auto divides = [](double a, double b) {
-            return static_cast<std::int64_t>(b) % static_cast<std::int64_t>(a) == 0;
-        };
-        switch (s.choice) {
-            case TileChoice::divisors:
-                if (!divides(own, static_cast<double>(s.bound)) || !divides(own, outer)) {
-                    return false;
-                }
-                break;
-            case TileChoice::divisors_of_outer:
-                if (!divides(own, outer)) {
-                    return false;
-                }
-                break;
-            case TileChoice::one_per_trip_count: {
-                const double inner = s.inner >= 0 ? values[s.inner] : 1.0;
-                const bool multiple =
-                    s.inner >= 0 && t.symbols[s.inner].choice != TileChoice::one_per_trip_count;
-                const double smaller = own - (multiple ? inner : 1.0);
-                if (smaller >= inner && std::ceil(outer / smaller) == std::ceil(outer / own)) {
-                    return false;
-                }
-                break;
-            }
-            default:
-                break;
-        }
-    }
-    return true;
 }
 
 }  // namespace tessera::search

@@ -100,6 +100,10 @@ void compile_template(const OpenSpace::Data& space, const model::CostModel& mode
                       std::vector<mapspace::GroupStructure>& structures,
                       mapspace::TileShapeExplorer& explorer, model::FormulaPool& pool);
 
+/// Fills t.patterns; what they index is appended to `structures`.
+void add_patterns(const OpenSpace::Data& space, TemplateData& t, const model::TemplateFormulas& f,
+                  std::vector<mapspace::GroupStructure>& structures);
+
 /// How often a fused loop runs.
 double fused_trips(const TemplateData& t, std::size_t fused, const double* values);
 /// Bit per fused loop that runs more than once.

@@ -1,0 +1,90 @@
+#include "best.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "crew.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/mapspace/legality.hpp"
+
+namespace tessera::search {
+namespace {
+
+// The templates' formulas and the model's evaluation differ by rounding only.
+constexpr double agreement = 1e-9;
+
+bool close(double a, double b) {
+    return std::abs(a - b) <= agreement * std::max(std::abs(a), std::abs(b));
+}
+
+bool as_good(const std::vector<double>& a, const std::vector<double>& b) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        if (a[i] > b[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+std::vector<double> Best::values_of(double energy_j, double latency_s) const {
+    std::vector<double> values;
+    for (const mapper::Metric metric : options_.metrics) {
+        values.push_back(metric_value(metric, energy_j, latency_s));
+    }
+    return values;
+}
+
+/// Model and independent checker have the last word.
+bool Best::stands(const Candidate& c, Worker& worker, Kept& out) const {
+    out.mapping = std::make_shared<const mapping::Mapping>(worker.mapping(c.point));
+    try {
+        out.report = model_.evaluate(problem_, *out.mapping);
+    } catch (const IllegalMapping& refused) {
+        recorder_.log(std::string("refused by the cost model: ") + refused.what(),
+                      telemetry::LogLevel::warning);
+        return false;
+    }
+    mapspace::MapSpaceOptions limits = options_.mapspace;
+    limits.partial_inner_tiles = problem_.compat == arch::Compat::accelforge;
+    for (const mapspace::Violation& v : mapspace::check(problem_, *out.mapping, &limits)) {
+        if (v.severity != mapspace::Severity::warning) {
+            recorder_.log("refused by the legality checker: " + mapspace::to_text(v),
+                          telemetry::LogLevel::warning);
+            return false;
+        }
+    }
+    if (!close(out.report.energy_j(), c.outcome.energy_j) ||
+        !close(out.report.latency_s(), c.outcome.latency_s)) {
+        throw Bug("the costs of a mapping differ from those of its templates");
+    }
+    return true;
+}
+
+void Best::offer(Candidate& c, Worker& worker) {
+    const std::vector<double> values = values_of(c.outcome.energy_j, c.outcome.latency_s);
+    for (const Kept& kept : kept_) {
+        if (as_good(kept.values, values)) {
+            return;
+        }
+    }
+    Kept now;
+    now.point = c.point;
+    now.values = values;
+    if (!stands(c, worker, now)) {
+        c.outcome.verdict = Verdict::refused;
+        return;
+    }
+    std::erase_if(kept_, [&](const Kept& kept) { return as_good(values, kept.values); });
+    telemetry::Incumbent found;
+    found.value = values.front();
+    found.energy_j = c.outcome.energy_j;
+    found.latency_s = c.outcome.latency_s;
+    found.found_by = found_by_;
+    found.mapping = [mapping = now.mapping] { return mapping::to_yaml(*mapping); };
+    recorder_.incumbent(std::move(found));
+    kept_.push_back(std::move(now));
+}
+
+}  // namespace tessera::search

@@ -1,0 +1,53 @@
+// The best mappings of a search, each held against model and legality checker before it counts.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tessera/mapper/mapper.hpp"
+#include "tessera/search/open_space.hpp"
+#include "tessera/search/strategy.hpp"
+#include "tessera/telemetry/recorder.hpp"
+
+namespace tessera::search {
+
+/// The best mapping, or the Pareto set of several metrics. For one thread.
+class Best {
+public:
+    Best(const model::Problem& problem, const model::CostModel& model,
+         const mapper::Options& options, telemetry::Recorder& recorder, std::string found_by)
+        : problem_(problem),
+          model_(model),
+          options_(options),
+          recorder_(recorder),
+          found_by_(std::move(found_by)) {}
+
+    struct Kept {
+        Point point;
+        std::vector<double> values;  ///< one per metric
+        std::shared_ptr<const mapping::Mapping> mapping;
+        model::Report report;
+    };
+
+    /// Keeps the candidate if none known is as good; one that does not stand the test is refused.
+    /// \throws Bug if the model's evaluation differs from the candidate's costs.
+    void offer(Candidate& c, Worker& worker);
+
+    const std::vector<Kept>& kept() const {
+        return kept_;
+    }
+
+private:
+    std::vector<double> values_of(double energy_j, double latency_s) const;
+    bool stands(const Candidate& c, Worker& worker, Kept& out) const;
+
+    const model::Problem& problem_;
+    const model::CostModel& model_;
+    const mapper::Options& options_;
+    telemetry::Recorder& recorder_;
+    std::string found_by_;
+    std::vector<Kept> kept_;
+};
+
+}  // namespace tessera::search

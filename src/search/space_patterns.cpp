@@ -1,0 +1,123 @@
+// Which fused loops of a template may run only once, and what the join sees in each case.
+#include <algorithm>
+#include <cmath>
+
+#include "search/space_data.hpp"
+#include "tessera/mapspace/tabulate.hpp"
+
+namespace tessera::search {
+
+using mapspace::TileChoice;
+
+namespace {
+
+/// Tile shapes that stand for every way in which fused loops can run once or more often.
+class Patterns {
+public:
+    explicit Patterns(const TemplateData& t) : t_(t), values_(t.symbols.size(), 1.0) {}
+
+    mapspace::TemplateRows rows;
+    std::vector<std::uint32_t> loops;
+
+    void collect(std::size_t k, std::uint32_t running) {
+        if (k == t_.fused.size()) {
+            finish(running);
+            return;
+        }
+        const FusedLoop& loop = t_.fused[k];
+        const double outer =
+            loop.outer >= 0 ? value(t_.fused[loop.outer]) : static_cast<double>(loop.bound);
+        if (loop.symbol < 0) {
+            collect(k + 1, running | (outer > 1 ? 1u << k : 0u));
+            return;
+        }
+        choose(k, running, loop.symbol, outer);
+        if (outer > 1) {
+            const double next = inside(loop.symbol, outer);
+            choose(k, running | 1u << k, loop.symbol, next);
+            if (next > 1) {
+                choose(k, running | 1u << k, loop.symbol, 1.0);
+            }
+        }
+    }
+
+private:
+    double value(const FusedLoop& loop) const {
+        return loop.symbol >= 0 ? values_[loop.symbol] : 1.0;
+    }
+    /// The largest tile shape below `outer`: leaves most room for loops further in.
+    double inside(int symbol, double outer) const {
+        if (t_.symbols[symbol].choice == TileChoice::one_per_trip_count) {
+            return std::ceil(outer / 2);
+        }
+        for (std::int64_t p = 2;; ++p) {
+            if (static_cast<std::int64_t>(outer) % p == 0) {
+                return outer / static_cast<double>(p);
+            }
+            if (static_cast<double>(p) * static_cast<double>(p) > outer) {
+                return 1.0;
+            }
+        }
+    }
+    void choose(std::size_t k, std::uint32_t running, int symbol, double value) {
+        values_[symbol] = value;
+        collect(k + 1, running);
+    }
+    void finish(std::uint32_t running) {
+        if (std::find(loops.begin(), loops.end(), running) != loops.end() || !limits_met()) {
+            return;
+        }
+        loops.push_back(running);
+        for (std::size_t s = 0; s < values_.size(); ++s) {
+            rows.tiles.push_back(static_cast<std::int64_t>(values_[s]));
+        }
+        rows.objectives.push_back(0.0);
+        ++rows.rows;
+    }
+    bool limits_met() const {
+        for (const mapspace::LoopLimit& limit : t_.loop_limits) {
+            int running = 0;
+            for (const mapspace::LoopLimit::Loop& loop : limit.loops) {
+                const bool fused = t_.tmpl.symbols[loop.own].fused;
+                const double outer =
+                    loop.outer >= 0 ? values_[loop.outer] : static_cast<double>(loop.bound);
+                running += fused && outer > values_[loop.own] ? 1 : 0;
+            }
+            if (running > limit.limit) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    const TemplateData& t_;
+    std::vector<double> values_;
+};
+
+}  // namespace
+
+void add_patterns(const OpenSpace::Data& space, TemplateData& t, const model::TemplateFormulas& f,
+                  std::vector<mapspace::GroupStructure>& structures) {
+    mapspace::TabulateContext context;
+    context.path = t.path;
+    const std::vector<std::string>& names = space.problem.architecture->component_names();
+    for (const arch::PathLevel& level : t.path->levels) {
+        context.component_of_level.push_back(
+            static_cast<int>(std::find(names.begin(), names.end(), level.name) - names.begin()));
+        context.tracked_of_level.push_back(-1);
+    }
+    Patterns patterns(t);
+    patterns.collect(0, 0);
+    std::vector<mapspace::PmappingGroup> groups =
+        mapspace::tabulate(context, t.tmpl, f, patterns.rows, 0);
+    mapspace::globalise_tensors(groups, t.path->einsum);
+    for (mapspace::PmappingGroup& group : groups) {
+        t.patterns.push_back(
+            {patterns.loops[group.source_row.front()], static_cast<int>(structures.size())});
+        structures.push_back(std::move(group.structure));
+    }
+    std::sort(t.patterns.begin(), t.patterns.end(),
+              [](const Pattern& a, const Pattern& b) { return a.loops < b.loops; });
+}
+
+}  // namespace tessera::search

@@ -1,0 +1,92 @@
+// Questions about given tile shapes of a compiled template: which fused loops run and how often,
+// whether the tile shapes nest and keep to the limits.
+#include <cmath>
+
+#include "search/space_data.hpp"
+
+namespace tessera::search {
+
+using mapspace::TileChoice;
+
+double fused_trips(const TemplateData& t, std::size_t fused, const double* values) {
+    const FusedLoop& loop = t.fused[fused];
+    const int outer_symbol = loop.outer >= 0 ? t.fused[loop.outer].symbol : -1;
+    const double outer = loop.outer < 0      ? static_cast<double>(loop.bound)
+                         : outer_symbol >= 0 ? values[outer_symbol]
+                                             : 1.0;
+    return std::ceil(outer / (loop.symbol >= 0 ? values[loop.symbol] : 1.0));
+}
+
+std::uint32_t running_loops(const TemplateData& t, const double* values) {
+    std::uint32_t running = 0;
+    for (std::size_t k = 0; k < t.fused.size(); ++k) {
+        running |= fused_trips(t, k, values) > 1 ? 1u << k : 0u;
+    }
+    return running;
+}
+
+void trips_of(const TemplateData& t, std::uint32_t running, const double* values,
+              std::vector<std::int64_t>& out) {
+    out.clear();
+    for (std::size_t k = 0; k < t.fused.size(); ++k) {
+        if (running >> k & 1u) {
+            out.push_back(static_cast<std::int64_t>(fused_trips(t, k, values)));
+        }
+    }
+}
+
+bool meets_loop_limits(const TemplateData& t, const double* values) {
+    for (const mapspace::LoopLimit& limit : t.loop_limits) {
+        int running = 0;
+        for (const mapspace::LoopLimit::Loop& loop : limit.loops) {
+            const double outer =
+                loop.outer >= 0 ? values[loop.outer] : static_cast<double>(loop.bound);
+            running += outer > values[loop.own] ? 1 : 0;
+        }
+        if (running > limit.limit) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool nests(const TemplateData& t, const double* values) {
+    for (std::size_t i = 0; i < t.symbols.size(); ++i) {
+        const mapspace::TileShapeSymbol& s = t.symbols[i];
+        const double outer = s.outer >= 0 ? values[s.outer] : static_cast<double>(s.bound);
+        const double own = values[i];
+        if (!(own >= 1) || own > outer) {
+            return false;
+        }
+        const auto divides = [](double a, double b) {
+            return static_cast<std::int64_t>(b) % static_cast<std::int64_t>(a) == 0;
+        };
+        switch (s.choice) {
+            case TileChoice::divisors:
+                if (!divides(own, static_cast<double>(s.bound)) || !divides(own, outer)) {
+                    return false;
+                }
+                break;
+            case TileChoice::divisors_of_outer:
+                if (!divides(own, outer)) {
+                    return false;
+                }
+                break;
+            case TileChoice::one_per_trip_count: {
+                const double inner = s.inner >= 0 ? values[s.inner] : 1.0;
+                const bool multiple =
+                    s.inner >= 0 && t.symbols[s.inner].choice != TileChoice::one_per_trip_count;
+                const double smaller = own - (multiple ? inner : 1.0);
+                if (smaller >= inner && std::ceil(outer / smaller) == std::ceil(outer / own)) {
+                    return false;
+                }
+                break;
+            }
+            default:
+                break;
+        }
+    }
+    return true;
+}
+
+}  // namespace tessera::search
