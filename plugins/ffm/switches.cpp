@@ -26,6 +26,7 @@ const std::vector<Choice>& choices() {
         {"safe-rows", [](Switches& s) -> bool& { return s.tiles.safe_rows; }},
         {"fixed-products", [](Switches& s) -> bool& { return s.tiles.fixed_products; }},
         {"raised-bounds", [](Switches& s) -> bool& { return s.tiles.raised_bounds; }},
+        {"corner-signs", [](Switches& s) -> bool& { return s.tiles.corner_signs; }},
         {"limited-first", [](Switches& s) -> bool& { return s.tiles.limited_first; }},
     };
     return all;

@@ -32,8 +32,9 @@ double integer_power(double base, int exponent) {
 
 }  // namespace
 
-ChainBounds::ChainBounds(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols)
-    : pool_(pool), symbols_(symbols) {
+ChainBounds::ChainBounds(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
+                         bool corners)
+    : pool_(pool), symbols_(symbols), corners_(corners) {
     for (std::size_t s = 0; s < symbols.size(); ++s) {
         if (symbols[s].outer < 0) {
             for (int i = static_cast<int>(s); i >= 0; i = symbols[i].inner) {
@@ -74,11 +75,13 @@ int ChainBounds::direction(std::span<const Term> terms, int symbol) {
     slope_.clear();
     bool rises = false;
     bool falls = false;
+    bool mixed = false;
     for (const Term& term : terms) {
         // s * d/ds: the same monomials with the coefficients multiplied by the exponents.
         if (const int e = pool_.monomial(term.monomial).exponents.get(symbol); e != 0) {
             slope_.push_back({term.coefficient * e, term.monomial});
             (slope_.back().coefficient > 0.0 ? rises : falls) = true;
+            mixed = mixed || term.coefficient < 0.0;
         }
     }
     if (!falls) {
@@ -88,27 +91,81 @@ int ChainBounds::direction(std::span<const Term> terms, int symbol) {
         return -1;
     }
     const auto low = [this](MonomialId p, MonomialId n) { return ratio_low(p, n); };
-    if (model::covers_negative_terms(slope_, low, shares_)) {
+    const auto rising = [&] { return model::covers_negative_terms(slope_, low, shares_); };
+    const auto turn = [this] {
+        for (Term& term : slope_) {
+            term.coefficient = -term.coefficient;
+        }
+    };
+    if (rising()) {
         return 1;
     }
-    for (Term& term : slope_) {
-        term.coefficient = -term.coefficient;
+    turn();
+    if (rising()) {
+        return -1;
     }
-    return model::covers_negative_terms(slope_, low, shares_) ? -1 : 0;
+    // Positive terms that pull in different directions are no matter of proof.
+    if (!mixed) {
+        return 0;
+    }
+    if (never_negative(slope_)) {
+        return -1;
+    }
+    turn();
+    return never_negative(slope_) ? 1 : 0;
 }
 
 /// Replaces the symbol by a neighbour (-1: bound or 1): all terms at once if the direction of the
-/// sum is known, else each term by its own direction.
+/// sum is known, else part by part, else each term by its own direction.
 void ChainBounds::eliminate(std::vector<Term>& terms, int symbol, int outer, int inner, Side side) {
-    const int whole = direction(terms, symbol);
+    if (const int whole = direction(terms, symbol); whole != 0) {
+        eliminate_from(terms, symbol, whole, outer, inner, side);
+        merge(terms);
+        return;
+    }
+    std::vector<Term> with, rest;
+    bool mixed = false;
+    for (const Term& t : terms) {
+        const bool occurs = pool_.monomial(t.monomial).exponents.get(symbol) != 0;
+        (occurs ? with : rest).push_back(t);
+        mixed = mixed || (occurs && t.coefficient < 0.0);
+    }
+    if (!mixed || !corners_) {
+        eliminate_from(with, symbol, 0, outer, inner, side);
+        rest.insert(rest.end(), with.begin(), with.end());
+    } else {
+        std::vector<int> part;
+        find_parts(with, part);
+        std::vector<Term> one;
+        for (std::size_t p = 0; p < with.size(); ++p) {
+            one.clear();
+            for (std::size_t i = 0; i < with.size(); ++i) {
+                if (part[i] == static_cast<int>(p)) {
+                    one.push_back(with[i]);
+                }
+            }
+            if (!one.empty()) {
+                eliminate_from(one, symbol, direction(one, symbol), outer, inner, side);
+                rest.insert(rest.end(), one.begin(), one.end());
+            }
+        }
+    }
+    terms.swap(rest);
+    merge(terms);
+}
+
+/// `rise`: +1 if the sum of the terms cannot fall when the symbol grows, -1 if it cannot rise, 0:
+/// each term by its own direction.
+void ChainBounds::eliminate_from(std::vector<Term>& terms, int symbol, int rise, int outer,
+                                 int inner, Side side) {
     for (Term& term : terms) {
         Exponents exponents = pool_.monomial(term.monomial).exponents;
         const int e = exponents.get(symbol);
         if (e == 0) {
             continue;
         }
-        const int rise = whole != 0 ? whole : (term.coefficient * e > 0.0 ? 1 : -1);
-        const bool go_inward = (rise > 0) == (side == Side::low);
+        const int own = rise != 0 ? rise : (term.coefficient * e > 0.0 ? 1 : -1);
+        const bool go_inward = (own > 0) == (side == Side::low);
         exponents.set(symbol, 0);
         if (const int neighbour = go_inward ? inner : outer; neighbour >= 0) {
             exponents.set(neighbour, exponents.get(neighbour) + e);
@@ -119,7 +176,6 @@ void ChainBounds::eliminate(std::vector<Term>& terms, int symbol, int outer, int
         }
         term.monomial = pool_.intern(exponents, pool_.monomial(term.monomial).atoms);
     }
-    merge(terms);
 }
 
 void ChainBounds::merge(std::vector<Term>& terms) const {

@@ -19,7 +19,9 @@ namespace tessera::mapspace {
 
 class ChainBounds {
 public:
-    ChainBounds(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols);
+    /// `corners`: signs may be proven at the ends of the symbols' ranges (tile_shapes_corners.cpp).
+    ChainBounds(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
+                bool corners = true);
 
     /// Formula over the `known` symbols that is never above (below) `f`, whatever legal values the
     /// other symbols take. Equal to `f` if it depends on known symbols only.
@@ -49,6 +51,15 @@ private:
     model::Formula bound_atom(model::AtomId atom, std::uint32_t known, Side side);
     void eliminate(std::vector<model::Term>& terms, int symbol, int outer, int inner, Side side);
     int direction(std::span<const model::Term> terms, int symbol);
+    void eliminate_from(std::vector<model::Term>& terms, int symbol, int rise, int outer, int inner,
+                        Side side);
+    bool never_negative(std::span<const model::Term> terms);
+    bool never_negative(std::span<const model::Term> terms, int depth, int& sums);
+    int corner_symbol(std::span<const model::Term> terms) const;
+    void substitute(std::span<const model::Term> terms, int symbol, int neighbour, double end,
+                    std::vector<model::Term>& to) const;
+    void find_parts(std::span<const model::Term> terms, std::vector<int>& part) const;
+    int distance(model::MonomialId a, model::MonomialId b) const;
     double ratio_low(model::MonomialId over, model::MonomialId under) const;
     void merge(std::vector<model::Term>& terms) const;
 
@@ -58,6 +69,7 @@ private:
     std::vector<double> shares_;
     std::vector<model::Term> slope_;
     std::vector<model::Term> spare_;
+    bool corners_ = true;
 };
 
 /// A formula that is nowhere above `f` on rows that meet the constraints, and in general closer to

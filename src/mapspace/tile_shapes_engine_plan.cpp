@@ -30,7 +30,7 @@ TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& r
       run_(run),
       options_(options),
       scratch_(scratch),
-      bounds_(pool, run.symbols),
+      bounds_(pool, run.symbols, options.corner_signs),
       criteria_builder_(bounds_) {
     std::uint32_t known = 0;
     const std::size_t n_steps = std::max<std::size_t>(1, run.order.size());

@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(the_order_of_the_search_changes_no_optimum) {
 }
 
 BOOST_AUTO_TEST_CASE(bounds_change_no_optimum) {
-    without_changes_nothing({"exploration-bound", "class-floors", "raised-bounds"});
+    without_changes_nothing({"exploration-bound", "class-floors", "raised-bounds", "corner-signs"});
 }
 
 BOOST_AUTO_TEST_CASE(what_the_join_leaves_out_changes_no_optimum) {

@@ -109,6 +109,7 @@ struct TileShapeOptions {
     bool safe_rows = true;           ///< rows that meet a condition anyway are not compared by it
     bool fixed_products = true;      ///< products that conditions pin simplify criteria
     bool raised_bounds = true;       ///< upper limits raise bounds of incomplete rows
+    bool corner_signs = true;        ///< signs of sums proven at the ends of the symbols' ranges
     bool limited_first = true;       ///< symbols of limited loops may come first
     /// Polled between pieces of work. Once set, exploration ends early with some legal rows, or
     /// none.
