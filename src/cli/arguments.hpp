@@ -40,6 +40,10 @@ public:
         return has(name) ? values_[name].as<std::vector<std::string>>()
                          : std::vector<std::string>();
     }
+    /// The same, with the default if none was given.
+    std::vector<std::string> all(const std::string& name) const {
+        return values_[name].as<std::vector<std::string>>();
+    }
     /// Must be given. `what` says what it is in the message.
     std::string required(const std::string& name, const std::string& what) const;
     /// One of `choices`; \returns its index.

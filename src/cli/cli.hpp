@@ -16,6 +16,7 @@ enum ExitCode : int {
     ok = 0,
     no_legal_mapping = 1,
     user_error = 2,
+    partial = 4,  ///< compare: some of those compared failed
     limit_before_result = 5,
     bug = 70,
     interrupted = 130,
@@ -26,6 +27,7 @@ int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& e
 
 // One function per sub-command. `args`: what follows its name. They throw tessera::Error.
 int map_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+int compare_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int model_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int top_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int check_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);

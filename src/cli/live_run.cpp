@@ -108,6 +108,22 @@ private:
     bool rescued_ = false;
 };
 
+/// Settings::watch
+class LiveRun::Watcher : public telemetry::Sink {
+public:
+    explicit Watcher(const Settings& settings) : settings_(settings) {}
+    std::string name() const override {
+        return "the record of the search";
+    }
+    void update(const telemetry::SnapshotPtr& snapshot,
+                const std::vector<telemetry::Event>& events) override {
+        settings_.watch(*snapshot, events);
+    }
+
+private:
+    const Settings& settings_;
+};
+
 LiveRun::LiveRun(Settings settings, std::ostream& err)
     : settings_(std::move(settings)),
       sampler_(recorder_, {settings_.run, settings_.budget, settings_.plugins,
@@ -124,6 +140,9 @@ LiveRun::~LiveRun() {
 void LiveRun::add_sinks(std::ostream& err) {
     const bool terminal = is_terminal(err);
     sampler_.add(std::make_unique<Signals>(*this, err));
+    if (settings_.watch) {
+        sampler_.add(std::make_unique<Watcher>(settings_));
+    }
     if (io::RunDirectory* folder = settings_.folder) {
         const bool resumed = folder->state() == io::RunDirectory::State::unfinished;
         const auto wrap = [spent_s = settings_.spent_s](const std::string& state, double time_s) {

@@ -44,6 +44,9 @@ public:
         /// does not stop in time. Called at most once, on another thread than the search's; the
         /// process ends after it.
         std::function<void(const std::vector<std::string>&)> rescue;
+        /// Sees every snapshot and what happened since the one before, on the sampler's thread; for
+        /// the last time in finish(). May be empty.
+        std::function<void(const telemetry::Snapshot&, const std::vector<telemetry::Event>&)> watch;
     };
 
     LiveRun(Settings settings, std::ostream& err);
@@ -69,6 +72,7 @@ public:
 
 private:
     class Signals;
+    class Watcher;
     void add_sinks(std::ostream& err);
 
     const Settings settings_;

@@ -5,6 +5,7 @@
 #include "cli/components.hpp"
 #include "cli/inputs.hpp"
 #include "cli/live_run.hpp"
+#include "cli/map_options.hpp"
 #include "cli/map_run.hpp"
 
 namespace tessera::cli {
@@ -30,32 +31,7 @@ the result is the same. Options given here replace those of the command.
 options::options_description description() {
     options::options_description result("Options", 100);
     add_inputs(result, "awD");
-    const auto text = [](const char* standard, const char* name) {
-        return options::value<std::string>()->default_value(standard)->value_name(name);
-    };
-    result.add_options()  //
-        ("metric", text("edp", "METRIC"),
-         "what is minimised: energy, latency, edp, or the Pareto set "
-         "of several, as in energy,latency")  //
-        ("mapspace", text("full", "PRESET"),
-         "mapspace preset: full, or accelforge: the restrictions of that tool")  //
-        ("compat", text("none", "MODEL"),
-         "none or accelforge: cost conventions of that tool, defects "
-         "included; implied by --mapspace accelforge")  //
-        ("max-fused-loops", text("unlimited", "N"),
-         "loops that Einsums may share: a number or unlimited")  //
-        ("max-fused-loops-per-rank-variable", options::value<std::string>()->value_name("N"),
-         "the same per rank variable (1)")  //
-        ("einsum-orders", options::value<std::string>()->value_name("ORDERS"),
-         "all: every order in which producers run first; file: that of the file (all; accelforge: "
-         "file)")  //
-        ("imperfect-temporal", options::bool_switch(),
-         "tile shapes need not divide (temporal loops)")  //
-        ("imperfect-spatial", options::bool_switch(),
-         "tile shapes need not divide (spatial loops)")                                 //
-        ("unfused", options::bool_switch(), "the outermost memory keeps every tensor")  //
-        ("threads", text("0", "N"), "worker threads; 0: one per core")                  //
-        ("seed", text("0", "N"), "seed of randomised searches");
+    add_search_options(result);
     add_components(result, true);
     result.add_options()  //
         ("output,o", options::value<std::string>()->value_name("DIR"),
@@ -68,29 +44,6 @@ options::options_description description() {
          "do nothing if the folder holds a finished run")  //
         ("json", options::bool_switch(), "print one JSON document");
     add_run_control(result);
-    return result;
-}
-
-mapper::Options mapper_options(const Arguments& arguments) {
-    mapper::Options result;
-    result.metrics = arguments.metrics();
-    if (arguments.choice("mapspace", {"full", "accelforge"}) == 0) {
-        result.mapspace = mapspace::MapSpaceOptions::full();
-    }
-    result.mapspace.max_fused_loops = arguments.limit("max-fused-loops");
-    if (arguments.has("max-fused-loops-per-rank-variable")) {
-        result.mapspace.max_fused_loops_per_rank_variable =
-            arguments.limit("max-fused-loops-per-rank-variable");
-    }
-    if (arguments.has("einsum-orders")) {
-        result.mapspace.all_einsum_orders = arguments.choice("einsum-orders", {"all", "file"}) == 0;
-    }
-    result.mapspace.imperfect_temporal = arguments.flag("imperfect-temporal");
-    result.mapspace.imperfect_spatial = arguments.flag("imperfect-spatial");
-    result.mapspace.unfused = arguments.flag("unfused");
-    result.threads = static_cast<int>(arguments.whole("threads", 0, 4096));
-    result.seed = arguments.whole("seed", 0, ~0ull);
-    result.budget = budget(arguments);
     return result;
 }
 

@@ -27,22 +27,6 @@ std::string dumped(const io::Json& json) {
     return json.dump(2, ' ', false, io::Json::error_handler_t::replace) + "\n";
 }
 
-mapper::Result search(const Components& components, mapper::Mapper& mapper,
-                      const model::Problem& problem, const model::CostModel& model,
-                      const mapper::Options& settings) {
-    try {
-        return components.run(mapper, problem, model, settings);
-    } catch (const NoLegalMapping& error) {
-        mapper::Result result;
-        result.reasons = {error.what()};
-        return result;
-    } catch (const LimitReached&) {
-        mapper::Result result;
-        result.status = mapper::Status::feasible;
-        return result;
-    }
-}
-
 io::RunDirectory::Policy policy(const Arguments& arguments) {
     using Policy = io::RunDirectory::Policy;
     const std::pair<const char*, Policy> choices[] = {
@@ -271,6 +255,22 @@ private:
 };
 
 }  // namespace
+
+mapper::Result search(const Components& components, mapper::Mapper& mapper,
+                      const model::Problem& problem, const model::CostModel& model,
+                      const mapper::Options& settings) {
+    try {
+        return components.run(mapper, problem, model, settings);
+    } catch (const NoLegalMapping& error) {
+        mapper::Result result;
+        result.reasons = {error.what()};
+        return result;
+    } catch (const LimitReached&) {
+        mapper::Result result;
+        result.status = mapper::Status::feasible;
+        return result;
+    }
+}
 
 int run_map(const std::vector<std::string>& args, const Arguments& arguments,
             const mapper::Options& settings, std::ostream& out, std::ostream& err,

@@ -6,10 +6,17 @@
 #include <vector>
 
 #include "cli/arguments.hpp"
+#include "cli/components.hpp"
 #include "cli/stored_run.hpp"
 #include "tessera/mapper/mapper.hpp"
 
 namespace tessera::cli {
+
+/// Runs the mapper. That no mapping is legal, and that a limit came before any mapping, are
+/// results.
+mapper::Result search(const Components& components, mapper::Mapper& mapper,
+                      const model::Problem& problem, const model::CostModel& model,
+                      const mapper::Options& settings);
 
 /// Runs it and delivers the result to `out`, `err` and the folder of -o. `args`: the words of
 /// `arguments`; `settings`: what they ask for; `original`: the run that this one repeats, or null.

@@ -22,6 +22,7 @@ tessera finds the best fused mapping of a tensor workload on an accelerator.
 
 Commands:
   map       find the optimal mapping of a workload
+  compare   race mappers, strategies and mappings on one problem under one budget
   top       watch a search that runs, or look at one that ran
   model     energy, latency and access counts of a given mapping
   check     validate architecture, workload and mapping files
@@ -32,8 +33,8 @@ Commands:
   tessera COMMAND --help    options of a command
   tessera --version
 
-Exit codes: 0 done, 1 no legal mapping, 2 wrong input, 3 plugin refused, 5 limit hit before any
-result, 70 internal error, 130 interrupted (with results if there were any).
+Exit codes: 0 done, 1 no legal mapping, 2 wrong input, 3 plugin refused, 4 some of those compared
+failed, 5 limit hit before any result, 70 internal error, 130 interrupted (with results if there were any).
 )";
 
 struct Command {
@@ -44,6 +45,7 @@ struct Command {
 
 constexpr Command commands[] = {
     {"map", map_command, true},          //
+    {"compare", compare_command, true},  //
     {"top", top_command, false},         //
     {"model", model_command, true},      //
     {"check", check_command, false},     //

@@ -1,0 +1,286 @@
+// tessera compare: several mappers, strategies and given mappings on one problem under one budget.
+#include "cli/compare.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <ostream>
+#include <set>
+#include <sstream>
+
+#include "cli/cli.hpp"
+#include "cli/components.hpp"
+#include "cli/inputs.hpp"
+#include "cli/map_options.hpp"
+#include "cli/map_report.hpp"
+#include "cli/map_run.hpp"
+#include "cli/output.hpp"
+#include "cli/run_description.hpp"
+#include "cli/stored_run.hpp"
+#include "io/run_directory.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/mapspace/legality.hpp"
+#include "tessera/spec/position.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+// The mapper's own account of its mapping and the model's may differ by rounding.
+constexpr double agreement = 1e-9;
+
+constexpr const char* examples =
+    R"(  tessera compare -a simba -w matmuls -D N_EINSUMS=2 --mapper ffm,random --max-time 5s
+  tessera compare -a simba -w matmuls --mapper random --mapper timeloop -m mine.yaml --seeds 5 -o runs/race
+  tessera compare -a arch.yaml -w problem.yaml --mapper optimal,random,hybrid --max-time 10s
+)";
+
+options::options_description description() {
+    options::options_description result("Options", 100);
+    add_inputs(result, "awD");
+    add_compare_options(result, "ffm,random", "mappers and search strategies");
+    add_search_options(result);
+    const auto list = [](const char* name) {
+        return options::value<std::vector<std::string>>()->value_name(name);
+    };
+    result.add_options()  //
+        ("model", options::value<std::string>()->default_value("looptree")->value_name("NAME"),
+         "cost model of all")  //
+        ("knob", list("NAME.KNOB=VALUE"),
+         "set a knob of those that use this mapper, strategy or model; may be repeated")  //
+        ("plugin", list("FILE"), "load this plugin first; may be repeated");
+    add_run_control(result);
+    return result;
+}
+
+/// Value and mapping of a solution, after the model and the legality checker have seen it.
+void judge(const model::Problem& problem, const model::CostModel& model,
+           const mapping::Mapping& mapping, mapper::Metric metric, Trial& trial) {
+    for (const mapspace::Violation& violation : mapspace::check(problem, mapping)) {
+        if (violation.severity != mapspace::Severity::warning) {
+            throw IllegalMapping("the mapping is illegal: " + mapspace::to_text(violation));
+        }
+    }
+    const model::Report report = model.evaluate(problem, mapping);
+    trial.value = value_of(report, metric);
+    trial.energy_j = report.energy_j();
+    trial.latency = report.latency_s();
+    trial.files = {{".mapping.yaml", mapping::to_yaml(mapping)}};
+}
+
+class MapperRacer : public Racer {
+public:
+    MapperRacer(std::string name, Components components, const Inputs& inputs,
+                const mapper::Options& settings)
+        : Racer(std::move(name)),
+          components_(std::move(components)),
+          inputs_(inputs),
+          settings_(settings) {
+        components_.make_model();  // wrong knobs are told before anything runs
+        components_.make_mapper();
+    }
+
+    void run(const Start& start, Trial& trial) override {
+        mapper::Options settings = settings_;
+        settings.seed = start.seed;
+        settings.budget = start.budget;
+        settings.recorder = start.recorder;
+        settings.stop = start.stop;
+        settings.knobs = components_.knobs;
+        settings.progress = [&](const std::string& line) { start.recorder->log(line); };
+        const auto model = components_.make_model();
+        const auto mapper = components_.make_mapper();
+        const model::Problem problem = inputs_.problem();
+        const mapper::Result result = search(components_, *mapper, problem, *model, settings);
+        trial.evaluated = result.statistics.evaluated;
+        trial.stopped_by = result.stopped_by;
+        if (result.solutions.empty()) {
+            trial.status = result.status == mapper::Status::infeasible ? Trial::Status::infeasible
+                                                                       : Trial::Status::nothing;
+            return;
+        }
+        const mapper::Solution& best = result.solutions.front();
+        const mapper::Metric metric = settings.metrics.front();
+        judge(problem, *model, best.mapping, metric, trial);
+        const double claimed = value_of(best.report, metric);
+        if (!(std::abs(claimed - *trial.value) <= agreement * std::abs(*trial.value))) {
+            std::ostringstream text;
+            text.precision(12);
+            text << "the mapper says that its mapping costs " << claimed << ", the model says "
+                 << *trial.value;
+            throw PluginError(text.str());
+        }
+        trial.bound = result.bound;
+        trial.status = result.status == mapper::Status::optimal ? Trial::Status::optimal
+                                                                : Trial::Status::feasible;
+    }
+    std::vector<telemetry::PluginView> plugins() const override {
+        return plugins_in_use(components_);
+    }
+
+private:
+    Components components_;
+    const Inputs& inputs_;
+    const mapper::Options& settings_;
+};
+
+/// A mapping from a file.
+class GivenRacer : public Racer {
+public:
+    GivenRacer(const std::string& path, const spec::Defines& defines, const Components& components,
+               const Inputs& inputs, mapper::Metric metric)
+        : Racer(std::filesystem::path(path).filename().string()),
+          mapping_(mapping::load_mapping(path, defines)),
+          components_(components),
+          inputs_(inputs),
+          metric_(metric) {}
+    bool searches() const override {
+        return false;
+    }
+    void run(const Start&, Trial& trial) override {
+        judge(inputs_.problem(), *components_.make_model(), mapping_, metric_, trial);
+        trial.evaluated = 1;
+        trial.status = Trial::Status::evaluated;
+    }
+
+private:
+    mapping::Mapping mapping_;
+    Components components_;
+    const Inputs& inputs_;
+    mapper::Metric metric_;
+};
+
+/// -a, -w and -D alone.
+Arguments input_arguments(const Arguments& arguments) {
+    options::options_description known;
+    add_inputs(known, "awD");
+    std::vector<std::string> words = {"-a", arguments.text("arch"), "-w",
+                                      arguments.text("workload")};
+    for (const std::string& define : arguments.list("define")) {
+        words.insert(words.end(), {"-D", define});
+    }
+    return Arguments("compare", words, known);
+}
+
+/// What `--mapper NAME` with the knobs that it uses would be in tessera map.
+Components components_of(const Arguments& arguments, const std::string& mapper,
+                         std::set<std::string>& unused_knobs) {
+    options::options_description known;
+    add_components(known, true);
+    std::vector<std::string> words = {"--mapper", mapper, "--model", arguments.text("model")};
+    const Components bare(Arguments("compare", words, known), true);
+    for (const std::string& knob : arguments.list("knob")) {
+        const std::string component = knob.substr(0, knob.find('.'));
+        const bool runner = bare.mapper == "search" && component == "random";
+        if (component == bare.mapper || component == bare.model || component == bare.strategy ||
+            (runner && bare.strategy.empty()) || knob.find('.') == std::string::npos) {
+            words.insert(words.end(), {"--knob", knob});
+            unused_knobs.erase(knob);
+        }
+    }
+    return Components(Arguments("compare", words, known), true);
+}
+
+class Comparison {
+public:
+    Comparison(const std::vector<std::string>& args, const Arguments& arguments, std::ostream& out,
+               std::ostream& err)
+        : args_(args),
+          arguments_(arguments),
+          settings_(mapper_options(arguments)),
+          input_arguments_(input_arguments(arguments)),
+          inputs_(input_arguments_, arguments.compat()),
+          out_(out),
+          err_(err) {
+        if (settings_.metrics.size() != 1) {
+            arguments.refuse("metric", "one metric: a comparison ranks by it");
+        }
+        race_.first_seed = settings_.seed;
+        read_race_options(arguments, race_);
+        race_.ui = ui(arguments, err);
+        add_racers();
+        describe();
+    }
+
+    int run() {
+        return deliver_race(race_, subject_, arguments_, run_json(), out_, err_);
+    }
+
+private:
+    void add_racers() {
+        const std::vector<std::string> knobs = arguments_.list("knob");
+        std::set<std::string> unused(knobs.begin(), knobs.end());
+        for (const std::string& name : racer_names(arguments_)) {
+            race_.racers.push_back(std::make_unique<MapperRacer>(
+                name, components_of(arguments_, name, unused), inputs_, settings_));
+        }
+        if (!unused.empty()) {
+            throw UserError("--knob " + *unused.begin() + ": none of those compared uses it");
+        }
+        options::options_description known;
+        add_components(known, false);
+        const Components model(Arguments("compare", {"--model", arguments_.text("model")}, known),
+                               false);
+        for (const std::string& path : arguments_.list("mapping")) {
+            race_.racers.push_back(std::make_unique<GivenRacer>(
+                path, arguments_.defines(), model, inputs_, settings_.metrics.front()));
+        }
+        check_names(race_);
+    }
+
+    void describe() {
+        static const char* const units[] = {"J", "s", "J s"};
+        static const char* const keys[] = {"energy_j", "latency_s", "edp_js"};
+        const auto metric = static_cast<int>(settings_.metrics.front());
+        const arch::Architecture& hardware = *inputs_.architecture;
+        subject_ = {inputs_.workload->name,
+                    hardware.name(),
+                    arguments_.text("model"),
+                    preset_name(settings_.mapspace),
+                    metric_name(settings_.metrics.front()),
+                    unit(hardware, units[metric]),
+                    unit(hardware, "J"),
+                    unit(hardware, "s"),
+                    keys[metric],
+                    "latency_s",
+                    settings_.threads};
+        race_.run = race_identity(args_, subject_);
+    }
+
+    io::Json run_json() const {
+        io::Json root = race_run_json(args_);
+        root["inputs"] = io::Json::array();
+        for (const InputFile& file : inputs_.files) {
+            root["inputs"].push_back(
+                {{"role", file.role}, {"path", file.path}, {"sha256", file.sha256}});
+        }
+        root["defines"] = arguments_.defines();
+        return root;
+    }
+
+    const std::vector<std::string>& args_;
+    const Arguments& arguments_;
+    mapper::Options settings_;
+    Arguments input_arguments_;
+    Inputs inputs_;
+    std::ostream& out_;
+    std::ostream& err_;
+    Race race_;
+    RaceSubject subject_;
+};
+
+}  // namespace
+
+int compare_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+    const options::options_description known = description();
+    const Arguments arguments("compare", args, known);
+    if (arguments.flag("help")) {
+        print_help(out, examples, known);
+        return ExitCode::ok;
+    }
+    arguments.required("arch", "the architecture");
+    arguments.required("workload", "the workload");
+    return Comparison(args, arguments, out, err).run();
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,152 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "cli/cli.hpp"
+#include "cli/compare.hpp"
+#include "cli/live_run.hpp"
+#include "io/run_directory.hpp"
+#include "tessera/base/error.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+constexpr double standard_time_s = 10;
+
+bool is_limited(const search::Budget& budget) {
+    return budget.max_time_s > 0 || budget.max_cpu_s > 0 || budget.max_evals > 0 ||
+           budget.stall_evals > 0;
+}
+
+}  // namespace
+
+void add_compare_options(options::options_description& description, const std::string& mappers,
+                         const std::string& what) {
+    const auto list = [](const char* name) {
+        return options::value<std::vector<std::string>>()->value_name(name);
+    };
+    description.add_options()  //
+        ("mapper", list("NAME")->default_value({mappers}, mappers),
+         ("who is compared: " + what + ", separated by commas, or the option repeated").c_str())  //
+        ("mapping,m", list("FILE"), "a given mapping to compare with; may be repeated")           //
+        ("seeds", options::value<std::string>()->default_value("1")->value_name("N"),
+         "searches of each, with the seeds from --seed on; the table shows medians")  //
+        ("output,o", options::value<std::string>()->value_name("DIR"),
+         "write result.json, curves.csv and the best mapping of each to a new folder")  //
+        ("force", options::bool_switch(), "replace the comparison in the folder")       //
+        ("json", options::bool_switch(), "print one JSON document");
+}
+
+std::vector<std::string> racer_names(const Arguments& arguments) {
+    std::vector<std::string> names;
+    for (const std::string& item : arguments.all("mapper")) {
+        std::istringstream list(item);
+        for (std::string name; std::getline(list, name, ',');) {
+            if (name.empty()) {
+                throw UserError("--mapper: '" + item +
+                                "' is not understood (expected names separated by commas, for "
+                                "example ffm,random)");
+            }
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
+void read_race_options(const Arguments& arguments, Race& race) {
+    race.n_seeds = arguments.whole("seeds", 1, 1000);
+    race.budget = budget(arguments);
+    if (!is_limited(race.budget)) {
+        race.budget.max_time_s = standard_time_s;
+    }
+    race.plain = arguments.flag("plain");
+}
+
+void check_names(const Race& race) {
+    std::set<std::string> seen;
+    for (const auto& racer : race.racers) {
+        if (!seen.insert(plain_name(racer->name())).second) {
+            throw UserError("'" + racer->name() +
+                            "' is compared with itself; give each mapper, and mappings of "
+                            "different file names, once");
+        }
+    }
+}
+
+telemetry::RunIdentity race_identity(const std::vector<std::string>& args,
+                                     const RaceSubject& subject) {
+    telemetry::RunIdentity run;
+    run.workload = subject.workload;
+    run.architecture = subject.architecture;
+    run.id = plain_name(run.workload) + "-" + std::to_string(::getpid());
+    run.model = subject.model;
+    run.metrics = {subject.metric};
+    run.unit = subject.value_unit;
+    run.version = version;
+    run.host = host_name();
+    run.started = utc_now();
+    run.pid = static_cast<int>(::getpid());
+    run.threads = subject.threads > 0
+                      ? subject.threads
+                      : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    run.command = {"tessera", "compare"};
+    run.command.insert(run.command.end(), args.begin(), args.end());
+    return run;
+}
+
+io::Json race_run_json(const std::vector<std::string>& args) {
+    io::Json root;
+    root["schema_version"] = io::schema_version;
+    root["tessera_version"] = version;
+    root["command"] = io::Json::array({"tessera", "compare"});
+    for (const std::string& arg : args) {
+        root["command"].push_back(arg);
+    }
+    std::error_code ignored;
+    root["directory"] = std::filesystem::current_path(ignored).string();
+    root["host"] = host_name();
+    root["started"] = utc_now();
+    return root;
+}
+
+int deliver_race(Race& race, const RaceSubject& subject, const Arguments& arguments,
+                 const io::Json& run_json, std::ostream& out, std::ostream& err) {
+    using Policy = io::RunDirectory::Policy;
+    std::optional<io::RunDirectory> folder;
+    if (arguments.has("output")) {
+        folder.emplace(arguments.text("output"),
+                       arguments.flag("force") ? Policy::replace : Policy::refuse);
+        folder->open();
+        folder->write("run.json", run_json.dump(2) + "\n", true);
+    } else if (arguments.flag("force")) {
+        throw UserError("option '--force' needs the folder: -o DIR");
+    }
+    const auto deliver = [&] {
+        if (folder) {
+            folder->finish(race_files(race, subject), true);
+        }
+        if (arguments.flag("json")) {
+            out << race_json(race, subject).dump(2, ' ', false, io::Json::error_handler_t::replace)
+                << "\n";
+        } else {
+            print_race(out, race, subject);
+            if (folder) {
+                out << "Written to " << folder->path().string() << "\n";
+            }
+        }
+        out.flush();
+    };
+    race.rescue = deliver;
+    const bool complete = race.run_all(err);
+    deliver();
+    return race_exit_code(race, !complete);
+}
+
+}  // namespace tessera::cli

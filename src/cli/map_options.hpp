@@ -1,0 +1,15 @@
+// Options that say what is searched and how: shared by map and compare.
+#pragma once
+
+#include "cli/arguments.hpp"
+#include "tessera/mapper/mapper.hpp"
+
+namespace tessera::cli {
+
+/// Adds --metric, --mapspace, --compat, the mapspace's switches, --threads and --seed.
+void add_search_options(options::options_description& description);
+
+/// What they, the limits and --metric ask for. \throws UserError
+mapper::Options mapper_options(const Arguments& arguments);
+
+}  // namespace tessera::cli

@@ -1,0 +1,164 @@
+#include "cli/race.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "cli/output.hpp"
+#include "tessera/base/error.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+void add_point(std::vector<RacePoint>& curve, const RacePoint& point) {
+    if (curve.empty() || point.value < curve.back().value) {
+        curve.push_back(point);
+    }
+}
+
+void count(const telemetry::Recorder& recorder, Trial& trial) {
+    std::uint64_t generated = 0, evaluated = 0;
+    for (const telemetry::Recorder::Counted& counted : recorder.workers()) {
+        generated += counted.worker->generated_count();
+        evaluated += counted.worker->evaluated_count();
+    }
+    trial.generated = generated;
+    trial.evaluated = std::max(trial.evaluated, evaluated);
+}
+
+void attempt(Racer& racer, const Racer::Start& start, Trial& trial) {
+    try {
+        racer.run(start, trial);
+    } catch (const Error& error) {
+        trial.error = error.what();
+        trial.status = Trial::Status::failed;
+        trial.value.reset();
+    }
+}
+
+}  // namespace
+
+std::string plain_name(std::string text) {
+    for (char& c : text) {
+        if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_' && c != '.') {
+            c = '-';
+        }
+    }
+    return text;
+}
+
+std::optional<double> Trial::gap() const {
+    if (status == Status::optimal) {
+        return 0.0;
+    }
+    if (!value || !bound || !std::isfinite(*bound) || !(*value > 0)) {
+        return std::nullopt;
+    }
+    return std::max(0.0, (*value - *bound) / *value);
+}
+
+std::optional<double> Trial::time_to(double goal) const {
+    for (const RacePoint& point : curve) {
+        if (point.value <= goal) {
+            return point.time_s;
+        }
+    }
+    return std::nullopt;
+}
+
+double Trial::at(double time_s) const {
+    double best = std::numeric_limits<double>::infinity();
+    for (const RacePoint& point : curve) {
+        if (point.time_s <= time_s) {
+            best = std::min(best, point.value);
+        }
+    }
+    return best;
+}
+
+const char* name(Trial::Status status) {
+    static const char* const names[] = {"not run", "optimal",   "feasible", "infeasible",
+                                        "unknown", "evaluated", "failed"};
+    return names[static_cast<int>(status)];
+}
+
+bool Race::run_one(Racer& racer, Trial& trial, std::ostream& err) {
+    Racer::Start start;
+    start.seed = trial.seed;
+    start.budget = budget;
+    if (!racer.searches()) {
+        attempt(racer, start, trial);
+        if (trial.value) {
+            trial.curve = {{0, *trial.value, 1}};
+        }
+        return true;
+    }
+    if (budget.max_cpu_s > 0) {  // is reckoned from the start of the process
+        start.budget.max_cpu_s += usage().cpu_s;
+    }
+    LiveRun::Settings settings;
+    settings.run = run;
+    settings.run.mapper = racer.name();
+    settings.run.seed = trial.seed;
+    settings.run.id += "-" + plain_name(racer.name());
+    settings.budget = start.budget;
+    settings.plugins = racer.plugins();
+    settings.ui = ui;
+    settings.plain = plain;
+    settings.rescue = [this](const std::vector<std::string>&) { rescue(); };
+    std::vector<RacePoint> curve;  // written by the sampler, read after its end
+    std::uint64_t memory = 0;
+    settings.watch = [&](const telemetry::Snapshot& now,
+                         const std::vector<telemetry::Event>& events) {
+        memory = std::max(memory, now.memory_bytes);
+        for (const telemetry::Event& event : events) {
+            if (event.kind == telemetry::Event::Kind::incumbent) {
+                add_point(curve, {event.incumbent->time_s, event.incumbent->value,
+                                  event.incumbent->evaluated});
+            }
+        }
+    };
+    LiveRun live(std::move(settings), err);
+    start.recorder = &live.recorder();
+    start.stop = live.interrupt().stop();
+    const double cpu_s = usage().cpu_s, begin_s = live.recorder().now_s();
+    attempt(racer, start, trial);
+    trial.wall_s = live.recorder().now_s() - begin_s;
+    trial.cpu_s = usage().cpu_s - cpu_s;
+    live.hold();
+    const bool cut = live.interrupted();
+    live.finish(trial.status == Trial::Status::failed ? telemetry::RunState::failed
+                : cut                                 ? telemetry::RunState::interrupted
+                                                      : telemetry::RunState::finished);
+    count(live.recorder(), trial);
+    trial.memory_bytes = memory;
+    for (RacePoint& point : curve) {
+        point.time_s = std::clamp(point.time_s - begin_s, 0.0, trial.wall_s);
+    }
+    trial.curve = std::move(curve);
+    if (trial.value) {
+        add_point(trial.curve, {trial.wall_s, *trial.value, trial.evaluated});
+    }
+    return !cut;
+}
+
+bool Race::run_all(std::ostream& err) {
+    for (const auto& racer : racers) {
+        racer->trials.resize(racer->searches() ? n_seeds : 1);
+        for (std::uint64_t s = 0; s < racer->trials.size(); ++s) {
+            racer->trials[s].seed = first_seed + s;
+        }
+    }
+    for (std::uint64_t s = 0; s < n_seeds; ++s) {
+        for (std::size_t i = 0; i < racers.size(); ++i) {
+            Racer& racer = *racers[(i + s) % racers.size()];
+            if (s < racer.trials.size() && !run_one(racer, racer.trials[s], err)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+}  // namespace tessera::cli

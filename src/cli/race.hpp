@@ -1,0 +1,113 @@
+// Several mappers on one problem: each starts alone, one after the other, with the same budget.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/live_run.hpp"
+#include "tessera/search/budget.hpp"
+#include "tessera/telemetry/sampler.hpp"
+
+namespace tessera::cli {
+
+/// The best value from some time on.
+struct RacePoint {
+    double time_s = 0;  ///< since its search began
+    double value = 0;
+    std::uint64_t evaluated = 0;
+};
+
+/// One search of one racer, or one evaluation of a given mapping.
+struct Trial {
+    enum class Status : std::uint8_t {
+        not_run,     ///< an interrupt came before
+        optimal,     ///< proven
+        feasible,    ///< stopped before a proof
+        infeasible,  ///< no mapping is legal, proven
+        nothing,     ///< stopped before any mapping was found
+        evaluated,   ///< a given mapping
+        failed,      ///< `error` says why
+    };
+    std::uint64_t seed = 0;
+    Status status = Status::not_run;
+    std::optional<double> value, energy_j, latency, bound;  ///< latency: s, or cycles (Timeloop)
+    double wall_s = 0, cpu_s = 0;
+    std::uint64_t generated = 0, evaluated = 0;
+    std::uint64_t memory_bytes = 0;  ///< most that was resident while it ran
+    std::string stopped_by, error;
+    std::vector<RacePoint> curve;                            ///< every better mapping
+    std::vector<std::pair<std::string, std::string>> files;  ///< name ending, content
+
+    bool found() const {
+        return value.has_value();
+    }
+    /// (value - bound) / value; 0 if proven.
+    std::optional<double> gap() const;
+    /// Seconds until the value was at most `goal`.
+    std::optional<double> time_to(double goal) const;
+    /// The best value at a time; infinity: none yet.
+    double at(double time_s) const;
+};
+
+/// "optimal", "not run"
+const char* name(Trial::Status status);
+
+/// A racer's name in ids and file names.
+std::string plain_name(std::string text);
+
+/// One of those that are compared.
+class Racer {
+public:
+    explicit Racer(std::string name) : name_(std::move(name)) {}
+    virtual ~Racer() = default;
+
+    struct Start {
+        std::uint64_t seed = 0;
+        search::Budget budget;
+        telemetry::Recorder* recorder = nullptr;
+        const std::atomic<bool>* stop = nullptr;
+    };
+    /// Fills everything but the curve, the clocks and the counters. \throws tessera::Error
+    virtual void run(const Start& start, Trial& trial) = 0;
+    /// False: a given mapping, which is evaluated once.
+    virtual bool searches() const {
+        return true;
+    }
+    virtual std::vector<telemetry::PluginView> plugins() const {
+        return {};
+    }
+
+    const std::string& name() const {
+        return name_;
+    }
+    std::vector<Trial> trials;
+
+private:
+    std::string name_;
+};
+
+struct Race {
+    std::vector<std::unique_ptr<Racer>> racers;
+    std::uint64_t first_seed = 0, n_seeds = 1;
+    search::Budget budget;
+    telemetry::RunIdentity run;  ///< `mapper` and `seed` are set for each search
+    Ui ui = Ui::none;
+    bool plain = false;
+    /// Delivers what there is if a search does not react to the second Ctrl-C.
+    std::function<void()> rescue;
+
+    /// Runs all. Racers take turns in going first, so that none always finds a warm machine. What a
+    /// racer throws becomes its trial's error. \returns false if it was interrupted.
+    bool run_all(std::ostream& err);
+
+private:
+    bool run_one(Racer& racer, Trial& trial, std::ostream& err);
+};
+
+}  // namespace tessera::cli

@@ -1,0 +1,467 @@
+// Map:
+//   u_test()      are two racers' values drawn from the same distribution?
+//   standings()   what the trials of a racer come to
+//   print_race()  two tables: the ranking, and the best values at equal times
+#include "cli/race_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <sstream>
+
+#include "cli/cli.hpp"
+#include "cli/output.hpp"
+#include "cli/stored_run.hpp"
+#include "io/units.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr int fewest_seeds_for_test = 5;
+constexpr double evidence = 0.05;
+
+double median(std::vector<double> values) {
+    if (values.empty()) {
+        return infinity;
+    }
+    std::sort(values.begin(), values.end());
+    const std::size_t half = values.size() / 2;
+    const double upper = values[half];
+    if (values.size() % 2 != 0 || !std::isfinite(upper)) {
+        return upper;
+    }
+    return (values[half - 1] + upper) / 2;
+}
+
+/// Mann and Whitney's test, two-sided, normal approximation with corrections for ties and
+/// continuity. Infinity is a value like others.
+double u_test(const std::vector<double>& a, const std::vector<double>& b) {
+    double u = 0;
+    for (const double x : a) {
+        for (const double y : b) {
+            u += x < y ? 1 : x == y ? 0.5 : 0;
+        }
+    }
+    std::vector<double> all = a;
+    all.insert(all.end(), b.begin(), b.end());
+    std::sort(all.begin(), all.end());
+    const auto n = static_cast<double>(all.size());
+    const double product = static_cast<double>(a.size()) * static_cast<double>(b.size());
+    double ties = 0;
+    for (std::size_t i = 0, j = 0; i < all.size(); i = j) {
+        while (j < all.size() && all[j] == all[i]) {
+            ++j;
+        }
+        const auto t = static_cast<double>(j - i);
+        ties += t * t * t - t;
+    }
+    const double variance = product / 12 * (n + 1 - ties / (n * (n - 1)));
+    const double distance = std::max(0.0, std::abs(u - product / 2) - 0.5);
+    return variance > 0 ? std::erfc(distance / std::sqrt(2 * variance)) : 1;
+}
+
+double value_or_infinity(const Trial& trial) {
+    return trial.value.value_or(infinity);
+}
+
+std::vector<double> values_of(const Racer& racer) {
+    std::vector<double> result;
+    for (const Trial& trial : racer.trials) {
+        if (trial.status != Trial::Status::not_run) {
+            result.push_back(value_or_infinity(trial));
+        }
+    }
+    return result;
+}
+
+Standing standing(const Racer& racer) {
+    Standing s;
+    s.racer = &racer;
+    std::vector<double> wall, best, evaluated, gaps;
+    for (const Trial& trial : racer.trials) {
+        if (trial.status == Trial::Status::not_run) {
+            continue;
+        }
+        ++s.ran;
+        s.found += trial.found();
+        s.proven += trial.status == Trial::Status::optimal;
+        s.failed += trial.status == Trial::Status::failed;
+        wall.push_back(trial.wall_s);
+        best.push_back(trial.curve.empty() ? infinity : trial.curve.back().time_s);
+        evaluated.push_back(static_cast<double>(trial.evaluated));
+        if (trial.bound && (!s.bound || *trial.bound > *s.bound)) {
+            s.bound = trial.bound;
+        }
+        if (const auto gap = trial.gap()) {
+            gaps.push_back(*gap);
+        }
+        if (trial.found() && (s.best == nullptr || *trial.value < *s.best->value)) {
+            s.best = &trial;
+        }
+    }
+    const std::vector<double> values = values_of(racer);
+    s.median = median(values);
+    s.least = values.empty() ? infinity : *std::min_element(values.begin(), values.end());
+    s.most = values.empty() ? infinity : *std::max_element(values.begin(), values.end());
+    s.wall_s = wall.empty() ? 0 : median(wall);
+    s.best_s = median(best);
+    s.evaluated = evaluated.empty() ? 0 : median(evaluated);
+    if (!gaps.empty()) {
+        s.gap = median(gaps);
+    }
+    return s;
+}
+
+/// Shares the point of each seed among those who were best at it.
+void count_wins(const Race& race, std::vector<Standing>& all) {
+    for (std::uint64_t seed = 0; seed < race.n_seeds; ++seed) {
+        const auto value = [&](const Standing& s) {
+            const std::vector<Trial>& trials = s.racer->trials;
+            return trials.empty()
+                       ? infinity
+                       : value_or_infinity(trials[std::min<std::size_t>(seed, trials.size() - 1)]);
+        };
+        double best = infinity;
+        int sharers = 0;
+        for (const Standing& s : all) {
+            best = std::min(best, value(s));
+        }
+        for (const Standing& s : all) {
+            sharers += std::isfinite(best) && value(s) == best;
+        }
+        for (Standing& s : all) {
+            if (sharers > 0 && value(s) == best) {
+                s.wins += 1.0 / sharers;
+            }
+        }
+    }
+}
+
+double best_known(const Race& race) {
+    double best = infinity;
+    for (const auto& racer : race.racers) {
+        for (const Trial& trial : racer->trials) {
+            best = std::min(best, value_or_infinity(trial));
+        }
+    }
+    return best;
+}
+
+io::Json optional_json(const std::optional<double>& value) {
+    return value && std::isfinite(*value) ? io::Json(*value) : io::Json(nullptr);
+}
+
+io::Json finite_json(double value) {
+    return std::isfinite(value) ? io::Json(value) : io::Json(nullptr);
+}
+
+io::Json trial_json(const Trial& trial, const RaceSubject& subject, double best) {
+    io::Json json;
+    json["seed"] = trial.seed;
+    json["status"] = name(trial.status);
+    json["value"] = optional_json(trial.value);
+    json["ratio"] = trial.value ? finite_json(*trial.value / best) : io::Json(nullptr);
+    json["energy_j"] = optional_json(trial.energy_j);
+    json[subject.latency_key] = optional_json(trial.latency);
+    json["bound"] = optional_json(trial.bound);
+    json["gap"] = optional_json(trial.gap());
+    json["wall_s"] = trial.wall_s;
+    json["cpu_s"] = trial.cpu_s;
+    json["time_to_best_s"] =
+        trial.curve.empty() ? io::Json(nullptr) : io::Json(trial.curve.back().time_s);
+    json["time_to_within_s"] = io::Json::object();
+    for (const auto& [key, factor] : {std::pair{"1%", 1.01}, {"5%", 1.05}, {"10%", 1.1}}) {
+        json["time_to_within_s"][key] = optional_json(trial.time_to(best * factor));
+    }
+    json["evaluated"] = trial.evaluated;
+    json["valid_share"] =
+        trial.generated > 0
+            ? io::Json(static_cast<double>(trial.evaluated) /
+                       static_cast<double>(std::max(trial.generated, trial.evaluated)))
+            : io::Json(nullptr);
+    json["memory_bytes"] = trial.memory_bytes;
+    json["stopped_by"] = trial.stopped_by.empty() ? io::Json(nullptr) : io::Json(trial.stopped_by);
+    json["error"] = trial.error.empty() ? io::Json(nullptr) : io::Json(trial.error);
+    json["curve"] = io::Json::array();
+    for (const RacePoint& point : trial.curve) {
+        json["curve"].push_back({point.time_s, point.value, point.evaluated});
+    }
+    return json;
+}
+
+io::Json standing_json(const Standing& s, const RaceSubject& subject, double best) {
+    io::Json json;
+    json["name"] = s.racer->name();
+    json["kind"] = s.racer->searches() ? "mapper" : "mapping";
+    json["value"] = {{"median", finite_json(s.median)},
+                     {"least", finite_json(s.least)},
+                     {"most", finite_json(s.most)}};
+    json["ratio"] = finite_json(s.median / best);
+    json["found"] = s.found;
+    json["proven"] = s.proven;
+    json["failed"] = s.failed;
+    json["wins"] = s.wins;
+    json["p"] = optional_json(s.p);
+    json["bound"] = optional_json(s.bound);
+    json["gap"] = optional_json(s.gap);
+    json["wall_s"] = s.wall_s;
+    json["time_to_best_s"] = finite_json(s.best_s);
+    json["evaluated"] = s.evaluated;
+    json["trials"] = io::Json::array();
+    for (const Trial& trial : s.racer->trials) {
+        json["trials"].push_back(trial_json(trial, subject, best));
+    }
+    return json;
+}
+
+std::string times(double ratio) {
+    std::ostringstream text;
+    text.precision(4);
+    text << ratio;
+    return std::isfinite(ratio) ? text.str() : "-";
+}
+
+/// What is known about how good the result is.
+std::string statement(const Standing& s) {
+    if (s.ran == 0) {
+        return "not run";
+    }
+    if (s.failed > 0) {
+        return "failed";
+    }
+    if (s.best == nullptr) {
+        for (const Trial& trial : s.racer->trials) {
+            if (trial.status == Trial::Status::infeasible) {
+                return "no legal mapping";
+            }
+        }
+        return "nothing found";
+    }
+    if (!s.racer->searches()) {
+        return "given";
+    }
+    if (s.proven == s.ran) {
+        return "proven optimal";
+    }
+    return s.proven > 0 ? "proven " + std::to_string(s.proven) + " of " + std::to_string(s.ran)
+           : s.gap      ? "not proven"
+                        : "no bound";
+}
+
+std::string against_first(const Standing& s) {
+    return !s.p ? "-" : *s.p < evidence ? "worse" : "no evidence";
+}
+
+void print_ranking(std::ostream& out, const Race& race, const RaceSubject& subject,
+                   const std::vector<Standing>& all, double best) {
+    const bool seeds = race.n_seeds > 1;
+    const bool test = race.n_seeds >= fewest_seeds_for_test;
+    std::vector<std::vector<std::string>> rows = {{"  mapper", "statement"}};
+    std::vector<std::string>& head = rows.front();
+    head.insert(head.end(), {subject.metric, "ratio"});
+    if (seeds) {
+        head.insert(head.end(), {"least", "most", "wins"});
+    }
+    if (test) {
+        head.emplace_back("than first");
+    }
+    head.insert(head.end(), {"energy", "latency", "time", "best at", "evaluated", "bound", "gap"});
+    for (const Standing& s : all) {
+        std::vector<std::string> row = {"  " + s.racer->name(), statement(s)};
+        const auto value = [&](double v, const std::string& unit) {
+            return std::isfinite(v) ? io::plain(v, unit) : std::string("-");
+        };
+        row.insert(row.end(), {value(s.median, subject.value_unit), times(s.median / best)});
+        if (seeds) {
+            row.insert(row.end(), {value(s.least, ""), value(s.most, ""), times(s.wins)});
+        }
+        if (test) {
+            row.push_back(against_first(s));
+        }
+        const auto latency = [&](double v) {
+            return subject.latency_unit == "s" ? io::quantity(v, "s")
+                                               : io::plain(v, subject.latency_unit);
+        };
+        row.push_back(s.best && s.best->energy_j
+                          ? io::quantity(*s.best->energy_j, subject.energy_unit)
+                          : "-");
+        row.push_back(s.best && s.best->latency ? latency(*s.best->latency) : "-");
+        const bool searched = s.racer->searches() && s.ran > 0;
+        row.push_back(searched ? io::quantity(s.wall_s, "s") : "-");
+        row.push_back(searched && std::isfinite(s.best_s) ? io::quantity(s.best_s, "s") : "-");
+        row.push_back(searched ? io::plain(s.evaluated, "") : "-");
+        row.push_back(s.bound ? value(*s.bound, "") : "-");
+        row.push_back(s.gap ? io::percent(*s.gap) : "-");
+        rows.push_back(std::move(row));
+    }
+    print_table(out, rows, 2);
+}
+
+void print_moments(std::ostream& out, const Race& race, const RaceSubject& subject,
+                   const std::vector<Standing>& all) {
+    const std::vector<double> at = moments(race);
+    if (at.empty()) {
+        return;
+    }
+    std::vector<std::vector<std::string>> rows = {{"  after"}};
+    for (const double time_s : at) {
+        rows.front().push_back(io::quantity(time_s, "s"));
+    }
+    for (const Standing& s : all) {
+        if (!s.racer->searches() || s.found == 0) {
+            continue;
+        }
+        rows.push_back({"  " + s.racer->name()});
+        for (const double time_s : at) {
+            std::vector<double> values;
+            for (const Trial& trial : s.racer->trials) {
+                values.push_back(trial.at(time_s));
+            }
+            const double value = median(values);
+            rows.back().push_back(std::isfinite(value) ? io::plain(value, "") : "-");
+        }
+    }
+    out << "Best " << subject.metric << " at equal times" << (race.n_seeds > 1 ? " (medians)" : "")
+        << ":\n";
+    print_table(out, rows, 1);
+}
+
+std::string curves_csv(const Race& race) {
+    std::ostringstream out;
+    out.precision(17);
+    out << "mapper,seed,time_s,evaluated,value\n";
+    for (const auto& racer : race.racers) {
+        for (const Trial& trial : racer->trials) {
+            for (const RacePoint& point : trial.curve) {
+                out << racer->name() << "," << trial.seed << "," << point.time_s << ","
+                    << point.evaluated << "," << point.value << "\n";
+            }
+        }
+    }
+    return out.str();
+}
+
+}  // namespace
+
+std::vector<Standing> standings(const Race& race) {
+    std::vector<Standing> all;
+    for (const auto& racer : race.racers) {
+        all.push_back(standing(*racer));
+    }
+    count_wins(race, all);
+    std::stable_sort(all.begin(), all.end(), [](const Standing& a, const Standing& b) {
+        return a.median != b.median ? a.median < b.median : a.best_s < b.best_s;
+    });
+    const std::vector<double> first = values_of(*all.front().racer);
+    for (Standing& s : all) {
+        const std::vector<double> own = values_of(*s.racer);
+        if (&s != &all.front() && own.size() >= fewest_seeds_for_test &&
+            first.size() >= fewest_seeds_for_test) {
+            s.p = u_test(first, own);
+        }
+    }
+    return all;
+}
+
+std::vector<double> moments(const Race& race) {
+    double longest = 0;
+    for (const auto& racer : race.racers) {
+        for (const Trial& trial : racer->trials) {
+            longest = std::max(longest, trial.wall_s);
+        }
+    }
+    std::vector<double> result;
+    for (double decade = 1e-3; decade < longest && decade < 1e9; decade *= 10) {
+        result.push_back(decade);
+        if (3 * decade < longest) {
+            result.push_back(3 * decade);
+        }
+    }
+    if (longest > 0) {
+        result.push_back(longest);
+    }
+    constexpr std::size_t most = 8;
+    if (result.size() > most) {
+        result.erase(result.begin(), result.end() - most);
+    }
+    return result;
+}
+
+io::Json race_json(const Race& race, const RaceSubject& subject) {
+    const double best = best_known(race);
+    io::Json root;
+    root["schema_version"] = io::schema_version;
+    root["status"] = "compared";
+    root["workload"] = subject.workload;
+    root["architecture"] = subject.architecture;
+    root["model"] = subject.model;
+    root["mapspace"] = subject.mapspace;
+    root["metric"] = subject.metric;
+    root["value_key"] = subject.value_key;
+    root["limits"] = limits_json(race.budget);
+    root["threads"] = subject.threads;
+    root["first_seed"] = race.first_seed;
+    root["seeds"] = race.n_seeds;
+    root["best"] = finite_json(best);
+    root["racers"] = io::Json::array();
+    for (const Standing& s : standings(race)) {
+        root["racers"].push_back(standing_json(s, subject, best));
+    }
+    return root;
+}
+
+void print_race(std::ostream& out, const Race& race, const RaceSubject& subject) {
+    const double best = best_known(race);
+    const std::vector<Standing> all = standings(race);
+    out << "Comparison on " << subject.workload << " on " << subject.architecture << " (model "
+        << subject.model << ", mapspace " << subject.mapspace << ", ";
+    out << (race.n_seeds > 1 ? std::to_string(race.n_seeds) + " seeds, medians" : "one seed")
+        << ")\n";
+    print_ranking(out, race, subject, all, best);
+    print_moments(out, race, subject, all);
+    for (const Standing& s : all) {
+        for (const Trial& trial : s.racer->trials) {
+            if (!trial.error.empty()) {
+                out << s.racer->name() << ": " << trial.error << "\n";
+                break;
+            }
+        }
+    }
+}
+
+std::map<std::string, std::string> race_files(const Race& race, const RaceSubject& subject) {
+    std::map<std::string, std::string> files;
+    files["result.json"] =
+        race_json(race, subject).dump(2, ' ', false, io::Json::error_handler_t::replace) + "\n";
+    files["curves.csv"] = curves_csv(race);
+    for (const Standing& s : standings(race)) {
+        if (s.best != nullptr) {
+            for (const auto& [ending, content] : s.best->files) {
+                files[plain_name(s.racer->name()) + ending] = content;
+            }
+        }
+    }
+    return files;
+}
+
+int race_exit_code(const Race& race, bool interrupted) {
+    if (interrupted) {
+        return ExitCode::interrupted;
+    }
+    bool found = false, failed = false, infeasible = false;
+    for (const Standing& s : standings(race)) {
+        found = found || s.found > 0;
+        failed = failed || s.failed > 0;
+        for (const Trial& trial : s.racer->trials) {
+            infeasible = infeasible || trial.status == Trial::Status::infeasible;
+        }
+    }
+    return failed       ? ExitCode::partial
+           : found      ? ExitCode::ok
+           : infeasible ? ExitCode::no_legal_mapping
+                        : ExitCode::limit_before_result;
+}
+
+}  // namespace tessera::cli

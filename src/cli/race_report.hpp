@@ -1,0 +1,50 @@
+// What `tessera compare` says: a table for people, one document, files.
+#pragma once
+
+#include <iosfwd>
+#include <map>
+#include <string>
+
+#include "cli/race.hpp"
+#include "io/report_json.hpp"
+
+namespace tessera::cli {
+
+/// What was compared on.
+struct RaceSubject {
+    std::string workload, architecture, model, mapspace, metric;  ///< metric: "edp"
+    std::string value_unit, energy_unit, latency_unit;  ///< "J s", "J", "s"; empty: arbitrary
+    std::string value_key, latency_key;                 ///< "edp_js", "latency_s"
+    int threads = 0;
+};
+
+/// One racer over its seeds. Medians count a search without a mapping as infinitely bad; its times
+/// and counts are of all searches that ran.
+struct Standing {
+    const Racer* racer = nullptr;
+    int ran = 0, found = 0, proven = 0, failed = 0;
+    double median = 0, least = 0, most = 0;  ///< value; infinity: none
+    double wall_s = 0, best_s = 0;           ///< medians; best_s: until its own best
+    double evaluated = 0;                    ///< median
+    std::optional<double> bound, gap;        ///< highest bound, median gap
+    double wins = 0;                         ///< seeds at which nobody was better; ties are shared
+    /// Chance of values that differ this much from the first-ranked one's if both drew from the
+    /// same distribution (two-sided U test); empty: fewer than five seeds.
+    std::optional<double> p;
+    const Trial* best = nullptr;  ///< its best trial; null: none found
+};
+
+/// Best median first; those without a mapping last, in the order given.
+std::vector<Standing> standings(const Race& race);
+
+/// Moments at which racers are compared: 1, 3, 10, 30, ... ms up to the longest search.
+std::vector<double> moments(const Race& race);
+
+io::Json race_json(const Race& race, const RaceSubject& subject);
+void print_race(std::ostream& out, const Race& race, const RaceSubject& subject);
+/// result.json, curves.csv, and of each racer the best mapping.
+std::map<std::string, std::string> race_files(const Race& race, const RaceSubject& subject);
+/// 0; 1, 5: nobody found a mapping; 4: some racer failed. \p interrupted: 130.
+int race_exit_code(const Race& race, bool interrupted);
+
+}  // namespace tessera::cli
