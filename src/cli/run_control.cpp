@@ -52,7 +52,7 @@ search::Budget budget(const Arguments& arguments) {
         result.gap = arguments.number("gap", 1, "a fraction above 0 and below 1, as 0.01");
     }
     const bool scalar = result.target.has_value() || result.gap > 0;
-    if (scalar && arguments.metrics().size() > 1) {
+    if (scalar && arguments.has("metric") && arguments.metrics().size() > 1) {
         arguments.refuse(arguments.has("gap") ? "gap" : "target",
                          "a single --metric: a Pareto set has none");
     }

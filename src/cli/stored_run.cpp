@@ -84,6 +84,11 @@ StoredRun::StoredRun(const fs::path& folder) : folder_(folder) {
     if (!good) {
         throw UserError(file.string() + ": is no description of a run");
     }
+    if (json_["command"][1] == "compare") {
+        throw UserError(folder.string() +
+                        ": holds a comparison, which can be neither resumed nor run again from "
+                        "its folder; give tessera compare its options again");
+    }
     for (const io::Json& word : json_["command"]) {
         if (!word.is_string()) {
             throw UserError(file.string() + ": `command` must be a list of words");

@@ -1,20 +1,16 @@
-// map, model, check and explain for Timeloop's input files, under the cost model `timeloop`.
+// model, check and explain for Timeloop's input files, and the way to map and compare.
 //
 //   given_files        what -a, -w and -m name on the command line
 //   timeloop_inputs    decides whether this is a case for here, and dispatches
 #include <algorithm>
 #include <optional>
 #include <ostream>
-#include <sstream>
 
 #include "cli/arguments.hpp"
 #include "cli/cli.hpp"
-#include "cli/interrupt.hpp"
-#include "cli/output.hpp"
 #include "cli/timeloop.hpp"
-#include "io/units.hpp"
+#include "cli/timeloop_search.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/timeloop/mapper.hpp"
 #include "tessera/timeloop/result_json.hpp"
 
 namespace tessera::cli {
@@ -22,8 +18,6 @@ namespace tessera::cli {
 namespace {
 
 using Args = std::vector<std::string>;
-
-constexpr double j_per_pj = 1e-12;
 
 struct GivenFile {
     char option = ' ';  ///< a, w or m
@@ -63,47 +57,27 @@ std::vector<GivenFile> given_files(const Args& args) {
 
 options::options_description description(const std::string& command) {
     options::options_description result("Options for Timeloop's input files", 100);
-    add_inputs(result, command == "map" ? "aw" : "awm");
+    add_inputs(result, command == "map" ? "awD" : "awmD");
     auto add = result.add_options();
     add("model", options::value<std::string>()->default_value("timeloop")->value_name("NAME"),
         "cost model: only timeloop");
     if (command == "map" || command == "model") {
         add("json", options::bool_switch(), "print one JSON document");
+    }
+    if (command == "model") {
         add("quiet,q", options::bool_switch(), "no warnings on stderr");
     }
     if (command == "map") {
-        add("metric", options::value<std::string>()->value_name("METRIC"),
-            "energy, latency or edp; default: as the input says");
-        add("max-time", options::value<std::string>()->value_name("TIME"), "limit: 500ms, 3s, 2m");
-        add("threads", options::value<std::string>()->default_value("0")->value_name("N"),
-            "0: as the input says");
+        add("mapper", options::value<std::string>()->default_value("timeloop")->value_name("NAME"),
+            "mapper: only timeloop");
+        add("algorithm", options::value<std::string>()->value_name("NAME"),
+            "optimal, random, random-pruned, linear-pruned, hybrid or exhaustive; default: as the "
+            "input says, else optimal");
         add("output,o", options::value<std::string>()->value_name("DIR"),
             "an existing folder for Timeloop's output files");
+        add_timeloop_search(result);
     }
     return result;
-}
-
-void print_stats(std::ostream& out, const timeloop::Input& input, const timeloop::Stats& stats) {
-    out << "  energy       " << io::quantity(stats.energy_pj * j_per_pj, "J") << "\n"
-        << "  latency      " << stats.cycles << " cycles\n"
-        << "  EDP          " << stats.edp() << " J cycles\n"
-        << "  utilization  " << io::percent(stats.utilization) << "\n"
-        << "  bottleneck   " << timeloop::bottleneck(input.architecture, stats) << "\n";
-    std::vector<std::vector<std::string>> rows = {
-        {"  level", "energies from", "energy", "accesses", "cycles"}};
-    const timeloop::ArithmeticLevel& arithmetic = input.architecture.arithmetic;
-    rows.push_back({"  " + arithmetic.name, arithmetic.energy_source,
-                    io::quantity(stats.arithmetic.energy_pj * j_per_pj, "J"),
-                    std::to_string(stats.arithmetic.computes),
-                    std::to_string(stats.arithmetic.cycles)});
-    for (std::size_t i = 0; i < stats.levels.size(); ++i) {
-        const timeloop::StorageLevel& level = input.architecture.storage[i];
-        rows.push_back({"  " + level.name, level.energy.source,
-                        io::quantity(stats.levels[i].energy_pj * j_per_pj, "J"),
-                        std::to_string(stats.levels[i].accesses),
-                        std::to_string(stats.levels[i].cycles)});
-    }
-    print_table(out, rows, 2);
 }
 
 class Command {
@@ -112,6 +86,7 @@ public:
             std::ostream& err)
         : name_(std::move(name)),
           known_(description(name_)),
+          args_(args),
           arguments_(name_, args, known_),
           files_(std::move(files)),
           out_(out),
@@ -125,11 +100,19 @@ public:
         if (arguments_.text("model") != "timeloop") {
             arguments_.refuse("model", "timeloop, for Timeloop's input files");
         }
+        if (name_ == "map" && arguments_.text("mapper") != "timeloop") {
+            arguments_.refuse("mapper",
+                              "timeloop, for Timeloop's input files; its searches are chosen by "
+                              "--algorithm");
+        }
         if (name_ == "check") {
             return check();
         }
-        input_ = timeloop::load_input(files_);
-        return name_ == "map" ? map() : name_ == "explain" ? explain() : model();
+        if (name_ == "map") {
+            return timeloop_map(args_, arguments_, files_, out_, err_);
+        }
+        input_ = timeloop::load_input(timeloop::read_document(files_, arguments_.defines()));
+        return name_ == "explain" ? explain() : model();
     }
 
 private:
@@ -144,7 +127,7 @@ private:
 
     int check() {
         timeloop::Warnings warnings;
-        const timeloop::Document document = timeloop::read_document(files_);
+        const timeloop::Document document = timeloop::read_document(files_, arguments_.defines());
         for (const std::string& section : timeloop::check_document(document, warnings)) {
             out_ << section << ": ok\n";
         }
@@ -152,17 +135,6 @@ private:
         warn(warnings);
         out_ << "ok\n";
         return ExitCode::ok;
-    }
-
-    timeloop::Mapping mapping() {
-        std::optional<timeloop::Mapping> found = timeloop::read_mapping(
-            input_.document, input_.problem, input_.architecture, input_.warnings);
-        if (!found) {
-            throw UserError(input_.document.root.position,
-                            "no 'mapping' is given (expected a list of directives); give it with "
-                            "-m");
-        }
-        return *found;
     }
 
     std::vector<std::string> faults(const timeloop::Mapping& mapping) {
@@ -183,7 +155,7 @@ private:
     }
 
     int explain() {
-        const timeloop::Mapping given = mapping();
+        const timeloop::Mapping given = timeloop_mapping(input_);
         const std::vector<std::string> found = faults(given);
         for (const std::string& fault : found) {
             out_ << "impossible: " << fault << "\n";
@@ -196,7 +168,7 @@ private:
     }
 
     int model() {
-        const timeloop::Mapping given = mapping();
+        const timeloop::Mapping given = timeloop_mapping(input_);
         const std::vector<std::string> found = faults(given);
         if (!found.empty()) {
             throw IllegalMapping(found.front());
@@ -209,88 +181,13 @@ private:
             return ExitCode::ok;
         }
         out_ << "Evaluation of " << files_.front() << " (model timeloop)\n";
-        print_stats(out_, input_, evaluation_.stats);
+        print_timeloop_stats(out_, input_, evaluation_.stats);
         return ExitCode::ok;
-    }
-
-    timeloop::MapperSettings settings() {
-        using Kind = timeloop::Objective::Kind;
-        timeloop::MapperSettings result =
-            timeloop::read_mapper_settings(input_.document, input_.architecture, input_.warnings);
-        if (arguments_.has("metric")) {
-            const std::size_t metric = arguments_.choice("metric", {"energy", "latency", "edp"});
-            result.objectives = {{metric == 0   ? Kind::energy
-                                  : metric == 1 ? Kind::delay
-                                                : Kind::edp,
-                                  0}};
-        }
-        if (arguments_.has("max-time")) {
-            result.time_limit_s = arguments_.duration_s("max-time");
-        }
-        if (const auto threads = arguments_.whole("threads", 0, 4096); threads > 0) {
-            result.threads = static_cast<int>(threads);
-        }
-        return result;
-    }
-
-    int map() {
-        const timeloop::MapperSettings chosen = settings();
-        const timeloop::Constraints constraints = timeloop::read_constraints(
-            input_.document, input_.problem, input_.architecture, input_.warnings);
-        const Interrupt interrupt;
-        timeloop::MapperHooks hooks;
-        hooks.stop = interrupt.stop();
-        hooks.model = input_.model;
-        const timeloop::MapperResult result = timeloop::search_mappings(
-            input_.problem, input_.architecture, constraints, chosen, hooks);
-        warn(input_.warnings);
-        if (!result.best) {
-            std::string text = result.proof == timeloop::Proof::infeasible
-                                   ? "no mapping of the mapspace is valid"
-                                   : "no valid mapping was found before a limit";
-            for (const std::string& reason : result.reasons) {
-                text += "\n  " + reason;
-            }
-            throw NoLegalMapping(text);
-        }
-        const double gap = result.gap(chosen.objectives);
-        evaluation_ =
-            timeloop::evaluate(input_.problem, input_.architecture, *result.best, input_.model);
-        const timeloop::Evaluated evaluated{input_.problem, input_.architecture, *result.best,
-                                            evaluation_.stats};
-        write_files(evaluated, result, gap);
-        if (arguments_.flag("json")) {
-            out_ << timeloop::result_json(
-                {input_, &*result.best, &evaluation_.stats, &result, gap});
-        } else {
-            out_ << "Best mapping of " << files_.front() << " (model timeloop)\n";
-            print_stats(out_, input_, evaluation_.stats);
-            timeloop::write_map_text(out_, evaluated, timeloop::Dialect::master, "  ");
-            out_ << (result.proof == timeloop::Proof::optimal
-                         ? std::string("Proven optimal")
-                         : "At most " + io::percent(gap) + " above the optimum")
-                 << " (mapspace timeloop, " << result.mapspace_size << " mappings).\n";
-        }
-        return interrupt.happened() ? ExitCode::interrupted : ExitCode::ok;
-    }
-
-    void write_files(const timeloop::Evaluated& evaluated, const timeloop::MapperResult& result,
-                     double gap) {
-        if (!arguments_.has("output")) {
-            return;
-        }
-        TimeloopFiles files(arguments_.text("output") + "/timeloop-mapper");
-        files.add_evaluation(input_, evaluated);
-        std::ostringstream yaml;
-        timeloop::write_map_yaml(yaml, input_.problem, input_.architecture, evaluated.mapping);
-        files.add(".map.yaml", yaml.str());
-        files.add(".json", timeloop::result_json(
-                               {input_, &evaluated.mapping, &evaluated.stats, &result, gap}));
-        files.write();
     }
 
     std::string name_;
     options::options_description known_;
+    const Args& args_;
     Arguments arguments_;
     std::vector<std::string> files_;
     std::ostream& out_;
@@ -303,7 +200,8 @@ private:
 
 std::optional<int> timeloop_inputs(const std::string& command, const Args& args, std::ostream& out,
                                    std::ostream& err) {
-    if (command != "map" && command != "model" && command != "check" && command != "explain") {
+    if (command != "map" && command != "model" && command != "check" && command != "explain" &&
+        command != "compare") {
         return std::nullopt;
     }
     std::vector<std::string> files, others;
@@ -316,6 +214,14 @@ std::optional<int> timeloop_inputs(const std::string& command, const Args& args,
     if (!others.empty()) {
         throw UserError("Timeloop's input files and Tessera's own cannot be mixed: " +
                         files.front() + " and " + others.front());
+    }
+    if (command == "compare") {
+        // Given mappings are read one by one.
+        const Args mappings = given_values(args, "m", "mapping");
+        std::erase_if(files, [&](const std::string& file) {
+            return std::find(mappings.begin(), mappings.end(), file) != mappings.end();
+        });
+        return timeloop_compare(args, files, out, err);
     }
     return Command(command, args, files, out, err).run();
 }

@@ -338,10 +338,30 @@ Document read_files(const std::vector<std::string>& files) {
     return document;
 }
 
+/// -D NAME=VALUE
+void define(Node& root, const spec::Defines& defines) {
+    Node* variables = root.find("variables");
+    std::vector<std::string> declared;
+    if (variables != nullptr && variables->is_map()) {
+        for (const Node::Entry& entry : variables->entries) {
+            if (entry.key != "version") {
+                declared.push_back(entry.key);
+            }
+        }
+    }
+    spec::check_defines(defines, declared);
+    for (const auto& [name, value] : defines) {
+        Node node = Node::scalar(value, Position{"-D " + name + "=" + value});
+        node.path = variables->path + "." + name;
+        *variables->find(name) = std::move(node);
+    }
+}
+
 }  // namespace
 
-Document read_document(const std::vector<std::string>& files) {
+Document read_document(const std::vector<std::string>& files, const spec::Defines& defines) {
     Document document = read_files(files);
+    define(document.root, defines);
     document.dialect = detect_dialect(document.root, files);
     flatten_nodes(document);
     return document;

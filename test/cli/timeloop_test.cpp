@@ -462,6 +462,55 @@ BOOST_AUTO_TEST_CASE(tessera_reads_timeloops_files_too) {
     BOOST_TEST(check.out == "problem: ok\narchitecture: ok\nconstraints: ok\nmapping: ok\nok\n");
 }
 
+BOOST_AUTO_TEST_CASE(variables_of_timeloops_files_can_be_defined) {
+    const Folder folder;
+    std::string text = small + "variables: {size: 128}\n";
+    text.replace(text.find("entries: 128"), 12, "entries: size");
+    const std::string input = folder.file("in.yaml", text);
+    const auto energy = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> args = {"map",    "-a", input,    "-w",        input, "--metric",
+                                         "energy", "-q", "--json", "--threads", "1"};
+        args.insert(args.end(), more.begin(), more.end());
+        const Outcome outcome = invoke(args);
+        BOOST_TEST(outcome.code == 0, outcome.err);
+        return outcome.json()["energy_j"].get<double>();
+    };
+    BOOST_TEST(energy({"-D", "size=128"}) == energy({}));
+    BOOST_TEST(energy({"-D", "size=4096"}) != energy({}));
+    const Outcome wrong = invoke({"map", "-a", input, "-w", input, "-D", "sise=4096"});
+    BOOST_TEST(wrong.code == 2);
+    BOOST_TEST(wrong.says("no file declares this variable"), wrong.err);
+    BOOST_TEST(wrong.says("did you mean 'size'?"), wrong.err);
+    const std::string none = folder.file("none.yaml", small);
+    BOOST_TEST(invoke({"check", "-a", none, "-w", none, "-D", "size=1"}).code == 2);
+}
+
+BOOST_AUTO_TEST_CASE(tessera_map_runs_any_algorithm_on_timeloops_files_and_shows_it) {
+    const Folder folder;
+    const std::string input = folder.file("in.yaml", small);
+    const auto map = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> args = {"map", "-a", input, "-w", input, "--threads", "1"};
+        args.insert(args.end(), more.begin(), more.end());
+        return invoke(args);
+    };
+    const Outcome random = map({"--algorithm", "random", "--max-evals", "500", "--json", "-q"});
+    BOOST_TEST(random.code == 0, random.err);
+    BOOST_TEST(random.json()["search"]["proof"] == "none");
+    const Outcome best = map({"--json", "-q"});
+    BOOST_TEST(best.json()["search"]["proof"] == "optimal");
+    BOOST_TEST(best.json()["edp_j_cycles"].get<double>() <=
+               random.json()["edp_j_cycles"].get<double>());
+    BOOST_TEST(map({"--ui", "line"}).says("best edp"));
+    BOOST_TEST(map({"--ui", "json"}).says("\"incumbent\""));
+    const Outcome near = map({"--target", "1e9", "--json", "-q"});
+    BOOST_TEST(near.json()["search"]["mappings_valid"].get<int>() <
+               best.json()["search"]["mappings_valid"].get<int>());
+    const Outcome wrong = map({"--algorithm", "randon"});
+    BOOST_TEST(wrong.code == 2);
+    BOOST_TEST(wrong.says("did you mean 'random'?"), wrong.err);
+    BOOST_TEST(map({"--mapper", "ffm"}).code == 2);
+}
+
 BOOST_AUTO_TEST_CASE(tessera_explains_mappings_of_timeloops_files) {
     const Folder folder;
     std::string text = read(data + "gemm.yaml");

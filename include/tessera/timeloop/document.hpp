@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/spec/directives.hpp"
 #include "tessera/spec/node.hpp"
 #include "tessera/timeloop/dialect.hpp"
 
@@ -32,8 +33,10 @@ struct Document {
 /// The dialect is the value of the environment variable TESSERA_TIMELOOP_DIALECT (`3.0.3` or
 /// `master`). Unset: master if the input was made by the Python front end, or if it has no key
 /// spelled with hyphens but some with underscores or version 0.4; else 3.0.3.
-/// \throws UserError
-Document read_document(const std::vector<std::string>& files);
+///
+/// `defines` replace values of the top-level `variables`, the only parameters of these files.
+/// \throws UserError, also for a name that `variables` lacks
+Document read_document(const std::vector<std::string>& files, const spec::Defines& defines = {});
 
 /// The same for text in memory; `name` decides the format.
 Document read_document_text(std::string_view text, const std::string& name);

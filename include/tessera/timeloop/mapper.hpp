@@ -74,6 +74,8 @@ struct MapperResult {
     std::string mapspace_size;
     std::uint64_t total = 0, valid = 0;  ///< mappings tried, mappings evaluated
     double wall_s = 0, best_s = 0;       ///< whole search; when the best was found
+    std::string stopped_by;  ///< "max-time", "max-evals", "target", ..., "stop" for the hook; empty:
+                             ///< it ended by itself or by Timeloop's own limits
     int threads = 1;
 
     /// (best - bound) / best of the first objective; 0 if optimal, 1 without a bound.

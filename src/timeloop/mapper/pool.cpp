@@ -1,11 +1,15 @@
 #include "timeloop/mapper/pool.hpp"
 
 #include <unistd.h>
+
+#include <cmath>
 #include <ctime>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "tessera/base/error.hpp"
+#include "tessera/timeloop/write.hpp"
 
 namespace tessera::timeloop {
 namespace {
@@ -83,6 +87,10 @@ Pool::Pool(const MapSpace& s, const MapperSettings& m, const MapperHooks& h)
     if (m.algorithm.value_or(Algorithm::optimal) == Algorithm::optimal && !bounded) {
         time_limit_s = default_time_limit_s;
     }
+    if (h.recorder != nullptr) {
+        problem = std::make_shared<const Problem>(s.problem());
+        architecture = std::make_shared<const Architecture>(s.architecture());
+    }
     result.threads = threads;
     result.mapspace_size = s.size_text();
 }
@@ -100,7 +108,7 @@ bool Pool::offer(const Mapping& mapping, const Cost& cost) {
         return target && value <= *target;
     };
     if (met(settings.target) || met(hooks.budget.target)) {
-        ended = true;
+        end("target");
     }
     if (hooks.improved) {
         hooks.improved(mapping, cost);
@@ -110,9 +118,22 @@ bool Pool::offer(const Mapping& mapping, const Cost& cost) {
     incumbent.energy_j = cost.energy_pj * 1e-12;
     incumbent.latency_s = static_cast<double>(cost.cycles) * hooks.cycle_s;
     incumbent.found_by = "timeloop";
-    incumbent.detail = compact_text(space.problem(), mapping);
+    if (problem) {
+        incumbent.detail = compact_text(*problem, mapping);
+        incumbent.mapping = [problem = problem, architecture = architecture, mapping] {
+            std::ostringstream text;
+            write_map_yaml(text, *problem, *architecture, mapping);
+            return text.str() + "\n";
+        };
+    }
     recorder.incumbent(std::move(incumbent));
     return true;
+}
+
+void Pool::end(const char* why) {
+    const char* none = nullptr;
+    reason.compare_exchange_strong(none, why);
+    ended = true;
 }
 
 bool Pool::over() {
@@ -120,13 +141,20 @@ bool Pool::over() {
         return true;
     }
     const search::Budget& budget = hooks.budget;
-    if ((hooks.stop && hooks.stop->load(std::memory_order_relaxed)) ||
-        (time_limit_s > 0 && seconds() >= time_limit_s) ||
-        (budget.max_evals > 0 && evaluated >= budget.max_evals) ||
-        (budget.max_cpu_s > 0 &&
-         static_cast<double>(std::clock()) / CLOCKS_PER_SEC >= budget.max_cpu_s) ||
-        (budget.max_memory_bytes > 0 && resident_bytes() >= budget.max_memory_bytes)) {
-        ended = true;
+    if (hooks.stop && hooks.stop->load(std::memory_order_relaxed)) {
+        end("stop");
+    } else if (time_limit_s > 0 && seconds() >= time_limit_s) {
+        end("max-time");
+    } else if (budget.max_evals > 0 && evaluated >= budget.max_evals) {
+        end("max-evals");
+    } else if (budget.max_cpu_s > 0 &&
+               static_cast<double>(std::clock()) / CLOCKS_PER_SEC >= budget.max_cpu_s) {
+        end("max-cpu-time");
+    } else if (budget.max_memory_bytes > 0 && resident_bytes() >= budget.max_memory_bytes) {
+        end("max-memory");
+    } else if (budget.gap > 0 && std::isfinite(recorder.best()) &&
+               recorder.best() - recorder.bound() <= budget.gap * recorder.best()) {
+        end("gap");
     }
     return ended;
 }

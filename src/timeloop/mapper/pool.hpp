@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <mutex>
 
 #include "tessera/telemetry/recorder.hpp"
@@ -60,6 +61,7 @@ struct Pool {
     std::atomic<std::uint64_t> evaluated{0};
     std::uint64_t walk_limit = 0;    ///< mappings per thread of a walk; 0: no limit of ours
     std::atomic<bool> ended{false};  ///< a limit of the whole search is met
+    std::atomic<const char*> reason{nullptr};  ///< which; null: none
 
     double seconds() const {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -71,6 +73,8 @@ struct Pool {
     bool offer(const Mapping& mapping, const Cost& cost);
     /// Clock, Ctrl-C and the limits of the budget; sets `ended`.
     bool over();
+    /// Sets `ended`; the first reason counts.
+    void end(const char* why);
     void log(const std::string& line);
 
     /// An objective's value in SI units, as the recorder wants it.
@@ -78,6 +82,9 @@ struct Pool {
     /// Tells the recorder of evaluations since the last call.
     void count_evaluations();
 
+    /// What incumbents write themselves with: they outlive the search.
+    std::shared_ptr<const Problem> problem;
+    std::shared_ptr<const Architecture> architecture;
     telemetry::Recorder unread;
     telemetry::Recorder& recorder;
     std::uint64_t counted = 0;  ///< evaluations that the recorder knows of

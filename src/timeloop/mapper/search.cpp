@@ -99,6 +99,9 @@ MapperResult search_mappings(const Problem& problem, const Architecture& archite
     } else {
         explain(space, result);
     }
+    if (const char* reason = pool.reason) {
+        result.stopped_by = reason;
+    }
     result.wall_s = pool.seconds();
     return result;
 }

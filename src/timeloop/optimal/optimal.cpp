@@ -63,12 +63,13 @@ public:
         choices_ = spatial_choices(geometry_);
         make_tasks();
         if (!tasks_.empty()) {
-            pool_.recorder.bound(pool_.recorded(std::min(tasks_.front().bound, rest_bound_)));
+            record_bound(std::min(tasks_.front().bound, rest_bound_));
         }
         phase_ = &pool_.recorder.begin_phase("spatial choices", tasks_.size(), "choices");
         first_incumbents();
         parallel([this] { solve_tasks(); });
         settle_ = !pool_.over();
+        record_bound(std::min(open_bound(), best_value()));
         next_open_ = 0;
         phase_ = &pool_.recorder.begin_phase("settling", tasks_.size(), "choices");
         parallel([this] { settle_tasks(); });
@@ -264,26 +265,38 @@ private:
         pool_.offer(mapping, cost);
         return pool_.value(cost);
     }
-    void finish() {
-        MapperResult& result = pool_.result;
-        result.valid = pool_.evaluated;
-        result.total = tasks_.size();
+    // Least bound of what can still be better than the incumbent; infinity: nothing can. While no
+    // thread works on the tasks.
+    double open_bound() {
         const double best = best_value();
         double bound = rest_bound_ < best ? rest_bound_ : HUGE_VAL;
-        const bool all =
-            next_task_ >= tasks_.size() + static_cast<std::size_t>(pool_.threads) - 1 ||
-            next_task_ >= tasks_.size();
         for (std::size_t i = 0; i < tasks_.size(); ++i) {
             if (tasks_[i].bound < best && (tasks_[i].open || i >= next_task_)) {
                 bound = std::min(bound, tasks_[i].bound);
             }
         }
+        return bound;
+    }
+    // The bounds hold for perfect factors only.
+    void record_bound(double bound) {
+        if (pool_.space.factor_template() == FactorTemplate::uber) {
+            pool_.recorder.bound(pool_.recorded(bound));
+        }
+    }
+    void finish() {
+        MapperResult& result = pool_.result;
+        result.valid = pool_.evaluated;
+        result.total = tasks_.size();
+        const double best = best_value(), bound = open_bound();
+        const bool all =
+            next_task_ >= tasks_.size() + static_cast<std::size_t>(pool_.threads) - 1 ||
+            next_task_ >= tasks_.size();
         if (bound == HUGE_VAL && all && !pool_.ended) {
             result.proof = result.best ? Proof::optimal : Proof::infeasible;
         }
         if (result.best) {
             result.bound = std::min(best, bound);
-            pool_.recorder.bound(pool_.recorded(*result.bound));
+            record_bound(*result.bound);
             if (best <= *result.bound * slack) {
                 result.proof = Proof::optimal;
             }
