@@ -1,101 +1,183 @@
-// Einsums that are equal up to renaming are explored once.
+// Einsums that are equal up to renaming are opened and explored once.
 #include <algorithm>
-#include <map>
-#include <sstream>
+#include <cstring>
+#include <string>
 
 #include "explore.hpp"
 
 namespace tessera::ffm {
 namespace {
 
-/// Everything of an Einsum and its paths that costs depend on, without names: equal text means
-/// equal exploration (templates are compared on top).
-std::string cost_key(const EinsumSpace& space) {
-    std::ostringstream s;
-    s.precision(17);
-    const workload::EinsumView& e = space.paths.front()->einsum;
-    s << e.is_copy_operation << ' ' << e.n_instances;
+/// Appends numbers byte by byte and texts with their length: different contents never look equal.
+class Key {
+public:
+    template <class... Number>
+    Key& operator()(Number... numbers) {
+        (put(static_cast<double>(numbers)), ...);
+        return *this;
+    }
+    Key& mask(std::uint64_t bits) {
+        return (*this)(bits >> 32, bits & 0xffffffffu);
+    }
+    Key& text(const std::string& s) {
+        (*this)(s.size());
+        bytes_ += s;
+        return *this;
+    }
+    std::string take() {
+        return std::move(bytes_);
+    }
+
+private:
+    void put(double number) {
+        char bytes[sizeof number];
+        std::memcpy(bytes, &number, sizeof number);
+        bytes_.append(bytes, sizeof number);
+    }
+
+    std::string bytes_;
+};
+
+void add_einsum(const workload::EinsumView& e, Key& key) {
+    key(e.is_copy_operation, e.n_instances, e.rank_variables.size(), e.tensors.size());
     for (const workload::LocalRankVariable& v : e.rank_variables) {
-        s << " v" << v.bound << ',' << v.simple;
+        key(v.bound, v.simple);
     }
     for (const workload::LocalTensor& t : e.tensors) {
-        s << " t" << t.output << t.persistent << t.intermediate << t.fusable << ','
-          << t.bits_per_value;
+        key(t.output, t.persistent, t.intermediate, t.fusable, t.bits_per_value, t.size_values);
+        key.mask(t.relevant).mask(t.partially_relevant);
+        key.mask(t.directly_indexing).mask(t.expression_indexing);
+        key(t.ranks.size());
         for (const workload::RankAccess& rank : t.ranks) {
-            s << " r" << rank.constant;
+            key(rank.constant, rank.terms.size());
             for (const workload::AffineTerm& term : rank.terms) {
-                s << '+' << term.coefficient << '*' << term.rank_variable;
+                key(term.coefficient, term.rank_variable);
             }
         }
     }
-    for (const auto& path : space.paths) {
-        s << " p" << path->compute().name;
-        for (const arch::PathLevel& level : path->levels) {
-            s << " l" << level.name << ',' << static_cast<int>(level.kind) << level.enabled
-              << level.skip_initial_output_write << static_cast<int>(level.topology) << ','
-              << level.size_bits << ',' << level.actions_scale;
-            for (const arch::PathAction& a : level.actions) {
-                s << " a" << a.energy_j << ',' << a.throughput_per_s << ',' << a.latency_s;
-                for (const double v : a.values_per_action) {
-                    s << ',' << v;
-                }
-            }
-            for (const double b : level.bits_per_value) {
-                s << " b" << b;
-            }
-            for (const double b : level.actions_per_value) {
-                s << " n" << b;
-            }
-            for (const arch::Direction d : level.direction) {
-                s << " d" << static_cast<int>(d);
-            }
-            for (const arch::PathDim& d : level.spatial) {
-                s << " f" << d.fanout << ',' << d.may_reuse << ',' << d.min_usage << ','
-                  << d.usage_scale;
-            }
-            for (const arch::LatencyProgram::Step& step : level.latency.steps) {
-                s << " q" << static_cast<int>(step.op) << ',' << step.value << ',' << step.action;
-            }
-        }
-        for (const arch::Leak& leak : path->leaks) {
-            s << " k" << leak.leak_power_w << ',' << leak.off;
-            for (const arch::Leak::Gate& gate : leak.gates) {
-                s << ',' << gate.level << ',' << gate.dim << ',' << gate.fanout;
-            }
-        }
-    }
-    return s.str();
 }
 
-bool same_templates(const EinsumSpace& a, const EinsumSpace& b) {
-    return a.templates.size() == b.templates.size() &&
-           std::equal(a.templates.begin(), a.templates.end(), b.templates.begin(),
-                      [](const TemplateEntry& x, const TemplateEntry& y) {
-                          return x.path_index == y.path_index && x.tmpl == y.tmpl;
-                      });
+/// What an expression over tensors says about this Einsum: its text and what its names stand for.
+/// Names of memories stand for what is chosen while templates are made.
+void add_expression(const spec::Expression& e, const arch::Path& path, Key& key) {
+    key(e.empty());
+    if (e.empty()) {
+        return;
+    }
+    const std::vector<std::string> names = e.names();
+    if (names.empty()) {
+        key.mask(arch::evaluate_tensors(e, path.symbols));  // constants have no text
+        return;
+    }
+    key.text(e.text());
+    for (const std::string& name : names) {
+        if (name == "Above" || path.find_level(name) >= 0) {
+            continue;
+        }
+        const std::optional<spec::Value> value = path.symbols.find(name);
+        if (value && value->is<spec::TensorSet>()) {
+            key(1).mask(value->as<spec::TensorSet>().mask);
+        } else if (value && value->is<spec::RankVariableSet>()) {
+            key(2).mask(value->as<spec::RankVariableSet>().mask);
+        } else if (value && value->is<double>()) {
+            key(3, value->as<double>());
+        } else if (value && value->is<bool>()) {
+            key(4, value->as<bool>());
+        } else if (value && value->is<std::string>()) {
+            key(5).text(value->as<std::string>());
+        } else {
+            key(6, path.einsum.einsum);  // not compared: equal to no other Einsum
+        }
+    }
+}
+
+void add_dim(const arch::PathDim& d, Key& key) {
+    key.text(d.name).mask(d.may_reuse).mask(d.reuse);
+    key(d.fanout, d.min_usage, d.usage_scale, d.power_gateable, d.loop_bounds.size());
+    for (const arch::LoopBound& b : d.loop_bounds) {
+        key.mask(b.variables)(b.product, b.op, b.value);
+    }
+}
+
+/// What the mapper may put into the level.
+void add_choices(const arch::PathLevel& level, const arch::Path& path, Key& key) {
+    for (const spec::Expression* e : {&level.keep, &level.may_keep, &level.back}) {
+        add_expression(*e, path, key);
+    }
+    key(level.has_may_keep, level.has_keep, level.force_memory_hierarchy_order);
+    key.mask(level.no_refetch_from_above).mask(level.no_resend_to_below);
+    key(level.tensor_order_options.size());
+    for (const auto& order : level.tensor_order_options) {
+        key(order.size());
+        for (const spec::Expression& e : order) {
+            add_expression(e, path, key);
+        }
+    }
+}
+
+void add_level(const arch::PathLevel& level, const arch::Path& path, Key& key) {
+    key.text(level.name)(level.kind, level.enabled, level.skip_initial_output_write);
+    key(level.topology, level.size_bits, level.actions_scale, level.cumulative_fanout);
+    key(level.has_latency, level.actions.size());
+    for (const arch::PathAction& a : level.actions) {
+        key.text(a.name)(a.energy_j, a.throughput_per_s, a.latency_s, a.values_per_action.size());
+        for (const double v : a.values_per_action) {
+            key(v);
+        }
+    }
+    for (const std::vector<double>* list : {&level.bits_per_value, &level.actions_per_value}) {
+        key(list->size());
+        for (const double b : *list) {
+            key(b);
+        }
+    }
+    key(level.direction.size());
+    for (const arch::Direction d : level.direction) {
+        key(d);
+    }
+    key(level.spatial.size());
+    for (const arch::PathDim& d : level.spatial) {
+        add_dim(d, key);
+    }
+    key(level.physical.size());
+    for (const arch::PhysicalDim& d : level.physical) {
+        key.text(d.name)(d.fanout, d.stride);
+    }
+    key(level.latency.steps.size());
+    for (const arch::LatencyProgram::Step& step : level.latency.steps) {
+        key(step.op, step.value, step.action);
+    }
+    if (level.holds_tensors() && level.enabled) {
+        add_choices(level, path, key);
+    }
+}
+
+/// Everything of an Einsum and its paths that templates and costs depend on, without names of
+/// tensors, rank variables and Einsums: equal keys mean equal templates and equal exploration.
+std::string key_of(const EinsumSpace& space) {
+    Key key;
+    add_einsum(space.paths.front()->einsum, key);
+    key(space.paths.size());
+    for (const auto& path : space.paths) {
+        key.text(path->compute().name)(path->levels.size());
+        for (const arch::PathLevel& level : path->levels) {
+            add_level(level, *path, key);
+        }
+        key(path->leaks.size());
+        for (const arch::Leak& leak : path->leaks) {
+            key(leak.leak_power_w, leak.off, leak.gates.size());
+            for (const arch::Leak::Gate& gate : leak.gates) {
+                key(gate.level, gate.dim, gate.fanout);
+            }
+        }
+    }
+    return key.take();
 }
 
 }  // namespace
 
-std::vector<std::size_t> representatives(const std::vector<EinsumSpace>& spaces, bool share) {
-    std::multimap<std::string, std::size_t> seen;
-    std::vector<std::size_t> out;
-    for (std::size_t e = 0; e < spaces.size(); ++e) {
-        const std::string key = cost_key(spaces[e]);
-        std::size_t same = e;
-        const auto [from, to] = seen.equal_range(key);
-        for (auto it = from; share && it != to; ++it) {
-            if (same_templates(spaces[it->second], spaces[e])) {
-                same = it->second;
-                break;
-            }
-        }
-        if (same == e) {
-            seen.emplace(key, e);
-        }
-        out.push_back(same);
-    }
-    return out;
+std::size_t EqualEinsums::first(const EinsumSpace& space) {
+    return seen_.try_emplace(key_of(space), static_cast<std::size_t>(space.einsum)).first->second;
 }
 
 }  // namespace tessera::ffm

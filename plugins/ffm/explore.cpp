@@ -58,17 +58,34 @@ bool beaten(const mapspace::IncumbentBound& bound, const double* cost, std::size
     return out;
 }
 
+/// Tile shapes of the rows that the groups name; these name them by their new numbers.
+void keep_tiles(const mapspace::TemplateRows& rows, std::size_t symbols,
+                std::vector<mapspace::PmappingGroup>& groups, std::vector<std::int32_t>& tiles) {
+    constexpr std::uint32_t unused = std::numeric_limits<std::uint32_t>::max();
+    std::vector<std::uint32_t> at(rows.rows, unused);
+    std::uint32_t kept = 0;
+    tiles.clear();
+    for (mapspace::PmappingGroup& g : groups) {
+        for (std::uint32_t& row : g.source_row) {
+            if (at[row] == unused) {
+                at[row] = kept++;
+                const auto from = rows.tiles.begin() + static_cast<std::ptrdiff_t>(row * symbols);
+                tiles.insert(tiles.end(), from, from + static_cast<std::ptrdiff_t>(symbols));
+            }
+            row = at[row];
+        }
+    }
+    tiles.shrink_to_fit();
+}
+
 }  // namespace
 
 Exploration::Exploration(const ExploreContext& context, std::vector<EinsumSpace>& spaces)
-    : c_(context),
-      spaces_(spaces),
-      same_(representatives(spaces, context.switches.equal_einsums)),
-      results_(spaces.size()) {
+    : c_(context), spaces_(spaces), results_(spaces.size()) {
     for (std::size_t e = 0; e < spaces.size(); ++e) {
         tables_.emplace_back();
-        for (const auto& path : spaces[e].paths) {
-            tables_[e].push_back(table_context(c_, *path));
+        for (std::size_t p = 0; explored(e) && p < spaces[e].paths.size(); ++p) {
+            tables_[e].push_back(table_context(c_, *spaces[e].paths[p]));
         }
     }
     make_classes();
@@ -77,7 +94,7 @@ Exploration::Exploration(const ExploreContext& context, std::vector<EinsumSpace>
 void Exploration::clear_results() {
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         results_[e].clear();
-        results_[e].resize(same_[e] == e ? spaces_[e].templates.size() : 0);
+        results_[e].resize(explored(e) ? spaces_[e].templates->size() : 0);
     }
 }
 
@@ -103,7 +120,7 @@ void Exploration::for_each_template(const Work& work, bool always) {
     telemetry::Phase& phase = c_.recorder->extend_phase(jobs.size());
     for (std::size_t e = 0; e < results_.size(); ++e) {  // those shared with another are done
         c_.recorder->einsum(e).templates_done =
-            results_[e].empty() ? spaces_[e].templates.size() : 0;
+            results_[e].empty() ? spaces_[e].templates->size() : 0;
     }
     std::atomic<std::size_t> next{0};
     auto loop = [&](int thread) {
@@ -181,9 +198,9 @@ void Exploration::first() {
     // One job per Einsum, so that the first template of a class that has rows is always the same.
     for_each_template(
         [&](std::size_t e, std::size_t i, Workshop& tools) {
-            for (std::size_t t = 0; i == 0 && t < spaces_[e].templates.size(); ++t) {
+            for (std::size_t t = 0; i == 0 && t < spaces_[e].templates->size(); ++t) {
                 char& found = done[e][class_of(e, t)];
-                if (!found && !has_fused_loops(spaces_[e].templates[t].tmpl)) {
+                if (!found && !has_fused_loops((*spaces_[e].templates)[t].tmpl)) {
                     tools.pool.clear();
                     rows_of(e, t, {}, tools, true);
                     found = results_[e][t].groups.empty() ? 0 : 1;
@@ -203,15 +220,15 @@ void Exploration::simple() {
         for (std::size_t k = 0; k < done[e].size(); ++k) {
             done[e][k] = std::isfinite(spaces_[e].classes[k].least[0]) ? 0 : 1;
         }
-        kept[e].resize(same_[e] == e ? spaces_[e].templates.size() : 0);
+        kept[e].resize(explored(e) ? spaces_[e].templates->size() : 0);
     }
     for (const double excess : simple_excess) {
         for_each_template([&](std::size_t e, std::size_t i, Workshop& tools) {
             const TemplateClass& own = spaces_[e].classes[class_of(e, i)];
             const bool all = std::isinf(excess);
-            if (done[e][class_of(e, i)] || has_fused_loops(spaces_[e].templates[i].tmpl) ||
+            if (done[e][class_of(e, i)] || has_fused_loops((*spaces_[e].templates)[i].tmpl) ||
                 (all && std::any_of(own.templates.begin(), own.templates.end(), [&](std::size_t t) {
-                     return has_fused_loops(spaces_[e].templates[t].tmpl);
+                     return has_fused_loops((*spaces_[e].templates)[t].tmpl);
                  }))) {
                 return;
             }
@@ -237,7 +254,7 @@ void Exploration::simple() {
     share_groups();
 }
 
-void Exploration::rows(const Incumbents& incumbents, const Incumbents* near) {
+void Exploration::rows(const Incumbents& incumbents, const Incumbents* near, double own_excess) {
     const mapspace::IncumbentBound known = bound_of(incumbents);
     const mapspace::IncumbentBound classes = near != nullptr ? bound_of(*near) : known;
     const auto n = static_cast<std::size_t>(c_.n_objectives());
@@ -247,17 +264,31 @@ void Exploration::rows(const Incumbents& incumbents, const Incumbents* near) {
         mapspace::IncumbentBound bound = known;
         const Offsets& all = offsets_[e][k];
         bool useful = false;
+        double allowed = 0;  // a dive: what the Einsum may add to the least cost
         for (std::size_t at = 0; at + n <= all.size(); at += n) {
+            const std::array<double, 2>& own = spaces_[e].classes[k].least;
             std::array<double, 2> least{};
             for (std::size_t q = 0; q < n; ++q) {
-                least[q] = spaces_[e].classes[k].least[q] + all[at + q];
+                least[q] = own[q] + all[at + q];
             }
-            useful = useful || !beaten(classes, least.data(), n);
+            const bool of_use = !beaten(classes, least.data(), n);
+            useful = useful || of_use;
+            if (of_use) {
+                allowed = std::max(allowed,
+                                   n == 2 ? least[0] * least[1] +
+                                                own_excess * (own[0] * least[1] + own[1] * least[0])
+                                          : least[0] + own_excess * own[0]);
+            }
             if (!beaten(known, least.data(), n)) {
                 const auto from = all.begin() + static_cast<std::ptrdiff_t>(at);
                 bound.offsets.insert(bound.offsets.end(), from,
                                      from + static_cast<std::ptrdiff_t>(n));
             }
+        }
+        if (near != nullptr && n == 2) {
+            bound.best_product = std::min(bound.best_product, allowed);
+        } else if (near != nullptr) {
+            bound.points = {std::min(bound.points.front(), allowed)};
         }
         if (!c_.switches.exploration_bound) {
             rows_of(e, i, {}, tools);
@@ -270,7 +301,7 @@ void Exploration::rows(const Incumbents& incumbents, const Incumbents* near) {
 
 void Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::IncumbentBound& bound,
                           Workshop& tools, bool first_rows) {
-    TemplateEntry& t = spaces_[e].templates[index];
+    TemplateEntry& t = (*spaces_[e].templates)[index];
     Result& out = results_[e][index];
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     const std::vector<Formula> cost = costs(c_, f);
@@ -280,26 +311,28 @@ void Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::Incu
     run(problem, tools, out, first_rows);
     const mapspace::TileShapeResult& r = tools.result;
     const std::size_t n = t.tmpl.symbols.size();
-    t.rows.rows = r.rows;
-    t.rows.tiles.assign(r.rows * n, 0);
-    t.rows.objectives.assign(r.rows * cost.size(), 0.0);
+    mapspace::TemplateRows& rows = tools.rows;
+    rows.rows = r.rows;
+    rows.tiles.assign(r.rows * n, 0);
+    rows.objectives.assign(r.rows * cost.size(), 0.0);
     for (std::size_t i = 0; i < r.rows; ++i) {
         for (std::size_t s = 0; s < n; ++s) {
-            t.rows.tiles[i * n + s] = r.shapes[s][i];
+            rows.tiles[i * n + s] = r.shapes[s][i];
         }
         for (std::size_t k = 0; k < cost.size(); ++k) {
-            t.rows.objectives[i * cost.size() + k] = r.objectives[k][i];
+            rows.objectives[i * cost.size() + k] = r.objectives[k][i];
         }
     }
     out.groups =
-        mapspace::tabulate(table(e, t), t.tmpl, f, t.rows, static_cast<std::uint32_t>(index));
+        mapspace::tabulate(table(e, t), t.tmpl, f, rows, static_cast<std::uint32_t>(index));
+    keep_tiles(rows, n, out.groups, t.tiles);
 }
 
 /// Groups of every distinct Einsum, copied to those that equal it.
 void Exploration::share_groups() {
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         EinsumSpace& space = spaces_[e];
-        if (same_[e] == e) {
+        if (explored(e)) {
             std::vector<mapspace::PmappingGroup> all;
             for (Result& r : results_[e]) {
                 space.evaluated += static_cast<std::uint64_t>(r.evaluated);
@@ -310,12 +343,10 @@ void Exploration::share_groups() {
             space.groups = mapspace::merge_groups(std::move(all));
             continue;
         }
-        const EinsumSpace& twin = spaces_[same_[e]];
-        space.groups = twin.groups;
-        for (std::size_t i = 0; i < space.templates.size(); ++i) {
-            space.templates[i].rows = twin.templates[i].rows;
-        }
+        space.groups = spaces_[same(e)].groups;
     }
+    results_.clear();
+    results_.resize(spaces_.size());
     for (EinsumSpace& space : spaces_) {
         mapspace::globalise_tensors(space.groups, space.paths.front()->einsum);
         std::uint64_t rows = 0;

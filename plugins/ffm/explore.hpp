@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,12 +19,13 @@
 
 namespace tessera::ffm {
 
-/// One template of an Einsum on one of its computes.
+/// One template of an Einsum on one of its computes. Equal Einsums share it.
 struct TemplateEntry {
-    const arch::Path* path = nullptr;
-    int path_index = 0;
+    const arch::Path* path = nullptr;  ///< of the first of the equal Einsums
+    int path_index = 0;                ///< the same for all of them
     mapspace::Template tmpl;
-    mapspace::TemplateRows rows;  ///< filled by explore: the Pareto set of its tile shapes
+    /// Filled by explore: tile shapes of the pmappings in the groups, row-major.
+    std::vector<std::int32_t> tiles;
 };
 
 /// The least a memory would need over all tile shapes of all templates; explains infeasibility.
@@ -43,7 +45,9 @@ struct TemplateClass {
 struct EinsumSpace {
     int einsum = 0;
     std::vector<std::unique_ptr<arch::Path>> paths;  ///< one per enabled compute
-    std::vector<TemplateEntry> templates;
+    std::size_t same = 0;  ///< the first Einsum that it equals; its own index if none
+    std::shared_ptr<std::vector<TemplateEntry>> templates =
+        std::make_shared<std::vector<TemplateEntry>>();
     std::vector<mapspace::PmappingGroup> groups;
     std::string size;             ///< number of complete pmappings, exact decimal
     std::uint64_t evaluated = 0;  ///< tile-shape rows looked at
@@ -69,8 +73,10 @@ struct ExploreContext {
     }
 };
 
-/// Paths and templates of one Einsum.
+/// Paths of one Einsum.
 EinsumSpace open_einsum(const ExploreContext& context, int einsum);
+/// Templates of an Einsum. \throws NoLegalMapping if there is none
+void make_templates(const ExploreContext& context, EinsumSpace& space);
 
 /// What a mapping must be able to beat to be of use.
 struct Incumbents {
@@ -78,8 +84,15 @@ struct Incumbents {
     std::vector<std::vector<double>> points;  ///< objective vectors of known mappings
 };
 
-/// For every Einsum the first one that it equals (itself if none). Equal Einsums are explored once.
-std::vector<std::size_t> representatives(const std::vector<EinsumSpace>& spaces, bool share);
+/// Einsums that have the same templates and costs, tensor by tensor, whatever their names.
+class EqualEinsums {
+public:
+    /// The first Einsum asked about that this one equals; its own index if there is none.
+    std::size_t first(const EinsumSpace& space);
+
+private:
+    std::map<std::string, std::size_t> seen_;
+};
 
 /// Explores the templates of all Einsums in parallel. Deterministic for any number of threads.
 class Exploration {
@@ -97,8 +110,10 @@ public:
     void simple();
     /// Groups with every row that can be part of a mapping better than (or equal to) the
     /// incumbents. Needs the floors. `near`: classes that cannot be part of a mapping of this cost
-    /// are left out (a dive; not exact).
-    void rows(const Incumbents& incumbents, const Incumbents* near = nullptr);
+    /// are left out, and rows that add more than `own_excess` of their Einsum's least cost to the
+    /// least of the whole (a dive; not exact).
+    void rows(const Incumbents& incumbents, const Incumbents* near = nullptr,
+              double own_excess = 0);
     /// Least costs of whole mappings, from the floors. Needs them.
     mapspace::CostFront bound() const;
 
@@ -115,6 +130,7 @@ private:
         model::FormulaPool pool;
         mapspace::TileShapeExplorer explorer;
         mapspace::TileShapeResult result;
+        mapspace::TemplateRows rows;
         telemetry::Worker* worker = nullptr;
         std::vector<telemetry::Reason> reasons;  ///< of the problem's constraints
     };
@@ -143,12 +159,18 @@ private:
     void share_groups();
     void clear_results();
     const mapspace::TabulateContext& table(std::size_t e, const TemplateEntry& t) const {
-        return tables_[e][static_cast<std::size_t>(t.path_index)];
+        return tables_[same(e)][static_cast<std::size_t>(t.path_index)];
+    }
+
+    std::size_t same(std::size_t e) const {
+        return spaces_[e].same;
+    }
+    bool explored(std::size_t e) const {
+        return same(e) == e;
     }
 
     const ExploreContext& c_;
     std::vector<EinsumSpace>& spaces_;
-    std::vector<std::size_t> same_;
     std::vector<std::vector<Result>> results_;  ///< by Einsum and template
     std::vector<std::vector<std::uint32_t>> class_of_;
     std::vector<std::vector<mapspace::TabulateContext>> tables_;

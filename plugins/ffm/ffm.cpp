@@ -42,6 +42,9 @@ constexpr double guesses[] = {0.02, 0.1, 0.4};
 /// The same for the first mapping, which is looked for in classes that the bound allows so close.
 constexpr double dive_excess = 0.01;
 constexpr double near_excess = 1e-3;
+/// In a dive: how much an Einsum may cost above its own least. Long chains leave all of the above
+/// to every single Einsum, which is far too much.
+constexpr double own_excess[] = {0.1, 1.0};
 /// A mapping within this factor of the bound leaves nothing to guess.
 constexpr double close_enough = 1.03;
 
@@ -90,7 +93,7 @@ std::vector<std::string> explain_empty(const workload::Workload& w, const Einsum
     }
     if (out.empty()) {
         out.push_back("Einsum " + name + ": no tile shapes meet all constraints of any of its " +
-                      std::to_string(space.templates.size()) + " templates");
+                      std::to_string(space.templates->size()) + " templates");
     }
     return out;
 }
@@ -180,12 +183,21 @@ private:
         }
         recorder_.set_einsums(names);
         telemetry::Phase& opening = recorder_.begin_phase("templates", w.einsums.size(), "Einsums");
+        EqualEinsums equal;
         for (std::size_t e = 0; e < w.einsums.size(); ++e) {
-            spaces_.push_back(open_einsum(context_, static_cast<int>(e)));
-            result_.statistics.templates += spaces_.back().templates.size();
-            recorder_.einsum(e).templates_total = spaces_.back().templates.size();
+            EinsumSpace& space = spaces_.emplace_back(open_einsum(context_, static_cast<int>(e)));
+            if (context_.switches.equal_einsums && !space.paths.empty()) {
+                space.same = equal.first(space);
+            }
+            if (space.same == e) {
+                make_templates(context_, space);
+            } else {
+                space.templates = spaces_[space.same].templates;
+            }
+            result_.statistics.templates += space.templates->size();
+            recorder_.einsum(e).templates_total = space.templates->size();
             opening.advance();
-            if (spaces_.back().templates.empty()) {
+            if (space.templates->empty()) {
                 for (std::string& reason : explain_empty(w, spaces_.back())) {
                     result_.reasons.push_back(std::move(reason));
                 }
@@ -275,8 +287,12 @@ private:
         if (floor > 0 && !watch_.stopped()) {
             const Incumbents near = incumbents_at({point_of(floor * (1 + near_excess))});
             const std::vector<double> guess = point_of(floor * (1 + dive_excess));
-            exploration_->rows(incumbents_at({guess}), &near);
-            beam_join(take_groups(), guess, "dive");
+            for (const double own : own_excess) {
+                if (known() > floor * (1 + dive_excess) && !watch_.stopped()) {
+                    exploration_->rows(incumbents_at({guess}), &near, own);
+                    beam_join(take_groups(), guess, "dive");
+                }
+            }
         }
     }
 
@@ -560,10 +576,13 @@ private:
             const mapspace::JoinedEinsum& part = m.einsums[e];
             const auto einsum = static_cast<std::size_t>(part.einsum);
             const mapspace::PmappingGroup& g = groups[einsum][static_cast<std::size_t>(part.group)];
-            const TemplateEntry& t = spaces_[einsum].templates[g.source_template[part.row]];
-            const std::int64_t* tiles =
-                t.rows.tiles.data() + g.source_row[part.row] * t.tmpl.symbols.size();
-            branches.push_back({t.path, mapspace::fill(*t.path, t.tmpl, tiles, part.order)});
+            const TemplateEntry& t = (*spaces_[einsum].templates)[g.source_template[part.row]];
+            const std::size_t n = t.tmpl.symbols.size();
+            const auto row =
+                t.tiles.begin() + static_cast<std::ptrdiff_t>(g.source_row[part.row] * n);
+            const std::vector<std::int64_t> tiles(row, row + static_cast<std::ptrdiff_t>(n));
+            const arch::Path& path = *spaces_[einsum].paths[static_cast<std::size_t>(t.path_index)];
+            branches.push_back({&path, mapspace::fill(path, t.tmpl, tiles.data(), part.order)});
             if (e + 1 < m.einsums.size()) {
                 shared.push_back(part.shared_with_next);
             }

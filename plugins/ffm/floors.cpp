@@ -68,10 +68,18 @@ void Exploration::make_classes() {
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         EinsumSpace& space = spaces_[e];
         space.shared = shared_tensors(space.paths.front()->einsum);
-        // Equal Einsums have the same templates in the same order, so the same classes.
+        if (!explored(e)) {
+            // The same classes; the order of the shared tensors may differ.
+            for (const TemplateClass& c : spaces_[same(e)].classes) {
+                const TemplateEntry& t = (*space.templates)[c.templates.front()];
+                space.classes.push_back(
+                    {choices_of(t, space.shared, table(e, t)), {}, {infinity, infinity}});
+            }
+            continue;
+        }
         std::map<mapspace::TensorChoices, std::size_t> known;
-        for (std::size_t i = 0; i < space.templates.size(); ++i) {
-            const TemplateEntry& t = space.templates[i];
+        for (std::size_t i = 0; i < space.templates->size(); ++i) {
+            const TemplateEntry& t = (*space.templates)[i];
             const mapspace::TensorChoices key = choices_of(t, space.shared, table(e, t));
             const auto [it, fresh] = known.try_emplace(key, space.classes.size());
             if (fresh) {
@@ -125,7 +133,7 @@ bool Exploration::least_of_cost(mapspace::TileShapeProblem& problem, const Formu
 }
 
 void Exploration::least_of(std::size_t e, std::size_t i, Workshop& tools) {
-    const TemplateEntry& t = spaces_[e].templates[i];
+    const TemplateEntry& t = (*spaces_[e].templates)[i];
     Result& out = results_[e][i];
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), tools.reasons);
@@ -146,8 +154,8 @@ void Exploration::collect_floors() {
     const auto n = static_cast<std::size_t>(c_.n_objectives());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         EinsumSpace& space = spaces_[e];
-        if (same_[e] != e) {
-            const EinsumSpace& twin = spaces_[same_[e]];
+        if (!explored(e)) {
+            const EinsumSpace& twin = spaces_[same(e)];
             space.least = twin.least;
             space.needs = twin.needs;
             space.size = twin.size;
@@ -243,7 +251,7 @@ void Exploration::find_offsets() {
     }();
     offsets_.resize(spaces_.size());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        const std::size_t first = same_[e];
+        const std::size_t first = same(e);
         offsets_[first].resize(spaces_[first].classes.size());
         const bool use = relaxed_->valid() && c_.switches.class_floors;
         const auto rest = use ? std::optional(relaxed_->rest(e)) : std::nullopt;

@@ -45,10 +45,9 @@ bool couples(const TemplateEntry& t, std::size_t level) {
 EinsumSpace open_einsum(const ExploreContext& context, int einsum) {
     EinsumSpace space;
     space.einsum = einsum;
+    space.same = static_cast<std::size_t>(einsum);
     const model::Problem& p = *context.problem;
-    mapspace::MapSpaceOptions mapspace = context.options->mapspace;
-    mapspace.partial_inner_tiles = p.compat == arch::Compat::accelforge;
-    std::string computes, infeasible;
+    std::string computes;
     for (const std::string& compute : p.architecture->compute_names()) {
         auto path = std::make_unique<arch::Path>(
             p.architecture->path(*p.workload, einsum, compute, p.compat));
@@ -56,24 +55,31 @@ EinsumSpace open_einsum(const ExploreContext& context, int einsum) {
             computes += (computes.empty() ? "" : ", ") + compute;
             continue;
         }
-        const int index = static_cast<int>(space.paths.size());
-        const arch::Path* stable = path.get();
         space.paths.push_back(std::move(path));
-        try {
-            mapspace::enumerate_templates(*stable, mapspace, [&](mapspace::Template&& tmpl) {
-                space.templates.push_back({stable, index, std::move(tmpl), {}});
-            });
-        } catch (const NoLegalMapping& none) {
-            infeasible = none.what();  // unless another compute can run it
-        }
-    }
-    if (space.templates.empty() && !infeasible.empty()) {
-        throw NoLegalMapping(infeasible);
     }
     if (space.paths.empty()) {
         space.no_compute = "no compute may run it (`enabled` is false for " + computes + ")";
     }
     return space;
+}
+
+void make_templates(const ExploreContext& context, EinsumSpace& space) {
+    mapspace::MapSpaceOptions mapspace = context.options->mapspace;
+    mapspace.partial_inner_tiles = context.problem->compat == arch::Compat::accelforge;
+    std::string infeasible;
+    for (std::size_t i = 0; i < space.paths.size(); ++i) {
+        const arch::Path& path = *space.paths[i];
+        try {
+            mapspace::enumerate_templates(path, mapspace, [&](mapspace::Template&& tmpl) {
+                space.templates->push_back({&path, static_cast<int>(i), std::move(tmpl), {}});
+            });
+        } catch (const NoLegalMapping& none) {
+            infeasible = none.what();  // unless another compute can run it
+        }
+    }
+    if (space.templates->empty() && !infeasible.empty()) {
+        throw NoLegalMapping(infeasible);
+    }
 }
 
 std::vector<mapspace::TrackedMemory> tracked_memories(const std::vector<EinsumSpace>& spaces) {
@@ -83,6 +89,7 @@ std::vector<mapspace::TrackedMemory> tracked_memories(const std::vector<EinsumSp
     };
     std::map<std::string, Use> uses;
     for (const EinsumSpace& space : spaces) {
+        const bool first = space.same == static_cast<std::size_t>(space.einsum);
         std::map<std::string, double> largest;  // over the Einsum's paths
         for (std::size_t p = 0; p < space.paths.size(); ++p) {
             const arch::Path& path = *space.paths[p];
@@ -101,11 +108,12 @@ std::vector<mapspace::TrackedMemory> tracked_memories(const std::vector<EinsumSp
                 auto [it, fresh] = uses.try_emplace(level.name);
                 it->second.size =
                     fresh ? level.size_bits : std::max(it->second.size, level.size_bits);
-                it->second.coupled = it->second.coupled ||
-                                     std::any_of(space.templates.begin(), space.templates.end(),
-                                                 [&](const TemplateEntry& t) {
-                                                     return t.path == &path && couples(t, l);
-                                                 });
+                it->second.coupled =
+                    it->second.coupled ||  // equal Einsums say the same
+                    (first && std::any_of(space.templates->begin(), space.templates->end(),
+                                          [&](const TemplateEntry& t) {
+                                              return t.path == &path && couples(t, l);
+                                          }));
             }
         }
         for (const auto& [name, bits] : largest) {
