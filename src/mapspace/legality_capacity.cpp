@@ -11,6 +11,7 @@
 // the allocation lives as long as the outermost such loop, for every Einsum inside.
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "legality_internal.hpp"
 
@@ -137,6 +138,7 @@ public:
 
     void collect() {
         find_copies();
+        find_ranges();
         for (int l = 0; l < static_cast<int>(checker_.leaves.size()); ++l) {
             const Leaf& leaf = *checker_.leaves[l];
             int end = static_cast<int>(leaf.nodes.size());
@@ -186,6 +188,15 @@ private:
                         alias_[{target, memory}] = source;
                     }
                 }
+            }
+        }
+    }
+
+    // First and last leaf below every node.
+    void find_ranges() {
+        for (int l = 0; l < static_cast<int>(checker_.leaves.size()); ++l) {
+            for (const Node& node : checker_.leaves[l]->nodes) {
+                ranges_.try_emplace(node.tree, l, l).first->second.second = l;
             }
         }
     }
@@ -247,12 +258,9 @@ private:
             if (!leaf.nodes[i].loop() || leaf.nodes[i].trips == 1) {
                 continue;
             }
-            for (int l = 0; l < static_cast<int>(checker_.leaves.size()); ++l) {
-                if (checker_.leaves[l]->node_of(leaf.nodes[i].tree) >= 0) {
-                    a.first = std::min(a.first, l);
-                    a.last = std::max(a.last, l);
-                }
-            }
+            const auto& [first, last] = ranges_.at(leaf.nodes[i].tree);
+            a.first = std::min(a.first, first);
+            a.last = std::max(a.last, last);
             return;
         }
     }
@@ -285,9 +293,15 @@ private:
     // The time at which the memory is fullest.
     Peak peak(const std::string& memory, const Allocations& all) const {
         Peak worst;
+        std::vector<Allocations> alive(checker_.leaves.size());
+        for (const Allocation* a : all) {
+            for (int l = a->first; l <= a->last; ++l) {
+                alive[static_cast<std::size_t>(l)].push_back(a);
+            }
+        }
         for (int l = 0; l < static_cast<int>(checker_.leaves.size()); ++l) {
             double bits = 0;
-            for (const Allocation* a : all) {
+            for (const Allocation* a : alive[static_cast<std::size_t>(l)]) {
                 bits += a->bits_during(l);
             }
             const double size = size_during(l, memory, all);
@@ -329,6 +343,7 @@ private:
 
     Checker& checker_;
     std::vector<Allocation> allocations_;
+    std::unordered_map<const TreeNode*, std::pair<int, int>> ranges_;
     std::map<std::pair<int, std::string>, int> alias_;  ///< copies: tensor, memory -> source
     std::map<std::pair<int, std::string>, std::size_t> shared_;  ///< outermost holders
 };
