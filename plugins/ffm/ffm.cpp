@@ -47,6 +47,8 @@ constexpr double near_excess = 1e-3;
 constexpr double own_excess[] = {0.1, 1.0};
 /// A mapping within this factor of the bound leaves nothing to guess.
 constexpr double close_enough = 1.03;
+/// Rows of a search that is quick so far: about half a second.
+constexpr std::uint64_t quick_search = 8'000'000;
 
 /// Pmapping groups of every Einsum.
 using Groups = std::vector<std::vector<mapspace::PmappingGroup>>;
@@ -145,9 +147,7 @@ public:
             find_incumbent();
             find_optimum();
         }
-        for (const EinsumSpace& s : spaces_) {
-            result_.statistics.evaluated += s.evaluated;
-        }
+        result_.statistics.evaluated += evaluated();
         result_.statistics.mapspace_size = mapspace_size(spaces_);
         result_.statistics.wall_s = seconds(start_);
         result_.statistics.threads = threads_;
@@ -265,20 +265,42 @@ private:
         return {goal_of(options_) == mapspace::JoinGoal::edp, points};
     }
 
-    /// A first mapping: of the classes that the bound comes from, else of templates without fused
-    /// loops.
+    /// A first mapping: of the classes that the bound comes from; of templates without fused loops
+    /// at once if the search will take long, else when the first guess has failed.
     void find_incumbent() {
         const auto from = Clock::now();
         recorder_.begin_phase("incumbent", 0, "templates");
         if (scalar() && context_.switches.dive) {
             dive();
         }
-        // Close to the bound there is nothing to gain from a simple one.
-        if (floors_known_ && known() > lower_bound() * close_enough && !watch_.stopped()) {
-            exploration_->simple();
-            join_simple("simple");
-        }
         phase("incumbent", from);
+        // Where the search is quick it is likely to end before this is of use.
+        if (!scalar() || !context_.switches.guesses || evaluated() > quick_search) {
+            find_simple();
+        }
+    }
+
+    /// A mapping of templates without fused loops.
+    void find_simple() {
+        // Close to the bound there is nothing to gain from it.
+        if (!floors_known_ || simple_tried_ || watch_.stopped() ||
+            known() <= lower_bound() * close_enough) {
+            return;
+        }
+        const auto from = Clock::now();
+        simple_tried_ = true;
+        recorder_.begin_phase("incumbent", 0, "templates");
+        exploration_->simple();
+        join_simple("simple");
+        phase("incumbent", from);
+    }
+
+    std::uint64_t evaluated() const {
+        std::uint64_t sum = 0;
+        for (const EinsumSpace& s : spaces_) {
+            sum += s.evaluated;
+        }
+        return sum;
     }
 
     /// Rows of few classes, not too far above the bound, joined with few rows per step.
@@ -368,7 +390,9 @@ private:
             beaten_guess_ = exhausted_ ? guess : beaten_guess_;
             report_bound(beaten_guess_);
             recorder_.checkpoint(saved(beaten_guess_));
+            find_simple();
         }
+        find_simple();
         std::vector<std::vector<double>> points;
         for (const mapspace::JoinedMapping& m : coarse_.mappings) {
             points.push_back(m.objectives);
@@ -664,6 +688,7 @@ private:
     ExploreContext context_;
     int threads_ = 1;
     bool floors_known_ = false;
+    bool simple_tried_ = false;
     bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
     double beaten_guess_ = 0;
     double resumed_guess_ = 0;  ///< beaten by the run that this one resumes
