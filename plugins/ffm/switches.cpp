@@ -28,6 +28,7 @@ const std::vector<Choice>& choices() {
         {"raised-bounds", [](Switches& s) -> bool& { return s.tiles.raised_bounds; }},
         {"corner-signs", [](Switches& s) -> bool& { return s.tiles.corner_signs; }},
         {"limited-first", [](Switches& s) -> bool& { return s.tiles.limited_first; }},
+        {"narrowed", [](Switches& s) -> bool& { return s.tiles.narrowed; }},
     };
     return all;
 }

@@ -6,7 +6,7 @@
 namespace tessera::mapspace::detail {
 namespace {
 
-constexpr std::size_t max_choices = 200000;
+constexpr std::size_t max_choices = 20000;
 
 }  // namespace
 

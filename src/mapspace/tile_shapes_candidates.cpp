@@ -85,6 +85,8 @@ void CandidateCursor::start(const double* values, std::uint32_t known) {
     const double outer =
         self.outer >= 0 && outer_known ? values[self.outer] : static_cast<double>(self.bound);
     jump_ = false;
+    pick_ = false;
+    high_ = HUGE_VAL;
     place_ = 0;
     if (plain_chain_) {
         list_ = table_.multiples(inner);
@@ -103,6 +105,18 @@ void CandidateCursor::start(const double* values, std::uint32_t known) {
     // Trip counts can be stepped through when both neighbours are fixed and nothing else is checked
     // against this symbol but the enclosing tile.
     jump_ = self.choice == TileChoice::one_per_trip_count && outer_known && is_known(self.inner);
+}
+
+void CandidateCursor::narrow(double low, double high, bool pick, double either, double other) {
+    high_ = high;
+    pick_ = pick;
+    either_ = either;
+    other_ = other;
+    if (plain_chain_ || from_list_) {
+        while (place_ < list_.size() && list_[place_] < low) {
+            ++place_;
+        }
+    }
 }
 
 double CandidateCursor::read(int symbol, double otherwise, int changed,
@@ -165,13 +179,15 @@ bool CandidateCursor::legal(double value) const {
 std::size_t CandidateCursor::next(double* out, std::size_t room) {
     std::size_t n = 0;
     if (plain_chain_ || from_list_) {
-        for (; n < room && place_ < list_.size(); ++place_) {
-            out[n] = list_[place_];
-            n += !check_ || legal(list_[place_]) ? 1 : 0;
+        for (; n < room && place_ < list_.size() && list_[place_] <= high_; ++place_) {
+            const double value = list_[place_];
+            out[n] = value;
+            n += (!pick_ || value == either_ || value == other_) && (!check_ || legal(value)) ? 1
+                                                                                              : 0;
         }
         return n;
     }
-    while (n < room && current_ <= last_) {
+    while (n < room && current_ <= last_ && current_ <= high_) {
         const double value = current_;
         if (jump_) {
             const double trips = std::ceil(last_ / value);
@@ -185,7 +201,7 @@ std::size_t CandidateCursor::next(double* out, std::size_t room) {
             current_ += step_;
         }
         out[n] = value;
-        n += legal(value) ? 1 : 0;
+        n += (!pick_ || value == either_ || value == other_) && legal(value) ? 1 : 0;
     }
     return n;
 }

@@ -57,6 +57,8 @@ public:
 
     /// Restarts for a new row. `values[i]` is meaningful for known symbols.
     void start(const double* values, std::uint32_t known);
+    /// After `start`: only values between, and with `pick` only `either` and `other`.
+    void narrow(double low, double high, bool pick, double either, double other);
     /// Writes up to `room` values and returns their number; fewer than `room` means the end.
     std::size_t next(double* out, std::size_t room);
 
@@ -82,6 +84,9 @@ private:
     double last_ = 0.0;
     bool check_ = false;  // values need the full legality test
     bool jump_ = false;   // one value per trip count of a known enclosing tile
+    double high_ = 0.0;
+    bool pick_ = false;
+    double either_ = 0.0, other_ = 0.0;
 };
 
 /// Number of legal assignments of all symbols. `exact` holds the digits if it is a whole number

@@ -63,6 +63,7 @@ void TileShapeEngine::process(std::size_t depth, const RowTable& in) {
     if (empty_) {
         return;
     }
+    find_ranges(steps_[depth], in);
     const Step& step = steps_[depth];
     const int symbol = step.symbol;
     Expansion at{
@@ -104,6 +105,7 @@ void TileShapeEngine::expand(const Step& step, const RowTable& in, RowTable& out
     double values[model::kMaxSymbols];
     std::size_t filled = 0;
     double* own = staged(step.symbol);
+    const bool narrowed = step.n_highest + step.n_lowest + step.picks.size() > 0;
     while (at.row < in.rows) {
         for (const int s : step.chain) {
             values[s] = in.columns[s][at.row];
@@ -111,6 +113,9 @@ void TileShapeEngine::expand(const Step& step, const RowTable& in, RowTable& out
         if (!at.started) {
             at.cursor.start(values, step.before);
             at.started = true;
+            if (narrowed) {
+                narrow(step, in, at);
+            }
         }
         const std::size_t room = kBlock - filled;
         const std::size_t made = at.cursor.next(own + filled, room);

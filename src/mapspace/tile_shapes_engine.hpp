@@ -57,6 +57,14 @@ struct TileShapeTest {
     bool strict = false;
     bool exact = false;
 };
+/// A loop limit that leaves a symbol only the tile shapes of its neighbours once it is reached.
+struct TileShapePick {
+    int limit = 0;
+    std::vector<LoopLimit::Loop> others;  ///< loops known without the symbol
+    bool outside = false,
+         inside = false;           ///< the symbol's own loop counts; the one that it encloses
+    LoopLimit::Loop outer, inner;  ///< these loops
+};
 /// What enumerating one symbol involves; decided when the step is first reached.
 struct TileShapeStep {
     int symbol = 0;
@@ -80,6 +88,11 @@ struct TileShapeStep {
     std::vector<int> used;           ///< columns of the table after this step
     std::vector<int> chain;          ///< known symbols of the same rank variable
     std::vector<int> gathered;       ///< known symbols that checks read, beside the own
+    // Values of the symbol that tests and loop limits would drop are not made.
+    model::CompiledFormulas range_program;  ///< highest values, then lowest
+    std::size_t n_highest = 0, n_lowest = 0;
+    std::vector<double> lowest, highest;  ///< by row of the input
+    std::vector<TileShapePick> picks;
 
     /// Empty again, but with its memory.
     void reset();
@@ -144,6 +157,10 @@ private:
     model::Term shortest_equal(model::Term term);
     void prepare(std::size_t index, std::size_t rows);
     void prepare_tests(Step& step, std::vector<model::Formula>& outputs);
+    void prepare_ranges(Step& step, std::span<const model::Formula> tested);
+    void prepare_picks(Step& step);
+    void find_ranges(Step& step, const RowTable& in);
+    void narrow(const Step& step, const RowTable& in, Expansion& at) const;
     bool prepare_test(Check& check, std::uint32_t known, Test& test, model::Formula& bound);
     void prepare_incumbent(Step& step, bool worthwhile, std::vector<model::Formula>& outputs);
     void prepare_criteria(std::size_t index);

@@ -22,6 +22,8 @@ void TileShapeStep::reset() {
     used.clear();
     chain.clear();
     gathered.clear();
+    n_highest = n_lowest = 0;
+    picks.clear();
 }
 
 TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& run,
@@ -287,6 +289,10 @@ void TileShapeEngine::prepare(std::size_t index, std::size_t rows) {
     step.ready = true;
     std::vector<Formula> outputs;
     prepare_tests(step, outputs);
+    if (options_.narrowed && !run_.order.empty()) {
+        prepare_ranges(step, outputs);
+        prepare_picks(step);
+    }
     prepare_incumbent(step, 4 * rows >= options_.prune_min_rows, outputs);
     step.first_objective = outputs.size();
     if (step.last) {

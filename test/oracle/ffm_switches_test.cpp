@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(what_the_join_leaves_out_changes_no_optimum) {
 
 BOOST_AUTO_TEST_CASE(what_tile_shapes_leave_out_changes_no_optimum) {
     without_changes_nothing(
-        {"partial-pareto", "partial-conditions", "safe-rows", "fixed-products"});
+        {"partial-pareto", "partial-conditions", "safe-rows", "fixed-products", "narrowed"});
 }
 
 BOOST_AUTO_TEST_CASE(unknown_names_are_refused) {

@@ -111,6 +111,7 @@ struct TileShapeOptions {
     bool raised_bounds = true;       ///< upper limits raise bounds of incomplete rows
     bool corner_signs = true;        ///< signs of sums proven at the ends of the symbols' ranges
     bool limited_first = true;       ///< symbols of limited loops may come first
+    bool narrowed = true;            ///< values that conditions and loop limits drop are not made
     /// Polled between pieces of work. Once set, exploration ends early with some legal rows, or
     /// none.
     const std::atomic<bool>* stop = nullptr;
