@@ -210,7 +210,7 @@ std::vector<FanoutDim> gap_dims(const Path& path, int outer, int inner) {
     return dims;
 }
 
-NativeCase native_case(const Path& path, std::span<const mapping::PmappingNode> nodes) {
+NativeCase native_hardware(const Path& path) {
     NativeCase native;
     native.problem = problem_of(path.einsum);
     native.memories = memories_of(path);
@@ -227,6 +227,11 @@ NativeCase native_case(const Path& path, std::span<const mapping::PmappingNode> 
     for (const arch::Leak& leak : path.leaks) {
         native.leaks = native.leaks || leak.leak_power_w > 0;
     }
+    return native;
+}
+
+NativeCase native_case(const Path& path, std::span<const mapping::PmappingNode> nodes) {
+    NativeCase native = native_hardware(path);
     native.mapping = native_mapping(path, nodes, native);
     return native;
 }

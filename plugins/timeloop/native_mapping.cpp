@@ -192,22 +192,17 @@ void Converter::set_reuse() {
     for (int i = 0; i < static_cast<int>(mapping_.levels.size()); ++i) {
         const std::vector<FanoutDim> dims =
             gap_dims(path_, native_.memories[i], inner_path_level(i));
-        arch::TensorMask any = 0, all = path_.einsum.all();
-        for (const FanoutDim& dim : dims) {
-            const arch::TensorMask separate =
-                path_.einsum.all() & ~path_.levels[dim.level].spatial[dim.dim].may_reuse;
-            any |= separate;
-            all &= separate;
-        }
         if (dims.empty()) {
             continue;
         }
-        if (any != all) {
-            refuse("may_reuse that differs between the spatial dimensions below " +
-                   native_.architecture.storage[i].name);
+        std::vector<arch::RankVariableMask> loops(dims.size());
+        for (const Block::Loop& loop : spatial_[static_cast<std::size_t>(i)].loops) {
+            loops[loop.along_y ? 1 : 0] |= arch::RankVariableMask{1} << loop.variable;
         }
-        mapping_.levels[i].no_multicast_no_reduction = static_cast<timeloop::DataSpaceMask>(any);
-        mapping_.levels[i].no_link_transfer = static_cast<timeloop::DataSpaceMask>(any);
+        const Reuse reuse = spatial_reuse(path_, dims, loops);
+        mapping_.levels[i].no_multicast_no_reduction =
+            static_cast<timeloop::DataSpaceMask>(reuse.separate);
+        mapping_.levels[i].no_link_transfer = static_cast<timeloop::DataSpaceMask>(reuse.no_links);
     }
 }
 
@@ -255,6 +250,50 @@ timeloop::Mapping Converter::convert(std::span<const PmappingNode> nodes) {
 }
 
 }  // namespace
+
+namespace {
+
+/// Whether instances along a loop over `variable` may need the same values of the tensor.
+bool shares(const workload::LocalTensor& tensor, int variable) {
+    for (const workload::RankAccess& rank : tensor.ranks) {
+        for (const workload::AffineTerm& term : rank.terms) {
+            if (term.rank_variable == variable) {
+                return rank.terms.size() > 1;  // windows overlap
+            }
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+Reuse spatial_reuse(const arch::Path& path, const std::vector<FanoutDim>& dims,
+                    const std::vector<arch::RankVariableMask>& loops) {
+    Reuse result;
+    arch::TensorMask shared = 0;  // where they may be
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+        const arch::TensorMask allowed = path.levels[dims[d].level].spatial[dims[d].dim].may_reuse;
+        result.no_links |= path.einsum.all() & ~allowed;
+        for (std::size_t t = 0; t < path.einsum.tensors.size(); ++t) {
+            for (std::size_t v = 0; v < path.einsum.rank_variables.size(); ++v) {
+                if ((loops[d] >> v & 1) != 0 &&
+                    shares(path.einsum.tensors[t], static_cast<int>(v))) {
+                    const arch::TensorMask bit = arch::TensorMask{1} << t;
+                    (allowed >> t & 1 ? shared : result.separate) |= bit;
+                }
+            }
+        }
+    }
+    for (std::size_t t = 0; t < path.einsum.tensors.size(); ++t) {
+        if ((result.separate & shared) >> t & 1) {
+            refuse("tensor " + path.einsum.tensors[t].name +
+                   ", which one of the spatial dimensions above " +
+                   path.levels[dims.back().level].name +
+                   " shares and the other may not (may_reuse)");
+        }
+    }
+    return result;
+}
 
 timeloop::Mapping native_mapping(const arch::Path& path, std::span<const PmappingNode> nodes,
                                  const NativeCase& native) {

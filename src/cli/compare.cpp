@@ -198,6 +198,9 @@ public:
         race_.first_seed = settings_.seed;
         read_race_options(arguments, race_);
         race_.ui = ui(arguments, err);
+        if (arguments.text("mapspace") == timeloop_name) {
+            arguments.refuse("mapspace", "full or accelforge: --mapper timeloop has its own");
+        }
         add_racers();
         describe();
     }

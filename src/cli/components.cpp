@@ -69,7 +69,10 @@ void add_components(options::options_description& description, bool mapper) {
         description.add_options()  //
             ("mapper", name("ffm"), "mapper, or a search strategy; see tessera plugins list")(
                 "strategy", options::value<std::string>()->value_name("NAME"),
-                "strategy of mapper search");
+                "strategy of mapper search")(
+                "algorithm", options::value<std::string>()->value_name("NAME"),
+                "of mapper timeloop: optimal, random, random-pruned, linear-pruned, hybrid or "
+                "exhaustive; short for --knob timeloop.algorithm=NAME");
     }
     description.add_options()  //
         ("model", name("looptree"), "cost model")(
@@ -92,6 +95,12 @@ Components::Components(const Arguments& arguments, bool with_mapper)
     }
     for (const std::string& setting : arguments.list("knob")) {
         read_knob(setting);
+    }
+    if (with_mapper && arguments.has("algorithm")) {
+        if (mapper != "timeloop") {
+            throw UserError("--algorithm belongs to --mapper timeloop, not to --mapper " + mapper);
+        }
+        read_knob("timeloop.algorithm=" + arguments.text("algorithm"));
     }
     if (!strategy.empty()) {
         std::string& chosen = knobs[runner]["strategy"];
@@ -172,7 +181,9 @@ plugin::KnobSettings Components::knobs_of(const std::string& component) const {
 }
 
 plugin::Owned<model::CostModel> Components::make_model() const {
-    return Models::instance().create(model, knobs_of(model));
+    // Each role has names of its own; where one name has both, --knob means the mapper.
+    return Models::instance().create(
+        model, model == mapper || model == strategy ? plugin::KnobSettings{} : knobs_of(model));
 }
 
 plugin::Owned<mapper::Mapper> Components::make_mapper() const {

@@ -1,6 +1,7 @@
 #include "cli/map_options.hpp"
 
 #include "cli/live_run.hpp"
+#include "tessera/base/error.hpp"
 
 namespace tessera::cli {
 
@@ -13,7 +14,9 @@ void add_search_options(options::options_description& description) {
          "what is minimised: energy, latency, edp, or the Pareto set "
          "of several, as in energy,latency")  //
         ("mapspace", text("full", "PRESET"),
-         "mapspace preset: full, or accelforge: the restrictions of that tool")  //
+         "mapspace preset: full, accelforge: the restrictions of that tool, or timeloop (the only "
+         "one of "
+         "--mapper timeloop)")  //
         ("compat", text("none", "MODEL"),
          "none or accelforge: cost conventions of that tool, defects "
          "included; implied by --mapspace accelforge")  //
@@ -36,7 +39,8 @@ void add_search_options(options::options_description& description) {
 mapper::Options mapper_options(const Arguments& arguments) {
     mapper::Options result;
     result.metrics = arguments.metrics();
-    if (arguments.choice("mapspace", {"full", "accelforge"}) == 0) {
+    const std::size_t preset = arguments.choice("mapspace", {"full", "accelforge", "timeloop"});
+    if (preset == 0) {
         result.mapspace = mapspace::MapSpaceOptions::full();
     }
     result.mapspace.max_fused_loops = arguments.limit("max-fused-loops");
@@ -54,6 +58,17 @@ mapper::Options mapper_options(const Arguments& arguments) {
     result.seed = arguments.whole("seed", 0, ~0ull);
     result.budget = budget(arguments);
     return result;
+}
+
+void check_mapspace(const Arguments& arguments, const std::string& mapper) {
+    const bool asked = arguments.text("mapspace") == timeloop_name;
+    if (mapper == timeloop_name && arguments.given("mapspace") && !asked) {
+        throw UserError("--mapper timeloop searches --mapspace timeloop only");
+    }
+    if (mapper != timeloop_name && asked) {
+        throw UserError("--mapspace timeloop is searched by --mapper timeloop only, not by " +
+                        mapper);
+    }
 }
 
 }  // namespace tessera::cli

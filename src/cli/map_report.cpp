@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "cli/cli.hpp"
+#include "cli/map_options.hpp"
 #include "cli/output.hpp"
 #include "io/units.hpp"
 #include "tessera/mapping/assemble.hpp"
@@ -39,7 +40,8 @@ io::Json search_json(const mapper::Result& result, const mapper::Options& settin
     return search;
 }
 
-std::string optimality(const mapper::Result& result, const mapper::Options& settings) {
+std::string optimality(const mapper::Result& result, const mapper::Options& settings,
+                       const std::string& mapper) {
     const mapspace::MapSpaceOptions& space = settings.mapspace;
     const auto limit = [](int value) {
         return value < 0 ? std::string("unlimited") : std::to_string(value);
@@ -52,6 +54,9 @@ std::string optimality(const mapper::Result& result, const mapper::Options& sett
                  ? ", all Einsum orders"
                  : ", Einsums in file order because their orders are too many";
     where += space.unfused ? ", unfused" : "";
+    if (mapper == timeloop_name) {
+        where = "mapspace timeloop, Einsum by Einsum";
+    }
     where += space.imperfect_temporal ? ", imperfect temporal" : "";
     where += space.imperfect_spatial ? ", imperfect spatial" : "";
     if (result.status == mapper::Status::optimal) {
@@ -59,7 +64,8 @@ std::string optimality(const mapper::Result& result, const mapper::Options& sett
                metric_names(settings.metrics) + " (" + where + ").";
     }
     const io::Json gap = gap_json(result, settings.metrics);
-    return "Not proven optimal: the search was stopped" +
+    return std::string("Not proven optimal: the search ") +
+           (result.stopped_by.empty() ? "ended without a proof" : "was stopped") +
            (gap.is_null()
                 ? std::string("")
                 : "; no mapping is better by more than " + io::percent(gap.get<double>())) +
@@ -130,7 +136,7 @@ io::Json stored_document(io::Json document) {
 }
 
 void print(std::ostream& out, const model::Problem& problem, const mapper::Result& result,
-           const mapper::Options& settings, double wall_s) {
+           const mapper::Options& settings, double wall_s, const std::string& mapper) {
     const mapper::Solution& best = result.solutions.front();
     out << "Mapping of " << problem.workload->name << " on " << problem.architecture->name()
         << "\n";
@@ -142,7 +148,7 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
     print_fused_groups(out, problem, best.mapping);
     out << "LoopTree:\n";
     print_indented(out, mapping::to_text(best.mapping));
-    out << optimality(result, settings) << "\n";
+    out << optimality(result, settings, mapper) << "\n";
     const Usage used = usage();
     out << "Search: " << io::quantity(wall_s, "s") << " wall, " << io::quantity(used.cpu_s, "s")
         << " CPU, " << result.statistics.threads << " threads, " << io::memory(used.peak_rss_bytes)

@@ -21,9 +21,9 @@ io::Json document(const model::Problem& problem, const mapper::Result& result,
 /// counts that threads share by chance are in status.json.
 io::Json stored_document(io::Json document);
 
-/// The document as text. \pre there is a solution
+/// The document as text. `mapper`: who searched. \pre there is a solution
 void print(std::ostream& out, const model::Problem& problem, const mapper::Result& result,
-           const mapper::Options& settings, double wall_s);
+           const mapper::Options& settings, double wall_s, const std::string& mapper);
 
 /// Mappings and drawings, by name. \pre there is a solution
 std::map<std::string, std::string> run_files(const model::Problem& problem,

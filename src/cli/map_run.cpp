@@ -13,6 +13,7 @@
 #include "cli/components.hpp"
 #include "cli/inputs.hpp"
 #include "cli/live_run.hpp"
+#include "cli/map_options.hpp"
 #include "cli/map_report.hpp"
 #include "cli/output.hpp"
 #include "cli/run_description.hpp"
@@ -72,6 +73,7 @@ public:
         load_plugins(args, err);  // a stored command line may name more
         components_.emplace(arguments, true);
         settings_.knobs = components_->knobs;
+        check_mapspace(arguments, components_->mapper);
         model_ = components_->make_model();
         mapper_ = components_->make_mapper();
     }
@@ -204,7 +206,7 @@ private:
         if (arguments_.flag("json")) {
             out_ << dumped(json);
         } else if (!result.solutions.empty()) {
-            print(out_, problem(), result, settings_, wall_s());
+            print(out_, problem(), result, settings_, wall_s(), components_->mapper);
             if (folder_) {
                 out_ << "Written to " << folder_->path().string() << "\n";
             }

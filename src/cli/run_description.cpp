@@ -9,6 +9,7 @@
 #include "base/atomic_file.hpp"
 #include "cli/cli.hpp"
 #include "cli/live_run.hpp"
+#include "cli/map_options.hpp"
 #include "cli/map_report.hpp"
 #include "cli/output.hpp"
 #include "cli/stored_run.hpp"
@@ -89,7 +90,7 @@ io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
          components.strategy.empty() ? io::Json(nullptr) : io::Json(components.strategy)},
         {"model", components.model},
         {"knobs", components.knobs},
-        {"mapspace", preset_name(space)},
+        {"mapspace", components.mapper == timeloop_name ? timeloop_name : preset_name(space)},
         {"compat", inputs.compat == arch::Compat::accelforge ? "accelforge" : "none"},
         {"max_fused_loops", arguments.text("max-fused-loops")},
         {"max_fused_loops_per_rank_variable",
