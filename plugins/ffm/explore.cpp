@@ -98,7 +98,6 @@ void Exploration::clear_results() {
     }
 }
 
-template <class Work>
 void Exploration::for_each_template(const Work& work, bool always) {
     struct Job {
         std::size_t space = 0, index = 0;
@@ -165,9 +164,10 @@ void Exploration::count(Workshop& tools) {
 }
 
 void Exploration::run(const mapspace::TileShapeProblem& problem, Workshop& tools, Result& out,
-                      bool first_rows) const {
+                      bool first_rows, std::size_t beam) const {
     mapspace::TileShapeOptions how = c_.switches.tiles;
     how.stop = first_rows ? nullptr : c_.options->stop;
+    how.beam = beam;
     if (first_rows) {
         how.first_rows = true;
         how.max_rows = few_rows;
@@ -309,23 +309,31 @@ void Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::Incu
     problem.incumbent = bound;
     problem.incumbent.quantities = cost;
     run(problem, tools, out, first_rows);
+    tabulate_rows(e, index, f, tools);
+}
+
+/// The explorer's rows as groups.
+void Exploration::tabulate_rows(std::size_t e, std::size_t index, const model::TemplateFormulas& f,
+                                Workshop& tools) {
+    TemplateEntry& t = (*spaces_[e].templates)[index];
     const mapspace::TileShapeResult& r = tools.result;
     const std::size_t n = t.tmpl.symbols.size();
+    const auto costs = static_cast<std::size_t>(c_.n_objectives());
     mapspace::TemplateRows& rows = tools.rows;
     rows.rows = r.rows;
     rows.tiles.assign(r.rows * n, 0);
-    rows.objectives.assign(r.rows * cost.size(), 0.0);
+    rows.objectives.assign(r.rows * costs, 0.0);
     for (std::size_t i = 0; i < r.rows; ++i) {
         for (std::size_t s = 0; s < n; ++s) {
             rows.tiles[i * n + s] = r.shapes[s][i];
         }
-        for (std::size_t k = 0; k < cost.size(); ++k) {
-            rows.objectives[i * cost.size() + k] = r.objectives[k][i];
+        for (std::size_t k = 0; k < costs; ++k) {
+            rows.objectives[i * costs + k] = r.objectives[k][i];
         }
     }
-    out.groups =
-        mapspace::tabulate(table(e, t), t.tmpl, f, rows, static_cast<std::uint32_t>(index));
-    keep_tiles(rows, n, out.groups, t.tiles);
+    std::vector<mapspace::PmappingGroup>& groups = results_[e][index].groups;
+    groups = mapspace::tabulate(table(e, t), t.tmpl, f, rows, static_cast<std::uint32_t>(index));
+    keep_tiles(rows, n, groups, t.tiles);
 }
 
 /// Groups of every distinct Einsum, copied to those that equal it.

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -106,6 +107,11 @@ public:
     /// Groups with any pmappings of templates without fused loops: a mapping within milliseconds.
     /// Works even if the search is stopped.
     void first();
+    /// Whether no Einsum accesses what another one does.
+    bool nothing_shared() const;
+    /// Groups with one pmapping per Einsum, from local searches. Needs nothing_shared().
+    /// `total`: costs of the best mapping so far; empty: every Einsum by itself.
+    void descend(const std::vector<double>& total);
     /// Groups with some good pmappings of templates without fused loops, for a first mapping.
     void simple();
     /// Groups with every row that can be part of a mapping better than (or equal to) the
@@ -136,13 +142,13 @@ private:
     };
     using Offsets = std::vector<double>;
 
-    template <class Work>
+    using Work = std::function<void(std::size_t e, std::size_t i, Workshop& tools)>;
     void for_each_template(const Work& work, bool always = false);
     bool stopped() const {
         return c_.options->stop != nullptr && c_.options->stop->load();
     }
     void run(const mapspace::TileShapeProblem& problem, Workshop& tools, Result& out,
-             bool first_rows = false) const;
+             bool first_rows = false, std::size_t beam = 0) const;
     static void count(Workshop& tools);
     void make_classes();
     std::size_t class_of(std::size_t e, std::size_t i) const {
@@ -156,6 +162,16 @@ private:
     void find_offsets();
     void rows_of(std::size_t e, std::size_t i, const mapspace::IncumbentBound& bound,
                  Workshop& tools, bool first_rows = false);
+    void tabulate_rows(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
+                       Workshop& tools);
+    /// What a local search found in one template.
+    struct Descended {
+        std::size_t index = 0;
+        std::vector<std::int32_t> shapes;
+        std::vector<double> cost;  ///< empty: nothing
+    };
+    Descended descend_template(std::size_t e, std::size_t i, const std::vector<std::int32_t>& start,
+                               const std::vector<double>& offsets, Workshop& tools);
     void share_groups();
     void clear_results();
     const mapspace::TabulateContext& table(std::size_t e, const TemplateEntry& t) const {
@@ -174,6 +190,7 @@ private:
     std::vector<std::vector<Result>> results_;  ///< by Einsum and template
     std::vector<std::vector<std::uint32_t>> class_of_;
     std::vector<std::vector<mapspace::TabulateContext>> tables_;
+    std::vector<Descended> descended_;                                    ///< by Einsum
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
     std::optional<mapspace::RelaxedJoin> relaxed_;
     /// By Einsum and class: costs of all others, one alternative after the other. Classes without

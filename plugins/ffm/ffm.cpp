@@ -1,6 +1,7 @@
 // Mapper `ffm`: optimal fused mappings from Pareto-optimal partial mappings (FFM), tile shapes
 // explored by partial Pareto pruning (TCM). Map:
 //   open      templates of every Einsum on every compute that may run it
+//   descent   networks that share nothing: a beam and a local search per Einsum, before all proofs
 //   floors    least energy and latency of every Einsum: bounds from the first moment
 //   incumbent a mapping of templates without fused loops
 //   optimum   all tile shapes that can still beat a guess close to the bound, pmappings grouped by
@@ -44,7 +45,7 @@ constexpr double dive_excess = 0.01;
 constexpr double near_excess = 1e-3;
 /// In a dive: how much an Einsum may cost above its own least. Long chains leave all of the above
 /// to every single Einsum, which is far too much.
-constexpr double own_excess[] = {0.1, 1.0};
+constexpr double own_excess[] = {0.003, 0.1, 1.0};
 /// A mapping within this factor of the bound leaves nothing to guess.
 constexpr double close_enough = 1.03;
 /// Rows of a search that is quick so far: about half a second.
@@ -216,6 +217,14 @@ private:
         exploration_.emplace(context_, spaces_);
         exploration_->first();
         join_simple("first");
+        const bool descend =
+            context_.switches.descent && scalar() && exploration_->nothing_shared();
+        for (int pass = 0; pass < 2 && descend; ++pass) {
+            if (!watch_.stopped()) {
+                exploration_->descend(pass == 0 ? std::vector<double>{} : costs_of_known());
+                join_simple("descent");
+            }
+        }
         phase("incumbent", from);
     }
 
@@ -259,6 +268,11 @@ private:
     double known() const {
         return coarse_.mappings.empty() ? std::numeric_limits<double>::infinity()
                                         : value_of(coarse_.mappings.front());
+    }
+
+    std::vector<double> costs_of_known() const {
+        return coarse_.mappings.empty() ? std::vector<double>{}
+                                        : coarse_.mappings.front().objectives;
     }
 
     Incumbents incumbents_at(const std::vector<std::vector<double>>& points) const {

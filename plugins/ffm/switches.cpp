@@ -13,6 +13,7 @@ using Choice = std::pair<std::string, std::function<bool&(Switches&)>>;
 const std::vector<Choice>& choices() {
     static const std::vector<Choice> all{
         {"guesses", [](Switches& s) -> bool& { return s.guesses; }},
+        {"descent", [](Switches& s) -> bool& { return s.descent; }},
         {"dive", [](Switches& s) -> bool& { return s.dive; }},
         {"exploration-bound", [](Switches& s) -> bool& { return s.exploration_bound; }},
         {"class-floors", [](Switches& s) -> bool& { return s.class_floors; }},

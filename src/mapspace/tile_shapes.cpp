@@ -284,6 +284,7 @@ bool TileShapeExplorer::Impl::reachable(const TileShapeRun& main, const TileShap
     run.stop_at_first = true;
     TileShapeOptions in_depth = options;
     in_depth.max_rows = std::min<std::size_t>(options.max_rows, 128);
+    in_depth.beam = 0;
     in_depth.prune_min_rows = std::min<std::size_t>(options.prune_min_rows, 16);
     TileShapeStatistics counts;
     this->run(run, in_depth, side_table, counts);
@@ -374,6 +375,8 @@ void TileShapeExplorer::explore(const TileShapeProblem& problem, const TileShape
     std::vector<double> levels;
     const bool unchecked = impl_->optimistic_levels(problem, options, false, levels, statistics);
     bool decided = impl_->reach_levels(problem, options, levels, statistics);
+    // Rows that meet all levels prove that the levels are right; a beam proves nothing else.
+    decided = decided || options.beam > 0;
     if (!decided && unchecked) {
         const std::vector<double> tried = levels;
         impl_->optimistic_levels(problem, options, true, levels, statistics);

@@ -92,6 +92,9 @@ void TileShapeEngine::finish_piece(std::size_t depth, RowTable& out, bool more) 
     if ((more && options_.partial_pareto) || worthwhile) {
         prune(depth, out);
     }
+    if (options_.beam > 0 && out.rows > options_.beam) {
+        keep_beam(depth, out);
+    }
     if (more && out.rows * 2 <= options_.max_rows) {
         return;
     }

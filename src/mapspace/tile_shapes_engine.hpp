@@ -83,6 +83,8 @@ struct TileShapeStep {
     bool comparable = false;  ///< pruning can drop something
     Criteria criteria;
     model::CompiledFormulas criteria_program;
+    bool beam_ready = false;
+    model::CompiledFormulas beam_program;
     std::vector<int> safety;         ///< conditions whose worst case is an output, in order
     std::vector<int> count_columns;  ///< loop limits still open
     std::vector<int> used;           ///< columns of the table after this step
@@ -186,6 +188,7 @@ private:
                            std::uint8_t* alive);
     bool beaten_by_incumbent();
     void prune(std::size_t index, RowTable& table);
+    void keep_beam(std::size_t index, RowTable& table);
     void prune_result();
     void append_result(const RowTable& table);
     double* staged(int symbol) {

@@ -12,7 +12,7 @@ using model::Formula;
 void TileShapeStep::reset() {
     symbol = 0;
     before = after = 0;
-    last = ready = against_incumbent = criteria_ready = comparable = false;
+    last = ready = against_incumbent = criteria_ready = comparable = beam_ready = false;
     future = 1.0;
     first_quantity = first_objective = 0;
     tests.clear();

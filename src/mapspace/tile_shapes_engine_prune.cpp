@@ -128,6 +128,47 @@ void TileShapeEngine::prune(std::size_t index, RowTable& table) {
     table.keep(kept, step.used);
 }
 
+/// Rows with the least optimistic completions.
+void TileShapeEngine::keep_beam(std::size_t index, RowTable& table) {
+    Step& step = steps_[index];
+    if (!step.beam_ready) {
+        std::vector<model::Formula> outputs;
+        for (const model::Formula& q : quantities_) {
+            outputs.push_back(bounds_.never_above(q, step.after));
+        }
+        step.beam_program.compile(pool_, outputs);
+        step.beam_ready = true;
+    }
+    const std::size_t n = quantities_.size();
+    std::vector<std::vector<double>> values(n, std::vector<double>(table.rows));
+    std::vector<const double*> inputs;
+    std::vector<double*> outputs;
+    for (std::size_t s = 0; s < run_.symbols.size(); ++s) {
+        inputs.push_back(table.columns[s].data());  // read only where known
+    }
+    for (auto& column : values) {
+        outputs.push_back(column.data());
+    }
+    step.beam_program.evaluate(inputs, table.rows, outputs, scratch_.workspace);
+    std::vector<std::pair<double, std::uint32_t>> order(table.rows);
+    for (std::size_t i = 0; i < table.rows; ++i) {
+        double product = 1.0;
+        for (std::size_t q = 0; q < n; ++q) {
+            const std::vector<double>& offsets = run_.incumbent->offsets;
+            product *= std::max(0.0, values[q][i] + (q < offsets.size() ? offsets[q] : 0.0));
+        }
+        order[i] = {product, static_cast<std::uint32_t>(i)};
+    }
+    std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(options_.beam),
+                     order.end());
+    std::vector<std::uint32_t> kept;
+    for (std::size_t i = 0; i < options_.beam; ++i) {
+        kept.push_back(order[i].second);
+    }
+    std::sort(kept.begin(), kept.end());
+    table.keep(kept, step.used);
+}
+
 void TileShapeEngine::prune_result() {
     std::vector<const double*> minimise, keys;
     for (std::size_t k = 0; k < run_.objectives.size(); ++k) {

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "oracle/tile_shapes_cases.hpp"
+#include "tessera/mapspace/tile_shapes_descent.hpp"
 
 // Exploration against an incumbent, spaces that cannot be held in memory, and corner cases.
 
@@ -113,6 +114,53 @@ BOOST_AUTO_TEST_CASE(an_incumbent_drops_what_cannot_beat_it_and_nothing_else) {
         useful += bounded.statistics.dropped_by_incumbent > 0.0 ? 1 : 0;
     }
     BOOST_TEST(useful > 80);
+}
+
+BOOST_AUTO_TEST_CASE(beams_and_local_searches_end_in_legal_rows) {
+    TileShapeExplorer explorer;
+    TileShapeResult result;
+    int found = 0, best = 0;
+    for (std::uint64_t seed = 1; seed < 160; ++seed) {
+        FormulaPool pool;
+        const tessera::model::FormulaScope scope(pool);
+        Flavour flavour;
+        flavour.best_effort = seed % 2 == 0;
+        TileShapeProblem problem = CaseMaker(910000 + seed, flavour).make();
+        problem.incumbent.quantities = {problem.objectives[0]};
+        TileShapeOptions options;
+        options.beam = 2;
+        options.prune_min_rows = 0;
+        explorer.explore(problem, options, result);
+        if (result.rows == 0 || result.statistics.space > 5000.0) {
+            continue;
+        }
+        ++found;
+        Solution legal;
+        const auto rows = feasible_rows(problem, legal);
+        const auto is_legal = [&](const std::vector<double>& row) {
+            return std::find(rows.begin(), rows.end(), row) != rows.end();
+        };
+        std::vector<std::int32_t> start;
+        std::vector<double> row;
+        for (const auto& column : result.shapes) {
+            start.push_back(column[0]);
+            row.push_back(column[0]);
+        }
+        BOOST_TEST(is_legal(row), "beam, seed " << seed);
+        const double before = problem.objectives[0].value(row);
+        TileShapeDescent search(problem, {problem.incumbent.quantities, {}}, start);
+        search.run(3000);
+        row.assign(search.shapes().begin(), search.shapes().end());
+        BOOST_TEST(is_legal(row), "local search, seed " << seed);
+        BOOST_TEST(search.value() <= before);
+        double least = HUGE_VAL;
+        for (const std::vector<double>& other : rows) {
+            least = std::min(least, problem.objectives[0].value(other));
+        }
+        best += search.value() <= least + 1e-9 * std::abs(least) ? 1 : 0;
+    }
+    BOOST_TEST(found > 40);
+    BOOST_TEST(2 * best > found);
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_of_1e9_needs_divisors_only) {

@@ -103,6 +103,9 @@ struct TileShapeOptions {
     std::size_t prune_min_rows = 48;
     /// Any legal row will do: the first ones found end the exploration.
     bool first_rows = false;
+    /// Not exact: partial choices kept per step, those whose bound of the incumbent's quantities is
+    /// least (their product, with the first offsets). 0: all.
+    std::size_t beam = 0;
     /// Ideas that can be switched off; the result is the same, the work is not.
     bool partial_pareto = true;      ///< compare incomplete rows
     bool partial_conditions = true;  ///< test conditions on incomplete rows
