@@ -101,6 +101,9 @@ public:
     /// `spaces` must outlive it.
     Exploration(const ExploreContext& context, std::vector<EinsumSpace>& spaces);
 
+    /// What the formulas of every template promise: least costs that hold before the floors are
+    /// known. False if stopped.
+    bool promises();
     /// Least costs of every class and Einsum, and `needs` of the Einsums that have no legal
     /// pmapping. False if stopped.
     bool floors();
@@ -190,7 +193,8 @@ private:
     std::vector<std::vector<Result>> results_;  ///< by Einsum and template
     std::vector<std::vector<std::uint32_t>> class_of_;
     std::vector<std::vector<mapspace::TabulateContext>> tables_;
-    std::vector<Descended> descended_;                                    ///< by Einsum
+    std::vector<std::array<double, 2>> promised_;  ///< by Einsum: least of all its templates
+    std::vector<Descended> descended_;             ///< by Einsum
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
     std::optional<mapspace::RelaxedJoin> relaxed_;
     /// By Einsum and class: costs of all others, one alternative after the other. Classes without

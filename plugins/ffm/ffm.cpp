@@ -240,6 +240,10 @@ private:
     void find_floors() {
         const auto from = Clock::now();
         recorder_.begin_phase("floors", 0, "templates");
+        if (exploration_->nothing_shared()) {  // large ones take seconds
+            promised_ = exploration_->promises();
+            report_bound(lower_bound());
+        }
         floors_known_ = exploration_->floors();
         for (const EinsumSpace& s : spaces_) {
             if (s.least.empty() && floors_known_) {
@@ -577,9 +581,9 @@ private:
         return few;
     }
 
-    /// From the floors of all Einsums; nothing is known without them.
+    /// From the floors of all Einsums, before from what their formulas promise; 0 without both.
     double lower_bound() const {
-        if (!floors_known_) {
+        if (!floors_known_ && !promised_) {
             return 0;
         }
         double least = std::numeric_limits<double>::infinity();
@@ -703,6 +707,7 @@ private:
     int threads_ = 1;
     bool floors_known_ = false;
     bool simple_tried_ = false;
+    bool promised_ = false;
     bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
     double beaten_guess_ = 0;
     double resumed_guess_ = 0;  ///< beaten by the run that this one resumes

@@ -132,6 +132,35 @@ bool Exploration::least_of_cost(mapspace::TileShapeProblem& problem, const Formu
     return false;
 }
 
+bool Exploration::promises() {
+    std::vector<std::vector<std::array<double, 2>>> of_template(spaces_.size());
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        of_template[e].resize(spaces_[e].templates->size());
+    }
+    for_each_template([&](std::size_t e, std::size_t i, Workshop& tools) {
+        const TemplateEntry& t = (*spaces_[e].templates)[i];
+        const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
+        const mapspace::TileShapeProblem problem =
+            tile_shape_problem(c_, t, f, table(e, t), tools.reasons);
+        const std::vector<Formula> cost = costs(c_, f);
+        for (std::size_t q = 0; q < cost.size(); ++q) {
+            of_template[e][i][q] = std::max(0.0, tools.explorer.lower_bound(problem, cost[q]));
+        }
+    });
+    if (stopped()) {
+        return false;
+    }
+    promised_.resize(spaces_.size());
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        std::array<double, 2> least{infinity, infinity};
+        for (const std::array<double, 2>& one : of_template[same(e)]) {
+            least = {std::min(least[0], one[0]), std::min(least[1], one[1])};
+        }
+        promised_[e] = least;
+    }
+    return true;
+}
+
 void Exploration::least_of(std::size_t e, std::size_t i, Workshop& tools) {
     const TemplateEntry& t = (*spaces_[e].templates)[i];
     Result& out = results_[e][i];
@@ -226,9 +255,10 @@ mapspace::CostFront Exploration::bound() const {
         return relaxed_->total();
     }
     std::array<double, 2> sum{};
-    for (const EinsumSpace& s : spaces_) {
-        for (std::size_t k = 0; k < s.least.size(); ++k) {
-            sum[k] += s.least[k];
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        for (std::size_t k = 0; k < static_cast<std::size_t>(c_.n_objectives()); ++k) {
+            // Without the relaxation the floors were not finished.
+            sum[k] += relaxed_ ? spaces_[e].least[k] : promised_.empty() ? 0.0 : promised_[e][k];
         }
     }
     return {sum};
