@@ -25,7 +25,8 @@ Node text_at(const Node& origin, const std::string& text) {
     return node;
 }
 
-/// Items of a list, or of a text separated by commas or blanks.
+}  // namespace
+
 std::vector<std::string> items_of(const Node& node) {
     std::vector<std::string> result;
     if (node.is_sequence()) {
@@ -52,10 +53,11 @@ std::vector<std::string> items_of(const Node& node) {
     return result;
 }
 
-/// The dimension of "C=3", "C<=3", "C3".
 std::string dimension_of(const std::string& factor) {
     return factor.substr(0, std::min(factor.find_first_of("=<>0123456789 "), factor.size()));
 }
+
+namespace {
 
 Node& field(Node& constraint, const std::string& key, const Node& origin) {
     Node* existing = constraint.find(key);
@@ -76,6 +78,8 @@ Node& field(Node& constraint, const std::string& key, const Node& origin) {
     return *existing;
 }
 
+}  // namespace
+
 void add_factor(Node& constraint, const std::string& factor, const Node& origin, bool keep_first) {
     Node& factors = field(constraint, "factors", origin);
     for (const std::string& given : items_of(factors)) {
@@ -91,6 +95,8 @@ void add_factor(Node& constraint, const std::string& factor, const Node& origin,
     }
     factors.items.push_back(text_at(origin, factor));
 }
+
+namespace {
 
 const DataSpace& space_named(const Node& where, const std::string& name, const Problem& problem) {
     const int found = problem.find_data_space(name);
@@ -134,11 +140,6 @@ std::set<std::string> dimensions_of(const Node& spaces, const Problem& problem) 
 }
 
 void expand_loops(Node& constraint, const Problem& problem) {
-    if (const Node* macro = find_key(constraint, "maximize_dims");
-        macro != nullptr && !macro->is_null()) {
-        spec::fail(*macro, {"this shorthand is not supported", "maximize_dims", "",
-                            "write the factors out"});
-    }
     const auto take = [&](const char* key, const auto& expand) {
         const Node* found = constraint.find(key);
         if (found != nullptr && !found->is_null()) {

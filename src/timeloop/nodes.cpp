@@ -78,6 +78,11 @@ public:
         for (Placed& placed : placed_) {
             expand_macros(placed.constraints, problem_);
         }
+        std::vector<FanoutConstraints> nodes;
+        for (Placed& placed : placed_) {
+            nodes.push_back({&placed.constraints, placed.mesh_x * placed.mesh_y});
+        }
+        maximize_dims(nodes, problem_);
         place_all();
         write();
     }

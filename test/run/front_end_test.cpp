@@ -263,9 +263,6 @@ BOOST_AUTO_TEST_CASE(the_mappers_mapping_costs_the_same_in_the_real_model) {
 
 BOOST_AUTO_TEST_CASE(what_the_user_wrote_gives_the_same_without_the_front_end) {
     each_flow([](Flow& flow) {
-        if (flow.name() == "maximized-dims") {
-            return;  // this shorthand is the front end's alone (docs/timeloop.md)
-        }
         BOOST_REQUIRE_EQUAL(flow.run(flow.command()), 0);
         const std::string stats = read(flow.made(".stats.txt"));
         const std::string map = read(flow.made(".map.txt"));
