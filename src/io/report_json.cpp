@@ -104,7 +104,13 @@ void loop_json(const mapping::TreeNode& node, Json& result) {
         for (const mapping::LoopUse& use : node.uses) {
             result["rank_variable"][use.einsum] = use.rank_variable;
             result["tile_shape"][use.einsum] = use.tile_shape;
+            if (use.initial_tile_shape > 0) {
+                result["initial_tile_shape"][use.einsum] = use.initial_tile_shape;
+            }
         }
+    }
+    if (node.n_iterations > 0) {
+        result["n_iterations"] = node.n_iterations;
     }
     if (node.kind == mapping::TreeKind::spatial) {
         result["name"] = node.dim;
@@ -122,6 +128,9 @@ Json node_json(const mapping::TreeNode& node) {
             result["component"] = node.component;
             if (node.persistent) {
                 result["persistent"] = true;
+            }
+            if (node.sliding) {
+                result["sliding"] = true;
             }
             if (!node.lower) {
                 result["lower"] = false;

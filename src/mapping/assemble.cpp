@@ -136,6 +136,7 @@ void Assembler::emit_gap(int low, int high, std::vector<Shared> gap, TreeNode& n
         node.tensors = {shared.holder.tensor};
         node.persistent = shared.holder.persistent;
         node.lower = shared.holder.lower;
+        node.sliding = shared.holder.sliding;
         bool all = true;
         for (int i = low; i < high; ++i) {
             all = all && (shared.users.count(i) > 0 || !chains_[i].accesses(shared.holder.tensor));
@@ -149,7 +150,7 @@ void Assembler::emit_gap(int low, int high, std::vector<Shared> gap, TreeNode& n
         const bool joins = last != nullptr && last->kind == node.kind &&
                            last->component == node.component &&
                            last->persistent == node.persistent && last->lower == node.lower &&
-                           last->einsums == node.einsums &&
+                           last->sliding == node.sliding && last->einsums == node.einsums &&
                            std::find(last->tensors.begin(), last->tensors.end(), node.tensors[0]) ==
                                last->tensors.end();
         if (joins) {
@@ -176,12 +177,14 @@ void Assembler::emit_loop(int low, int high, std::size_t depth, TreeNode& nested
                       chains_[i].einsum() + "'");
         }
         alike = alike && loop.rank_variable == first.rank_variable &&
-                loop.tile_shape == first.tile_shape;
+                loop.tile_shape == first.tile_shape && loop.n_iterations == 0;
+        node.n_iterations = std::max(node.n_iterations, loop.n_iterations);
         if (std::find(node.rank_variables.begin(), node.rank_variables.end(), loop.rank_variable) ==
             node.rank_variables.end()) {
             node.rank_variables.push_back(loop.rank_variable);
         }
-        node.uses.push_back({chains_[i].einsum(), loop.rank_variable, loop.tile_shape});
+        node.uses.push_back(
+            {chains_[i].einsum(), loop.rank_variable, loop.tile_shape, loop.initial_tile_shape});
     }
     if (alike) {
         node.uses.clear();

@@ -71,10 +71,10 @@ Pmapping without_null_loops(const arch::Path& path, const Pmapping& nodes) {
                 throw Bug("assemble: a loop of Einsum '" + path.einsum.name +
                           "' has no tile shape");
             }
-            if (node.tile == enclosing[node.rank_variable]) {
+            if (node.tile == enclosing[node.rank_variable] && node.base == 0) {
                 continue;
             }
-            enclosing[node.rank_variable] = node.tile;
+            enclosing[node.rank_variable] = node.largest_tile();
         }
         result.push_back(node);
     }
@@ -95,11 +95,15 @@ Chain chain_of(const Branch& branch) {
                                          einsum.tensors[node.tensor].name, node.persistent,
                                          node.lower || i + 1 == nodes.size() ||
                                              !lower_matters(*branch.path, node, nodes[i + 1]),
-                                         node.backing});
+                                         node.backing, node.sliding});
         } else if (node.kind != NodeKind::compute) {
             Loop loop;
             loop.rank_variable = einsum.rank_variables[node.rank_variable].name;
             loop.tile_shape = node.tile;
+            if (node.base > 0) {
+                loop.initial_tile_shape = node.largest_tile();
+                loop.n_iterations = node.trips(0);
+            }
             if (node.kind == NodeKind::spatial) {
                 loop.kind = TreeKind::spatial;
                 loop.component = branch.path->levels[node.level].name;

@@ -18,9 +18,10 @@ struct Holder {
     bool persistent = false;
     bool lower = true;
     bool backing = false;
+    bool sliding = false;
 
     bool same_place(const Holder& other) const {
-        return kind == other.kind && component == other.component && tensor == other.tensor &&
+        return sliding == other.sliding && kind == other.kind && component == other.component && tensor == other.tensor &&
                persistent == other.persistent && lower == other.lower && backing == other.backing;
     }
     /// Its place among the holders of the gap matters: its capacity may be charged further down.
@@ -33,6 +34,7 @@ struct Loop {
     TreeKind kind = TreeKind::temporal;
     std::string component, dim, rank_variable;
     std::int64_t tile_shape = 1;
+    std::int64_t initial_tile_shape = 0, n_iterations = 0;  ///< of a loop that runs ahead
 };
 
 struct Chain {

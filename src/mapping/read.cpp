@@ -28,11 +28,11 @@ const std::vector<Tag>& tags() {
     static const std::vector<Tag> all = {
         {"!Storage",
          TreeKind::storage,
-         {"tensors", "component", "persistent", "einsums", "lower", "binding", "text"}},
+         {"tensors", "component", "persistent", "einsums", "lower", "sliding", "binding", "text"}},
         {"!Toll", TreeKind::toll, {"tensors", "component", "persistent", "einsums", "text"}},
         {"!Temporal",
          TreeKind::temporal,
-         {"rank_variable", "tile_shape", "initial_tile_shape", "text"}},
+         {"rank_variable", "tile_shape", "initial_tile_shape", "n_iterations", "text"}},
         {"!Spatial",
          TreeKind::spatial,
          {"rank_variable", "tile_shape", "initial_tile_shape", "name", "component", "text"}},
@@ -186,6 +186,47 @@ void read_uses(const Node& variable, const Node& tile, const spec::Symbols& symb
     loop.tile_shape = loop.uses.front().tile_shape;
 }
 
+// `initial_tile_shape: {A: 9, B: 7}, n_iterations: 4`: A runs ahead of B. A plain number must be
+// the tile shape.
+void read_initial(const Node& node, const Node& initial, const spec::Symbols& symbols,
+                  TreeNode& loop) {
+    const Node* iterations = node.find("n_iterations");
+    if (!initial.is_map()) {
+        const std::int64_t first = tile_of(initial, symbols);
+        if (first == loop.tile_shape && loop.uses.empty()) {
+            return;
+        }
+        spec::fail(initial,
+                   {.what = "a first tile of another size belongs to single Einsums",
+                    .value = initial.text,
+                    .remedy = "write rank_variable and initial_tile_shape by Einsum: "
+                              "initial_tile_shape: {Producer: 9, Reader: 7}, n_iterations: 4"});
+    }
+    for (const Node::Entry& entry : initial.entries) {
+        const auto use = std::find_if(loop.uses.begin(), loop.uses.end(),
+                                      [&](const LoopUse& u) { return u.einsum == entry.key; });
+        if (use == loop.uses.end()) {
+            spec::fail(entry.key_position, initial.path,
+                       {.what = "initial_tile_shape names an Einsum that rank_variable does not",
+                        .value = entry.key,
+                        .remedy = "write rank_variable: {" + entry.key + ": ..., ...}"});
+        }
+        const std::int64_t first = tile_of(entry.value, symbols);
+        if (first < use->tile_shape) {
+            spec::fail(entry.value, {.what = "the first tile is smaller than the others",
+                                     .value = entry.value.text,
+                                     .expected = std::to_string(use->tile_shape) + " or more"});
+        }
+        use->initial_tile_shape = first;
+    }
+    if (iterations == nullptr || node.tag != "!Temporal") {
+        spec::fail(initial, {.what = "a loop with an initial tile shape needs its number of "
+                                     "iterations, and must be temporal",
+                             .remedy = "add n_iterations: the iterations of the readers"});
+    }
+    loop.n_iterations = tile_of(*iterations, symbols);
+}
+
 void read_loop(const Node& node, const Tag& tag, const spec::Symbols& symbols, TreeNode& loop) {
     const Node& variable = required(node, "rank_variable", tag);
     const Node& tile = required(node, "tile_shape", tag);
@@ -198,12 +239,9 @@ void read_loop(const Node& node, const Tag& tag, const spec::Symbols& symbols, T
             spec::fail(variable, {.what = "the loop has no rank variable"});
         }
     }
-    const Node* initial = node.find("initial_tile_shape");
-    if (initial != nullptr && !initial->is_null() &&
-        tile_of(*initial, symbols) != loop.tile_shape) {
-        spec::fail(*initial, {.what = "a first tile of another size is not supported",
-                              .value = initial->text,
-                              .remedy = "leave initial_tile_shape out"});
+    if (const Node* initial = node.find("initial_tile_shape");
+        initial != nullptr && !initial->is_null()) {
+        read_initial(node, *initial, symbols, loop);
     }
 }
 
@@ -225,6 +263,9 @@ TreeNode read_node(const Node& node, const spec::Symbols& symbols) {
             }
             if (const Node* value = node.find("lower")) {
                 result.lower = truth_of(*value, symbols);
+            }
+            if (const Node* value = node.find("sliding")) {
+                result.sliding = truth_of(*value, symbols);
             }
             if (const Node* value = node.find("einsums")) {
                 result.einsums = names_of(*value, "a list of Einsum names");

@@ -49,7 +49,7 @@ private:
     }
     void hold(const Step& step, int tensor);
     int level(const TreeNode& node) const;
-    int variable(const Step& step, std::int64_t& tile) const;
+    int variable(const Step& step, std::int64_t& tile, std::int64_t& initial) const;
     void mark_imperfect();
 
     const arch::Architecture& architecture_;
@@ -122,18 +122,21 @@ void ChainReader::hold(const Step& step, int tensor) {
     result.backing = first;
     result.persistent = node.persistent;
     result.lower = node.lower;
+    result.sliding = node.sliding && first;
     result.origin = step.origin;
     out_.nodes.push_back(result);
 }
 
 // The Einsum's variable and tile shape for a loop; -1 if it has none.
-int ChainReader::variable(const Step& step, std::int64_t& tile) const {
+int ChainReader::variable(const Step& step, std::int64_t& tile, std::int64_t& initial) const {
     const TreeNode& node = *step.node;
     tile = node.tile_shape;
+    initial = 0;
     for (std::size_t i = 0; i < step.uses.size(); ++i) {
         if (step.uses[i] == einsum().einsum) {
             const LoopUse& use = node.uses[i];
             tile = use.tile_shape;
+            initial = use.initial_tile_shape;
             const int local = einsum().find_rank_variable(use.rank_variable);
             if (local < 0) {
                 unknown(node, "rank variable of Einsum '" + einsum().name + "'", use.rank_variable,
@@ -161,7 +164,8 @@ int ChainReader::variable(const Step& step, std::int64_t& tile) const {
 void ChainReader::loop(const Step& step) {
     const TreeNode& node = *step.node;
     PmappingNode result;
-    const int variable = this->variable(step, result.tile);
+    std::int64_t initial = 0;
+    const int variable = this->variable(step, result.tile, initial);
     if (variable < 0) {
         // The Einsum would run again in every iteration.
         illegal(node,
@@ -172,6 +176,10 @@ void ChainReader::loop(const Step& step) {
     result.kind = node.kind == TreeKind::spatial ? NodeKind::spatial : NodeKind::temporal;
     result.rank_variable = static_cast<std::int8_t>(variable);
     result.origin = step.origin;
+    if (initial > 0) {
+        result.lead = static_cast<std::int32_t>(initial - result.tile);
+        result.base = static_cast<std::int32_t>(node.n_iterations * result.tile);
+    }
     if (node.kind == TreeKind::spatial) {
         result.level = static_cast<std::int8_t>(level(node));
         const arch::PathLevel& owner = out_.path.levels[result.level];
@@ -182,7 +190,7 @@ void ChainReader::loop(const Step& step) {
         }
         result.dim = static_cast<std::int8_t>(dim);
     }
-    if (result.tile == 1) {
+    if (result.largest_tile() == 1) {
         finished_[variable] = true;
     }
     out_.nodes.push_back(result);
@@ -194,7 +202,7 @@ void ChainReader::mark_imperfect() {
     std::vector<int> last(einsum().rank_variables.size(), -1);
     for (std::size_t i = 0; i < out_.nodes.size(); ++i) {
         const int variable = out_.nodes[i].rank_variable;
-        if (variable >= 0 && einsum().rank_variables[variable].simple) {
+        if (variable >= 0 && einsum().rank_variables[variable].simple && out_.nodes[i].base == 0) {
             out_.nodes[last[variable] < 0 ? i : last[variable]].imperfect = true;
             last[variable] = static_cast<int>(i);
         }

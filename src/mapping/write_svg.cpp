@@ -113,7 +113,8 @@ Box Drawing::box(const TreeNode& node) const {
     Box box;
     box.kind = node.kind;
     if (node.kind == TreeKind::storage || node.kind == TreeKind::toll) {
-        std::string head = node.component + (node.persistent ? " (persistent)" : "");
+        std::string head = node.component + (node.persistent ? " (persistent)" : "") +
+                           (node.sliding ? " (sliding)" : "");
         for (std::size_t i = 0; i < node.einsums.size(); ++i) {
             head += (i == 0 ? " for " : ", ") + node.einsums[i];
         }
@@ -142,8 +143,11 @@ Box Drawing::box(const TreeNode& node) const {
         }
         for (const LoopUse& use : node.uses) {
             box.lines.push_back(
-                {{word + use.rank_variable + ", tile " + std::to_string(use.tile_shape) + place +
-                      "  (" + use.einsum + ")",
+                {{word + use.rank_variable + ", tile " + std::to_string(use.tile_shape) +
+                      (use.initial_tile_shape > 0
+                           ? ", first " + std::to_string(use.initial_tile_shape)
+                           : "") +
+                      place + "  (" + use.einsum + ")",
                   ""}});
         }
     }

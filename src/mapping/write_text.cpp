@@ -20,8 +20,12 @@ std::string loop_text(const TreeNode& node) {
     } else {
         std::string uses;
         for (const LoopUse& use : node.uses) {
-            uses += (uses.empty() ? "" : ", ") + use.rank_variable + " in tiles of " +
-                    std::to_string(use.tile_shape) + " (" + use.einsum + ")";
+            uses +=
+                (uses.empty() ? "" : ", ") + use.rank_variable + " in tiles of " +
+                std::to_string(use.tile_shape) +
+                (use.initial_tile_shape > 0 ? ", first " + std::to_string(use.initial_tile_shape)
+                                            : "") +
+                " (" + use.einsum + ")";
         }
         result += uses;
     }
@@ -33,7 +37,7 @@ std::string loop_text(const TreeNode& node) {
 
 std::string holder_text(const TreeNode& node) {
     std::string result = node.component;
-    result += node.kind == TreeKind::toll ? " passes " : " holds ";
+    result += node.kind == TreeKind::toll ? " passes " : node.sliding ? " slides " : " holds ";
     result += joined(node.tensors);
     if (node.persistent) {
         result += " (persistent)";

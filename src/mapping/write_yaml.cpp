@@ -55,6 +55,9 @@ std::string holder(const TreeNode& node) {
     if (!node.lower) {
         result += ", lower: False";
     }
+    if (node.sliding) {
+        result += ", sliding: True";
+    }
     if (!node.einsums.empty()) {
         result += ", einsums: " + list(node.einsums);
     }
@@ -63,17 +66,24 @@ std::string holder(const TreeNode& node) {
 
 // `rank_variable: {K: m, QK: p}`, and the same for the tile shape if it differs too.
 std::string uses(const TreeNode& node) {
-    std::string variables, tiles;
+    std::string variables, tiles, first;
     for (const LoopUse& use : node.uses) {
         const std::string einsum = (variables.empty() ? "" : ", ") + scalar(use.einsum) + ": ";
         variables += einsum + scalar(use.rank_variable);
         tiles += einsum + std::to_string(use.tile_shape);
+        if (use.initial_tile_shape > 0) {
+            first += (first.empty() ? "" : ", ") + scalar(use.einsum) + ": " +
+                     std::to_string(use.initial_tile_shape);
+        }
     }
     const bool one_tile = std::all_of(node.uses.begin(), node.uses.end(), [&](const LoopUse& use) {
         return use.tile_shape == node.uses.front().tile_shape;
     });
     return "rank_variable: {" + variables + "}, tile_shape: " +
-           (one_tile ? std::to_string(node.uses.front().tile_shape) : "{" + tiles + "}");
+           (one_tile ? std::to_string(node.uses.front().tile_shape) : "{" + tiles + "}") +
+           (first.empty() ? ""
+                          : ", initial_tile_shape: {" + first +
+                                "}, n_iterations: " + std::to_string(node.n_iterations));
 }
 
 std::string loop(const TreeNode& node) {

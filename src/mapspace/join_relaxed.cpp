@@ -27,10 +27,21 @@ void Treatments::add_loops(std::vector<Loop>& loops, std::vector<std::int64_t>& 
     }
 }
 
+template <class Tensor>
+void Treatments::add_slide(const Tensor& t, const std::int64_t* trips,
+                           std::vector<std::int64_t>& key) const {
+    key.push_back(t.slide_rank);
+    key.push_back(t.slide_base);
+    key.push_back(t.slide_rank >= 0 && detail_ == Detail::trips ? trips[t.level] : 0);
+}
+
 std::int32_t Treatments::of_group(const GroupStructure& g, std::size_t index,
                                   const std::int64_t* trips) {
     const BackedTensor& t = g.tensors[index];
     key_.assign({t.memory, detail_ == Detail::memory ? 0 : t.level});
+    if (detail_ != Detail::memory) {
+        add_slide(t, trips, key_);
+    }
     loops_.clear();
     for (int j = 0; detail_ != Detail::memory && j < t.level; ++j) {
         const auto i = static_cast<std::size_t>(j);
@@ -46,6 +57,9 @@ std::int32_t Treatments::of_state(const StateStructure& st, std::size_t live,
                                   const std::int64_t* trips) const {
     const LiveTensor& t = st.live[live];
     std::vector<std::int64_t> key{t.memory, detail_ == Detail::memory ? 0 : t.level};
+    if (detail_ != Detail::memory) {
+        add_slide(t, trips, key);
+    }
     std::vector<Loop> loops;
     for (int j = 0; detail_ != Detail::memory && j < t.level; ++j) {
         const auto i = static_cast<std::size_t>(j);

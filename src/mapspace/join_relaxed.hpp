@@ -33,6 +33,9 @@ private:
     struct Hash {
         std::size_t operator()(const std::vector<std::int64_t>& key) const;
     };
+    template <class Tensor>
+    void add_slide(const Tensor& t, const std::int64_t* trips,
+                   std::vector<std::int64_t>& key) const;
     static void add_loops(std::vector<Loop>& loops, std::vector<std::int64_t>& key);
 
     Detail detail_;

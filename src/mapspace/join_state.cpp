@@ -37,7 +37,10 @@ bool pair_tensors(const StateStructure& left, const GroupStructure& right,
             if (r.tensor != t.tensor) {
                 continue;
             }
-            if (r.memory != t.memory || r.level != t.level) {
+            // A reader reaches no further than its producer has come.
+            if (r.memory != t.memory || r.level != t.level || r.slide_rank != t.slide_rank ||
+                r.slide_base != t.slide_base ||
+                (r.slide_rank >= 0 && (r.output || !t.produced || r.slide_lead > t.slide_lead))) {
                 return false;
             }
             pairs.push_back({&t, &r, static_cast<int>(i)});
@@ -60,6 +63,12 @@ bool compatible(const StateStructure& left, const GroupStructure& right,
         if (j >= static_cast<int>(p.left->ranks.size())) {
             continue;
         }
+        if (j == p.left->level && p.left->slide_rank >= 0) {
+            if (x != p.right->level) {
+                return false;
+            }
+            continue;
+        }
         const int rank = p.left->ranks[ju];
         const bool above = j < p.left->level;
         if (!above && !p.left->produced) {
@@ -68,7 +77,8 @@ bool compatible(const StateStructure& left, const GroupStructure& right,
         if (rank != p.right->rank_of_loop[xu] || (rank < 0 && p.left->produced)) {
             return false;
         }
-        if (rank >= 0 && p.left->bounds[ju] != right.loops[xu].bound) {
+        const FusedLoop& loop = right.loops[xu];
+        if (rank >= 0 && p.left->bounds[ju] != std::pair(loop.bound, loop.ahead)) {
             return false;
         }
     }
@@ -211,7 +221,10 @@ void collect_live(const StateStructure& left, const GroupStructure& right, const
         for (int d = 0; d < n; ++d) {
             const auto x = static_cast<std::size_t>(m.order[static_cast<std::size_t>(d)]);
             t.ranks.push_back(r.rank_of_loop[x]);
-            t.bounds.push_back(r.rank_of_loop[x] >= 0 ? right.loops[x].bound : 0);
+            t.bounds.emplace_back();
+            if (r.rank_of_loop[x] >= 0) {
+                t.bounds.back() = {right.loops[x].bound, right.loops[x].ahead};
+            }
         }
     };
     auto right_holds = [&](int tensor) -> const BackedTensor* {
@@ -226,7 +239,7 @@ void collect_live(const StateStructure& left, const GroupStructure& right, const
         LiveTensor t = left.live[i];
         const auto n = std::min<std::size_t>(t.ranks.size(), static_cast<std::size_t>(s));
         std::vector<int> ranks(n);
-        std::vector<std::int64_t> bounds(n);
+        std::vector<std::pair<std::int64_t, FusedLoop::Ahead>> bounds(n);
         for (std::size_t j = 0; j < n; ++j) {
             const auto p = static_cast<std::size_t>(plan.position_of_left[j]);
             // A permutation never crosses the end of a tensor's ranks: a break stands there.
@@ -242,7 +255,7 @@ void collect_live(const StateStructure& left, const GroupStructure& right, const
             for (std::size_t d = 0; d < t.ranks.size(); ++d) {
                 if (r->rank_of_loop[static_cast<std::size_t>(m.order[d])] != t.ranks[d]) {
                     t.ranks[d] = -1;
-                    t.bounds[d] = 0;
+                    t.bounds[d] = {};
                 }
             }
         }
@@ -263,6 +276,9 @@ void collect_live(const StateStructure& left, const GroupStructure& right, const
         t.tracked = r.tracked;
         t.shares_buffer_of = r.shares_buffer_of;
         t.produced = r.output;
+        t.slide_rank = r.slide_rank;
+        t.slide_base = r.slide_base;
+        t.slide_lead = r.slide_lead;
         loop_ranks(r, r.output ? static_cast<int>(right.loops.size()) : std::max(r.level, 0), t);
         items.push_back({t, {-1, static_cast<int>(i), r.tracked, r.level, r.shares_buffer_of < 0}});
     }
@@ -289,7 +305,7 @@ void collect_live(const StateStructure& left, const GroupStructure& right, const
     std::sort(kept.begin(), kept.end(),
               [](const Item& a, const Item& b) { return a.live.tensor < b.live.tensor; });
     for (Item& item : kept) {
-        plan.n_open = std::max(plan.n_open, item.live.level);
+        plan.n_open = std::max(plan.n_open, item.live.shared_loops());
         plan.structure.live.push_back(std::move(item.live));
         plan.sizes.push_back(item.size);
     }
@@ -384,6 +400,9 @@ void finish_structure(const StateStructure& left, const GroupStructure& right, c
         if (t.level > 0) {
             st.breaks |= 1u << t.level;
         }
+        if (t.slide_rank >= 0) {
+            st.breaks |= 1u << (t.level + 1);
+        }
         st.breaks |= 1u << t.ranks.size();
     }
     st.breaks |= 1u << left.n_loops();
@@ -410,7 +429,8 @@ template <class Tensors>
 int deepest(const Tensors& tensors, const std::vector<char>& needed_later) {
     int level = 0;
     for (const auto& t : tensors) {
-        level = needed_later[static_cast<std::size_t>(t.tensor)] ? std::max(level, t.level) : level;
+        level = needed_later[static_cast<std::size_t>(t.tensor)] ? std::max(level, t.shared_loops())
+                                                                 : level;
     }
     return level;
 }

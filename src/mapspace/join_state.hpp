@@ -26,7 +26,15 @@ struct LiveTensor {
     /// inside; at least `level` entries unless persistent. Reads are complete only if the reader's
     /// loop indexes the same rank.
     std::vector<int> ranks;
-    std::vector<std::int64_t> bounds;  ///< bound of that rank's variable, 0 where rank is -1
+    /// Bound and lead of that rank's variable, zeros where rank is -1.
+    std::vector<std::pair<std::int64_t, FusedLoop::Ahead>> bounds;
+    /// See BackedTensor; the lead is the producer's.
+    int slide_rank = -1;
+    std::int64_t slide_base = 0, slide_lead = 0;
+
+    int shared_loops() const {
+        return level + (slide_rank >= 0 ? 1 : 0);
+    }
 
     auto operator<=>(const LiveTensor&) const = default;
 };

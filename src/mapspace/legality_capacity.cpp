@@ -49,6 +49,9 @@ struct Allocation {
 int allocated_at(const Leaf& leaf, int h) {
     const Node& holder = leaf.nodes[h];
     int at = h + 1;
+    if (const int slid = leaf.sliding_loop(h); slid >= 0) {
+        return slid + 1;
+    }
     if (holder.first || !holder.tree->lower || holder.kind == Kind::toll) {
         return at;
     }
@@ -90,7 +93,8 @@ std::vector<std::int64_t> tile_at(const Leaf& leaf, int h, int at) {
         std::int64_t& size = tile[loop.variable];
         const bool nested =
             loop.previous < 0 || std::binary_search(around.begin(), around.end(), loop.previous);
-        size = nested ? loop.tile : std::max<std::int64_t>(1, (size + loop.trips - 1) / loop.trips);
+        size = nested ? loop.tile + loop.lead
+                      : std::max<std::int64_t>(1, (size + loop.trips - 1) / loop.trips);
     }
     return tile;
 }
@@ -221,7 +225,8 @@ private:
             a.first = 0;
             a.last = static_cast<int>(checker_.leaves.size()) - 1;
         } else {
-            extend(a, leaf, at);
+            // What a sliding holder keeps is needed in the next iteration, too.
+            extend(a, leaf, leaf.sliding_loop(h) >= 0 ? at - 1 : at);
         }
         a.users.emplace_back(a.first, a.bits);
         if (!holder.first) {

@@ -33,6 +33,7 @@ public:
             if (uses.size() > 1) {
                 same_place(uses.front(), use);
                 private_loops(uses, use);
+                sliding(uses, use);
             }
             for (const Use& producer : uses) {
                 if (producer.local().output && !use.local().output && producer.leaf != use.leaf) {
@@ -83,6 +84,25 @@ private:
         }
     }
 
+    // All Einsums that access what a sliding holder keeps run inside its loop.
+    void sliding(const std::vector<Use>& uses, const Use& use) {
+        const int first = use.leaf->first_holder(use.tensor);
+        const int slid = use.leaf->sliding_loop(first);
+        for (const Use& other : uses) {
+            if (slid >= 0 && other.leaf->node_of(use.leaf->nodes[slid].tree) < 0) {
+                checker_
+                    .add("backing_mismatch", Severity::physical,
+                         "Einsum " + quoted(other.leaf->view().name) + " accesses tensor " +
+                             quoted(use.local().name) + " outside the " +
+                             loop_text(*use.leaf, use.leaf->nodes[slid]) +
+                             ", by which its holder slides",
+                         other.leaf)
+                    .tensor = use.local().name;
+                return;
+            }
+        }
+    }
+
     // The producer runs first, and every loop that both run inside walks the tensor on both sides
     // alike: then what the consumer reads in an iteration is what the producer has finished in it.
     void finished(const Use& producer, const Use& consumer) {
@@ -106,7 +126,10 @@ private:
             if (p.trips == 1 && c.trips == 1) {
                 continue;
             }
-            if (const std::string why = unfinished(producer, p, consumer, c); !why.empty()) {
+            const bool slid = slides(producer, p) || slides(consumer, c);
+            const std::string why =
+                slid ? beyond(producer, p, consumer, c) : unfinished(producer, p, consumer, c);
+            if (!why.empty()) {
                 checker_
                     .add("unfinished_read", Severity::physical,
                          "Einsum " + quoted(consumer.leaf->view().name) + " reads tensor " +
@@ -118,6 +141,59 @@ private:
                     .tensor = tensor;
             }
         }
+    }
+
+    /// The tensor's outermost holder slides by this loop.
+    static bool slides(const Use& use, const Node& loop) {
+        const int holder = use.leaf->first_holder(use.tensor);
+        const int slid = use.leaf->sliding_loop(holder);
+        return slid >= 0 && &use.leaf->nodes[slid] == &loop;
+    }
+
+    /// Why an iteration may read values that no iteration so far has made, or that are no longer
+    /// kept: both must advance alike, and the producer be as far ahead as the consumer reads.
+    static std::string beyond(const Use& producer, const Node& p, const Use& consumer,
+                              const Node& c) {
+        int rank = -1;
+        if (!slides(producer, p) || !slides(consumer, c)) {
+            return "only one of the two slides along it";
+        }
+        if (!plain_rank(producer.local(), p.variable, rank)) {
+            return "the producer does not walk along a rank of the tensor";
+        }
+        const std::string& name = producer.local().ranks[rank].rank;
+        const workload::RankAccess* read = nullptr;
+        int found = 0;
+        for (const workload::RankAccess& access : consumer.local().ranks) {
+            for (const workload::AffineTerm& term : access.terms) {
+                found += term.rank_variable == c.variable;
+            }
+            read = access.rank == name ? &access : read;
+        }
+        if (read == nullptr || found != 1 || read->constant != 0) {
+            return "the consumer does not walk along rank " + quoted(name) + " alone";
+        }
+        std::int64_t factor = 0, reach = 1;
+        for (const workload::AffineTerm& term : read->terms) {
+            const bool own = term.rank_variable == c.variable;
+            factor += own ? term.coefficient : 0;
+            reach += term.coefficient *
+                     (own ? c.tile + c.lead - 1
+                          : consumer.leaf->view().rank_variables[term.rank_variable].bound - 1);
+            if (term.coefficient < 1) {
+                return "the consumer walks against the loop";
+            }
+        }
+        if (factor == 0 || p.trips != c.trips || p.tile != factor * c.tile) {
+            return "the producer advances by " + std::to_string(p.tile) +
+                   " values in an iteration and the consumer by " + std::to_string(factor * c.tile);
+        }
+        if (reach > p.tile + p.lead) {
+            return "an iteration reads up to " + std::to_string(reach) +
+                   " values from where it begins, and the producer has made " +
+                   std::to_string(p.tile + p.lead);
+        }
+        return "";
     }
 
     static std::string unfinished(const Use& producer, const Node& p, const Use& consumer,
@@ -142,7 +218,7 @@ private:
             return "it walks rank " + quoted(a) + " in the producer and rank " + quoted(b) +
                    " in the consumer";
         }
-        if (p.outer != c.outer || p.tile != c.tile) {
+        if (p.outer != c.outer || p.tile != c.tile || p.lead != c.lead || p.base != c.base) {
             return "the tiles of the two differ";
         }
         return "";

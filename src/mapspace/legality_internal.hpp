@@ -25,8 +25,11 @@ struct Node {
     const mapping::TreeNode* tree = nullptr;
     int tensor = -1, level = -1, dim = -1, variable = -1;
     std::int64_t outer = 1, tile = 1, trips = 1;  ///< loops; trips are rounded up
-    int previous = -1;                            ///< next outer loop over the same variable
-    bool first = false;                           ///< outermost holder of its tensor
+    /// Of a loop that runs ahead: its first tile has so many values more, and all iterations
+    /// advance by `base` values together. Else 0.
+    std::int64_t lead = 0, base = 0;
+    int previous = -1;   ///< next outer loop over the same variable
+    bool first = false;  ///< outermost holder of its tensor
 
     bool loop() const {
         return kind == Kind::temporal || kind == Kind::spatial;
@@ -58,6 +61,8 @@ struct Leaf {
     int local_tensor(int global) const;                ///< -1 if the Einsum does not access it
     int first_holder(int tensor) const;                ///< node index or -1
     int node_of(const mapping::TreeNode* tree) const;  ///< first node read from it, or -1
+    /// The loop by which the outermost holder at this node slides; -1 if it does not.
+    int sliding_loop(int holder) const;
     /// Node indices of the loops that enclose the holder as its own tensor sees it: temporal loops
     /// above it, and spatial loops of its level or an outer one wherever they are written.
     std::vector<int> loops_around(int holder) const;

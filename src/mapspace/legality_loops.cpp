@@ -176,7 +176,14 @@ void Constraints::limits() {
     for (std::size_t i = 0; i < leaf_.nodes.size(); ++i) {
         if (leaf_.nodes[i].holder() && leaf_.nodes[i].first &&
             leaf_.tensor(leaf_.nodes[i]).fusable) {
-            fused_end = i;
+            const int slid = leaf_.sliding_loop(static_cast<int>(i));
+            fused_end = slid >= 0 ? static_cast<std::size_t>(slid) + 1 : i;
+            if (slid >= 0 && !checker_.options->sliding_holders) {
+                add("sliding_holders",
+                    einsum() + " has a sliding holder of tensor " +
+                        quoted(leaf_.tensor(leaf_.nodes[i]).name) + "; they are switched off",
+                    &leaf_.nodes[i]);
+            }
         }
     }
     int total = 0;

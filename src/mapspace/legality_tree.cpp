@@ -36,6 +36,19 @@ int Leaf::node_of(const TreeNode* tree) const {
     return -1;
 }
 
+int Leaf::sliding_loop(int holder) const {
+    const Node& node = nodes[holder];
+    if (!node.first || node.kind != Kind::storage || !node.tree->sliding) {
+        return -1;
+    }
+    for (std::size_t i = holder + 1; i < nodes.size(); ++i) {
+        if (nodes[i].loop() && nodes[i].trips > 1) {
+            return static_cast<int>(i);
+        }
+    }
+    return -1;
+}
+
 std::vector<int> Leaf::loops_around(int holder) const {
     int deepest = -1;
     for (int i = 0; i <= holder; ++i) {
@@ -191,6 +204,10 @@ void LeafReader::loop(const TreeNode& tree) {
         if (use.einsum == leaf_.view().name) {
             node.variable = leaf_.view().find_rank_variable(use.rank_variable);
             node.tile = use.tile_shape;
+            if (use.initial_tile_shape > 0) {
+                node.lead = use.initial_tile_shape - use.tile_shape;
+                node.base = tree.n_iterations * use.tile_shape;
+            }
         }
     }
     if (node.variable < 0) {
@@ -214,10 +231,12 @@ void LeafReader::loop(const TreeNode& tree) {
         }
     }
     node.previous = last_[node.variable];
-    node.outer = node.previous < 0 ? leaf_.view().rank_variables[node.variable].bound
-                                   : leaf_.nodes[node.previous].tile;
+    node.outer = node.previous < 0
+                     ? leaf_.view().rank_variables[node.variable].bound
+                     : leaf_.nodes[node.previous].tile + leaf_.nodes[node.previous].lead;
     if (node.tile >= 1) {
-        node.trips = std::max<std::int64_t>(1, (node.outer + node.tile - 1) / node.tile);
+        const std::int64_t values = node.base > 0 ? node.base : node.outer;
+        node.trips = std::max<std::int64_t>(1, (values + node.tile - 1) / node.tile);
     }
     last_[node.variable] = static_cast<int>(leaf_.nodes.size());
     leaf_.nodes.push_back(node);

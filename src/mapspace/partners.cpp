@@ -97,12 +97,16 @@ private:
             h.tensor = static_cast<std::size_t>(t.tensor);
             h.user = static_cast<std::size_t>(std::find(users.begin(), users.end(), einsum) -
                                               users.begin());
-            h.place = mix(mix(1, t.memory), t.level);
+            h.place = mix(mix(mix(1, t.memory), t.level), t.slide_rank);
             for (int l = 0; l < t.level; ++l) {
                 const FusedLoop& loop = g.structure.loops[static_cast<std::size_t>(l)];
                 const int rank = t.rank_of_loop[static_cast<std::size_t>(l)];
                 h.of_loops.push_back(
-                    mix(mix(mix(2, rank), loop.spatial_dim), rank < 0 ? 0 : loop.bound));
+                    mix(mix(mix(mix(2, rank), loop.spatial_dim), rank < 0 ? 0 : loop.bound),
+                        rank < 0 ? 0 : loop.ahead.lead));
+            }
+            if (t.slide_rank >= 0) {
+                h.of_loops.push_back(mix(3, t.slide_base));
             }
             all.push_back(std::move(h));
         }

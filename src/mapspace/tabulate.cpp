@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 
+#include "tessera/base/error.hpp"
 #include "tessera/model/compiled_formulas.hpp"
 
 namespace tessera::mapspace {
@@ -59,7 +60,7 @@ void trips_of(const arch::Path& path, const Template& tmpl, const std::vector<Fu
                           tiles)
                 : path.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound;
         const std::int64_t tile = tile_of(n, tiles);
-        trips[k] = (outer + tile - 1) / tile;
+        trips[k] = ((n.base > 0 ? n.base : outer) + tile - 1) / tile;
     }
 }
 
@@ -87,6 +88,21 @@ Depths depths_of(const Template& tmpl, std::uint32_t mask) {
     return d;
 }
 
+/// How the loop right below the holder walks along its tensor.
+void slide(BackedTensor& b, const workload::LocalTensor& t, const GroupStructure& st) {
+    if (b.level >= static_cast<int>(st.loops.size())) {
+        throw Bug("a sliding holder of tensor '" + t.name + "' has no loop below it");
+    }
+    const FusedLoop& loop = st.loops[static_cast<std::size_t>(b.level)];
+    for (const workload::Slide& s : t.slides) {
+        if (s.variable == loop.rank_variable) {
+            b.slide_rank = s.rank;
+            b.slide_base = loop.ahead.base > 0 ? s.factor * loop.ahead.base : s.base;
+            b.slide_lead = s.factor * loop.ahead.lead + (t.output ? 0 : s.need);
+        }
+    }
+}
+
 GroupStructure structure_of(const TabulateContext& c, const Template& tmpl,
                             const model::TemplateFormulas& formulas,
                             const std::vector<FusedNode>& fused, std::uint32_t mask,
@@ -100,8 +116,10 @@ GroupStructure structure_of(const TabulateContext& c, const Template& tmpl,
                 n.kind == NodeKind::spatial
                     ? c.component_of_level[static_cast<std::size_t>(n.level)] * 16 + n.dim
                     : -1;
-            st.loops.push_back({n.rank_variable, dim,
-                                e.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound});
+            st.loops.push_back({n.rank_variable,
+                                dim,
+                                e.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound,
+                                {n.base, n.lead}});
         }
     }
     const int n = static_cast<int>(st.loops.size());
@@ -134,6 +152,10 @@ GroupStructure structure_of(const TabulateContext& c, const Template& tmpl,
         for (const FusedLoop& loop : st.loops) {
             b.rank_of_loop.push_back(
                 t.rank_of_variable[static_cast<std::size_t>(loop.rank_variable)]);
+        }
+        if (node.sliding) {
+            slide(b, t, st);
+            add_break(b.level + 1);
         }
         st.tensors.push_back(std::move(b));
     }
@@ -377,11 +399,11 @@ mapping::Pmapping fill(const arch::Path& path, const Template& tmpl, const std::
         }
         const std::int64_t tile = tile_of(n, tiles);
         std::int64_t& outer = current[static_cast<std::size_t>(n.rank_variable)];
-        if (tile == outer) {
+        if (tile == outer && n.base == 0) {
             continue;
         }
-        outer = tile;
         n.tile = tile;
+        outer = n.largest_tile();
         n.symbol = -1;
         if (static_cast<int>(i) < tmpl.n_fused_nodes) {
             fused.push_back(n);

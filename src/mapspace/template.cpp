@@ -34,6 +34,11 @@ Space::Space(const arch::Path& path, const MapSpaceOptions& options)
         indexing.push_back(direct.back() | expression.back());
         relevant.push_back(tensor.relevant & variables);
         sinks.push_back(direct.back() & relevant.back());
+        slides.push_back(0);
+        for (const workload::Slide& s : tensor.slides) {
+            slides.back() |= options.sliding_holders ? RankVariableMask{1} << s.variable : 0;
+        }
+        slides.back() &= variables;
     }
 }
 
@@ -139,7 +144,10 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
                 insert_missing(space, items);
                 constrain(space, items);
                 split_crossings(space, items, [&](Items& left) {
-                    drop_leading_loops(space, left, [&](const Items& one) { collector.add(one); });
+                    choose_leads(space, left, [&](const Items& led) {
+                        drop_leading_loops(space, led,
+                                           [&](const Items& one) { collector.add(one); });
+                    });
                 });
             });
         });

@@ -9,7 +9,7 @@ int fused_end(const Space& space, const Items& items) {
     int end = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
         if (items[i].holder() && items[i].backing && (space.fusable >> items[i].tensor & 1)) {
-            end = static_cast<int>(i);
+            end = static_cast<int>(i) + (items[i].sliding ? 2 : 0);
         }
     }
     return end;
@@ -44,8 +44,9 @@ int loops_passed(const Space& space, const Items& items, int index) {
 void label_imperfect(const Space& space, Template& out,
                      const std::vector<std::vector<int>>& loops_of) {
     for (std::size_t v = 0; v < loops_of.size(); ++v) {
-        if (!space.path.einsum.rank_variables[v].simple) {
-            continue;
+        if (!space.path.einsum.rank_variables[v].simple || loops_of[v].empty() ||
+            out.nodes[loops_of[v].front()].base > 0) {
+            continue;  // exact shares only
         }
         // The first two loops decide about the outermost one.
         const std::size_t n = space.options.partial_inner_tiles
@@ -219,12 +220,19 @@ std::string structure_key(const Space& space, const Items& items,
     for (int i = 0; i < static_cast<int>(items.size()); ++i) {
         const Item& item = items[i];
         if (item.holder()) {
-            run.emplace_back(static_cast<std::uint16_t>(item.tensor << 8 | item.level), i);
+            run.emplace_back(static_cast<std::uint16_t>((item.tensor << 8 | item.level) << 1 |
+                                                        (item.sliding ? 1 : 0)),
+                             i);
             continue;
         }
         flush();
         key.push_back(item.kind == NodeKind::spatial ? '\3' : '\2');
         key.push_back(static_cast<char>(item.rank_variable));
+        if (item.base > 0) {
+            key.push_back('\4');
+            key.append(reinterpret_cast<const char*>(&item.lead), sizeof item.lead);
+            key.append(reinterpret_cast<const char*>(&item.base), sizeof item.base);
+        }
         if (item.kind == NodeKind::spatial) {
             key.push_back(static_cast<char>(item.level));
             key.push_back(static_cast<char>(item.dim));
@@ -248,6 +256,15 @@ void drop_leading_loops(const Space& space, const Items& items,
     for (std::size_t i = 0; i < items.size(); ++i) {
         if (items[i].loop() && space.path.einsum.rank_variables[items[i].rank_variable].simple) {
             loops_of[items[i].rank_variable].push_back(i);
+        }
+    }
+    for (std::vector<std::size_t>& loops : loops_of) {
+        // A loop that a holder slides by, or that runs ahead, is there to be shared.
+        const bool fixed = std::any_of(loops.begin(), loops.end(), [&](std::size_t i) {
+            return items[i].base > 0 || (i > 0 && items[i - 1].sliding);
+        });
+        if (fixed) {
+            loops.clear();
         }
     }
     std::vector<std::size_t> dropped(loops_of.size(), 0);
@@ -290,6 +307,9 @@ bool finish(const Space& space, const Items& items, Template& out, Reasons& reas
         node.rank_variable = item.rank_variable;
         node.backing = item.backing;
         node.persistent = item.persistent;
+        node.sliding = item.sliding;
+        node.lead = item.lead;
+        node.base = item.base;
         node.lower = item.kind == NodeKind::storage && !item.backing;
         if (item.loop()) {
             loops_of[item.rank_variable].push_back(static_cast<int>(out.nodes.size()));

@@ -7,6 +7,7 @@
 //   insert_missing()       a loop for variables that have none               (template_loops.cpp)
 //   constrain()            loops that a constraint forces to one trip go     (constraint.cpp)
 //   split_crossings()      tiles stay contiguous                             (constraint.cpp)
+//   choose_leads()         which fused loops run ahead of others            (template_sliding.cpp)
 //   drop_leading_loops()   which loop is outermost, for partial tiles        (template_finish.cpp)
 //   finish()               symbols, labels, surviving constraints            (template_finish.cpp)
 //
@@ -46,6 +47,9 @@ struct Item {
     bool must_keep = false;
     /// The previous holder of the tensor could be left out if no loop stands between the two.
     bool spare_outer = false;
+    /// Backing holder that keeps what the loop below it reaches, see PmappingNode::sliding.
+    bool sliding = false;
+    std::int32_t lead = 0, base = 0;  ///< of a loop that runs ahead
 
     bool holder() const {
         return kind == NodeKind::storage || kind == NodeKind::toll;
@@ -74,6 +78,7 @@ struct Space {
     std::vector<RankVariableMask> indexing;    ///< both
     std::vector<RankVariableMask> relevant;    ///< as the cost model sees it; sinks a reservation
     std::vector<RankVariableMask> sinks;       ///< direct and relevant
+    std::vector<RankVariableMask> slides;      ///< by which its backing holder may slide
 
     double fanout(int level) const {
         return path.levels[level].cumulative_fanout;
@@ -155,6 +160,10 @@ bool forces_one(const arch::LoopBound& bound);
 bool holds(arch::LoopBound::Op op, double left, double right);
 const char* op_text(arch::LoopBound::Op op);
 
+/// Calls `sink` with the template and with every variant in which fused loops run ahead.
+void choose_leads(const Space& space, const Items& items,
+                  const std::function<void(const Items&)>& sink);
+
 /// Calls `sink` with the template and, if partial tiles are asked for, with every template that
 /// lacks leading loops of variables that may have them.
 void drop_leading_loops(const Space& space, const Items& items,
@@ -164,7 +173,8 @@ void drop_leading_loops(const Space& space, const Items& items,
 /// loops; `sinks` gets the number of loops that each such reservation passes.
 std::string structure_key(const Space& space, const Items& items, std::vector<std::uint8_t>& sinks);
 
-/// Index of the last backing holder of a fusable tensor; 0 if there is none.
+/// Index of the last backing holder of a fusable tensor, or after the loop below it if it slides;
+/// 0 if there is none.
 int fused_end(const Space& space, const Items& items);
 
 /// Symbols, labels and constraints. False (with a reason) if no tile shapes can be legal.

@@ -22,7 +22,11 @@ struct Group {
 
 /// The orders in which the loops of one gap are written.
 struct Gap {
-    std::vector<std::vector<std::int8_t>> orders;
+    struct Order {
+        std::vector<std::int8_t> loops;
+        bool sliding = false;  ///< the holder above slides by the first loop
+    };
+    std::vector<Order> orders;
 };
 
 Item loop(NodeKind kind, int variable) {
@@ -51,7 +55,8 @@ private:
     bool may_keep_whole(std::size_t g, int tensor, RankVariableMask loops) const;
     bool spatials_below(std::size_t g) const;
     RankVariableMask worth_above_next(std::size_t g, RankVariableMask stay) const;
-    Gap orders(std::size_t g, RankVariableMask loops, bool fused) const;
+    Gap orders(std::size_t g, RankVariableMask loops, bool fused, TensorMask seen) const;
+    void add_sliding(std::size_t g, TensorMask seen, Gap& gap) const;
     bool superfluous_holder(const std::vector<RankVariableMask>& loops) const;
 
     const Space& space_;
@@ -232,7 +237,8 @@ RankVariableMask TemporalLoops::worth_above_next(std::size_t g, RankVariableMask
     return loops;
 }
 
-Gap TemporalLoops::orders(std::size_t g, RankVariableMask loops, bool fused) const {
+Gap TemporalLoops::orders(std::size_t g, RankVariableMask loops, bool fused,
+                          TensorMask seen) const {
     const Group& group = groups_[g];
     RankVariableMask sinking = 0, stopping = 0;
     if (group.end - group.begin == 1 && !space_.copy) {
@@ -249,7 +255,7 @@ Gap TemporalLoops::orders(std::size_t g, RankVariableMask loops, bool fused) con
         for (const RankVariableMask mask : parts) {
             for_each_bit(mask, [&](int v) { order.push_back(static_cast<std::int8_t>(v)); });
         }
-        gap.orders.push_back(std::move(order));
+        gap.orders.push_back({std::move(order), false});
     };
     if (fused && space_.options.loops_below_holders) {
         // What sinks first might as well stand above the holder.
@@ -268,7 +274,34 @@ Gap TemporalLoops::orders(std::size_t g, RankVariableMask loops, bool fused) con
             add({sinking, first, stopping & ~first, rest});
         });
     }
+    add_sliding(g, seen, gap);
     return gap;
+}
+
+// The holder above slides by one more loop, the first of the gap. Whatever is backed further down
+// must be indexed by it directly, as for every loop above a backing holder.
+void TemporalLoops::add_sliding(std::size_t g, TensorMask seen, Gap& gap) const {
+    const Group& group = groups_[g];
+    const Item& holder = holders_[group.end > group.begin ? group.end - 1 : 0];
+    if (group.end == group.begin || group.end - group.begin > 1 || !holder.backing ||
+        holder.persistent || holder.kind != NodeKind::storage || space_.copy) {
+        return;
+    }
+    RankVariableMask by = space_.slides[holder.tensor];
+    for_each_bit(space_.all & ~seen, [&](int t) { by &= space_.direct[t]; });
+    if (space_.options.max_fused_loops == 0 || foreign_spatials_below(g) ||
+        holder.level == space_.first_memory) {
+        return;
+    }
+    const std::size_t plain = gap.orders.size();
+    for_each_bit(by, [&](int v) {
+        for (std::size_t k = 0; k < plain; ++k) {
+            Gap::Order order = gap.orders[k];
+            order.loops.insert(order.loops.begin(), static_cast<std::int8_t>(v));
+            order.sliding = true;
+            gap.orders.push_back(std::move(order));
+        }
+    });
 }
 
 // See HolderOrders::spare(): the outer of two holders of one tensor with no loop between them.
@@ -294,11 +327,13 @@ void TemporalLoops::enumerate(const std::function<void(Items&)>& sink) {
     const std::size_t n = groups_.size();
     std::vector<RankVariableMask> loops(n);
     std::vector<char> fused(n);
+    std::vector<TensorMask> seen_above(n);
     TensorMask seen = 0;
     for (std::size_t g = 0; g < n; ++g) {
         for (int h = groups_[g].begin; h < groups_[g].end; ++h) {
             seen |= TensorMask{1} << holders_[h].tensor;
         }
+        seen_above[g] = seen;
         fused[g] = (space_.fusable & ~seen) != 0;
         loops[g] = gap_loops(g, fused[g] != 0, seen);
     }
@@ -308,7 +343,7 @@ void TemporalLoops::enumerate(const std::function<void(Items&)>& sink) {
     std::vector<Gap> gaps;
     gaps.reserve(n);
     for (std::size_t g = 0; g < n; ++g) {
-        gaps.push_back(orders(g, loops[g], fused[g] != 0));
+        gaps.push_back(orders(g, loops[g], fused[g] != 0, seen_above[g]));
     }
     std::vector<std::size_t> pick(n, 0);
     Items items;
@@ -317,7 +352,11 @@ void TemporalLoops::enumerate(const std::function<void(Items&)>& sink) {
         for (std::size_t g = 0; g < n; ++g) {
             items.insert(items.end(), holders_.begin() + groups_[g].begin,
                          holders_.begin() + groups_[g].end);
-            for (std::int8_t v : gaps[g].orders[pick[g]]) {
+            const Gap::Order& order = gaps[g].orders[pick[g]];
+            if (order.sliding) {
+                items.back().sliding = true;
+            }
+            for (std::int8_t v : order.loops) {
                 items.push_back(loop(NodeKind::temporal, v));
             }
         }

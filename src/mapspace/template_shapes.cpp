@@ -1,5 +1,7 @@
 #include "tessera/mapspace/template_shapes.hpp"
 
+#include <algorithm>
+
 #include "tessera/model/formula.hpp"
 
 namespace tessera::mapspace {
@@ -43,7 +45,8 @@ std::vector<TileShapeSymbol> tile_shape_symbols(const arch::Path& path, const Te
     for (const TileSymbol& s : tmpl.symbols) {
         const auto v = static_cast<std::size_t>(s.rank_variable);
         TileShapeSymbol out;
-        out.bound = path.einsum.rank_variables[v].bound;
+        const std::int32_t base = tmpl.nodes[static_cast<std::size_t>(s.node)].base;
+        out.bound = base > 0 ? base : path.einsum.rank_variables[v].bound;
         out.outer = s.outer;
         out.inner = s.inner;
         out.fused = s.fused;
@@ -83,6 +86,23 @@ std::vector<LoopLimit> loop_limits(const arch::Path& path, const Template& tmpl,
     return limits;
 }
 
+std::vector<TileShapeConstraint> sliding_limits(const arch::Path& path, const Template& tmpl) {
+    std::vector<TileShapeConstraint> limits;
+    for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
+        const mapping::PmappingNode& n = tmpl.nodes[i];
+        const bool slid = i > 0 && tmpl.nodes[i - 1].sliding;
+        if (n.symbol < 0 || (!slid && n.base == 0)) {
+            continue;
+        }
+        const std::int64_t bound =
+            path.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound;
+        const std::int64_t most = std::min((n.base > 0 ? n.base : bound) / 2, bound - n.lead);
+        limits.push_back(
+            {Formula::symbol(n.symbol), Relation::less_equal, static_cast<double>(most)});
+    }
+    return limits;
+}
+
 Formula trip_formula(const arch::Path& path, const Template& tmpl, int node) {
     const mapping::PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(node)];
     Formula outer(static_cast<double>(
@@ -92,8 +112,11 @@ Formula trip_formula(const arch::Path& path, const Template& tmpl, int node) {
         const bool loop =
             m.kind == mapping::NodeKind::temporal || m.kind == mapping::NodeKind::spatial;
         if (loop && m.rank_variable == n.rank_variable) {
-            outer = tile_formula(m);
+            outer = tile_formula(m) + Formula(static_cast<double>(m.lead));
         }
+    }
+    if (n.base > 0) {
+        outer = Formula(static_cast<double>(n.base));
     }
     return model::ceil(outer / tile_formula(n));
 }

@@ -87,6 +87,8 @@ private:
     using Nodes = std::span<const mapping::PmappingNode>;
 
     static Num tile_of(const mapping::PmappingNode& node);
+    void enter(const mapping::PmappingNode& node);
+    Num average_tile(const mapping::PmappingNode& node) const;
     bool may_be_partial(Nodes nodes, int variable) const;
     void loops_pass(Nodes nodes);
     void tensor_pass(Nodes nodes, const NestPlan& plan, int tensor);
@@ -104,7 +106,7 @@ private:
     HolderCounts<Num> charge(const mapping::PmappingNode& node, const HolderNote<Num>& note,
                              const Exchange& own, const Exchange& child) const;
     void merge_copy();
-    Num values(const TensorFacts& tensor) const;
+    Num values(const TensorFacts& tensor, const std::vector<Num>& shape) const;
     const Num& trips_for(const NestStep& step) const {
         return step.relevancy == workload::Relevancy::irrelevant ? whole_trips_[step.node]
                                                                  : trips_[step.node];
@@ -121,7 +123,9 @@ private:
     Num active_units(int level);
 
     const PathTables* t_ = nullptr;
-    std::vector<Num> shape_;        ///< per variable, at the current position
+    /// Per variable, at the current position: what an iteration covers on average, and the most.
+    /// They differ only below a loop that runs ahead.
+    std::vector<Num> shape_, largest_;
     std::vector<Num> trips_;        ///< per node, average for partial tiles
     std::vector<Num> whole_trips_;  ///< per node, partial tiles rounded up
     std::vector<HolderNote<Num>> notes_;
@@ -138,6 +142,20 @@ Num Analysis<Num>::tile_of(const mapping::PmappingNode& node) {
         }
     }
     return Num(static_cast<double>(node.tile));
+}
+
+// A loop that runs ahead covers all values of its variable in base / tile iterations: traffic,
+// which is linear in the tile, counts the average, and a capacity the first iteration.
+template <class Num>
+Num Analysis<Num>::average_tile(const mapping::PmappingNode& node) const {
+    const Num tile = tile_of(node);
+    return node.base > 0 ? tile * Num(t_->bounds[node.rank_variable] / node.base) : tile;
+}
+
+template <class Num>
+void Analysis<Num>::enter(const mapping::PmappingNode& node) {
+    shape_[node.rank_variable] = average_tile(node);
+    largest_[node.rank_variable] = node.lead > 0 ? tile_of(node) + Num(node.lead) : tile_of(node);
 }
 
 // A template says which loops may have a partial last tile; numbers speak for themselves.
@@ -179,34 +197,38 @@ void Analysis<Num>::loops_pass(Nodes nodes) {
     for (int v = 0; v < t.n_variables; ++v) {
         shape_[v] = Num(t.bounds[v]);
     }
+    largest_ = shape_;
     trips_.resize(nodes.size());
     whole_trips_.resize(nodes.size());
     used.assign(t.dims.size(), Num(1));
     looped.assign(t.dims.size(), 0);
     operations = Num(1);
     steps = Num(1);
-    std::uint64_t seen = 0;
+    std::uint64_t seen = 0, below_lead = 0;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const int v = nodes[i].rank_variable;
         if (v < 0) {
             continue;
         }
         const Num tile = tile_of(nodes[i]);
-        trips_[i] = shape_[v] / tile;
+        trips_[i] = (nodes[i].base > 0 ? Num(nodes[i].base) : shape_[v]) / tile;
         const bool outermost = !(seen >> v & 1);
-        const bool partial = outermost && (t.simple >> v & 1) && may_be_partial(nodes, v);
+        const bool partial =
+            outermost && nodes[i].base == 0 && (t.simple >> v & 1) && may_be_partial(nodes, v);
         whole_trips_[i] = partial ? ceil(trips_[i]) : trips_[i];
         seen |= std::uint64_t{1} << v;
-        shape_[v] = tile;
         operations = operations * trips_[i];
         const Num& counted = t.convention.round_up_partial_tiles ? whole_trips_[i] : trips_[i];
         if (nodes[i].kind == mapping::NodeKind::temporal) {
             steps = steps * counted;
         } else {
             const int dim = dim_index(nodes[i]);
-            used[dim] = used[dim] * counted;
+            used[dim] = used[dim] * (below_lead >> v & 1 ? largest_[v] / tile : counted);
             looped[dim] = 1;
         }
+        below_lead &= ~(std::uint64_t{1} << v);
+        below_lead |= std::uint64_t{nodes[i].base > 0} << v;
+        enter(nodes[i]);
     }
 }
 
@@ -220,18 +242,18 @@ void Analysis<Num>::tensor_pass(Nodes nodes, const NestPlan& plan, int tensor) {
 }
 
 template <class Num>
-Num Analysis<Num>::values(const TensorFacts& tensor) const {
+Num Analysis<Num>::values(const TensorFacts& tensor, const std::vector<Num>& shape) const {
     Num total(1);
     for (int r = tensor.begin; r < tensor.end; ++r) {
         const TensorFacts::Rank& rank = t_->ranks[r];
         if (rank.plain) {
-            total = total * shape_[rank.variable];
+            total = total * shape[rank.variable];
             continue;
         }
         Num extent(1 + rank.offset);
         for (int i = rank.begin; i < rank.end; ++i) {
             const TensorFacts::Term& term = t_->terms[i];
-            extent = extent + (shape_[term.variable] - Num(1)) * Num(term.coefficient);
+            extent = extent + (shape[term.variable] - Num(1)) * Num(term.coefficient);
         }
         total = total * extent;
     }
@@ -252,6 +274,7 @@ void Analysis<Num>::scan(Nodes nodes, std::span<const NestStep> steps, int tenso
     for (int v = 0; v < t_->n_variables; ++v) {
         shape_[v] = Num(t_->bounds[v]);
     }
+    largest_ = shape_;
     notes_.clear();
     tile_at_.resize(steps.size());
     Num temporal(1), relevant(1), spatial(1), segment(1), segment_first(1);
@@ -268,7 +291,7 @@ void Analysis<Num>::scan(Nodes nodes, std::span<const NestStep> steps, int tenso
                     relevant = relevant * trips;
                     segment_first = segment_first * trips;
                 }
-                shape_[node.rank_variable] = tile_of(node);
+                enter(node);
                 ++loops;
                 break;
             }
@@ -279,21 +302,22 @@ void Analysis<Num>::scan(Nodes nodes, std::span<const NestStep> steps, int tenso
                     segment = segment * trips;
                     segment_first = segment_first * trips;
                 }
-                shape_[node.rank_variable] = tile_of(node);
+                enter(node);
                 if (t_->has_networks) {
-                    tile_at_[s] = values(facts);
+                    tile_at_[s] = values(facts, shape_);
                 }
                 ++loops;
                 break;
             }
             case NestStep::Kind::reservation: {
                 HolderNote<Num>& note = notes_.back();
-                note.bits = values(facts) * Num(t_->holder(node.level, tensor).bits_per_value);
-                note.loops_above = loops;
+                note.bits =
+                    values(facts, largest_) * Num(t_->holder(node.level, tensor).bits_per_value);
+                note.loops_above = loops - node.sliding;
                 break;
             }
             case NestStep::Kind::holder:
-                notes_.push_back({values(facts), temporal, relevant, spatial, segment,
+                notes_.push_back({values(facts, shape_), temporal, relevant, spatial, segment,
                                   segment_first, Num(0), Num(1), 0, step.node, node.level});
                 segment = Num(1);
                 segment_first = Num(1);

@@ -15,8 +15,9 @@ EinsumAnalysis::EinsumAnalysis(const arch::Path& path, std::span<const mapping::
         node_trips.push_back(1);
         if (node.rank_variable >= 0) {
             const double tile = static_cast<double>(node.tile);
-            node_trips.back() = std::ceil(shape[node.rank_variable] / tile);
-            shape[node.rank_variable] = tile;
+            const double enclosing = node.base > 0 ? node.base : shape[node.rank_variable];
+            node_trips.back() = std::ceil(enclosing / tile);
+            shape[node.rank_variable] = static_cast<double>(node.largest_tile());
         }
     }
 }

@@ -101,7 +101,7 @@ void check_tile_shapes(const arch::Path& path, std::span<const PmappingNode> nod
     for (const workload::LocalRankVariable& variable : path.einsum.rank_variables) {
         shape.push_back(variable.bound);
     }
-    std::uint64_t seen = 0;
+    std::uint64_t seen = 0, leading = 0;
     for (const PmappingNode& node : nodes) {
         if (!is_loop(node)) {
             continue;
@@ -116,7 +116,21 @@ void check_tile_shapes(const arch::Path& path, std::span<const PmappingNode> nod
                     "; choose a value from 1 to " + std::to_string(shape[v]));
         }
         const bool outermost = !(seen >> v & 1);
-        if (shape[v] % node.tile != 0 && !(outermost && variable.simple)) {
+        const bool below_lead = leading >> v & 1;
+        if (node.base > 0) {
+            const std::int64_t bound = variable.bound;
+            if (!outermost || node.kind != NodeKind::temporal || node.largest_tile() > bound ||
+                node.base > bound || bound > node.base + node.lead) {
+                illegal(what + " with a first tile of " + std::to_string(node.largest_tile()) +
+                        " and " + std::to_string(node.trips(bound)) +
+                        " iterations does not give the " + std::to_string(bound) +
+                        " values of the variable; only its outermost temporal loop can run ahead");
+            }
+            leading |= std::uint64_t{1} << v;
+        } else if (below_lead && node.tile != 1) {
+            illegal(what + " stands below a loop that runs ahead; only tile shape 1 can");
+        }
+        if (node.base == 0 && shape[v] % node.tile != 0 && !(outermost && variable.simple)) {
             illegal(what + " does not divide the enclosing " + std::to_string(shape[v]) +
                     (variable.simple ? "; only the outermost loop over a rank variable may leave "
                                        "a partial last tile"
@@ -124,7 +138,7 @@ void check_tile_shapes(const arch::Path& path, std::span<const PmappingNode> nod
                                        "have a partial last tile"));
         }
         seen |= std::uint64_t{1} << v;
-        shape[v] = node.tile;
+        shape[v] = node.largest_tile();
     }
 }
 
@@ -141,7 +155,7 @@ bool uses_array(const EinsumAnalysis& einsum, int level) {
         if (node.kind == NodeKind::temporal || node.kind == NodeKind::spatial) {
             std::int64_t& outer = shape[static_cast<std::size_t>(node.rank_variable)];
             used |= node.kind == NodeKind::spatial && node.level == level && node.tile < outer;
-            outer = node.tile;
+            outer = node.largest_tile();
         }
     }
     return used;
@@ -236,6 +250,43 @@ std::vector<int> shared_loops(const std::vector<const EinsumAnalysis*>& einsums)
 
 namespace {
 
+/// The holder slides by this loop: the first below it.
+bool slides_by(const EinsumAnalysis& einsum, int holder, int loop) {
+    return einsum.nodes[holder].sliding && einsum.plan.reservation_before(holder) == loop + 1;
+}
+
+// A holder that slides by the loops `a` of the producer and `b` of the consumer: both advance
+// alike, and the consumer reads no further than the producer has come.
+void check_sliding_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer, int tensor,
+                        int a, int b, const std::string& where) {
+    const workload::LocalTensor& written =
+        producer.einsum().tensors[local_tensor(producer, tensor)];
+    const workload::LocalTensor& read = consumer.einsum().tensors[local_tensor(consumer, tensor)];
+    const PmappingNode& ahead = producer.nodes[a];
+    const PmappingNode& behind = consumer.nodes[b];
+    const int rank = rank_of(written, ahead.rank_variable);
+    std::int64_t factor = 0, reach = 1;
+    const bool plain = rank >= 0 && written.rank_of_variable[ahead.rank_variable] == rank;
+    if (plain) {
+        for (const workload::AffineTerm& term : read.ranks[rank].terms) {
+            const bool own = term.rank_variable == behind.rank_variable;
+            factor += own ? term.coefficient : 0;
+            reach += term.coefficient *
+                     ((own ? behind.largest_tile()
+                           : consumer.einsum().rank_variables[term.rank_variable].bound) -
+                      1);
+        }
+    }
+    if (!plain || factor < 1 || ahead.tile != factor * behind.tile) {
+        illegal(where + " does not carry both along one rank of the tensor at the same pace");
+    }
+    if (reach > ahead.largest_tile()) {
+        illegal(where + " reads " + std::to_string(reach) + " values of which only " +
+                std::to_string(ahead.largest_tile()) +
+                " are made; give the producer a larger initial_tile_shape");
+    }
+}
+
 // One tensor that `consumer` reads from `producer`.
 void check_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer, int tensor) {
     const int made = local_tensor(producer, tensor), read = local_tensor(consumer, tensor);
@@ -248,7 +299,13 @@ void check_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer, 
                 " from another outermost holder than the one it is written to; hold it above "
                 "the split of the two branches");
     }
-    for (const auto& [a, b] : common_loops(producer, consumer)) {
+    const auto common = common_loops(producer, consumer);
+    if (producer.nodes[holder].sliding &&
+        std::none_of(common.begin(), common.end(),
+                     [&](const auto& pair) { return slides_by(producer, holder, pair.first); })) {
+        illegal(who + " outside the loop by which its holder slides; move its branch inside");
+    }
+    for (const auto& [a, b] : common) {
         if (producer.trips(a) == 1 && consumer.trips(b) == 1) {
             continue;
         }
@@ -265,7 +322,12 @@ void check_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer, 
                     " still reduces over it; move that loop below the split");
         }
         const workload::LocalTensor& seen = consumer.einsum().tensors[read];
-        const bool same_slice = written.relevancy[va] == Relevancy::relevant &&
+        if (slides_by(producer, holder, a) || slides_by(consumer, other, b)) {
+            check_sliding_read(producer, consumer, tensor, a, b, who + ", but " + loop);
+            continue;
+        }
+        const bool same_slice = producer.nodes[a].lead == consumer.nodes[b].lead &&
+                                written.relevancy[va] == Relevancy::relevant &&
                                 seen.relevancy[vb] == Relevancy::relevant &&
                                 rank_of(written, va) == rank_of(seen, vb);
         if (!same_slice) {
@@ -314,7 +376,9 @@ std::vector<LoopKey> loops_of(const EinsumAnalysis& einsum, const Backing& backi
     std::vector<LoopKey> result;
     const workload::LocalTensor& tensor =
         einsum.einsum().tensors[einsum.nodes[backing.node].tensor];
-    const int end = backing.depth < 0 ? 0 : einsum.plan.reservation_before(backing.node);
+    const int end = backing.depth < 0 ? 0
+                    : backing.sliding ? backing.node
+                                      : einsum.plan.reservation_before(backing.node);
     for (int i = 0; i < end; ++i) {
         if (is_loop(einsum.nodes[i])) {
             const int rank = rank_of(tensor, einsum.nodes[i].rank_variable);
@@ -333,7 +397,7 @@ struct LiveTensor {
 int deepest(const std::map<int, LiveTensor>& live) {
     int depth = 0;
     for (const auto& [tensor, entry] : live) {
-        depth = std::max(depth, entry.backing.depth);
+        depth = std::max(depth, entry.backing.depth + entry.backing.sliding);
     }
     return depth;
 }

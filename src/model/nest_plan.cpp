@@ -80,7 +80,8 @@ void NestPlan::cut_copy(Nodes nodes) {
     }
 }
 
-// A holder's reservation sinks through relevant temporal loops, through one partially relevant
+// A sliding holder keeps what the loop below it reaches in one iteration, from one to the next. Any
+// other holder's reservation sinks through relevant temporal loops, through one partially relevant
 // loop, and through spatial loops of its own component; anything else stops it. Backing holders and
 // holders of copies stay where they are.
 void NestPlan::place_reservations(const PathTables& tables, Nodes nodes) {
@@ -91,6 +92,13 @@ void NestPlan::place_reservations(const PathTables& tables, Nodes nodes) {
             continue;
         }
         int stop = i + 1;
+        if (nodes[i].sliding) {
+            while (stop < n && !is_loop(nodes[stop])) {
+                ++stop;
+            }
+            reservation_[i] = static_cast<std::int16_t>(stop + 1);
+            continue;
+        }
         const bool sinks = !nodes[i].backing && nodes[i].lower && !tables.copy;
         for (bool moving = sinks; moving && stop < n;) {
             const PmappingNode& below = nodes[stop];
@@ -115,7 +123,7 @@ int NestPlan::loops_above(Nodes nodes, int i) const {
     for (int j = 0; j < reservation_[i]; ++j) {
         loops += is_loop(nodes[j]);
     }
-    return loops;
+    return loops - nodes[i].sliding;
 }
 
 void NestPlan::order_tensor(const PathTables& tables, Nodes nodes, int tensor) {

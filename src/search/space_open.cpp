@@ -16,6 +16,8 @@ namespace {
 /// Paths and templates of one Einsum.
 void enumerate_einsum(const model::Problem& p, const mapspace::MapSpaceOptions& options, int einsum,
                       EinsumData& out) {
+    mapspace::MapSpaceOptions allowed = options;
+    allowed.sliding_holders = false;  // the joiner knows none
     const std::string& name = p.workload->einsums[einsum].name;
     std::string reason = "Einsum " + name + ": no compute may run it (`enabled` is false)";
     for (const std::string& compute : p.architecture->compute_names()) {
@@ -27,7 +29,7 @@ void enumerate_einsum(const model::Problem& p, const mapspace::MapSpaceOptions& 
         const arch::Path* stable = path.get();
         out.paths.push_back(std::move(path));
         try {
-            mapspace::enumerate_templates(*stable, options, [&](mapspace::Template&& tmpl) {
+            mapspace::enumerate_templates(*stable, allowed, [&](mapspace::Template&& tmpl) {
                 out.templates.emplace_back();
                 out.templates.back().path = stable;
                 out.templates.back().tmpl = std::move(tmpl);

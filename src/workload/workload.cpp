@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "workload/define_symbols.hpp"
+#include "workload/slides.hpp"
 
 namespace tessera::workload {
 
@@ -143,7 +144,7 @@ EinsumView view(const Workload& workload, int index) {
     result.n_instances = workload.n_instances * einsum.n_instances;
     for (const int variable : einsum.rank_variables) {
         const RankVariable& global = workload.rank_variables.at(static_cast<std::size_t>(variable));
-        result.rank_variables.push_back({global.name, variable, global.bound, true});
+        result.rank_variables.push_back({global.name, variable, global.bound, true, {}});
     }
     for (const TensorAccess& access : einsum.accesses) {
         result.tensors.push_back(local_tensor(workload, einsum, access));
@@ -159,6 +160,7 @@ EinsumView view(const Workload& workload, int index) {
             }
         }
     }
+    find_slides(workload, result);
     return result;
 }
 

@@ -35,6 +35,7 @@ auto& at(T& items, int index) {
 struct Slot {
     int gap = 0;
     int level = -1, dim = -1;
+    bool slides = false;  // the first place of the gap, for the loop by which the holder slides
     bool temporal() const {
         return level < 0;
     }
@@ -45,13 +46,14 @@ struct PlacedLoop {
     Slot slot;
     int variable = 0;
     std::int64_t trips = 1;
+    workload::Lead ahead{0, 0};  // base 0: does not run ahead
 };
 
 class Enumerator {
 public:
     Enumerator(const Path& path, const MapSpaceOptions& options,
-               const std::function<bool(const Pmapping&)>& sink)
-        : path_(path), options_(options), sink_(sink) {
+               const std::function<bool(const Pmapping&)>& sink, const Leads& leads)
+        : path_(path), options_(options), sink_(sink), leads_(leads) {
         for (const auto& t : path.einsum.tensors) {
             tensors_.push_back(&t);
         }
@@ -63,7 +65,8 @@ public:
     bool run() {
         return enumerate_holders(path_, options_, [&](const std::vector<Holder>& holders) {
             holders_ = holders;
-            return place_loops();
+            slides_.assign(holders.size(), -1);
+            return choose_sliding(0);
         });
     }
 
@@ -93,6 +96,61 @@ private:
         return true;
     }
 
+    // --- Sliding holders (S1, S2) --------------------------------------------------------------
+
+    bool choose_sliding(int i) {
+        if (i == static_cast<int>(holders_.size())) {
+            return place_loops();
+        }
+        at(slides_, i) = -1;
+        if (!choose_sliding(i + 1)) {
+            return false;
+        }
+        for (int v = 0; v < static_cast<int>(path_.einsum.rank_variables.size()); ++v) {
+            if (may_slide(i, v)) {
+                at(slides_, i) = v;
+                if (!choose_sliding(i + 1)) {
+                    return false;
+                }
+            }
+        }
+        at(slides_, i) = -1;
+        return true;
+    }
+
+    bool may_slide(int i, int variable) const {
+        const Holder& h = at(holders_, i);
+        const LocalTensor& t = *at(tensors_, h.tensor);
+        if (!options_.sliding_holders || options_.max_fused_loops == 0 || !h.backing ||
+            t.persistent || !t.intermediate || stands_first(path_, h) ||
+            !directly_indexes_all(variable, unseen(i))) {
+            return false;
+        }
+        int found = 0;
+        bool forward = true;
+        for (const auto& rank : t.ranks) {
+            for (const auto& term : rank.terms) {
+                if (term.rank_variable == variable) {
+                    ++found;
+                    forward = rank.constant == 0;
+                    std::int64_t rest = 1;
+                    for (const auto& other : rank.terms) {
+                        forward = forward && other.coefficient > 0;
+                        rest +=
+                            &other == &term
+                                ? 0
+                                : other.coefficient *
+                                      (at(path_.einsum.rank_variables, other.rank_variable).bound -
+                                       1);
+                    }
+                    const std::int64_t bound = at(path_.einsum.rank_variables, variable).bound;
+                    forward = forward && rest - term.coefficient <= term.coefficient * bound;
+                }
+            }
+        }
+        return found == 1 && forward;
+    }
+
     std::vector<Slot> slots(int variable) const {
         std::vector<Slot> result;
         int first = -1;  // lowest gap with no holder of the first group below it
@@ -102,14 +160,17 @@ private:
             }
         }
         for (int gap = first; gap < static_cast<int>(holders_.size()); ++gap) {
+            if (gap >= 0 && at(slides_, gap) == variable) {
+                result.push_back({gap, -1, -1, true});
+            }
             if (directly_indexes_all(variable, unseen(gap)) &&
                 !(options_.max_fused_loops == 0 && fused(gap)) && !belongs_higher(variable, gap)) {
-                result.push_back({gap, -1, -1});
+                result.push_back({gap, -1, -1, false});
             }
             for (int l = 0; l < static_cast<int>(path_.levels.size()); ++l) {
                 for (int d = 0; d < static_cast<int>(at(path_.levels, l).spatial.size()); ++d) {
                     if (spatial_fits(variable, gap, l, d)) {
-                        result.push_back({gap, l, d});
+                        result.push_back({gap, l, d, false});
                     }
                 }
             }
@@ -161,28 +222,92 @@ private:
             return constraints_hold() ? order_gaps() : true;
         }
         const auto places = slots(variable);
-        return split_rest(variable, places, 0, at(path_.einsum.rank_variables, variable).bound);
+        return run_ahead(variable, places) &&
+               split_rest(variable, places, 0, at(path_.einsum.rank_variables, variable).bound);
     }
 
     bool split_rest(int variable, const std::vector<Slot>& places, std::size_t next,
                     std::int64_t rest) {
         if (rest == 1) {
-            return split_variable(variable + 1);
+            // A loop by which a holder slides has more than one trip.
+            const bool idle = std::any_of(places.begin() + static_cast<std::ptrdiff_t>(next),
+                                          places.end(), [](const Slot& s) { return s.slides; });
+            return idle ? true : split_variable(variable + 1);
         }
         if (next == places.size()) {
             return true;
         }
         for (std::int64_t trips = 1; trips <= rest; ++trips) {
-            if (rest % trips != 0 || !fits_fanout(places[next], trips)) {
+            if (rest % trips != 0 || !fits_fanout(places[next], trips) ||
+                (places[next].slides && trips == 1) ||
+                (trips > 1 && !places[next].slides && slides_below(places, next))) {
                 continue;
             }
             if (trips > 1) {
-                loops_.push_back({places[next], variable, trips});
+                loops_.push_back({places[next], variable, trips, {0, 0}});
             }
             const bool go_on = split_rest(variable, places, next + 1, rest / trips);
             if (trips > 1) {
                 loops_.pop_back();
             }
+            if (!go_on) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    // A holder slides by the outermost loop over the variable.
+    static bool slides_below(const std::vector<Slot>& places, std::size_t place) {
+        return std::any_of(places.begin() + static_cast<std::ptrdiff_t>(place), places.end(),
+                           [](const Slot& s) { return s.slides; });
+    }
+
+    // S3: the outermost loop over the variable runs ahead, and one unfused loop of tile shape 1
+    // stands below it.
+    bool run_ahead(int variable, const std::vector<Slot>& places) {
+        const std::int64_t bound = at(path_.einsum.rank_variables, variable).bound;
+        for (const auto& ahead : leads_) {
+            const bool plain = ahead.lead == 0 && ahead.base == bound;
+            if (plain || ahead.lead > ahead.base || bound < ahead.base ||
+                bound > ahead.base + ahead.lead) {
+                continue;
+            }
+            for (std::size_t f = 0; f < places.size(); ++f) {
+                const bool others = std::any_of(places.begin(), places.end(), [&](const Slot& s) {
+                    return s.slides && s.gap != places[f].gap;
+                });
+                const bool mine = std::any_of(places.begin(), places.end(), [&](const Slot& s) {
+                    return s.slides && s.gap == places[f].gap;
+                });
+                if (!places[f].temporal() || others || (mine && !places[f].slides) ||
+                    !(places[f].slides || fused(places[f].gap))) {
+                    continue;
+                }
+                for (std::size_t q = f + 1; q < places.size(); ++q) {
+                    if (!fused(places[q].gap) &&
+                        !run_ahead(variable, places[f], places[q], ahead)) {
+                        return false;
+                    }
+                }
+            }
+        }
+        return true;
+    }
+
+    bool run_ahead(int variable, const Slot& outer, const Slot& inner,
+                   const workload::Lead& ahead) {
+        const std::int64_t bound = at(path_.einsum.rank_variables, variable).bound;
+        for (std::int64_t trips = 2; trips <= ahead.base; ++trips) {
+            const std::int64_t first = ahead.base / trips + ahead.lead;
+            if (ahead.base % trips != 0 || first > bound || first == 1 ||
+                !fits_fanout(inner, first)) {
+                continue;
+            }
+            loops_.push_back({outer, variable, trips, ahead});
+            loops_.push_back({inner, variable, first, {0, 0}});
+            const bool go_on = split_variable(variable + 1);
+            loops_.resize(loops_.size() - 2);
             if (!go_on) {
                 return false;
             }
@@ -320,7 +445,13 @@ private:
 
     // L4 and the second half of L5 for the loops of the gap, which begin at `first`.
     bool order_fits(int gap, std::size_t first) const {
-        const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(first);
+        auto begin = order_.begin() + static_cast<std::ptrdiff_t>(first);
+        if (gap >= 0 && at(slides_, gap) >= 0) {
+            if (begin == order_.end() || !begin->slot.slides) {
+                return false;
+            }
+            ++begin;
+        }
         if (!fused(gap)) {
             // Among spatial loops alone the order is free and changes nothing: one is enough.
             const auto spatial = std::find_if(
@@ -378,6 +509,7 @@ private:
                 n.level = static_cast<std::int8_t>(h.level);
                 n.backing = h.backing;
                 n.persistent = h.backing && at(tensors_, h.tensor)->persistent;
+                n.sliding = at(slides_, gap) >= 0;
                 nodes.push_back(n);
             }
             for (; next < order_.size() && order_[next].slot.gap == gap; ++next) {
@@ -387,9 +519,18 @@ private:
                 n.level = static_cast<std::int8_t>(l.slot.level);
                 n.dim = static_cast<std::int8_t>(l.slot.dim);
                 n.rank_variable = static_cast<std::int8_t>(l.variable);
-                n.tile = at(tile, l.variable) /= l.trips;
+                if (l.ahead.base > 0) {
+                    n.base = static_cast<std::int32_t>(l.ahead.base);
+                    n.lead = static_cast<std::int32_t>(l.ahead.lead);
+                    n.tile = l.ahead.base / l.trips;
+                    at(tile, l.variable) = n.tile + n.lead;
+                } else {
+                    n.tile = at(tile, l.variable) /= l.trips;
+                }
                 nodes.push_back(n);
-                if (fused(gap) && (n.tile > 1 || place_below(l.slot, l.variable))) {
+                const bool counts =
+                    l.ahead.base > 0 || n.tile > 1 || place_below(l.slot, l.variable);
+                if ((fused(gap) || l.slot.slides) && counts) {
                     ++at(counted, l.variable);
                 }
             }
@@ -401,6 +542,9 @@ private:
     bool place_below(const Slot& slot, int variable) {
         const auto places = slots(variable);
         return std::any_of(places.begin(), places.end(), [&](const Slot& p) {
+            if (p.gap == slot.gap && slot.slides != p.slides) {
+                return slot.slides;
+            }
             if (p.gap != slot.gap) {
                 return p.gap > slot.gap && (!p.temporal() || refetches_allow(variable, p.gap));
             }
@@ -411,7 +555,7 @@ private:
 
     // C3 leaves room for a temporal loop over the variable in the gap.
     bool refetches_allow(int variable, int gap) {
-        loops_.push_back({{gap, -1, -1}, variable, 2});
+        loops_.push_back({{gap, -1, -1, false}, variable, 2, {0, 0}});
         bool allowed = true;
         for (int i = 0; i < static_cast<int>(holders_.size()); ++i) {
             allowed = allowed && refetch_holds(i);
@@ -445,6 +589,8 @@ private:
     const Path& path_;
     const MapSpaceOptions& options_;
     const std::function<bool(const Pmapping&)>& sink_;
+    const Leads& leads_;
+    std::vector<int> slides_;  // per holder: the variable by which it slides, -1: it does not
     std::vector<const LocalTensor*> tensors_;
     std::vector<Holder> holders_;    // as they stand
     std::vector<PlacedLoop> loops_;  // in no particular order
@@ -454,8 +600,8 @@ private:
 }  // namespace
 
 bool enumerate_chains(const Path& path, const MapSpaceOptions& options,
-                      const std::function<bool(const Pmapping&)>& sink) {
-    return Enumerator(path, options, sink).run();
+                      const std::function<bool(const Pmapping&)>& sink, const Leads& leads) {
+    return Enumerator(path, options, sink, leads).run();
 }
 
 }  // namespace tessera::oracle

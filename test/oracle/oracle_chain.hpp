@@ -15,11 +15,15 @@
 
 namespace tessera::oracle {
 
+/// How loops may run ahead of others (workload::Lead), whatever the variable.
+using Leads = std::vector<workload::Lead>;
+
 /// Calls `sink` with every chain of the Einsum on this path that meets section 2 but C4, tile
 /// shapes filled in, loops of trip count 1 left out. Capacity is not looked at. Returns false when
 /// `sink` did so, which ends the enumeration.
 bool enumerate_chains(const arch::Path& path, const mapspace::MapSpaceOptions& options,
-                      const std::function<bool(const mapping::Pmapping&)>& sink);
+                      const std::function<bool(const mapping::Pmapping&)>& sink,
+                      const Leads& leads = {});
 
 /// One fused loop as the other chains see it.
 struct SharedLoop {
@@ -27,6 +31,7 @@ struct SharedLoop {
     std::int64_t trips = 1;
     bool spatial = false;
     std::string level, dim;  ///< spatial
+    std::int64_t tile = 1, lead = 0, base = 0;
     bool operator==(const SharedLoop&) const = default;
 };
 
@@ -37,6 +42,10 @@ struct Backing {
     int depth = 0;
     double bits = 0;
     bool persistent = false;
+    bool sliding = false;
+    int shared_loops() const {
+        return depth + (sliding ? 1 : 0);
+    }
     bool operator==(const Backing&) const = default;
 };
 
@@ -75,6 +84,7 @@ struct TooMany : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>& memories,
-                        const mapspace::MapSpaceOptions& options, std::uint64_t limit);
+                        const mapspace::MapSpaceOptions& options, std::uint64_t limit,
+                        const Leads& leads = {});
 
 }  // namespace tessera::oracle

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <stdexcept>
 
 namespace tessera::oracle {
@@ -38,20 +39,43 @@ std::vector<double> bounds(const Path& path) {
     return tile;
 }
 
-// Trip count of every loop in the order it was written; 1 for other nodes.
+// Trip count of every loop in the order it was written; 1 for other nodes. A loop below one that
+// runs ahead has fewer trips after the first iteration: their average.
 std::vector<double> trip_counts(const Path& path, Nodes nodes) {
     std::vector<double> tile = bounds(path), trips;
+    std::set<int> below_lead;
     for (const auto& n : nodes) {
         double count = 1;
         if (is_loop(n)) {
             auto& current = tile[static_cast<std::size_t>(n.rank_variable)];
-            count = current / static_cast<double>(n.tile);
-            if (count != std::floor(count) || count < 1) {
+            const double whole = static_cast<double>(
+                path.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound);
+            count = n.base > 0 ? static_cast<double>(n.base / n.tile)
+                               : current / static_cast<double>(n.tile);
+            if (!below_lead.contains(n.rank_variable) &&
+                (count != std::floor(count) || count < 1)) {
                 throw Unsupported("oracle: partial tiles are not supported");
             }
-            current = static_cast<double>(n.tile);
+            current = n.base > 0 ? whole / count : static_cast<double>(n.tile);
+            if (n.base > 0) {
+                below_lead.insert(n.rank_variable);
+            }
         }
         trips.push_back(count);
+    }
+    return trips;
+}
+
+// The same in the iteration that has most.
+std::vector<double> most_trips(const Path& path, Nodes nodes) {
+    std::vector<double> tile = bounds(path), trips;
+    for (const auto& n : nodes) {
+        trips.push_back(1);
+        if (is_loop(n)) {
+            auto& current = tile[static_cast<std::size_t>(n.rank_variable)];
+            trips.back() = (n.base > 0 ? n.base : current) / static_cast<double>(n.tile);
+            current = static_cast<double>(n.tile + n.lead);
+        }
     }
     return trips;
 }
@@ -66,6 +90,13 @@ struct Entry {
 // Where the bits of the holder at index `h` are counted: the index of the node it stands above.
 int reservation_place(const Path& path, Nodes nodes, int h) {
     const auto& holder = nodes[static_cast<std::size_t>(h)];
+    if (holder.sliding) {
+        int at = h + 1;
+        while (!is_loop(nodes[static_cast<std::size_t>(at)])) {
+            ++at;
+        }
+        return at + 1;
+    }
     if (holder.backing || !holder.lower) {
         return h + 1;
     }
@@ -232,6 +263,7 @@ void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>&
                 std::vector<HolderCost>& costs) {
     const auto& tensor = path.einsum.tensors[static_cast<std::size_t>(t)];
     std::vector<double> tile = bounds(path);
+    std::vector<double> largest = tile;  // of the first iteration of a loop that runs ahead
     std::vector<Loop> loops;
     std::vector<Stop> stops;
     for (const Entry& e : nest(path, nodes, t)) {
@@ -240,18 +272,19 @@ void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>&
             for (auto& c : costs) {
                 if (c.node == e.node) {
                     const auto& level = path.levels[static_cast<std::size_t>(c.level)];
-                    c.bits = tile_values(tensor, tile) *
+                    c.bits = tile_values(tensor, largest) *
                              level.bits_per_value[static_cast<std::size_t>(t)];
                     c.bits *= n.persistent ? path.einsum.n_instances : 1;
-                    c.depth = n.persistent ? -1 : static_cast<int>(loops.size());
+                    c.depth = n.persistent ? -1 : static_cast<int>(loops.size()) - n.sliding;
                 }
             }
         } else if (is_loop(n)) {
             Loop l;
             auto& current = tile[static_cast<std::size_t>(n.rank_variable)];
             const Relevancy r = relevancy(tensor, n);
-            l.trips = r == Relevancy::irrelevant ? trips[static_cast<std::size_t>(e.node)]
-                                                 : current / static_cast<double>(n.tile);
+            l.trips = r == Relevancy::irrelevant || n.base > 0
+                          ? trips[static_cast<std::size_t>(e.node)]
+                          : current / static_cast<double>(n.tile);
             l.temporal = n.kind == NodeKind::temporal;
             l.relevant = r == Relevancy::relevant;
             if (!l.temporal) {
@@ -259,7 +292,11 @@ void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>&
                                       .spatial[static_cast<std::size_t>(n.dim)];
                 l.shared = r == Relevancy::irrelevant && (dim.may_reuse >> t & 1) != 0;
             }
-            current = static_cast<double>(n.tile);
+            const auto v = static_cast<std::size_t>(n.rank_variable);
+            largest[v] = static_cast<double>(n.tile + n.lead);
+            current = n.base > 0
+                          ? static_cast<double>(path.einsum.rank_variables[v].bound) / l.trips
+                          : static_cast<double>(n.tile);
             loops.push_back(l);
         } else {
             Stop stop{level_of(path, n), loops.size(), tile_values(tensor, tile), -1};
@@ -360,6 +397,7 @@ ChainCost cost(const Path& path, Nodes nodes) {
         add_tensor(path, nodes, t, trips, total.holders);
     }
     total.computes = total.compute_steps = 1;
+    const auto most = most_trips(path, nodes);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         total.computes *= trips[i];
         total.compute_steps *= nodes[i].kind == NodeKind::temporal ? trips[i] : 1;
@@ -370,7 +408,7 @@ ChainCost cost(const Path& path, Nodes nodes) {
             if (use == total.dims.end()) {
                 use = total.dims.insert(use, {nodes[i].level, nodes[i].dim, 1});
             }
-            use->used *= trips[i];
+            use->used *= most[i];
         }
     }
 

@@ -46,13 +46,20 @@ std::vector<SharedLoop> leading_loops(const arch::Path& path, const Pmapping& no
             continue;
         }
         auto& current = tile[static_cast<std::size_t>(n.rank_variable)];
-        SharedLoop loop{n.rank_variable, current / n.tile, n.kind == NodeKind::spatial, "", ""};
+        SharedLoop loop{n.rank_variable,
+                        n.base > 0 ? n.base / n.tile : current / n.tile,
+                        n.kind == NodeKind::spatial,
+                        "",
+                        "",
+                        n.tile,
+                        n.lead,
+                        n.base};
         if (loop.spatial) {
             const auto& level = path.levels[static_cast<std::size_t>(n.level)];
             loop.level = level.name;
             loop.dim = level.spatial[static_cast<std::size_t>(n.dim)].name;
         }
-        current = n.tile;
+        current = n.tile + n.lead;
         loops.push_back(loop);
     }
     return loops;
@@ -68,8 +75,9 @@ Costed describe(const arch::Path& path, const Pmapping& nodes, const ChainCost& 
             const bool persistent = h.depth < 0;
             out.backings.push_back({tensor.tensor,
                                     path.levels[static_cast<std::size_t>(h.level)].name,
-                                    std::max(h.depth, 0), h.bits, persistent});
-            depth = std::max(depth, h.depth);
+                                    std::max(h.depth, 0), h.bits, persistent,
+                                    nodes[static_cast<std::size_t>(h.node)].sliding});
+            depth = std::max(depth, out.backings.back().shared_loops());
         }
     }
     std::sort(out.backings.begin(), out.backings.end(),
@@ -104,10 +112,12 @@ using GroupKey = std::vector<std::tuple<std::int64_t, std::int64_t, std::string,
 GroupKey key_of(const Costed& c) {
     GroupKey key;
     for (const auto& b : c.backings) {
-        key.emplace_back(b.tensor, b.depth, b.memory, "");
+        key.emplace_back(b.tensor, b.depth, b.memory, b.sliding ? "slides" : "");
     }
     for (const auto& l : c.prefix) {
-        key.emplace_back(l.rank_variable, l.spatial ? -l.trips : l.trips, l.level, l.dim);
+        key.emplace_back(l.rank_variable, l.spatial ? -l.trips : l.trips,
+                         l.level + "/" + std::to_string(l.tile),
+                         l.dim + "/" + std::to_string(l.lead) + "/" + std::to_string(l.base));
     }
     return key;
 }
@@ -191,7 +201,8 @@ private:
 }  // namespace
 
 EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>& memories,
-                        const mapspace::MapSpaceOptions& options, std::uint64_t limit) {
+                        const mapspace::MapSpaceOptions& options, std::uint64_t limit,
+                        const Leads& leads) {
     EinsumChains all;
     all.paths = std::move(paths);
     std::map<GroupKey, std::size_t> group_of;
@@ -201,36 +212,43 @@ EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>
         const arch::Path& path = all.paths[static_cast<std::size_t>(p)];
         Utilisation utilisation(path);
         if (utilisation.any()) {
-            enumerate_chains(path, options, [&](const Pmapping& nodes) {
-                const ChainCost c = cost(path, nodes);
-                if (!exceeds_alone(path, c)) {
-                    utilisation.collect(nodes, c);
-                }
-                return ++visited < limit;
-            });
+            enumerate_chains(
+                path, options,
+                [&](const Pmapping& nodes) {
+                    const ChainCost c = cost(path, nodes);
+                    if (!exceeds_alone(path, c)) {
+                        utilisation.collect(nodes, c);
+                    }
+                    return ++visited < limit;
+                },
+                leads);
             utilisation.choose();
         }
-        const bool complete = enumerate_chains(path, options, [&](const Pmapping& nodes) {
-            const ChainCost c = cost(path, nodes);
-            if (!exceeds_alone(path, c) && (!utilisation.any() || utilisation.accepts(nodes, c))) {
-                Costed chain = describe(path, nodes, c, memories);
-                const auto g = group_of.emplace(key_of(chain), all.groups.size());
-                if (g.second) {
-                    all.groups.push_back({chain.backings, chain.prefix, {}});
-                    row_of.emplace_back();
+        const bool complete = enumerate_chains(
+            path, options,
+            [&](const Pmapping& nodes) {
+                const ChainCost c = cost(path, nodes);
+                if (!exceeds_alone(path, c) &&
+                    (!utilisation.any() || utilisation.accepts(nodes, c))) {
+                    Costed chain = describe(path, nodes, c, memories);
+                    const auto g = group_of.emplace(key_of(chain), all.groups.size());
+                    if (g.second) {
+                        all.groups.push_back({chain.backings, chain.prefix, {}});
+                        row_of.emplace_back();
+                    }
+                    auto& rows = all.groups[g.first->second].rows;
+                    const auto r = row_of[g.first->second].emplace(row_key(chain.row), rows.size());
+                    if (r.second) {
+                        chain.row.example = nodes;
+                        chain.row.path = p;
+                        rows.push_back(std::move(chain.row));
+                    }
+                    ++rows[r.first->second].count;
+                    ++all.chains;
                 }
-                auto& rows = all.groups[g.first->second].rows;
-                const auto r = row_of[g.first->second].emplace(row_key(chain.row), rows.size());
-                if (r.second) {
-                    chain.row.example = nodes;
-                    chain.row.path = p;
-                    rows.push_back(std::move(chain.row));
-                }
-                ++rows[r.first->second].count;
-                ++all.chains;
-            }
-            return ++visited < limit;
-        });
+                return ++visited < limit;
+            },
+            leads);
         if (!complete) {
             throw TooMany("oracle: too many chains");
         }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <stdexcept>
 
 namespace tessera::oracle {
 
@@ -67,25 +69,95 @@ bool live_across(const Space& space, int tensor, int boundary) {
     return life.first <= boundary && life.second > boundary;
 }
 
+/// Loops that all users of the tensor run inside.
 int depth_of(const Groups& groups, int tensor) {
     for (const auto* g : groups) {
         if (const Backing* b = find_backing(*g, tensor)) {
-            return b->depth;
+            return b->shared_loops();
         }
     }
     return 0;
 }
 
+const workload::LocalTensor& local(const Space& space, int einsum, int tensor) {
+    const auto& view = space.einsums[static_cast<std::size_t>(einsum)].paths.front().einsum;
+    for (const auto& t : view.tensors) {
+        if (t.tensor == tensor) {
+            return t;
+        }
+    }
+    throw std::logic_error("oracle: the Einsum does not access the tensor");
+}
+
+// J4 for a sliding holder: in every iteration the writer's and the reader's loop advance by the
+// same values of one rank, and the reader needs no value that the writer has not made. Value sets
+// are compared, iteration by iteration.
+bool in_reach(const Space& space, int writer, int reader, int tensor, const SharedLoop& w,
+              const SharedLoop& r) {
+    const auto& written = local(space, writer, tensor);
+    const auto& read = local(space, reader, tensor);
+    const auto& view = space.einsums[static_cast<std::size_t>(reader)].paths.front().einsum;
+    const auto& writers = space.einsums[static_cast<std::size_t>(writer)].paths.front().einsum;
+    for (std::size_t k = 0; k < written.ranks.size(); ++k) {
+        if (written.ranks[k].terms.size() != 1 ||
+            written.ranks[k].terms[0].rank_variable != w.rank_variable ||
+            written.ranks[k].terms[0].coefficient != 1) {
+            continue;
+        }
+        const auto& made = writers.rank_variables[static_cast<std::size_t>(w.rank_variable)];
+        const auto& walks = view.rank_variables[static_cast<std::size_t>(r.rank_variable)];
+        std::int64_t factor = 0, rest = 0;
+        for (const auto& term : read.ranks[k].terms) {
+            const bool own = term.rank_variable == r.rank_variable;
+            factor = own ? term.coefficient : factor;
+            rest +=
+                own ? 0
+                    : term.coefficient *
+                          (view.rank_variables[static_cast<std::size_t>(term.rank_variable)].bound -
+                           1);
+        }
+        if (factor == 0 || w.tile != factor * r.tile) {
+            return false;
+        }
+        for (std::int64_t i = 0; i < r.trips; ++i) {
+            const std::int64_t last =
+                std::min(walks.bound, (i + 1) * r.tile + r.lead) - 1;  // of the reader's variable
+            const std::int64_t done = std::min(made.bound, (i + 1) * w.tile + w.lead);
+            // Values that the producer never makes are padding.
+            if (std::min(factor * last + rest, made.bound - 1) >= done ||
+                factor * i * r.tile + factor * (r.tile + r.lead) + rest - factor >=
+                    i * w.tile + w.tile + w.lead) {
+                return false;
+            }
+        }
+        return true;
+    }
+    return false;
+}
+
 // J1, J4 and J5 for two chains that both access a tensor.
 Fit agree_on(const Space& space, const Groups& groups, const std::vector<int>& shared, int i, int j,
              const Backing& a, const Backing& b) {
-    if (a.memory != b.memory || a.depth != b.depth) {
+    if (a.memory != b.memory || a.depth != b.depth || a.sliding != b.sliding) {
         return Fit::backing;
     }
     const bool read_after_write = writes(space, i, a.tensor) && !writes(space, j, a.tensor);
-    const int loops = read_after_write ? std::max(a.depth, shared_between(shared, i, j)) : a.depth;
+    const int loops =
+        read_after_write ? std::max(a.depth, shared_between(shared, i, j)) : a.shared_loops();
     for (int p = 0; p < loops; ++p) {
         const auto q = static_cast<std::size_t>(p);
+        if (a.sliding && p == a.depth) {
+            if (read_after_write && !in_reach(space, i, j, a.tensor, at(groups, i).prefix[q],
+                                              at(groups, j).prefix[q])) {
+                return Fit::ranks;
+            }
+            continue;
+        }
+        const SharedLoop& one = at(groups, i).prefix[q];
+        const SharedLoop& other = at(groups, j).prefix[q];
+        if (one.lead != other.lead || one.base != other.base) {
+            return p < a.depth ? Fit::ranks : Fit::unfinished;
+        }
         const auto rank = indexed_rank(space, i, a.tensor, at(groups, i).prefix[q]);
         if (rank.empty() || rank != indexed_rank(space, j, a.tensor, at(groups, j).prefix[q])) {
             return p < a.depth ? Fit::ranks : Fit::unfinished;
@@ -98,7 +170,7 @@ Fit agree_on(const Space& space, const Groups& groups, const std::vector<int>& s
 bool hosts(const Space& space, const ChainGroup& group, int einsum, int depth) {
     return depth == 0 ||
            std::any_of(group.backings.begin(), group.backings.end(), [&](const Backing& b) {
-               return b.depth >= depth &&
+               return b.shared_loops() >= depth &&
                       space.life[static_cast<std::size_t>(b.tensor)].second > einsum;
            });
 }
@@ -160,7 +232,8 @@ private:
         for (std::size_t j = 0; j + 1 < groups_.size(); ++j) {
             for (const auto& b : last.backings) {
                 const Backing* a = find_backing(*groups_[j], b.tensor);
-                if (a != nullptr && (a->memory != b.memory || a->depth != b.depth)) {
+                if (a != nullptr &&
+                    (a->memory != b.memory || a->depth != b.depth || a->sliding != b.sliding)) {
                     return false;
                 }
             }
@@ -276,6 +349,47 @@ bool producers_first(const Space& space) {
     return true;
 }
 
+// Whatever some reader of some tensor asks of a producer, and what two readers in a row ask.
+Leads possible_leads(const workload::Workload& w) {
+    std::set<std::pair<std::int64_t, std::int64_t>> found;  // base, lead
+    const auto bound = [&](int v) { return w.rank_variables[static_cast<std::size_t>(v)].bound; };
+    for (int round = 0; round < 3; ++round) {
+        auto next = found;
+        for (const auto& einsum : w.einsums) {
+            for (const auto& access : einsum.accesses) {
+                for (const auto& rank : access.ranks) {
+                    std::int64_t extent = 1;
+                    for (const auto& term : rank.terms) {
+                        extent += term.coefficient * (bound(term.rank_variable) - 1);
+                    }
+                    const bool sum = rank.terms.size() > 1 ||
+                                     (rank.terms.size() == 1 && rank.terms[0].coefficient > 1);
+                    for (const auto& term : rank.terms) {
+                        const std::int64_t values = bound(term.rank_variable), f = term.coefficient;
+                        const std::int64_t need =
+                            std::max<std::int64_t>(0, extent - f * (values - 1) - f);
+                        if (!sum || access.output || f < 1) {
+                            continue;
+                        }
+                        next.emplace(f * values, need);
+                        for (const auto& [base, lead] : found) {
+                            if (base <= values && values <= base + lead) {
+                                next.emplace(f * base, f * lead + need);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        found = next;
+    }
+    Leads leads;
+    for (const auto& [base, lead] : found) {
+        leads.push_back({base, lead});
+    }
+    return leads;
+}
+
 }  // namespace
 
 Space make_space(const model::Problem& problem, const mapspace::MapSpaceOptions& options,
@@ -308,8 +422,10 @@ Space make_space(const model::Problem& problem, const mapspace::MapSpaceOptions&
             }
         }
     }
+    const Leads leads = possible_leads(*problem.workload);
     for (auto& p : paths) {
-        space.einsums.push_back(all_chains(std::move(p), space.memories, options, chain_limit));
+        space.einsums.push_back(all_chains(std::move(p), space.memories, options, chain_limit,
+                                           options.sliding_holders ? leads : Leads()));
     }
     return space;
 }

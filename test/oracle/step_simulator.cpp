@@ -95,6 +95,10 @@ private:
         const PmappingNode& n = nodes_[i];
         const auto v = static_cast<std::size_t>(n.rank_variable);
         const std::int64_t outer = tile_[v];
+        if (n.base > 0) {
+            run_ahead(i, instances, parent, parent_loops);
+            return;
+        }
         const std::int64_t trips = outer / n.tile;
         tile_[v] = n.tile;
         if (n.kind == NodeKind::temporal) {
@@ -121,6 +125,28 @@ private:
             may_share_.pop_back();
         }
         tile_[v] = outer;
+    }
+
+    // The first iteration covers more values than the others, the last ones what is left.
+    void run_ahead(std::size_t i, const std::vector<Instance>& instances, int parent,
+                   std::size_t parent_loops) {
+        const PmappingNode& n = nodes_[i];
+        const auto v = static_cast<std::size_t>(n.rank_variable);
+        const std::int64_t values = tile_[v];
+        std::int64_t done = 0;
+        for (std::int64_t k = 0; k < n.base / n.tile; ++k) {
+            const std::int64_t next = std::min(values, (k + 1) * n.tile + n.lead);
+            std::vector<Instance> now = instances;
+            for (Instance& instance : now) {
+                instance.begin[v] += done;
+            }
+            tile_[v] = next - done;
+            if (next > done) {
+                step(i + 1, now, parent, parent_loops);
+            }
+            done = next;
+        }
+        tile_[v] = values;
     }
 
     // The elements of the tensor that the instance touches in its part of the iteration space.
@@ -214,6 +240,14 @@ private:
     void measure(std::size_t i, const std::vector<Instance>& instances) {
         const PmappingNode& holder = nodes_[i];
         std::vector<std::int64_t> saved = tile_;
+        if (holder.sliding) {
+            // All that one iteration of the next loop reaches.
+            std::size_t j = i + 1;
+            while (nodes_[j].kind != NodeKind::temporal) {
+                ++j;
+            }
+            tile_[static_cast<std::size_t>(nodes_[j].rank_variable)] = nodes_[j].largest_tile();
+        }
         for (std::size_t j = i + 1; !holder.backing && holder.lower; ++j) {
             const PmappingNode& n = nodes_[j];
             if (n.kind != NodeKind::temporal) {

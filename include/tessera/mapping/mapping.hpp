@@ -32,6 +32,7 @@ struct LoopUse {
     std::string einsum;
     std::string rank_variable;
     std::int64_t tile_shape = 1;
+    std::int64_t initial_tile_shape = 0;  ///< of the first iteration; 0: as the others
 };
 
 struct TreeNode {
@@ -46,10 +47,13 @@ struct TreeNode {
     /// p}`; then one entry for every Einsum below. Empty: rank_variables and tile_shape hold for
     /// all.
     std::vector<LoopUse> uses;
+    /// Temporal loops with an initial tile shape: number of iterations, else 0.
+    std::int64_t n_iterations = 0;
     std::string dim;     ///< spatial: dimension name of the component
     std::string einsum;  ///< compute
     bool persistent = false;
-    bool lower = true;  ///< storage: capacity may be charged further down (PmappingNode::lower)
+    bool lower = true;     ///< storage: capacity may be charged further down (PmappingNode::lower)
+    bool sliding = false;  ///< storage: PmappingNode::sliding
     /// Storage, toll: only these Einsums use the holder (empty: all below). Written when an Einsum
     /// below accesses the tensor but has no such holder of its own.
     std::vector<std::string> einsums;

@@ -27,10 +27,24 @@ struct PmappingNode {
     /// The holder's capacity may be charged further down, below relevant loops (never for backing
     /// ones).
     bool lower = true;
-    bool imperfect = false;    ///< loop may have a partial last tile
+    bool imperfect = false;  ///< loop may have a partial last tile
+    /// Backing holders: the next loop below walks along the tensor. Only what this and later
+    /// iterations use is kept (see docs/model.md, sliding holders).
+    bool sliding = false;
+    /// Loops that run ahead (base > 0), see workload::Lead: base / tile iterations.
+    std::int32_t lead = 0, base = 0;
     std::int32_t origin = -1;  ///< index of the LoopTree node it came from (pre-order), -1 if none
 
     bool operator==(const PmappingNode&) const = default;
+
+    /// Largest tile that the loop hands to its body.
+    std::int64_t largest_tile() const {
+        return tile + lead;
+    }
+    /// Iterations over an enclosing tile of this size.
+    std::int64_t trips(std::int64_t enclosing) const {
+        return ((base > 0 ? base : enclosing) + tile - 1) / tile;
+    }
 };
 
 using Pmapping = std::vector<PmappingNode>;

@@ -22,6 +22,11 @@ struct FusedLoop {
     int rank_variable = 0;   ///< local to the Einsum
     int spatial_dim = -1;    ///< temporal: -1; spatial: component * 16 + dimension
     std::int64_t bound = 1;  ///< of the rank variable
+    /// Of a loop that runs ahead, see workload::Lead; else zeros.
+    struct Ahead {
+        std::int64_t base = 0, lead = 0;
+        auto operator<=>(const Ahead&) const = default;
+    } ahead;
 
     auto operator<=>(const FusedLoop&) const = default;
 };
@@ -35,9 +40,19 @@ struct BackedTensor {
     bool output = false;
     /// Copy Einsum: the output shares the buffer of this tensor (same memory), -1 otherwise.
     int shares_buffer_of = -1;
+    /// A sliding holder: the rank along which the loop below it (number `level`) walks, how many
+    /// values of it all iterations together pass, and how far an iteration reaches beyond them; of
+    /// the output: how far it has been made. -1: it does not slide.
+    int slide_rank = -1;
+    std::int64_t slide_base = 0, slide_lead = 0;
     /// Per fused loop: the rank of the tensor that the loop's variable indexes directly, -1 if
     /// none.
     std::vector<int> rank_of_loop;
+
+    /// Loops that all its users run inside.
+    int shared_loops() const {
+        return level + (slide_rank >= 0 ? 1 : 0);
+    }
 
     auto operator<=>(const BackedTensor&) const = default;
 };

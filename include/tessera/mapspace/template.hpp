@@ -60,6 +60,7 @@ struct MapSpaceOptions {
         o.preset = Preset::full;
         o.copies_in_distributed_memories = true;
         o.all_einsum_orders = true;
+        o.sliding_holders = true;
         return o;
     }
 
@@ -79,11 +80,14 @@ struct MapSpaceOptions {
     bool out_of_order_removes_spatials = false;
     bool all_einsum_orders = false;  ///< every order in which producers come before consumers
     /// In a fused gap a loop may also stand below a holder whose tensor it indexes (lifts L5 of
-    /// docs/mapspace.md). No preset has it: where two loops over one variable would meet in one gap,
-    /// the templates do not cover all of it.
+    /// docs/mapspace.md). No preset has it: where two loops over one variable would meet in one
+    /// gap, the templates do not cover all of it.
     bool loops_below_holders = false;
     /// Below a memory inside an array, spatial loops that do not index its tensor.
     bool copies_in_distributed_memories = false;
+    /// A backing holder may keep what one iteration of the loop below it reaches, from one to the
+    /// next: Einsums share loops inside a sum (`p + r`).
+    bool sliding_holders = false;
     /// For tests only: the rule "raise" of docs/templates.md in fused gaps, too, where it loses
     /// optima. It shows that the tests notice.
     bool raise_fused_loops = false;

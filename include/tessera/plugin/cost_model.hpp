@@ -12,6 +12,7 @@ TESSERA_LAYOUT(mapping::LoopUse)
 TESSERA_FIELD(einsum, std::string)
 TESSERA_FIELD(rank_variable, std::string)
 TESSERA_FIELD(tile_shape, std::int64_t)
+TESSERA_FIELD(initial_tile_shape, std::int64_t)
 TESSERA_END
 
 TESSERA_LAYOUT(mapping::TreeNode)
@@ -21,10 +22,12 @@ TESSERA_FIELD(component, std::string)
 TESSERA_FIELD(rank_variables, std::vector<std::string>)
 TESSERA_FIELD(tile_shape, std::int64_t)
 TESSERA_FIELD(uses, std::vector<mapping::LoopUse>)
+TESSERA_FIELD(n_iterations, std::int64_t)
 TESSERA_FIELD(dim, std::string)
 TESSERA_FIELD(einsum, std::string)
 TESSERA_FIELD(persistent, bool)
 TESSERA_FIELD(lower, bool)
+TESSERA_FIELD(sliding, bool)
 TESSERA_FIELD(einsums, std::vector<std::string>)
 TESSERA_FIELD(children, std::vector<mapping::TreeNode>)
 TESSERA_FIELD(where, Position)
@@ -94,6 +97,19 @@ TESSERA_FIELD(n_instances, double)
 TESSERA_FIELD(index, workload::NameIndex)
 TESSERA_END
 
+TESSERA_LAYOUT(workload::Slide)
+TESSERA_FIELD(variable, int)
+TESSERA_FIELD(rank, int)
+TESSERA_FIELD(factor, std::int64_t)
+TESSERA_FIELD(base, std::int64_t)
+TESSERA_FIELD(need, std::int64_t)
+TESSERA_END
+
+TESSERA_LAYOUT(workload::Lead)
+TESSERA_FIELD(base, std::int64_t)
+TESSERA_FIELD(lead, std::int64_t)
+TESSERA_END
+
 TESSERA_LAYOUT(workload::LocalTensor)
 TESSERA_FIELD(name, std::string)
 TESSERA_FIELD(tensor, int)
@@ -110,6 +126,7 @@ TESSERA_FIELD(directly_indexing, workload::RankVariableMask)
 TESSERA_FIELD(expression_indexing, workload::RankVariableMask)
 TESSERA_FIELD(rank_of_variable, std::vector<int>)
 TESSERA_FIELD(size_values, double)
+TESSERA_FIELD(slides, std::vector<workload::Slide>)
 TESSERA_END
 
 TESSERA_LAYOUT(workload::LocalRankVariable)
@@ -117,6 +134,7 @@ TESSERA_FIELD(name, std::string)
 TESSERA_FIELD(rank_variable, int)
 TESSERA_FIELD(bound, std::int64_t)
 TESSERA_FIELD(simple, bool)
+TESSERA_FIELD(leads, std::vector<workload::Lead>)
 TESSERA_END
 
 TESSERA_LAYOUT(workload::EinsumView)
@@ -312,11 +330,11 @@ struct Contract<model::CostModel> : ContractOf<TESSERA_COST_MODEL, 1, 0> {
         MapspaceTypes,
         TypeList<mapping::LoopUse, mapping::TreeNode, mapping::Mapping, workload::AffineTerm,
                  workload::RankAccess, workload::Tensor, workload::TensorAccess, workload::Rename,
-                 workload::Einsum, workload::RankVariable, workload::Workload,
-                 workload::LocalTensor, workload::LocalRankVariable, workload::EinsumView,
-                 arch::LoopBound, arch::PathDim, arch::PhysicalDim, arch::PathAction,
-                 arch::LatencyProgram::Step, arch::LatencyProgram, arch::PathLevel,
-                 arch::Leak::Gate, arch::Leak, arch::Path, model::TensorReport,
+                 workload::Einsum, workload::RankVariable, workload::Workload, workload::Slide,
+                 workload::Lead, workload::LocalTensor, workload::LocalRankVariable,
+                 workload::EinsumView, arch::LoopBound, arch::PathDim, arch::PhysicalDim,
+                 arch::PathAction, arch::LatencyProgram::Step, arch::LatencyProgram,
+                 arch::PathLevel, arch::Leak::Gate, arch::Leak, arch::Path, model::TensorReport,
                  model::ComponentReport, model::EinsumReport, model::Report, model::Problem,
                  model::OccupancyFormula, model::FanoutFormula, model::TemplateFormulas,
                  model::Formula, spec::Expression, arch::Architecture, model::CostModel>>::type;

@@ -25,6 +25,9 @@ TESSERA_FIELD(backing, bool)
 TESSERA_FIELD(persistent, bool)
 TESSERA_FIELD(lower, bool)
 TESSERA_FIELD(imperfect, bool)
+TESSERA_FIELD(sliding, bool)
+TESSERA_FIELD(lead, std::int32_t)
+TESSERA_FIELD(base, std::int32_t)
 TESSERA_FIELD(origin, std::int32_t)
 TESSERA_END
 

@@ -23,6 +23,7 @@ TESSERA_FIELD(out_of_order_removes_spatials, bool)
 TESSERA_FIELD(all_einsum_orders, bool)
 TESSERA_FIELD(loops_below_holders, bool)
 TESSERA_FIELD(copies_in_distributed_memories, bool)
+TESSERA_FIELD(sliding_holders, bool)
 TESSERA_FIELD(raise_fused_loops, bool)
 TESSERA_END
 

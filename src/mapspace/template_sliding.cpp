@@ -1,0 +1,202 @@
+// Loops that run ahead. A holder slides by the loop right below it (template_loops.cpp puts it
+// there): the readers' pieces overlap, so the producer's first tile is larger by its lead, and so
+// is that of every Einsum that shares the loop directly with it. Below such a loop one more loop
+// over the variable stands, of tile shape 1: no other divides the first and the later tiles.
+#include <algorithm>
+
+#include "template_internal.hpp"
+
+namespace tessera::mapspace::detail {
+
+namespace {
+
+class LeadChoices {
+public:
+    LeadChoices(const Space& space, const Items& items,
+                const std::function<void(const Items&)>& sink)
+        : space_(space), items_(items), sink_(sink) {}
+
+    void run() {
+        Items items = items_;
+        if (slides(items) && make_outermost(items)) {
+            choose(0, items);
+        }
+    }
+
+private:
+    const workload::LocalRankVariable& variable(int v) const {
+        return space_.path.einsum.rank_variables[static_cast<std::size_t>(v)];
+    }
+
+    /// Constraints and crossings may have taken the loop away.
+    bool slides(const Items& items) const {
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            if (items[i].sliding && !is_slid(items, static_cast<int>(i) + 1)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /// A holder slides by the loop at `i`.
+    bool is_slid(const Items& items, int i) const {
+        if (i < 1 || i >= static_cast<int>(items.size())) {
+            return false;
+        }
+        const Item& holder = items[static_cast<std::size_t>(i) - 1];
+        const Item& loop = items[static_cast<std::size_t>(i)];
+        return holder.sliding && loop.kind == NodeKind::temporal &&
+               (space_.slides[holder.tensor] >> loop.rank_variable & 1);
+    }
+
+    /// A holder slides by the outermost loop over a variable: others above it go. False if two
+    /// holders want to slide by one variable.
+    bool make_outermost(Items& items) const {
+        for (int i = 0; i < static_cast<int>(items.size()); ++i) {
+            if (!is_slid(items, i)) {
+                continue;
+            }
+            const int v = items[static_cast<std::size_t>(i)].rank_variable;
+            for (int k = find_loop(items, v, 0); k < i; k = find_loop(items, v, 0)) {
+                if (is_slid(items, k)) {
+                    return false;
+                }
+                items.erase(items.begin() + k);
+                --i;
+            }
+        }
+        return true;
+    }
+
+    /// Least lead that the sliding holder right above the loop asks for.
+    std::int64_t needed(const Items& items, int loop) const {
+        if (!is_slid(items, loop)) {
+            return 0;
+        }
+        const workload::LocalTensor& tensor = space_.path.einsum.tensors[static_cast<std::size_t>(
+            items[static_cast<std::size_t>(loop) - 1].tensor)];
+        for (const workload::Slide& s : tensor.slides) {
+            if (tensor.output &&
+                s.variable == items[static_cast<std::size_t>(loop)].rank_variable) {
+                return s.need;
+            }
+        }
+        return 0;
+    }
+
+    /// Another Einsum may share the loop, and with it the lead: a holder slides by it, or a shared
+    /// tensor that it indexes is backed below.
+    bool useful(const Items& items, int loop) const {
+        const int v = items[static_cast<std::size_t>(loop)].rank_variable;
+        return is_slid(items, loop) ||
+               std::any_of(items.begin() + loop, items.end(), [&](const Item& item) {
+                   return item.holder() && item.backing && (space_.fusable >> item.tensor & 1) &&
+                          (space_.direct[item.tensor] >> v & 1);
+               });
+    }
+
+    static int find_loop(const Items& items, int v, int from) {
+        for (int i = from; i < static_cast<int>(items.size()); ++i) {
+            if (items[static_cast<std::size_t>(i)].loop() &&
+                items[static_cast<std::size_t>(i)].rank_variable == v) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    void choose(int v, const Items& items) {
+        if (v == static_cast<int>(space_.path.einsum.rank_variables.size())) {
+            sink_(items);
+            return;
+        }
+        const int first = find_loop(items, v, 0);
+        if (first < 0 || needed(items, first) == 0) {
+            choose(v + 1, items);
+        }
+        if (variable(v).leads.empty() || !space_.options.sliding_holders) {
+            return;
+        }
+        // Loops above the one that runs ahead are left out.
+        const int fused = fused_end(space_, items);
+        Items rest = items;
+        for (int loop = first, gone = 0; loop >= 0 && loop + gone < fused;
+             loop = find_loop(rest, v, loop)) {
+            if (rest[static_cast<std::size_t>(loop)].kind == NodeKind::temporal &&
+                useful(rest, loop)) {
+                for (const workload::Lead& lead : variable(v).leads) {
+                    if (lead.lead >= needed(rest, loop)) {
+                        run_ahead(v, rest, lead);
+                    }
+                }
+            }
+            if (is_slid(rest, loop)) {
+                return;
+            }
+            rest.erase(rest.begin() + loop);
+            ++gone;
+        }
+    }
+
+    void run_ahead(int v, const Items& items, const workload::Lead& lead) {
+        const int loop = find_loop(items, v, 0);
+        const int fused = fused_end(space_, items);
+        std::vector<int> below;
+        for (int i = find_loop(items, v, loop + 1); i >= 0; i = find_loop(items, v, i + 1)) {
+            below.push_back(i);
+        }
+        bool kept = false;
+        for (const int keep : below) {
+            if (keep < fused) {
+                continue;
+            }
+            Items out;
+            for (int i = 0; i < static_cast<int>(items.size()); ++i) {
+                if (i == keep || std::find(below.begin(), below.end(), i) == below.end()) {
+                    out.push_back(items[static_cast<std::size_t>(i)]);
+                }
+            }
+            mark(out, loop, lead);
+            kept = true;
+            choose(v + 1, out);
+        }
+        if (!kept) {
+            Items out;
+            for (int i = 0; i < static_cast<int>(items.size()); ++i) {
+                if (std::find(below.begin(), below.end(), i) == below.end()) {
+                    out.push_back(items[static_cast<std::size_t>(i)]);
+                }
+            }
+            mark(out, loop, lead);
+            int end = fused_end(space_, out);
+            while (end < static_cast<int>(out.size()) &&
+                   (out[static_cast<std::size_t>(end)].kind == NodeKind::temporal ||
+                    out[static_cast<std::size_t>(end)].backing)) {
+                ++end;
+            }
+            Item last;
+            last.kind = NodeKind::temporal;
+            last.rank_variable = static_cast<std::int8_t>(v);
+            out.insert(out.begin() + end, last);
+            choose(v + 1, out);
+        }
+    }
+
+    static void mark(Items& items, int loop, const workload::Lead& lead) {
+        items[static_cast<std::size_t>(loop)].lead = static_cast<std::int32_t>(lead.lead);
+        items[static_cast<std::size_t>(loop)].base = static_cast<std::int32_t>(lead.base);
+    }
+
+    const Space& space_;
+    const Items& items_;
+    const std::function<void(const Items&)>& sink_;
+};
+
+}  // namespace
+
+void choose_leads(const Space& space, const Items& items,
+                  const std::function<void(const Items&)>& sink) {
+    LeadChoices(space, items, sink).run();
+}
+
+}  // namespace tessera::mapspace::detail
