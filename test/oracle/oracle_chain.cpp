@@ -52,8 +52,8 @@ struct PlacedLoop {
 class Enumerator {
 public:
     Enumerator(const Path& path, const MapSpaceOptions& options,
-               const std::function<bool(const Pmapping&)>& sink, const Leads& leads)
-        : path_(path), options_(options), sink_(sink), leads_(leads) {
+               const std::function<bool(const Pmapping&)>& sink, const Sliding& sliding)
+        : path_(path), options_(options), sink_(sink), sliding_(sliding) {
         for (const auto& t : path.einsum.tensors) {
             tensors_.push_back(&t);
         }
@@ -128,10 +128,11 @@ private:
         }
         int found = 0;
         bool forward = true;
-        for (const auto& rank : t.ranks) {
+        for (int r = 0; r < static_cast<int>(t.ranks.size()); ++r) {
+            const auto& rank = at(t.ranks, r);
             for (const auto& term : rank.terms) {
                 if (term.rank_variable == variable) {
-                    ++found;
+                    found += sliding_.overlap.contains({t.tensor, r}) ? 1 : 2;
                     forward = rank.constant == 0;
                     std::int64_t rest = 1;
                     for (const auto& other : rank.terms) {
@@ -267,7 +268,7 @@ private:
     // stands below it.
     bool run_ahead(int variable, const std::vector<Slot>& places) {
         const std::int64_t bound = at(path_.einsum.rank_variables, variable).bound;
-        for (const auto& ahead : leads_) {
+        for (const auto& ahead : sliding_.leads) {
             const bool plain = ahead.lead == 0 && ahead.base == bound;
             if (plain || ahead.lead > ahead.base || bound < ahead.base ||
                 bound > ahead.base + ahead.lead) {
@@ -589,7 +590,7 @@ private:
     const Path& path_;
     const MapSpaceOptions& options_;
     const std::function<bool(const Pmapping&)>& sink_;
-    const Leads& leads_;
+    const Sliding& sliding_;
     std::vector<int> slides_;  // per holder: the variable by which it slides, -1: it does not
     std::vector<const LocalTensor*> tensors_;
     std::vector<Holder> holders_;    // as they stand
@@ -600,8 +601,8 @@ private:
 }  // namespace
 
 bool enumerate_chains(const Path& path, const MapSpaceOptions& options,
-                      const std::function<bool(const Pmapping&)>& sink, const Leads& leads) {
-    return Enumerator(path, options, sink, leads).run();
+                      const std::function<bool(const Pmapping&)>& sink, const Sliding& sliding) {
+    return Enumerator(path, options, sink, sliding).run();
 }
 
 }  // namespace tessera::oracle

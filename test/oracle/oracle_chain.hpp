@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "oracle/oracle_cost.hpp"
@@ -15,15 +17,18 @@
 
 namespace tessera::oracle {
 
-/// How loops may run ahead of others (workload::Lead), whatever the variable.
-using Leads = std::vector<workload::Lead>;
+/// What a chain must know of other Einsums to slide and to run ahead.
+struct Sliding {
+    std::vector<workload::Lead> leads;      ///< that readers bring about, whatever the variable
+    std::set<std::pair<int, int>> overlap;  ///< tensor and rank that some reader indexes by a sum
+};
 
 /// Calls `sink` with every chain of the Einsum on this path that meets section 2 but C4, tile
 /// shapes filled in, loops of trip count 1 left out. Capacity is not looked at. Returns false when
 /// `sink` did so, which ends the enumeration.
 bool enumerate_chains(const arch::Path& path, const mapspace::MapSpaceOptions& options,
                       const std::function<bool(const mapping::Pmapping&)>& sink,
-                      const Leads& leads = {});
+                      const Sliding& sliding = {});
 
 /// One fused loop as the other chains see it.
 struct SharedLoop {
@@ -85,6 +90,6 @@ struct TooMany : std::runtime_error {
 };
 EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>& memories,
                         const mapspace::MapSpaceOptions& options, std::uint64_t limit,
-                        const Leads& leads = {});
+                        const Sliding& sliding = {});
 
 }  // namespace tessera::oracle

@@ -202,7 +202,7 @@ private:
 
 EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>& memories,
                         const mapspace::MapSpaceOptions& options, std::uint64_t limit,
-                        const Leads& leads) {
+                        const Sliding& sliding) {
     EinsumChains all;
     all.paths = std::move(paths);
     std::map<GroupKey, std::size_t> group_of;
@@ -221,7 +221,7 @@ EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>
                     }
                     return ++visited < limit;
                 },
-                leads);
+                sliding);
             utilisation.choose();
         }
         const bool complete = enumerate_chains(
@@ -248,7 +248,7 @@ EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>
                 }
                 return ++visited < limit;
             },
-            leads);
+            sliding);
         if (!complete) {
             throw TooMany("oracle: too many chains");
         }

@@ -350,7 +350,7 @@ bool producers_first(const Space& space) {
 }
 
 // Whatever some reader of some tensor asks of a producer, and what two readers in a row ask.
-Leads possible_leads(const workload::Workload& w) {
+Sliding sliding_of(const workload::Workload& w) {
     std::set<std::pair<std::int64_t, std::int64_t>> found;  // base, lead
     const auto bound = [&](int v) { return w.rank_variables[static_cast<std::size_t>(v)].bound; };
     for (int round = 0; round < 3; ++round) {
@@ -383,11 +383,22 @@ Leads possible_leads(const workload::Workload& w) {
         }
         found = next;
     }
-    Leads leads;
+    Sliding sliding;
     for (const auto& [base, lead] : found) {
-        leads.push_back({base, lead});
+        sliding.leads.push_back({base, lead});
     }
-    return leads;
+    for (const auto& einsum : w.einsums) {
+        for (const auto& access : einsum.accesses) {
+            for (std::size_t r = 0; r < access.ranks.size(); ++r) {
+                const auto& terms = access.ranks[r].terms;
+                if (!access.output &&
+                    (terms.size() > 1 || (terms.size() == 1 && terms[0].coefficient > 1))) {
+                    sliding.overlap.emplace(access.tensor, static_cast<int>(r));
+                }
+            }
+        }
+    }
+    return sliding;
 }
 
 }  // namespace
@@ -422,10 +433,10 @@ Space make_space(const model::Problem& problem, const mapspace::MapSpaceOptions&
             }
         }
     }
-    const Leads leads = possible_leads(*problem.workload);
+    const Sliding sliding = sliding_of(*problem.workload);
     for (auto& p : paths) {
         space.einsums.push_back(all_chains(std::move(p), space.memories, options, chain_limit,
-                                           options.sliding_holders ? leads : Leads()));
+                                           options.sliding_holders ? sliding : Sliding()));
     }
     return space;
 }
