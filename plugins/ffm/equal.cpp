@@ -41,12 +41,19 @@ private:
 void add_einsum(const workload::EinsumView& e, Key& key) {
     key(e.is_copy_operation, e.n_instances, e.rank_variables.size(), e.tensors.size());
     for (const workload::LocalRankVariable& v : e.rank_variables) {
-        key(v.bound, v.simple);
+        key(v.bound, v.simple, v.leads.size());
+        for (const workload::Lead& lead : v.leads) {
+            key(lead.base, lead.lead);
+        }
     }
     for (const workload::LocalTensor& t : e.tensors) {
         key(t.output, t.persistent, t.intermediate, t.fusable, t.bits_per_value, t.size_values);
         key.mask(t.relevant).mask(t.partially_relevant);
         key.mask(t.directly_indexing).mask(t.expression_indexing);
+        key(t.slides.size());
+        for (const workload::Slide& s : t.slides) {
+            key(s.variable, s.rank, s.factor, s.base, s.need);
+        }
         key(t.ranks.size());
         for (const workload::RankAccess& rank : t.ranks) {
             key(rank.constant, rank.terms.size());

@@ -239,7 +239,7 @@ void collect_live(const StateStructure& left, const GroupStructure& right, const
         LiveTensor t = left.live[i];
         const auto n = std::min<std::size_t>(t.ranks.size(), static_cast<std::size_t>(s));
         std::vector<int> ranks(n);
-        std::vector<std::pair<std::int64_t, FusedLoop::Ahead>> bounds(n);
+        std::vector<std::pair<std::int64_t, LoopAhead>> bounds(n);
         for (std::size_t j = 0; j < n; ++j) {
             const auto p = static_cast<std::size_t>(plan.position_of_left[j]);
             // A permutation never crosses the end of a tensor's ranks: a break stands there.

@@ -27,7 +27,7 @@ struct LiveTensor {
     /// loop indexes the same rank.
     std::vector<int> ranks;
     /// Bound and lead of that rank's variable, zeros where rank is -1.
-    std::vector<std::pair<std::int64_t, FusedLoop::Ahead>> bounds;
+    std::vector<std::pair<std::int64_t, LoopAhead>> bounds;
     /// See BackedTensor; the lead is the producer's.
     int slide_rank = -1;
     std::int64_t slide_base = 0, slide_lead = 0;

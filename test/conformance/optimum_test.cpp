@@ -28,6 +28,7 @@ struct Setting {
     int per_rank_variable = 1;
     bool imperfect_temporal = false, imperfect_spatial = false, unfused = false;
     bool all_orders = false;
+    bool full = false;  ///< the default mapspace instead of the reference's
     arch::Compat compat = arch::Compat::accelforge;
 };
 
@@ -38,12 +39,15 @@ mapper::Result map_files(const std::string& arch_file, const std::string& worklo
     const model::Problem problem{&workload, &architecture, setting.compat};
     mapper::Options o;
     o.metrics = setting.metrics;
+    if (setting.full) {
+        o.mapspace = mapspace::MapSpaceOptions::full();
+    }
     o.mapspace.max_fused_loops = setting.max_fused_loops;
     o.mapspace.max_fused_loops_per_rank_variable = setting.per_rank_variable;
     o.mapspace.imperfect_temporal = setting.imperfect_temporal;
     o.mapspace.imperfect_spatial = setting.imperfect_spatial;
     o.mapspace.unfused = setting.unfused;
-    o.mapspace.all_einsum_orders = setting.all_orders;
+    o.mapspace.all_einsum_orders = setting.all_orders || setting.full;
     o.threads = 2;
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     const auto ffm = plugin::Registry<mapper::Mapper>::instance().create("ffm");
@@ -96,12 +100,14 @@ bool physically_legal(const YAML::Node& c, const YAML::Node& point,
     return true;
 }
 
-void check_optimum_case(const YAML::Node& c, std::vector<std::string>& illegal) {
+void check_optimum_case(const YAML::Node& c, std::vector<std::string>& illegal, bool full) {
     const std::string folder = testing::accelforge_folder();
     const YAML::Node options = c["options"];
     const auto metric = options["metric"].as<std::string>();
     Setting s;
-    s.max_fused_loops = limit_of(options["max_fused_loops"]);
+    s.full = full;
+    s.max_fused_loops =
+        full ? mapspace::MapSpaceOptions::unlimited : limit_of(options["max_fused_loops"]);
     s.per_rank_variable = limit_of(options["max_fused_loops_per_rank_variable"]);
     s.imperfect_temporal = options["explore_imperfect_temporal_loops"].as<bool>();
     s.imperfect_spatial = options["explore_imperfect_spatial_loops"].as<bool>();
@@ -152,7 +158,7 @@ BOOST_AUTO_TEST_CASE(mapper_runs_of_the_reference_are_matched_or_beaten) {
     std::vector<std::string> illegal;
     testing::for_each_case(testing::accelforge_folder() + "/optimum.jsonl.gz",
                            [&](const YAML::Node& c) {
-                               check_optimum_case(c, illegal);
+                               check_optimum_case(c, illegal, false);
                                ++cases;
                            });
     BOOST_TEST(cases == 42);
@@ -160,6 +166,24 @@ BOOST_AUTO_TEST_CASE(mapper_runs_of_the_reference_are_matched_or_beaten) {
     // instances once partial tiles are rounded up.
     const std::vector<std::string> known{"opt-dev-25: tile_shape", "opt-dev-25: fanout"};
     BOOST_TEST(illegal == known, boost::test_tools::per_element());
+}
+
+// The default mapspace under the reference's cost rules, with any number of fused loops.
+BOOST_AUTO_TEST_CASE(the_default_mapspace_is_never_worse_than_the_reference) {
+    int cases = 0;
+    std::vector<std::string> illegal;
+    testing::for_each_case(testing::accelforge_folder() + "/optimum.jsonl.gz",
+                           [&](const YAML::Node& c) {
+                               const YAML::Node options = c["options"];
+                               if (!options["explore_imperfect_temporal_loops"].as<bool>() &&
+                                   !options["explore_imperfect_spatial_loops"].as<bool>() &&
+                                   options["metric"].as<std::string>() != "energy|latency") {
+                                   check_optimum_case(c, illegal, true);
+                                   ++cases;
+                               }
+                           });
+    BOOST_TEST(cases >= 10);
+    BOOST_TEST(illegal.empty());
 }
 
 namespace {

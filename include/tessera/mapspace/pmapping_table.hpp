@@ -17,16 +17,19 @@ struct TrackedMemory {
     double size_bits = 0;
 };
 
+/// How a loop runs ahead, see workload::Lead; zeros if it does not.
+struct LoopAhead {
+    std::int64_t base = 0, lead = 0;
+
+    auto operator<=>(const LoopAhead&) const = default;
+};
+
 /// One fused loop of a group, outermost first. Trip counts are columns.
 struct FusedLoop {
     int rank_variable = 0;   ///< local to the Einsum
     int spatial_dim = -1;    ///< temporal: -1; spatial: component * 16 + dimension
     std::int64_t bound = 1;  ///< of the rank variable
-    /// Of a loop that runs ahead, see workload::Lead; else zeros.
-    struct Ahead {
-        std::int64_t base = 0, lead = 0;
-        auto operator<=>(const Ahead&) const = default;
-    } ahead;
+    LoopAhead ahead = {};
 
     auto operator<=>(const FusedLoop&) const = default;
 };
