@@ -1,9 +1,7 @@
-// Timeloop's mapspace over native hardware: mapper options as constraints, and its mappings as
-// pmappings.
+// Timeloop's mapspace over native hardware: mapper options as constraints.
 //
 //   Storage      keep, may_keep and back of every memory, from the outermost in
 //   Fanout       what the spatial dimensions below one memory say; ways to share out the variables
-#include <algorithm>
 #include <cmath>
 
 #include "native.hpp"
@@ -332,134 +330,6 @@ std::vector<Constraints> native_constraints(const Path& path, const NativeCase& 
         }
     }
     return all;
-}
-
-namespace {
-
-/// Appends the nodes of a mapping, level by level.
-class NodeWriter {
-public:
-    NodeWriter(const Path& path, const NativeCase& native, const timeloop::Mapping& mapping)
-        : path_(path), native_(native), mapping_(mapping) {
-        for (const workload::LocalRankVariable& variable : path.einsum.rank_variables) {
-            sizes_.push_back(variable.bound);
-        }
-    }
-
-    mapping::Pmapping write(bool spatial_first) {
-        for (int i = static_cast<int>(mapping_.levels.size()) - 1; i >= 0; --i) {
-            holders(i);
-            if (spatial_first) {
-                spatial(i);
-                temporal(i);
-            } else {
-                temporal(i);
-                spatial(i);
-            }
-        }
-        mapping::PmappingNode& compute = nodes_.emplace_back();
-        compute.kind = mapping::NodeKind::compute;
-        compute.level = static_cast<std::int8_t>(path_.levels.size() - 1);
-        return std::move(nodes_);
-    }
-
-private:
-    void holders(int i) {
-        for (int t = 0; t < static_cast<int>(path_.einsum.tensors.size()); ++t) {
-            if (mapping_.levels[i].keeps(t)) {
-                mapping::PmappingNode& node = nodes_.emplace_back();
-                node.kind = mapping::NodeKind::storage;
-                node.tensor = static_cast<std::int8_t>(t);
-                node.level = static_cast<std::int8_t>(native_.memories[i]);
-                node.backing = (held_ >> t & 1) == 0;
-                held_ |= TensorMask{1} << t;
-            }
-        }
-    }
-    void temporal(int i) {
-        const timeloop::LoopBlock& block = mapping_.levels[i].temporal;
-        for (std::size_t k = block.permutation.size(); k-- > 0;) {
-            loop(mapping::NodeKind::temporal, block.permutation[k], block);
-        }
-    }
-    void spatial(int i) {
-        const int inner =
-            i > 0 ? native_.memories[i - 1] : static_cast<int>(path_.levels.size()) - 1;
-        const std::vector<FanoutDim> dims = gap_dims(path_, native_.memories[i], inner);
-        const timeloop::LoopBlock& block = mapping_.levels[i].spatial;
-        const auto split = static_cast<std::size_t>(block.split);
-        for (std::size_t d = 0; d < dims.size(); ++d) {
-            const std::size_t first = d == 0 ? 0 : split;
-            for (std::size_t k = d == 0 ? split : block.permutation.size(); k-- > first;) {
-                if (loop(mapping::NodeKind::spatial, block.permutation[k], block)) {
-                    nodes_.back().level = static_cast<std::int8_t>(dims[d].level);
-                    nodes_.back().dim = static_cast<std::int8_t>(dims[d].dim);
-                }
-            }
-        }
-    }
-    bool loop(mapping::NodeKind kind, int variable, const timeloop::LoopBlock& block) {
-        const std::int64_t trips = block.factors[variable].end;
-        if (trips == 1) {
-            return false;
-        }
-        mapping::PmappingNode& node = nodes_.emplace_back();
-        node.kind = kind;
-        node.rank_variable = static_cast<std::int8_t>(variable);
-        node.tile = sizes_[variable] /= trips;
-        return true;
-    }
-
-    const Path& path_;
-    const NativeCase& native_;
-    const timeloop::Mapping& mapping_;
-    mapping::Pmapping nodes_;
-    std::vector<std::int64_t> sizes_;
-    TensorMask held_ = 0;
-};
-
-bool indexes(const Path& path, const mapping::PmappingNode& loop, int tensor) {
-    for (const workload::RankAccess& rank : path.einsum.tensors[tensor].ranks) {
-        for (const workload::AffineTerm& term : rank.terms) {
-            if (term.rank_variable == loop.rank_variable) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-}  // namespace
-
-mapping::Pmapping to_pmapping(const Path& path, const NativeCase& native,
-                              const timeloop::Mapping& mapping) {
-    return NodeWriter(path, native, mapping).write(false);
-}
-
-mapping::Pmapping to_raised_pmapping(const Path& path, const NativeCase& native,
-                                     const timeloop::Mapping& mapping) {
-    mapping::Pmapping nodes = NodeWriter(path, native, mapping).write(true);
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-        if (nodes[i].kind != mapping::NodeKind::storage) {
-            continue;
-        }
-        std::size_t place = i;
-        for (std::size_t k = i; k-- > 0;) {
-            const mapping::PmappingNode& before = nodes[k];
-            if (before.kind == mapping::NodeKind::temporal &&
-                !indexes(path, before, nodes[i].tensor)) {
-                place = k;
-            } else if (before.kind != mapping::NodeKind::storage ||
-                       before.level != nodes[i].level) {
-                break;
-            }
-        }
-        const auto at = [&](std::size_t k) {
-            return nodes.begin() + static_cast<std::ptrdiff_t>(k);
-        };
-        std::rotate(at(place), at(i), at(i) + 1);
-    }
-    return nodes;
 }
 
 }  // namespace tessera::model

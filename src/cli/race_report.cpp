@@ -1,7 +1,5 @@
-// Map:
-//   u_test()      are two racers' values drawn from the same distribution?
-//   standings()   what the trials of a racer come to
-//   print_race()  two tables: the ranking, and the best values at equal times
+// The document of a comparison, its files, and two tables: the ranking, and the best values at
+// equal times.
 #include "cli/race_report.hpp"
 
 #include <algorithm>
@@ -19,124 +17,10 @@ namespace tessera::cli {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr int fewest_seeds_for_test = 5;
 constexpr double evidence = 0.05;
-
-double median(std::vector<double> values) {
-    if (values.empty()) {
-        return infinity;
-    }
-    std::sort(values.begin(), values.end());
-    const std::size_t half = values.size() / 2;
-    const double upper = values[half];
-    if (values.size() % 2 != 0 || !std::isfinite(upper)) {
-        return upper;
-    }
-    return (values[half - 1] + upper) / 2;
-}
-
-/// Mann and Whitney's test, two-sided, normal approximation with corrections for ties and
-/// continuity. Infinity is a value like others.
-double u_test(const std::vector<double>& a, const std::vector<double>& b) {
-    double u = 0;
-    for (const double x : a) {
-        for (const double y : b) {
-            u += x < y ? 1 : x == y ? 0.5 : 0;
-        }
-    }
-    std::vector<double> all = a;
-    all.insert(all.end(), b.begin(), b.end());
-    std::sort(all.begin(), all.end());
-    const auto n = static_cast<double>(all.size());
-    const double product = static_cast<double>(a.size()) * static_cast<double>(b.size());
-    double ties = 0;
-    for (std::size_t i = 0, j = 0; i < all.size(); i = j) {
-        while (j < all.size() && all[j] == all[i]) {
-            ++j;
-        }
-        const auto t = static_cast<double>(j - i);
-        ties += t * t * t - t;
-    }
-    const double variance = product / 12 * (n + 1 - ties / (n * (n - 1)));
-    const double distance = std::max(0.0, std::abs(u - product / 2) - 0.5);
-    return variance > 0 ? std::erfc(distance / std::sqrt(2 * variance)) : 1;
-}
 
 double value_or_infinity(const Trial& trial) {
     return trial.value.value_or(infinity);
-}
-
-std::vector<double> values_of(const Racer& racer) {
-    std::vector<double> result;
-    for (const Trial& trial : racer.trials) {
-        if (trial.status != Trial::Status::not_run) {
-            result.push_back(value_or_infinity(trial));
-        }
-    }
-    return result;
-}
-
-Standing standing(const Racer& racer) {
-    Standing s;
-    s.racer = &racer;
-    std::vector<double> wall, best, evaluated, gaps;
-    for (const Trial& trial : racer.trials) {
-        if (trial.status == Trial::Status::not_run) {
-            continue;
-        }
-        ++s.ran;
-        s.found += trial.found();
-        s.proven += trial.status == Trial::Status::optimal;
-        s.failed += trial.status == Trial::Status::failed;
-        wall.push_back(trial.wall_s);
-        best.push_back(trial.curve.empty() ? infinity : trial.curve.back().time_s);
-        evaluated.push_back(static_cast<double>(trial.evaluated));
-        if (trial.bound && (!s.bound || *trial.bound > *s.bound)) {
-            s.bound = trial.bound;
-        }
-        if (const auto gap = trial.gap()) {
-            gaps.push_back(*gap);
-        }
-        if (trial.found() && (s.best == nullptr || *trial.value < *s.best->value)) {
-            s.best = &trial;
-        }
-    }
-    const std::vector<double> values = values_of(racer);
-    s.median = median(values);
-    s.least = values.empty() ? infinity : *std::min_element(values.begin(), values.end());
-    s.most = values.empty() ? infinity : *std::max_element(values.begin(), values.end());
-    s.wall_s = wall.empty() ? 0 : median(wall);
-    s.best_s = median(best);
-    s.evaluated = evaluated.empty() ? 0 : median(evaluated);
-    if (!gaps.empty()) {
-        s.gap = median(gaps);
-    }
-    return s;
-}
-
-/// Shares the point of each seed among those who were best at it.
-void count_wins(const Race& race, std::vector<Standing>& all) {
-    for (std::uint64_t seed = 0; seed < race.n_seeds; ++seed) {
-        const auto value = [&](const Standing& s) {
-            const std::vector<Trial>& trials = s.racer->trials;
-            return trials.empty()
-                       ? infinity
-                       : value_or_infinity(trials[std::min<std::size_t>(seed, trials.size() - 1)]);
-        };
-        double best = infinity;
-        int sharers = 0;
-        for (const Standing& s : all) {
-            best = std::min(best, value(s));
-        }
-        for (const Standing& s : all) {
-            sharers += std::isfinite(best) && value(s) == best;
-        }
-        for (Standing& s : all) {
-            if (sharers > 0 && value(s) == best) {
-                s.wins += 1.0 / sharers;
-            }
-        }
-    }
 }
 
 double best_known(const Race& race) {
@@ -344,50 +228,6 @@ std::string curves_csv(const Race& race) {
 }
 
 }  // namespace
-
-std::vector<Standing> standings(const Race& race) {
-    std::vector<Standing> all;
-    for (const auto& racer : race.racers) {
-        all.push_back(standing(*racer));
-    }
-    count_wins(race, all);
-    std::stable_sort(all.begin(), all.end(), [](const Standing& a, const Standing& b) {
-        return a.median != b.median ? a.median < b.median : a.best_s < b.best_s;
-    });
-    const std::vector<double> first = values_of(*all.front().racer);
-    for (Standing& s : all) {
-        const std::vector<double> own = values_of(*s.racer);
-        if (&s != &all.front() && own.size() >= fewest_seeds_for_test &&
-            first.size() >= fewest_seeds_for_test) {
-            s.p = u_test(first, own);
-        }
-    }
-    return all;
-}
-
-std::vector<double> moments(const Race& race) {
-    double longest = 0;
-    for (const auto& racer : race.racers) {
-        for (const Trial& trial : racer->trials) {
-            longest = std::max(longest, trial.wall_s);
-        }
-    }
-    std::vector<double> result;
-    for (double decade = 1e-3; decade < longest && decade < 1e9; decade *= 10) {
-        result.push_back(decade);
-        if (3 * decade < longest) {
-            result.push_back(3 * decade);
-        }
-    }
-    if (longest > 0) {
-        result.push_back(longest);
-    }
-    constexpr std::size_t most = 8;
-    if (result.size() > most) {
-        result.erase(result.begin(), result.end() - most);
-    }
-    return result;
-}
 
 io::Json race_json(const Race& race, const RaceSubject& subject) {
     const double best = best_known(race);

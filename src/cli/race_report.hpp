@@ -34,6 +34,12 @@ struct Standing {
     const Trial* best = nullptr;  ///< its best trial; null: none found
 };
 
+/// Fewer seeds give no test.
+inline constexpr int fewest_seeds_for_test = 5;
+
+/// Infinity counts as a value; infinity if there are none.
+double median(std::vector<double> values);
+
 /// Best median first; those without a mapping last, in the order given.
 std::vector<Standing> standings(const Race& race);
 

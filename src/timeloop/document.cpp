@@ -15,6 +15,7 @@
 #include "tessera/spec/position.hpp"
 #include "tessera/spec/reader.hpp"
 #include "timeloop/nodes.hpp"
+#include "timeloop/values.hpp"
 
 namespace tessera::timeloop {
 
@@ -338,30 +339,11 @@ Document read_files(const std::vector<std::string>& files) {
     return document;
 }
 
-/// -D NAME=VALUE
-void define(Node& root, const spec::Defines& defines) {
-    Node* variables = root.find("variables");
-    std::vector<std::string> declared;
-    if (variables != nullptr && variables->is_map()) {
-        for (const Node::Entry& entry : variables->entries) {
-            if (entry.key != "version") {
-                declared.push_back(entry.key);
-            }
-        }
-    }
-    spec::check_defines(defines, declared);
-    for (const auto& [name, value] : defines) {
-        Node node = Node::scalar(value, Position{"-D " + name + "=" + value});
-        node.path = variables->path + "." + name;
-        *variables->find(name) = std::move(node);
-    }
-}
-
 }  // namespace
 
 Document read_document(const std::vector<std::string>& files, const spec::Defines& defines) {
     Document document = read_files(files);
-    define(document.root, defines);
+    define_variables(document.root, defines);
     document.dialect = detect_dialect(document.root, files);
     flatten_nodes(document);
     return document;

@@ -75,11 +75,9 @@ public:
         for (const Branches& branches : branches_) {
             resolve(branches);
         }
-        for (Placed& placed : placed_) {
-            expand_macros(placed.constraints, problem_);
-        }
         std::vector<FanoutConstraints> nodes;
         for (Placed& placed : placed_) {
+            expand_macros(placed.constraints, problem_);
             nodes.push_back({&placed.constraints, placed.mesh_x * placed.mesh_y});
         }
         maximize_dims(nodes, problem_);

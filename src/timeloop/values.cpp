@@ -66,6 +66,24 @@ std::optional<bool> literal_boolean(std::string text) {
 
 }  // namespace
 
+void define_variables(Node& root, const spec::Defines& defines) {
+    Node* variables = root.find("variables");
+    std::vector<std::string> declared;
+    if (variables != nullptr && variables->is_map()) {
+        for (const Node::Entry& entry : variables->entries) {
+            if (entry.key != "version") {
+                declared.push_back(entry.key);
+            }
+        }
+    }
+    spec::check_defines(defines, declared);
+    for (const auto& [name, value] : defines) {
+        Node node = Node::scalar(value, Position{"-D " + name + "=" + value});
+        node.path = variables->path + "." + name;
+        *variables->find(name) = std::move(node);
+    }
+}
+
 Values::Values(const Document& document, std::vector<std::string>& warnings)
     : dialect_(document.dialect), warnings_(warnings) {
     const Node* variables = find_key(document.root, "variables");

@@ -85,4 +85,8 @@ private:
 /// The items of a list. \throws UserError if `node` is none
 const std::vector<spec::Node>& list_of(const spec::Node& node, const std::string& what);
 
+/// Replaces values of the top-level `variables`. \throws UserError for a name that is not among
+/// them
+void define_variables(spec::Node& root, const spec::Defines& defines);
+
 }  // namespace tessera::timeloop
