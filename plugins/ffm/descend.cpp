@@ -9,7 +9,7 @@
 namespace tessera::ffm {
 namespace {
 
-/// Templates per Einsum that are looked at, partial rows kept, and rows of one local search.
+/// Templates per Einsum that one pass looks at, partial rows kept, and rows of one local search.
 /// Neighbouring templates are alike: spread ones are taken.
 constexpr std::size_t templates_tried = 2;
 constexpr std::size_t beam_rows = 128;
@@ -58,19 +58,20 @@ void Exploration::descend(const std::vector<double>& total) {
         }
         Descended& best = descended_[e];
         std::vector<double> offsets;
+        std::size_t tried = best.tried;
         if (!total.empty() && !best.cost.empty()) {
             for (std::size_t q = 0; q < n; ++q) {
                 offsets.push_back(std::max(0.0, total[q] - best.cost[q]));
             }
             const std::size_t t = best.index;
             best = descend_template(e, t, best.shapes, offsets, tools);
-            return;
         }
-        std::size_t found = 0;
-        for (const std::size_t t : spread(spaces_[e].templates->size())) {
-            if (found == templates_tried || (found > 0 && stopped())) {
+        const std::vector<std::size_t> order = spread(spaces_[e].templates->size());
+        for (std::size_t found = 0; tried < order.size() && found < templates_tried; ++tried) {
+            if (stopped() && !best.cost.empty()) {
                 break;
             }
+            const std::size_t t = order[tried];
             const std::size_t last = best.index;
             Descended one = descend_template(e, t, {}, offsets, tools);
             found += one.cost.empty() ? 0 : 1;
@@ -86,6 +87,7 @@ void Exploration::descend(const std::vector<double>& total) {
                 results_[e][t].groups.clear();
             }
         }
+        best.tried = tried;
     });
     // A legal pmapping's costs: no least cost is above them.
     for (std::size_t e = 0; e < spaces_.size(); ++e) {

@@ -112,7 +112,8 @@ public:
     void first();
     /// Whether no Einsum accesses what another one does.
     bool nothing_shared() const;
-    /// Groups with one pmapping per Einsum, from local searches. Needs nothing_shared().
+    /// Groups with one pmapping per Einsum, from local searches: in the best template so far and in
+    /// some more with every call. Needs nothing_shared().
     /// `total`: costs of the best mapping so far; empty: every Einsum by itself.
     void descend(const std::vector<double>& total);
     /// Groups with some good pmappings of templates without fused loops, for a first mapping.
@@ -170,6 +171,7 @@ private:
     /// What a local search found in one template.
     struct Descended {
         std::size_t index = 0;
+        std::size_t tried = 0;  ///< templates of the Einsum that were searched
         std::vector<std::int32_t> shapes;
         std::vector<double> cost;  ///< empty: nothing
     };

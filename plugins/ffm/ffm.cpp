@@ -38,6 +38,9 @@ constexpr double agreement = 1e-9;
 constexpr double reached = 1e-13;
 constexpr std::size_t beam_rows = 400;
 constexpr std::size_t thinned_rows = 6;
+/// Local searches before the floors: calls, and rows that are quick enough for more than two.
+constexpr int most_descents = 6;
+constexpr std::uint64_t descent_rows = 600000;
 /// How far above the bound an optimum is looked for, before everything below the incumbent is.
 constexpr double guesses[] = {0.02, 0.1, 0.4};
 /// The same for the first mapping, which is looked for in classes that the bound allows so close.
@@ -219,8 +222,8 @@ private:
         join_simple("first");
         const bool descend =
             context_.switches.descent && scalar() && exploration_->nothing_shared();
-        for (int pass = 0; pass < 2 && descend; ++pass) {
-            if (!watch_.stopped()) {
+        for (int pass = 0; pass < most_descents && descend; ++pass) {
+            if (!watch_.stopped() && (pass < 2 || evaluated() < descent_rows)) {
                 exploration_->descend(pass == 0 ? std::vector<double>{} : costs_of_known());
                 join_simple("descent");
             }
