@@ -6,6 +6,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/loader.hpp"
 #include "tessera/spec/position.hpp"
+#include "tessera/spec/reader.hpp"
 
 namespace tessera::cli {
 
@@ -31,6 +32,24 @@ std::string refused_plugins() {
         text += "\n  " + refusal.message();
     }
     return text;
+}
+
+void add_all_names(std::vector<std::string>& names) {
+    add_names<model::CostModel>(names);
+    add_names<mapper::Mapper>(names);
+    add_names<search::SearchStrategy>(names);
+}
+
+/// Null: there is no such component.
+const std::vector<plugin::Knob>* knobs_of_any(const std::string& name) {
+    if (const auto* entry = Models::instance().find(name)) {
+        return &entry->knobs;
+    }
+    if (const auto* entry = Mappers::instance().find(name)) {
+        return &entry->knobs;
+    }
+    const auto* entry = Strategies::instance().find(name);
+    return entry != nullptr ? &entry->knobs : nullptr;
 }
 
 [[noreturn]] void unknown(const std::string& what, const std::string& name,
@@ -78,6 +97,8 @@ void add_components(options::options_description& description, bool mapper) {
         ("model", name("looptree"), "cost model")(
             "knob", options::value<std::vector<std::string>>()->value_name("NAME.KNOB=VALUE"),
             "set a knob of a mapper, strategy or model; may be repeated")(
+            "knobs", options::value<std::string>()->value_name("FILE"),
+            "knobs from a file, {COMPONENT: {KNOB: VALUE}}; --knob goes before")(
             "plugin", options::value<std::vector<std::string>>()->value_name("FILE"),
             "load this plugin first; may be repeated");
 }
@@ -101,6 +122,9 @@ Components::Components(const Arguments& arguments, bool with_mapper)
             throw UserError("--algorithm belongs to --mapper timeloop, not to --mapper " + mapper);
         }
         read_knob("timeloop.algorithm=" + arguments.text("algorithm"));
+    }
+    if (arguments.has("knobs")) {
+        read_knob_file(arguments.text("knobs"));
     }
     if (!strategy.empty()) {
         std::string& chosen = knobs[runner]["strategy"];
@@ -145,6 +169,19 @@ void Components::choose_mapper(const std::string& name, bool given, const std::s
     }
 }
 
+std::vector<std::string> Components::used_names() const {
+    std::vector<std::string> used{model};
+    for (const std::string& name : {mapper, strategy}) {
+        if (!name.empty()) {
+            used.push_back(name);
+        }
+    }
+    if (mapper == runner && strategy.empty()) {
+        used.push_back("random");
+    }
+    return used;
+}
+
 void Components::read_knob(const std::string& setting) {
     const std::size_t equals = setting.find('=');
     const std::size_t dot = setting.find('.');
@@ -155,15 +192,7 @@ void Components::read_knob(const std::string& setting) {
                         "search.batch=512)");
     }
     const std::string component = setting.substr(0, dot);
-    std::vector<std::string> used{model};
-    for (const std::string& name : {mapper, strategy}) {
-        if (!name.empty()) {
-            used.push_back(name);
-        }
-    }
-    if (mapper == runner && strategy.empty()) {
-        used.push_back("random");
-    }
+    const std::vector<std::string> used = used_names();
     if (std::find(used.begin(), used.end(), component) == used.end()) {
         throw UserError("--knob " + setting + ": '" + component +
                         "' is not used here (used are: " + spec::name_list(used) + ")");
@@ -172,6 +201,46 @@ void Components::read_knob(const std::string& setting) {
              .emplace(setting.substr(dot + 1, equals - dot - 1), setting.substr(equals + 1))
              .second) {
         throw UserError("--knob " + setting.substr(0, equals) + " is given twice");
+    }
+}
+
+/// A file may serve several runs: all components and knobs in it must exist, and those that are not
+/// used here are left aside.
+void Components::read_knob_file(const std::string& file) {
+    spec::Node root = spec::read_file(file);
+    spec::assign_paths(root);
+    if (!root.is_map()) {
+        spec::fail(root, {"a file of knobs", root.describe(), "a map of components", ""});
+    }
+    for (const spec::Node::Entry& component : root.entries) {
+        const std::vector<plugin::Knob>* declared = knobs_of_any(component.key);
+        if (declared == nullptr) {
+            std::vector<std::string> names;
+            add_all_names(names);
+            spec::fail(component.value,
+                       {"no component has this name", component.key, spec::name_list(names),
+                        spec::did_you_mean(component.key, names)});
+        }
+        if (!component.value.is_map()) {
+            spec::fail(component.value,
+                       {"knobs of a component", component.value.describe(), "{KNOB: VALUE}", ""});
+        }
+        plugin::KnobSettings settings;
+        for (const spec::Node::Entry& knob : component.value.entries) {
+            if (!knob.value.is_scalar()) {
+                spec::fail(knob.value, {"value of a knob", knob.value.describe(), "one value", ""});
+            }
+            settings.emplace(knob.key, knob.value.text);
+        }
+        try {
+            plugin::read_knobs(component.key, *declared, settings);
+        } catch (const UserError& error) {
+            throw UserError(component.value.position, error.what());
+        }
+        const std::vector<std::string> used = used_names();
+        if (std::find(used.begin(), used.end(), component.key) != used.end()) {
+            knobs[component.key].merge(settings);
+        }
     }
 }
 

@@ -11,7 +11,7 @@
 
 namespace tessera::cli {
 
-/// Adds --mapper and --strategy (if `mapper`), --model, --knob.
+/// Adds --mapper and --strategy (if `mapper`), --model, --knob, --knobs.
 void add_components(options::options_description& description, bool mapper);
 
 /// Loads the plugins that `args` name with --plugin, then those in the folders for plugins. What is
@@ -37,7 +37,9 @@ struct Components {
 private:
     plugin::KnobSettings knobs_of(const std::string& component) const;
     void choose_mapper(const std::string& name, bool given, const std::string& strategy);
+    std::vector<std::string> used_names() const;
     void read_knob(const std::string& setting);
+    void read_knob_file(const std::string& file);
 };
 
 }  // namespace tessera::cli

@@ -1,14 +1,12 @@
 // tessera plugins check: the contract kits, one process per test. A test that crashes, hangs or
 // stays silent fails, and the others go on.
-#include <poll.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
 #include <ostream>
 
+#include "base/child_answer.hpp"
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
 #include "cli/plugins_actions.hpp"
@@ -23,8 +21,6 @@
 namespace tessera::cli {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // A test that needs longer is taken for hanging.
 constexpr double time_limit_s = 120;
@@ -84,26 +80,6 @@ std::vector<Subject> subjects(const std::string& wanted, const testing::Settings
     ::_exit(0);
 }
 
-/// All the child says; false: the time is up.
-bool listen(int from, std::string& text) {
-    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                        std::chrono::duration<double>(time_limit_s));
-    for (;;) {
-        const auto left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-        pollfd wait{from, POLLIN, 0};
-        if (left <= 0 || ::poll(&wait, 1, static_cast<int>(left)) == 0) {
-            return false;
-        }
-        char buffer[4096];
-        const ssize_t n = ::read(from, buffer, sizeof buffer);
-        if (n <= 0) {
-            return true;
-        }
-        text.append(buffer, static_cast<std::size_t>(n));
-    }
-}
-
 std::vector<std::string> in_child(const testing::Check& check) {
     int ends[2];
     if (::pipe(ends) != 0) {
@@ -118,15 +94,7 @@ std::vector<std::string> in_child(const testing::Check& check) {
         child(check, ends[1]);
     }
     ::close(ends[1]);
-    std::string text;
-    const bool in_time = listen(ends[0], text);
-    ::close(ends[0]);
-    if (!in_time) {
-        ::kill(process, SIGKILL);
-    }
-    int status = 0;
-    while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
-    }
+    const auto [text, in_time, status] = base::answer_of(process, ends[0], time_limit_s);
     std::vector<std::string> findings;
     std::size_t begin = 0;
     for (std::size_t at; (at = text.find('\0', begin)) != std::string::npos; begin = at + 1) {

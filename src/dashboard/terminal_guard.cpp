@@ -177,6 +177,10 @@ void catch_output() {
         }
     }
     ::close(ends[1]);
+    // With both streams elsewhere nobody writes, and an end without a writer is always readable.
+    if (state.saved[1] < 0 && state.saved[2] < 0) {
+        close_fd(state.caught_read);
+    }
 }
 
 void restore() noexcept {

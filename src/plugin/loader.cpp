@@ -83,6 +83,11 @@ std::vector<std::string> folders() {
             }
         }
     }
+    if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && data[0] == '/') {
+        list.push_back(std::string(data) + "/tessera/plugins");
+    } else if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') {
+        list.push_back(std::string(home) + "/.local/share/tessera/plugins");
+    }
     std::error_code failed;
     const fs::path program = fs::read_symlink("/proc/self/exe", failed);
     const fs::path installed = program.parent_path().parent_path() / "lib/tessera/plugins";

@@ -1,19 +1,18 @@
 #include "plugin/scan.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/child_answer.hpp"
 #include "plugin/library.hpp"
 
 namespace tessera::plugin {
@@ -22,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-using Clock = std::chrono::steady_clock;
 
 std::string seconds_text(double seconds) {
     std::string text = std::to_string(seconds);
@@ -93,26 +91,6 @@ void write_cache(const fs::path& file, const Json& cache) {
     ::_exit(written == static_cast<ssize_t>(problem.size()) ? 0 : 1);
 }
 
-/// Reads until the child closes its end or the time is up. False: time is up.
-bool read_answer(int from, double limit_s, std::string& answer) {
-    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                        std::chrono::duration<double>(limit_s));
-    for (;;) {
-        const auto left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-        pollfd wait{from, POLLIN, 0};
-        if (left <= 0 || ::poll(&wait, 1, static_cast<int>(left)) == 0) {
-            return false;
-        }
-        char buffer[512];
-        const ssize_t n = ::read(from, buffer, sizeof buffer);
-        if (n <= 0) {
-            return true;
-        }
-        answer.append(buffer, static_cast<std::size_t>(n));
-    }
-}
-
 std::string scan(const std::string& path) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) {
@@ -128,16 +106,8 @@ std::string scan(const std::string& path) {
         child(path, ends[1]);
     }
     ::close(ends[1]);
-    std::string answer;
     const double limit_s = time_limit_s();
-    const bool in_time = read_answer(ends[0], limit_s, answer);
-    ::close(ends[0]);
-    if (!in_time) {
-        ::kill(process, SIGKILL);
-    }
-    int status = 0;
-    while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
-    }
+    auto [answer, in_time, status] = base::answer_of(process, ends[0], limit_s);
     if (!in_time) {
         return "it did not come back within " + seconds_text(limit_s) +
                " s when it was first examined; its initialisation must not wait for anything";

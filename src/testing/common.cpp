@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <iterator>
 
 #include "tessera/base/error.hpp"
 #include "tessera/spec/directives.hpp"
@@ -71,6 +73,9 @@ bool close(double a, double b) {
     return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
 }
 
+namespace {
+
+/// Values outside a knob's range are refused, the ends of the range make an object.
 template <class Role>
 void check_knobs(const std::string& name, Findings& findings) {
     const auto& registry = plugin::Registry<Role>::instance();
@@ -112,9 +117,38 @@ void check_knobs(const std::string& name, Findings& findings) {
     }
 }
 
-template void check_knobs<model::CostModel>(const std::string&, Findings&);
-template void check_knobs<search::SearchStrategy>(const std::string&, Findings&);
-template void check_knobs<mapper::Mapper>(const std::string&, Findings&);
+}  // namespace
+
+template <class Role>
+std::vector<Check> with_common_checks(const std::string& name, std::vector<Check> own,
+                                      std::function<void()> work) {
+    std::vector<Check> all = {
+        {"name", "name() is the registered name",
+         [=](Findings& f) {
+             f.expect(plugin::Registry<Role>::instance().create(name)->name() == name,
+                      "name() differs from the registered name");
+         }},
+        {"knobs", "values out of range are refused, the ends of the range work",
+         [=](Findings& f) { check_knobs<Role>(name, f); }},
+    };
+    std::move(own.begin(), own.end(), std::back_inserter(all));
+    all.push_back({"silent", "writes nothing", [work = std::move(work)](Findings& f) {
+                       const Silence silence;
+                       work();
+                       f.expect(silence.written() == 0, "it writes to stdout or stderr");
+                   }});
+    return all;
+}
+
+template std::vector<Check> with_common_checks<model::CostModel>(const std::string&,
+                                                                 std::vector<Check>,
+                                                                 std::function<void()>);
+template std::vector<Check> with_common_checks<search::SearchStrategy>(const std::string&,
+                                                                       std::vector<Check>,
+                                                                       std::function<void()>);
+template std::vector<Check> with_common_checks<mapper::Mapper>(const std::string&,
+                                                               std::vector<Check>,
+                                                               std::function<void()>);
 
 Silence::Silence() {
     std::fflush(nullptr);

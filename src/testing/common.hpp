@@ -1,6 +1,7 @@
 // Small problems and helpers of the contract kits.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,12 +31,19 @@ private:
 
 bool close(double a, double b);
 
-/// Values outside a knob's range are refused, the ends of the range make an object.
+/// A kit's checks of its own between those that every role has: name and knobs, and silence while
+/// `work` is done.
 template <class Role>
-void check_knobs(const std::string& name, Findings& findings);
-extern template void check_knobs<model::CostModel>(const std::string&, Findings&);
-extern template void check_knobs<search::SearchStrategy>(const std::string&, Findings&);
-extern template void check_knobs<mapper::Mapper>(const std::string&, Findings&);
+std::vector<Check> with_common_checks(const std::string& name, std::vector<Check> own,
+                                      std::function<void()> work);
+extern template std::vector<Check> with_common_checks<model::CostModel>(const std::string&,
+                                                                        std::vector<Check>,
+                                                                        std::function<void()>);
+extern template std::vector<Check> with_common_checks<search::SearchStrategy>(
+    const std::string&, std::vector<Check>, std::function<void()>);
+extern template std::vector<Check> with_common_checks<mapper::Mapper>(const std::string&,
+                                                                      std::vector<Check>,
+                                                                      std::function<void()>);
 
 /// While it lives, what this process writes to stdout and stderr is caught.
 class Silence {

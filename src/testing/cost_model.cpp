@@ -200,24 +200,10 @@ void check_formulas(const std::string& name, const Settings& s, Findings& f) {
     }
 }
 
-void check_silent(const std::string& name, const Settings& s, Findings& f) {
-    const Silence silence;
-    for_each_report(name, s, f, [](const auto&, const auto&, const auto&, const auto&) {});
-    f.expect(silence.written() == 0, "it writes to stdout or stderr");
-}
-
 }  // namespace
 
 std::vector<Check> cost_model_checks(const std::string& name, const Settings& s) {
-    using Role = model::CostModel;
-    return {
-        {"name", "name() is the registered name",
-         [=](Findings& f) {
-             f.expect(plugin::Registry<Role>::instance().create(name)->name() == name,
-                      "name() differs from the registered name");
-         }},
-        {"knobs", "values out of range are refused, the ends of the range work",
-         [=](Findings& f) { check_knobs<Role>(name, f); }},
+    std::vector<Check> own = {
         {"figures", "everything is finite and not negative",
          [=](Findings& f) { check_figures(name, s, f); }},
         {"pure", "same mapping, same costs, on two threads at once",
@@ -227,8 +213,11 @@ std::vector<Check> cost_model_checks(const std::string& name, const Settings& s)
          [=](Findings& f) { check_ladder(name, f); }},
         {"formulas", "formulas give what evaluation gives",
          [=](Findings& f) { check_formulas(name, s, f); }},
-        {"silent", "writes nothing", [=](Findings& f) { check_silent(name, s, f); }},
     };
+    return with_common_checks<model::CostModel>(name, std::move(own), [=] {
+        Findings unread;
+        for_each_report(name, s, unread, [](const auto&, const auto&, const auto&, const auto&) {});
+    });
 }
 
 }  // namespace tessera::testing

@@ -142,24 +142,10 @@ void check_stop(const std::string& name, const Settings& s, Findings& f) {
         "it took " + std::to_string(end - cpu_at_stop) + " s of CPU time to stop, allowed are 0.5");
 }
 
-void check_silent(const std::string& name, const Settings& s, Findings& f) {
-    const Silence silence;
-    run(name, SmallProblem(1, 16, 8, 1024), options_of(s));
-    f.expect(silence.written() == 0, "it writes to stdout or stderr");
-}
-
 }  // namespace
 
 std::vector<Check> mapper_checks(const std::string& name, const Settings& s) {
-    using Role = mapper::Mapper;
-    return {
-        {"name", "name() is the registered name",
-         [=](Findings& f) {
-             f.expect(plugin::Registry<Role>::instance().create(name)->name() == name,
-                      "name() differs from the registered name");
-         }},
-        {"knobs", "values out of range are refused, the ends of the range work",
-         [=](Findings& f) { check_knobs<Role>(name, f); }},
+    std::vector<Check> own = {
         {"legal", "mappings are legal and cost what is reported",
          [=](Findings& f) { check_legal(name, s, f); }},
         {"metrics", "every metric; Pareto sets are sorted and hold nothing dominated",
@@ -169,8 +155,9 @@ std::vector<Check> mapper_checks(const std::string& name, const Settings& s) {
         {"infeasible", "no mapping where none is legal",
          [=](Findings& f) { check_infeasible(name, s, f); }},
         {"stop", "stops soon", [=](Findings& f) { check_stop(name, s, f); }},
-        {"silent", "writes nothing", [=](Findings& f) { check_silent(name, s, f); }},
     };
+    return with_common_checks<mapper::Mapper>(
+        name, std::move(own), [=] { run(name, SmallProblem(1, 16, 8, 1024), options_of(s)); });
 }
 
 }  // namespace tessera::testing

@@ -187,27 +187,10 @@ void check_stop(const std::string& name, const Settings& s, Findings& f) {
         "it took " + std::to_string(end - cpu_at_stop) + " s of CPU time to stop, allowed are 0.2");
 }
 
-void check_silent(const std::string& name, const Settings& s, Findings& f) {
-    const Silence silence;
-    mapper::Options options;
-    options.seed = s.seed;
-    options.budget.max_evals = 500;
-    run(name, options);
-    f.expect(silence.written() == 0, "it writes to stdout or stderr");
-}
-
 }  // namespace
 
 std::vector<Check> search_strategy_checks(const std::string& name, const Settings& s) {
-    using Role = search::SearchStrategy;
-    return {
-        {"name", "name() is the registered name",
-         [=](Findings& f) {
-             f.expect(plugin::Registry<Role>::instance().create(name)->name() == name,
-                      "name() differs from the registered name");
-         }},
-        {"knobs", "values out of range are refused, the ends of the range work",
-         [=](Findings& f) { check_knobs<Role>(name, f); }},
+    std::vector<Check> own = {
         {"batches", "never more candidates than asked for",
          [=](Findings& f) { check_batches(name, s, f); }},
         {"space", "no point outside the space",
@@ -222,8 +205,13 @@ std::vector<Check> search_strategy_checks(const std::string& name, const Setting
         {"budget", "a limit on evaluations is kept",
          [=](Findings& f) { check_budget(name, s, f); }},
         {"stop", "stops within 200 ms", [=](Findings& f) { check_stop(name, s, f); }},
-        {"silent", "writes nothing", [=](Findings& f) { check_silent(name, s, f); }},
     };
+    return with_common_checks<search::SearchStrategy>(name, std::move(own), [=] {
+        mapper::Options options;
+        options.seed = s.seed;
+        options.budget.max_evals = 500;
+        run(name, options);
+    });
 }
 
 }  // namespace tessera::testing

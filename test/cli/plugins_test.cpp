@@ -105,6 +105,30 @@ BOOST_AUTO_TEST_CASE(wrong_knobs_are_explained) {
     BOOST_TEST(with("search.strategy=exhaustive").says("disagree"));
 }
 
+BOOST_AUTO_TEST_CASE(knobs_come_from_a_file_too) {
+    const Folder folder;
+    const auto with = [&](const std::string& text, std::vector<std::string> more = {}) {
+        std::vector<std::string> args = {"--mapper", "random", "--max-evals", "5"};
+        args.insert(args.end(), {"--knobs", folder.file("knobs.yaml", text)});
+        args.insert(args.end(), {"-o", folder.at("run"), "--force"});
+        args.insert(args.end(), more.begin(), more.end());
+        return map(args);
+    };
+    const auto batch = [&] {
+        return Json::parse(folder.read("run/run.json"))["options"]["knobs"]["search"]["batch"];
+    };
+    BOOST_TEST(with("search: {batch: 16}\nffm: {}\n").code == 0);
+    BOOST_TEST(batch() == "16");
+    BOOST_TEST(with("search: {batch: 16}\n", {"--knob", "search.batch=8"}).code == 0);
+    BOOST_TEST(batch() == "8");
+    BOOST_TEST(with("search: {batch: 0}\n").says("expected whole number from 1 to 1048576"));
+    BOOST_TEST(with("search:\n  bacth: 1\n").says("knobs.yaml:2"));
+    BOOST_TEST(with("search:\n  bacth: 1\n").says("did you mean 'batch'?"));
+    BOOST_TEST(with("serch: {batch: 1}\n").says("did you mean 'search'?"));
+    BOOST_TEST(with("search: 5\n").code == 2);
+    BOOST_TEST(with("[1]\n").code == 2);
+}
+
 BOOST_AUTO_TEST_CASE(exhaustive_search_proves_the_optimum) {
     const Outcome all = map({"--mapper", "exhaustive", "--metric", "energy", "--json"});
     BOOST_TEST_REQUIRE(all.code == 0);
