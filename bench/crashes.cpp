@@ -64,7 +64,7 @@ Settings settings(int argc, char** argv) {
         s.cases = {{"resnet-50 @ eyeriss", {"-a", "eyeriss", "-w", "resnet-50"}},
                    {"random search",
                     {"-a", "simba", "-w", "gpt3-6.7b", "-D", "TOKENS=2048", "--mapper", "random",
-                     "--max-evals", "60000", "--seed", "1"}}};
+                     "--max-evals", "40000", "--seed", "1"}}};
     }
     return s;
 }

@@ -164,9 +164,8 @@ void LiveRun::add_sinks(std::ostream& err) {
     telemetry::LineLog::Settings how;
     how.heartbeat_s = terminal ? 5 : 30;
     how.plain = settings_.plain;
-    if (settings_.ui == Ui::tui || settings_.ui == Ui::automatic) {
-        const double open_after_s = settings_.ui == Ui::tui ? 0 : 2;
-        auto screen = std::make_unique<ScreenSink>(*this, err, how, open_after_s);
+    if (settings_.ui == Ui::tui) {
+        auto screen = std::make_unique<ScreenSink>(*this, err, how);
         screen_ = screen.get();
         sampler_.add(std::move(screen));
     } else if (settings_.ui == Ui::line) {

@@ -18,8 +18,7 @@ namespace tessera::cli {
 class ScreenSink;
 
 /// --ui
-/// automatic: lines, then the dashboard if the search takes longer than a moment
-enum class Ui { line, tui, automatic, json, none };
+enum class Ui { line, tui, json, none };
 
 /// Adds --ui, --plain, --quiet, and the limits of a search.
 void add_run_control(options::options_description& description);

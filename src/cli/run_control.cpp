@@ -20,8 +20,8 @@ void add_run_control(options::options_description& description) {
         ("target", text("VALUE"), "stop at a mapping this good (one metric; J, s, J s)")     //
         ("gap", text("FRACTION"), "stop when (best - bound) / best is this small, as 0.01")  //
         ("ui", options::value<std::string>()->default_value("auto")->value_name("VIEW"),
-         "what is shown on stderr while it runs: auto, tui, line, json or none")     //
-        ("plain", options::bool_switch(), "lines as sentences, for screen readers")  //
+         "what is shown while it runs: auto (lines), line, tui (dashboard), json or none")  //
+        ("plain", options::bool_switch(), "lines as sentences, for screen readers")         //
         ("quiet,q", options::bool_switch(), "the same as --ui none");
 }
 
@@ -67,14 +67,11 @@ Ui ui(const Arguments& arguments, std::ostream& err) {
     if (choice == 3) {
         return Ui::json;
     }
-    // Only what is the process's own stderr can be a terminal.
-    const bool terminal = &err == &std::cerr && dashboard::terminal_is_capable();
-    if (choice == 0) {
-        return terminal && !arguments.flag("plain") ? Ui::automatic : Ui::line;
-    }
-    if (choice == 1) {
+    // The dashboard takes the terminal only when it is asked for.
+    if (choice < 2) {
         return Ui::line;
     }
+    // Only what is the process's own stderr can be a terminal.
     if (&err != &std::cerr || !dashboard::terminal_is_there()) {
         err << "tessera: --ui tui needs a terminal; lines are shown instead\n";
         return Ui::line;

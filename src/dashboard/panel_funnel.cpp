@@ -78,9 +78,12 @@ void add_phases(std::vector<Line>& lines, const Snapshot& snapshot, const Symbol
     for (const telemetry::PhaseView& phase : snapshot.phases) {
         Span mark = phase.active ? state_mark(telemetry::RunState::running, symbols)
                                  : state_mark(telemetry::RunState::finished, symbols);
-        std::string text = pad_left(std::to_string(phase.done), 6);
-        text += phase.total > 0 ? "/" + std::to_string(phase.total) : "";
-        text += phase.unit.empty() ? "" : " " + phase.unit;
+        std::string text;
+        if (phase.done > 0 || phase.total > 0) {  // some phases count nothing
+            text = pad_left(std::to_string(phase.done), 6);
+            text += phase.total > 0 ? "/" + std::to_string(phase.total) : "";
+            text += phase.unit.empty() ? "" : " " + phase.unit;
+        }
         lines.push_back({mark,
                          {" " + pad_right(phase.name, 13), style::label},
                          {pad_left(quantity(phase.seconds, "s"), 9), style::text},

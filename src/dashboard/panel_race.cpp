@@ -25,7 +25,7 @@ Line racer_line(const Table& columns, const telemetry::RacerView& racer, std::si
                 const Symbols& symbols) {
     const bool leads = racer.gap && *racer.gap <= 0;
     Span mark{"", lane(i)};
-    append_utf8(mark.text, symbols.set == SymbolSet::ascii ? letter(i) : symbols.done);
+    append_utf8(mark.text, symbols.set == SymbolSet::ascii ? letter(i) : U'\u2501');
     return columns.row({mark,
                         {short_name(racer.name), leads ? style::value : style::text},
                         {racer.best ? quantity(*racer.best, "") : "none", style::best},

@@ -102,10 +102,6 @@ Key character_key(wint_t code) {
 
 }  // namespace
 
-bool terminal_is_capable() {
-    return ::isatty(0) && ::isatty(1) && ::isatty(2) && describe_terminal(1);
-}
-
 bool terminal_is_there() {
     const int fd = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
     const bool can = fd >= 0 && describe_terminal(fd);

@@ -17,10 +17,8 @@
 
 namespace tessera::dashboard {
 
-/// stdin, stdout and stderr are terminals that can be addressed by cell (TERM is known, not dumb).
-bool terminal_is_capable();
-
-/// There is a controlling terminal that can be addressed by cell, wherever stdout goes.
+/// There is a controlling terminal that can be addressed by cell (TERM is known, not dumb),
+/// wherever stdout goes.
 bool terminal_is_there();
 
 /// One at a time. Thread rule: one thread, except wake().

@@ -15,7 +15,7 @@ namespace tessera::telemetry {
 
 namespace {
 
-constexpr double status_every_s = 10, checkpoint_every_s = 2;
+constexpr double status_every_s = 10, checkpoint_every_s = 2, status_file_every_s = 0.9;
 
 [[noreturn]] void fail(const std::string& what) {
     throw UserError(what + ": " + std::strerror(errno));
@@ -84,7 +84,12 @@ void EventsFile::finish(const SnapshotPtr& snapshot, const std::vector<Event>& e
 }
 
 void StatusFile::update(const SnapshotPtr& snapshot, const std::vector<Event>&) {
-    base::write_atomically(path_, to_json(*snapshot) + "\n");
+    // A snapshot comes four times a second, and its text takes a while.
+    if (snapshot->elapsed_s >= next_s_ || snapshot->state != written_) {
+        base::write_atomically(path_, to_json(*snapshot) + "\n");
+        next_s_ = snapshot->elapsed_s + status_file_every_s;
+        written_ = snapshot->state;
+    }
 }
 
 void IncumbentFiles::update(const SnapshotPtr&, const std::vector<Event>& events) {

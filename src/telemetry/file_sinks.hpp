@@ -30,7 +30,7 @@ private:
     double last_status_s_ = 0;
 };
 
-/// status.json: the newest snapshot.
+/// status.json: the newest snapshot, once a second and when the state changes.
 class StatusFile : public Sink {
 public:
     explicit StatusFile(std::filesystem::path path) : path_(std::move(path)) {}
@@ -41,6 +41,8 @@ public:
 
 private:
     const std::filesystem::path path_;
+    double next_s_ = 0;
+    RunState written_ = RunState::running;
 };
 
 /// mapping.yaml: the best mapping so far, as soon as it is found; with several metrics the Pareto

@@ -224,11 +224,13 @@ BOOST_AUTO_TEST_CASE(a_lost_terminal_does_not_end_the_search) {
     BOOST_TEST(tmux.read("run/status.json").find("\"state\":\"finished\"") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(auto_opens_the_dashboard_of_a_search_that_takes_longer) {
-    Tmux tmux(100, 30);
+BOOST_AUTO_TEST_CASE(auto_shows_lines_on_a_terminal_too) {
+    Tmux tmux(100, 40);
     tmux.run_between_stty(endless(""));
     BOOST_TEST(tmux.wait_for("best edp"), tmux.screen());
-    BOOST_TEST(tmux.wait_for("1 Summary"), tmux.screen());
+    // The first line after the time at which nothing new is found.
+    BOOST_TEST(tmux.wait_for(".    "), tmux.screen());
+    BOOST_TEST(!tmux.shows("1 Summary"), tmux.screen());
     tmux.press("C-c");
     check_clean_end(tmux, 130);
     BOOST_TEST(tmux.shows("LoopTree:"), tmux.screen());
