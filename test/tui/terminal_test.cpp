@@ -238,6 +238,33 @@ BOOST_AUTO_TEST_CASE(what_others_write_is_a_log_line_and_not_lost) {
     BOOST_TEST(tmux.shows("result: 42"));
 }
 
+BOOST_AUTO_TEST_CASE(drawing_takes_little_time_wherever_the_streams_go) {
+    Tmux tmux(80, 24);
+    tmux.run_between_stty("sh -c 'echo $$ >pid; exec " + child("counts") + " >out 2>&1'");
+    BOOST_REQUIRE(started(tmux));
+    const auto ticks = [&] {  // user and system time: fields 14 and 15 after the name
+        std::ifstream stat("/proc/" + std::to_string(std::atoi(tmux.read("pid").c_str())) +
+                           "/stat");
+        std::string text;
+        std::getline(stat, text);
+        std::istringstream fields(text.substr(text.rfind(')') + 1));
+        std::string skipped;
+        for (int i = 0; i < 11; ++i) {
+            fields >> skipped;
+        }
+        long user = 0, system = 0;
+        fields >> user >> system;
+        return user + system;
+    };
+    const long before = ticks();
+    BOOST_TEST(before >= 0);
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    BOOST_TEST(ticks() - before < 0.2 * static_cast<double>(::sysconf(_SC_CLK_TCK)));
+    tmux.press("q y");
+    check_clean_end(tmux);
+    BOOST_TEST(tmux.read("out").find("result: 42") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(stop_and_continue_redraw) {
     Tmux tmux(80, 24);
     tmux.run_between_stty("set -m; " + child("counts"));
