@@ -66,6 +66,7 @@ inline Ran run(const std::string& command,
     std::string line = "env -u TESSERA_PLUGIN_PATH -u TESSERA_DATA_PATH ";
     std::map<std::string, std::string> all = {
         {"TESSERA_PLUGIN_CACHE", (folder / "cache.json").string()},
+        {"XDG_DATA_HOME", (folder / "data").string()},
         {"TESSERA_PLUGIN_SCAN_TIME", "20"}};
     for (const auto& [name, value] : variables) {
         all[name] = value;

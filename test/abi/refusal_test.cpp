@@ -211,6 +211,21 @@ BOOST_AUTO_TEST_CASE(names_are_taken_once) {
     BOOST_TEST(same.code == 0);
 }
 
+BOOST_AUTO_TEST_CASE(plugins_of_the_users_data_folder_are_found) {
+    const Folder folder;
+    for (const auto& [variable, plugins] :
+         {std::pair<std::string, fs::path>{"XDG_DATA_HOME", "tessera/plugins"},
+          {"HOME", ".local/share/tessera/plugins"}}) {
+        const fs::path home = folder / variable;
+        fs::create_directories(home / plugins);
+        fs::copy_file(plugin("corpus"), home / plugins / "tessera-corpus.so");
+        std::map<std::string, std::string> variables{{"XDG_DATA_HOME", ""}};
+        variables[variable] = home.string();
+        const Ran used = run(small_map() + " --mapper corpus --max-evals 100", variables);
+        BOOST_TEST(used.code == 0, used.err);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(folders_that_everybody_may_write_to_are_refused) {
     const Folder folder;
     fs::copy_file(plugin("corpus"), folder / "tessera-corpus.so");
