@@ -40,15 +40,15 @@ void add_all_names(std::vector<std::string>& names) {
     add_names<search::SearchStrategy>(names);
 }
 
-/// Null: there is no such component.
+/// Of a mapper and a model of one name those of the mapper. Null: there is no such component.
 const std::vector<plugin::Knob>* knobs_of_any(const std::string& name) {
-    if (const auto* entry = Models::instance().find(name)) {
-        return &entry->knobs;
-    }
     if (const auto* entry = Mappers::instance().find(name)) {
         return &entry->knobs;
     }
-    const auto* entry = Strategies::instance().find(name);
+    if (const auto* entry = Strategies::instance().find(name)) {
+        return &entry->knobs;
+    }
+    const auto* entry = Models::instance().find(name);
     return entry != nullptr ? &entry->knobs : nullptr;
 }
 
