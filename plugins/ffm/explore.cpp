@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "shapes.hpp"
+#include "tessera/base/stop.hpp"
 
 namespace tessera::ffm {
 namespace {
@@ -126,14 +127,18 @@ void Exploration::for_each_template(const Work& work, bool always) {
         Workshop tools;
         tools.worker = &c_.recorder->worker(static_cast<std::size_t>(thread), "ffm");
         tools.worker->state(telemetry::WorkerState::running);
-        for (std::size_t j = next++; j < jobs.size() && (always || !stopped()); j = next++) {
-            const auto [e, i] = jobs[j];
-            tools.pool.clear();
-            const model::FormulaScope scope(tools.pool);
-            tools.worker->doing(static_cast<int>(e), static_cast<int>(i));
-            work(e, i, tools);
-            phase.advance();
-            ++c_.recorder->einsum(e).templates_done;
+        const base::StopScope stop({always ? nullptr : c_.options->stop});
+        try {
+            for (std::size_t j = next++; j < jobs.size() && !base::stop_asked(); j = next++) {
+                const auto [e, i] = jobs[j];
+                tools.pool.clear();
+                const model::FormulaScope scope(tools.pool);
+                tools.worker->doing(static_cast<int>(e), static_cast<int>(i));
+                work(e, i, tools);
+                phase.advance();
+                ++c_.recorder->einsum(e).templates_done;
+            }
+        } catch (const base::Stopped&) {  // the template that was being explored is left out
         }
         tools.worker->doing(-1, -1);
         tools.worker->state(telemetry::WorkerState::idle);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "mapspace/pareto_window.hpp"
+#include "tessera/base/stop.hpp"
 
 // Rows are grouped by key with a hash table, then each group is reduced by the cheapest method for
 // its number of columns that vary:
@@ -19,6 +20,9 @@ namespace {
 
 /// Groups up to this size are compared pair by pair.
 constexpr std::size_t kFew = 24;
+
+/// Rows between two looks at the stop token where each costs many comparisons.
+constexpr std::size_t kPollEvery = 64;
 
 /// Bijective for a fixed h, so that one key needs no comparison beside its hash.
 std::uint64_t mix(std::uint64_t h, double value) {
@@ -85,8 +89,12 @@ std::span<const std::uint32_t> ParetoFilter::operator()(std::span<const double* 
                                                         std::span<const double* const> keys,
                                                         std::size_t rows) {
     group_rows(keys, rows);
+    base::poll_stop();
     is_kept_.assign(rows, 0);
     for (std::size_t g = 0; g + 1 < begins_.size(); ++g) {
+        if (g % kPollEvery == 0) {
+            base::poll_stop();
+        }
         reduce_group(columns, std::span(order_).subspan(begins_[g], begins_[g + 1] - begins_[g]));
     }
     kept_.resize(rows);
@@ -257,8 +265,11 @@ void ParetoFilter::reduce_many(std::span<const double* const> columns,
     for (std::size_t i = 0; i < n; ++i) {
         ranked_[i] = {0.0, group[i], static_cast<std::uint32_t>(i)};
     }
+    base::poll_stop();
     rank_points(k);
+    base::poll_stop();
     drop_behind_best(k);
+    base::poll_stop();
     if (k == 3) {
         for (Ranked& r : ranked_) {
             r.rank = points_[r.place * 3];
@@ -277,12 +288,17 @@ void ParetoFilter::reduce_many(std::span<const double* const> columns,
         }
         return a.row < b.row;
     });
+    base::poll_stop();
     if (k == 3) {
         sweep_three();
         return;
     }
     DominanceWindow window(window_, k);
+    std::size_t compared = 0;
     for (const Ranked& r : ranked_) {
+        if (compared++ % kPollEvery == 0) {
+            base::poll_stop();
+        }
         const double* point = points_.data() + r.place * k;
         if (!window.dominates(point)) {
             window.add(point);

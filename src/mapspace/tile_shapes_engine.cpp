@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/base/stop.hpp"
+
 namespace tessera::mapspace {
 
 void RowTable::reset(std::size_t n_columns) {
@@ -57,6 +59,7 @@ void TileShapeEngine::run(RowTable& table, TileShapeStatistics& statistics) {
 }
 
 void TileShapeEngine::process(std::size_t depth, const RowTable& in) {
+    base::poll_stop();
     if (!steps_[depth].ready) {
         prepare(depth, in.rows);
     }
@@ -143,6 +146,7 @@ void TileShapeEngine::expand(const Step& step, const RowTable& in, RowTable& out
 
 /// Filters one staged block and appends the rows that are left.
 void TileShapeEngine::flush(const Step& step, std::size_t rows, const RowTable& in, RowTable& out) {
+    base::poll_stop();
     statistics_->enumerated += static_cast<double>(rows);
     if (step.last) {
         statistics_->evaluated += static_cast<double>(rows);

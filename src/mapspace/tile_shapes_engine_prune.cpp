@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/base/stop.hpp"
+
 // Comparing the rows of a table.
 
 namespace tessera::mapspace {
@@ -100,6 +102,7 @@ void TileShapeEngine::prune(std::size_t index, RowTable& table) {
     if (options_.safe_rows) {
         void_safe_criteria(step, table.rows);
     }
+    base::poll_stop();
     std::vector<const double*> minimise, keys;
     const std::size_t n_minimise =
         step.criteria.minimise.size() + step.criteria.minimise_unless_safe.size();
