@@ -49,6 +49,8 @@ constexpr double near_excess = 1e-3;
 /// In a dive: how much an Einsum may cost above its own least. Long chains leave all of the above
 /// to every single Einsum, which is far too much.
 constexpr double own_excess[] = {0.003, 0.1, 1.0};
+/// Share of a time limit for tile shapes without partial tiles.
+constexpr double perfect_share = 0.5;
 /// A mapping within this factor of the bound leaves nothing to guess.
 constexpr double close_enough = 1.03;
 /// Rows of a search that is quick so far: about half a second.
@@ -144,6 +146,7 @@ public:
     mapper::Result run() {
         open();
         if (result_.reasons.empty()) {
+            find_perfect();
             find_any();
             find_floors();
         }
@@ -211,6 +214,39 @@ private:
         phase("templates", from);
         say("templates: " + std::to_string(result_.statistics.templates) + " of " +
             std::to_string(w.einsums.size()) + " Einsums");
+    }
+
+    bool partial_tiles() const {
+        return options_.mapspace.imperfect_temporal || options_.mapspace.imperfect_spatial;
+    }
+
+    /// With partial tiles: the best mapping without them first, by a run of its own. Whatever
+    /// happens later, it holds.
+    void find_perfect() {
+        if (!partial_tiles()) {
+            return;
+        }
+        const auto from = Clock::now();
+        mapper::Options o = options_;
+        o.mapspace.imperfect_temporal = o.mapspace.imperfect_spatial = false;
+        o.resume.clear();
+        o.budget = {};
+        if (options_.budget.max_time_s > 0) {
+            o.budget.max_time_s = perfect_share * options_.budget.max_time_s;
+        }
+        o.recorder = &recorder_;
+        Run perfect(problem_, *context_.model, o);
+        perfect.silent_ = true;
+        try {
+            mapper::Result found = perfect.run();
+            coarse_solutions_ = std::move(found.solutions);
+            if (!coarse_solutions_.empty()) {
+                coarse_ = std::move(perfect.coarse_);
+            }
+            result_.statistics.evaluated += found.statistics.evaluated;
+        } catch (const LimitReached&) {  // no mapping in time: this run may still find one
+        }
+        phase("perfect tile shapes", from);
     }
 
     /// A mapping, good or bad, before anything that takes time.
@@ -367,6 +403,9 @@ private:
 
     /// Takes what a join found as the mapping to be beaten, if it is better than what is known.
     void offer(const Groups& groups, mapspace::JoinResult&& found, const std::string& step) {
+        if (!scalar() && partial_tiles() && !coarse_.mappings.empty()) {
+            return;  // a Pareto set of perfect tile shapes
+        }
         if (found.mappings.empty() || (scalar() && value_of(found.mappings.front()) >= known())) {
             return;
         }
@@ -410,7 +449,9 @@ private:
             // Nothing lies at or below a guess that was searched to the end.
             beaten_guess_ = exhausted_ ? guess : beaten_guess_;
             report_bound(beaten_guess_);
-            recorder_.checkpoint(saved(beaten_guess_));
+            if (!silent_) {
+                recorder_.checkpoint(saved(beaten_guess_));
+            }
             find_simple();
         }
         find_simple();
@@ -496,6 +537,7 @@ private:
         for (const mapper::Solution& s : result_.solutions) {
             report_incumbent(s, "join");
         }
+        coarse_ = std::move(exact);
         result_.status = mapper::Status::optimal;
         set_bound(metric_of_first());
         return true;
@@ -536,7 +578,7 @@ private:
     }
 
     void report_bound(double value) {
-        if (options_.metrics.size() == 1) {
+        if (options_.metrics.size() == 1 && !silent_) {
             recorder_.bound(value);
         }
     }
@@ -701,6 +743,7 @@ private:
         result_.solutions = std::move(kept);
     }
 
+    bool silent_ = false;  ///< its bounds are not those of the whole run
     model::Problem problem_;
     mapper::Options options_;
     telemetry::Recorder unread_;  ///< if nobody wants to know
