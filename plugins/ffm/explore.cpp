@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "shapes.hpp"
+#include "stages.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::ffm {
@@ -17,6 +18,8 @@ using telemetry::Reason;
 
 // The known mapping's own pmappings must not be dropped for a rounding of its cost.
 constexpr double incumbent_slack = 1 + 1e-9;
+/// With more distinct Einsums all are explored at once.
+constexpr std::size_t max_stages = 24;
 /// Size of the table in which any legal rows are looked for.
 constexpr std::size_t few_rows = 128;
 /// How far above its floors a first mapping's pmappings may be; tried in turn.
@@ -100,9 +103,6 @@ void Exploration::clear_results() {
 }
 
 void Exploration::for_each_template(const Work& work, bool always) {
-    struct Job {
-        std::size_t space = 0, index = 0;
-    };
     clear_results();
     // Round robin: a stopped search should have something of every Einsum.
     std::vector<Job> jobs;
@@ -117,11 +117,15 @@ void Exploration::for_each_template(const Work& work, bool always) {
             }
         }
     }
-    telemetry::Phase& phase = c_.recorder->extend_phase(jobs.size());
     for (std::size_t e = 0; e < results_.size(); ++e) {  // those shared with another are done
         c_.recorder->einsum(e).templates_done =
             results_[e].empty() ? spaces_[e].templates->size() : 0;
     }
+    for_each_job(jobs, work, always);
+}
+
+void Exploration::for_each_job(const std::vector<Job>& jobs, const Work& work, bool always) {
+    telemetry::Phase& phase = c_.recorder->extend_phase(jobs.size());
     std::atomic<std::size_t> next{0};
     auto loop = [&](int thread) {
         Workshop tools;
@@ -262,46 +266,120 @@ void Exploration::simple() {
 void Exploration::rows(const Incumbents& incumbents, const Incumbents* near, double own_excess) {
     const mapspace::IncumbentBound known = bound_of(incumbents);
     const mapspace::IncumbentBound classes = near != nullptr ? bound_of(*near) : known;
-    const auto n = static_cast<std::size_t>(c_.n_objectives());
     find_offsets();
-    for_each_template([&](std::size_t e, std::size_t i, Workshop& tools) {
-        const std::size_t k = class_of(e, i);
+    const auto explore = [&](std::size_t e, std::size_t i, const std::vector<Offsets>& offsets,
+                             Workshop& tools) {
         mapspace::IncumbentBound bound = known;
-        const Offsets& all = offsets_[e][k];
-        bool useful = false;
-        double allowed = 0;  // a dive: what the Einsum may add to the least cost
-        for (std::size_t at = 0; at + n <= all.size(); at += n) {
-            const std::array<double, 2>& own = spaces_[e].classes[k].least;
-            std::array<double, 2> least{};
-            for (std::size_t q = 0; q < n; ++q) {
-                least[q] = own[q] + all[at + q];
-            }
-            const bool of_use = !beaten(classes, least.data(), n);
-            useful = useful || of_use;
-            if (of_use) {
-                allowed = std::max(allowed,
-                                   n == 2 ? least[0] * least[1] +
-                                                own_excess * (own[0] * least[1] + own[1] * least[0])
-                                          : least[0] + own_excess * own[0]);
-            }
-            if (!beaten(known, least.data(), n)) {
-                const auto from = all.begin() + static_cast<std::ptrdiff_t>(at);
-                bound.offsets.insert(bound.offsets.end(), from,
-                                     from + static_cast<std::ptrdiff_t>(n));
-            }
-        }
-        if (near != nullptr && n == 2) {
-            bound.best_product = std::min(bound.best_product, allowed);
-        } else if (near != nullptr) {
-            bound.points = {std::min(bound.points.front(), allowed)};
-        }
         if (!c_.switches.exploration_bound) {
             rows_of(e, i, {}, tools);
-        } else if (useful && !bound.offsets.empty()) {
+        } else if (bound_rows(e, i, offsets, classes, near != nullptr, own_excess, bound)) {
             rows_of(e, i, bound, tools);
         }
-    });
+    };
+    std::size_t distinct = 0;
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        distinct += explored(e) ? 1 : 0;
+    }
+    if (near == nullptr && c_.switches.stages && distinct <= max_stages) {
+        for_each_stage(explore);
+        return;
+    }
+    for_each_template(
+        [&](std::size_t e, std::size_t i, Workshop& tools) { explore(e, i, offsets_[e], tools); });
     share_groups();
+}
+
+/// Adds to `bound` what the rows of a template have to beat, together with the others' costs. False
+/// if none of them can.
+bool Exploration::bound_rows(std::size_t e, std::size_t i, const std::vector<Offsets>& offsets,
+                             const mapspace::IncumbentBound& classes, bool dive, double own_excess,
+                             mapspace::IncumbentBound& bound) const {
+    const auto n = static_cast<std::size_t>(c_.n_objectives());
+    const std::size_t k = class_of(e, i);
+    const mapspace::IncumbentBound known = bound;
+    const Offsets& all = offsets[k];
+    bool useful = false;
+    double allowed = 0;  // a dive: what the Einsum may add to the least cost
+    for (std::size_t at = 0; at + n <= all.size(); at += n) {
+        const std::array<double, 2>& own = spaces_[e].classes[k].least;
+        std::array<double, 2> least{};
+        for (std::size_t q = 0; q < n; ++q) {
+            least[q] = own[q] + all[at + q];
+        }
+        const bool of_use = !beaten(classes, least.data(), n);
+        useful = useful || of_use;
+        if (of_use) {
+            allowed =
+                std::max(allowed, n == 2 ? least[0] * least[1] +
+                                               own_excess * (own[0] * least[1] + own[1] * least[0])
+                                         : least[0] + own_excess * own[0]);
+        }
+        if (!beaten(known, least.data(), n)) {
+            const auto from = all.begin() + static_cast<std::ptrdiff_t>(at);
+            bound.offsets.insert(bound.offsets.end(), from, from + static_cast<std::ptrdiff_t>(n));
+        }
+    }
+    if (dive && n == 2) {
+        bound.best_product = std::min(bound.best_product, allowed);
+    } else if (dive) {
+        bound.points = {std::min(bound.points.front(), allowed)};
+    }
+    return useful && !bound.offsets.empty();
+}
+
+/// One distinct Einsum after the other; what is explored bounds the rest.
+template <class Explore>
+void Exploration::for_each_stage(const Explore& explore) {
+    std::vector<std::size_t> same_as;
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        same_as.push_back(same(e));
+    }
+    clear_results();
+    Stages stages(c_, spaces_);
+    for (const std::size_t e : order_of_stages(spaces_, same_as)) {
+        const std::vector<Offsets> offsets = offsets_at(stages, e);
+        std::vector<Job> jobs;
+        for (std::size_t i = 0; i < results_[e].size(); ++i) {
+            jobs.push_back({e, i});
+        }
+        c_.recorder->einsum(e).templates_done = 0;
+        for_each_job(jobs, [&](std::size_t, std::size_t i, Workshop& tools) {
+            explore(e, i, offsets, tools);
+        });
+        gather(e);
+        for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
+            if (same(copy) == e) {
+                stages.add(copy);
+            }
+        }
+    }
+    results_.clear();
+    results_.resize(spaces_.size());
+}
+
+/// Costs of all other Einsums by class, as offsets_, with what the stages have shown.
+std::vector<Exploration::Offsets> Exploration::offsets_at(const Stages& stages,
+                                                          std::size_t e) const {
+    if (!stages.knows_more()) {
+        return offsets_[e];
+    }
+    const auto n = static_cast<std::ptrdiff_t>(c_.n_objectives());
+    std::vector<Offsets> out(spaces_[e].classes.size());
+    for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
+        if (same(copy) != e) {
+            continue;
+        }
+        const auto rest = stages.rest(copy);
+        if (!rest) {
+            return offsets_[e];
+        }
+        for (std::size_t k = 0; k < out.size(); ++k) {
+            for (const mapspace::CostPoint& p : (*rest)[k]) {
+                out[k].insert(out[k].end(), p.begin(), p.begin() + n);
+            }
+        }
+    }
+    return out;
 }
 
 void Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::IncumbentBound& bound,
@@ -341,26 +419,23 @@ void Exploration::tabulate_rows(std::size_t e, std::size_t index, const model::T
     keep_tiles(rows, n, groups, t.tiles);
 }
 
-/// Groups of every distinct Einsum, copied to those that equal it.
-void Exploration::share_groups() {
-    for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        EinsumSpace& space = spaces_[e];
-        if (explored(e)) {
-            std::vector<mapspace::PmappingGroup> all;
-            for (Result& r : results_[e]) {
-                space.evaluated += static_cast<std::uint64_t>(r.evaluated);
-                for (mapspace::PmappingGroup& g : r.groups) {
-                    all.push_back(std::move(g));
-                }
-            }
-            space.groups = mapspace::merge_groups(std::move(all));
+/// Groups of a distinct Einsum, copied to those that equal it.
+void Exploration::gather(std::size_t e) {
+    std::vector<mapspace::PmappingGroup> all;
+    for (Result& r : results_[e]) {
+        spaces_[e].evaluated += static_cast<std::uint64_t>(r.evaluated);
+        for (mapspace::PmappingGroup& g : r.groups) {
+            all.push_back(std::move(g));
+        }
+    }
+    results_[e].clear();
+    std::vector<mapspace::PmappingGroup> groups = mapspace::merge_groups(std::move(all));
+    for (std::size_t copy = spaces_.size(); copy-- > e;) {
+        if (same(copy) != e) {
             continue;
         }
-        space.groups = spaces_[same(e)].groups;
-    }
-    results_.clear();
-    results_.resize(spaces_.size());
-    for (EinsumSpace& space : spaces_) {
+        EinsumSpace& space = spaces_[copy];
+        space.groups = copy == e ? std::move(groups) : groups;
         mapspace::globalise_tensors(space.groups, space.paths.front()->einsum);
         std::uint64_t rows = 0;
         for (const mapspace::PmappingGroup& group : space.groups) {
@@ -368,6 +443,16 @@ void Exploration::share_groups() {
         }
         c_.recorder->einsum(static_cast<std::size_t>(space.einsum)).pareto = rows;
     }
+}
+
+void Exploration::share_groups() {
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        if (explored(e)) {
+            gather(e);
+        }
+    }
+    results_.clear();
+    results_.resize(spaces_.size());
 }
 
 }  // namespace tessera::ffm

@@ -95,6 +95,13 @@ private:
     std::map<std::string, std::size_t> seen_;
 };
 
+/// The memory that backs a tensor, as a choice of a class.
+inline std::int32_t choice_of(int component, bool persistent) {
+    return 2 * component + (persistent ? 1 : 0);
+}
+
+class Stages;
+
 /// Explores the templates of all Einsums in parallel. Deterministic for any number of threads.
 class Exploration {
 public:
@@ -144,10 +151,20 @@ private:
         telemetry::Worker* worker = nullptr;
         std::vector<telemetry::Reason> reasons;  ///< of the problem's constraints
     };
-    using Offsets = std::vector<double>;
 
     using Work = std::function<void(std::size_t e, std::size_t i, Workshop& tools)>;
+    using Offsets = std::vector<double>;
+    struct Job {
+        std::size_t space = 0, index = 0;
+    };
     void for_each_template(const Work& work, bool always = false);
+    void for_each_job(const std::vector<Job>& jobs, const Work& work, bool always = false);
+    template <class Explore>
+    void for_each_stage(const Explore& explore);
+    std::vector<Offsets> offsets_at(const Stages& stages, std::size_t e) const;
+    bool bound_rows(std::size_t e, std::size_t i, const std::vector<Offsets>& offsets,
+                    const mapspace::IncumbentBound& classes, bool dive, double own_excess,
+                    mapspace::IncumbentBound& bound) const;
     bool stopped() const {
         return c_.options->stop != nullptr && c_.options->stop->load();
     }
@@ -177,6 +194,7 @@ private:
     };
     Descended descend_template(std::size_t e, std::size_t i, const std::vector<std::int32_t>& start,
                                const std::vector<double>& offsets, Workshop& tools);
+    void gather(std::size_t e);
     void share_groups();
     void clear_results();
     const mapspace::TabulateContext& table(std::size_t e, const TemplateEntry& t) const {

@@ -47,8 +47,9 @@ constexpr double guesses[] = {0.02, 0.1, 0.4};
 constexpr double dive_excess = 0.01;
 constexpr double near_excess = 1e-3;
 /// In a dive: how much an Einsum may cost above its own least. Long chains leave all of the above
-/// to every single Einsum, which is far too much.
+/// to every single Einsum, which is far too much; short ones need not try so often.
 constexpr double own_excess[] = {0.003, 0.1, 1.0};
+constexpr std::size_t short_chain = 12;
 /// Share of a time limit for tile shapes without partial tiles.
 constexpr double perfect_share = 0.5;
 /// A mapping within this factor of the bound leaves nothing to guess.
@@ -367,7 +368,9 @@ private:
             const Incumbents near = incumbents_at({point_of(floor * (1 + near_excess))});
             const std::vector<double> guess = point_of(floor * (1 + dive_excess));
             for (const double own : own_excess) {
-                if (known() > floor * (1 + dive_excess) && !watch_.stopped()) {
+                const bool last = own == own_excess[std::size(own_excess) - 1];
+                if (known() > floor * (1 + dive_excess) && !watch_.stopped() &&
+                    (last || spaces_.size() > short_chain)) {
                     exploration_->rows(incumbents_at({guess}), &near, own);
                     beam_join(take_groups(), guess, "dive");
                 }
@@ -452,7 +455,9 @@ private:
             if (!silent_) {
                 recorder_.checkpoint(saved(beaten_guess_));
             }
-            find_simple();
+            if (evaluated() > quick_search) {
+                find_simple();
+            }
         }
         find_simple();
         std::vector<std::vector<double>> points;

@@ -52,8 +52,8 @@ mapspace::TensorChoices choices_of(const TemplateEntry& t, const std::vector<int
     for (const mapping::PmappingNode& n : t.tmpl.nodes) {
         for (std::size_t i = 0; n.backing && i < tensors.size(); ++i) {
             if (n.tensor == tensors[i]) {
-                out[i] = 2 * table.component_of_level[static_cast<std::size_t>(n.level)] +
-                         (n.persistent ? 1 : 0);
+                out[i] = choice_of(table.component_of_level[static_cast<std::size_t>(n.level)],
+                                   n.persistent);
             }
         }
     }

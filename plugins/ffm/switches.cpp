@@ -17,6 +17,7 @@ const std::vector<Choice>& choices() {
         {"dive", [](Switches& s) -> bool& { return s.dive; }},
         {"exploration-bound", [](Switches& s) -> bool& { return s.exploration_bound; }},
         {"class-floors", [](Switches& s) -> bool& { return s.class_floors; }},
+        {"stages", [](Switches& s) -> bool& { return s.stages; }},
         {"join-bound", [](Switches& s) -> bool& { return s.join_bound; }},
         {"lookahead", [](Switches& s) -> bool& { return s.lookahead; }},
         {"relaxed-join", [](Switches& s) -> bool& { return s.relaxed_join; }},

@@ -16,7 +16,6 @@
 #include "join_rows.hpp"
 
 namespace tessera::mapspace {
-namespace detail {
 namespace {
 
 std::uint64_t mix(std::uint64_t z) {
@@ -29,12 +28,33 @@ std::uint64_t mix(std::uint64_t seed, std::int64_t value) {
     return mix(seed * 0x9e3779b97f4a7c15ull + static_cast<std::uint64_t>(value) + 1);
 }
 
+}  // namespace
+
+Surroundings::Surroundings(const GroupStructure& structure, const BackedTensor& tensor)
+    : place_(mix(mix(mix(1, tensor.memory), tensor.level), tensor.slide_rank)) {
+    for (int l = 0; l < tensor.level; ++l) {
+        const FusedLoop& loop = structure.loops[static_cast<std::size_t>(l)];
+        const int rank = tensor.rank_of_loop[static_cast<std::size_t>(l)];
+        of_loops_.push_back(mix(mix(mix(mix(2, rank), loop.spatial_dim), rank < 0 ? 0 : loop.bound),
+                                rank < 0 ? 0 : loop.ahead.lead));
+    }
+    if (tensor.slide_rank >= 0) {
+        of_loops_.push_back(mix(3, tensor.slide_base));
+    }
+}
+
+std::uint64_t Surroundings::of_loop(std::uint64_t loop, std::int64_t trips) {
+    return mix(loop, trips);
+}
+
+namespace detail {
+namespace {
+
 /// One tensor as the rows of a group hold it.
 struct Held {
     std::size_t tensor = 0;
-    std::size_t user = 0;                 ///< place of this Einsum among the tensor's users
-    std::uint64_t place = 0;              ///< hash of memory and depth
-    std::vector<std::uint64_t> of_loops;  ///< hash of each loop above it but for its trips
+    std::size_t user = 0;  ///< place of this Einsum among the tensor's users
+    Surroundings surroundings;
 };
 
 /// What users of a tensor have in the same surroundings.
@@ -93,32 +113,11 @@ private:
         std::vector<Held> all;
         for (const BackedTensor& t : g.structure.tensors) {
             const std::vector<std::size_t>& users = users_[static_cast<std::size_t>(t.tensor)];
-            Held h;
-            h.tensor = static_cast<std::size_t>(t.tensor);
-            h.user = static_cast<std::size_t>(std::find(users.begin(), users.end(), einsum) -
-                                              users.begin());
-            h.place = mix(mix(mix(1, t.memory), t.level), t.slide_rank);
-            for (int l = 0; l < t.level; ++l) {
-                const FusedLoop& loop = g.structure.loops[static_cast<std::size_t>(l)];
-                const int rank = t.rank_of_loop[static_cast<std::size_t>(l)];
-                h.of_loops.push_back(
-                    mix(mix(mix(mix(2, rank), loop.spatial_dim), rank < 0 ? 0 : loop.bound),
-                        rank < 0 ? 0 : loop.ahead.lead));
-            }
-            if (t.slide_rank >= 0) {
-                h.of_loops.push_back(mix(3, t.slide_base));
-            }
-            all.push_back(std::move(h));
+            const auto tensor = static_cast<std::size_t>(t.tensor);
+            const auto user = std::find(users.begin(), users.end(), einsum) - users.begin();
+            all.push_back({tensor, static_cast<std::size_t>(user), Surroundings(g.structure, t)});
         }
         return all;
-    }
-
-    static std::uint64_t surroundings(const Held& h, const std::int64_t* trips) {
-        std::uint64_t hash = h.place;
-        for (std::size_t l = 0; l < h.of_loops.size(); ++l) {
-            hash += mix(h.of_loops[l], trips[l]);
-        }
-        return hash;
     }
 
     std::size_t pass() {
@@ -150,7 +149,7 @@ private:
     }
 
     void meet(const Held& h, const PmappingGroup& g, std::size_t r) {
-        Meeting& m = met_[h.tensor][surroundings(h, g.trips_of(r))];
+        Meeting& m = met_[h.tensor][h.surroundings.of(g.trips_of(r))];
         if (m.least.empty()) {
             m.least.assign(users_[h.tensor].size() * objectives_,
                            std::numeric_limits<double>::infinity());
@@ -182,7 +181,7 @@ private:
         touched_.clear();
         bool missing = false;
         for (const Held& h : held) {
-            const Meeting& m = met_[h.tensor].at(surroundings(h, g.trips_of(r)));
+            const Meeting& m = met_[h.tensor].at(h.surroundings.of(g.trips_of(r)));
             for (std::size_t u = 0; u < users_[h.tensor].size(); ++u) {
                 const std::size_t user = users_[h.tensor][u];
                 missing |= m.least[u * objectives_] == std::numeric_limits<double>::infinity();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "tessera/mapspace/join.hpp"
@@ -17,5 +18,26 @@ std::size_t drop_rows_without_partners(const workload::Workload& workload,
                                        std::vector<std::vector<PmappingGroup>>& groups,
                                        JoinGoal goal,
                                        const std::vector<std::vector<double>>& incumbents);
+
+/// How the rows of a group hold one of its tensors: memory, depth, and the loops above as a set.
+/// Two users of a tensor can be joined only if their numbers for it are the same.
+class Surroundings {
+public:
+    Surroundings(const GroupStructure& structure, const BackedTensor& tensor);
+
+    std::uint64_t of(const std::int64_t* trips) const {
+        std::uint64_t hash = place_;
+        for (std::size_t l = 0; l < of_loops_.size(); ++l) {
+            hash += of_loop(of_loops_[l], trips[l]);
+        }
+        return hash;
+    }
+
+private:
+    static std::uint64_t of_loop(std::uint64_t loop, std::int64_t trips);
+
+    std::uint64_t place_ = 0;              ///< memory and depth
+    std::vector<std::uint64_t> of_loops_;  ///< each loop above but for its trips
+};
 
 }  // namespace tessera::mapspace

@@ -1,0 +1,262 @@
+// Tables of a relaxed join (docs/ffm.md, 2.14) of Einsums explored and not:
+//   not explored   least costs by class
+//   explored       costs of its rows; by class for most tensors
+//   told apart     a tensor all of whose users are explored: by surroundings, and by what its users
+//                  keep in the tracked memory at the same time; where that raises the least costs
+// A tensor below fused loops is shared inside these loops. What one user keeps above the innermost
+// of them (its private bits) stays while the other runs: private bits of one and all bits of the
+// other are at most the memory's size. The first user's private bits are rounded down to a share of
+// the memory, which is part of its choice; the others take every share that leaves them room.
+#include "stages.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "tessera/mapspace/partners.hpp"
+
+namespace tessera::ffm {
+namespace {
+
+constexpr std::size_t max_choices = 20000;
+/// Tensors are told apart only if none of their users has more treatments.
+constexpr std::size_t few_treatments = 1500;
+constexpr int n_shares = 16;
+/// How much larger least costs must become.
+constexpr double worthwhile = 1.0005;
+// A share must not be missed for a rounding.
+constexpr double share_slack = 1e-9;
+
+}  // namespace
+
+std::vector<std::size_t> order_of_stages(const std::vector<EinsumSpace>& spaces,
+                                         const std::vector<std::size_t>& same) {
+    std::array<double, 2> total{};
+    for (const EinsumSpace& s : spaces) {
+        for (std::size_t k = 0; k < s.least.size(); ++k) {
+            total[k] += s.least[k];
+        }
+    }
+    const auto share = [&](std::size_t e) {
+        double sum = 0;
+        for (std::size_t k = 0; k < spaces[e].least.size(); ++k) {
+            sum += total[k] > 0 ? spaces[e].least[k] / total[k] : 0.0;
+        }
+        return sum;
+    };
+    std::vector<std::size_t> order;
+    for (std::size_t e = 0; e < spaces.size(); ++e) {
+        if (same[e] == e) {
+            order.push_back(e);
+        }
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return share(a) > share(b); });
+    return order;
+}
+
+std::size_t Stages::TreatmentHash::operator()(const Treatment& t) const {
+    std::uint64_t h =
+        mapspace::TensorChoicesHash{}(t.shares) + 31 * mapspace::TensorChoicesHash{}(t.classes);
+    for (const std::uint64_t s : t.surroundings) {
+        h = (h ^ s) * 0x9e3779b97f4a7c15ull;
+    }
+    return static_cast<std::size_t>(h ^ (h >> 29));
+}
+
+Stages::Stages(const ExploreContext& context, const std::vector<EinsumSpace>& spaces)
+    : c_(context),
+      spaces_(spaces),
+      users_(context.problem->workload->tensors.size()),
+      explored_(spaces.size()),
+      detailed_(spaces.size(), 0) {
+    for (std::size_t e = 0; e < spaces.size(); ++e) {
+        tensors_.emplace_back();
+        for (const int t : spaces[e].shared) {
+            const int tensor =
+                spaces[e].paths.front()->einsum.tensors[static_cast<std::size_t>(t)].tensor;
+            users_[static_cast<std::size_t>(tensor)].push_back({e, tensors_[e].size()});
+            tensors_[e].push_back(tensor);
+        }
+    }
+}
+
+/// Shares of the first tracked memory.
+void Stages::set_shares(const mapspace::PmappingGroup& g, std::size_t row, std::size_t e,
+                        Treatment& t) const {
+    const double* v = g.row(row);
+    for (std::size_t b = 0; b < g.structure.tensors.size(); ++b) {
+        const mapspace::BackedTensor& tensor = g.structure.tensors[b];
+        const auto place = static_cast<std::size_t>(
+            std::find(tensors_[e].begin(), tensors_[e].end(), tensor.tensor) - tensors_[e].begin());
+        t.shares[place] = 0;
+        if (tensor.level < 1 || g.n_tracked == 0) {
+            continue;
+        }
+        const double size = c_.tracked.front().size_bits;
+        double kept = v[g.occupancy_column(0, tensor.level - 1)];
+        for (std::size_t o = 0; o < g.structure.tensors.size(); ++o) {
+            const mapspace::BackedTensor& other = g.structure.tensors[o];
+            if (other.tracked == 0 && other.level < tensor.level) {
+                kept -= v[g.size_column(static_cast<int>(o))];
+            }
+        }
+        const double all = v[g.occupancy_column(0, g.n_loops())];
+        const double share = is_first(static_cast<std::size_t>(tensor.tensor), e)
+                                 ? kept / size - share_slack
+                                 : (size - all) / size + share_slack;
+        t.shares[place] = std::clamp(static_cast<int>(std::floor(share * n_shares)), 0, n_shares);
+    }
+}
+
+void Stages::add(std::size_t e) {
+    if (!add_rows(e, true)) {
+        add_rows(e, false);
+    }
+    for (const int tensor : tensors_[e]) {
+        if (may_be_apart(static_cast<std::size_t>(tensor))) {
+            tell_apart(static_cast<std::size_t>(tensor));
+        }
+    }
+}
+
+/// Costs of the rows by treatment, or by class alone. False if there are too many treatments.
+bool Stages::add_rows(std::size_t e, bool detailed) {
+    Costs& own = explored_[e].emplace();
+    detailed_[e] = detailed ? 1 : 0;
+    std::unordered_map<Treatment, std::size_t, TreatmentHash> index;
+    for (const mapspace::PmappingGroup& g : spaces_[e].groups) {
+        const std::size_t n = tensors_[e].size();
+        Treatment t{std::vector<std::uint64_t>(n), mapspace::TensorChoices(n, -1),
+                    mapspace::TensorChoices(n)};
+        std::vector<std::pair<std::size_t, mapspace::Surroundings>> held;
+        for (const mapspace::BackedTensor& b : g.structure.tensors) {
+            const auto place = static_cast<std::size_t>(
+                std::find(tensors_[e].begin(), tensors_[e].end(), b.tensor) - tensors_[e].begin());
+            held.emplace_back(place, mapspace::Surroundings(g.structure, b));
+            t.classes[place] = choice_of(b.memory, b.level < 0);
+        }
+        std::size_t at = 0;
+        for (std::size_t r = 0; r < g.rows(); ++r) {
+            for (std::size_t h = 0; detailed && h < held.size(); ++h) {
+                t.surroundings[held[h].first] = held[h].second.of(g.trips_of(r));
+            }
+            if (detailed) {
+                set_shares(g, r, e, t);
+            }
+            if (detailed || r == 0) {
+                at = index.try_emplace(t, own.size()).first->second;
+            }
+            if (at == own.size()) {
+                own.emplace_back(t, mapspace::CostFront{});
+            }
+            if (detailed && own.size() > few_treatments) {
+                return false;
+            }
+            const double* v = g.row(r);
+            mapspace::add_to_front(own[at].second, {v[0], g.n_objectives == 2 ? v[1] : 0.0});
+        }
+    }
+    return true;
+}
+
+bool Stages::may_be_apart(std::size_t tensor) const {
+    const std::vector<User>& users = users_[tensor];
+    return users.size() > 1 && std::all_of(users.begin(), users.end(), [&](const User& u) {
+               return explored_[u.einsum] && detailed_[u.einsum];
+           });
+}
+
+/// Tells the tensor apart if the least costs become larger by it.
+void Stages::tell_apart(std::size_t tensor) {
+    const auto least = [](const mapspace::CostFront& front) {
+        double out = std::numeric_limits<double>::infinity();
+        for (const mapspace::CostPoint& p : front) {
+            out = std::min(out, p[0] * (p[1] > 0 ? p[1] : 1.0));
+        }
+        return out;
+    };
+    if (total_.empty()) {
+        total_ = join().total();
+    }
+    apart_.push_back(tensor);
+    const mapspace::RelaxedJoin more = join();
+    if (more.valid() && least(more.total()) > least(total_) * worthwhile) {
+        total_ = more.total();
+    } else {
+        apart_.pop_back();
+    }
+}
+
+mapspace::ChoiceTable Stages::table_of(std::size_t e, std::vector<Numbers>& numbers) const {
+    mapspace::ChoiceTable table;
+    table.tensors = tensors_[e];
+    if (!explored_[e]) {
+        for (const TemplateClass& k : spaces_[e].classes) {
+            if (std::isfinite(k.least[0])) {
+                table.add(k.choices, k.least);
+            }
+        }
+        return table;
+    }
+    std::vector<char> apart(users_.size(), 0);
+    for (const std::size_t t : apart_) {
+        apart[t] = 1;
+    }
+    for (const auto& [t, front] : *explored_[e]) {
+        mapspace::TensorChoices share(t.shares.size(), 0), last = share, key = t.classes;
+        for (std::size_t i = 0; i < key.size(); ++i) {
+            const auto tensor = static_cast<std::size_t>(tensors_[e][i]);
+            last[i] = apart[tensor] ? t.shares[i] : 0;
+            share[i] = is_first(tensor, e) ? last[i] : 0;
+        }
+        for (bool more = true; more;) {
+            for (std::size_t i = 0; i < key.size(); ++i) {
+                const auto tensor = static_cast<std::size_t>(tensors_[e][i]);
+                if (apart[tensor]) {
+                    const auto n = static_cast<std::int32_t>(numbers[tensor].size());
+                    key[i] = numbers[tensor].try_emplace(t.surroundings[i], n).first->second *
+                                 (n_shares + 1) +
+                             share[i];
+                }
+            }
+            for (const mapspace::CostPoint& p : front) {
+                table.add(key, p);
+            }
+            more = false;
+            for (std::size_t i = 0; i < key.size() && !more; ++i) {
+                more = share[i] < last[i];
+                share[i] = more                                                    ? share[i] + 1
+                           : is_first(static_cast<std::size_t>(tensors_[e][i]), e) ? last[i]
+                                                                                   : 0;
+            }
+        }
+    }
+    return table;
+}
+
+mapspace::RelaxedJoin Stages::join() const {
+    std::vector<Numbers> numbers(users_.size());
+    std::vector<mapspace::ChoiceTable> tables;
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        tables.push_back(table_of(e, numbers));
+    }
+    return {std::move(tables), users_.size(), max_choices};
+}
+
+std::optional<std::vector<mapspace::CostFront>> Stages::rest(std::size_t e) const {
+    const mapspace::RelaxedJoin relaxed = join();
+    if (!relaxed.valid()) {
+        return std::nullopt;
+    }
+    const mapspace::ChoiceTable all = relaxed.rest(e);
+    std::vector<mapspace::CostFront> out;
+    for (const TemplateClass& k : spaces_[e].classes) {
+        const auto it = all.rows.find(k.choices);
+        out.push_back(it == all.rows.end() ? mapspace::CostFront{} : it->second);
+    }
+    return out;
+}
+
+}  // namespace tessera::ffm

@@ -1,0 +1,77 @@
+// Exploring one Einsum after the other: the rows of those explored already say what the others
+// cost at least, capacity included. See docs/ffm.md, 2.18.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "explore.hpp"
+
+namespace tessera::ffm {
+
+/// Representatives, those with the largest share of the least costs first: the larger it is, the
+/// less an Einsum may deviate from it.
+std::vector<std::size_t> order_of_stages(const std::vector<EinsumSpace>& spaces,
+                                         const std::vector<std::size_t>& same);
+
+/// What the explored Einsums of one search have shown.
+class Stages {
+public:
+    Stages(const ExploreContext& context, const std::vector<EinsumSpace>& spaces);
+
+    /// Takes the groups of an Einsum.
+    void add(std::size_t e);
+    /// Whether `rest` knows more than the floors.
+    bool knows_more() const {
+        return !apart_.empty();
+    }
+    /// Least costs of all other Einsums by class of `e`; a class without points cannot be part of a
+    /// mapping that is of use. nullopt: not known.
+    std::optional<std::vector<mapspace::CostFront>> rest(std::size_t e) const;
+
+private:
+    /// How rows treat the shared tensors of their Einsum; see EinsumSpace::shared.
+    struct Treatment {
+        std::vector<std::uint64_t> surroundings;
+        mapspace::TensorChoices classes;
+        /// Bits that stay while the tensor's other users run (its first user), or that these may
+        /// keep (others), in shares of the memory.
+        mapspace::TensorChoices shares;
+
+        bool operator==(const Treatment&) const = default;
+    };
+    struct TreatmentHash {
+        std::size_t operator()(const Treatment& t) const;
+    };
+    using Costs = std::vector<std::pair<Treatment, mapspace::CostFront>>;
+    struct User {
+        std::size_t einsum = 0, place = 0;
+    };
+    /// Numbers of the treatments of one tensor.
+    using Numbers = std::unordered_map<std::uint64_t, std::int32_t>;
+
+    bool add_rows(std::size_t e, bool detailed);
+    bool may_be_apart(std::size_t tensor) const;
+    void tell_apart(std::size_t tensor);
+    mapspace::RelaxedJoin join() const;
+    bool is_first(std::size_t tensor, std::size_t e) const {
+        return users_[tensor].front().einsum == e;
+    }
+    void set_shares(const mapspace::PmappingGroup& g, std::size_t row, std::size_t e,
+                    Treatment& t) const;
+    mapspace::ChoiceTable table_of(std::size_t e, std::vector<Numbers>& numbers) const;
+
+    const ExploreContext& c_;
+    const std::vector<EinsumSpace>& spaces_;
+    std::vector<std::vector<int>> tensors_;  ///< by Einsum: shared tensors of the workload
+    std::vector<std::vector<User>> users_;   ///< by tensor
+    std::vector<std::optional<Costs>> explored_;
+    std::vector<char> detailed_;      ///< by Einsum: explored, treatments are known
+    std::vector<std::size_t> apart_;  ///< tensors told apart
+    mapspace::CostFront total_;       ///< least costs of all
+};
+
+}  // namespace tessera::ffm
