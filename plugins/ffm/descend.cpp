@@ -52,7 +52,7 @@ bool Exploration::nothing_shared() const {
 void Exploration::descend(const std::vector<double>& total) {
     const auto n = static_cast<std::size_t>(c_.n_objectives());
     descended_.resize(spaces_.size());
-    for_each_template([&](std::size_t e, std::size_t i, Workshop& tools) {
+    for_each_template(token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
         if (i != 0) {
             return;  // one job per Einsum
         }

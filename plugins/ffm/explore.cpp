@@ -102,7 +102,7 @@ void Exploration::clear_results() {
     }
 }
 
-void Exploration::for_each_template(const Work& work, bool always) {
+void Exploration::for_each_template(const base::StopToken& token, const Work& work) {
     clear_results();
     // Round robin: a stopped search should have something of every Einsum.
     std::vector<Job> jobs;
@@ -121,17 +121,18 @@ void Exploration::for_each_template(const Work& work, bool always) {
         c_.recorder->einsum(e).templates_done =
             results_[e].empty() ? spaces_[e].templates->size() : 0;
     }
-    for_each_job(jobs, work, always);
+    for_each_job(jobs, token, work);
 }
 
-void Exploration::for_each_job(const std::vector<Job>& jobs, const Work& work, bool always) {
+void Exploration::for_each_job(const std::vector<Job>& jobs, const base::StopToken& token,
+ const Work& work) {
     telemetry::Phase& phase = c_.recorder->extend_phase(jobs.size());
     std::atomic<std::size_t> next{0};
     auto loop = [&](int thread) {
         Workshop tools;
         tools.worker = &c_.recorder->worker(static_cast<std::size_t>(thread), "ffm");
         tools.worker->state(telemetry::WorkerState::running);
-        const base::StopScope stop({always ? nullptr : c_.options->stop});
+        const base::StopScope stop(token);
         try {
             for (std::size_t j = next++; j < jobs.size() && !base::stop_asked(); j = next++) {
                 const auto [e, i] = jobs[j];
@@ -175,7 +176,6 @@ void Exploration::count(Workshop& tools) {
 void Exploration::run(const mapspace::TileShapeProblem& problem, Workshop& tools, Result& out,
                       bool first_rows, std::size_t beam) const {
     mapspace::TileShapeOptions how = c_.switches.tiles;
-    how.stop = first_rows ? nullptr : c_.options->stop;
     how.beam = beam;
     if (first_rows) {
         how.first_rows = true;
@@ -190,33 +190,37 @@ void Exploration::run(const mapspace::TileShapeProblem& problem, Workshop& tools
 
 bool Exploration::floors() {
     for_each_template(
-        [&](std::size_t e, std::size_t i, Workshop& tools) { least_of(e, i, tools); });
+        token(), [&](std::size_t e, std::size_t i, Workshop& tools) { least_of(e, i, tools); });
     collect_floors();
-    if (stopped()) {
+    const base::StopScope scope(token());
+    if (base::stop_asked()) {
         return false;
     }
-    relax();
+    try {
+        relax();
+    } catch (const base::Stopped&) {
+        return false;
+    }
     return true;
 }
 
-void Exploration::first() {
+void Exploration::first(std::chrono::steady_clock::time_point until) {
     std::vector<std::vector<char>> done(spaces_.size());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         done[e].assign(spaces_[e].classes.size(), 0);
     }
     // One job per Einsum, so that the first template of a class that has rows is always the same.
-    for_each_template(
-        [&](std::size_t e, std::size_t i, Workshop& tools) {
-            for (std::size_t t = 0; i == 0 && t < spaces_[e].templates->size(); ++t) {
-                char& found = done[e][class_of(e, t)];
-                if (!found && !has_fused_loops((*spaces_[e].templates)[t].tmpl)) {
-                    tools.pool.clear();
-                    rows_of(e, t, {}, tools, true);
-                    found = results_[e][t].groups.empty() ? 0 : 1;
-                }
-            }
-        },
-        true);
+    for_each_template({c_.options->stop, until},
+                      [&](std::size_t e, std::size_t i, Workshop& tools) {
+                          for (std::size_t t = 0; i == 0 && t < spaces_[e].templates->size(); ++t) {
+                              char& found = done[e][class_of(e, t)];
+                              if (!found && !has_fused_loops((*spaces_[e].templates)[t].tmpl)) {
+                                  tools.pool.clear();
+                                  rows_of(e, t, {}, tools, true);
+                                  found = results_[e][t].groups.empty() ? 0 : 1;
+                              }
+                          }
+                      });
     share_groups();
 }
 
@@ -232,7 +236,7 @@ void Exploration::simple() {
         kept[e].resize(explored(e) ? spaces_[e].templates->size() : 0);
     }
     for (const double excess : simple_excess) {
-        for_each_template([&](std::size_t e, std::size_t i, Workshop& tools) {
+        for_each_template(token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
             const TemplateClass& own = spaces_[e].classes[class_of(e, i)];
             const bool all = std::isinf(excess);
             if (done[e][class_of(e, i)] || has_fused_loops((*spaces_[e].templates)[i].tmpl) ||
@@ -266,6 +270,7 @@ void Exploration::simple() {
 void Exploration::rows(const Incumbents& incumbents, const Incumbents* near, double own_excess) {
     const mapspace::IncumbentBound known = bound_of(incumbents);
     const mapspace::IncumbentBound classes = near != nullptr ? bound_of(*near) : known;
+    const base::StopScope scope(token());
     find_offsets();
     const auto explore = [&](std::size_t e, std::size_t i, const std::vector<Offsets>& offsets,
                              Workshop& tools) {
@@ -285,7 +290,8 @@ void Exploration::rows(const Incumbents& incumbents, const Incumbents* near, dou
         return;
     }
     for_each_template(
-        [&](std::size_t e, std::size_t i, Workshop& tools) { explore(e, i, offsets_[e], tools); });
+        token(), [&](std::size_t e, std::size_t i, Workshop& tools) { explore(e, i, offsets_[e], tools); });
+    base::poll_stop();
     share_groups();
 }
 
@@ -343,9 +349,10 @@ void Exploration::for_each_stage(const Explore& explore) {
             jobs.push_back({e, i});
         }
         c_.recorder->einsum(e).templates_done = 0;
-        for_each_job(jobs, [&](std::size_t, std::size_t i, Workshop& tools) {
+        for_each_job(jobs, token(), [&](std::size_t, std::size_t i, Workshop& tools) {
             explore(e, i, offsets, tools);
         });
+        base::poll_stop();
         gather(e);
         for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
             if (same(copy) == e) {

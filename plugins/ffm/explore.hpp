@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "switches.hpp"
+#include "tessera/base/stop.hpp"
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/mapspace/relaxed_join.hpp"
 #include "tessera/mapspace/tabulate.hpp"
@@ -115,8 +117,8 @@ public:
     /// pmapping. False if stopped.
     bool floors();
     /// Groups with any pmappings of templates without fused loops: a mapping within milliseconds.
-    /// Works even if the search is stopped.
-    void first();
+    /// A stop is obeyed only from `until` on.
+    void first(std::chrono::steady_clock::time_point until);
     /// Whether no Einsum accesses what another one does.
     bool nothing_shared() const;
     /// Groups with one pmapping per Einsum, from local searches: in the best template so far and in
@@ -129,6 +131,7 @@ public:
     /// incumbents. Needs the floors. `near`: classes that cannot be part of a mapping of this cost
     /// are left out, and rows that add more than `own_excess` of their Einsum's least cost to the
     /// least of the whole (a dive; not exact).
+    /// \throws base::Stopped
     void rows(const Incumbents& incumbents, const Incumbents* near = nullptr,
               double own_excess = 0);
     /// Least costs of whole mappings, from the floors. Needs them.
@@ -157,8 +160,11 @@ private:
     struct Job {
         std::size_t space = 0, index = 0;
     };
-    void for_each_template(const Work& work, bool always = false);
-    void for_each_job(const std::vector<Job>& jobs, const Work& work, bool always = false);
+    void for_each_template(const base::StopToken& token, const Work& work);
+    void for_each_job(const std::vector<Job>& jobs, const base::StopToken& token, const Work& work);
+    base::StopToken token() const {
+        return {c_.options->stop};
+    }
     template <class Explore>
     void for_each_stage(const Explore& explore);
     std::vector<Offsets> offsets_at(const Stages& stages, std::size_t e) const;

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "explore.hpp"
+#include "tessera/base/stop.hpp"
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/mapspace/join.hpp"
 #include "tessera/mapspace/legality.hpp"
@@ -56,6 +57,9 @@ constexpr double perfect_share = 0.5;
 constexpr double close_enough = 1.03;
 /// Rows of a search that is quick so far: about half a second.
 constexpr std::uint64_t quick_search = 8'000'000;
+/// A search that is stopped earlier still looks for any mapping for so long: it takes tens of
+/// milliseconds, and there is nothing to show without.
+constexpr std::chrono::milliseconds first_mapping{200};
 
 /// Pmapping groups of every Einsum.
 using Groups = std::vector<std::vector<mapspace::PmappingGroup>>;
@@ -145,15 +149,11 @@ public:
     }
 
     mapper::Result run() {
-        open();
-        if (result_.reasons.empty()) {
-            find_perfect();
-            find_any();
-            find_floors();
-        }
-        if (result_.reasons.empty()) {
-            find_incumbent();
-            find_optimum();
+        try {
+            search_all();
+        } catch (const base::Stopped&) {
+            exhausted_ = false;
+            finish_with_incumbent();
         }
         result_.statistics.evaluated += evaluated();
         result_.statistics.mapspace_size = mapspace_size(spaces_);
@@ -167,23 +167,49 @@ public:
     }
 
 private:
+    /// \throws base::Stopped where there is nothing to be had from what was being done
+    void search_all() {
+        open();
+        if (result_.reasons.empty()) {
+            find_perfect();
+            find_any();
+            find_floors();
+        }
+        if (result_.reasons.empty()) {
+            find_incumbent();
+            find_optimum();
+        }
+    }
+
     static double seconds(Clock::time_point from) {
         return std::chrono::duration<double>(Clock::now() - from).count();
     }
 
-    void phase(const std::string& name, Clock::time_point from) {
-        auto& phases = result_.statistics.phases;
-        const auto it = std::find_if(phases.begin(), phases.end(),
-                                     [&](const auto& p) { return p.first == name; });
-        (it == phases.end() ? phases.emplace_back(name, 0.0) : *it).second += seconds(from);
-    }
+    /// Adds its lifetime to a phase of the statistics, also if that ends by an exception.
+    class PhaseTimer {
+    public:
+        PhaseTimer(Run& run, const char* name) : run_(run), name_(name) {}
+        ~PhaseTimer() {
+            auto& phases = run_.result_.statistics.phases;
+            const auto it = std::find_if(phases.begin(), phases.end(),
+                                         [&](const auto& p) { return p.first == name_; });
+            (it == phases.end() ? phases.emplace_back(name_, 0.0) : *it).second += seconds(from_);
+        }
+        PhaseTimer(const PhaseTimer&) = delete;
+        PhaseTimer& operator=(const PhaseTimer&) = delete;
+
+    private:
+        Run& run_;
+        const char* name_;
+        Clock::time_point from_ = Clock::now();
+    };
 
     void say(const std::string& line) const {
         options_.progress ? options_.progress(line) : recorder_.log(line);
     }
 
     void open() {
-        const auto from = Clock::now();
+        const PhaseTimer timer(*this, "templates");
         const workload::Workload& w = *problem_.workload;
         std::vector<std::string> names;
         for (const auto& einsum : w.einsums) {
@@ -193,6 +219,9 @@ private:
         telemetry::Phase& opening = recorder_.begin_phase("templates", w.einsums.size(), "Einsums");
         EqualEinsums equal;
         for (std::size_t e = 0; e < w.einsums.size(); ++e) {
+            if (watch_.stopped() && Clock::now() >= first_until()) {
+                throw base::Stopped{};
+            }
             EinsumSpace& space = spaces_.emplace_back(open_einsum(context_, static_cast<int>(e)));
             if (context_.switches.equal_einsums && !space.paths.empty()) {
                 space.same = equal.first(space);
@@ -212,7 +241,6 @@ private:
             }
         }
         context_.tracked = tracked_memories(spaces_);
-        phase("templates", from);
         say("templates: " + std::to_string(result_.statistics.templates) + " of " +
             std::to_string(w.einsums.size()) + " Einsums");
     }
@@ -227,7 +255,7 @@ private:
         if (!partial_tiles()) {
             return;
         }
-        const auto from = Clock::now();
+        const PhaseTimer timer(*this, "perfect tile shapes");
         mapper::Options o = options_;
         o.mapspace.imperfect_temporal = o.mapspace.imperfect_spatial = false;
         o.resume.clear();
@@ -247,15 +275,15 @@ private:
             result_.statistics.evaluated += found.statistics.evaluated;
         } catch (const LimitReached&) {  // no mapping in time: this run may still find one
         }
-        phase("perfect tile shapes", from);
     }
 
     /// A mapping, good or bad, before anything that takes time.
     void find_any() {
-        const auto from = Clock::now();
+        const PhaseTimer timer(*this, "incumbent");
         recorder_.begin_phase("incumbent", 0, "templates");
         exploration_.emplace(context_, spaces_);
-        exploration_->first();
+        exploration_->first(first_until());
+        const base::StopScope scope({watch_.stop(), first_until()});
         join_simple("first");
         const bool descend =
             context_.switches.descent && scalar() && exploration_->nothing_shared();
@@ -265,7 +293,11 @@ private:
                 join_simple("descent");
             }
         }
-        phase("incumbent", from);
+    }
+
+    /// Until then a stop waits for the first mapping.
+    Clock::time_point first_until() const {
+        return start_ + first_mapping;
     }
 
     /// Joins pmappings without fused loops, with few rows per step.
@@ -278,7 +310,7 @@ private:
 
     /// Least energy and latency of every Einsum: bounds of everything that follows.
     void find_floors() {
-        const auto from = Clock::now();
+        const PhaseTimer timer(*this, "floors");
         recorder_.begin_phase("floors", 0, "templates");
         if (exploration_->nothing_shared()) {  // large ones take seconds
             promised_ = exploration_->promises();
@@ -292,7 +324,6 @@ private:
                 }
             }
         }
-        phase("floors", from);
         if (floors_known_ && result_.reasons.empty()) {
             say("floors: bound " + number(lower_bound()));
             report_bound(lower_bound());
@@ -326,12 +357,13 @@ private:
     /// A first mapping: of the classes that the bound comes from; of templates without fused loops
     /// at once if the search will take long, else when the first guess has failed.
     void find_incumbent() {
-        const auto from = Clock::now();
-        recorder_.begin_phase("incumbent", 0, "templates");
-        if (scalar() && context_.switches.dive) {
-            dive();
+        {
+            const PhaseTimer timer(*this, "incumbent");
+            recorder_.begin_phase("incumbent", 0, "templates");
+            if (scalar() && context_.switches.dive) {
+                dive();
+            }
         }
-        phase("incumbent", from);
         // Where the search is quick it is likely to end before this is of use.
         if (!scalar() || !context_.switches.guesses || evaluated() > quick_search) {
             find_simple();
@@ -345,12 +377,11 @@ private:
             known() <= lower_bound() * close_enough) {
             return;
         }
-        const auto from = Clock::now();
+        const PhaseTimer timer(*this, "incumbent");
         simple_tried_ = true;
         recorder_.begin_phase("incumbent", 0, "templates");
         exploration_->simple();
         join_simple("simple");
-        phase("incumbent", from);
     }
 
     std::uint64_t evaluated() const {
@@ -470,14 +501,11 @@ private:
         }
     }
 
-    /// Explores and joins everything that can be at least as good as the points. True if that ended
-    /// with a proven result.
-    bool search(const std::vector<std::vector<double>>& points) {
-        const auto from = Clock::now();
-        exhausted_ = false;
-        if (watch_.stopped()) {
-            return false;
-        }
+    /// Pmappings that can be part of a mapping as good as the points. \throws base::Stopped
+    Groups useful_groups(const std::vector<std::vector<double>>& points) {
+        const PhaseTimer timer(*this, "tile shapes");
+        const base::StopScope scope({watch_.stop()});
+        base::poll_stop();
         recorder_.begin_phase("tile shapes", 0, "templates");
         exploration_->rows(incumbents_at(points));
         Groups groups = take_groups();
@@ -486,10 +514,14 @@ private:
                 *problem_.workload, groups, goal_of(options_),
                 context_.switches.join_bound ? points : std::vector<std::vector<double>>{});
         }
-        phase("tile shapes", from);
-        if (watch_.stopped()) {
-            return false;
-        }
+        return groups;
+    }
+
+    /// Explores and joins everything that can be at least as good as the points. True if that ended
+    /// with a proven result.
+    bool search(const std::vector<std::vector<double>>& points) {
+        exhausted_ = false;
+        const Groups groups = useful_groups(points);
         std::size_t useful = 0, count = 0;
         for (const auto& einsum : groups) {
             count += einsum.size();
@@ -500,7 +532,7 @@ private:
         result_.statistics.pareto = useful;
         say("tile shapes: " + std::to_string(useful) + " pmappings of use in " +
             std::to_string(count) + " groups");
-        const auto join_from = Clock::now();
+        std::optional<PhaseTimer> timer(std::in_place, *this, "join");
         mapspace::JoinOptions j = join_options();
         if (context_.switches.join_bound) {
             j.incumbents = points;
@@ -520,7 +552,7 @@ private:
         mapspace::JoinResult exact =
             mapspace::join(*problem_.workload, groups, context_.tracked, j);
         drop_beaten(points, exact);
-        phase("join", join_from);
+        timer.reset();
         result_.statistics.all_orders = exact.all_orders;
         result_.statistics.evaluated += exact.rows_joined;
         recorder_.worker(0, "ffm").generated(exact.rows_joined);

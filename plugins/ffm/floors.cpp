@@ -137,7 +137,7 @@ bool Exploration::promises() {
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         of_template[e].resize(spaces_[e].templates->size());
     }
-    for_each_template([&](std::size_t e, std::size_t i, Workshop& tools) {
+    for_each_template(token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
         const TemplateEntry& t = (*spaces_[e].templates)[i];
         const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
         const mapspace::TileShapeProblem problem =

@@ -16,6 +16,7 @@
 #include "join_orders.hpp"
 #include "join_relaxed.hpp"
 #include "join_rows.hpp"
+#include "tessera/base/stop.hpp"
 
 namespace tessera::mapspace {
 namespace detail {
@@ -57,9 +58,16 @@ StateGroup empty_state(int objectives, int memories) {
 template <class Work>
 void parallel_for(std::size_t n, int threads, const Work& work) {
     std::atomic<std::size_t> next{0};
-    auto loop = [&] {
-        for (std::size_t i = next++; i < n; i = next++) {
-            work(i);
+    std::atomic<bool> stopped{false};
+    auto loop = [&, token = base::current_stop()] {
+        const base::StopScope scope(token);
+        try {
+            for (std::size_t i = next++; i < n; i = next++) {
+                base::poll_stop();
+                work(i);
+            }
+        } catch (const base::Stopped&) {
+            stopped = true;
         }
     };
     std::vector<std::thread> pool;
@@ -70,6 +78,9 @@ void parallel_for(std::size_t n, int threads, const Work& work) {
     loop();
     for (std::thread& t : pool) {
         t.join();
+    }
+    if (stopped) {
+        throw base::Stopped{};
     }
 }
 
@@ -88,10 +99,6 @@ struct Context {
     const JoinOptions& options;
     int objectives = 1;
     const RelaxedRows* relaxed = nullptr;  ///< null: not usable
-
-    bool stopped() const {
-        return options.stop != nullptr && options.stop->load();
-    }
 };
 
 /// Least cost of a whole mapping with this row, as far as known.
@@ -202,13 +209,10 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
     auto bound_of = [&](int set) {
         return StepBound{c.options.goal,
                          orders.by_size[size + 1][static_cast<std::size_t>(set)].future,
-                         &c.options.incumbents, c.options.reference_rules, c.options.stop};
+                         &c.options.incumbents, c.options.reference_rules};
     };
     std::vector<TaskResult> results(tasks.size());
     parallel_for(tasks.size(), c.options.threads, [&](std::size_t i) {
-        if (c.stopped()) {
-            return;
-        }
         const Task& task = tasks[i];
         const JoinPlan& plan = step.plans[task.plan];
         TaskResult& out = results[i];
@@ -220,15 +224,10 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
                             c.groups[static_cast<std::size_t>(plan.einsum)][task.right], task.right,
                             plan, task.plan, c.memories,
                             StepBound{c.options.goal, task.future, &c.options.incumbents,
-                                      c.options.reference_rules, c.options.stop},
+                                      c.options.reference_rules},
                             row_filter(c, size, plan, task), out.group, out.miss);
-        if (!c.stopped()) {
-            prune_pareto(out.group, c.options.stop);
-        }
+        prune_pareto(out.group);
     });
-    if (c.stopped()) {
-        return step;
-    }
     std::map<std::pair<int, StateStructure>, std::size_t> where;
     for (TaskResult& r : results) {
         result.rows_joined += r.pairs;
@@ -247,11 +246,11 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
         StateGroup& target = step.groups[it->second];
         append(target, std::move(r.group));
         if (target.rows() > prune_every) {
-            prune_pareto(target, c.options.stop);
+            prune_pareto(target);
         }
     }
     parallel_for(step.groups.size(), c.options.threads,
-                 [&](std::size_t i) { prune_pareto(step.groups[i], c.options.stop); });
+                 [&](std::size_t i) { prune_pareto(step.groups[i]); });
     if (c.options.beam > 0 && keep_beam(c, step.groups, size, bound_of)) {
         result.complete = false;
     }
@@ -335,15 +334,17 @@ std::vector<std::pair<std::size_t, std::size_t>> final_rows(const Context& c, co
 }  // namespace
 }  // namespace detail
 
-JoinResult join(const workload::Workload& workload,
-                const std::vector<std::vector<PmappingGroup>>& groups,
-                const std::vector<TrackedMemory>& memories, const JoinOptions& options) {
+namespace {
+
+/// All steps. \throws base::Stopped
+void join_all(const workload::Workload& workload,
+              const std::vector<std::vector<PmappingGroup>>& groups,
+              const std::vector<TrackedMemory>& memories, const JoinOptions& options,
+              JoinResult& result) {
     using namespace detail;
-    JoinResult result;
     const int objectives = options.goal == JoinGoal::single ? 1 : 2;
     Context c{workload, groups, memories, options, objectives};
-    const StepBound known{
-        options.goal, {}, &options.incumbents, options.reference_rules, options.stop};
+    const StepBound known{options.goal, {}, &options.incumbents, options.reference_rules};
     std::optional<RelaxedRows> relaxed;
     if (options.order == EinsumOrder::file && options.relax && !options.incumbents.empty()) {
         relaxed.emplace(workload, groups, objectives, known);
@@ -353,7 +354,7 @@ JoinResult join(const workload::Workload& workload,
             c.relaxed = &*relaxed;
             if (result.rows_useful == 0) {
                 result.failed_at = 0;
-                return result;
+                return;
             }
         }
     }
@@ -374,10 +375,6 @@ JoinResult join(const workload::Workload& workload,
             rows += g.rows();
         }
         result.rows_kept += rows;
-        if (c.stopped()) {
-            result.complete = false;
-            return result;
-        }
         if (options.progress) {
             options.progress(static_cast<int>(size) + 1, left->size(), rows);
         }
@@ -388,11 +385,30 @@ JoinResult join(const workload::Workload& workload,
                 result.failed_memory = memories[static_cast<std::size_t>(miss.memory)].name;
                 result.failed_needed_bits = miss.bits;
             }
-            return result;
+            return;
         }
     }
     for (const auto& [group, row] : final_rows(c, steps.back())) {
         result.mappings.push_back(trace(c, steps, group, row));
+    }
+}
+
+}  // namespace
+
+JoinResult join(const workload::Workload& workload,
+                const std::vector<std::vector<PmappingGroup>>& groups,
+                const std::vector<TrackedMemory>& memories, const JoinOptions& options) {
+    JoinResult result;
+    if (options.stop == nullptr) {
+        join_all(workload, groups, memories, options, result);
+        return result;
+    }
+    const base::StopScope scope({options.stop});
+    try {
+        join_all(workload, groups, memories, options, result);
+    } catch (const base::Stopped&) {
+        result.mappings.clear();
+        result.complete = false;
     }
     return result;
 }

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tessera/base/stop.hpp"
+
 namespace tessera::mapspace::detail {
 namespace {
 
@@ -145,6 +147,7 @@ std::vector<std::vector<double>> least_costs(const std::vector<std::vector<Pmapp
                                            std::numeric_limits<double>::infinity()));
     for (std::size_t e = 0; e < groups.size(); ++e) {
         for (const PmappingGroup& g : groups[e]) {
+            base::poll_stop();
             for (std::size_t r = 0; r < g.rows(); ++r) {
                 for (std::size_t k = 0; k < least[e].size(); ++k) {
                     least[e][k] = std::min(least[e][k], g.row(r)[k]);

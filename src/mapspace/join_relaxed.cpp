@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/base/stop.hpp"
+
 namespace tessera::mapspace::detail {
 namespace {
 
 constexpr std::size_t max_choices = 20000;
+/// Rows between two looks at the stop token.
+constexpr std::size_t poll_every = 256;
 
 }  // namespace
 
@@ -84,9 +88,6 @@ RelaxedRows::RelaxedRows(const workload::Workload& w,
         }
     }
     for (const Detail detail : {Detail::memory, Detail::loops, Detail::trips}) {
-        if (bound_.stop != nullptr && bound_.stop->load()) {
-            return;
-        }
         std::unique_ptr<Round> next = make_round(detail);
         if (!next) {
             return;
@@ -116,6 +117,9 @@ void RelaxedRows::add_rows(const PmappingGroup& g, std::size_t e, std::size_t gr
     TensorChoices key(tensors.size());
     std::size_t last = g.rows();  // the last useful row
     for (std::size_t r = 0; r < g.rows(); ++r) {
+        if (r % poll_every == 0) {
+            base::poll_stop();
+        }
         if (!useful_[e][group][r]) {
             continue;
         }
@@ -186,6 +190,9 @@ void RelaxedRows::mark(const Round& round) {
             const PmappingGroup& group = groups_[e][g];
             std::vector<char>& marks = useful_[e][g];
             for (std::size_t r = 0; r < group.rows(); ++r) {
+                if (r % poll_every == 0) {
+                    base::poll_stop();
+                }
                 const CostFront* front = marks[r] ? fronts[round.choices_of[e][g][r]] : nullptr;
                 marks[r] = front != nullptr && !bound_.hopeless(group.row(r), *front) ? 1 : 0;
                 n_useful_ += marks[r] ? 1 : 0;

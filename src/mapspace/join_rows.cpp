@@ -12,6 +12,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "tessera/base/stop.hpp"
 #include "tessera/mapspace/pareto.hpp"
 
 namespace tessera::mapspace::detail {
@@ -20,6 +21,8 @@ namespace {
 // Sums of the same costs in another order differ by rounding; a bound must never drop the very
 // solution that it came from.
 constexpr double tie_slack = 1e-11;
+/// Pairs of rows between two looks at the stop token.
+constexpr std::size_t poll_every = 256;
 
 std::uint64_t hash_key(const std::int64_t* key, int n) {
     std::uint64_t h = 0x9e3779b97f4a7c15ull;
@@ -186,16 +189,19 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
     std::vector<char> rest_known(rest.size(), 0);
     std::uint64_t pairs = 0;
     for (std::size_t i = 0; i < left.rows(); ++i) {
+        if (i % poll_every == 0) {
+            base::poll_stop();
+        }
         const double* l = left.row(i);
         const std::int64_t* left_trips = left.trips_of(i);
         const auto* matches = index.find(left_trips, plan.n_left);
         if (matches == nullptr) {
             continue;
         }
-        if (bound.stop != nullptr && bound.stop->load(std::memory_order_relaxed)) {
-            return pairs;  // the caller discards the step
-        }
         for (const std::uint32_t j : *matches) {
+            if (pairs % poll_every == 0) {
+                base::poll_stop();
+            }
             const std::int64_t* right_trips = right.trips_of(j);
             bool same = true;
             for (int q = 0; q < plan.n_left; ++q) {
@@ -249,17 +255,11 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
 }
 
 std::vector<std::uint32_t> pareto_rows(const double* values, int stride, int compared,
-                                       const std::int64_t* keys, int key_width, std::size_t rows,
-                                       const std::atomic<bool>* stop) {
+                                       const std::int64_t* keys, int key_width, std::size_t rows) {
     // One per thread: it keeps its memory.
     thread_local ParetoFilter filter;
     const auto width = static_cast<std::size_t>(stride);
     const auto keys_wide = static_cast<std::size_t>(key_width);
-    if (stop != nullptr && stop->load(std::memory_order_relaxed)) {
-        std::vector<std::uint32_t> all(rows);
-        std::iota(all.begin(), all.end(), 0u);
-        return all;
-    }
     std::vector<std::vector<double>> columns;
     const auto add_column = [&](const auto* from, std::size_t step) {
         bool varies = false;
@@ -289,10 +289,10 @@ std::vector<std::uint32_t> pareto_rows(const double* values, int stride, int com
     return {kept.begin(), kept.end()};
 }
 
-void prune_pareto(StateGroup& g, const std::atomic<bool>* stop) {
+void prune_pareto(StateGroup& g) {
     const std::vector<std::uint32_t> keep =
         pareto_rows(g.values.data(), g.layout.stride(), g.layout.compared(), g.trips.data(),
-                    g.layout.n, g.rows(), stop);
+                    g.layout.n, g.rows());
     const auto width = static_cast<std::size_t>(g.layout.stride());
     const auto n = static_cast<std::size_t>(g.layout.n);
     for (std::size_t i = 0; i < keep.size(); ++i) {

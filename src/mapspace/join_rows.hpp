@@ -67,7 +67,6 @@ struct StepBound {
     std::vector<double> future;  ///< per objective
     const std::vector<std::vector<double>>* incumbents = nullptr;
     bool reference_sizes = false;  ///< see JoinOptions::reference_rules
-    const std::atomic<bool>* stop = nullptr;
 
     /// True if a row with these partial objectives cannot beat (or tie) a known solution.
     bool hopeless(const double* objectives) const;
@@ -98,13 +97,11 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
                       const RowFilter& filter, StateGroup& out, CapacityMiss& miss);
 
 /// Keeps the first of equal rows and drops dominated ones, per trip counts. Order is deterministic.
-/// Once `stop` is set some dominated rows may stay.
-void prune_pareto(StateGroup& group, const std::atomic<bool>* stop = nullptr);
+void prune_pareto(StateGroup& group);
 
 /// The same kernel over plain rows: returns the indices of the rows to keep, ascending.
 /// Rows with different keys never prune each other; the first `compared` of `stride` columns count.
 std::vector<std::uint32_t> pareto_rows(const double* values, int stride, int compared,
-                                       const std::int64_t* keys, int key_width, std::size_t rows,
-                                       const std::atomic<bool>* stop = nullptr);
+                                       const std::int64_t* keys, int key_width, std::size_t rows);
 
 }  // namespace tessera::mapspace::detail

@@ -14,9 +14,13 @@
 
 #include "join_orders.hpp"
 #include "join_rows.hpp"
+#include "tessera/base/stop.hpp"
 
 namespace tessera::mapspace {
 namespace {
+
+/// Rows between two looks at the stop token.
+constexpr std::size_t poll_every = 256;
 
 std::uint64_t mix(std::uint64_t z) {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -125,6 +129,9 @@ private:
         for (std::size_t e = 0; e < groups_.size(); ++e) {
             for (std::size_t g = 0; g < groups_[e].size(); ++g) {
                 for (std::size_t r = 0; r < groups_[e][g].rows(); ++r) {
+                    if (r % poll_every == 0) {
+                        base::poll_stop();
+                    }
                     for (const Held& h : held_[e][g]) {
                         meet(h, groups_[e][g], r);
                     }
@@ -163,6 +170,9 @@ private:
     std::size_t filter(std::size_t e, PmappingGroup& g, const std::vector<Held>& held) {
         std::vector<std::uint32_t> keep;
         for (std::size_t r = 0; r < g.rows(); ++r) {
+            if (r % poll_every == 0) {
+                base::poll_stop();
+            }
             if (useful(e, g, held, r)) {
                 keep.push_back(static_cast<std::uint32_t>(r));
             }

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <iterator>
 
+#include "tessera/base/stop.hpp"
+
 namespace tessera::mapspace {
 namespace {
 
 constexpr std::size_t front_points = 12;
+/// Sums of fronts between two looks at the stop token.
+constexpr std::size_t poll_every = 64;
 
 /// Positions of the tensors of `of` that `table` has, in `table`.
 std::vector<int> positions(const ChoiceTable& table, const std::vector<int>& of) {
@@ -127,12 +131,16 @@ std::optional<ChoiceTable> combine(const ChoiceTable& a, const ChoiceTable& b,
         index[pick(row.first, common_b)].push_back(&row);
     }
     TensorChoices key(out.tensors.size());
+    std::size_t sums = 0;
     for (const auto& [choices, costs] : a.rows) {
         const auto matches = index.find(pick(choices, common_a));
         if (matches == index.end()) {
             continue;
         }
         for (const Row& other : matches->second) {
+            if (sums++ % poll_every == 0) {
+                base::poll_stop();
+            }
             for (std::size_t i = 0; i < key.size(); ++i) {
                 key[i] = from_a[i] >= 0 ? choices[static_cast<std::size_t>(from_a[i])]
                                         : other->first[static_cast<std::size_t>(from_b[i])];
@@ -224,12 +232,16 @@ ChoiceTable RelaxedJoin::rest(std::size_t e) const {
         index[pick(row.first, common_own)].push_back(&row.first);
     }
     TensorChoices key(after.tensors.size());
+    std::size_t sums = 0;
     for (const auto& [choices, costs] : before.rows) {
         const auto matches = index.find(pick(choices, common_before));
         if (matches == index.end()) {
             continue;
         }
         for (const TensorChoices* mine : matches->second) {
+            if (sums++ % poll_every == 0) {
+                base::poll_stop();
+            }
             for (std::size_t i = 0; i < key.size(); ++i) {
                 key[i] = after_own[i] >= 0 ? (*mine)[static_cast<std::size_t>(after_own[i])]
                                            : choices[static_cast<std::size_t>(after_before[i])];

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "tessera/base/error.hpp"
+#include "tessera/base/stop.hpp"
 #include "tessera/model/compiled_formulas.hpp"
 
 namespace tessera::mapspace {
@@ -14,6 +15,9 @@ namespace {
 
 using mapping::NodeKind;
 using mapping::PmappingNode;
+
+/// Rows between two looks at the stop token.
+constexpr std::size_t poll_every = 64;
 
 bool is_loop(const PmappingNode& n) {
     return n.kind == NodeKind::temporal || n.kind == NodeKind::spatial;
@@ -240,6 +244,9 @@ std::vector<PmappingGroup> tabulate(const TabulateContext& c, const Template& tm
     std::map<std::uint32_t, Pattern> patterns;
     std::vector<PmappingGroup> groups;
     for (std::size_t r = 0; r < rows.rows; ++r) {
+        if (r % poll_every == 0) {
+            base::poll_stop();
+        }
         const std::int64_t* tiles = rows.tiles.data() + r * n_symbols;
         trips_of(*c.path, tmpl, fused, tiles, trips);
         std::uint32_t mask = 0;
@@ -326,6 +333,7 @@ std::vector<PmappingGroup> merge_groups(std::vector<PmappingGroup>&& groups) {
     std::map<GroupStructure, std::size_t> where;
     std::vector<PmappingGroup> out;
     for (PmappingGroup& g : groups) {
+        base::poll_stop();
         const auto [it, fresh] = where.try_emplace(g.structure, out.size());
         if (fresh) {
             out.push_back(std::move(g));

@@ -76,7 +76,7 @@ void TileShapeEngine::process(std::size_t depth, const RowTable& in) {
     while (at.row < in.rows) {
         expand(step, in, out, at);
         finish_piece(depth, out, at.row < in.rows);
-        if ((run_.stop_at_first && result_->rows > 0) || stopped()) {
+        if (run_.stop_at_first && result_->rows > 0) {
             return;
         }
     }

@@ -168,9 +168,6 @@ private:
     void prepare_criteria(std::size_t index);
     std::uint32_t keys_of(std::uint32_t known) const;
     bool loop_is_definite(const LoopLimit::Loop& loop, std::uint32_t known) const;
-    bool stopped() const {
-        return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
-    }
     void process(std::size_t depth, const RowTable& in);
     void finish_piece(std::size_t depth, RowTable& out, bool more);
     void expand(const Step& step, const RowTable& in, RowTable& out, Expansion& at);

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "model/formula_program.hpp"
+#include "tessera/base/stop.hpp"
 #include "tessera/model/compiled_formulas.hpp"
 
 // Execution of compiled formulas. One text for lanes of width 1 and 4; on x86 the latter is also
@@ -156,6 +157,7 @@ void CompiledFormulas::evaluate(std::span<const double* const> columns, std::siz
     double* registers = block(workspace);
     for (std::size_t begin = 0; begin < rows; begin += kBlockRows) {
         const std::size_t count = std::min(kBlockRows, rows - begin);
+        base::poll_stop();
         for (std::size_t s = 0; s < columns.size(); ++s) {
             if (symbols_read_ >> s & 1u) {
                 std::memcpy(registers + s * kBlockRows, columns[s] + begin, count * sizeof(double));

@@ -55,6 +55,8 @@ struct JoinOptions {
     bool lookahead = true;
     /// Leave out rows that the relaxed join shows to be of no use (with known solutions only).
     bool relax = true;
+    /// Once set, join() returns soon and incomplete. Null: base::current_stop() holds, which ends
+    /// it by an exception.
     const std::atomic<bool>* stop = nullptr;
     /// Known solutions (objective vectors) that a row must be able to beat.
     std::vector<std::vector<double>> incumbents;

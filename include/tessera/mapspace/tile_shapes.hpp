@@ -115,9 +115,6 @@ struct TileShapeOptions {
     bool corner_signs = true;        ///< signs of sums proven at the ends of the symbols' ranges
     bool limited_first = true;       ///< symbols of limited loops may come first
     bool narrowed = true;            ///< values that conditions and loop limits drop are not made
-    /// Polled between pieces of work. Once set, exploration ends early with some legal rows, or
-    /// none.
-    const std::atomic<bool>* stop = nullptr;
     /// For tests only: an unsound criterion, which adds up addends with different unknown factors.
     /// It shows that the tests notice a lost optimum.
     bool sum_groups = false;
