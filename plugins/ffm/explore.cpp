@@ -188,9 +188,16 @@ void Exploration::run(const mapspace::TileShapeProblem& problem, Workshop& tools
     count(tools);
 }
 
-bool Exploration::floors() {
-    for_each_template(
-        token(), [&](std::size_t e, std::size_t i, Workshop& tools) { least_of(e, i, tools); });
+bool Exploration::floors(const std::function<void()>& save) {
+    for_each_template(token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
+        if (progress_[e].done[i] == 0) {
+            least_of(e, i, tools);
+            note_floor(e, i);
+            if (c_.recorder->checkpoint_due()) {
+                save();
+            }
+        }
+    });
     collect_floors();
     const base::StopScope scope(token());
     if (base::stop_asked()) {

@@ -7,10 +7,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "saved.hpp"
 #include "switches.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapper/mapper.hpp"
@@ -114,8 +116,14 @@ public:
     /// known. False if stopped.
     bool promises();
     /// Least costs of every class and Einsum, and `needs` of the Einsums that have no legal
-    /// pmapping. False if stopped.
-    bool floors();
+    /// pmapping. False if stopped. `save` is called, on any thread, when progress() should be
+    /// saved.
+    bool floors(const std::function<void()>& save);
+    /// What floors() has found so far. Thread rule: any.
+    std::vector<SavedFloors> progress() const;
+    /// Leaves out of floors() what an earlier run has found. \throws UserError if it was another
+    /// problem
+    void restore(const std::vector<SavedFloors>& known);
     /// Groups with any pmappings of templates without fused loops: a mapping within milliseconds.
     /// A stop is obeyed only from `until` on.
     void first(std::chrono::steady_clock::time_point until);
@@ -184,6 +192,7 @@ private:
     void least_of(std::size_t e, std::size_t i, Workshop& tools);
     bool least_of_cost(mapspace::TileShapeProblem& problem, const model::Formula& cost,
                        std::atomic<double>& found, Workshop& tools, Result& out);
+    void note_floor(std::size_t e, std::size_t i);
     void collect_floors();
     void relax();
     void find_offsets();
@@ -222,6 +231,8 @@ private:
     std::vector<std::array<double, 2>> promised_;  ///< by Einsum: least of all its templates
     std::vector<Descended> descended_;             ///< by Einsum
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
+    mutable std::mutex progress_lock_;
+    std::vector<SavedFloors> progress_;  ///< by Einsum; of those that equal another one, empty
     std::optional<mapspace::RelaxedJoin> relaxed_;
     /// By Einsum and class: costs of all others, one alternative after the other. Classes without
     /// any cannot be part of a mapping that is of use.

@@ -12,7 +12,6 @@
 #include <boost/multiprecision/cpp_int.hpp>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <sstream>
 #include <thread>
@@ -133,7 +132,7 @@ public:
           recorder_(options.recorder != nullptr ? *options.recorder : unread_),
           watch_(options.budget, options.stop, recorder_, options.metrics.size() == 1) {
         options_.stop = watch_.stop();
-        resumed_guess_ = restored(options.resume);
+        saved_ = read_saved_state(options.resume);
         context_.recorder = &recorder_;
         context_.problem = &problem_;
         context_.model = &model;
@@ -316,7 +315,8 @@ private:
             promised_ = exploration_->promises();
             report_bound(lower_bound());
         }
-        floors_known_ = exploration_->floors();
+        exploration_->restore(saved_.floors);
+        floors_known_ = exploration_->floors([this] { save(); });
         for (const EinsumSpace& s : spaces_) {
             if (s.least.empty() && floors_known_) {
                 for (std::string& reason : explain_empty(*problem_.workload, s)) {
@@ -327,6 +327,15 @@ private:
         if (floors_known_ && result_.reasons.empty()) {
             say("floors: bound " + number(lower_bound()));
             report_bound(lower_bound());
+            save();
+        }
+    }
+
+    /// Thread rule: any.
+    void save() {
+        if (!silent_) {
+            recorder_.checkpoint(
+                to_text({std::max(beaten_guess_, saved_.beaten_guess), exploration_->progress()}));
         }
     }
 
@@ -409,22 +418,6 @@ private:
         }
     }
 
-    /// A proven bound as text, without loss; what restored() reads.
-    static std::string saved(double guess) {
-        char text[64];
-        std::snprintf(text, sizeof text, "beaten %a", guess);
-        return text;
-    }
-
-    /// \throws UserError if the text is not from saved()
-    static double restored(const std::string& state) {
-        double guess = 0;
-        if (!state.empty() && std::sscanf(state.c_str(), "beaten %la", &guess) != 1) {
-            throw UserError("the saved state is not one of mapper 'ffm'");
-        }
-        return guess;
-    }
-
     /// Looks for a mapping at least as good as `guess` among the rows, with few rows per step.
     void beam_join(const Groups& groups, const std::vector<double>& guess,
                    const std::string& step) {
@@ -472,9 +465,10 @@ private:
                 known() <= floor * close_enough || guess >= known() || watch_.stopped()) {
                 break;
             }
-            if (guess <= resumed_guess_) {  // proven before the search was interrupted
+            if (guess <= saved_.beaten_guess) {  // proven before the search was interrupted
                 beaten_guess_ = guess;
                 report_bound(beaten_guess_);
+                find_simple();
                 continue;
             }
             if (search({point_of(guess)})) {
@@ -483,9 +477,7 @@ private:
             // Nothing lies at or below a guess that was searched to the end.
             beaten_guess_ = exhausted_ ? guess : beaten_guess_;
             report_bound(beaten_guess_);
-            if (!silent_) {
-                recorder_.checkpoint(saved(beaten_guess_));
-            }
+            save();
             if (evaluated() > quick_search) {
                 find_simple();
             }
@@ -793,7 +785,7 @@ private:
     bool promised_ = false;
     bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
     double beaten_guess_ = 0;
-    double resumed_guess_ = 0;  ///< beaten by the run that this one resumes
+    SavedState saved_;  ///< of the run that this one resumes
     mapspace::JoinResult coarse_;
     std::vector<mapper::Solution> coarse_solutions_;  ///< the first mapping
     std::vector<EinsumSpace> spaces_;

@@ -65,6 +65,7 @@ mapspace::TensorChoices choices_of(const TemplateEntry& t, const std::vector<int
 void Exploration::make_classes() {
     class_of_.resize(spaces_.size());
     found_.resize(spaces_.size());
+    progress_.resize(spaces_.size());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         EinsumSpace& space = spaces_[e];
         space.shared = shared_tensors(space.paths.front()->einsum);
@@ -88,6 +89,8 @@ void Exploration::make_classes() {
             space.classes[it->second].templates.push_back(static_cast<std::uint32_t>(i));
             class_of_[e].push_back(static_cast<std::uint32_t>(it->second));
         }
+        progress_[e].einsum = e;
+        progress_[e].done.assign(space.templates->size(), 0);
         found_[e] = std::vector<std::array<std::atomic<double>, 2>>(space.classes.size());
         for (auto& f : found_[e]) {
             f[0] = f[1] = infinity;
@@ -178,6 +181,51 @@ void Exploration::least_of(std::size_t e, std::size_t i, Workshop& tools) {
     }
 }
 
+void Exploration::note_floor(std::size_t e, std::size_t i) {
+    const std::lock_guard lock(progress_lock_);
+    SavedFloors& progress = progress_[e];
+    const std::string& size = results_[e][i].space;
+    progress.counted = progress.counted && !size.empty();
+    progress.size = add_decimal(progress.size, size);
+    progress.evaluated += results_[e][i].evaluated;
+    progress.done[i] = 1;
+}
+
+std::vector<SavedFloors> Exploration::progress() const {
+    const std::lock_guard lock(progress_lock_);
+    std::vector<SavedFloors> out;
+    for (std::size_t e = 0; e < progress_.size(); ++e) {
+        // An Einsum without any legal row yet is begun again: what its memories lack is not saved.
+        const bool any = std::any_of(found_[e].begin(), found_[e].end(),
+                                     [](const auto& f) { return std::isfinite(f[0].load()); });
+        if (explored(e) && any) {
+            out.push_back(progress_[e]);
+            for (const auto& f : found_[e]) {
+                out.back().least.push_back({f[0].load(), f[1].load()});
+            }
+        }
+    }
+    return out;
+}
+
+void Exploration::restore(const std::vector<SavedFloors>& known) {
+    for (const SavedFloors& k : known) {
+        if (k.einsum >= progress_.size() || !explored(k.einsum) ||
+            k.done.size() != progress_[k.einsum].done.size() ||
+            k.least.size() != found_[k.einsum].size()) {
+            throw UserError("the saved state of mapper 'ffm' belongs to another problem");
+        }
+        progress_[k.einsum] = k;
+        progress_[k.einsum].least.clear();
+        for (std::size_t i = 0; i < k.least.size(); ++i) {
+            for (std::size_t q = 0; q < 2; ++q) {
+                std::atomic<double>& found = found_[k.einsum][i][q];
+                found = std::min(found.load(), k.least[i][q]);
+            }
+        }
+    }
+}
+
 /// Size of the space, least costs, and what the memories lack where no template has a legal row.
 void Exploration::collect_floors() {
     const auto n = static_cast<std::size_t>(c_.n_objectives());
@@ -208,11 +256,7 @@ void Exploration::collect_floors() {
         }
         std::map<std::string, CapacityNeed> needs;
         std::size_t starved = 0;
-        bool counted = true;
         for (const Result& r : results_[e]) {
-            space.evaluated += static_cast<std::uint64_t>(r.evaluated);
-            counted = counted && !r.space.empty();
-            space.size = add_decimal(space.size, r.space);
             for (const CapacityNeed& need : r.needs) {
                 const auto [it, fresh] = needs.try_emplace(need.memory, need);
                 if (!fresh && need.needed_bits < it->second.needed_bits) {
@@ -221,9 +265,11 @@ void Exploration::collect_floors() {
             }
             starved += r.needs.empty() ? 0 : 1;
         }
-        if (!counted) {
-            space.size.clear();
-        }
+        space.evaluated += static_cast<std::uint64_t>(progress_[e].evaluated);
+        const std::vector<char>& done = progress_[e].done;
+        const bool counted =
+            progress_[e].counted && std::find(done.begin(), done.end(), 0) == done.end();
+        space.size = counted ? progress_[e].size : "";
         if (space.least.empty() && starved == results_[e].size()) {
             for (const auto& [name, need] : needs) {
                 space.needs.push_back(need);
