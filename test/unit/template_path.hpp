@@ -37,7 +37,7 @@ public:
         einsum.name = "E";
         for (const auto& [name, bound] : variables) {
             einsum.rank_variables.push_back(
-                {name, static_cast<int>(einsum.rank_variables.size()), bound, true});
+                {name, static_cast<int>(einsum.rank_variables.size()), bound, true, {}});
         }
         for (const TensorText& text : tensors) {
             add(text);
