@@ -54,6 +54,8 @@ constexpr std::size_t short_chain = 12;
 constexpr double perfect_share = 0.5;
 /// A mapping within this factor of the bound leaves nothing to guess.
 constexpr double close_enough = 1.03;
+/// The floors of fewer Einsums are known before a local search would end.
+constexpr std::size_t few_einsums = 4;
 /// Rows of a search that is quick so far: about half a second.
 constexpr std::uint64_t quick_search = 8'000'000;
 /// A search that is stopped earlier still looks for any mapping for so long: it takes tens of
@@ -284,8 +286,8 @@ private:
         exploration_->first(first_until());
         const base::StopScope scope({watch_.stop(), first_until()});
         join_simple("first");
-        const bool descend =
-            context_.switches.descent && scalar() && exploration_->nothing_shared();
+        const bool descend = context_.switches.descent && scalar() &&
+                             exploration_->nothing_shared() && spaces_.size() >= few_einsums;
         for (int pass = 0; pass < most_descents && descend; ++pass) {
             if (!watch_.stopped() && (pass < 2 || evaluated() < descent_rows)) {
                 exploration_->descend(pass == 0 ? std::vector<double>{} : costs_of_known());
