@@ -125,7 +125,7 @@ void Exploration::for_each_template(const base::StopToken& token, const Work& wo
 }
 
 void Exploration::for_each_job(const std::vector<Job>& jobs, const base::StopToken& token,
- const Work& work) {
+                               const Work& work) {
     telemetry::Phase& phase = c_.recorder->extend_phase(jobs.size());
     std::atomic<std::size_t> next{0};
     auto loop = [&](int thread) {
@@ -296,8 +296,9 @@ void Exploration::rows(const Incumbents& incumbents, const Incumbents* near, dou
         for_each_stage(explore);
         return;
     }
-    for_each_template(
-        token(), [&](std::size_t e, std::size_t i, Workshop& tools) { explore(e, i, offsets_[e], tools); });
+    for_each_template(token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
+        explore(e, i, offsets_[e], tools);
+    });
     base::poll_stop();
     share_groups();
 }

@@ -31,7 +31,7 @@ bool as_good(const std::vector<double>& a, const std::vector<double>& b) {
 std::vector<double> Best::values_of(double energy_j, double latency_s) const {
     std::vector<double> values;
     for (const mapper::Metric metric : options_.metrics) {
-        values.push_back(metric_value(metric, energy_j, latency_s));
+        values.push_back(mapper::metric_value(metric, energy_j, latency_s));
     }
     return values;
 }
@@ -46,9 +46,8 @@ bool Best::stands(const Candidate& c, Worker& worker, Kept& out) const {
                       telemetry::LogLevel::warning);
         return false;
     }
-    mapspace::MapSpaceOptions limits = options_.mapspace;
-    limits.partial_inner_tiles = problem_.compat == arch::Compat::accelforge;
-    for (const mapspace::Violation& v : mapspace::check(problem_, *out.mapping, &limits)) {
+    for (const mapspace::Violation& v :
+         mapspace::check(problem_, *out.mapping, &options_.mapspace)) {
         if (v.severity != mapspace::Severity::warning) {
             recorder_.log("refused by the legality checker: " + mapspace::to_text(v),
                           telemetry::LogLevel::warning);

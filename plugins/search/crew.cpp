@@ -136,9 +136,9 @@ void Crew::evaluate(Candidate& c, Member& member) const {
         return;
     }
     counters.evaluated();
-    c.outcome.value =
-        metric_value(options_.metrics.size() == 1 ? options_.metrics.front() : mapper::Metric::edp,
-                     c.outcome.energy_j, c.outcome.latency_s);
+    c.outcome.value = mapper::metric_value(
+        options_.metrics.size() == 1 ? options_.metrics.front() : mapper::Metric::edp,
+        c.outcome.energy_j, c.outcome.latency_s);
 }
 
 }  // namespace tessera::search

@@ -19,12 +19,6 @@
 
 namespace tessera::search {
 
-inline double metric_value(mapper::Metric metric, double energy_j, double latency_s) {
-    return metric == mapper::Metric::energy    ? energy_j
-           : metric == mapper::Metric::latency ? latency_s
-                                               : energy_j * latency_s;
-}
-
 /// Threads that work through the candidates of a batch; each candidate's outcome is independent of
 /// who evaluates it. One thread calls evaluate() at a time; it works along.
 class Crew {

@@ -57,12 +57,6 @@ struct Einsum {
     std::vector<std::string> reasons;
 };
 
-double metric_value(Metric metric, const model::Report& report) {
-    return metric == Metric::energy    ? report.energy_j()
-           : metric == Metric::latency ? report.latency_s()
-                                       : report.edp_js();
-}
-
 class TimeloopRun {
 public:
     TimeloopRun(const model::Problem& problem, const model::CostModel& model,
@@ -230,7 +224,7 @@ private:
     void tell(const mapping::Mapping& whole) {
         const model::Report report = model_.evaluate(problem_, whole);
         telemetry::Incumbent found;
-        found.value = metric_value(metric_, report);
+        found.value = mapper::metric_value(metric_, report);
         found.energy_j = report.energy_j();
         found.latency_s = report.latency_s();
         found.found_by = "timeloop";
@@ -263,7 +257,7 @@ private:
         }
         check(*whole);
         Solution solution{*whole, model_.evaluate(problem_, *whole)};
-        const double value = metric_value(metric_, solution.report);
+        const double value = mapper::metric_value(metric_, solution.report);
         result.status = Status::feasible;
         // Sums of minima are minima; a product of sums is not a sum of products.
         if (model_.name() == "timeloop" && (metric_ != Metric::edp || einsums_.size() == 1)) {

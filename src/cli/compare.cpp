@@ -62,7 +62,7 @@ void judge(const model::Problem& problem, const model::CostModel& model,
         }
     }
     const model::Report report = model.evaluate(problem, mapping);
-    trial.value = value_of(report, metric);
+    trial.value = mapper::metric_value(metric, report);
     trial.energy_j = report.energy_j();
     trial.latency = report.latency_s();
     trial.files = {{".mapping.yaml", mapping::to_yaml(mapping)}};
@@ -102,7 +102,7 @@ public:
         const mapper::Solution& best = result.solutions.front();
         const mapper::Metric metric = settings.metrics.front();
         judge(problem, *model, best.mapping, metric, trial);
-        const double claimed = value_of(best.report, metric);
+        const double claimed = mapper::metric_value(metric, best.report);
         if (!(std::abs(claimed - *trial.value) <= agreement * std::abs(*trial.value))) {
             std::ostringstream text;
             text.precision(12);

@@ -102,7 +102,7 @@ public:
         live.plain = arguments_.flag("plain");
         live.folder = folder_ ? &*folder_ : nullptr;
         live.spent_s = checkpoint_.spent_s;
-        live.known = restored_ ? value_of(restored_->report, settings_.metrics.front())
+        live.known = restored_ ? mapper::metric_value(settings_.metrics.front(), restored_->report)
                                : std::numeric_limits<double>::infinity();
         live.rescue = [this](const std::vector<std::string>& mappings) { rescue(mappings); };
         LiveRun running(std::move(live), err_);
@@ -174,8 +174,9 @@ private:
             return;
         }
         const mapper::Metric metric = settings_.metrics.front();
-        if (result.solutions.empty() || value_of(restored_->report, metric) <
-                                            value_of(result.solutions.front().report, metric)) {
+        if (result.solutions.empty() ||
+            mapper::metric_value(metric, restored_->report) <
+                mapper::metric_value(metric, result.solutions.front().report)) {
             result.solutions = {*restored_};
         }
     }

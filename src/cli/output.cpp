@@ -40,18 +40,6 @@ io::Json solution_json(const model::Problem& problem, const mapping::Mapping& ma
     return result;
 }
 
-double value_of(const model::Report& report, mapper::Metric metric) {
-    switch (metric) {
-        case mapper::Metric::energy:
-            return report.energy_j();
-        case mapper::Metric::latency:
-            return report.latency_s();
-        case mapper::Metric::edp:
-            break;
-    }
-    return report.edp_js();
-}
-
 std::string metric_name(mapper::Metric metric) {
     return metric == mapper::Metric::energy    ? "energy"
            : metric == mapper::Metric::latency ? "latency"
@@ -73,7 +61,7 @@ io::Json gap_json(const mapper::Result& result, const std::vector<mapper::Metric
     if (metrics.size() != 1 || !result.bound || result.solutions.empty()) {
         return nullptr;
     }
-    const double best = value_of(result.solutions.front().report, metrics.front());
+    const double best = mapper::metric_value(metrics.front(), result.solutions.front().report);
     const double gap = best > 0 ? (best - *result.bound) / best : 0;
     return std::isfinite(gap) ? io::Json(std::max(gap, 0.0)) : io::Json(nullptr);
 }

@@ -41,7 +41,7 @@ void check_tiles(Checker& checker, const Leaf& leaf) {
                        std::to_string(node.outer) + ", the tile around it");
         } else if (node.outer % node.tile != 0) {
             const bool outermost =
-                node.previous < 0 || (checker.options && checker.options->partial_inner_tiles);
+                node.previous < 0 || checker.problem.compat == arch::Compat::accelforge;
             if (!outermost || !leaf.view().rank_variables[node.variable].simple) {
                 report("tile_shape", Severity::physical,
                        "has tile shape " + std::to_string(node.tile) + ", which does not divide " +

@@ -52,12 +52,14 @@ inline std::string matmuls(bool chain = false) {
 
 class Case {
 public:
+    arch::Compat compat = arch::Compat::none;
+
     Case(const std::string& arch, const std::string& workload)
         : architecture_(testing::architecture_of(arch)),
           workload_(testing::workload_of(workload)) {}
 
     model::Problem problem() const {
-        return {&workload_, &architecture_, arch::Compat::none};
+        return {&workload_, &architecture_, compat};
     }
     /// `nodes`: one node a line, without the leading "- "; ">" and "<" open and close a branch of a
     /// split.

@@ -23,6 +23,16 @@ namespace tessera::mapper {
 /// What is minimised. Several metrics ask for the Pareto set; `edp` stands alone.
 enum class Metric : std::uint8_t { energy, latency, edp };
 
+/// In J, s or J s. Thread rule: pure.
+inline double metric_value(Metric metric, double energy_j, double latency_s) {
+    return metric == Metric::energy    ? energy_j
+           : metric == Metric::latency ? latency_s
+                                       : energy_j * latency_s;
+}
+inline double metric_value(Metric metric, const model::Report& report) {
+    return metric_value(metric, report.energy_j(), report.latency_s());
+}
+
 struct Options {
     std::vector<Metric> metrics{Metric::edp};
     mapspace::MapSpaceOptions mapspace;

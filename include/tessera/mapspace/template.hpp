@@ -71,8 +71,8 @@ struct MapSpaceOptions {
     bool imperfect_temporal = false;
     bool imperfect_spatial = false;
     /// Partial tiles in inner loops, too, as the reference explores them (with fractional trip
-    /// counts). Off: only the outermost loop over a variable may leave one, and there are templates
-    /// for every choice of that loop.
+    /// counts; `check()` goes by the problem's `compat`). Off: only the outermost loop over a
+    /// variable may leave one, and there are templates for every choice of that loop.
     bool partial_inner_tiles = false;
     bool force_memory_hierarchy_order = true;
     bool explore_loop_orders = true;

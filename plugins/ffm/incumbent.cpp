@@ -1,0 +1,143 @@
+#include "run.hpp"
+#include "tessera/base/stop.hpp"
+
+namespace tessera::ffm {
+namespace {
+
+constexpr std::size_t beam_rows = 400;
+/// Local searches before the floors: calls, and rows that are quick enough for more than two.
+constexpr int most_descents = 6;
+constexpr std::uint64_t descent_rows = 600000;
+/// The same for the first mapping, which is looked for in classes that the bound allows so close.
+constexpr double dive_excess = 0.01;
+constexpr double near_excess = 1e-3;
+/// In a dive: how much an Einsum may cost above its own least. Long chains leave all of the above
+/// to every single Einsum, which is far too much; short ones need not try so often.
+constexpr double own_excess[] = {0.003, 0.1, 1.0};
+constexpr std::size_t short_chain = 12;
+/// Share of a time limit for tile shapes without partial tiles.
+constexpr double perfect_share = 0.5;
+/// The floors of fewer Einsums are known before a local search would end.
+constexpr std::size_t few_einsums = 4;
+
+}  // namespace
+
+void Run::find_perfect() {
+    if (!partial_tiles()) {
+        return;
+    }
+    const PhaseTimer timer(*this, "perfect tile shapes");
+    mapper::Options o = options_;
+    o.mapspace.imperfect_temporal = o.mapspace.imperfect_spatial = false;
+    o.resume.clear();
+    o.budget = {};
+    if (options_.budget.max_time_s > 0) {
+        o.budget.max_time_s = perfect_share * options_.budget.max_time_s;
+    }
+    o.recorder = &recorder_;
+    Run perfect(problem_, *context_.model, o);
+    perfect.silent_ = true;
+    try {
+        mapper::Result found = perfect.run();
+        coarse_solutions_ = std::move(found.solutions);
+        if (!coarse_solutions_.empty()) {
+            coarse_ = std::move(perfect.coarse_);
+        }
+        result_.statistics.evaluated += found.statistics.evaluated;
+    } catch (const LimitReached&) {  // no mapping in time: this run may still find one
+    }
+}
+
+void Run::find_any() {
+    const PhaseTimer timer(*this, "incumbent");
+    recorder_.begin_phase("incumbent", 0, "templates");
+    exploration_.emplace(context_, spaces_);
+    exploration_->first(first_until());
+    const base::StopScope scope({watch_.stop(), first_until()});
+    join_simple("first");
+    const bool descend = context_.switches.descent && scalar() && exploration_->nothing_shared() &&
+                         spaces_.size() >= few_einsums;
+    for (int pass = 0; pass < most_descents && descend; ++pass) {
+        if (!watch_.stopped() && (pass < 2 || evaluated() < descent_rows)) {
+            exploration_->descend(pass == 0 ? std::vector<double>{} : costs_of_known());
+            join_simple("descent");
+        }
+    }
+}
+
+void Run::join_simple(const std::string& step) {
+    const Groups few = thin(take_groups());
+    mapspace::JoinOptions j = join_options();
+    j.beam = beam_rows;
+    offer(few, mapspace::join(*problem_.workload, few, context_.tracked, j), step);
+}
+
+void Run::find_incumbent() {
+    {
+        const PhaseTimer timer(*this, "incumbent");
+        recorder_.begin_phase("incumbent", 0, "templates");
+        if (scalar() && context_.switches.dive) {
+            dive();
+        }
+    }
+    // Where the search is quick it is likely to end before this is of use.
+    if (!scalar() || !context_.switches.guesses || evaluated() > quick_search) {
+        find_simple();
+    }
+}
+
+void Run::find_simple() {
+    // Close to the bound there is nothing to gain from it.
+    if (!floors_known_ || simple_tried_ || watch_.stopped() ||
+        known() <= lower_bound() * close_enough) {
+        return;
+    }
+    const PhaseTimer timer(*this, "incumbent");
+    simple_tried_ = true;
+    recorder_.begin_phase("incumbent", 0, "templates");
+    exploration_->simple();
+    join_simple("simple");
+}
+
+void Run::dive() {
+    const double floor = lower_bound();
+    if (floor > 0 && !watch_.stopped()) {
+        const Incumbents near = incumbents_at({point_of(floor * (1 + near_excess))});
+        const std::vector<double> guess = point_of(floor * (1 + dive_excess));
+        for (const double own : own_excess) {
+            const bool last = own == own_excess[std::size(own_excess) - 1];
+            if (known() > floor * (1 + dive_excess) && !watch_.stopped() &&
+                (last || spaces_.size() > short_chain)) {
+                exploration_->rows(incumbents_at({guess}), &near, own);
+                beam_join(take_groups(), guess, "dive");
+            }
+        }
+    }
+}
+
+void Run::beam_join(const Groups& groups, const std::vector<double>& guess,
+                    const std::string& step) {
+    mapspace::JoinOptions j = join_options();
+    j.beam = beam_rows;
+    j.incumbents = {guess};
+    j.stop = watch_.stop();
+    offer(groups, mapspace::join(*problem_.workload, groups, context_.tracked, j), step);
+}
+
+void Run::offer(const Groups& groups, mapspace::JoinResult&& found, const std::string& step) {
+    if (!scalar() && partial_tiles() && !coarse_.mappings.empty()) {
+        return;  // a Pareto set of perfect tile shapes
+    }
+    if (found.mappings.empty() || (scalar() && value_of(found.mappings.front()) >= known())) {
+        return;
+    }
+    coarse_ = std::move(found);
+    coarse_solutions_.clear();
+    for (const mapspace::JoinedMapping& m : coarse_.mappings) {
+        coarse_solutions_.push_back(solution(groups, m));
+        report_incumbent(coarse_solutions_.back(), step);
+    }
+    say("incumbent: " + number(known()));
+}
+
+}  // namespace tessera::ffm

@@ -1,0 +1,239 @@
+#include "run.hpp"
+#include "tessera/base/stop.hpp"
+#include "tessera/mapspace/partners.hpp"
+
+namespace tessera::ffm {
+namespace {
+
+// An incumbent this close to the bound is at the bound, summed in another order.
+constexpr double reached = 1e-13;
+/// How far above the bound an optimum is looked for, before everything below the incumbent is.
+constexpr double guesses[] = {0.02, 0.1, 0.4};
+constexpr std::size_t thinned_rows = 6;
+
+}  // namespace
+
+void Run::find_floors() {
+    const PhaseTimer timer(*this, "floors");
+    recorder_.begin_phase("floors", 0, "templates");
+    if (exploration_->nothing_shared()) {  // large ones take seconds
+        promised_ = exploration_->promises();
+        report_bound(lower_bound());
+    }
+    exploration_->restore(saved_.floors);
+    floors_known_ = exploration_->floors([this] { save(); });
+    for (const EinsumSpace& s : spaces_) {
+        if (s.least.empty() && floors_known_) {
+            for (std::string& reason : explain_empty(*problem_.workload, s)) {
+                result_.reasons.push_back(std::move(reason));
+            }
+        }
+    }
+    if (floors_known_ && result_.reasons.empty()) {
+        say("floors: bound " + number(lower_bound()));
+        report_bound(lower_bound());
+        save();
+    }
+}
+
+void Run::save() {
+    if (!silent_) {
+        recorder_.checkpoint(
+            to_text({std::max(beaten_guess_, saved_.beaten_guess), exploration_->progress()}));
+    }
+}
+
+void Run::find_optimum() {
+    const double floor = lower_bound();
+    if (scalar() && floors_known_ && known() <= floor * (1 + reached)) {
+        exhausted_ = true;
+        finish_with_incumbent();
+        return;
+    }
+    for (const double excess : guesses) {
+        const double guess = floor * (1 + excess);
+        // A mapping close enough is as good a bound, and certain to end the search.
+        if (!scalar() || !context_.switches.guesses || !(floor > 0) ||
+            known() <= floor * close_enough || guess >= known() || watch_.stopped()) {
+            break;
+        }
+        if (guess <= saved_.beaten_guess) {  // proven before the search was interrupted
+            beaten_guess_ = guess;
+            report_bound(beaten_guess_);
+            find_simple();
+            continue;
+        }
+        if (search({point_of(guess)})) {
+            return;
+        }
+        // Nothing lies at or below a guess that was searched to the end.
+        beaten_guess_ = exhausted_ ? guess : beaten_guess_;
+        report_bound(beaten_guess_);
+        save();
+        if (evaluated() > quick_search) {
+            find_simple();
+        }
+    }
+    find_simple();
+    std::vector<std::vector<double>> points;
+    for (const mapspace::JoinedMapping& m : coarse_.mappings) {
+        points.push_back(m.objectives);
+    }
+    search(points);
+    if (result_.solutions.empty() && result_.reasons.empty()) {
+        finish_with_incumbent();
+    }
+}
+
+Groups Run::useful_groups(const std::vector<std::vector<double>>& points) {
+    const PhaseTimer timer(*this, "tile shapes");
+    const base::StopScope scope({watch_.stop()});
+    base::poll_stop();
+    recorder_.begin_phase("tile shapes", 0, "templates");
+    exploration_->rows(incumbents_at(points));
+    Groups groups = take_groups();
+    if (context_.switches.partners) {
+        mapspace::drop_rows_without_partners(
+            *problem_.workload, groups, goal_,
+            context_.switches.join_bound ? points : std::vector<std::vector<double>>{});
+    }
+    return groups;
+}
+
+bool Run::search(const std::vector<std::vector<double>>& points) {
+    exhausted_ = false;
+    const Groups groups = useful_groups(points);
+    std::size_t useful = 0, count = 0;
+    for (const auto& einsum : groups) {
+        count += einsum.size();
+        for (const mapspace::PmappingGroup& g : einsum) {
+            useful += g.rows();
+        }
+    }
+    result_.statistics.pareto = useful;
+    say("tile shapes: " + std::to_string(useful) + " pmappings of use in " + std::to_string(count) +
+        " groups");
+    std::optional<PhaseTimer> timer(std::in_place, *this, "join");
+    mapspace::JoinOptions j = join_options();
+    if (context_.switches.join_bound) {
+        j.incumbents = points;
+    }
+    j.stop = watch_.stop();
+    telemetry::Phase& joining =
+        recorder_.begin_phase("join", problem_.workload->einsums.size(), "Einsums");
+    j.progress = [this, &joining](int joined, std::size_t states, std::size_t n) {
+        joining.done = static_cast<std::uint64_t>(joined);
+        if (joined > 0) {
+            recorder_.einsum(static_cast<std::size_t>(joined) - 1).joined = n;
+        }
+        say("join: " + std::to_string(joined) + " of " +
+            std::to_string(problem_.workload->einsums.size()) + " Einsums, " + std::to_string(n) +
+            " partial mappings in " + std::to_string(states) + " states");
+    };
+    mapspace::JoinResult exact = mapspace::join(*problem_.workload, groups, context_.tracked, j);
+    drop_beaten(points, exact);
+    timer.reset();
+    result_.statistics.all_orders = exact.all_orders;
+    result_.statistics.evaluated += exact.rows_joined;
+    recorder_.worker(0, "ffm").generated(exact.rows_joined);
+    recorder_.worker(0, "ffm").evaluated(exact.rows_joined);
+    if (!exact.complete) {
+        return false;
+    }
+    if (exact.mappings.empty()) {
+        exhausted_ = true;
+        if (points.empty()) {
+            result_.reasons.push_back(
+                explain_failed_join(*problem_.workload, context_.tracked, exact));
+        }
+        return false;
+    }
+    for (const mapspace::JoinedMapping& m : exact.mappings) {
+        result_.solutions.push_back(solution(groups, m));
+    }
+    result_.solutions = front_of(options_.metrics, std::move(result_.solutions));
+    for (const mapper::Solution& s : result_.solutions) {
+        report_incumbent(s, "join");
+    }
+    coarse_ = std::move(exact);
+    result_.status = mapper::Status::optimal;
+    set_bound(metric_of_first());
+    return true;
+}
+
+void Run::drop_beaten(const std::vector<std::vector<double>>& points,
+                      mapspace::JoinResult& found) const {
+    if (scalar() && !points.empty()) {
+        const std::vector<double>& p = points.front();
+        const double limit = (p.size() == 2 ? p[0] * p[1] : p[0]) * (1 + agreement);
+        std::erase_if(found.mappings,
+                      [&](const mapspace::JoinedMapping& m) { return value_of(m) > limit; });
+    }
+}
+
+void Run::finish_with_incumbent() {
+    if (coarse_.mappings.empty()) {
+        throw LimitReached("stopped before a complete mapping was found; give more time");
+    }
+    result_.solutions = std::move(coarse_solutions_);
+    result_.solutions = front_of(options_.metrics, std::move(result_.solutions));
+    result_.status = exhausted_ ? mapper::Status::optimal : mapper::Status::feasible;
+    set_bound(exhausted_ ? metric_of_first()
+                         : std::min(metric_of_first(), std::max(beaten_guess_, lower_bound())));
+}
+
+void Run::report_incumbent(const mapper::Solution& s, const std::string& step) {
+    telemetry::Incumbent found;
+    found.value = mapper::metric_value(options_.metrics.front(), s.report);
+    found.energy_j = s.report.energy_j();
+    found.latency_s = s.report.latency_s();
+    found.found_by = "ffm";
+    found.detail = step;
+    found.mapping = [tree = s.mapping] { return mapping::to_yaml(tree); };
+    recorder_.incumbent(std::move(found));
+}
+
+mapspace::JoinOptions Run::join_options() const {
+    mapspace::JoinOptions j;
+    j.goal = goal_;
+    j.order = options_.mapspace.all_einsum_orders ? mapspace::EinsumOrder::all
+                                                  : mapspace::EinsumOrder::file;
+    j.lookahead = context_.switches.lookahead;
+    j.relax = context_.switches.relaxed_join;
+    j.reference_rules = problem_.compat == arch::Compat::accelforge;
+    j.threads = threads_;
+    return j;
+}
+
+Groups Run::take_groups() {
+    Groups groups;
+    for (EinsumSpace& s : spaces_) {
+        groups.push_back(std::move(s.groups));
+        s.groups.clear();
+    }
+    return groups;
+}
+
+Groups Run::thin(const Groups& groups) {
+    Groups few;
+    for (const auto& einsum : groups) {
+        few.emplace_back();
+        for (const mapspace::PmappingGroup& g : einsum) {
+            few.back().push_back(mapspace::thinned(g, thinned_rows));
+        }
+    }
+    return few;
+}
+
+double Run::lower_bound() const {
+    if (!floors_known_ && !promised_) {
+        return 0;
+    }
+    double least = std::numeric_limits<double>::infinity();
+    for (const std::array<double, 2>& p : exploration_->bound()) {
+        least = std::min(least, context_.n_objectives() == 2 ? p[0] * p[1] : p[0]);
+    }
+    return least;
+}
+
+}  // namespace tessera::ffm

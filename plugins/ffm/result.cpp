@@ -1,0 +1,125 @@
+#include "result.hpp"
+
+#include <algorithm>
+#include <boost/multiprecision/cpp_int.hpp>
+#include <cmath>
+#include <sstream>
+
+#include "tessera/mapspace/legality.hpp"
+
+namespace tessera::ffm {
+
+std::string number(double v) {
+    std::ostringstream s;
+    s << v;
+    return s.str();
+}
+
+std::vector<std::string> explain_empty(const workload::Workload& w, const EinsumSpace& space) {
+    const std::string name = w.einsums[static_cast<std::size_t>(space.einsum)].name;
+    if (!space.no_compute.empty()) {
+        return {"Einsum " + name + ": " + space.no_compute};
+    }
+    std::vector<std::string> out;
+    for (const CapacityNeed& n : space.needs) {
+        out.push_back("Einsum " + name + ": memory " + n.memory + " needs at least " +
+                      number(n.needed_bits) + " bits, its size is " + number(n.size_bits) +
+                      " bits");
+    }
+    if (out.empty()) {
+        out.push_back("Einsum " + name + ": no tile shapes meet all constraints of any of its " +
+                      std::to_string(space.templates->size()) + " templates");
+    }
+    return out;
+}
+
+std::string mapspace_size(const std::vector<EinsumSpace>& spaces) {
+    boost::multiprecision::cpp_int size = 1;
+    for (const EinsumSpace& s : spaces) {
+        if (s.size.empty()) {
+            return "";
+        }
+        size *= boost::multiprecision::cpp_int(s.size);
+    }
+    return size.str();
+}
+
+std::string explain_failed_join(const workload::Workload& w,
+                                const std::vector<mapspace::TrackedMemory>& tracked,
+                                const mapspace::JoinResult& join) {
+    const std::string name = w.einsums[static_cast<std::size_t>(std::max(join.failed_at, 0))].name;
+    if (!join.failed_capacity) {
+        return "Einsum " + name +
+               ": none of its pmappings backs the shared tensors where the Einsums before it do";
+    }
+    const auto memory = std::find_if(tracked.begin(), tracked.end(),
+                                     [&](const auto& m) { return m.name == join.failed_memory; });
+    return "up to Einsum " + name + ": memory " + join.failed_memory + " needs at least " +
+           number(join.failed_needed_bits) + " bits at one time, its size is " +
+           number(memory == tracked.end() ? 0 : memory->size_bits) + " bits";
+}
+
+void check_legality(const model::Problem& problem, const mapspace::MapSpaceOptions& limits,
+                    const mapping::Mapping& mapping) {
+    for (const mapspace::Violation& v : mapspace::check(problem, mapping, &limits)) {
+        if (v.severity != mapspace::Severity::warning) {
+            throw Bug("the best mapping found is not legal: " + mapspace::to_text(v));
+        }
+    }
+}
+
+void check_agreement(const ExploreContext& context, const mapspace::JoinedMapping& m,
+                     const model::Report& report) {
+    std::vector<double> again;
+    if (context.want_energy) {
+        again.push_back(report.energy_j());
+    }
+    if (context.want_latency) {
+        again.push_back(report.latency_s());
+    }
+    for (std::size_t i = 0; i < again.size(); ++i) {
+        const double a = m.objectives[i];
+        if (std::abs(a - again[i]) > agreement * std::max(std::abs(a), std::abs(again[i]))) {
+            throw Bug("the joined mapping's cost " + number(a) + " differs from its evaluation " +
+                      number(again[i]));
+        }
+    }
+}
+
+std::vector<mapper::Solution> front_of(const std::vector<mapper::Metric>& metrics,
+                                       std::vector<mapper::Solution> solutions) {
+    if (metrics.size() < 2) {
+        return solutions;
+    }
+    struct Point {
+        std::vector<double> values;
+        std::size_t solution;
+    };
+    std::vector<Point> points;
+    for (std::size_t i = 0; i < solutions.size(); ++i) {
+        points.push_back({{}, i});
+        for (const mapper::Metric m : metrics) {
+            points.back().values.push_back(mapper::metric_value(m, solutions[i].report));
+        }
+    }
+    // In this order nobody is dominated by a later one, and the first of equal ones stays.
+    std::stable_sort(points.begin(), points.end(),
+                     [](const Point& a, const Point& b) { return a.values < b.values; });
+    std::vector<Point> front;
+    for (Point& p : points) {
+        const bool beaten = std::any_of(front.begin(), front.end(), [&](const Point& known) {
+            return std::equal(known.values.begin(), known.values.end(), p.values.begin(),
+                              [](double a, double b) { return a <= b; });
+        });
+        if (!beaten) {
+            front.push_back(std::move(p));
+        }
+    }
+    std::vector<mapper::Solution> kept;
+    for (const Point& p : front) {
+        kept.push_back(std::move(solutions[p.solution]));
+    }
+    return kept;
+}
+
+}  // namespace tessera::ffm

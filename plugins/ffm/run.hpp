@@ -1,0 +1,214 @@
+#pragma once
+
+// One run of mapper `ffm`; its steps are mapped at the top of ffm.cpp.
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explore.hpp"
+#include "result.hpp"
+#include "saved.hpp"
+#include "tessera/mapspace/join.hpp"
+#include "tessera/search/watch.hpp"
+#include "tessera/telemetry/recorder.hpp"
+
+namespace tessera::ffm {
+
+/// A mapping within this factor of the bound leaves nothing to guess.
+inline constexpr double close_enough = 1.03;
+/// Rows of a search that is quick so far: about half a second.
+inline constexpr std::uint64_t quick_search = 8'000'000;
+/// A search that is stopped earlier still looks for any mapping for so long: it takes tens of
+/// milliseconds, and there is nothing to show without.
+inline constexpr std::chrono::milliseconds first_mapping{200};
+
+/// Pmapping groups of every Einsum.
+using Groups = std::vector<std::vector<mapspace::PmappingGroup>>;
+
+class Run {
+public:
+    Run(const model::Problem& problem, const model::CostModel& model,
+        const mapper::Options& options);
+
+    mapper::Result run();
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    /// \throws base::Stopped where there is nothing to be had from what was being done
+    void search_all();
+
+    /// Adds its lifetime to a phase of the statistics, also if that ends by an exception.
+    class PhaseTimer {
+    public:
+        PhaseTimer(Run& run, const char* name) : run_(run), name_(name) {}
+        ~PhaseTimer();
+        PhaseTimer(const PhaseTimer&) = delete;
+        PhaseTimer& operator=(const PhaseTimer&) = delete;
+
+    private:
+        Run& run_;
+        const char* name_;
+        Clock::time_point from_ = Clock::now();
+    };
+
+    void say(const std::string& line) const {
+        options_.progress ? options_.progress(line) : recorder_.log(line);
+    }
+
+    void open();
+
+    bool partial_tiles() const {
+        return options_.mapspace.imperfect_temporal || options_.mapspace.imperfect_spatial;
+    }
+
+    /// With partial tiles: the best mapping without them first, by a run of its own. Whatever
+    /// happens later, it holds.
+    void find_perfect();
+
+    /// A mapping, good or bad, before anything that takes time.
+    void find_any();
+
+    /// Until then a stop waits for the first mapping.
+    Clock::time_point first_until() const {
+        return start_ + first_mapping;
+    }
+
+    /// Joins pmappings without fused loops, with few rows per step.
+    void join_simple(const std::string& step);
+
+    /// Least energy and latency of every Einsum: bounds of everything that follows.
+    void find_floors();
+
+    /// Thread rule: any.
+    void save();
+
+    bool scalar() const {
+        return goal_ != mapspace::JoinGoal::pareto;
+    }
+
+    /// Objectives whose combination is `value`.
+    std::vector<double> point_of(double value) const {
+        return context_.n_objectives() == 2 ? std::vector<double>{value, 1.0}
+                                            : std::vector<double>{value};
+    }
+
+    double known() const {
+        return coarse_.mappings.empty() ? std::numeric_limits<double>::infinity()
+                                        : value_of(coarse_.mappings.front());
+    }
+
+    std::vector<double> costs_of_known() const {
+        return coarse_.mappings.empty() ? std::vector<double>{}
+                                        : coarse_.mappings.front().objectives;
+    }
+
+    Incumbents incumbents_at(const std::vector<std::vector<double>>& points) const {
+        return {goal_ == mapspace::JoinGoal::edp, points};
+    }
+
+    /// A first mapping: of the classes that the bound comes from; of templates without fused loops
+    /// at once if the search will take long, else when the first guess has failed.
+    void find_incumbent();
+
+    /// A mapping of templates without fused loops.
+    void find_simple();
+
+    std::uint64_t evaluated() const {
+        std::uint64_t sum = 0;
+        for (const EinsumSpace& s : spaces_) {
+            sum += s.evaluated;
+        }
+        return sum;
+    }
+
+    /// Rows of few classes, not too far above the bound, joined with few rows per step.
+    void dive();
+
+    /// Looks for a mapping at least as good as `guess` among the rows, with few rows per step.
+    void beam_join(const Groups& groups, const std::vector<double>& guess, const std::string& step);
+
+    /// Takes what a join found as the mapping to be beaten, if it is better than what is known.
+    void offer(const Groups& groups, mapspace::JoinResult&& found, const std::string& step);
+
+    static double value_of(const mapspace::JoinedMapping& m) {
+        return m.objectives.size() == 2 ? m.objectives[0] * m.objectives[1] : m.objectives[0];
+    }
+
+    /// The exact search, first only for mappings close to the bound: what is found below a guess is
+    /// optimal, and a low guess leaves little to explore.
+    void find_optimum();
+
+    /// Pmappings that can be part of a mapping as good as the points. \throws base::Stopped
+    Groups useful_groups(const std::vector<std::vector<double>>& points);
+
+    /// Explores and joins everything that can be at least as good as the points. True if that ended
+    /// with a proven result.
+    bool search(const std::vector<std::vector<double>>& points);
+
+    /// A join without bound may return what the rows left out could beat.
+    void drop_beaten(const std::vector<std::vector<double>>& points,
+                     mapspace::JoinResult& found) const;
+
+    /// Stopped early: the first mapping, and what is proven about it.
+    void finish_with_incumbent();
+
+    double metric_of_first() const {
+        return mapper::metric_value(options_.metrics.front(), result_.solutions.front().report);
+    }
+
+    void set_bound(double value) {
+        if (options_.metrics.size() == 1) {
+            result_.bound = value;
+            report_bound(value);
+        }
+    }
+
+    void report_bound(double value) {
+        if (options_.metrics.size() == 1 && !silent_) {
+            recorder_.bound(value);
+        }
+    }
+
+    void report_incumbent(const mapper::Solution& s, const std::string& step);
+
+    mapspace::JoinOptions join_options() const;
+
+    Groups take_groups();
+
+    static Groups thin(const Groups& groups);
+
+    /// From the floors of all Einsums, before from what their formulas promise; 0 without both.
+    double lower_bound() const;
+
+    /// The mapping, costed by the model. \throws Bug if that or the legality checker disagree
+    mapper::Solution solution(const Groups& groups, const mapspace::JoinedMapping& m) const;
+
+    bool silent_ = false;  ///< its bounds are not those of the whole run
+    model::Problem problem_;
+    mapper::Options options_;
+    telemetry::Recorder unread_;  ///< if nobody wants to know
+    telemetry::Recorder& recorder_;
+    search::Watch watch_;
+    ExploreContext context_;
+    mapspace::JoinGoal goal_ = mapspace::JoinGoal::single;
+    int threads_ = 1;
+    bool floors_known_ = false;
+    bool simple_tried_ = false;
+    bool promised_ = false;
+    bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
+    double beaten_guess_ = 0;
+    SavedState saved_;  ///< of the run that this one resumes
+    mapspace::JoinResult coarse_;
+    std::vector<mapper::Solution> coarse_solutions_;  ///< the first mapping
+    std::vector<EinsumSpace> spaces_;
+    std::optional<Exploration> exploration_;
+    mapper::Result result_;
+    Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace tessera::ffm
