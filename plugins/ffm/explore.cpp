@@ -279,12 +279,13 @@ void Exploration::rows(const Incumbents& incumbents, const Incumbents* near, dou
     const mapspace::IncumbentBound classes = near != nullptr ? bound_of(*near) : known;
     const base::StopScope scope(token());
     find_offsets();
+    const mapspace::CostFront whole = near != nullptr ? bound() : mapspace::CostFront{};
     const auto explore = [&](std::size_t e, std::size_t i, const std::vector<Offsets>& offsets,
                              Workshop& tools) {
         mapspace::IncumbentBound bound = known;
         if (!c_.switches.exploration_bound) {
             rows_of(e, i, {}, tools);
-        } else if (bound_rows(e, i, offsets, classes, near != nullptr, own_excess, bound)) {
+        } else if (bound_rows(e, i, offsets, classes, whole, own_excess, bound)) {
             rows_of(e, i, bound, tools);
         }
     };
@@ -304,11 +305,17 @@ void Exploration::rows(const Incumbents& incumbents, const Incumbents* near, dou
 }
 
 /// Adds to `bound` what the rows of a template have to beat, together with the others' costs. False
-/// if none of them can.
+/// if none of them can. `whole`: least costs of whole mappings, in a dive; else empty.
 bool Exploration::bound_rows(std::size_t e, std::size_t i, const std::vector<Offsets>& offsets,
-                             const mapspace::IncumbentBound& classes, bool dive, double own_excess,
+                             const mapspace::IncumbentBound& classes,
+                             const mapspace::CostFront& whole, double own_excess,
                              mapspace::IncumbentBound& bound) const {
     const auto n = static_cast<std::size_t>(c_.n_objectives());
+    const bool dive = !whole.empty();
+    double least_whole = std::numeric_limits<double>::infinity();
+    for (const mapspace::CostPoint& p : whole) {
+        least_whole = std::min(least_whole, n == 2 ? p[0] * p[1] : p[0]);
+    }
     const std::size_t k = class_of(e, i);
     const mapspace::IncumbentBound known = bound;
     const Offsets& all = offsets[k];
@@ -320,13 +327,16 @@ bool Exploration::bound_rows(std::size_t e, std::size_t i, const std::vector<Off
         for (std::size_t q = 0; q < n; ++q) {
             least[q] = own[q] + all[at + q];
         }
-        const bool of_use = !beaten(classes, least.data(), n);
+        const double cost = n == 2 ? least[0] * least[1] : least[0];
+        const double excess =
+            own_excess * (n == 2 ? own[0] * least[1] + own[1] * least[0] : own[0]);
+        // In a dive: nor may the class itself cost more than that above the least of the whole, of
+        // which the share of one Einsum in a long chain is small.
+        const bool of_use =
+            !beaten(classes, least.data(), n) && (!dive || cost <= least_whole + excess);
         useful = useful || of_use;
         if (of_use) {
-            allowed =
-                std::max(allowed, n == 2 ? least[0] * least[1] +
-                                               own_excess * (own[0] * least[1] + own[1] * least[0])
-                                         : least[0] + own_excess * own[0]);
+            allowed = std::max(allowed, cost + excess);
         }
         if (!beaten(known, least.data(), n)) {
             const auto from = all.begin() + static_cast<std::ptrdiff_t>(at);

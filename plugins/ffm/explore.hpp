@@ -177,8 +177,8 @@ private:
     void for_each_stage(const Explore& explore);
     std::vector<Offsets> offsets_at(const Stages& stages, std::size_t e) const;
     bool bound_rows(std::size_t e, std::size_t i, const std::vector<Offsets>& offsets,
-                    const mapspace::IncumbentBound& classes, bool dive, double own_excess,
-                    mapspace::IncumbentBound& bound) const;
+                    const mapspace::IncumbentBound& classes, const mapspace::CostFront& whole,
+                    double own_excess, mapspace::IncumbentBound& bound) const;
     bool stopped() const {
         return c_.options->stop != nullptr && c_.options->stop->load();
     }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "mapping/chain.hpp"
 #include "tessera/base/error.hpp"
@@ -23,7 +24,13 @@ namespace {
 class Assembler {
 public:
     Assembler(std::vector<Chain> chains, const std::vector<int>& shared)
-        : chains_(std::move(chains)), shared_(shared) {}
+        : chains_(std::move(chains)), shared_(shared) {
+        for (std::size_t i = 0; i < chains_.size(); ++i) {
+            for (const workload::LocalTensor& tensor : chains_[i].path->einsum.tensors) {
+                users_[tensor.name].push_back(static_cast<int>(i));
+            }
+        }
+    }
 
     Mapping run();
 
@@ -40,6 +47,8 @@ private:
 
     std::vector<Chain> chains_;
     const std::vector<int>& shared_;
+    /// By tensor: the chains that access it, in order. Long cascades are not searched for them.
+    std::unordered_map<std::string, std::vector<int>> users_;
 };
 
 Mapping Assembler::run() {
@@ -67,17 +76,22 @@ std::vector<std::pair<int, int>> Assembler::branches(int low, int high, int dept
 std::size_t Assembler::lifted(const std::vector<std::pair<int, int>>& groups, int index,
                               std::size_t depth) const {
     const std::vector<Holder>& gap = chains_[index].gaps[depth];
+    const auto own = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+        return group.first <= index && index < group.second;
+    });
     std::size_t count = 0;
     for (std::size_t h = 0; h < gap.size(); ++h) {
-        for (const auto& [low, high] : groups) {
-            for (int other = low; other < high; ++other) {
-                const bool elsewhere = index < low || index >= high;
-                const std::vector<Holder>& theirs = chains_[other].gaps[depth];
-                if (elsewhere && gap[h].backing &&
-                    std::any_of(theirs.begin(), theirs.end(),
-                                [&](const Holder& holder) { return holder.same_place(gap[h]); })) {
-                    count = h + 1;
-                }
+        const std::vector<int>& users = users_.at(gap[h].tensor);
+        for (const int other : users) {
+            const bool here = groups.front().first <= other && other < groups.back().second;
+            const bool elsewhere = other < own->first || other >= own->second;
+            if (!gap[h].backing || !here || !elsewhere) {
+                continue;
+            }
+            const std::vector<Holder>& theirs = chains_[other].gaps[depth];
+            if (std::any_of(theirs.begin(), theirs.end(),
+                            [&](const Holder& holder) { return holder.same_place(gap[h]); })) {
+                count = h + 1;
             }
         }
     }
@@ -137,10 +151,10 @@ void Assembler::emit_gap(int low, int high, std::vector<Shared> gap, TreeNode& n
         node.persistent = shared.holder.persistent;
         node.lower = shared.holder.lower;
         node.sliding = shared.holder.sliding;
-        bool all = true;
-        for (int i = low; i < high; ++i) {
-            all = all && (shared.users.count(i) > 0 || !chains_[i].accesses(shared.holder.tensor));
-        }
+        const std::vector<int>& users = users_.at(shared.holder.tensor);
+        const bool all = std::all_of(users.begin(), users.end(), [&](int i) {
+            return i < low || i >= high || shared.users.count(i) > 0;
+        });
         for (const int user : shared.users) {
             if (!all) {
                 node.einsums.push_back(chains_[user].einsum());

@@ -1,7 +1,10 @@
 #include "mapping/chain.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <list>
 #include <span>
+#include <unordered_set>
 
 #include "tessera/base/error.hpp"
 
@@ -35,21 +38,41 @@ void put_backing_first(std::vector<Holder>& gap) {
     }
 }
 
-// `next`: where the Einsum's first holder goes at the earliest.
-void merge(std::vector<Shared>& merged, std::span<const Holder> holders, int user,
-           std::size_t next) {
+/// Holders of several Einsums so far. A list and a set of names, as the root of a long cascade has
+/// thousands of holders, few of which more than one Einsum has.
+class Merger {
+public:
+    using Place = std::list<Shared>::iterator;
+
+    /// `next`: where the Einsum's first holder goes at the earliest.
+    void merge(std::span<const Holder> holders, int user, Place next);
+
+    Place begin() {
+        return list_.begin();
+    }
+    Place end() {
+        return list_.end();
+    }
+
+private:
+    std::list<Shared> list_;
+    std::unordered_set<std::string> tensors_;
+};
+
+void Merger::merge(std::span<const Holder> holders, int user, Place next) {
     for (const Holder& holder : holders) {
-        std::size_t at = 0;
-        while (at < merged.size() && !merged[at].holder.same_place(holder)) {
+        Place at = tensors_.insert(holder.tensor).second ? list_.end() : list_.begin();
+        bool behind = false;  // not in front of next
+        while (at != list_.end() && !at->holder.same_place(holder)) {
+            behind = behind || at == next;
             ++at;
         }
-        const bool found = at < merged.size();
-        if (found && (at >= next || !holder.sinks())) {
-            merged[at].users.insert(user);
-            next = std::max(next, at + 1);
+        behind = behind || at == next;
+        if (at != list_.end() && (behind || !holder.sinks())) {
+            at->users.insert(user);
+            next = behind ? std::next(at) : next;
         } else {
-            merged.insert(merged.begin() + next, {holder, {user}});
-            ++next;
+            list_.insert(next, {holder, {user}});
         }
     }
 }
@@ -118,7 +141,7 @@ Chain chain_of(const Branch& branch) {
 }
 
 std::vector<Shared> merged(const std::vector<std::pair<int, std::vector<Holder>>>& gaps) {
-    std::vector<Shared> result;
+    Merger merger;
     const auto leading = [](const std::vector<Holder>& holders) {
         return static_cast<std::size_t>(
             std::find_if(holders.begin(), holders.end(),
@@ -126,13 +149,15 @@ std::vector<Shared> merged(const std::vector<std::pair<int, std::vector<Holder>>
             holders.begin());
     };
     for (const auto& [user, holders] : gaps) {
-        merge(result, std::span(holders).first(leading(holders)), user, 0);
+        merger.merge(std::span(holders).first(leading(holders)), user, merger.begin());
     }
-    const std::size_t next = result.size();
+    const bool none = merger.begin() == merger.end();
+    const Merger::Place last = none ? merger.end() : std::prev(merger.end());
     for (const auto& [user, holders] : gaps) {
-        merge(result, std::span(holders).subspan(leading(holders)), user, next);
+        merger.merge(std::span(holders).subspan(leading(holders)), user,
+                     none ? merger.begin() : std::next(last));
     }
-    return result;
+    return {std::make_move_iterator(merger.begin()), std::make_move_iterator(merger.end())};
 }
 
 }  // namespace tessera::mapping

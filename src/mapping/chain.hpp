@@ -21,8 +21,9 @@ struct Holder {
     bool sliding = false;
 
     bool same_place(const Holder& other) const {
-        return sliding == other.sliding && kind == other.kind && component == other.component && tensor == other.tensor &&
-               persistent == other.persistent && lower == other.lower && backing == other.backing;
+        return sliding == other.sliding && kind == other.kind && component == other.component &&
+               tensor == other.tensor && persistent == other.persistent && lower == other.lower &&
+               backing == other.backing;
     }
     /// Its place among the holders of the gap matters: its capacity may be charged further down.
     bool sinks() const {
@@ -44,9 +45,6 @@ struct Chain {
 
     const std::string& einsum() const {
         return path->einsum.name;
-    }
-    bool accesses(const std::string& tensor) const {
-        return path->einsum.find_tensor(tensor) >= 0;
     }
 };
 

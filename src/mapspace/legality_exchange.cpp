@@ -18,17 +18,22 @@ struct Use {
 
 class Exchange {
 public:
-    explicit Exchange(Checker& checker) : checker_(checker) {}
-
-    void tensor(int global) {
-        std::vector<Use> uses;
+    explicit Exchange(Checker& checker)
+        : checker_(checker), uses_(checker.workload().tensors.size()) {
         for (std::size_t l = 0; l < checker_.leaves.size(); ++l) {
             const Leaf& leaf = *checker_.leaves[l];
-            if (const int local = leaf.local_tensor(global);
-                local >= 0 && leaf.first_holder(local) >= 0) {
-                uses.push_back({&leaf, static_cast<int>(l), local});
+            for (std::size_t t = 0; t < leaf.view().tensors.size(); ++t) {
+                const int local = static_cast<int>(t);
+                if (leaf.first_holder(local) >= 0) {
+                    uses_[leaf.view().tensors[t].tensor].push_back(
+                        {&leaf, static_cast<int>(l), local});
+                }
             }
         }
+    }
+
+    void tensor(int global) {
+        const std::vector<Use>& uses = uses_[global];
         for (const Use& use : uses) {
             if (uses.size() > 1) {
                 same_place(uses.front(), use);
@@ -225,6 +230,7 @@ private:
     }
 
     Checker& checker_;
+    std::vector<std::vector<Use>> uses_;  ///< by tensor
 };
 
 }  // namespace

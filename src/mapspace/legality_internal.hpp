@@ -58,7 +58,6 @@ struct Leaf {
     const std::string& variable(const Node& node) const {
         return view().rank_variables[node.variable].name;
     }
-    int local_tensor(int global) const;                ///< -1 if the Einsum does not access it
     int first_holder(int tensor) const;                ///< node index or -1
     int node_of(const mapping::TreeNode* tree) const;  ///< first node read from it, or -1
     /// The loop by which the outermost holder at this node slides; -1 if it does not.

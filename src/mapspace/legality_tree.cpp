@@ -9,15 +9,6 @@ namespace tessera::mapspace::legality {
 using mapping::TreeKind;
 using mapping::TreeNode;
 
-int Leaf::local_tensor(int global) const {
-    for (std::size_t t = 0; t < view().tensors.size(); ++t) {
-        if (view().tensors[t].tensor == global) {
-            return static_cast<int>(t);
-        }
-    }
-    return -1;
-}
-
 int Leaf::first_holder(int tensor) const {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (nodes[i].holder() && nodes[i].tensor == tensor) {
@@ -73,11 +64,11 @@ namespace {
     throw UserError(node.where, "unknown " + what + " '" + name + "' in the mapping");
 }
 
-/// A node of the chain, its tensors as indices into the workload (looked up once a node: the chains
-/// of all Einsums share the nodes of the root).
+/// A node of the chain, its tensors as indices into the workload, sorted, each with its place in
+/// the node (looked up once a node: the chains of all Einsums share the nodes of the root).
 struct ChainNode {
     const TreeNode* tree = nullptr;
-    std::vector<int> tensors;
+    std::vector<std::pair<int, int>> tensors;
 };
 
 /// Reads the chain of one Einsum. What does not fit becomes a violation; the node is then left out.
@@ -153,10 +144,18 @@ void LeafReader::holder(const ChainNode& node) {
     if (!only.empty() && std::find(only.begin(), only.end(), leaf_.view().name) == only.end()) {
         return;
     }
-    for (const int global : node.tensors) {
-        if (const int tensor = leaf_.local_tensor(global); tensor >= 0) {
-            hold(*node.tree, tensor);
+    // (place in the node, local tensor): the node's order counts.
+    std::vector<std::pair<int, int>> own;
+    for (std::size_t t = 0; t < leaf_.view().tensors.size(); ++t) {
+        const int global = leaf_.view().tensors[t].tensor;
+        auto it = std::lower_bound(node.tensors.begin(), node.tensors.end(), std::pair(global, 0));
+        for (; it != node.tensors.end() && it->first == global; ++it) {
+            own.emplace_back(it->second, static_cast<int>(t));
         }
+    }
+    std::sort(own.begin(), own.end());
+    for (const auto& [place, tensor] : own) {
+        hold(*node.tree, tensor);
     }
 }
 
@@ -279,14 +278,16 @@ public:
     }
 
 private:
-    std::vector<int> tensors_of(const TreeNode& node) const {
-        std::vector<int> result;
+    std::vector<std::pair<int, int>> tensors_of(const TreeNode& node) const {
+        std::vector<std::pair<int, int>> result;
         for (const std::string& name : node.tensors) {
-            result.push_back(checker_.workload().find_tensor(name));
-            if (result.back() < 0) {
+            const int tensor = checker_.workload().find_tensor(name);
+            if (tensor < 0) {
                 unknown(node, "tensor", name);
             }
+            result.emplace_back(tensor, static_cast<int>(result.size()));
         }
+        std::sort(result.begin(), result.end());
         return result;
     }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace tessera::model {
 
@@ -59,75 +60,111 @@ int entry_of(const EinsumAnalysis& einsum, int node) {
     return -1;
 }
 
-// One memory over the run of all Einsums.
+// One memory over the run of all Einsums. What lives is found by a sweep over the Einsums, so that
+// one of a long cascade costs no more than one of a short one.
 class Timeline {
 public:
     /// `reference_sizes`: a shared tensor has the size that its first user sees, else the largest.
     Timeline(std::vector<int> shared, bool reference_sizes)
         : shared_(std::move(shared)), reference_sizes_(reference_sizes) {}
 
+    /// In the order of the Einsums.
     void add(const Held& held);
-    double bits_during(int einsum) const;
+    /// Bits in use while each Einsum runs.
+    std::vector<double> bits() const;
 
 private:
-    bool lives_during(const Held& held, int einsum) const;
+    /// Einsums during which something takes space.
+    struct Range {
+        int from = 0, to = 0;
+    };
+    /// A tensor that several Einsums access: what each of them holds.
+    struct Users {
+        Range range;
+        std::vector<Held> held;
+    };
+    Range life(const Held& held) const;
+    double shared_bits(const Users& users, int einsum) const;
 
     std::vector<int> shared_;
     bool reference_sizes_ = false;
-    std::map<int, std::pair<int, int>> lifetimes_;  ///< shared tensor -> first, last user
-    std::vector<Held> held_;
+    std::vector<std::pair<Range, double>> alone_;
+    std::map<int, Users> users_;  ///< by shared tensor
 };
 
+Timeline::Range Timeline::life(const Held& held) const {
+    Range r{held.einsum, held.einsum};
+    while (r.from > 0 && held.depth < shared_[r.from - 1]) {
+        --r.from;
+    }
+    while (r.to < static_cast<int>(shared_.size()) && held.depth < shared_[r.to]) {
+        ++r.to;
+    }
+    return r;
+}
+
 void Timeline::add(const Held& held) {
-    held_.push_back(held);
-    if (held.tensor != kAlone) {
-        lifetimes_.try_emplace(held.tensor, held.einsum, held.einsum).first->second.second =
-            held.einsum;
+    const Range own = life(held);
+    if (held.tensor == kAlone) {
+        alone_.emplace_back(own, held.bits);
+        return;
     }
+    // From its first to its last user, and wherever one of them keeps it.
+    Users& users = users_.try_emplace(held.tensor, Users{own, {}}).first->second;
+    users.range = {std::min(users.range.from, own.from), std::max(users.range.to, own.to)};
+    users.held.push_back(held);
 }
 
-bool Timeline::lives_during(const Held& held, int einsum) const {
-    const int from = std::min(held.einsum, einsum), to = std::max(held.einsum, einsum);
-    for (int i = from; i < to; ++i) {
-        if (held.depth >= shared_[i]) {
-            return false;
-        }
+double Timeline::shared_bits(const Users& users, int einsum) const {
+    double largest = 0;  // of all users so far
+    double living = 0;   // sum over the holders that live now
+    int times = 0;
+    for (const Held& held : users.held) {
+        const Range r = life(held);
+        const bool lives = r.from <= einsum && einsum <= r.to;
+        largest = lives || held.einsum <= einsum ? std::max(largest, held.bits) : largest;
+        living += lives ? held.bits : 0;
+        times += lives;
     }
-    return true;
+    const double first = users.held.front().bits;
+    if (!reference_sizes_) {
+        return largest;
+    }
+    return times > 0 ? living - (times - 1) * first : first;
 }
 
-double Timeline::bits_during(int einsum) const {
-    double total = 0;
-    struct Shared {
-        double first = 0;    ///< as its first user holds it
-        double largest = 0;  ///< of all users so far
-        double living = 0;   ///< sum over the holders that live now
-        int times = 0;
-    };
-    std::map<int, Shared> shared;
-    for (const Held& held : held_) {
-        const bool lives = lives_during(held, einsum);
-        if (held.tensor == kAlone) {
-            total += lives ? held.bits : 0;
-            continue;
-        }
-        const auto [it, fresh] = shared.try_emplace(held.tensor);
-        Shared& s = it->second;
-        s.first = fresh ? held.bits : s.first;
-        s.largest = lives || held.einsum <= einsum ? std::max(s.largest, held.bits) : s.largest;
-        s.living += lives ? held.bits : 0;
-        s.times += lives;
+std::vector<double> Timeline::bits() const {
+    const std::size_t n = shared_.size() + 1;
+    std::vector<std::vector<std::size_t>> begins(n), ends(n);
+    for (std::size_t i = 0; i < alone_.size(); ++i) {
+        begins[alone_[i].first.from].push_back(i);
+        ends[alone_[i].first.to].push_back(i);
     }
-    for (const auto& [tensor, s] : shared) {
-        const auto& [first, last] = lifetimes_.at(tensor);
-        const bool needed = first <= einsum && einsum <= last;
-        if (s.times > 0) {
-            total += reference_sizes_ ? s.living - (s.times - 1) * s.first : s.largest;
-        } else if (needed) {
-            total += reference_sizes_ ? s.first : s.largest;
+    std::vector<std::vector<int>> tensor_begins(n), tensor_ends(n);
+    for (const auto& [tensor, users] : users_) {
+        tensor_begins[users.range.from].push_back(tensor);
+        tensor_ends[users.range.to].push_back(tensor);
+    }
+    std::set<std::size_t> living;  // in one order, whatever else lives: sums do not waver
+    std::set<int> tensors;
+    std::vector<double> result(n, 0.0);
+    for (std::size_t e = 0; e < n; ++e) {
+        living.insert(begins[e].begin(), begins[e].end());
+        tensors.insert(tensor_begins[e].begin(), tensor_begins[e].end());
+        for (const std::size_t i : living) {
+            result[e] += alone_[i].second;
+        }
+        for (const int tensor : tensors) {
+            result[e] += shared_bits(users_.at(tensor), static_cast<int>(e));
+        }
+        for (const std::size_t i : ends[e]) {
+            living.erase(i);
+        }
+        for (const int tensor : tensor_ends[e]) {
+            tensors.erase(tensor);
         }
     }
-    return total;
+    return result;
 }
 
 }  // namespace
@@ -169,9 +206,12 @@ std::vector<int> live_loops(const std::vector<std::vector<Backing>>& backings) {
             depths.emplace(backing.tensor, backing.depth + backing.sliding);
         }
         int deepest = 0;
-        for (const auto& [tensor, depth] : depths) {
-            if (last_user[tensor] > static_cast<int>(e)) {
-                deepest = std::max(deepest, depth);
+        for (auto it = depths.begin(); it != depths.end();) {
+            if (last_user[it->first] > static_cast<int>(e)) {
+                deepest = std::max(deepest, it->second);
+                ++it;
+            } else {
+                it = depths.erase(it);
             }
         }
         result.push_back(deepest);
@@ -218,13 +258,14 @@ JoinedOccupancy joined_occupancy(const workload::Workload& workload,
     }
     for (auto& [name, memory] : result.memories) {
         double fullest = 0;
+        const std::vector<double> in_use = timelines.at(name).bits();
         for (std::size_t e = 0; e < einsums.size(); ++e) {
             // The size may follow the Einsum that runs (a register as wide as its weights).
             const arch::Path& path = einsums[e]->tables.path();
             const int level = path.find_level(name);
             const double size = level >= 0 ? path.levels[static_cast<std::size_t>(level)].size_bits
                                            : memory.size_bits;
-            const double bits = timelines.at(name).bits_during(static_cast<int>(e));
+            const double bits = in_use[e];
             const double share = bits > 0 ? bits / size : 0;
             if (share > fullest) {
                 fullest = share;

@@ -7,6 +7,7 @@
 #include "tessera/base/data_path.hpp"
 #include "tessera/spec/fields.hpp"
 #include "workload/raw.hpp"
+#include "workload/slides.hpp"
 
 namespace tessera::workload {
 
@@ -118,6 +119,7 @@ Workload read_workload(const spec::Document& document) {
     resolve_bounds(workload, raw, document.variables);
     resolve_renames(workload, raw, document.variables);
     resolve_tensors(workload, raw, document.variables);
+    workload.index.nothing_overlaps = !reads_overlap(workload);
     return workload;
 }
 

@@ -231,8 +231,9 @@ private:
     std::map<Place, std::set<Lead>> leads_;
 };
 
-/// A quick look at what most cascades have none of.
-bool overlaps(const Workload& w) {
+}  // namespace
+
+bool reads_overlap(const Workload& w) {
     for (const Einsum& einsum : w.einsums) {
         for (const TensorAccess& access : einsum.accesses) {
             for (const RankAccess& rank : access.ranks) {
@@ -246,10 +247,8 @@ bool overlaps(const Workload& w) {
     return false;
 }
 
-}  // namespace
-
 void find_slides(const Workload& w, EinsumView& view) {
-    if (!overlaps(w)) {
+    if (w.index.nothing_overlaps || !reads_overlap(w)) {
         return;
     }
     const Leads leads(w);

@@ -7,6 +7,10 @@
 namespace tessera::workload {
 
 /// Fills LocalTensor::slides and LocalRankVariable::leads of the view.
+/// Whether some Einsum may read overlapping pieces of what another one makes. Most cascades have
+/// none of these.
+bool reads_overlap(const Workload& workload);
+
 void find_slides(const Workload& workload, EinsumView& view);
 
 }  // namespace tessera::workload

@@ -88,6 +88,7 @@ struct RankVariable {
 /// entered whole is searched instead.
 struct NameIndex {
     std::unordered_map<std::string, int> tensors, einsums, rank_variables;
+    bool nothing_overlaps = false;  ///< no Einsum reads overlapping pieces of what another makes
 };
 
 /// The whole cascade in file order (a producer stands before its consumers).
