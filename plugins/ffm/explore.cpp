@@ -221,7 +221,8 @@ void Exploration::first(std::chrono::steady_clock::time_point until) {
                       [&](std::size_t e, std::size_t i, Workshop& tools) {
                           for (std::size_t t = 0; i == 0 && t < spaces_[e].templates->size(); ++t) {
                               char& found = done[e][class_of(e, t)];
-                              if (!found && !has_fused_loops((*spaces_[e].templates)[t].tmpl)) {
+                              if (!found && !(*spaces_[e].templates)[t].alone &&
+                                  !has_fused_loops((*spaces_[e].templates)[t].tmpl)) {
                                   tools.pool.clear();
                                   rows_of(e, t, {}, tools, true);
                                   found = results_[e][t].groups.empty() ? 0 : 1;
@@ -246,7 +247,8 @@ void Exploration::simple() {
         for_each_template(token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
             const TemplateClass& own = spaces_[e].classes[class_of(e, i)];
             const bool all = std::isinf(excess);
-            if (done[e][class_of(e, i)] || has_fused_loops((*spaces_[e].templates)[i].tmpl) ||
+            if (done[e][class_of(e, i)] || (*spaces_[e].templates)[i].alone ||
+                has_fused_loops((*spaces_[e].templates)[i].tmpl) ||
                 (all && std::any_of(own.templates.begin(), own.templates.end(), [&](std::size_t t) {
                      return has_fused_loops((*spaces_[e].templates)[t].tmpl);
                  }))) {
@@ -282,6 +284,9 @@ void Exploration::rows(const Incumbents& incumbents, const Incumbents* near, dou
     const mapspace::CostFront whole = near != nullptr ? bound() : mapspace::CostFront{};
     const auto explore = [&](std::size_t e, std::size_t i, const std::vector<Offsets>& offsets,
                              Workshop& tools) {
+        if ((*spaces_[e].templates)[i].alone) {
+            return;
+        }
         mapspace::IncumbentBound bound = known;
         if (!c_.switches.exploration_bound) {
             rows_of(e, i, {}, tools);
@@ -323,9 +328,10 @@ bool Exploration::bound_rows(std::size_t e, std::size_t i, const std::vector<Off
     double allowed = 0;  // a dive: what the Einsum may add to the least cost
     for (std::size_t at = 0; at + n <= all.size(); at += n) {
         const std::array<double, 2>& own = spaces_[e].classes[k].least;
-        std::array<double, 2> least{};
+        std::array<double, 2> least{}, mine{};  // of the class, of the template
         for (std::size_t q = 0; q < n; ++q) {
             least[q] = own[q] + all[at + q];
+            mine[q] = std::max(own[q], least_[e][i][q]) + all[at + q];
         }
         const double cost = n == 2 ? least[0] * least[1] : least[0];
         const double excess =
@@ -333,12 +339,12 @@ bool Exploration::bound_rows(std::size_t e, std::size_t i, const std::vector<Off
         // In a dive: nor may the class itself cost more than that above the least of the whole, of
         // which the share of one Einsum in a long chain is small.
         const bool of_use =
-            !beaten(classes, least.data(), n) && (!dive || cost <= least_whole + excess);
+            !beaten(classes, mine.data(), n) && (!dive || cost <= least_whole + excess);
         useful = useful || of_use;
         if (of_use) {
             allowed = std::max(allowed, cost + excess);
         }
-        if (!beaten(known, least.data(), n)) {
+        if (!beaten(known, mine.data(), n)) {
             const auto from = all.begin() + static_cast<std::ptrdiff_t>(at);
             bound.offsets.insert(bound.offsets.end(), from, from + static_cast<std::ptrdiff_t>(n));
         }

@@ -29,6 +29,7 @@ struct TemplateEntry {
     const arch::Path* path = nullptr;  ///< of the first of the equal Einsums
     int path_index = 0;                ///< the same for all of them
     mapspace::Template tmpl;
+    bool alone = false;  ///< no mapping has it: no other Einsum treats some shared tensor alike
     /// Filled by explore: tile shapes of the pmappings in the groups, row-major.
     std::vector<std::int32_t> tiles;
 };
@@ -56,7 +57,9 @@ struct EinsumSpace {
     std::vector<mapspace::PmappingGroup> groups;
     std::string size;             ///< number of complete pmappings, exact decimal
     std::uint64_t evaluated = 0;  ///< tile-shape rows looked at
-    std::vector<int> shared;      ///< tensors that other Einsums may access, local indices
+    /// Of these, in the floors: their number depends on which thread finds what first.
+    std::uint64_t evaluated_in_floors = 0;
+    std::vector<int> shared;  ///< tensors that other Einsums may access, local indices
     std::vector<TemplateClass> classes;
     std::vector<double> least;        ///< per objective: least over all legal pmappings
     std::vector<CapacityNeed> needs;  ///< filled when no template has a row
@@ -82,6 +85,9 @@ struct ExploreContext {
 EinsumSpace open_einsum(const ExploreContext& context, int einsum);
 /// Templates of an Einsum. \throws NoLegalMapping if there is none
 void make_templates(const ExploreContext& context, EinsumSpace& space);
+
+/// Marks the templates that no other Einsum can meet (docs/ffm.md, 2.19).
+void mark_alone(const ExploreContext& context, std::vector<EinsumSpace>& spaces);
 
 /// What a mapping must be able to beat to be of use.
 struct Incumbents {
@@ -191,7 +197,7 @@ private:
     }
     void least_of(std::size_t e, std::size_t i, Workshop& tools);
     bool least_of_cost(mapspace::TileShapeProblem& problem, const model::Formula& cost,
-                       std::atomic<double>& found, Workshop& tools, Result& out);
+                       std::atomic<double>& found, double& promised, Workshop& tools, Result& out);
     void note_floor(std::size_t e, std::size_t i);
     void collect_floors();
     void relax();
@@ -227,6 +233,8 @@ private:
     std::vector<EinsumSpace>& spaces_;
     std::vector<std::vector<Result>> results_;  ///< by Einsum and template
     std::vector<std::vector<std::uint32_t>> class_of_;
+    /// By Einsum and template: what its formulas do not go below, from the floors; 0: not known.
+    std::vector<std::vector<std::array<double, 2>>> least_;
     std::vector<std::vector<mapspace::TabulateContext>> tables_;
     std::vector<std::array<double, 2>> promised_;  ///< by Einsum: least of all its templates
     std::vector<Descended> descended_;             ///< by Einsum

@@ -131,6 +131,9 @@ void Run::open() {
         }
     }
     context_.tracked = tracked_memories(spaces_);
+    if (context_.switches.template_partners && result_.reasons.empty()) {
+        mark_alone(context_, spaces_);
+    }
     say("templates: " + std::to_string(result_.statistics.templates) + " of " +
         std::to_string(w.einsums.size()) + " Einsums");
 }

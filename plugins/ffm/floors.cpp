@@ -11,6 +11,7 @@
 
 #include "explore.hpp"
 #include "shapes.hpp"
+#include "tessera/mapspace/template_shapes.hpp"
 
 namespace tessera::ffm {
 namespace {
@@ -64,6 +65,7 @@ mapspace::TensorChoices choices_of(const TemplateEntry& t, const std::vector<int
 
 void Exploration::make_classes() {
     class_of_.resize(spaces_.size());
+    least_.resize(spaces_.size());
     found_.resize(spaces_.size());
     progress_.resize(spaces_.size());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
@@ -89,6 +91,7 @@ void Exploration::make_classes() {
             space.classes[it->second].templates.push_back(static_cast<std::uint32_t>(i));
             class_of_[e].push_back(static_cast<std::uint32_t>(it->second));
         }
+        least_[e].assign(space.templates->size(), {0.0, 0.0});
         progress_[e].einsum = e;
         progress_[e].done.assign(space.templates->size(), 0);
         found_[e] = std::vector<std::array<std::atomic<double>, 2>>(space.classes.size());
@@ -101,12 +104,13 @@ void Exploration::make_classes() {
 /// False if the template has no legal row at all. Minima do not depend on the order in which
 /// threads find them, so bounding by them is deterministic.
 bool Exploration::least_of_cost(mapspace::TileShapeProblem& problem, const Formula& cost,
-                                std::atomic<double>& found, Workshop& tools, Result& out) {
+                                std::atomic<double>& found, double& promised, Workshop& tools,
+                                Result& out) {
     problem.objectives = {cost};
-    const double promised = tools.explorer.lower_bound(problem, cost);
+    promised = tools.explorer.lower_bound(problem, cost);
     for (const double excess : floor_excess) {
         const double known = found.load();
-        if (known * (1 - rounding) <= promised && !out.space.empty()) {
+        if (known * (1 - rounding) <= promised) {
             return true;
         }
         // With a finite one known, that is the level.
@@ -167,14 +171,20 @@ bool Exploration::promises() {
 void Exploration::least_of(std::size_t e, std::size_t i, Workshop& tools) {
     const TemplateEntry& t = (*spaces_[e].templates)[i];
     Result& out = results_[e][i];
+    if (t.alone) {
+        out.space = tools.explorer.space(mapspace::tile_shape_symbols(*t.path, t.tmpl));
+        return;
+    }
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), tools.reasons);
     for (mapspace::TileShapeSymbol& s : problem.symbols) {
         s.fused = false;
     }
     const std::vector<Formula> cost = costs(c_, f);
+    out.space = tools.explorer.space(problem.symbols);
     for (std::size_t k = 0; k < cost.size(); ++k) {
-        if (!least_of_cost(problem, cost[k], found_[e][class_of(e, i)][k], tools, out)) {
+        if (!least_of_cost(problem, cost[k], found_[e][class_of(e, i)][k], least_[e][i][k], tools,
+                           out)) {
             out.needs = least_needs(*t.path, f);
             return;
         }
@@ -256,16 +266,18 @@ void Exploration::collect_floors() {
         }
         std::map<std::string, CapacityNeed> needs;
         std::size_t starved = 0;
-        for (const Result& r : results_[e]) {
+        for (std::size_t i = 0; i < results_[e].size(); ++i) {
+            const Result& r = results_[e][i];
             for (const CapacityNeed& need : r.needs) {
                 const auto [it, fresh] = needs.try_emplace(need.memory, need);
                 if (!fresh && need.needed_bits < it->second.needed_bits) {
                     it->second = need;
                 }
             }
-            starved += r.needs.empty() ? 0 : 1;
+            starved += r.needs.empty() && !(*space.templates)[i].alone ? 0 : 1;
         }
-        space.evaluated += static_cast<std::uint64_t>(progress_[e].evaluated);
+        space.evaluated_in_floors = static_cast<std::uint64_t>(progress_[e].evaluated);
+        space.evaluated += space.evaluated_in_floors;
         const std::vector<char>& done = progress_[e].done;
         const bool counted =
             progress_[e].counted && std::find(done.begin(), done.end(), 0) == done.end();

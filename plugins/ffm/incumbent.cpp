@@ -81,9 +81,19 @@ void Run::find_incumbent() {
         }
     }
     // Where the search is quick it is likely to end before this is of use.
-    if (!scalar() || !context_.switches.guesses || evaluated() > quick_search) {
+    if (!scalar() || !context_.switches.guesses || long_search()) {
         find_simple();
     }
+}
+
+bool Run::long_search() const {
+    std::uint64_t rows = 0;
+    for (const EinsumSpace& s : spaces_) {
+        const bool first = s.same == static_cast<std::size_t>(s.einsum);
+        rows +=
+            s.evaluated - s.evaluated_in_floors + (first ? floor_rows * s.templates->size() : 0);
+    }
+    return rows > quick_search;
 }
 
 void Run::find_simple() {

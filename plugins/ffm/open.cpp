@@ -71,7 +71,8 @@ void make_templates(const ExploreContext& context, EinsumSpace& space) {
         const arch::Path& path = *space.paths[i];
         try {
             mapspace::enumerate_templates(path, mapspace, [&](mapspace::Template&& tmpl) {
-                space.templates->push_back({&path, static_cast<int>(i), std::move(tmpl), {}});
+                space.templates->push_back(
+                    {&path, static_cast<int>(i), std::move(tmpl), false, {}});
             });
         } catch (const NoLegalMapping& none) {
             infeasible = none.what();  // unless another compute can run it

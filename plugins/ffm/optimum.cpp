@@ -70,7 +70,7 @@ void Run::find_optimum() {
         beaten_guess_ = exhausted_ ? guess : beaten_guess_;
         report_bound(beaten_guess_);
         save();
-        if (evaluated() > quick_search) {
+        if (long_search()) {
             find_simple();
         }
     }

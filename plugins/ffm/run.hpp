@@ -22,6 +22,8 @@ namespace tessera::ffm {
 inline constexpr double close_enough = 1.03;
 /// Rows of a search that is quick so far: about half a second.
 inline constexpr std::uint64_t quick_search = 8'000'000;
+/// Rows that the floors of one template are worth in this.
+inline constexpr std::uint64_t floor_rows = 1000;
 /// A search that is stopped earlier still looks for any mapping for so long: it takes tens of
 /// milliseconds, and there is nothing to show without.
 inline constexpr std::chrono::milliseconds first_mapping{200};
@@ -125,6 +127,11 @@ private:
         }
         return sum;
     }
+
+    /// Whether the search has taken so long that a mapping is wanted before it goes on. It says the
+    /// same whatever the threads do: rows explored within given bounds are counted, templates in
+    /// place of the rows of the floors, where threads drop what others have just beaten.
+    bool long_search() const;
 
     /// Rows of few classes, not too far above the bound, joined with few rows per step.
     void dive();

@@ -22,6 +22,7 @@ const std::vector<Choice>& choices() {
         {"lookahead", [](Switches& s) -> bool& { return s.lookahead; }},
         {"relaxed-join", [](Switches& s) -> bool& { return s.relaxed_join; }},
         {"partners", [](Switches& s) -> bool& { return s.partners; }},
+        {"template-partners", [](Switches& s) -> bool& { return s.template_partners; }},
         {"equal-einsums", [](Switches& s) -> bool& { return s.equal_einsums; }},
         {"partial-pareto", [](Switches& s) -> bool& { return s.tiles.partial_pareto; }},
         {"partial-conditions", [](Switches& s) -> bool& { return s.tiles.partial_conditions; }},

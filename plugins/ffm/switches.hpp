@@ -20,6 +20,7 @@ struct Switches {
     bool lookahead = true;             ///< what live tensors ask of later Einsums
     bool relaxed_join = true;          ///< least costs of the rest, from the relaxed join
     bool partners = true;              ///< rows without partners go before the join
+    bool template_partners = true;     ///< templates without partners are not explored
     bool equal_einsums = true;         ///< equal Einsums are explored once
     mapspace::TileShapeOptions tiles;  ///< its switches
 };

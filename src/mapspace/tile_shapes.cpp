@@ -357,6 +357,12 @@ double TileShapeExplorer::lower_bound(const TileShapeProblem& problem, const For
     return lower_bound_of(problem, formula, true);
 }
 
+std::string TileShapeExplorer::space(std::span<const TileShapeSymbol> symbols) {
+    std::string exact;
+    count_assignments(symbols, impl_->scratch.divisors, exact);
+    return exact;
+}
+
 void TileShapeExplorer::explore(const TileShapeProblem& problem, const TileShapeOptions& options,
                                 TileShapeResult& result) {
     check_chains(problem.symbols);

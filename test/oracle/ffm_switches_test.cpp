@@ -91,6 +91,39 @@ BOOST_AUTO_TEST_CASE(what_the_join_leaves_out_changes_no_optimum) {
     without_changes_nothing({"join-bound", "lookahead", "relaxed-join", "partners"});
 }
 
+// Where loops run ahead: two convolutions one after the other.
+BOOST_AUTO_TEST_CASE(templates_that_no_einsum_can_meet_change_no_optimum) {
+    std::uint64_t with = 0, without = 0;
+    int instances = 0;
+    for (std::uint64_t seed = 1; instances < 200; ++seed) {
+        const oracle::Instance drawn = oracle::random_full_instance(seed);
+        if (drawn.kind != "conv-conv" && drawn.kind != "map-conv") {
+            continue;
+        }
+        const oracle::LoadedInstance instance(drawn.yaml);
+        mapper::Options options;
+        options.mapspace = drawn.options;
+        options.threads = 1;
+        const Metric metric = seed % 3 == 0   ? Metric::energy
+                              : seed % 3 == 1 ? Metric::latency
+                                              : Metric::edp;
+        options.metrics = {metric};
+        const mapper::Result best = run(instance.problem, options);
+        options.without = {"template-partners"};
+        const mapper::Result other = run(instance.problem, options);
+        BOOST_TEST_REQUIRE(best.solutions.size() == other.solutions.size());
+        with += best.statistics.evaluated;
+        without += other.statistics.evaluated;
+        ++instances;
+        if (!best.solutions.empty()) {
+            const double a = value(best, metric), b = value(other, metric);
+            BOOST_TEST(std::abs(a - b) <= rounding * b, "seed " << seed << ": " << a << ", " << b);
+            BOOST_TEST(best.statistics.mapspace_size == other.statistics.mapspace_size);
+        }
+    }
+    BOOST_TEST(with < without);
+}
+
 BOOST_AUTO_TEST_CASE(what_tile_shapes_leave_out_changes_no_optimum) {
     without_changes_nothing(
         {"partial-pareto", "partial-conditions", "safe-rows", "fixed-products", "narrowed"});

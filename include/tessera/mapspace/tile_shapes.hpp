@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -157,6 +158,9 @@ public:
     /// A number that the formula does not go below on any legal row; cheap, and not always
     /// attained.
     double lower_bound(const TileShapeProblem& problem, const model::Formula& formula);
+
+    /// TileShapeStatistics::exact_space of the symbols.
+    std::string space(std::span<const TileShapeSymbol> symbols);
 
 private:
     struct Impl;
