@@ -9,9 +9,7 @@
 // second run stops at --gap: what it found, the gap it claimed, and the gap that the first run's
 // optimum shows. Exit status 1 if a claim is wrong or a case did not end.
 
-#include <iostream>
-
-#include "program.hpp"
+#include "options.hpp"
 
 namespace {
 
@@ -24,47 +22,17 @@ struct Settings {
     std::vector<std::string> extra;
 };
 
-[[noreturn]] void usage(const std::string& wrong) {
-    std::cerr << "anytime: " << wrong
-              << "\nusage: anytime [--cases workload@arch,..] [--at S] [--gap X] [--time S] "
-                 "[-- options of tessera map]\n";
-    std::exit(2);
-}
-
-double positive(const std::string& text) {
-    const double value = std::atof(text.c_str());
-    if (!(value > 0)) {
-        usage("'" + text + "' is not a positive number");
-    }
-    return value;
-}
-
-Settings settings(const std::vector<std::string>& args) {
+Settings settings(int argc, char** argv) {
     Settings s;
-    for (std::size_t i = 0; i < args.size(); i += 2) {
-        if (args[i] == "--") {
-            s.extra.assign(args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
-            break;
-        }
-        if (i + 1 >= args.size()) {
-            usage("'" + args[i] + "' needs a value");
-        }
-        const std::string& value = args[i + 1];
-        if (args[i] == "--cases") {
-            s.cases = split(value);
-        } else if (args[i] == "--at") {
-            s.at_s = positive(value);
-        } else if (args[i] == "--gap") {
-            s.gap = positive(value);
-        } else if (args[i] == "--time") {
-            s.time_s = positive(value);
-        } else {
-            usage("unknown option '" + args[i] + "'");
-        }
-    }
+    Options options("anytime", "[--cases workload@arch,..] [--at S] [--gap X] [--time S]");
+    options.list("--cases", s.cases);
+    options.number("--at", s.at_s);
+    options.number("--gap", s.gap);
+    options.number("--time", s.time_s);
+    s.extra = options.read(argc, argv);
     for (const std::string& c : s.cases) {
         if (split(c, '@').size() != 2) {
-            usage("'" + c + "' is not workload@arch");
+            options.refuse("'" + c + "' is not workload@arch");
         }
     }
     return s;
@@ -107,7 +75,7 @@ Course course(const std::string& file, double final, double at_s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const Settings s = settings({argv + 1, argv + argc});
+    const Settings s = settings(argc, argv);
     const std::string root =
         std::filesystem::temp_directory_path() / ("tessera-anytime-" + std::to_string(getpid()));
     std::printf("%-24s %-10s %13s %8s %8s %9s %9s %6s %5s | %8s %9s %9s %5s\n", "case", "status",

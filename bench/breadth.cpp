@@ -9,9 +9,8 @@
 // phase. Exit status 1 if a case crashed, was refused or was killed.
 
 #include <algorithm>
-#include <iostream>
 
-#include "program.hpp"
+#include "options.hpp"
 #include "tessera/base/data_path.hpp"
 
 namespace {
@@ -22,7 +21,7 @@ struct Settings {
     std::vector<std::string> archs{"tpu-v4i", "eyeriss", "simba", "nvdla", "edge"};
     std::vector<std::string> workloads, extra;
     double time_s = 60, grace_s = 5, memory_gib = 4;
-    std::string log;
+    std::ofstream log;  ///< closed if not asked for
 };
 
 struct Case {
@@ -34,50 +33,24 @@ struct Case {
     }
 };
 
-[[noreturn]] void usage(const std::string& wrong) {
-    std::cerr << "breadth: " << wrong
-              << "\nusage: breadth [--workloads a,b] [--archs a,b] [--time S] [--grace S] "
-                 "[--memory-gib N] [--log FILE] [-- options of tessera map]\n";
-    std::exit(2);
-}
-
-double positive(const std::string& text) {
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != 0 || !(value > 0)) {
-        usage("'" + text + "' is not a positive number");
-    }
-    return value;
-}
-
 Settings settings(int argc, char** argv) {
     Settings s;
-    const std::vector<std::string> args(argv + 1, argv + argc);
-    for (std::size_t i = 0; i < args.size(); ++i) {
-        if (args[i] == "--") {
-            s.extra.assign(args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
-            break;
+    Options options("breadth",
+                    "[--workloads a,b] [--archs a,b] [--time S] [--grace S] [--memory-gib N] "
+                    "[--log FILE]");
+    options.list("--workloads", s.workloads);
+    options.list("--archs", s.archs);
+    options.number("--time", s.time_s);
+    options.number("--grace", s.grace_s);
+    options.number("--memory-gib", s.memory_gib);
+    std::string log;
+    options.text("--log", log);
+    s.extra = options.read(argc, argv);
+    if (!log.empty()) {
+        s.log.open(log);
+        if (!s.log) {
+            options.refuse("cannot write " + log);
         }
-        if (i + 1 >= args.size()) {
-            usage("'" + args[i] + "' needs a value");
-        }
-        const std::string& value = args[i + 1];
-        if (args[i] == "--workloads") {
-            s.workloads = split(value);
-        } else if (args[i] == "--archs") {
-            s.archs = split(value);
-        } else if (args[i] == "--time") {
-            s.time_s = positive(value);
-        } else if (args[i] == "--grace") {
-            s.grace_s = positive(value);
-        } else if (args[i] == "--memory-gib") {
-            s.memory_gib = positive(value);
-        } else if (args[i] == "--log") {
-            s.log = value;
-        } else {
-            usage("unknown option '" + args[i] + "'");
-        }
-        ++i;
     }
     if (s.workloads.empty()) {
         for (const std::string& name : tessera::list_data("problem-shapes")) {
@@ -157,17 +130,10 @@ struct Totals {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const Settings s = settings(argc, argv);
-    std::ofstream log;
-    if (!s.log.empty()) {
-        log.open(s.log);
-        if (!log) {
-            usage("cannot write " + s.log);
-        }
-    }
+    Settings s = settings(argc, argv);
     const auto say = [&](const std::string& text) {
         std::cout << text << std::flush;
-        log << text << std::flush;
+        s.log << text << std::flush;
     };
     char line[200];
     std::snprintf(line, sizeof line, "%-40s %-18s %13s %8s %8s %8s %9s\n", "case", "status",

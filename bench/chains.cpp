@@ -9,9 +9,8 @@
 // from growth with the length of the chain. The last line of a family is what scaling is judged by.
 
 #include <algorithm>
-#include <iostream>
 
-#include "program.hpp"
+#include "options.hpp"
 
 namespace {
 
@@ -24,32 +23,15 @@ struct Settings {
     std::vector<std::string> extra;
 };
 
-Settings settings(const std::vector<std::string>& args) {
+Settings settings(int argc, char** argv) {
     Settings s;
-    for (std::size_t i = 0; i < args.size(); i += 2) {
-        if (args[i] == "--") {
-            s.extra.assign(args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
-            break;
-        }
-        const std::string value = i + 1 < args.size() ? args[i + 1] : "";
-        if (args[i] == "--lengths" && !split(value).empty()) {
-            s.lengths = split(value);
-        } else if (args[i] == "--arch" && !value.empty()) {
-            s.arch = value;
-        } else if (args[i] == "--kn" && !value.empty()) {
-            s.kn = value;
-        } else if (args[i] == "--step" && !value.empty()) {
-            s.step = value;
-        } else if (args[i] == "--time" && std::atof(value.c_str()) > 0) {
-            s.time_s = std::atof(value.c_str());
-        } else {
-            std::cerr
-                << "chains: cannot use '" << args[i] << " " << value
-                << "'\nusage: chains [--lengths n,n] [--arch A] [--kn N] [--step N] [--time S] "
-                   "[-- options of tessera map]\n";
-            std::exit(2);
-        }
-    }
+    Options options("chains", "[--lengths n,n] [--arch A] [--kn N] [--step N] [--time S]");
+    options.list("--lengths", s.lengths);
+    options.text("--arch", s.arch);
+    options.text("--kn", s.kn);
+    options.text("--step", s.step);
+    options.number("--time", s.time_s);
+    s.extra = options.read(argc, argv);
     return s;
 }
 
@@ -102,7 +84,7 @@ bool family(const Settings& s, const std::string& title, const std::string& step
 }  // namespace
 
 int main(int argc, char** argv) {
-    const Settings s = settings({argv + 1, argv + argc});
+    const Settings s = settings(argc, argv);
     const bool equal = family(s, "equal sizes, M = 1024, KN = " + s.kn + ", " + s.arch, "0");
     const bool different =
         family(s, "all sizes different, M = 1024, KN = " + s.kn + " + " + s.step + " i, " + s.arch,
