@@ -108,7 +108,7 @@ Exploration::Descended Exploration::descend_template(std::size_t e, std::size_t 
     const TemplateEntry& t = (*spaces_[e].templates)[i];
     tools.pool.clear();
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
-    mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), tools.reasons);
+    mapspace::TileShapeProblem problem = problem_of(e, i, f, tools);
     const std::vector<model::Formula> cost = costs(c_, f);
     problem.incumbent.quantities = cost;
     problem.incumbent.offsets = offsets;

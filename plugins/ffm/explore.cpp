@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "shapes.hpp"
+#include "shared_tiles.hpp"
 #include "stages.hpp"
 #include "tessera/base/stop.hpp"
 
@@ -199,10 +200,14 @@ bool Exploration::floors(const std::function<void()>& save) {
         }
     });
     collect_floors();
-    const base::StopScope scope(token());
-    if (base::stop_asked()) {
+    if (stopped()) {
+        if (!promised_by_template_.empty()) {
+            lower_unfinished_floors();
+            relax();
+        }
         return false;
     }
+    const base::StopScope scope(token());
     try {
         relax();
     } catch (const base::Stopped&) {
@@ -274,6 +279,41 @@ void Exploration::simple() {
     }
     results_ = std::move(kept);
     share_groups();
+}
+
+/// The tile shapes of a template. If some may be partial, those that are not decide what can be
+/// reached of best-effort conditions (C4): partial tiles only add to the mapspace.
+mapspace::TileShapeProblem Exploration::problem_of(std::size_t e, std::size_t i,
+                                                   const model::TemplateFormulas& f,
+                                                   Workshop& tools) const {
+    TemplateEntry& t = (*spaces_[e].templates)[i];
+    mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), tools.reasons);
+    const auto partial = [](const mapspace::TileShapeSymbol& s) {
+        return s.choice == mapspace::TileChoice::partial_outermost;
+    };
+    if (shared_tiles_ != nullptr) {
+        shared_tiles_->limit(e, t, table(e, t), problem.symbols);
+    }
+    if (problem.best_effort.empty() || std::ranges::none_of(problem.symbols, partial)) {
+        return problem;
+    }
+    if (!t.levels) {
+        mapspace::TileShapeProblem perfect = problem;
+        for (mapspace::TileShapeSymbol& s : perfect.symbols) {
+            s.choice = mapspace::TileChoice::divisors;
+            s.only.reset();
+        }
+        t.levels = tools.explorer.best_effort_levels(perfect, c_.switches.tiles);
+    }
+    for (std::size_t k = 0; k < t.levels->size(); ++k) {
+        problem.constraints.push_back(
+            {problem.best_effort[k].formula, mapspace::Relation::greater_equal, (*t.levels)[k]});
+        tools.reasons.push_back(telemetry::Reason::constraint);
+    }
+    if (!t.levels->empty()) {
+        problem.best_effort.clear();
+    }
+    return problem;
 }
 
 void Exploration::rows(const Incumbents& incumbents, const Incumbents* near, double own_excess) {
@@ -366,7 +406,13 @@ void Exploration::for_each_stage(const Explore& explore) {
     }
     clear_results();
     Stages stages(c_, spaces_);
-    for (const std::size_t e : order_of_stages(spaces_, same_as)) {
+    SharedTiles shared(c_, spaces_);
+    shared_tiles_ = &shared;
+    const std::unique_ptr<const SharedTiles*, void (*)(const SharedTiles**)> forget(
+        &shared_tiles_, [](const SharedTiles** p) { *p = nullptr; });
+    const bool partial_tiles =
+        c_.options->mapspace.imperfect_temporal || c_.options->mapspace.imperfect_spatial;
+    for (const std::size_t e : order_of_stages(spaces_, same_as, partial_tiles)) {
         const std::vector<Offsets> offsets = offsets_at(stages, e);
         std::vector<Job> jobs;
         for (std::size_t i = 0; i < results_[e].size(); ++i) {
@@ -381,6 +427,7 @@ void Exploration::for_each_stage(const Explore& explore) {
         for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
             if (same(copy) == e) {
                 stages.add(copy);
+                shared.add(copy);
             }
         }
     }
@@ -419,7 +466,7 @@ void Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::Incu
     Result& out = results_[e][index];
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     const std::vector<Formula> cost = costs(c_, f);
-    mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), tools.reasons);
+    mapspace::TileShapeProblem problem = problem_of(e, index, f, tools);
     problem.incumbent = bound;
     problem.incumbent.quantities = cost;
     run(problem, tools, out, first_rows);

@@ -30,6 +30,8 @@ struct TemplateEntry {
     int path_index = 0;                ///< the same for all of them
     mapspace::Template tmpl;
     bool alone = false;  ///< no mapping has it: no other Einsum treats some shared tensor alike
+    /// With partial tiles: what tile shapes without them reach of the best-effort conditions.
+    std::optional<std::vector<double>> levels;
     /// Filled by explore: tile shapes of the pmappings in the groups, row-major.
     std::vector<std::int32_t> tiles;
 };
@@ -110,7 +112,11 @@ inline std::int32_t choice_of(int component, bool persistent) {
     return 2 * component + (persistent ? 1 : 0);
 }
 
+/// Least costs of the classes of one Einsum.
+using KnownFloors = std::map<mapspace::TensorChoices, std::array<double, 2>>;
+
 class Stages;
+class SharedTiles;
 
 /// Explores the templates of all Einsums in parallel. Deterministic for any number of threads.
 class Exploration {
@@ -130,6 +136,10 @@ public:
     /// Leaves out of floors() what an earlier run has found. \throws UserError if it was another
     /// problem
     void restore(const std::vector<SavedFloors>& known);
+    /// Least costs of classes in a part of this mapspace: what floors() finds is a little below
+    /// them, or less.
+    std::vector<KnownFloors> known_floors() const;
+    void start_from(const std::vector<KnownFloors>& known);
     /// Groups with any pmappings of templates without fused loops: a mapping within milliseconds.
     /// A stop is obeyed only from `until` on.
     void first(std::chrono::steady_clock::time_point until);
@@ -188,6 +198,8 @@ private:
     bool stopped() const {
         return c_.options->stop != nullptr && c_.options->stop->load();
     }
+    mapspace::TileShapeProblem problem_of(std::size_t e, std::size_t i,
+                                          const model::TemplateFormulas& f, Workshop& tools) const;
     void run(const mapspace::TileShapeProblem& problem, Workshop& tools, Result& out,
              bool first_rows = false, std::size_t beam = 0) const;
     static void count(Workshop& tools);
@@ -200,6 +212,7 @@ private:
                        std::atomic<double>& found, double& promised, Workshop& tools, Result& out);
     void note_floor(std::size_t e, std::size_t i);
     void collect_floors();
+    void lower_unfinished_floors();
     void relax();
     void find_offsets();
     void rows_of(std::size_t e, std::size_t i, const mapspace::IncumbentBound& bound,
@@ -237,10 +250,12 @@ private:
     std::vector<std::vector<std::array<double, 2>>> least_;
     std::vector<std::vector<mapspace::TabulateContext>> tables_;
     std::vector<std::array<double, 2>> promised_;  ///< by Einsum: least of all its templates
-    std::vector<Descended> descended_;             ///< by Einsum
+    std::vector<std::vector<std::array<double, 2>>> promised_by_template_;
+    std::vector<Descended> descended_;                                    ///< by Einsum
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
     mutable std::mutex progress_lock_;
     std::vector<SavedFloors> progress_;  ///< by Einsum; of those that equal another one, empty
+    const SharedTiles* shared_tiles_ = nullptr;  ///< while Einsums are explored one by one
     std::optional<mapspace::RelaxedJoin> relaxed_;
     /// By Einsum and class: costs of all others, one alternative after the other. Classes without
     /// any cannot be part of a mapping that is of use.

@@ -24,6 +24,9 @@ constexpr double floor_excess[] = {1e-9, 0.25, infinity};
 /// Minima that differ by less are the same, computed in another order.
 constexpr double rounding = 1e-11;
 constexpr std::size_t max_choices = 20000;
+/// Share of a class's least cost without partial tiles by which partial ones must lower it to be
+/// looked for: a floor may be too low, and a tight search for its last digits takes long.
+constexpr double worth_finding = 1e-3;
 
 /// Sums, decimal.
 std::string add_decimal(const std::string& a, const std::string& b) {
@@ -147,8 +150,7 @@ bool Exploration::promises() {
     for_each_template(token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
         const TemplateEntry& t = (*spaces_[e].templates)[i];
         const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
-        const mapspace::TileShapeProblem problem =
-            tile_shape_problem(c_, t, f, table(e, t), tools.reasons);
+        const mapspace::TileShapeProblem problem = problem_of(e, i, f, tools);
         const std::vector<Formula> cost = costs(c_, f);
         for (std::size_t q = 0; q < cost.size(); ++q) {
             of_template[e][i][q] = std::max(0.0, tools.explorer.lower_bound(problem, cost[q]));
@@ -165,7 +167,30 @@ bool Exploration::promises() {
         }
         promised_[e] = least;
     }
+    promised_by_template_ = std::move(of_template);
     return true;
+}
+
+/// Floors that hold though some templates were not searched: these cost what they promise.
+void Exploration::lower_unfinished_floors() {
+    const auto n = static_cast<std::size_t>(c_.n_objectives());
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        EinsumSpace& space = spaces_[e];
+        space.least.assign(n, infinity);
+        for (std::size_t k = 0; k < space.classes.size(); ++k) {
+            TemplateClass& own = space.classes[k];
+            own.least = {};
+            for (std::size_t q = 0; q < n; ++q) {
+                own.least[q] = found_[same(e)][k][q].load();
+                for (const std::uint32_t i : spaces_[same(e)].classes[k].templates) {
+                    if (progress_[same(e)].done[i] == 0 && !(*spaces_[e].templates)[i].alone) {
+                        own.least[q] = std::min(own.least[q], promised_by_template_[same(e)][i][q]);
+                    }
+                }
+                space.least[q] = std::min(space.least[q], own.least[q]);
+            }
+        }
+    }
 }
 
 void Exploration::least_of(std::size_t e, std::size_t i, Workshop& tools) {
@@ -176,7 +201,7 @@ void Exploration::least_of(std::size_t e, std::size_t i, Workshop& tools) {
         return;
     }
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
-    mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), tools.reasons);
+    mapspace::TileShapeProblem problem = problem_of(e, i, f, tools);
     for (mapspace::TileShapeSymbol& s : problem.symbols) {
         s.fused = false;
     }
@@ -231,6 +256,29 @@ void Exploration::restore(const std::vector<SavedFloors>& known) {
             for (std::size_t q = 0; q < 2; ++q) {
                 std::atomic<double>& found = found_[k.einsum][i][q];
                 found = std::min(found.load(), k.least[i][q]);
+            }
+        }
+    }
+}
+
+std::vector<KnownFloors> Exploration::known_floors() const {
+    std::vector<KnownFloors> out(spaces_.size());
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        for (std::size_t k = 0; explored(e) && k < spaces_[e].classes.size(); ++k) {
+            out[e][spaces_[e].classes[k].choices] = {found_[e][k][0].load(),
+                                                     found_[e][k][1].load()};
+        }
+    }
+    return out;
+}
+
+void Exploration::start_from(const std::vector<KnownFloors>& known) {
+    for (std::size_t e = 0; e < spaces_.size() && e < known.size(); ++e) {
+        for (std::size_t k = 0; explored(e) && k < spaces_[e].classes.size(); ++k) {
+            const auto it = known[e].find(spaces_[e].classes[k].choices);
+            for (std::size_t q = 0; it != known[e].end() && q < 2; ++q) {
+                std::atomic<double>& found = found_[e][k][q];
+                found = std::min(found.load(), it->second[q] * (1 - worth_finding));
             }
         }
     }

@@ -44,6 +44,9 @@ void Run::find_perfect() {
             coarse_ = std::move(perfect.coarse_);
         }
         result_.statistics.evaluated += found.statistics.evaluated;
+        if (perfect.floors_known_) {
+            perfect_floors_ = perfect.exploration_->known_floors();
+        }
     } catch (const LimitReached&) {  // no mapping in time: this run may still find one
     }
 }
@@ -76,7 +79,8 @@ void Run::find_incumbent() {
     {
         const PhaseTimer timer(*this, "incumbent");
         recorder_.begin_phase("incumbent", 0, "templates");
-        if (scalar() && context_.switches.dive) {
+        // Perfect tile shapes have given one already where some may be partial.
+        if (scalar() && context_.switches.dive && (!partial_tiles() || coarse_solutions_.empty())) {
             dive();
         }
     }

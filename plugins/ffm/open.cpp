@@ -72,7 +72,7 @@ void make_templates(const ExploreContext& context, EinsumSpace& space) {
         try {
             mapspace::enumerate_templates(path, mapspace, [&](mapspace::Template&& tmpl) {
                 space.templates->push_back(
-                    {&path, static_cast<int>(i), std::move(tmpl), false, {}});
+                    {&path, static_cast<int>(i), std::move(tmpl), false, {}, {}});
             });
         } catch (const NoLegalMapping& none) {
             infeasible = none.what();  // unless another compute can run it

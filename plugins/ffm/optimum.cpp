@@ -1,3 +1,5 @@
+#include <span>
+
 #include "run.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapspace/partners.hpp"
@@ -9,6 +11,9 @@ namespace {
 constexpr double reached = 1e-13;
 /// How far above the bound an optimum is looked for, before everything below the incumbent is.
 constexpr double guesses[] = {0.02, 0.1, 0.4};
+/// The same with partial tiles, where a search below a guess can take longer than there is time:
+/// every one that ends without a mapping is a better bound.
+constexpr double partial_guesses[] = {0.01, 0.02, 0.045, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0};
 constexpr std::size_t thinned_rows = 6;
 
 }  // namespace
@@ -16,10 +21,11 @@ constexpr std::size_t thinned_rows = 6;
 void Run::find_floors() {
     const PhaseTimer timer(*this, "floors");
     recorder_.begin_phase("floors", 0, "templates");
-    if (exploration_->nothing_shared()) {  // large ones take seconds
+    if (exploration_->nothing_shared() || partial_tiles()) {  // large ones take seconds
         promised_ = exploration_->promises();
         report_bound(lower_bound());
     }
+    exploration_->start_from(perfect_floors_);
     exploration_->restore(saved_.floors);
     floors_known_ = exploration_->floors([this] { save(); });
     for (const EinsumSpace& s : spaces_) {
@@ -50,11 +56,14 @@ void Run::find_optimum() {
         finish_with_incumbent();
         return;
     }
-    for (const double excess : guesses) {
+    const std::span<const double> tried =
+        partial_tiles() ? std::span<const double>(partial_guesses) : std::span(guesses);
+    for (const double excess : tried) {
         const double guess = floor * (1 + excess);
         // A mapping close enough is as good a bound, and certain to end the search.
         if (!scalar() || !context_.switches.guesses || !(floor > 0) ||
-            known() <= floor * close_enough || guess >= known() || watch_.stopped()) {
+            (known() <= floor * close_enough && !partial_tiles()) || guess >= known() ||
+            watch_.stopped()) {
             break;
         }
         if (guess <= saved_.beaten_guess) {  // proven before the search was interrupted

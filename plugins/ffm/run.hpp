@@ -205,6 +205,7 @@ private:
     mapspace::JoinGoal goal_ = mapspace::JoinGoal::single;
     int threads_ = 1;
     bool floors_known_ = false;
+    std::vector<KnownFloors> perfect_floors_;  ///< with partial tiles
     bool simple_tried_ = false;
     bool promised_ = false;
     bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to

@@ -59,7 +59,8 @@ mapspace::TileShapeProblem tile_shape_problem(const ExploreContext& c, const Tem
     const arch::Path& path = *t.path;
     mapspace::TileShapeProblem p;
     reasons.clear();
-    p.symbols = mapspace::tile_shape_symbols(path, t.tmpl);
+    p.symbols =
+        mapspace::tile_shape_symbols(path, t.tmpl, c.problem->compat == arch::Compat::accelforge);
     p.objectives = costs(c, f);
     for (const Usage& u : usages(f)) {
         const double size = path.levels[static_cast<std::size_t>(u.level)].size_bits;

@@ -13,6 +13,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "tessera/mapspace/partners.hpp"
 
@@ -28,10 +29,30 @@ constexpr double worthwhile = 1.0005;
 // A share must not be missed for a rounding.
 constexpr double share_slack = 1e-9;
 
+/// Every variable indexes an output by itself.
+bool sums_over_nothing(const workload::EinsumView& e) {
+    for (std::size_t v = 0; v < e.rank_variables.size(); ++v) {
+        const bool found = std::any_of(e.tensors.begin(), e.tensors.end(), [&](const auto& t) {
+            return t.output && t.rank_of_variable[v] >= 0;
+        });
+        if (!found && e.rank_variables[v].bound > 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// Shared tensors that no Einsum of those explored has.
+int alone(const workload::EinsumView& e, const std::set<int>& explored) {
+    return static_cast<int>(std::count_if(e.tensors.begin(), e.tensors.end(), [&](const auto& t) {
+        return t.fusable && !explored.contains(t.tensor);
+    }));
+}
+
 }  // namespace
 
 std::vector<std::size_t> order_of_stages(const std::vector<EinsumSpace>& spaces,
-                                         const std::vector<std::size_t>& same) {
+                                         const std::vector<std::size_t>& same, bool partial_tiles) {
     std::array<double, 2> total{};
     for (const EinsumSpace& s : spaces) {
         for (std::size_t k = 0; k < s.least.size(); ++k) {
@@ -53,7 +74,34 @@ std::vector<std::size_t> order_of_stages(const std::vector<EinsumSpace>& spaces,
     }
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return share(a) > share(b); });
-    return order;
+    if (!partial_tiles) {
+        return order;
+    }
+    std::vector<std::size_t> out;
+    std::set<int> explored;
+    while (!order.empty()) {
+        std::size_t best = 0;
+        int best_rank = std::numeric_limits<int>::max();
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            const workload::EinsumView& view = spaces[order[i]].paths.front()->einsum;
+            const int rank = sums_over_nothing(view) ? 1 + alone(view, explored) : 0;
+            if (rank < best_rank) {
+                best = i;
+                best_rank = rank;
+            }
+        }
+        const std::size_t e = order[best];
+        order.erase(order.begin() + static_cast<std::ptrdiff_t>(best));
+        out.push_back(e);
+        for (std::size_t copy = 0; copy < spaces.size(); ++copy) {
+            for (const auto& t : spaces[copy].paths.front()->einsum.tensors) {
+                if (same[copy] == e) {
+                    explored.insert(t.tensor);
+                }
+            }
+        }
+    }
+    return out;
 }
 
 std::size_t Stages::TreatmentHash::operator()(const Treatment& t) const {

@@ -144,10 +144,7 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
                 insert_missing(space, items);
                 constrain(space, items);
                 split_crossings(space, items, [&](Items& left) {
-                    choose_leads(space, left, [&](const Items& led) {
-                        drop_leading_loops(space, led,
-                                           [&](const Items& one) { collector.add(one); });
-                    });
+                    choose_leads(space, left, [&](const Items& led) { collector.add(led); });
                 });
             });
         });

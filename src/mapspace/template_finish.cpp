@@ -48,16 +48,15 @@ void label_imperfect(const Space& space, Template& out,
             out.nodes[loops_of[v].front()].base > 0) {
             continue;  // exact shares only
         }
-        // The first two loops decide about the outermost one.
-        const std::size_t n = space.options.partial_inner_tiles
-                                  ? loops_of[v].size()
-                                  : std::min<std::size_t>(2, loops_of[v].size());
-        for (std::size_t k = 0; k < n; ++k) {
+        for (std::size_t k = 0; k < loops_of[v].size(); ++k) {
             const bool spatial = out.nodes[loops_of[v][k]].kind == NodeKind::spatial;
-            if (spatial ? space.options.imperfect_spatial : space.options.imperfect_temporal) {
-                // The trips of loop k are the outer tile over its own: freedom lies in the outer
-                // tile.
-                out.nodes[loops_of[v][k == 0 ? 0 : k - 1]].imperfect = true;
+            if (!(spatial ? space.options.imperfect_spatial : space.options.imperfect_temporal)) {
+                continue;
+            }
+            // The trips of loop k are the outer tile over its own: freedom lies in the outer tile.
+            out.nodes[loops_of[v][k == 0 ? 0 : k - 1]].imperfect = true;
+            if (!space.options.partial_inner_tiles) {
+                out.nodes[loops_of[v][k]].imperfect = true;
             }
         }
     }
@@ -240,58 +239,6 @@ std::string structure_key(const Space& space, const Items& items,
     }
     flush();
     return key;
-}
-
-// Only the outermost loop over a variable may leave a partial tile. In a mapping whose outer loops
-// have one trip, that is an inner loop of the template.
-void drop_leading_loops(const Space& space, const Items& items,
-                        const std::function<void(const Items&)>& sink) {
-    const MapSpaceOptions& options = space.options;
-    if ((!options.imperfect_temporal && !options.imperfect_spatial) ||
-        options.partial_inner_tiles) {
-        sink(items);
-        return;
-    }
-    std::vector<std::vector<std::size_t>> loops_of(space.path.einsum.rank_variables.size());
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        if (items[i].loop() && space.path.einsum.rank_variables[items[i].rank_variable].simple) {
-            loops_of[items[i].rank_variable].push_back(i);
-        }
-    }
-    for (std::vector<std::size_t>& loops : loops_of) {
-        // A loop that a holder slides by, or that runs ahead, is there to be shared.
-        const bool fixed = std::any_of(loops.begin(), loops.end(), [&](std::size_t i) {
-            return items[i].base > 0 || (i > 0 && items[i - 1].sliding);
-        });
-        if (fixed) {
-            loops.clear();
-        }
-    }
-    std::vector<std::size_t> dropped(loops_of.size(), 0);
-    for (;;) {
-        std::vector<char> drop(items.size(), false);
-        for (std::size_t v = 0; v < loops_of.size(); ++v) {
-            for (std::size_t k = 0; k < dropped[v]; ++k) {
-                drop[loops_of[v][k]] = true;
-            }
-        }
-        Items left;
-        for (std::size_t i = 0; i < items.size(); ++i) {
-            if (!drop[i]) {
-                left.push_back(items[i]);
-            }
-        }
-        sink(left);
-        // Next combination; at least two loops stay, a single one has no choice of tile shape.
-        std::size_t v = 0;
-        while (v < loops_of.size() && dropped[v] + 2 >= loops_of[v].size()) {
-            dropped[v++] = 0;
-        }
-        if (v == loops_of.size()) {
-            return;
-        }
-        ++dropped[v];
-    }
 }
 
 bool finish(const Space& space, const Items& items, Template& out, Reasons& reasons) {

@@ -8,7 +8,6 @@
 //   constrain()            loops that a constraint forces to one trip go     (constraint.cpp)
 //   split_crossings()      tiles stay contiguous                             (constraint.cpp)
 //   choose_leads()         which fused loops run ahead of others            (template_sliding.cpp)
-//   drop_leading_loops()   which loop is outermost, for partial tiles        (template_finish.cpp)
 //   finish()               symbols, labels, surviving constraints            (template_finish.cpp)
 //
 // Rank variables of bound 1 take no part at all: a loop over one has a single trip, changes no
@@ -163,11 +162,6 @@ const char* op_text(arch::LoopBound::Op op);
 /// Calls `sink` with the template and with every variant in which fused loops run ahead.
 void choose_leads(const Space& space, const Items& items,
                   const std::function<void(const Items&)>& sink);
-
-/// Calls `sink` with the template and, if partial tiles are asked for, with every template that
-/// lacks leading loops of variables that may have them.
-void drop_leading_loops(const Space& space, const Items& items,
-                        const std::function<void(const Items&)>& sink);
 
 /// Bytes equal for templates that differ in nothing but where reservations end up below the fused
 /// loops; `sinks` gets the number of loops that each such reservation passes.

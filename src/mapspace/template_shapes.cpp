@@ -35,7 +35,8 @@ void add_loop_limit(const Template& tmpl, const std::vector<TileShapeSymbol>& sy
 
 }  // namespace
 
-std::vector<TileShapeSymbol> tile_shape_symbols(const arch::Path& path, const Template& tmpl) {
+std::vector<TileShapeSymbol> tile_shape_symbols(const arch::Path& path, const Template& tmpl,
+                                                bool partial_inner_tiles) {
     // Below an imperfect loop the enclosing tile need not divide the bound.
     std::vector<char> imperfect(path.einsum.rank_variables.size(), 0);
     for (const TileSymbol& s : tmpl.symbols) {
@@ -51,7 +52,9 @@ std::vector<TileShapeSymbol> tile_shape_symbols(const arch::Path& path, const Te
         out.inner = s.inner;
         out.fused = s.fused;
         out.spatial = s.spatial;
-        out.choice = s.imperfect         ? TileChoice::one_per_trip_count
+        const TileChoice partial =
+            partial_inner_tiles ? TileChoice::one_per_trip_count : TileChoice::partial_outermost;
+        out.choice = s.imperfect         ? partial
                      : imperfect[v] != 0 ? TileChoice::divisors_of_outer
                                          : TileChoice::divisors;
         symbols.push_back(out);

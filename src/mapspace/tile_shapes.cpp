@@ -36,6 +36,8 @@ struct TileShapeExplorer::Impl {
     bool decide_levels(const TileShapeProblem& problem, const TileShapeOptions& options,
                        std::vector<double>& levels, TileShapeStatistics& statistics);
     bool beaten_as_a_whole(const TileShapeProblem& problem, const TileShapeOptions& options) const;
+    bool levels_reachable(const TileShapeProblem& problem, const TileShapeOptions& options,
+                          std::span<const double> levels);
     bool reachable(const TileShapeRun& main, const TileShapeOptions& options,
                    TileShapeStatistics& statistics);
     void run(const TileShapeRun& run, const TileShapeOptions& options, RowTable& to,
@@ -274,6 +276,22 @@ bool TileShapeExplorer::Impl::reach_levels(const TileShapeProblem& problem,
            (counts.dropped_by_incumbent > 0.0 && reachable(run, options, statistics));
 }
 
+bool TileShapeExplorer::Impl::levels_reachable(const TileShapeProblem& problem,
+                                               const TileShapeOptions& options,
+                                               std::span<const double> levels) {
+    const std::vector<TileShapeConstraint> constraints = with_levels(problem, levels);
+    const std::vector<int> order =
+        tile_shape_order(model::FormulaPool::current(), problem.symbols, constraints,
+                         limits_first(problem, options), scratch.divisors);
+    TileShapeRun run;
+    run.symbols = problem.symbols;
+    run.constraints = constraints;
+    run.loop_limits = problem.loop_limits;
+    run.order = order;
+    TileShapeStatistics counts;
+    return reachable(run, options, counts);
+}
+
 /// True if some row meets all hard conditions of `main`, incumbent aside.
 bool TileShapeExplorer::Impl::reachable(const TileShapeRun& main, const TileShapeOptions& options,
                                         TileShapeStatistics& statistics) {
@@ -361,6 +379,25 @@ std::string TileShapeExplorer::space(std::span<const TileShapeSymbol> symbols) {
     std::string exact;
     count_assignments(symbols, impl_->scratch.divisors, exact);
     return exact;
+}
+
+std::vector<double> TileShapeExplorer::best_effort_levels(const TileShapeProblem& problem,
+                                                          const TileShapeOptions& options) {
+    check_chains(problem.symbols);
+    TileShapeStatistics statistics;
+    statistics.dropped_by_constraint.assign(problem.constraints.size(), 0.0);
+    std::vector<double> levels;
+    const bool unchecked = impl_->optimistic_levels(problem, options, false, levels, statistics);
+    bool decided = impl_->levels_reachable(problem, options, levels);
+    if (!decided && unchecked) {
+        const std::vector<double> tried = levels;
+        impl_->optimistic_levels(problem, options, true, levels, statistics);
+        decided = levels != tried && impl_->levels_reachable(problem, options, levels);
+    }
+    if (!decided && !impl_->decide_levels(problem, options, levels, statistics)) {
+        levels.clear();
+    }
+    return levels;
 }
 
 void TileShapeExplorer::explore(const TileShapeProblem& problem, const TileShapeOptions& options,

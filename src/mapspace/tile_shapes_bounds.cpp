@@ -44,13 +44,102 @@ ChainBounds::ChainBounds(model::FormulaPool& pool, std::span<const TileShapeSymb
     }
 }
 
+/// The ceiling of a positive monomial, which is 1 or more.
+bool ChainBounds::plain_ceiling(model::AtomId id) const {
+    const Atom& atom = pool_.atom(id);
+    if (atom.kind != AtomKind::ceil || atom.arguments[0].is_constant() ||
+        pool_.is_max(atom.arguments[0])) {
+        return false;
+    }
+    const std::span<const Term> terms = pool_.terms(atom.arguments[0]);
+    return terms.size() == 1 && terms[0].coefficient > 0.0 &&
+           pool_.monomial(terms[0].monomial).atoms == 0;
+}
+
+/// Whether the atoms of one monomial over those of another make 1 or more: further ceilings.
+bool ChainBounds::at_least_one(const Monomial& over, const Monomial& under) const {
+    const auto count = [this](const Monomial& m, model::AtomId atom) {
+        for (const AtomPower& p : pool_.atom_powers(m)) {
+            if (p.atom == atom) {
+                return static_cast<int>(p.exponent);
+            }
+        }
+        return 0;
+    };
+    for (const AtomPower& p : pool_.atom_powers(under)) {
+        const int more = count(over, p.atom) - p.exponent;
+        if (more < 0 || (more > 0 && !plain_ceiling(p.atom))) {
+            return false;
+        }
+    }
+    for (const AtomPower& p : pool_.atom_powers(over)) {
+        const int more = p.exponent - count(under, p.atom);
+        if (more < 0 || (more > 0 && !plain_ceiling(p.atom))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// Replaces ceilings that depend on unknown symbols by what they round up, where that cannot raise
+/// the sum: its slope in each of them, wherever all are 1 or more, is not negative. Unlike their
+/// least values one by one, trips and tile shapes of one chain then cancel out.
+void ChainBounds::drop_ceilings(std::vector<Term>& terms, std::uint32_t known) {
+    std::vector<model::AtomId> dropped;
+    const auto low = [this](MonomialId p, MonomialId n) { return ratio_low(p, n); };
+    for (const Term& term : terms) {
+        for (const AtomPower& p : pool_.atom_powers(pool_.monomial(term.monomial))) {
+            if ((pool_.atom(p.atom).mask & ~known) == 0 || !plain_ceiling(p.atom) ||
+                std::find(dropped.begin(), dropped.end(), p.atom) != dropped.end()) {
+                continue;
+            }
+            slope_.clear();
+            for (const Term& other : terms) {
+                for (const AtomPower& q : pool_.atom_powers(pool_.monomial(other.monomial))) {
+                    if (q.atom == p.atom) {
+                        slope_.push_back({other.coefficient * q.exponent, other.monomial});
+                    }
+                }
+            }
+            if (model::covers_negative_terms(slope_, low, shares_)) {
+                dropped.push_back(p.atom);
+            }
+        }
+    }
+    if (dropped.empty()) {
+        return;
+    }
+    for (Term& term : terms) {
+        const Monomial monomial = pool_.monomial(term.monomial);
+        std::vector<AtomPower> rest;
+        std::vector<AtomPower> gone;
+        for (const AtomPower& p : pool_.atom_powers(monomial)) {
+            const bool drop = std::find(dropped.begin(), dropped.end(), p.atom) != dropped.end();
+            (drop ? gone : rest).push_back(p);
+        }
+        if (gone.empty()) {
+            continue;
+        }
+        term.monomial = pool_.intern(monomial.exponents, pool_.intern_atoms(rest));
+        for (const AtomPower& p : gone) {
+            const Term inside = pool_.terms(pool_.atom(p.atom).arguments[0])[0];
+            for (int e = 0; e < std::abs(p.exponent); ++e) {
+                term.coefficient = p.exponent > 0 ? term.coefficient * inside.coefficient
+                                                  : term.coefficient / inside.coefficient;
+            }
+            term.monomial = pool_.product(term.monomial, pool_.power(inside.monomial, p.exponent));
+        }
+    }
+    merge(terms);
+}
+
 double ChainBounds::ratio_low(MonomialId over, MonomialId under) const {
     const Monomial& a = pool_.monomial(over);
     const Monomial& b = pool_.monomial(under);
     if (over == under) {
         return 1.0;
     }
-    if (a.atoms != b.atoms) {
+    if (a.atoms != b.atoms && !at_least_one(a, b)) {
         return 0.0;  // nothing known; a share of 0 proves nothing and harms nothing
     }
     double low = 1.0;
@@ -281,6 +370,9 @@ Formula ChainBounds::bound_polynomial(const Formula& f, std::uint32_t known, Sid
     const bool has_atoms = std::any_of(terms.begin(), terms.end(), [this](const Term& t) {
         return pool_.monomial(t.monomial).atoms != 0;
     });
+    if (has_atoms && side == Side::low) {
+        drop_ceilings(terms, known);
+    }
     if (has_atoms && !bound_atoms(terms, known, side)) {
         return Formula(side == Side::low ? -kInfinity : kInfinity);
     }
@@ -339,17 +431,36 @@ Formula ChainBounds::never_below(const Formula& f, std::uint32_t known) {
 
 namespace {
 
-/// The single term of a formula without atoms and with a positive coefficient.
-std::optional<model::Term> positive_monomial(const model::FormulaPool& pool, const Formula& f) {
-    if (f.is_constant() || pool.is_max(f)) {
+/// The single term of a formula with a positive coefficient, nothing in it rounded up: nowhere
+/// above the formula. None if it is something else.
+std::optional<model::Term> positive_monomial(model::FormulaPool& pool, const Formula& f) {
+    if (f.is_constant() || pool.is_max(f) || pool.terms(f).size() != 1) {
         return std::nullopt;
     }
-    const std::span<const model::Term> terms = pool.terms(f);
-    if (terms.size() != 1 || !(terms[0].coefficient > 0.0) ||
-        pool.monomial(terms[0].monomial).atoms != 0) {
+    Term term = pool.terms(f)[0];
+    const Monomial monomial = pool.monomial(term.monomial);
+    const std::vector<AtomPower> powers(pool.atom_powers(monomial).begin(),
+                                        pool.atom_powers(monomial).end());
+    term.monomial = pool.intern(monomial.exponents, 0);
+    for (const AtomPower& p : powers) {
+        const Formula inside = pool.atom(p.atom).arguments[0];
+        if (pool.atom(p.atom).kind != AtomKind::ceil || p.exponent < 0 || inside.is_constant() ||
+            pool.is_max(inside) || pool.terms(inside).size() != 1) {
+            return std::nullopt;
+        }
+        const Term one = pool.terms(inside)[0];
+        if (!(one.coefficient > 0.0) || pool.monomial(one.monomial).atoms != 0) {
+            return std::nullopt;
+        }
+        for (int e = 0; e < p.exponent; ++e) {
+            term.coefficient *= one.coefficient;
+            term.monomial = pool.product(term.monomial, one.monomial);
+        }
+    }
+    if (!(term.coefficient > 0.0)) {
         return std::nullopt;
     }
-    return terms[0];
+    return term;
 }
 
 }  // namespace

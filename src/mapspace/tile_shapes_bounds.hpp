@@ -47,6 +47,9 @@ private:
     model::Formula bound(const model::Formula& f, std::uint32_t known, Side side);
     model::Formula bound_polynomial(const model::Formula& f, std::uint32_t known, Side side);
     bool surely_positive(const model::Formula& f);
+    void drop_ceilings(std::vector<model::Term>& terms, std::uint32_t known);
+    bool plain_ceiling(model::AtomId atom) const;
+    bool at_least_one(const model::Monomial& over, const model::Monomial& under) const;
     bool bound_atoms(std::vector<model::Term>& terms, std::uint32_t known, Side side);
     model::Formula bound_atom(model::AtomId atom, std::uint32_t known, Side side);
     void eliminate(std::vector<model::Term>& terms, int symbol, int outer, int inner, Side side);

@@ -2,10 +2,82 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace tessera::mapspace {
 
-DivisorTable::DivisorTable(std::int64_t bound) {
+std::vector<double> partial_tiles(std::int64_t bound) {
+    std::vector<double> out;
+    for (std::int64_t d = 1; d <= bound; ++d) {
+        if (bound % d != 0) {
+            continue;
+        }
+        // ceil(units / trips) for every number of trips, each value once.
+        const std::int64_t units = bound / d;
+        for (std::int64_t trips = 1;;) {
+            const std::int64_t tile = (units + trips - 1) / trips;
+            out.push_back(static_cast<double>(d * tile));
+            if (tile == 1) {
+                break;
+            }
+            trips = std::max(trips + 1, (units + tile - 2) / (tile - 1));
+        }
+    }
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+}
+
+std::span<const double> DivisorTable::partial_tiles() {
+    if (partial_.empty()) {
+        partial_ = mapspace::partial_tiles(bound_);
+    }
+    return partial_;
+}
+
+std::span<const double> DivisorTable::partial_chain_values() {
+    if (chain_values_.empty()) {
+        for (const double tile : partial_tiles()) {
+            const std::span<const double> own = divisors_of(tile);
+            chain_values_.insert(chain_values_.end(), own.begin(), own.end());
+        }
+        std::sort(chain_values_.begin(), chain_values_.end());
+        chain_values_.erase(std::unique(chain_values_.begin(), chain_values_.end()),
+                            chain_values_.end());
+    }
+    return chain_values_;
+}
+
+std::span<const double> DivisorTable::divisors_of(double value) {
+    const auto n = static_cast<std::int64_t>(value);
+    std::vector<double>& list = divisors_of_[n];
+    if (list.empty()) {
+        for (std::int64_t d = 1; d * d <= n; ++d) {
+            if (n % d == 0) {
+                list.push_back(static_cast<double>(d));
+                if (d * d != n) {
+                    list.push_back(static_cast<double>(n / d));
+                }
+            }
+        }
+        std::sort(list.begin(), list.end());
+    }
+    return list;
+}
+
+bool has_partial_outermost(std::span<const TileShapeSymbol> symbols, int symbol) {
+    while (symbols[symbol].outer >= 0) {
+        symbol = symbols[symbol].outer;
+    }
+    for (int s = symbol; s >= 0; s = symbols[s].inner) {
+        if (symbols[s].choice == TileChoice::partial_outermost) {
+            return true;
+        }
+    }
+    return false;
+}
+
+DivisorTable::DivisorTable(std::int64_t bound) : bound_(bound) {
     std::vector<double> divisors{1.0};
     std::int64_t rest = bound;
     for (std::int64_t p = 2; rest > 1; ++p) {
@@ -73,6 +145,7 @@ CandidateCursor::CandidateCursor(std::span<const TileShapeSymbol> symbols, int s
     for (int s = innermost; s >= 0; s = symbols[s].outer) {
         plain_chain_ = plain_chain_ && symbols[s].choice == TileChoice::divisors;
     }
+    partial_chain_ = !plain_chain_ && has_partial_outermost(symbols, symbol);
 }
 
 void CandidateCursor::start(const double* values, std::uint32_t known) {
@@ -94,6 +167,27 @@ void CandidateCursor::start(const double* values, std::uint32_t known) {
         return;
     }
     check_ = true;
+    if (partial_chain_) {
+        check_ = inner_known && self.inner >= 0;
+        if (!outer_known) {
+            list_ = table_.partial_chain_values();
+        } else if (self.choice == TileChoice::partial_outermost &&
+                   outer == static_cast<double>(self.bound)) {
+            list_ = table_.partial_tiles();
+        } else {
+            list_ = table_.divisors_of(outer);
+        }
+        if (self.only && outer_known) {
+            own_list_.clear();
+            std::set_intersection(self.only->begin(), self.only->end(), list_.begin(), list_.end(),
+                                  std::back_inserter(own_list_));
+            if (own_list_.empty() || own_list_.back() != outer) {
+                own_list_.push_back(outer);
+            }
+            list_ = own_list_;
+        }
+        return;
+    }
     if (from_list_) {
         list_ = table_.divisors();
         return;
@@ -112,7 +206,7 @@ void CandidateCursor::narrow(double low, double high, bool pick, double either, 
     pick_ = pick;
     either_ = either;
     other_ = other;
-    if (plain_chain_ || from_list_) {
+    if (plain_chain_ || partial_chain_ || from_list_) {
         while (place_ < list_.size() && list_[place_] < low) {
             ++place_;
         }
@@ -137,8 +231,20 @@ bool CandidateCursor::smallest_for_its_trips(int symbol, double value, int chang
     return smaller < inner || std::ceil(outer / smaller) != std::ceil(outer / value);
 }
 
+bool CandidateCursor::linked(int inner_symbol, double inner, double outer) const {
+    const TileShapeSymbol& s = symbols_[inner_symbol];
+    if (s.choice == TileChoice::partial_outermost && outer == static_cast<double>(s.bound)) {
+        const std::span<const double> tiles = table_.partial_tiles();
+        return std::binary_search(tiles.begin(), tiles.end(), inner);
+    }
+    return static_cast<std::int64_t>(outer) % static_cast<std::int64_t>(inner) == 0;
+}
+
 bool CandidateCursor::legal(double value) const {
     const TileShapeSymbol& self = symbols_[symbol_];
+    if (partial_chain_) {  // the list fits the outer tile
+        return linked(self.inner, values_[self.inner], value);
+    }
     const auto divides = [](double a, double b) {
         return static_cast<std::int64_t>(b) % static_cast<std::int64_t>(a) == 0;
     };
@@ -178,7 +284,7 @@ bool CandidateCursor::legal(double value) const {
 
 std::size_t CandidateCursor::next(double* out, std::size_t room) {
     std::size_t n = 0;
-    if (plain_chain_ || from_list_) {
+    if (plain_chain_ || partial_chain_ || from_list_) {
         for (; n < room && place_ < list_.size() && list_[place_] <= high_; ++place_) {
             const double value = list_[place_];
             out[n] = value;
@@ -293,6 +399,39 @@ double count_by_table(std::span<const TileShapeSymbol> symbols, const std::vecto
     return total;
 }
 
+/// The same for chains with partial tiles, from the outermost symbol inwards.
+double count_partial_chains(std::span<const TileShapeSymbol> symbols, std::vector<int> chain,
+                            DivisorCache& cache) {
+    std::reverse(chain.begin(), chain.end());
+    const std::int64_t bound = symbols[chain.front()].bound;
+    std::string modes;
+    for (const int s : chain) {
+        modes += static_cast<char>(symbols[s].choice);
+    }
+    double& known = cache.partial_chains(bound, modes);
+    if (known > 0.0) {
+        return known;
+    }
+    std::map<double, double> ways{{static_cast<double>(bound), 1.0}};
+    DivisorTable& table = cache.of(bound);
+    for (const int s : chain) {
+        std::map<double, double> next;
+        for (const auto& [outer, count] : ways) {
+            const bool partial = symbols[s].choice == TileChoice::partial_outermost &&
+                                 outer == static_cast<double>(bound);
+            for (const double v : partial ? table.partial_tiles() : table.divisors_of(outer)) {
+                next[v] += count;
+            }
+        }
+        ways = std::move(next);
+    }
+    known = 0.0;
+    for (const auto& [value, count] : ways) {
+        known += count;
+    }
+    return known;
+}
+
 }  // namespace
 
 double count_assignments(std::span<const TileShapeSymbol> symbols, DivisorCache& cache,
@@ -309,6 +448,17 @@ double count_assignments(std::span<const TileShapeSymbol> symbols, DivisorCache&
         for (int s = static_cast<int>(innermost); s >= 0; s = symbols[s].outer) {
             chain.push_back(s);
             plain = plain && divides_outer(symbols[s].choice);
+        }
+        if (has_partial_outermost(symbols, chain.front())) {
+            const double n = count_partial_chains(symbols, chain, cache);
+            total *= n;
+            const bool limited = std::any_of(chain.begin(), chain.end(),
+                                             [&](int s) { return symbols[s].only.has_value(); });
+            counted = counted && !limited && n < 9007199254740992.0;
+            if (counted) {
+                digits.multiply(static_cast<std::uint64_t>(n));
+            }
+            continue;
         }
         const DivisorTable& table = cache.of(symbols[innermost].bound);
         if (plain) {

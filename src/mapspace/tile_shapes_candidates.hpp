@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tessera/mapspace/tile_shapes.hpp"
@@ -28,8 +29,17 @@ public:
     std::span<const int> prime_exponents() const {
         return exponents_;
     }
+    /// partial_tiles(bound), made on first use.
+    std::span<const double> partial_tiles();
+    /// Everything that can stand in a chain with partial tiles: their divisors. Ascending.
+    std::span<const double> partial_chain_values();
+    /// Divisors of any number up to the bound, ascending. Valid as long as the table.
+    std::span<const double> divisors_of(double value);
 
 private:
+    std::int64_t bound_;
+    std::vector<double> partial_, chain_values_;
+    std::unordered_map<std::int64_t, std::vector<double>> divisors_of_;
     std::vector<double> divisors_;
     std::vector<std::vector<double>> multiples_;
     std::vector<int> exponents_;
@@ -39,10 +49,18 @@ private:
 class DivisorCache {
 public:
     DivisorTable& of(std::int64_t bound);
+    /// Number of chains with partial tiles by bound and modes; 0 if it was not counted yet.
+    double& partial_chains(std::int64_t bound, const std::string& modes) {
+        return partial_chains_[{bound, modes}];
+    }
 
 private:
+    std::map<std::pair<std::int64_t, std::string>, double> partial_chains_;
     std::map<std::int64_t, std::unique_ptr<DivisorTable>> tables_;
 };
+
+/// Whether some symbol of the chain of `symbol` is partial_outermost.
+bool has_partial_outermost(std::span<const TileShapeSymbol> symbols, int symbol);
 
 inline bool divides_outer(TileChoice choice) {
     return choice == TileChoice::divisors || choice == TileChoice::divisors_of_outer;
@@ -64,6 +82,8 @@ public:
 
 private:
     bool legal(double value) const;
+    /// Whether the inner of two neighbours, by its mode, fits the outer one's value.
+    bool linked(int inner_symbol, double inner, double outer) const;
     bool smallest_for_its_trips(int symbol, double value, int changed, double changed_value) const;
     double read(int symbol, double otherwise, int changed, double changed_value) const;
     bool is_known(int symbol) const {
@@ -73,11 +93,13 @@ private:
     std::span<const TileShapeSymbol> symbols_;
     int symbol_;
     DivisorTable& table_;
-    bool from_list_;    // candidates are divisors of the bound
-    bool plain_chain_;  // every symbol of the chain is in mode `divisors`
+    bool from_list_;      // candidates are divisors of the bound
+    bool plain_chain_;    // every symbol of the chain is in mode `divisors`
+    bool partial_chain_;  // some symbol of the chain is partial_outermost; candidates are listed
     const double* values_ = nullptr;
     std::uint32_t known_ = 0;
     std::span<const double> list_;
+    std::vector<double> own_list_;  ///< what `only` leaves of another list
     std::size_t place_ = 0;
     double current_ = 1.0;
     double step_ = 1.0;

@@ -118,8 +118,9 @@ bool CriteriaBuilder::split(const Term& term, int sign, Part& part) {
             keys_ |= monomial.mask & known_;  // sign unknown: nothing can be said
             return false;
         }
+        // Of keys and unknown symbols: the same factor for all rows that are compared.
         const std::uint32_t mask = pool_.atom(p.atom).mask;
-        mixed = mixed || ((mask & known_) != 0 && (mask & ~known_) != 0);
+        mixed = mixed || ((mask & known_ & ~keys_) != 0 && (mask & ~known_) != 0);
         ((mask & ~known_) == 0 ? known : unknown).push_back(p);
     }
     if (!mixed) {
@@ -136,7 +137,7 @@ bool CriteriaBuilder::split(const Term& term, int sign, Part& part) {
     group_purpose_.push_back(purpose_);
     for (const AtomPower& p : powers) {
         const std::uint32_t mask = pool_.atom(p.atom).mask;
-        if ((mask & known_) != 0 && (mask & ~known_) != 0) {
+        if ((mask & known_ & ~keys_) != 0 && (mask & ~known_) != 0) {
             const int direction = (factor.coefficient > 0.0) == (p.exponent > 0) ? 1 : -1;
             const std::vector<Formula> arguments = pool_.atom(p.atom).arguments;
             const std::vector<Part> outer_parts = parts_;  // `add` starts a list of its own
@@ -208,12 +209,13 @@ void CriteriaBuilder::push_floor(std::size_t first_group) {
         const Part& part = parts_[first_part[g]];
         Term low{1.0, 0};
         if (g != constant_group) {
-            if (part.unknown_atoms != 0) {
-                continue;
-            }
-            const Term monomial{1.0, pool_.intern(part.unknown, 0)};
+            const Term monomial{1.0, pool_.intern(part.unknown, part.unknown_atoms)};
             const Formula least =
                 bounds_.never_above(pool_.polynomial_sorted({&monomial, 1}), keys_ & known_);
+            if (pool_.is_max(least) || (!least.is_constant() && pool_.terms(least).size() != 1) ||
+                (least.is_constant() && !(least.constant_value() >= 0.0))) {
+                continue;
+            }
             low = least.is_constant() ? Term{least.constant_value(), 0} : pool_.terms(least)[0];
         }
         for (const Term& term : group) {

@@ -66,7 +66,16 @@ Formula CriteriaBuilder::simplify(std::span<const Term> terms) {
             inverse.set(s, -first.get(s));
         }
     }
-    const model::MonomialId strip = pool_.intern(inverse, 0);
+    std::vector<model::AtomPower> atoms;  // of keys alone
+    for (const model::AtomPower& p : pool_.atom_powers(pool_.monomial(kept[0].monomial))) {
+        if ((pool_.atom(p.atom).mask & ~keys_) == 0) {
+            atoms.push_back({p.atom, static_cast<decltype(p.exponent)>(-p.exponent)});
+        }
+    }
+    std::erase_if(atoms, [this](const model::AtomPower& p) {
+        return !bounds_.atom_not_negative(p.atom, true);
+    });
+    const model::MonomialId strip = pool_.intern(inverse, pool_.intern_atoms(atoms));
     for (Term& term : kept) {
         term.monomial = pool_.product(term.monomial, strip);
     }

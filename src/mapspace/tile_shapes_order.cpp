@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "mapspace/tile_shapes_engine.hpp"
@@ -8,7 +9,8 @@
 //   - fused symbols are keys for ever and multiply the rows: last;
 //   - then the symbol that adds least to the number of key combinations: one that completes a
 //     chain, or one that its own constraints leave few values;
-//   - then few candidates before many.
+//   - then few candidates before many;
+//   - chains with partial tiles go the other way, outside in: few values divide a given tile.
 // Exception: if limits on loops leave the symbols of these loops few combinations, they come first,
 // outermost first. Every other chain is then complete below them: its symbols cease to be keys, and
 // capacities are tested with the real tiles.
@@ -31,6 +33,10 @@ bool holds(Relation relation, double value, double limit) {
 }
 
 double expected_candidates(const TileShapeSymbol& symbol, DivisorTable& table) {
+    if (symbol.choice == TileChoice::partial_outermost) {
+        return symbol.outer < 0 ? static_cast<double>(table.partial_tiles().size())
+                                : 1.0 + std::log(static_cast<double>(symbol.bound));
+    }
     if (!divides_outer(symbol.choice)) {
         return std::max(1.0, static_cast<double>(symbol.bound) / 2.0);
     }
@@ -53,6 +59,10 @@ double allowed_candidates(const model::FormulaPool& pool, std::span<const TileSh
                           std::span<const TileShapeConstraint> constraints, int symbol,
                           DivisorTable& table) {
     const TileShapeSymbol& self = symbols[symbol];
+    if (has_partial_outermost(symbols, symbol)) {
+        return static_cast<double>(
+            (self.outer < 0 ? table.partial_tiles() : table.partial_chain_values()).size());
+    }
     if (!divides_outer(self.choice)) {
         return static_cast<double>(self.bound);
     }
@@ -96,7 +106,10 @@ std::vector<int> limited_symbols(std::span<const TileShapeSymbol> symbols,
                 continue;
             }
             limited |= 1u << loop.own;
-            const double values = static_cast<double>(cache.of(loop.bound).divisors().size());
+            DivisorTable& table = cache.of(loop.bound);
+            const double values = static_cast<double>(has_partial_outermost(symbols, loop.own)
+                                                          ? table.partial_tiles().size()
+                                                          : table.divisors().size());
             for (std::size_t n = ways.size(); n-- > 1;) {
                 ways[n] += ways[n - 1] * values;
             }
@@ -134,7 +147,16 @@ std::vector<int> tile_shape_order(const model::FormulaPool& pool,
                                   std::span<const TileShapeConstraint> constraints,
                                   std::span<const LoopLimit> limits, DivisorCache& cache) {
     std::vector<double> allowed(symbols.size());
+    std::vector<char> inwards(symbols.size());
+    std::vector<char> late(symbols.size(), 0);  ///< in a chain with a fused symbol
     for (std::size_t s = 0; s < symbols.size(); ++s) {
+        inwards[s] = has_partial_outermost(symbols, static_cast<int>(s));
+        for (int i = static_cast<int>(s); symbols[s].fused && i >= 0; i = symbols[i].outer) {
+            late[i] = 1;
+        }
+        for (int i = static_cast<int>(s); symbols[s].fused && i >= 0; i = symbols[i].inner) {
+            late[i] = 1;
+        }
         allowed[s] = allowed_candidates(pool, symbols, constraints, static_cast<int>(s),
                                         cache.of(symbols[s].bound));
     }
@@ -149,18 +171,22 @@ std::vector<int> tile_shape_order(const model::FormulaPool& pool,
         std::tuple<bool, double, double, int> best_rank;
         for (std::size_t s = 0; s < symbols.size(); ++s) {
             const TileShapeSymbol& symbol = symbols[s];
-            if (is_known(static_cast<int>(s)) || !is_known(symbol.inner)) {
+            // What divides a partial tile is found from outside only.
+            const bool outside_in = inwards[s];
+            const int before = outside_in ? symbol.outer : symbol.inner;
+            const int after = outside_in ? symbol.inner : symbol.outer;
+            if (is_known(static_cast<int>(s)) || !is_known(before)) {
                 continue;
             }
-            // Growth of the number of keys: this symbol may become one, its inner neighbour may
+            // Growth of the number of keys: this symbol may become one, the neighbour before it may
             // cease to be one.
-            const bool becomes_key = symbol.fused || !is_known(symbol.outer);
-            const bool frees_inner = symbol.inner >= 0 && !symbols[symbol.inner].fused;
-            const double keys =
-                (becomes_key ? allowed[s] : 1.0) / (frees_inner ? allowed[symbol.inner] : 1.0);
+            const bool becomes_key = symbol.fused || !is_known(after);
+            const bool frees = before >= 0 && !symbols[before].fused;
+            const double keys = (becomes_key ? allowed[s] : 1.0) / (frees ? allowed[before] : 1.0);
             const double branches =
                 std::min(allowed[s], expected_candidates(symbol, cache.of(symbol.bound)));
-            const std::tuple rank(symbol.fused, keys, branches, static_cast<int>(s));
+            const std::tuple rank(outside_in ? late[s] != 0 : symbol.fused, keys, branches,
+                                  static_cast<int>(s));
             if (best < 0 || rank < best_rank) {
                 best = static_cast<int>(s);
                 best_rank = rank;

@@ -89,7 +89,7 @@ private:
     static Num tile_of(const mapping::PmappingNode& node);
     void enter(const mapping::PmappingNode& node);
     Num average_tile(const mapping::PmappingNode& node) const;
-    bool may_be_partial(Nodes nodes, int variable) const;
+    bool may_be_partial(Nodes nodes, const mapping::PmappingNode& loop, bool outermost) const;
     void loops_pass(Nodes nodes);
     void tensor_pass(Nodes nodes, const NestPlan& plan, int tensor);
     void scan(Nodes nodes, std::span<const NestStep> steps, int tensor);
@@ -158,18 +158,20 @@ void Analysis<Num>::enter(const mapping::PmappingNode& node) {
     largest_[node.rank_variable] = node.lead > 0 ? tile_of(node) + Num(node.lead) : tile_of(node);
 }
 
-// A template says which loops may have a partial last tile; numbers speak for themselves.
+// A template says which loops may have a partial last tile, and any of them can turn out to be the
+// outermost one with more than one trip; numbers speak for themselves.
 template <class Num>
-bool Analysis<Num>::may_be_partial(Nodes nodes, int variable) const {
+bool Analysis<Num>::may_be_partial(Nodes nodes, const mapping::PmappingNode& loop,
+                                   bool outermost) const {
     if constexpr (std::is_same_v<Num, Formula>) {
-        for (const mapping::PmappingNode& node : nodes) {
-            if (node.rank_variable == variable && node.imperfect) {
-                return true;
-            }
+        if (t_->convention.round_up_partial_tiles) {
+            return loop.imperfect;
         }
-        return false;
+        return outermost && std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) {
+                   return node.rank_variable == loop.rank_variable && node.imperfect;
+               });
     }
-    return true;
+    return outermost;
 }
 
 template <class Num>
@@ -214,7 +216,7 @@ void Analysis<Num>::loops_pass(Nodes nodes) {
         trips_[i] = (nodes[i].base > 0 ? Num(nodes[i].base) : shape_[v]) / tile;
         const bool outermost = !(seen >> v & 1);
         const bool partial =
-            outermost && nodes[i].base == 0 && (t.simple >> v & 1) && may_be_partial(nodes, v);
+            nodes[i].base == 0 && (t.simple >> v & 1) && may_be_partial(nodes, nodes[i], outermost);
         whole_trips_[i] = partial ? ceil(trips_[i]) : trips_[i];
         seen |= std::uint64_t{1} << v;
         operations = operations * trips_[i];

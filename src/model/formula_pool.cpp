@@ -94,6 +94,7 @@ FormulaPool::FormulaPool() : cache_(8192) {
 void FormulaPool::clear() {
     monomials_.clear();
     atom_products_.clear();
+    atom_product_of_.clear();
     atoms_.clear();
     nodes_.clear();
     terms_.clear();
@@ -146,11 +147,15 @@ std::uint32_t FormulaPool::intern_atoms(std::span<const AtomPower> powers) {
     if (powers.empty()) {
         return 0;
     }
-    // Products of atoms are few (imperfect tile shapes, networks): a linear search is enough.
-    for (std::uint32_t i = 1; i < atom_products_.size(); ++i) {
-        const std::vector<AtomPower>& known = atom_products_[i].powers;
+    std::size_t key = powers.size();
+    for (const AtomPower& power : powers) {
+        key = key * 1000003 + power.atom * 31 + static_cast<std::size_t>(power.exponent + 16);
+    }
+    const auto [from, to] = atom_product_of_.equal_range(key);
+    for (auto i = from; i != to; ++i) {
+        const std::vector<AtomPower>& known = atom_products_[i->second].powers;
         if (std::equal(known.begin(), known.end(), powers.begin(), powers.end(), same)) {
-            return i;
+            return i->second;
         }
     }
     AtomProduct made;
@@ -162,7 +167,9 @@ std::uint32_t FormulaPool::intern_atoms(std::span<const AtomPower> powers) {
         made.mask |= atoms_[power.atom].mask;
     }
     atom_products_.push_back(std::move(made));
-    return static_cast<std::uint32_t>(atom_products_.size() - 1);
+    const auto id = static_cast<std::uint32_t>(atom_products_.size() - 1);
+    atom_product_of_.emplace(key, id);
+    return id;
 }
 
 MonomialId FormulaPool::product(MonomialId a, MonomialId b) {

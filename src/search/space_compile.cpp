@@ -205,7 +205,13 @@ void compile_template(const OpenSpace::Data& space, const model::CostModel& mode
                       mapspace::TileShapeExplorer& explorer, model::FormulaPool& pool) {
     pool.clear();
     const model::FormulaScope scope(pool);
-    t.symbols = mapspace::tile_shape_symbols(*t.path, t.tmpl);
+    t.symbols = mapspace::tile_shape_symbols(*t.path, t.tmpl, space.mapspace.partial_inner_tiles);
+    t.partial_tiles.clear();
+    for (const mapspace::TileShapeSymbol& s : t.symbols) {
+        t.partial_tiles.push_back(s.choice == mapspace::TileChoice::partial_outermost
+                                      ? mapspace::partial_tiles(s.bound)
+                                      : std::vector<double>{});
+    }
     t.loop_limits = mapspace::loop_limits(*t.path, t.tmpl, space.mapspace);
     add_fused_loops(t);
     add_order(t);

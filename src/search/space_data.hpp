@@ -61,6 +61,7 @@ struct TemplateData {
     const arch::Path* path = nullptr;
     mapspace::Template tmpl;
     std::vector<mapspace::TileShapeSymbol> symbols;
+    std::vector<std::vector<double>> partial_tiles;  ///< of symbols that may have them, else empty
     std::vector<FusedLoop> fused;
     std::vector<int> fused_of_loop;  ///< number of loops above -> number of fused loops among them
     std::vector<int> order;          ///< symbols as they are chosen: fused ones, then inside out

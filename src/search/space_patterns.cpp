@@ -47,7 +47,9 @@ private:
     }
     /// The largest tile shape below `outer`: leaves most room for loops further in.
     double inside(int symbol, double outer) const {
-        if (t_.symbols[symbol].choice == TileChoice::one_per_trip_count) {
+        const mapspace::TileShapeSymbol& s = t_.symbols[symbol];
+        if (s.choice == TileChoice::one_per_trip_count ||
+            (s.choice == TileChoice::partial_outermost && outer == static_cast<double>(s.bound))) {
             return std::ceil(outer / 2);
         }
         for (std::int64_t p = 2;; ++p) {

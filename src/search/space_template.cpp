@@ -1,5 +1,6 @@
 // Questions about given tile shapes of a compiled template: which fused loops run and how often,
 // whether the tile shapes nest and keep to the limits.
+#include <algorithm>
 #include <cmath>
 
 #include "search/space_data.hpp"
@@ -72,6 +73,15 @@ bool nests(const TemplateData& t, const double* values) {
                     return false;
                 }
                 break;
+            case TileChoice::partial_outermost: {
+                const std::vector<double>& tiles = t.partial_tiles[i];
+                if (outer == static_cast<double>(s.bound)
+                        ? !std::binary_search(tiles.begin(), tiles.end(), own)
+                        : !divides(own, outer)) {
+                    return false;
+                }
+                break;
+            }
             case TileChoice::one_per_trip_count: {
                 const double inner = s.inner >= 0 ? values[s.inner] : 1.0;
                 const bool multiple =

@@ -63,12 +63,20 @@ void TileChooser::fused_candidates(int fused, std::vector<double>& out) {
     } else if (trips > 0) {
         out.clear();
         const double own = std::ceil(outer / trips);
-        const bool divides = mapspace::divides_outer(t_.symbols[loop.symbol].choice);
+        const mapspace::TileShapeSymbol& s = t_.symbols[loop.symbol];
+        const bool divides = mapspace::divides_outer(s.choice) ||
+                             (s.choice == mapspace::TileChoice::partial_outermost &&
+                              outer < static_cast<double>(s.bound));
         if (std::ceil(outer / own) == trips && (!divides || own * trips == outer)) {
             out.push_back(own);
         }
     } else {
-        std::erase_if(out, [&](double v) { return v >= outer; });
+        // Others find a shared tile shape by its trip count: the smallest that makes it.
+        const bool partial =
+            t_.symbols[loop.symbol].choice == mapspace::TileChoice::partial_outermost;
+        std::erase_if(out, [&](double v) {
+            return v >= outer || (partial && v != std::ceil(outer / std::ceil(outer / v)));
+        });
     }
     // The loop inside it may have the tile shape 1 for good: its trip count is this tile shape.
     const int inner = loop.inner;

@@ -70,12 +70,18 @@ Outcome judge(const Instance& drawn, const mapspace::MapSpaceOptions* engine) {
     Outcome out;
     out.kind = drawn.kind;
     try {
-        const LoadedInstance instance(drawn.yaml);
+        // Partial tiles are members of the mapspace in the own convention only as brute force has
+        // them: whole iterations, and none inside another partial tile.
+        const bool partial = drawn.options.imperfect_temporal;
+        const LoadedInstance instance(drawn.yaml,
+                                      partial ? arch::Compat::none : arch::Compat::accelforge);
+        // Every partial tile shape is a group of its own, and groups are what takes time.
+        const std::uint64_t combinations = partial ? kCombinations / 4 : kCombinations;
         auto space = make_space(instance.problem, drawn.options, kChains);
         keep_useful_rows(space);
         const auto best = drawn.options.all_einsum_orders
-                              ? search_all_orders(std::move(space), kCombinations)
-                              : search(space, kCombinations);
+                              ? search_all_orders(std::move(space), combinations)
+                              : search(space, combinations);
         out.judged = true;
         out.mapped = !best.pareto.empty();
         out.error = compare(instance, engine != nullptr ? *engine : drawn.options, best);

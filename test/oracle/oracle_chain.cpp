@@ -46,7 +46,8 @@ struct PlacedLoop {
     Slot slot;
     int variable = 0;
     std::int64_t trips = 1;
-    workload::Lead ahead{0, 0};  // base 0: does not run ahead
+    workload::Lead ahead{0, 0};     // base 0: does not run ahead
+    std::int64_t partial_tile = 0;  // its tile shape if that does not divide the bound
 };
 
 class Enumerator {
@@ -57,8 +58,8 @@ public:
         for (const auto& t : path.einsum.tensors) {
             tensors_.push_back(&t);
         }
-        if (options.imperfect_temporal || options.imperfect_spatial) {
-            throw Unsupported("oracle: imperfect tile shapes are not supported");
+        if (options.imperfect_temporal != options.imperfect_spatial) {
+            throw Unsupported("oracle: partial tiles are for both kinds of loops, or for none");
         }
     }
 
@@ -245,12 +246,46 @@ private:
                 continue;
             }
             if (trips > 1) {
-                loops_.push_back({places[next], variable, trips, {0, 0}});
+                loops_.push_back({places[next], variable, trips, {0, 0}, 0});
             }
             const bool go_on = split_rest(variable, places, next + 1, rest / trips);
             if (trips > 1) {
                 loops_.pop_back();
             }
+            if (!go_on) {
+                return false;
+            }
+        }
+        return rest != at(path_.einsum.rank_variables, variable).bound ||
+               split_partially(variable, places, next);
+    }
+
+    // L6: for some divisor of the bound no smaller multiple of it makes as few trips.
+    static bool smallest_of_a_kind(std::int64_t bound, std::int64_t tile) {
+        for (std::int64_t d = 1; d <= tile; ++d) {
+            const bool kind = bound % d == 0 && tile % d == 0;
+            if (kind && (tile == d || (tile - d) * ((bound + tile - 1) / tile) < bound)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    // L6: the outermost loop of the variable leaves a partial tile.
+    bool split_partially(int variable, const std::vector<Slot>& places, std::size_t next) {
+        const auto& v = at(path_.einsum.rank_variables, variable);
+        if (!options_.imperfect_temporal || !v.simple) {
+            return true;
+        }
+        for (std::int64_t tile = 2; tile < v.bound; ++tile) {
+            const std::int64_t trips = (v.bound + tile - 1) / tile;
+            if (v.bound % tile == 0 || !fits_fanout(places[next], trips) ||
+                !smallest_of_a_kind(v.bound, tile)) {
+                continue;
+            }
+            loops_.push_back({places[next], variable, trips, {0, 0}, tile});
+            const bool go_on = split_rest(variable, places, next + 1, tile);
+            loops_.pop_back();
             if (!go_on) {
                 return false;
             }
@@ -305,8 +340,8 @@ private:
                 !fits_fanout(inner, first)) {
                 continue;
             }
-            loops_.push_back({outer, variable, trips, ahead});
-            loops_.push_back({inner, variable, first, {0, 0}});
+            loops_.push_back({outer, variable, trips, ahead, 0});
+            loops_.push_back({inner, variable, first, {0, 0}, 0});
             const bool go_on = split_variable(variable + 1);
             loops_.resize(loops_.size() - 2);
             if (!go_on) {
@@ -520,13 +555,21 @@ private:
                 n.level = static_cast<std::int8_t>(l.slot.level);
                 n.dim = static_cast<std::int8_t>(l.slot.dim);
                 n.rank_variable = static_cast<std::int8_t>(l.variable);
+                std::int64_t& around = at(tile, l.variable);
                 if (l.ahead.base > 0) {
                     n.base = static_cast<std::int32_t>(l.ahead.base);
                     n.lead = static_cast<std::int32_t>(l.ahead.lead);
                     n.tile = l.ahead.base / l.trips;
-                    at(tile, l.variable) = n.tile + n.lead;
+                    around = n.tile + n.lead;
+                } else if (l.partial_tile > 0) {
+                    if (around != at(path_.einsum.rank_variables, l.variable).bound) {
+                        return true;  // another loop has come to stand outside
+                    }
+                    n.tile = around = l.partial_tile;
+                } else if (around % l.trips != 0) {
+                    return true;
                 } else {
-                    n.tile = at(tile, l.variable) /= l.trips;
+                    n.tile = around /= l.trips;
                 }
                 nodes.push_back(n);
                 const bool counts =
@@ -556,7 +599,7 @@ private:
 
     // C3 leaves room for a temporal loop over the variable in the gap.
     bool refetches_allow(int variable, int gap) {
-        loops_.push_back({{gap, -1, -1, false}, variable, 2, {0, 0}});
+        loops_.push_back({{gap, -1, -1, false}, variable, 2, {0, 0}, 0});
         bool allowed = true;
         for (int i = 0; i < static_cast<int>(holders_.size()); ++i) {
             allowed = allowed && refetch_holds(i);

@@ -39,24 +39,29 @@ std::vector<double> bounds(const Path& path) {
     return tile;
 }
 
-// Trip count of every loop in the order it was written; 1 for other nodes. A loop below one that
-// runs ahead has fewer trips after the first iteration: their average.
+// Trip count of every loop in the order it was written, partial tiles counted as whole ones; 1 for
+// other nodes. A loop below one that runs ahead has fewer trips after the first iteration: their
+// average.
 std::vector<double> trip_counts(const Path& path, Nodes nodes) {
-    std::vector<double> tile = bounds(path), trips;
+    const std::vector<double> bound = bounds(path);
+    std::vector<double> tile = bound, trips;
     std::set<int> below_lead;
     for (const auto& n : nodes) {
         double count = 1;
         if (is_loop(n)) {
             auto& current = tile[static_cast<std::size_t>(n.rank_variable)];
-            const double whole = static_cast<double>(
-                path.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound);
+            const auto v = static_cast<std::size_t>(n.rank_variable);
             count = n.base > 0 ? static_cast<double>(n.base / n.tile)
                                : current / static_cast<double>(n.tile);
-            if (!below_lead.contains(n.rank_variable) &&
-                (count != std::floor(count) || count < 1)) {
-                throw Unsupported("oracle: partial tiles are not supported");
+            const bool exact = below_lead.contains(n.rank_variable);
+            if (!exact && count != std::floor(count) && current == bound[v] &&
+                path.einsum.rank_variables[v].simple) {
+                count = std::ceil(count);
             }
-            current = n.base > 0 ? whole / count : static_cast<double>(n.tile);
+            if (!exact && (count != std::floor(count) || count < 1)) {
+                throw Unsupported("oracle: a partial tile inside another loop");
+            }
+            current = n.base > 0 ? bound[v] / count : static_cast<double>(n.tile);
             if (n.base > 0) {
                 below_lead.insert(n.rank_variable);
             }
@@ -398,8 +403,10 @@ ChainCost cost(const Path& path, Nodes nodes) {
     }
     total.computes = total.compute_steps = 1;
     const auto most = most_trips(path, nodes);
+    for (const double bound : bounds(path)) {
+        total.computes *= bound;  // of a partial tile only what is there
+    }
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        total.computes *= trips[i];
         total.compute_steps *= nodes[i].kind == NodeKind::temporal ? trips[i] : 1;
         if (nodes[i].kind == NodeKind::spatial) {
             auto use = std::find_if(total.dims.begin(), total.dims.end(), [&](const DimUse& d) {

@@ -32,7 +32,26 @@ bool exceeds_alone(const arch::Path& path, const ChainCost& c) {
     return false;
 }
 
-std::vector<SharedLoop> leading_loops(const arch::Path& path, const Pmapping& nodes, int depth) {
+bool has_partial_tile(const arch::Path& path, const Pmapping& nodes) {
+    std::vector<std::int64_t> tile;
+    for (const auto& v : path.einsum.rank_variables) {
+        tile.push_back(v.bound);
+    }
+    for (const auto& n : nodes) {
+        if (n.kind == NodeKind::temporal || n.kind == NodeKind::spatial) {
+            auto& current = tile[static_cast<std::size_t>(n.rank_variable)];
+            if (current % n.tile != 0) {
+                return true;
+            }
+            current = n.tile;
+        }
+    }
+    return false;
+}
+
+// With partial tiles, shared loops have to agree in tile shape besides (L6): both in one number.
+std::vector<SharedLoop> leading_loops(const arch::Path& path, const Pmapping& nodes, int depth,
+                                      bool partial_tiles) {
     std::vector<SharedLoop> loops;
     std::vector<std::int64_t> tile;
     for (const auto& v : path.einsum.rank_variables) {
@@ -47,13 +66,14 @@ std::vector<SharedLoop> leading_loops(const arch::Path& path, const Pmapping& no
         }
         auto& current = tile[static_cast<std::size_t>(n.rank_variable)];
         SharedLoop loop{n.rank_variable,
-                        n.base > 0 ? n.base / n.tile : current / n.tile,
+                        n.base > 0 ? n.base / n.tile : (current + n.tile - 1) / n.tile,
                         n.kind == NodeKind::spatial,
                         "",
                         "",
                         n.tile,
                         n.lead,
                         n.base};
+        loop.trips = partial_tiles ? loop.trips << 32 | n.tile : loop.trips;
         if (loop.spatial) {
             const auto& level = path.levels[static_cast<std::size_t>(n.level)];
             loop.level = level.name;
@@ -66,7 +86,7 @@ std::vector<SharedLoop> leading_loops(const arch::Path& path, const Pmapping& no
 }
 
 Costed describe(const arch::Path& path, const Pmapping& nodes, const ChainCost& c,
-                const std::vector<Memory>& memories) {
+                const std::vector<Memory>& memories, bool partial_tiles) {
     Costed out;
     int depth = 0;
     for (const auto& h : c.holders) {
@@ -82,7 +102,7 @@ Costed describe(const arch::Path& path, const Pmapping& nodes, const ChainCost& 
     }
     std::sort(out.backings.begin(), out.backings.end(),
               [](const Backing& a, const Backing& b) { return a.tensor < b.tensor; });
-    out.prefix = leading_loops(path, nodes, depth);
+    out.prefix = leading_loops(path, nodes, depth, partial_tiles);
     out.row.energy_j = c.energy_j();
     out.row.latency_s = c.latency_s;
     const std::size_t width = static_cast<std::size_t>(depth) + 1;
@@ -150,19 +170,27 @@ public:
         return !wishes_.empty();
     }
 
-    void collect(const Pmapping& nodes, const ChainCost& c) {
+    void collect(const Pmapping& nodes, const ChainCost& c, bool perfect) {
         kept_[holders(nodes)].insert(used(c));
+        if (perfect) {
+            perfect_[holders(nodes)].insert(used(c));
+        }
     }
 
     void choose() {
         for (auto& [key, all] : kept_) {
+            // Chains without partial tiles say what can be asked for, where there are any.
+            auto& deciding = perfect_[key];
             for (std::size_t w = 0; w < wishes_.size(); ++w) {
                 double most = 0;
-                for (const auto& u : all) {
+                for (const auto& u : deciding.empty() ? all : deciding) {
                     most = std::max(most, u[w]);
                 }
-                std::erase_if(
-                    all, [&](const auto& u) { return u[w] < std::min(most, wishes_[w].used); });
+                const auto too_low = [&](const auto& u) {
+                    return u[w] < std::min(most, wishes_[w].used);
+                };
+                std::erase_if(all, too_low);
+                std::erase_if(deciding, too_low);
             }
         }
     }
@@ -195,7 +223,7 @@ private:
     }
 
     std::vector<DimUse> wishes_;
-    std::map<std::vector<int>, std::set<std::vector<double>>> kept_;
+    std::map<std::vector<int>, std::set<std::vector<double>>> kept_, perfect_;
 };
 
 }  // namespace
@@ -203,6 +231,7 @@ private:
 EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>& memories,
                         const mapspace::MapSpaceOptions& options, std::uint64_t limit,
                         const Sliding& sliding) {
+    const bool partial_tiles = options.imperfect_temporal || options.imperfect_spatial;
     EinsumChains all;
     all.paths = std::move(paths);
     std::map<GroupKey, std::size_t> group_of;
@@ -217,7 +246,7 @@ EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>
                 [&](const Pmapping& nodes) {
                     const ChainCost c = cost(path, nodes);
                     if (!exceeds_alone(path, c)) {
-                        utilisation.collect(nodes, c);
+                        utilisation.collect(nodes, c, !has_partial_tile(path, nodes));
                     }
                     return ++visited < limit;
                 },
@@ -230,7 +259,7 @@ EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>
                 const ChainCost c = cost(path, nodes);
                 if (!exceeds_alone(path, c) &&
                     (!utilisation.any() || utilisation.accepts(nodes, c))) {
-                    Costed chain = describe(path, nodes, c, memories);
+                    Costed chain = describe(path, nodes, c, memories, partial_tiles);
                     const auto g = group_of.emplace(key_of(chain), all.groups.size());
                     if (g.second) {
                         all.groups.push_back({chain.backings, chain.prefix, {}});

@@ -433,7 +433,7 @@ Instance random_large_instance(std::uint64_t seed) {
     return {seed, s.kind, out.str(), {}};
 }
 
-LoadedInstance::LoadedInstance(const std::string& yaml) {
+LoadedInstance::LoadedInstance(const std::string& yaml, arch::Compat compat) {
     namespace fs = std::filesystem;
     std::string name = (fs::temp_directory_path() / "tessera-oracle-XXXXXX").string();
     const int handle = ::mkstemp(name.data());
@@ -453,7 +453,7 @@ LoadedInstance::LoadedInstance(const std::string& yaml) {
         throw;
     }
     fs::remove(file);
-    problem = {&workload, architecture.get(), arch::Compat::accelforge};
+    problem = {&workload, architecture.get(), compat};
 }
 
 }  // namespace tessera::oracle

@@ -32,7 +32,8 @@ struct LoadedInstance {
     std::unique_ptr<arch::Architecture> architecture;
     model::Problem problem;
 
-    explicit LoadedInstance(const std::string& yaml);
+    explicit LoadedInstance(const std::string& yaml,
+                            arch::Compat compat = arch::Compat::accelforge);
     LoadedInstance(const LoadedInstance&) = delete;
     LoadedInstance& operator=(const LoadedInstance&) = delete;
 };

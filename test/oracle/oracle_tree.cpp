@@ -119,7 +119,9 @@ bool in_reach(const Space& space, int writer, int reader, int tensor, const Shar
         if (factor == 0 || w.tile != factor * r.tile) {
             return false;
         }
-        for (std::int64_t i = 0; i < r.trips; ++i) {
+        // With partial tiles, `trips` holds the tile shape besides (leading_loops).
+        const std::int64_t trips = r.trips >> 32 > 0 ? r.trips >> 32 : r.trips;
+        for (std::int64_t i = 0; i < trips; ++i) {
             const std::int64_t last =
                 std::min(walks.bound, (i + 1) * r.tile + r.lead) - 1;  // of the reader's variable
             const std::int64_t done = std::min(made.bound, (i + 1) * w.tile + w.lead);
@@ -407,6 +409,7 @@ Space make_space(const model::Problem& problem, const mapspace::MapSpaceOptions&
                  std::uint64_t chain_limit) {
     Space space;
     space.workload = problem.workload;
+    space.reference_rules = problem.compat == arch::Compat::accelforge;
     for (int e = 0; e < static_cast<int>(problem.workload->einsums.size()); ++e) {
         space.order.push_back(e);
     }
@@ -479,7 +482,8 @@ Fit fit(const Space& space, const Groups& groups, std::vector<int>& shared) {
         }
         for (int t = 0; t < tensors; ++t) {
             const auto& life = space.life[static_cast<std::size_t>(t)];
-            if (life.first < i && i < life.second &&
+            // J6, second half.
+            if (space.reference_rules && life.first < i && i < life.second &&
                 !hosts(space, at(groups, i), i, depth_of(groups, t))) {
                 return Fit::host;
             }

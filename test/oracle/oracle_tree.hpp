@@ -38,6 +38,7 @@ struct Space {
     std::vector<std::pair<int, int>>
         life;  ///< per tensor of the workload: places of the first and last user
     const workload::Workload* workload = nullptr;
+    bool reference_rules = true;  ///< of `--compat accelforge`: the second half of J6
 };
 
 /// \throws TooMany if an Einsum has more than `chain_limit` chains.

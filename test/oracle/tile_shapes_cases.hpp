@@ -45,6 +45,25 @@ inline bool link_is_legal(TileChoice inner_mode, long inner, long outer) {
     return divides ? whole(inner, outer) : inner <= outer;
 }
 
+/// For some divisor of the bound no smaller multiple of it makes as few trips.
+inline bool smallest_of_a_kind(long bound, long tile) {
+    const long trips = (bound + tile - 1) / tile;
+    for (long d = 1; d <= tile; ++d) {
+        if (whole(d, bound) && whole(d, tile) && (tile - d) * trips < bound) {
+            return true;
+        }
+    }
+    return false;
+}
+
+inline bool partial_link_is_legal(const TileShapeSymbol& symbol, long own, long outer) {
+    if (own != outer && symbol.only &&
+        std::find(symbol.only->begin(), symbol.only->end(), own) == symbol.only->end()) {
+        return false;
+    }
+    return outer == symbol.bound ? smallest_of_a_kind(outer, own) : whole(own, outer);
+}
+
 inline bool assignment_is_legal(const std::vector<TileShapeSymbol>& symbols,
                                 const std::vector<double>& x) {
     for (std::size_t s = 0; s < symbols.size(); ++s) {
@@ -53,6 +72,10 @@ inline bool assignment_is_legal(const std::vector<TileShapeSymbol>& symbols,
         const long outer = symbol.outer < 0 ? symbol.bound : std::lround(x[symbol.outer]);
         const long inner = symbol.inner < 0 ? 1 : std::lround(x[symbol.inner]);
         if (own > outer || !link_is_legal(symbol.choice, own, outer)) {
+            return false;
+        }
+        if (symbol.choice == TileChoice::partial_outermost &&
+            !partial_link_is_legal(symbol, own, outer)) {
             return false;
         }
         if (symbol.choice == TileChoice::divisors && !whole(own, symbol.bound)) {
@@ -249,6 +272,7 @@ inline Solution collect(const TileShapeProblem& problem, const TileShapeResult& 
 struct Flavour {
     bool real_coefficients = false;  ///< values are rounded: compare with a tolerance
     bool imperfect = false;
+    bool partial = false;  ///< chains as templates with partial tiles have them
     bool best_effort = false;
     bool arbitrary_monomials = false;  ///< bounds are powers of two, so that all values are exact
 };
@@ -279,7 +303,8 @@ private:
         const int variables = random_.chance(10) ? 1 : 2 + random_.below(2);
         for (int v = 0; v < variables; ++v) {
             const int length = 1 + random_.below(3);
-            const bool dense = flavour_.imperfect && random_.chance(60);
+            const bool partial = flavour_.partial && random_.chance(70);
+            const bool dense = partial || (flavour_.imperfect && random_.chance(60));
             const int bound = dense                          ? kDense[random_.below(6)]
                               : flavour_.arbitrary_monomials ? kPowers[random_.below(5)]
                                                              : kMixed[random_.below(12)];
@@ -290,8 +315,21 @@ private:
                 symbol.outer = i == 0 ? -1 : first + i - 1;
                 symbol.inner = i + 1 == length ? -1 : first + i + 1;
                 symbol.fused = random_.chance(i == 0 ? 30 : 10);
-                if (dense) {
+                if (dense && !partial) {
                     symbol.choice = static_cast<TileChoice>(random_.below(4));
+                }
+                if (partial) {
+                    symbol.choice = random_.chance(80) ? TileChoice::partial_outermost
+                                                       : TileChoice::divisors_of_outer;
+                }
+                if (partial && symbol.choice == TileChoice::partial_outermost &&
+                    random_.chance(20)) {
+                    symbol.only.emplace();
+                    for (int tile = 1; tile <= bound; ++tile) {
+                        if (random_.chance(50)) {
+                            symbol.only->push_back(tile);
+                        }
+                    }
                 }
                 problem_.symbols.push_back(symbol);
             }
@@ -311,7 +349,7 @@ private:
         const Formula outer = symbol.outer < 0 ? Formula(static_cast<double>(symbol.bound))
                                                : Formula::symbol(symbol.outer);
         const Formula quotient = outer / tile(s);
-        return flavour_.imperfect ? ceil(quotient) : quotient;
+        return flavour_.imperfect || flavour_.partial ? ceil(quotient) : quotient;
     }
 
     double coefficient() {

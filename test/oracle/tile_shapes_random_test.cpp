@@ -112,6 +112,14 @@ BOOST_AUTO_TEST_CASE(imperfect_tiles_equal_enumeration) {
     BOOST_TEST(totals.large >= 40);
 }
 
+BOOST_AUTO_TEST_CASE(partial_outermost_tiles_equal_enumeration) {
+    Flavour flavour;
+    flavour.partial = true;
+    const Totals totals = compare_exactly(flavour, 600000, 400);
+    BOOST_TEST(totals.large >= 100);
+    BOOST_TEST(totals.dropped > 10000.0);
+}
+
 BOOST_AUTO_TEST_CASE(best_effort_conditions_equal_enumeration) {
     Flavour flavour;
     flavour.best_effort = true;

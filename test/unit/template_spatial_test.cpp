@@ -138,7 +138,8 @@ BOOST_AUTO_TEST_CASE(partial_tiles_are_labelled_on_the_outer_loop) {
 }
 
 BOOST_AUTO_TEST_CASE(any_loop_may_become_the_outermost_one_with_a_partial_tile) {
-    // Three loops over m: the first may be left out, so that the second is outermost.
+    // Three loops over m: if the first has one trip, the second is outermost. Same templates, but
+    // every loop may leave a partial tile.
     auto b = matmul(true);
     b.memory("DRAM").keep = set("~Intermediates");
     b.memory("GLB").keep = set("T1 | W0");
@@ -146,14 +147,11 @@ BOOST_AUTO_TEST_CASE(any_loop_may_become_the_outermost_one_with_a_partial_tile) 
     MapSpaceOptions options;
     const auto perfect = texts(b.path, options);
     options.imperfect_temporal = true;
-    const auto partial = texts(b.path, options);
-    const std::string full = "DRAM:T0 DRAM:W0 m* n1* GLB:W0 m* GLB:T1 m n0 n1";
-    BOOST_TEST(perfect.count(full) == 1u);
-    BOOST_TEST(partial.count(full) == 1u);
-    BOOST_TEST(partial.count("DRAM:T0 DRAM:W0 n1* GLB:W0 m* GLB:T1 m n0 n1") == 1u);
+    BOOST_TEST(perfect.count("DRAM:T0 DRAM:W0 m* n1* GLB:W0 m* GLB:T1 m n0 n1") == 1u);
+    BOOST_TEST(texts(b.path, options) == perfect, boost::test_tools::per_element());
     for (const Template& tmpl : templates(b.path, options)) {
         for (const auto& symbol : tmpl.symbols) {
-            BOOST_TEST(symbol.imperfect == (symbol.outer < 0));
+            BOOST_TEST(symbol.imperfect);
         }
     }
     options.partial_inner_tiles = true;

@@ -72,7 +72,7 @@ struct MapSpaceOptions {
     bool imperfect_spatial = false;
     /// Partial tiles in inner loops, too, as the reference explores them (with fractional trip
     /// counts; `check()` goes by the problem's `compat`). Off: only the outermost loop over a
-    /// variable may leave one, and there are templates for every choice of that loop.
+    /// variable with more than one trip may leave one.
     bool partial_inner_tiles = false;
     bool force_memory_hierarchy_order = true;
     bool explore_loop_orders = true;

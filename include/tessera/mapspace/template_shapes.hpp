@@ -12,7 +12,9 @@
 namespace tessera::mapspace {
 
 /// One entry per symbol of the template: bound, neighbours in its chain, which values are tried.
-std::vector<TileShapeSymbol> tile_shape_symbols(const arch::Path& path, const Template& tmpl);
+/// `partial_inner_tiles`: see MapSpaceOptions.
+std::vector<TileShapeSymbol> tile_shape_symbols(const arch::Path& path, const Template& tmpl,
+                                                bool partial_inner_tiles = false);
 
 /// Limits of the options on how many loops run more than once; those that cannot be exceeded are
 /// left out, as are loops whose tile shape is the constant 1.

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,9 +32,17 @@ enum class TileChoice : std::uint8_t {
     divisors_of_outer,   ///< divides `outer`; differs from `divisors` below an imperfect loop
     every_integer,       ///< any value up to `outer`: the last tile may be partial
     one_per_trip_count,  ///< as every_integer, but only the smallest value for each trip count
+    /// If `outer` is the whole bound, this may be the outermost loop with more than one trip, whose
+    /// last tile may be partial: one of partial_tiles(bound). Else divides `outer`.
+    partial_outermost,
 };
 // A symbol whose *inner* neighbour is in one of the first two modes is a multiple of that
 // neighbour.
+
+/// Tile shapes of a loop that may leave a partial last tile: for every trip count and every
+/// divisor d of the bound the smallest multiple of d that makes it. Ascending; the bound and all
+/// its divisors are among them.
+std::vector<double> partial_tiles(std::int64_t bound);
 
 struct TileShapeSymbol {
     std::int64_t bound = 1;  ///< of the rank variable; at most 2^31 - 1
@@ -42,6 +51,8 @@ struct TileShapeSymbol {
     bool fused = false;      ///< rows that differ here never prune each other
     bool spatial = false;
     TileChoice choice = TileChoice::divisors;
+    /// partial_outermost: if given, only these values (ascending) and that of `outer` are of use.
+    std::optional<std::vector<double>> only = {};
 };
 
 enum class Relation : std::uint8_t { less_equal, less, greater_equal, greater, equal };
@@ -154,6 +165,11 @@ public:
     /// of range.
     void explore(const TileShapeProblem& problem, const TileShapeOptions& options,
                  TileShapeResult& result);
+
+    /// What the best-effort conditions decide to, in their order: the values that rows have to
+    /// reach. Empty if there is no legal row at all. The incumbent plays no part.
+    std::vector<double> best_effort_levels(const TileShapeProblem& problem,
+                                           const TileShapeOptions& options);
 
     /// A number that the formula does not go below on any legal row; cheap, and not always
     /// attained.

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -174,6 +175,7 @@ private:
 
     std::vector<Monomial> monomials_;
     std::vector<AtomProduct> atom_products_;
+    std::unordered_multimap<std::size_t, std::uint32_t> atom_product_of_;  ///< by hash
     std::vector<Atom> atoms_;
     std::vector<Node> nodes_;
     std::vector<Term> terms_;
