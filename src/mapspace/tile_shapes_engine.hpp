@@ -167,6 +167,7 @@ private:
     void prepare_incumbent(Step& step, bool worthwhile, std::vector<model::Formula>& outputs);
     void prepare_criteria(std::size_t index);
     std::uint32_t keys_of(std::uint32_t known) const;
+    bool bounds_pay(std::size_t rows) const;
     bool loop_is_definite(const LoopLimit::Loop& loop, std::uint32_t known) const;
     void process(std::size_t depth, const RowTable& in);
     void finish_piece(std::size_t depth, RowTable& out, bool more);

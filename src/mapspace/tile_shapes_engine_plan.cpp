@@ -279,6 +279,27 @@ void TileShapeEngine::prepare_incumbent(Step& step, bool worthwhile,
     }
 }
 
+/// Whether so many rows are worth bounds of partial ones. With halos, costs are sums with many
+/// negative terms, and to prove their signs takes as long as to make hundreds of rows.
+bool TileShapeEngine::bounds_pay(std::size_t rows) const {
+    std::size_t negative = 0;
+    const auto count = [&](const Formula& f) {
+        for (const model::Term& t : pool_.terms(f)) {
+            negative += t.coefficient < 0.0 ? 1 : 0;
+        }
+    };
+    for (const Formula& f : quantities_) {
+        if (f.is_constant() || !pool_.is_max(f)) {
+            count(f);
+            continue;
+        }
+        for (const Formula& branch : pool_.branches(f)) {
+            count(branch);
+        }
+    }
+    return 4 * rows >= options_.prune_min_rows * (1 + negative / 3);
+}
+
 bool TileShapeEngine::loop_is_definite(const LoopLimit::Loop& loop, std::uint32_t known) const {
     return (loop.outer < 0 || (known >> loop.outer & 1u)) &&
            (loop.own < 0 || (known >> loop.own & 1u));
@@ -293,7 +314,7 @@ void TileShapeEngine::prepare(std::size_t index, std::size_t rows) {
         prepare_ranges(step, outputs);
         prepare_picks(step);
     }
-    prepare_incumbent(step, 4 * rows >= options_.prune_min_rows, outputs);
+    prepare_incumbent(step, bounds_pay(rows), outputs);
     step.first_objective = outputs.size();
     if (step.last) {
         outputs.insert(outputs.end(), run_.objectives.begin(), run_.objectives.end());
