@@ -136,10 +136,14 @@ public:
     /// Leaves out of floors() what an earlier run has found. \throws UserError if it was another
     /// problem
     void restore(const std::vector<SavedFloors>& known);
-    /// Least costs of classes in a part of this mapspace: what floors() finds is a little below
-    /// them, or less.
+    /// Least costs of classes, of use to a run in a larger mapspace.
     std::vector<KnownFloors> known_floors() const;
-    void start_from(const std::vector<KnownFloors>& known);
+    /// Costs of a part of this mapspace. Floors that are lower by less than the share
+    /// `worth_finding` are not looked for: they count as lower by that.
+    void start_from(const std::vector<KnownFloors>& known, double worth_finding);
+    /// floors() once more, closer to what is known. If it is stopped, bound() holds all the same.
+    bool refine_floors(const std::vector<KnownFloors>& known, double worth_before,
+                       double worth_finding, const std::function<void()>& save);
     /// Groups with any pmappings of templates without fused loops: a mapping within milliseconds.
     /// A stop is obeyed only from `until` on.
     void first(std::chrono::steady_clock::time_point until);
@@ -251,7 +255,8 @@ private:
     std::vector<std::vector<mapspace::TabulateContext>> tables_;
     std::vector<std::array<double, 2>> promised_;  ///< by Einsum: least of all its templates
     std::vector<std::vector<std::array<double, 2>>> promised_by_template_;
-    std::vector<Descended> descended_;                                    ///< by Einsum
+    std::vector<KnownFloors> rough_floors_;  ///< by Einsum; from before refine_floors()
+    std::vector<Descended> descended_;       ///< by Einsum
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
     mutable std::mutex progress_lock_;
     std::vector<SavedFloors> progress_;  ///< by Einsum; of those that equal another one, empty

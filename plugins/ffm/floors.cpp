@@ -24,9 +24,6 @@ constexpr double floor_excess[] = {1e-9, 0.25, infinity};
 /// Minima that differ by less are the same, computed in another order.
 constexpr double rounding = 1e-11;
 constexpr std::size_t max_choices = 20000;
-/// Share of a class's least cost without partial tiles by which partial ones must lower it to be
-/// looked for: a floor may be too low, and a tight search for its last digits takes long.
-constexpr double worth_finding = 1e-3;
 
 /// Sums, decimal.
 std::string add_decimal(const std::string& a, const std::string& b) {
@@ -171,20 +168,28 @@ bool Exploration::promises() {
     return true;
 }
 
-/// Floors that hold though some templates were not searched: these cost what they promise.
+/// Floors that hold though some templates were not searched: these cost what they promise, or what
+/// an earlier search has shown.
 void Exploration::lower_unfinished_floors() {
     const auto n = static_cast<std::size_t>(c_.n_objectives());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        const std::size_t first = same(e);
         EinsumSpace& space = spaces_[e];
         space.least.assign(n, infinity);
         for (std::size_t k = 0; k < space.classes.size(); ++k) {
+            const TemplateClass& of_first = spaces_[first].classes[k];
+            std::array<double, 2> rough{};
+            if (!rough_floors_.empty()) {
+                rough = rough_floors_[first].at(of_first.choices);
+            }
             TemplateClass& own = space.classes[k];
             own.least = {};
             for (std::size_t q = 0; q < n; ++q) {
-                own.least[q] = found_[same(e)][k][q].load();
-                for (const std::uint32_t i : spaces_[same(e)].classes[k].templates) {
-                    if (progress_[same(e)].done[i] == 0 && !(*spaces_[e].templates)[i].alone) {
-                        own.least[q] = std::min(own.least[q], promised_by_template_[same(e)][i][q]);
+                own.least[q] = found_[first][k][q].load();
+                for (const std::uint32_t i : of_first.templates) {
+                    if (progress_[first].done[i] == 0 && !(*space.templates)[i].alone) {
+                        own.least[q] = std::min(
+                            own.least[q], std::max(rough[q], promised_by_template_[first][i][q]));
                     }
                 }
                 space.least[q] = std::min(space.least[q], own.least[q]);
@@ -272,7 +277,7 @@ std::vector<KnownFloors> Exploration::known_floors() const {
     return out;
 }
 
-void Exploration::start_from(const std::vector<KnownFloors>& known) {
+void Exploration::start_from(const std::vector<KnownFloors>& known, double worth_finding) {
     for (std::size_t e = 0; e < spaces_.size() && e < known.size(); ++e) {
         for (std::size_t k = 0; explored(e) && k < spaces_[e].classes.size(); ++k) {
             const auto it = known[e].find(spaces_[e].classes[k].choices);
@@ -282,6 +287,33 @@ void Exploration::start_from(const std::vector<KnownFloors>& known) {
             }
         }
     }
+}
+
+bool Exploration::refine_floors(const std::vector<KnownFloors>& known, double worth_before,
+                                double worth_finding, const std::function<void()>& save) {
+    rough_floors_ = known_floors();
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        if (!explored(e)) {
+            continue;
+        }
+        {
+            const std::lock_guard lock(progress_lock_);
+            progress_[e] = {};
+            progress_[e].einsum = e;
+            progress_[e].done.assign(spaces_[e].templates->size(), 0);
+        }
+        for (std::size_t k = 0; k < spaces_[e].classes.size(); ++k) {
+            const auto it = known[e].find(spaces_[e].classes[k].choices);
+            for (std::size_t q = 0; it != known[e].end() && q < 2; ++q) {
+                // Below what was not looked for, a floor was found and is exact.
+                std::atomic<double>& found = found_[e][k][q];
+                if (found.load() >= it->second[q] * (1 - worth_before) * (1 - rounding)) {
+                    found = it->second[q] * (1 - worth_finding);
+                }
+            }
+        }
+    }
+    return floors(save);
 }
 
 /// Size of the space, least costs, and what the memories lack where no template has a legal row.

@@ -15,6 +15,9 @@ constexpr double guesses[] = {0.02, 0.1, 0.4};
 /// every one that ends without a mapping is a better bound.
 constexpr double partial_guesses[] = {0.01, 0.02, 0.045, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0};
 constexpr std::size_t thinned_rows = 6;
+/// With partial tiles: shares by which floors must be lower than without to be looked for, in turn.
+/// A search for the last digits of a floor can take longer than there is time.
+constexpr double floor_shares[] = {0.2, 0.05, 0.02, 0.001};
 
 }  // namespace
 
@@ -25,7 +28,7 @@ void Run::find_floors() {
         promised_ = exploration_->promises();
         report_bound(lower_bound());
     }
-    exploration_->start_from(perfect_floors_);
+    exploration_->start_from(perfect_floors_, floor_shares[0]);
     exploration_->restore(saved_.floors);
     floors_known_ = exploration_->floors([this] { save(); });
     for (const EinsumSpace& s : spaces_) {
@@ -33,6 +36,13 @@ void Run::find_floors() {
             for (std::string& reason : explain_empty(*problem_.workload, s)) {
                 result_.reasons.push_back(std::move(reason));
             }
+        }
+    }
+    for (std::size_t k = 1; k < std::size(floor_shares) && floors_known_; ++k) {
+        if (result_.reasons.empty() && !perfect_floors_.empty() && !watch_.stopped()) {
+            report_bound(lower_bound());
+            exploration_->refine_floors(perfect_floors_, floor_shares[k - 1], floor_shares[k],
+                                        [this] { save(); });
         }
     }
     if (floors_known_ && result_.reasons.empty()) {

@@ -119,8 +119,7 @@ void TileShapeEngine::find_fixed_products() {
             }
             low.pinned = high.pinned = true;
             const std::span<const model::Term> terms = pool_.terms(low.formula);
-            if (terms.size() == 1 && pool_.monomial(terms[0].monomial).atoms == 0 &&
-                low.limit != 0.0) {
+            if (terms.size() == 1 && low.limit != 0.0) {
                 const double value = terms[0].coefficient / low.limit;
                 const model::MonomialId monomial = terms[0].monomial;
                 fixed_products_.push_back({value, monomial});
