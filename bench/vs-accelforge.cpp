@@ -25,6 +25,7 @@ struct Case {
     std::map<std::string, long> sizes;  ///< rank sizes that replace those of the file
     int chain = 0;                      ///< > 0: a chain of so many matrix multiplications instead
     bool one_fused_loop = false;        ///< else unlimited
+    int bits = 0;                       ///< of a value; 0: as the file says
 };
 
 std::vector<Case> all_cases() {
@@ -34,21 +35,21 @@ std::vector<Case> all_cases() {
         return std::map<std::string, long>{{"B", batch}, {"M", count}, {"P", count}};
     };
     return {
-        {"chain-1", "tpu_v4i", "", {}, 1, false},
-        {"chain-4", "tpu_v4i", "", {}, 4, false},
-        {"chain-16", "tpu_v4i", "", {}, 16, false},
-        {"chain-64", "tpu_v4i", "", {}, 64, false},
-        {"nvdla-gpt3", "nvdla_w16", gpt3, tokens(1, 2048), 0, true},
-        {"simba-gpt3", "simba_w16", gpt3, tokens(1, 2048), 0, true},
-        {"eyeriss-gpt3", "eyeriss", gpt3, tokens(1, 2048), 0, true},
-        {"tpu-gpt3", "tpu_v4i", gpt3, tokens(1, 2048), 0, true},
-        {"tpu-gpt3-unlimited", "tpu_v4i", gpt3, tokens(1, 2048), 0, false},
-        {"tpu-gpt3-4x4096-unlimited", "tpu_v4i", gpt3, tokens(4, 4096), 0, false},
-        {"tpu-gpt3-64x4096", "tpu_v4i", gpt3, tokens(64, 4096), 0, true},
-        {"tpu-gpt3-64x4096-unlimited", "tpu_v4i", gpt3, tokens(64, 4096), 0, false},
-        {"tpu-llama3", "tpu_v4i", llama, tokens(1, 2048), 0, true},
-        {"simba-mobilenet", "simba", mobilenet, {}, 0, true},
-        {"eyeriss-mobilenet", "eyeriss", mobilenet, {}, 0, true},
+        {"chain-1", "tpu_v4i", "", {}, 1, false, 0},
+        {"chain-4", "tpu_v4i", "", {}, 4, false, 0},
+        {"chain-16", "tpu_v4i", "", {}, 16, false, 0},
+        {"chain-64", "tpu_v4i", "", {}, 64, false, 0},
+        {"nvdla-gpt3", "nvdla_w16", gpt3, tokens(1, 2048), 0, true, 0},
+        {"simba-gpt3", "simba_w16", gpt3, tokens(1, 2048), 0, true, 0},
+        {"eyeriss-gpt3", "eyeriss", gpt3, tokens(1, 2048), 0, true, 0},
+        {"tpu-gpt3", "tpu_v4i", gpt3, tokens(1, 2048), 0, true, 8},
+        {"tpu-gpt3-unlimited", "tpu_v4i", gpt3, tokens(1, 2048), 0, false, 8},
+        {"tpu-gpt3-4x4096-unlimited", "tpu_v4i", gpt3, tokens(4, 4096), 0, false, 8},
+        {"tpu-gpt3-64x4096", "tpu_v4i", gpt3, tokens(64, 4096), 0, true, 8},
+        {"tpu-gpt3-64x4096-unlimited", "tpu_v4i", gpt3, tokens(64, 4096), 0, false, 8},
+        {"tpu-llama3", "tpu_v4i", llama, tokens(1, 2048), 0, true, 8},
+        {"simba-mobilenet", "simba", mobilenet, {}, 0, true, 0},
+        {"eyeriss-mobilenet", "eyeriss", mobilenet, {}, 0, true, 0},
     };
 }
 
@@ -69,8 +70,10 @@ fs::path checkout() {
     std::exit(2);
 }
 
-/// A workload file with other rank sizes: the lines "    RANK: SIZE" of its rank_sizes section.
-std::string with_sizes(const std::string& text, const std::map<std::string, long>& sizes) {
+/// A workload file with other rank sizes: the lines "    RANK: SIZE" of its rank_sizes section; and
+/// with other bits per value, if any are given.
+std::string with_sizes(const std::string& text, const std::map<std::string, long>& sizes,
+                       int bits) {
     std::istringstream in(text);
     std::string out, line;
     while (std::getline(in, line)) {
@@ -79,6 +82,10 @@ std::string with_sizes(const std::string& text, const std::map<std::string, long
         const auto size = first == 4 && colon != std::string::npos
                               ? sizes.find(line.substr(4, colon - 4))
                               : sizes.end();
+        if (bits > 0 && line.find("bits_per_value:") != std::string::npos) {
+            out += "  bits_per_value: {All: " + std::to_string(bits) + "}\n";
+            continue;
+        }
         out +=
             size == sizes.end() ? line : "    " + size->first + ": " + std::to_string(size->second);
         out += "\n";
@@ -115,7 +122,7 @@ Inputs write_inputs(const Case& c, const fs::path& reference, const fs::path& sc
     std::ofstream(workload) << (c.chain > 0
                                     ? chain_text(c.chain)
                                     : with_sizes(text_of(reference / "workload" / c.workload),
-                                                 c.sizes));
+                                                 c.sizes, c.bits));
     return {reference / "arch" / (c.arch + ".yaml"), workload};
 }
 

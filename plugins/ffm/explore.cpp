@@ -97,6 +97,7 @@ Exploration::Exploration(const ExploreContext& context, std::vector<EinsumSpace>
 }
 
 void Exploration::clear_results() {
+    partners_.clear();
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         results_[e].clear();
         results_[e].resize(explored(e) ? spaces_[e].templates->size() : 0);
@@ -170,6 +171,7 @@ void Exploration::count(Workshop& tools) {
     }
     worker.rejected(Reason::loop_limit, rows(s.dropped_by_loop_limit));
     worker.rejected(Reason::best_effort, rows(s.dropped_by_best_effort));
+    worker.rejected(Reason::incompatible, rows(s.dropped_as_not_allowed));
     worker.rejected(Reason::bound, rows(s.dropped_by_incumbent));
     worker.rejected(Reason::dominated, rows(s.dropped_by_pareto));
 }
@@ -414,6 +416,7 @@ void Exploration::for_each_stage(const Explore& explore) {
         c_.options->mapspace.imperfect_temporal || c_.options->mapspace.imperfect_spatial;
     for (const std::size_t e : order_of_stages(spaces_, same_as, partial_tiles)) {
         const std::vector<Offsets> offsets = offsets_at(stages, e);
+        find_partners(stages, e);
         std::vector<Job> jobs;
         for (std::size_t i = 0; i < results_[e].size(); ++i) {
             jobs.push_back({e, i});
@@ -431,8 +434,59 @@ void Exploration::for_each_stage(const Explore& explore) {
             }
         }
     }
+    partners_.clear();
     results_.clear();
     results_.resize(spaces_.size());
+}
+
+/// For the tensors that every copy of the Einsum shares with explored ones.
+void Exploration::find_partners(const Stages& stages, std::size_t e) {
+    partners_.assign(spaces_[e].paths.front()->einsum.tensors.size(), std::nullopt);
+    if (!c_.switches.meeting) {
+        return;
+    }
+    std::vector<std::size_t> known(partners_.size(), 0);
+    std::size_t copies = 0;
+    for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
+        if (same(copy) != e) {
+            continue;
+        }
+        ++copies;
+        const auto held = stages.partners(copy);
+        for (std::size_t k = 0; k < held.size(); ++k) {
+            const auto t = static_cast<std::size_t>(spaces_[copy].shared[k]);
+            if (held[k]) {
+                ++known[t];
+                mapspace::SurroundingsSet& all =
+                    partners_[t] ? *partners_[t] : partners_[t].emplace();
+                all.insert(held[k]->begin(), held[k]->end());
+            }
+        }
+    }
+    for (std::size_t t = 0; t < known.size(); ++t) {
+        if (known[t] < copies) {
+            partners_[t].reset();
+        }
+    }
+}
+
+/// Restricts the fused tile shapes to those that meet explored Einsums. False: none does.
+bool Exploration::allow(std::size_t e, std::size_t i, mapspace::TileShapeProblem& problem) const {
+    const TemplateEntry& t = (*spaces_[e].templates)[i];
+    for (std::size_t k = 0; k < partners_.size(); ++k) {
+        if (!partners_[k]) {
+            continue;
+        }
+        auto shapes = mapspace::allowed_shapes(table(e, t), t.tmpl, problem.symbols,
+                                               static_cast<int>(k), *partners_[k]);
+        if (shapes && shapes->symbols.empty()) {
+            return false;
+        }
+        if (shapes) {
+            problem.allowed.push_back(std::move(*shapes));
+        }
+    }
+    return true;
 }
 
 /// Costs of all other Einsums by class, as offsets_, with what the stages have shown.
@@ -469,6 +523,9 @@ void Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::Incu
     mapspace::TileShapeProblem problem = problem_of(e, index, f, tools);
     problem.incumbent = bound;
     problem.incumbent.quantities = cost;
+    if (!allow(e, index, problem)) {
+        return;
+    }
     run(problem, tools, out, first_rows);
     tabulate_rows(e, index, f, tools);
 }

@@ -16,6 +16,7 @@
 #include "switches.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapper/mapper.hpp"
+#include "tessera/mapspace/meeting.hpp"
 #include "tessera/mapspace/relaxed_join.hpp"
 #include "tessera/mapspace/tabulate.hpp"
 #include "tessera/mapspace/tile_shapes.hpp"
@@ -196,6 +197,8 @@ private:
     template <class Explore>
     void for_each_stage(const Explore& explore);
     std::vector<Offsets> offsets_at(const Stages& stages, std::size_t e) const;
+    void find_partners(const Stages& stages, std::size_t e);
+    bool allow(std::size_t e, std::size_t i, mapspace::TileShapeProblem& problem) const;
     bool bound_rows(std::size_t e, std::size_t i, const std::vector<Offsets>& offsets,
                     const mapspace::IncumbentBound& classes, const mapspace::CostFront& whole,
                     double own_excess, mapspace::IncumbentBound& bound) const;
@@ -265,6 +268,9 @@ private:
     /// By Einsum and class: costs of all others, one alternative after the other. Classes without
     /// any cannot be part of a mapping that is of use.
     std::vector<std::vector<Offsets>> offsets_;
+    /// How explored Einsums hold the tensors that the one at hand shares: by local tensor; none:
+    /// they say nothing.
+    std::vector<std::optional<mapspace::SurroundingsSet>> partners_;
 };
 
 /// Memories whose capacity couples Einsums: finite, smaller than all that could ever be in them,

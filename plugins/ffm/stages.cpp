@@ -117,6 +117,7 @@ Stages::Stages(const ExploreContext& context, const std::vector<EinsumSpace>& sp
     : c_(context),
       spaces_(spaces),
       users_(context.problem->workload->tensors.size()),
+      held_(users_.size()),
       explored_(spaces.size()),
       detailed_(spaces.size(), 0) {
     for (std::size_t e = 0; e < spaces.size(); ++e) {
@@ -158,7 +159,31 @@ void Stages::set_shares(const mapspace::PmappingGroup& g, std::size_t row, std::
     }
 }
 
+void Stages::add_partners(std::size_t e) {
+    for (const int tensor : tensors_[e]) {
+        mapspace::SurroundingsSet own;
+        for (const mapspace::PmappingGroup& g : spaces_[e].groups) {
+            mapspace::add_surroundings(g, tensor, own);
+        }
+        std::optional<mapspace::SurroundingsSet>& held = held_[static_cast<std::size_t>(tensor)];
+        if (held) {
+            std::erase_if(*held, [&](std::uint64_t s) { return own.count(s) == 0; });
+        } else {
+            held = std::move(own);
+        }
+    }
+}
+
+std::vector<std::optional<mapspace::SurroundingsSet>> Stages::partners(std::size_t e) const {
+    std::vector<std::optional<mapspace::SurroundingsSet>> out;
+    for (const int tensor : tensors_[e]) {
+        out.push_back(held_[static_cast<std::size_t>(tensor)]);
+    }
+    return out;
+}
+
 void Stages::add(std::size_t e) {
+    add_partners(e);
     if (!add_rows(e, true)) {
         add_rows(e, false);
     }

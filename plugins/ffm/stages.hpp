@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "explore.hpp"
+#include "tessera/mapspace/meeting.hpp"
 
 namespace tessera::ffm {
 
@@ -33,6 +34,9 @@ public:
     /// Least costs of all other Einsums by class of `e`; a class without points cannot be part of a
     /// mapping that is of use. nullopt: not known.
     std::optional<std::vector<mapspace::CostFront>> rest(std::size_t e) const;
+    /// How those explored hold the shared tensors of `e` (see EinsumSpace::shared): what all users
+    /// have in common. nullopt: no user is explored.
+    std::vector<std::optional<mapspace::SurroundingsSet>> partners(std::size_t e) const;
 
 private:
     /// How rows treat the shared tensors of their Einsum; see EinsumSpace::shared.
@@ -55,6 +59,7 @@ private:
     /// Numbers of the treatments of one tensor.
     using Numbers = std::unordered_map<std::uint64_t, std::int32_t>;
 
+    void add_partners(std::size_t e);
     bool add_rows(std::size_t e, bool detailed);
     bool may_be_apart(std::size_t tensor) const;
     void tell_apart(std::size_t tensor);
@@ -70,6 +75,7 @@ private:
     const std::vector<EinsumSpace>& spaces_;
     std::vector<std::vector<int>> tensors_;  ///< by Einsum: shared tensors of the workload
     std::vector<std::vector<User>> users_;   ///< by tensor
+    std::vector<std::optional<mapspace::SurroundingsSet>> held_;  ///< by tensor, see partners()
     std::vector<std::optional<Costs>> explored_;
     std::vector<char> detailed_;      ///< by Einsum: explored, treatments are known
     std::vector<std::size_t> apart_;  ///< tensors told apart

@@ -18,6 +18,7 @@ const std::vector<Choice>& choices() {
         {"exploration-bound", [](Switches& s) -> bool& { return s.exploration_bound; }},
         {"class-floors", [](Switches& s) -> bool& { return s.class_floors; }},
         {"stages", [](Switches& s) -> bool& { return s.stages; }},
+        {"meeting", [](Switches& s) -> bool& { return s.meeting; }},
         {"join-bound", [](Switches& s) -> bool& { return s.join_bound; }},
         {"lookahead", [](Switches& s) -> bool& { return s.lookahead; }},
         {"relaxed-join", [](Switches& s) -> bool& { return s.relaxed_join; }},
@@ -31,6 +32,7 @@ const std::vector<Choice>& choices() {
         {"raised-bounds", [](Switches& s) -> bool& { return s.tiles.raised_bounds; }},
         {"corner-signs", [](Switches& s) -> bool& { return s.tiles.corner_signs; }},
         {"limited-first", [](Switches& s) -> bool& { return s.tiles.limited_first; }},
+        {"twins", [](Switches& s) -> bool& { return s.tiles.twins; }},
         {"narrowed", [](Switches& s) -> bool& { return s.tiles.narrowed; }},
     };
     return all;

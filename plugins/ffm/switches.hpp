@@ -16,6 +16,7 @@ struct Switches {
     bool exploration_bound = true;     ///< bounds while tile shapes are enumerated
     bool class_floors = true;          ///< bounds by class of templates, not by Einsum alone
     bool stages = true;                ///< Einsums that are explored bound the next ones
+    bool meeting = true;               ///< fused tile shapes that explored Einsums have
     bool join_bound = true;            ///< bounds in the join
     bool lookahead = true;             ///< what live tensors ask of later Einsums
     bool relaxed_join = true;          ///< least costs of the rest, from the relaxed join

@@ -6,175 +6,17 @@
 #include <map>
 #include <span>
 
-#include "tessera/base/error.hpp"
+#include "mapspace/fused_structure.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/model/compiled_formulas.hpp"
 
 namespace tessera::mapspace {
 namespace {
 
-using mapping::NodeKind;
 using mapping::PmappingNode;
 
 /// Rows between two looks at the stop token.
 constexpr std::size_t poll_every = 64;
-
-bool is_loop(const PmappingNode& n) {
-    return n.kind == NodeKind::temporal || n.kind == NodeKind::spatial;
-}
-
-/// A fused loop of the template and the loop that encloses it over the same variable.
-struct FusedNode {
-    int node = 0;
-    int outer = -1;  ///< index into the list of fused loops, -1: the bound
-};
-
-std::vector<FusedNode> fused_nodes(const Template& tmpl) {
-    std::vector<FusedNode> out;
-    for (int i = 0; i < tmpl.n_fused_nodes; ++i) {
-        const PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(i)];
-        if (!is_loop(n)) {
-            continue;
-        }
-        int outer = -1;
-        for (std::size_t k = 0; k < out.size(); ++k) {
-            if (tmpl.nodes[static_cast<std::size_t>(out[k].node)].rank_variable ==
-                n.rank_variable) {
-                outer = static_cast<int>(k);
-            }
-        }
-        out.push_back({i, outer});
-    }
-    return out;
-}
-
-std::int64_t tile_of(const PmappingNode& n, const std::int64_t* tiles) {
-    return n.symbol >= 0 ? tiles[n.symbol] : n.tile;
-}
-
-/// Trip counts of the fused loops for one row.
-void trips_of(const arch::Path& path, const Template& tmpl, const std::vector<FusedNode>& fused,
-              const std::int64_t* tiles, std::vector<std::int64_t>& trips) {
-    for (std::size_t k = 0; k < fused.size(); ++k) {
-        const PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(fused[k].node)];
-        const std::int64_t outer =
-            fused[k].outer >= 0
-                ? tile_of(tmpl.nodes[static_cast<std::size_t>(
-                              fused[static_cast<std::size_t>(fused[k].outer)].node)],
-                          tiles)
-                : path.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound;
-        const std::int64_t tile = tile_of(n, tiles);
-        trips[k] = ((n.base > 0 ? n.base : outer) + tile - 1) / tile;
-    }
-}
-
-/// Depths (non-null fused loops above) of every node and of every number of loops, for one null
-/// pattern.
-struct Depths {
-    std::vector<int> of_node;
-    std::vector<int> of_loops;  ///< loops above, null ones included -> depth
-};
-
-Depths depths_of(const Template& tmpl, std::uint32_t mask) {
-    Depths d;
-    int loops = 0, depth = 0;
-    d.of_loops.push_back(0);
-    for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
-        d.of_node.push_back(depth);
-        if (is_loop(tmpl.nodes[i])) {
-            if (static_cast<int>(i) < tmpl.n_fused_nodes) {
-                depth += static_cast<int>(mask >> loops & 1u);
-            }
-            ++loops;
-            d.of_loops.push_back(depth);
-        }
-    }
-    return d;
-}
-
-/// How the loop right below the holder walks along its tensor.
-void slide(BackedTensor& b, const workload::LocalTensor& t, const GroupStructure& st) {
-    if (b.level >= static_cast<int>(st.loops.size())) {
-        throw Bug("a sliding holder of tensor '" + t.name + "' has no loop below it");
-    }
-    const FusedLoop& loop = st.loops[static_cast<std::size_t>(b.level)];
-    for (const workload::Slide& s : t.slides) {
-        if (s.variable == loop.rank_variable) {
-            b.slide_rank = s.rank;
-            b.slide_base = loop.ahead.base > 0 ? s.factor * loop.ahead.base : s.base;
-            b.slide_lead = s.factor * loop.ahead.lead + (t.output ? 0 : s.need);
-        }
-    }
-}
-
-GroupStructure structure_of(const TabulateContext& c, const Template& tmpl,
-                            const model::TemplateFormulas& formulas,
-                            const std::vector<FusedNode>& fused, std::uint32_t mask,
-                            const Depths& depths) {
-    GroupStructure st;
-    const workload::EinsumView& e = c.path->einsum;
-    for (std::size_t k = 0; k < fused.size(); ++k) {
-        if (mask >> k & 1u) {
-            const PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(fused[k].node)];
-            const int dim =
-                n.kind == NodeKind::spatial
-                    ? c.component_of_level[static_cast<std::size_t>(n.level)] * 16 + n.dim
-                    : -1;
-            st.loops.push_back({n.rank_variable,
-                                dim,
-                                e.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound,
-                                {n.base, n.lead}});
-        }
-    }
-    const int n = static_cast<int>(st.loops.size());
-    auto add_break = [&](int depth) {
-        if (depth > 0 && depth < n) {
-            st.breaks |= 1u << depth;
-        }
-    };
-    for (const model::OccupancyFormula& o : formulas.occupancies) {
-        if (o.loops_above >= 0) {
-            add_break(depths.of_loops[static_cast<std::size_t>(o.loops_above)]);
-        }
-    }
-    for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
-        const PmappingNode& node = tmpl.nodes[i];
-        if (node.kind != NodeKind::storage && node.kind != NodeKind::toll) {
-            continue;
-        }
-        add_break(depths.of_node[i]);
-        const workload::LocalTensor& t = e.tensors[static_cast<std::size_t>(node.tensor)];
-        if (!node.backing || !t.fusable) {
-            continue;
-        }
-        BackedTensor b;
-        b.tensor = node.tensor;
-        b.memory = c.component_of_level[static_cast<std::size_t>(node.level)];
-        b.level = node.persistent ? -1 : depths.of_node[i];
-        b.tracked = c.tracked_of_level[static_cast<std::size_t>(node.level)];
-        b.output = t.output;
-        for (const FusedLoop& loop : st.loops) {
-            b.rank_of_loop.push_back(
-                t.rank_of_variable[static_cast<std::size_t>(loop.rank_variable)]);
-        }
-        if (node.sliding) {
-            slide(b, t, st);
-            add_break(b.level + 1);
-        }
-        st.tensors.push_back(std::move(b));
-    }
-    if (e.is_copy_operation) {
-        // Input and output in one memory are one buffer.
-        for (BackedTensor& out : st.tensors) {
-            for (const BackedTensor& in : st.tensors) {
-                if (out.output && !in.output && in.memory == out.memory && in.level == out.level) {
-                    out.shares_buffer_of = in.tensor;
-                }
-            }
-        }
-    }
-    return st;
-}
 
 /// Formula of a backing holder's occupancy.
 int occupancy_index(const model::TemplateFormulas& f, int level, int tensor) {
@@ -258,7 +100,8 @@ std::vector<PmappingGroup> tabulate(const TabulateContext& c, const Template& tm
             const Depths depths = depths_of(tmpl, mask);
             it->second.group = groups.size();
             PmappingGroup g;
-            g.structure = structure_of(c, tmpl, formulas, fused, mask, depths);
+            g.structure = structure_of(c, tmpl, fused, mask, depths);
+            add_breaks(formulas, depths, g.structure);
             g.n_objectives = c.n_objectives;
             g.n_tracked = c.n_tracked;
             it->second.columns = columns_of(c, formulas, g.structure, depths);

@@ -76,6 +76,7 @@ void add_counts(const TileShapeStatistics& from, std::size_t own, TileShapeStati
     to.evaluated += from.evaluated;
     to.dropped_by_loop_limit += from.dropped_by_loop_limit;
     to.dropped_by_incumbent += from.dropped_by_incumbent;
+    to.dropped_as_not_allowed += from.dropped_as_not_allowed;
     to.dropped_by_pareto += from.dropped_by_pareto;
     for (std::size_t c = 0; c < from.dropped_by_constraint.size(); ++c) {
         (c < own ? to.dropped_by_constraint[c] : to.dropped_by_best_effort) +=
@@ -221,7 +222,7 @@ bool TileShapeExplorer::Impl::decide_levels(const TileShapeProblem& problem,
                                             TileShapeStatistics& statistics) {
     const std::vector<int> order =
         tile_shape_order(model::FormulaPool::current(), problem.symbols, problem.constraints,
-                         limits_first(problem, options), scratch.divisors);
+                         limits_first(problem, options), {}, scratch.divisors);
     std::vector<Formula> objectives;
     for (const BestEffortMinimum& condition : problem.best_effort) {
         objectives.push_back(-condition.formula);
@@ -258,22 +259,28 @@ bool TileShapeExplorer::Impl::reach_levels(const TileShapeProblem& problem,
                                            std::span<const double> levels,
                                            TileShapeStatistics& statistics) {
     const std::vector<TileShapeConstraint> constraints = with_levels(problem, levels);
+    model::FormulaPool& pool = model::FormulaPool::current();
+    const std::vector<TwinSymbols> twins =
+        options.twins ? find_twins(pool, problem) : std::vector<TwinSymbols>{};
     const std::vector<int> order =
-        tile_shape_order(model::FormulaPool::current(), problem.symbols, constraints,
-                         limits_first(problem, options), scratch.divisors);
+        tile_shape_order(pool, problem.symbols, constraints, limits_first(problem, options), twins,
+                         scratch.divisors);
     TileShapeRun run;
     run.symbols = problem.symbols;
     run.objectives = problem.objectives;
     run.constraints = constraints;
     run.loop_limits = problem.loop_limits;
     run.incumbent = &problem.incumbent;
+    run.allowed = problem.allowed;
+    run.twins = twins;
     run.order = order;
     run.stop_at_first = options.first_rows;
     TileShapeStatistics counts;
     this->run(run, options, table, counts);
     add_counts(counts, problem.constraints.size(), statistics);
     return levels.empty() || table.rows > 0 ||
-           (counts.dropped_by_incumbent > 0.0 && reachable(run, options, statistics));
+           (counts.dropped_by_incumbent + counts.dropped_as_not_allowed > 0.0 &&
+            reachable(run, options, statistics));
 }
 
 bool TileShapeExplorer::Impl::levels_reachable(const TileShapeProblem& problem,
@@ -282,7 +289,7 @@ bool TileShapeExplorer::Impl::levels_reachable(const TileShapeProblem& problem,
     const std::vector<TileShapeConstraint> constraints = with_levels(problem, levels);
     const std::vector<int> order =
         tile_shape_order(model::FormulaPool::current(), problem.symbols, constraints,
-                         limits_first(problem, options), scratch.divisors);
+                         limits_first(problem, options), {}, scratch.divisors);
     TileShapeRun run;
     run.symbols = problem.symbols;
     run.constraints = constraints;
@@ -292,12 +299,13 @@ bool TileShapeExplorer::Impl::levels_reachable(const TileShapeProblem& problem,
     return reachable(run, options, counts);
 }
 
-/// True if some row meets all hard conditions of `main`, incumbent aside.
+/// True if some row meets all hard conditions of `main`, of use or not.
 bool TileShapeExplorer::Impl::reachable(const TileShapeRun& main, const TileShapeOptions& options,
                                         TileShapeStatistics& statistics) {
     TileShapeRun run = main;
     run.objectives = {};
     run.incumbent = nullptr;
+    run.allowed = {};
     run.fused_are_keys = false;
     run.stop_at_first = true;
     TileShapeOptions in_depth = options;

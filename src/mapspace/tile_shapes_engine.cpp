@@ -70,7 +70,11 @@ void TileShapeEngine::process(std::size_t depth, const RowTable& in) {
     const Step& step = steps_[depth];
     const int symbol = step.symbol;
     Expansion at{
-        CandidateCursor(run_.symbols, symbol, scratch_.divisors.of(run_.symbols[symbol].bound))};
+        CandidateCursor(run_.symbols, symbol, scratch_.divisors.of(run_.symbols[symbol].bound)),
+        0,
+        false,
+        {},
+        {}};
     RowTable& out = scratch_.tables[depth + 1];
     out.reset(run_.symbols.size() + (step.last ? run_.objectives.size() : 0));
     while (at.row < in.rows) {
@@ -122,11 +126,14 @@ void TileShapeEngine::expand(const Step& step, const RowTable& in, RowTable& out
             if (narrowed) {
                 narrow(step, in, at);
             }
+            start_filters(step, in, at);
         }
         const std::size_t room = kBlock - filled;
         const std::size_t made = at.cursor.next(own + filled, room);
-        std::fill_n(parents_.data() + filled, made, static_cast<std::uint32_t>(at.row));
-        filled += made;
+        std::size_t kept = keep_allowed(step, at, own + filled, made);
+        kept = keep_twins(step, in, at.row, own + filled, kept);
+        std::fill_n(parents_.data() + filled, kept, static_cast<std::uint32_t>(at.row));
+        filled += kept;
         if (made < room) {
             ++at.row;
             at.started = false;

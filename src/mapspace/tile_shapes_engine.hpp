@@ -19,6 +19,7 @@
 #include "mapspace/tile_shapes_bounds.hpp"
 #include "mapspace/tile_shapes_candidates.hpp"
 #include "mapspace/tile_shapes_criteria.hpp"
+#include "mapspace/tile_shapes_twins.hpp"
 #include "tessera/mapspace/pareto.hpp"
 #include "tessera/mapspace/tile_shapes.hpp"
 #include "tessera/model/compiled_formulas.hpp"
@@ -65,6 +66,15 @@ struct TileShapePick {
          inside = false;           ///< the symbol's own loop counts; the one that it encloses
     LoopLimit::Loop outer, inner;  ///< these loops
 };
+/// AllowedShapes as far as its symbols are known after a step.
+struct TileShapeFilter {
+    int table = 0;
+    std::vector<int> symbols;          ///< known before, places in the table
+    std::vector<std::size_t> strides;  ///< of these
+    int own = 0;                       ///< the step's symbol, its place in the table
+    std::size_t own_stride = 1;
+    std::vector<std::uint8_t> allowed;  ///< whether some completion is
+};
 /// What enumerating one symbol involves; decided when the step is first reached.
 struct TileShapeStep {
     int symbol = 0;
@@ -95,6 +105,8 @@ struct TileShapeStep {
     std::size_t n_highest = 0, n_lowest = 0;
     std::vector<double> lowest, highest;  ///< by row of the input
     std::vector<TileShapePick> picks;
+    std::vector<TileShapeFilter> filters;
+    std::vector<TwinSymbols> twins;  ///< those that this symbol completes
 
     /// Empty again, but with its memory.
     void reset();
@@ -118,6 +130,8 @@ struct TileShapeRun {
     std::span<const TileShapeConstraint> constraints;
     std::span<const LoopLimit> loop_limits;
     const IncumbentBound* incumbent = nullptr;
+    std::span<const AllowedShapes> allowed;
+    std::span<const TwinSymbols> twins;
     std::span<const int> order;  ///< symbols to enumerate; all others stay unknown
     bool fused_are_keys = true;
     bool stop_at_first = false;  ///< one legal row is all that is asked for
@@ -151,6 +165,8 @@ private:
         CandidateCursor cursor;
         std::size_t row = 0;
         bool started = false;
+        std::vector<std::size_t> base;   ///< by filter of the step: where the row's part begins
+        std::vector<std::size_t> place;  ///< by filter: the last candidate's among the values
     };
 
     void make_checks();
@@ -163,6 +179,12 @@ private:
     void prepare_picks(Step& step);
     void find_ranges(Step& step, const RowTable& in);
     void narrow(const Step& step, const RowTable& in, Expansion& at) const;
+    void prepare_filters(Step& step);
+    void start_filters(const Step& step, const RowTable& in, Expansion& at) const;
+    std::size_t keep_allowed(const Step& step, Expansion& at, double* candidates, std::size_t n);
+    void prepare_twins(Step& step) const;
+    std::size_t keep_twins(const Step& step, const RowTable& in, std::size_t row,
+                           double* candidates, std::size_t n) const;
     bool prepare_test(Check& check, std::uint32_t known, Test& test, model::Formula& bound);
     void prepare_incumbent(Step& step, bool worthwhile, std::vector<model::Formula>& outputs);
     void prepare_criteria(std::size_t index);
@@ -220,11 +242,12 @@ private:
 };
 
 /// Order of enumeration: inner before outer, fused last; limited loops first if they leave few
-/// combinations.
+/// combinations. With twins: what encloses the first of them, then twins together.
 std::vector<int> tile_shape_order(const model::FormulaPool& pool,
                                   std::span<const TileShapeSymbol> symbols,
                                   std::span<const TileShapeConstraint> constraints,
-                                  std::span<const LoopLimit> limits, DivisorCache& cache);
+                                  std::span<const LoopLimit> limits,
+                                  std::span<const TwinSymbols> twins, DivisorCache& cache);
 
 /// value <relation> limit
 bool holds(Relation relation, double value, double limit);

@@ -24,6 +24,8 @@ void TileShapeStep::reset() {
     gathered.clear();
     n_highest = n_lowest = 0;
     picks.clear();
+    filters.clear();
+    twins.clear();
 }
 
 TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& run,
@@ -313,6 +315,8 @@ void TileShapeEngine::prepare(std::size_t index, std::size_t rows) {
         prepare_ranges(step, outputs);
         prepare_picks(step);
     }
+    prepare_filters(step);
+    prepare_twins(step);
     prepare_incumbent(step, bounds_pay(rows), outputs);
     step.first_objective = outputs.size();
     if (step.last) {
@@ -367,6 +371,13 @@ std::uint32_t TileShapeEngine::keys_of(std::uint32_t known) const {
         if (symbol.choice == TileChoice::one_per_trip_count &&
             (unknown(static_cast<int>(s)) || unknown(symbol.outer) || unknown(symbol.inner))) {
             keys |= 1u << s | bit(symbol.outer) | bit(symbol.inner);
+        }
+    }
+    // Which of the twins counts depends on the others and on what encloses them.
+    for (const TwinSymbols& t : run_.twins) {
+        const std::uint32_t all = 1u << t.first | 1u << t.second | (t.top >= 0 ? 1u << t.top : 0u);
+        if ((all & enumerated & ~known) != 0) {
+            keys |= all;
         }
     }
     return keys & known;

@@ -11,6 +11,7 @@
 //     chain, or one that its own constraints leave few values;
 //   - then few candidates before many;
 //   - chains with partial tiles go the other way, outside in: few values divide a given tile.
+// Twins (tile_shapes_twins.hpp) come together, below everything that encloses them.
 // Exception: if limits on loops leave the symbols of these loops few combinations, they come first,
 // outermost first. Every other chain is then complete below them: its symbols cease to be keys, and
 // capacities are tested with the real tiles.
@@ -140,12 +141,49 @@ std::vector<int> limited_symbols(std::span<const TileShapeSymbol> symbols,
     return placed == limited ? order : std::vector<int>{};
 }
 
+/// What encloses twins, outermost first.
+void add_enclosing(std::span<const TileShapeSymbol> symbols, std::span<const TwinSymbols> twins,
+                   std::vector<int>& order) {
+    std::uint32_t wanted = 0, placed = 0;
+    for (const TwinSymbols& t : twins) {
+        for (int s = t.top; s >= 0; s = symbols[static_cast<std::size_t>(s)].outer) {
+            wanted |= 1u << s;
+        }
+    }
+    for (const int s : order) {
+        placed |= 1u << s;
+    }
+    for (bool found = true; found;) {
+        found = false;
+        for (std::size_t s = 0; s < symbols.size(); ++s) {
+            const int outer = symbols[s].outer;
+            if ((wanted & ~placed) >> s & 1u && (outer < 0 || (placed >> outer & 1u))) {
+                order.push_back(static_cast<int>(s));
+                placed |= 1u << s;
+                found = true;
+            }
+        }
+    }
+}
+
+/// A twin of the symbol that is not known yet, -1: none.
+int twin_of(std::span<const TwinSymbols> twins, int symbol, std::uint32_t known) {
+    for (const TwinSymbols& t : twins) {
+        const int other = t.first == symbol ? t.second : t.second == symbol ? t.first : -1;
+        if (other >= 0 && !(known >> other & 1u)) {
+            return other;
+        }
+    }
+    return -1;
+}
+
 }  // namespace
 
 std::vector<int> tile_shape_order(const model::FormulaPool& pool,
                                   std::span<const TileShapeSymbol> symbols,
                                   std::span<const TileShapeConstraint> constraints,
-                                  std::span<const LoopLimit> limits, DivisorCache& cache) {
+                                  std::span<const LoopLimit> limits,
+                                  std::span<const TwinSymbols> twins, DivisorCache& cache) {
     std::vector<double> allowed(symbols.size());
     std::vector<char> inwards(symbols.size());
     std::vector<char> late(symbols.size(), 0);  ///< in a chain with a fused symbol
@@ -161,13 +199,20 @@ std::vector<int> tile_shape_order(const model::FormulaPool& pool,
                                         cache.of(symbols[s].bound));
     }
     std::vector<int> order = limited_symbols(symbols, limits, cache);
+    add_enclosing(symbols, twins, order);
     std::uint32_t known = 0;
     for (const int s : order) {
         known |= 1u << s;
     }
     const auto is_known = [&](int s) { return s < 0 || (known >> s & 1u); };
     while (order.size() < symbols.size()) {
-        int best = -1;
+        int best = order.empty() ? -1 : twin_of(twins, order.back(), known);
+        if (best >= 0 && is_known(symbols[static_cast<std::size_t>(best)].inner)) {
+            order.push_back(best);
+            known |= 1u << best;
+            continue;
+        }
+        best = -1;
         std::tuple<bool, double, double, int> best_rank;
         for (std::size_t s = 0; s < symbols.size(); ++s) {
             const TileShapeSymbol& symbol = symbols[s];

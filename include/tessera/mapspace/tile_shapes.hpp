@@ -96,6 +96,15 @@ struct IncumbentBound {
     double best_product = std::numeric_limits<double>::infinity();
 };
 
+/// Combinations of fused tile shapes outside of which no row is of use. Rows that prune each other
+/// have the same fused tile shapes, so both are of use or none is.
+struct AllowedShapes {
+    std::vector<int> symbols;                 ///< fused ones
+    std::vector<std::vector<double>> values;  ///< by symbol: all that it may take, ascending
+    /// By combination, the last symbol's value changing fastest: 0 or 1.
+    std::vector<std::uint8_t> allowed;
+};
+
 /// Formulas belong to the FormulaPool that is current during `explore`.
 struct TileShapeProblem {
     std::vector<TileShapeSymbol> symbols;  ///< at most model::kMaxSymbols
@@ -104,6 +113,7 @@ struct TileShapeProblem {
     std::vector<BestEffortMinimum> best_effort;
     std::vector<LoopLimit> loop_limits;
     IncumbentBound incumbent;
+    std::vector<AllowedShapes> allowed;  ///< all of them hold
 };
 
 struct TileShapeOptions {
@@ -126,6 +136,7 @@ struct TileShapeOptions {
     bool raised_bounds = true;       ///< upper limits raise bounds of incomplete rows
     bool corner_signs = true;        ///< signs of sums proven at the ends of the symbols' ranges
     bool limited_first = true;       ///< symbols of limited loops may come first
+    bool twins = true;               ///< of tile shapes with the same products one is made
     bool narrowed = true;            ///< values that conditions and loop limits drop are not made
     /// For tests only: an unsound criterion, which adds up addends with different unknown factors.
     /// It shows that the tests notice a lost optimum.
@@ -141,6 +152,7 @@ struct TileShapeStatistics {
     double dropped_by_loop_limit = 0.0;
     double dropped_by_best_effort = 0.0;
     double dropped_by_incumbent = 0.0;
+    double dropped_as_not_allowed = 0.0;
     double dropped_by_pareto = 0.0;
 };
 

@@ -1,0 +1,156 @@
+#include "mapspace/fused_structure.hpp"
+
+#include "tessera/base/error.hpp"
+
+namespace tessera::mapspace {
+
+using mapping::NodeKind;
+using mapping::PmappingNode;
+
+namespace {
+
+/// How the loop right below the holder walks along its tensor.
+void slide(BackedTensor& b, const workload::LocalTensor& t, const GroupStructure& st) {
+    if (b.level >= static_cast<int>(st.loops.size())) {
+        throw Bug("a sliding holder of tensor '" + t.name + "' has no loop below it");
+    }
+    const FusedLoop& loop = st.loops[static_cast<std::size_t>(b.level)];
+    for (const workload::Slide& s : t.slides) {
+        if (s.variable == loop.rank_variable) {
+            b.slide_rank = s.rank;
+            b.slide_base = loop.ahead.base > 0 ? s.factor * loop.ahead.base : s.base;
+            b.slide_lead = s.factor * loop.ahead.lead + (t.output ? 0 : s.need);
+        }
+    }
+}
+
+void add_break(GroupStructure& st, int depth) {
+    if (depth > 0 && depth < static_cast<int>(st.loops.size())) {
+        st.breaks |= 1u << depth;
+    }
+}
+
+}  // namespace
+
+std::vector<FusedNode> fused_nodes(const Template& tmpl) {
+    std::vector<FusedNode> out;
+    for (int i = 0; i < tmpl.n_fused_nodes; ++i) {
+        const PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(i)];
+        if (!is_loop(n)) {
+            continue;
+        }
+        int outer = -1;
+        for (std::size_t k = 0; k < out.size(); ++k) {
+            if (tmpl.nodes[static_cast<std::size_t>(out[k].node)].rank_variable ==
+                n.rank_variable) {
+                outer = static_cast<int>(k);
+            }
+        }
+        out.push_back({i, outer});
+    }
+    return out;
+}
+
+std::int64_t tile_of(const PmappingNode& n, const std::int64_t* tiles) {
+    return n.symbol >= 0 ? tiles[n.symbol] : n.tile;
+}
+
+void trips_of(const arch::Path& path, const Template& tmpl, const std::vector<FusedNode>& fused,
+              const std::int64_t* tiles, std::vector<std::int64_t>& trips) {
+    for (std::size_t k = 0; k < fused.size(); ++k) {
+        const PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(fused[k].node)];
+        const std::int64_t outer =
+            fused[k].outer >= 0
+                ? tile_of(tmpl.nodes[static_cast<std::size_t>(
+                              fused[static_cast<std::size_t>(fused[k].outer)].node)],
+                          tiles)
+                : path.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound;
+        const std::int64_t tile = tile_of(n, tiles);
+        trips[k] = ((n.base > 0 ? n.base : outer) + tile - 1) / tile;
+    }
+}
+
+Depths depths_of(const Template& tmpl, std::uint32_t mask) {
+    Depths d;
+    int loops = 0, depth = 0;
+    d.of_loops.push_back(0);
+    for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
+        d.of_node.push_back(depth);
+        if (is_loop(tmpl.nodes[i])) {
+            if (static_cast<int>(i) < tmpl.n_fused_nodes) {
+                depth += static_cast<int>(mask >> loops & 1u);
+            }
+            ++loops;
+            d.of_loops.push_back(depth);
+        }
+    }
+    return d;
+}
+
+GroupStructure structure_of(const TabulateContext& c, const Template& tmpl,
+                            const std::vector<FusedNode>& fused, std::uint32_t mask,
+                            const Depths& depths) {
+    GroupStructure st;
+    const workload::EinsumView& e = c.path->einsum;
+    for (std::size_t k = 0; k < fused.size(); ++k) {
+        if (mask >> k & 1u) {
+            const PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(fused[k].node)];
+            const int dim =
+                n.kind == NodeKind::spatial
+                    ? c.component_of_level[static_cast<std::size_t>(n.level)] * 16 + n.dim
+                    : -1;
+            st.loops.push_back({n.rank_variable,
+                                dim,
+                                e.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound,
+                                {n.base, n.lead}});
+        }
+    }
+    for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
+        const PmappingNode& node = tmpl.nodes[i];
+        if (node.kind != NodeKind::storage && node.kind != NodeKind::toll) {
+            continue;
+        }
+        add_break(st, depths.of_node[i]);
+        const workload::LocalTensor& t = e.tensors[static_cast<std::size_t>(node.tensor)];
+        if (!node.backing || !t.fusable) {
+            continue;
+        }
+        BackedTensor b;
+        b.tensor = node.tensor;
+        b.memory = c.component_of_level[static_cast<std::size_t>(node.level)];
+        b.level = node.persistent ? -1 : depths.of_node[i];
+        b.tracked = c.tracked_of_level[static_cast<std::size_t>(node.level)];
+        b.output = t.output;
+        for (const FusedLoop& loop : st.loops) {
+            b.rank_of_loop.push_back(
+                t.rank_of_variable[static_cast<std::size_t>(loop.rank_variable)]);
+        }
+        if (node.sliding) {
+            slide(b, t, st);
+            add_break(st, b.level + 1);
+        }
+        st.tensors.push_back(std::move(b));
+    }
+    if (e.is_copy_operation) {
+        // Input and output in one memory are one buffer.
+        for (BackedTensor& out : st.tensors) {
+            for (const BackedTensor& in : st.tensors) {
+                if (out.output && !in.output && in.memory == out.memory && in.level == out.level) {
+                    out.shares_buffer_of = in.tensor;
+                }
+            }
+        }
+    }
+    return st;
+}
+
+void add_breaks(const model::TemplateFormulas& formulas, const Depths& depths,
+                GroupStructure& structure) {
+    for (const model::OccupancyFormula& o : formulas.occupancies) {
+        if (o.loops_above >= 0) {
+            add_break(structure, depths.of_loops[static_cast<std::size_t>(o.loops_above)]);
+        }
+    }
+}
+
+}  // namespace tessera::mapspace

@@ -1,0 +1,154 @@
+#include "tessera/mapspace/meeting.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "mapspace/fused_structure.hpp"
+#include "mapspace/tile_shapes_candidates.hpp"
+#include "tessera/base/stop.hpp"
+#include "tessera/mapspace/partners.hpp"
+
+namespace tessera::mapspace {
+namespace {
+
+constexpr std::size_t most_combinations = 1u << 16;
+/// Combinations between two looks at the stop token.
+constexpr std::size_t poll_every = 1024;
+
+const BackedTensor* find(const GroupStructure& structure, int tensor) {
+    const auto at = std::find_if(structure.tensors.begin(), structure.tensors.end(),
+                                 [&](const BackedTensor& b) { return b.tensor == tensor; });
+    return at == structure.tensors.end() ? nullptr : &*at;
+}
+
+/// The node of the backing holder; -1 if there is none, or if the template has sliding holders or
+/// loops that run ahead.
+int holder_of(const Template& tmpl, int tensor) {
+    int holder = -1;
+    for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
+        const mapping::PmappingNode& n = tmpl.nodes[i];
+        if (n.sliding || n.base > 0) {
+            return -1;
+        }
+        holder = n.backing && n.tensor == tensor ? static_cast<int>(i) : holder;
+    }
+    return holder;
+}
+
+/// Symbols of the loops, with all values that they may take. False: not perfect, or too many.
+bool find_symbols(const Template& tmpl, std::span<const FusedNode> loops,
+                  std::span<const TileShapeSymbol> symbols, AllowedShapes& out) {
+    std::size_t combinations = 1;
+    for (const FusedNode& loop : loops) {
+        const int s = tmpl.nodes[static_cast<std::size_t>(loop.node)].symbol;
+        if (s < 0) {
+            continue;
+        }
+        const TileShapeSymbol& symbol = symbols[static_cast<std::size_t>(s)];
+        DivisorTable table(symbol.bound);
+        out.symbols.push_back(s);
+        out.values.emplace_back(table.divisors().begin(), table.divisors().end());
+        combinations *= table.divisors().size();
+        if (!symbol.fused || symbol.choice != TileChoice::divisors ||
+            combinations > most_combinations) {
+            return false;
+        }
+    }
+    out.allowed.assign(combinations, 0);
+    return true;
+}
+
+/// Tells for given tile shapes whether a tensor's surroundings are known.
+class Meeting {
+public:
+    Meeting(const TabulateContext& context, const Template& tmpl, std::vector<FusedNode> loops,
+            int tensor, const SurroundingsSet& known)
+        : context_(context),
+          tmpl_(tmpl),
+          loops_(std::move(loops)),
+          tensor_(tensor),
+          known_(known),
+          trips_(loops_.size()) {}
+
+    bool possible(const std::vector<std::int64_t>& tiles) {
+        trips_of(*context_.path, tmpl_, loops_, tiles.data(), trips_);
+        std::uint32_t mask = 0;
+        std::size_t n = 0;
+        for (std::size_t k = 0; k < trips_.size(); ++k) {
+            if (trips_[k] > 1) {
+                mask |= 1u << k;
+                trips_[n++] = trips_[k];
+            }
+        }
+        auto it = patterns_.find(mask);
+        if (it == patterns_.end()) {
+            const GroupStructure structure =
+                structure_of(context_, tmpl_, loops_, mask, depths_of(tmpl_, mask));
+            it = patterns_.emplace(mask, Surroundings(structure, *find(structure, tensor_))).first;
+        }
+        return known_.count(it->second.of(trips_.data())) != 0;
+    }
+
+private:
+    const TabulateContext& context_;
+    const Template& tmpl_;
+    std::vector<FusedNode> loops_;
+    int tensor_;
+    const SurroundingsSet& known_;
+    std::vector<std::int64_t> trips_;
+    std::map<std::uint32_t, Surroundings> patterns_;
+};
+
+}  // namespace
+
+void add_surroundings(const PmappingGroup& group, int tensor, SurroundingsSet& to) {
+    if (const BackedTensor* held = find(group.structure, tensor)) {
+        const Surroundings surroundings(group.structure, *held);
+        for (std::size_t r = 0; r < group.rows(); ++r) {
+            to.insert(surroundings.of(group.trips_of(r)));
+        }
+    }
+}
+
+std::optional<AllowedShapes> allowed_shapes(const TabulateContext& context, const Template& tmpl,
+                                            std::span<const TileShapeSymbol> symbols, int tensor,
+                                            const SurroundingsSet& known) {
+    const int holder = holder_of(tmpl, tensor);
+    std::vector<FusedNode> loops = fused_nodes(tmpl);
+    std::erase_if(loops, [&](const FusedNode& loop) { return loop.node > holder; });
+    AllowedShapes out;
+    if (holder < 0 || context.match_tile_shapes || !find_symbols(tmpl, loops, symbols, out)) {
+        return std::nullopt;
+    }
+    Meeting meeting(context, tmpl, loops, tensor, known);
+    std::vector<std::int64_t> tiles(symbols.size(), 1);
+    std::vector<std::size_t> digit(out.symbols.size(), 0);
+    bool any = false, all = true;
+    for (std::size_t i = 0; i < out.allowed.size(); ++i) {
+        if (i % poll_every == 0) {
+            base::poll_stop();
+        }
+        for (std::size_t k = 0; k < digit.size(); ++k) {
+            tiles[static_cast<std::size_t>(out.symbols[k])] =
+                static_cast<std::int64_t>(out.values[k][digit[k]]);
+        }
+        out.allowed[i] = meeting.possible(tiles) ? 1 : 0;
+        any = any || out.allowed[i] != 0;
+        all = all && out.allowed[i] != 0;
+        for (std::size_t k = digit.size(); k-- > 0;) {  // the next combination
+            if (++digit[k] < out.values[k].size()) {
+                break;
+            }
+            digit[k] = 0;
+        }
+    }
+    if (all) {
+        return std::nullopt;
+    }
+    if (!any) {
+        out = {{}, {}, {0}};
+    }
+    return out;
+}
+
+}  // namespace tessera::mapspace
