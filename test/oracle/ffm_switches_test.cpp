@@ -88,7 +88,8 @@ BOOST_AUTO_TEST_CASE(bounds_change_no_optimum) {
 }
 
 BOOST_AUTO_TEST_CASE(what_the_join_leaves_out_changes_no_optimum) {
-    without_changes_nothing({"join-bound", "lookahead", "relaxed-join", "partners"});
+    without_changes_nothing(
+        {"join-bound", "lookahead", "relaxed-join", "partners", "stages", "meeting"});
 }
 
 // Where loops run ahead: two convolutions one after the other.
@@ -125,8 +126,8 @@ BOOST_AUTO_TEST_CASE(templates_that_no_einsum_can_meet_change_no_optimum) {
 }
 
 BOOST_AUTO_TEST_CASE(what_tile_shapes_leave_out_changes_no_optimum) {
-    without_changes_nothing(
-        {"partial-pareto", "partial-conditions", "safe-rows", "fixed-products", "narrowed"});
+    without_changes_nothing({"partial-pareto", "partial-conditions", "safe-rows", "fixed-products",
+                             "narrowed", "twins"});
 }
 
 BOOST_AUTO_TEST_CASE(unknown_names_are_refused) {

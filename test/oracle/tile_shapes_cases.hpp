@@ -231,6 +231,18 @@ inline std::vector<double> fused_key(const TileShapeProblem& problem,
     return key;
 }
 
+inline bool is_allowed(const TileShapeProblem& problem, const std::vector<double>& row) {
+    return std::all_of(problem.allowed.begin(), problem.allowed.end(), [&](const auto& table) {
+        std::size_t at = 0;
+        for (std::size_t k = 0; k < table.symbols.size(); ++k) {
+            const std::vector<double>& values = table.values[k];
+            const auto place = std::find(values.begin(), values.end(), row[table.symbols[k]]);
+            at = at * values.size() + static_cast<std::size_t>(place - values.begin());
+        }
+        return table.allowed[at] != 0;
+    });
+}
+
 inline Solution solve(const TileShapeProblem& problem) {
     Solution solution;
     const std::vector<std::vector<double>> rows = feasible_rows(problem, solution);
@@ -238,6 +250,9 @@ inline Solution solve(const TileShapeProblem& problem) {
     FormulaWorkspace workspace;
     std::vector<double> values(problem.objectives.size());
     for (const auto& row : rows) {
+        if (!is_allowed(problem, row)) {
+            continue;
+        }
         code.evaluate_one(row, values, workspace);
         solution.fronts[fused_key(problem, row)].push_back(values);
     }
@@ -274,6 +289,8 @@ struct Flavour {
     bool imperfect = false;
     bool partial = false;  ///< chains as templates with partial tiles have them
     bool best_effort = false;
+    bool twins = false;                ///< two or three chains occur as a product
+    bool allowed = false;              ///< only some combinations of fused tile shapes
     bool arbitrary_monomials = false;  ///< bounds are powers of two, so that all values are exact
 };
 
@@ -292,6 +309,9 @@ public:
             problem_.objectives.push_back(capacity());
         }
         make_conditions();
+        for (int t = random_.below(3); flavour_.allowed && t > 0; --t) {
+            make_table();
+        }
         return problem_;
     }
 
@@ -301,8 +321,10 @@ private:
         static constexpr int kPowers[] = {4, 8, 16, 32, 64};
         static constexpr int kDense[] = {5, 6, 7, 9, 10, 12};
         const int variables = random_.chance(10) ? 1 : 2 + random_.below(2);
+        twins_ = flavour_.twins ? random_.below(variables + 1) : 0;
+        const int common = flavour_.twins ? 1 + random_.below(2) : 0;
         for (int v = 0; v < variables; ++v) {
-            const int length = 1 + random_.below(3);
+            const int length = v < twins_ ? common + random_.below(2) : 1 + random_.below(3);
             const bool partial = flavour_.partial && random_.chance(70);
             const bool dense = partial || (flavour_.imperfect && random_.chance(60));
             const int bound = dense                          ? kDense[random_.below(6)]
@@ -315,6 +337,12 @@ private:
                 symbol.outer = i == 0 ? -1 : first + i - 1;
                 symbol.inner = i + 1 == length ? -1 : first + i + 1;
                 symbol.fused = random_.chance(i == 0 ? 30 : 10);
+                if (v < twins_) {
+                    symbol.fused = i < length - common;
+                    place_.push_back(length - i);
+                } else {
+                    place_.push_back(0);
+                }
                 if (dense && !partial) {
                     symbol.choice = static_cast<TileChoice>(random_.below(4));
                 }
@@ -339,17 +367,67 @@ private:
     int any_symbol() {
         return random_.below(static_cast<int>(problem_.symbols.size()));
     }
+    /// The product over all twins at the same distance from the innermost place.
     Formula tile(int s) {
-        return s < 0 ? Formula(1.0) : Formula::symbol(s);
+        if (s < 0 || place_[static_cast<std::size_t>(s)] == 0) {
+            return s < 0 ? Formula(1.0) : Formula::symbol(s);
+        }
+        Formula product = 1.0;
+        for (std::size_t i = 0; i < place_.size(); ++i) {
+            if (place_[i] == place_[static_cast<std::size_t>(s)]) {
+                product *= Formula::symbol(static_cast<int>(i));
+            }
+        }
+        return product;
     }
 
     /// Trips of the loop whose own tile is symbol s; whole even if the tile does not divide.
     Formula trips(int s) {
         const TileShapeSymbol& symbol = problem_.symbols[s];
+        if (place_[static_cast<std::size_t>(s)] > 0 && !symbol.fused) {
+            return around(s) / tile(s);
+        }
         const Formula outer = symbol.outer < 0 ? Formula(static_cast<double>(symbol.bound))
                                                : Formula::symbol(symbol.outer);
-        const Formula quotient = outer / tile(s);
+        const Formula quotient = outer / Formula::symbol(s);
         return flavour_.imperfect || flavour_.partial ? ceil(quotient) : quotient;
+    }
+
+    /// What encloses the twins at the place of `s`: the product over their chains.
+    Formula around(int s) {
+        Formula product = 1.0;
+        for (std::size_t i = 0; i < place_.size(); ++i) {
+            if (place_[i] == place_[static_cast<std::size_t>(s)]) {
+                const TileShapeSymbol& twin = problem_.symbols[i];
+                product *= twin.outer < 0 ? Formula(static_cast<double>(twin.bound))
+                                          : Formula::symbol(twin.outer);
+            }
+        }
+        return product;
+    }
+
+    /// A random half of the combinations of some fused symbols.
+    void make_table() {
+        AllowedShapes table;
+        std::size_t size = 1;
+        for (std::size_t s = 0; s < problem_.symbols.size(); ++s) {
+            if (problem_.symbols[s].fused && random_.chance(70)) {
+                table.symbols.push_back(static_cast<int>(s));
+                table.values.emplace_back();
+                for (int v = 1; v <= problem_.symbols[s].bound; ++v) {
+                    if (whole(v, problem_.symbols[s].bound)) {
+                        table.values.back().push_back(v);
+                    }
+                }
+                size *= table.values.back().size();
+            }
+        }
+        for (std::size_t i = 0; i < size && !table.symbols.empty(); ++i) {
+            table.allowed.push_back(random_.chance(50) ? 1 : 0);
+        }
+        if (!table.symbols.empty()) {
+            problem_.allowed.push_back(std::move(table));
+        }
     }
 
     double coefficient() {
@@ -462,6 +540,8 @@ private:
     Random random_;
     Flavour flavour_;
     TileShapeProblem problem_;
+    int twins_ = 0;           ///< so many variables are twins
+    std::vector<int> place_;  ///< by symbol of twins: from the innermost outwards, 1, 2, ...
 };
 
 }  // namespace tile_shape_cases

@@ -129,6 +129,46 @@ BOOST_AUTO_TEST_CASE(best_effort_conditions_equal_enumeration) {
     compare_exactly(flavour, 400000, 100);
 }
 
+BOOST_AUTO_TEST_CASE(one_pair_per_product_of_twins_equals_enumeration) {
+    Flavour flavour;
+    flavour.twins = true;
+    const Totals totals = compare_exactly(flavour, 600000, 400);
+    BOOST_TEST(totals.large >= 100);
+    flavour.best_effort = true;
+    compare_exactly(flavour, 700000, 100);
+}
+
+BOOST_AUTO_TEST_CASE(allowed_fused_tile_shapes_equal_enumeration) {
+    Flavour flavour;
+    flavour.allowed = true;
+    compare_exactly(flavour, 800000, 200);
+    flavour.best_effort = true;
+    flavour.twins = true;
+    compare_exactly(flavour, 900000, 200);
+}
+
+// Otherwise the case above would compare nothing.
+BOOST_AUTO_TEST_CASE(twins_save_rows) {
+    double with = 0.0, without = 0.0;
+    TileShapeExplorer explorer;
+    TileShapeResult result;
+    Flavour flavour;
+    flavour.twins = true;
+    for (std::uint64_t seed = 600000; seed < 600100; ++seed) {
+        FormulaPool pool;
+        const tessera::model::FormulaScope scope(pool);
+        const TileShapeProblem problem = CaseMaker(seed, flavour).make();
+        TileShapeOptions options;
+        options.partial_pareto = false;
+        explorer.explore(problem, options, result);
+        with += result.statistics.evaluated;
+        options.twins = false;
+        explorer.explore(problem, options, result);
+        without += result.statistics.evaluated;
+    }
+    BOOST_TEST(with < 0.8 * without);
+}
+
 BOOST_AUTO_TEST_CASE(real_coefficients_lose_nothing_beyond_rounding) {
     Flavour flavour;
     flavour.real_coefficients = true;
