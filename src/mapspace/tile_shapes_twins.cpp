@@ -1,4 +1,4 @@
-// Why one pair per product is enough (docs/ffm.md, 2.19): let e be the exponents of a prime in the
+// Why one pair per product is enough (docs/ffm.md, 2.21): let e be the exponents of a prime in the
 // products, from the innermost place outwards, and t its exponent in `top`. Exponents min(e, t) in
 // the first chain and the rest in the second are chains again, as e does not fall outwards; the
 // products, and with them all formulas, stay what they are.
@@ -101,7 +101,7 @@ std::vector<TwinSymbols> find_twins(const model::FormulaPool& pool,
     const auto twins = [&](int a, int b) {
         const TileShapeSymbol &x = problem.symbols[static_cast<std::size_t>(a)],
                               &y = problem.symbols[static_cast<std::size_t>(b)];
-        return !x.fused && !y.fused && x.choice == TileChoice::divisors &&
+        return !x.fused && !y.fused && !x.only && !y.only && x.choice == TileChoice::divisors &&
                y.choice == TileChoice::divisors && !(limited >> a & 1u) && !(limited >> b & 1u) &&
                monomials.alike(a, b);
     };
