@@ -1,4 +1,4 @@
-// Rows of all templates, in parallel. Floors are in floors.cpp.
+// Templates explored in parallel. Floors are in floors.cpp, what can beat incumbents in rows.cpp.
 #include "explore.hpp"
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 
 #include "shapes.hpp"
 #include "shared_tiles.hpp"
-#include "stages.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::ffm {
@@ -17,10 +16,6 @@ namespace {
 using model::Formula;
 using telemetry::Reason;
 
-// The known mapping's own pmappings must not be dropped for a rounding of its cost.
-constexpr double incumbent_slack = 1 + 1e-9;
-/// With more distinct Einsums all are explored at once.
-constexpr std::size_t max_stages = 24;
 /// Size of the table in which any legal rows are looked for.
 constexpr std::size_t few_rows = 128;
 /// How far above its floors a first mapping's pmappings may be; tried in turn.
@@ -32,35 +27,6 @@ bool has_fused_loops(const mapspace::Template& tmpl) {
                            return n.kind == mapping::NodeKind::temporal ||
                                   n.kind == mapping::NodeKind::spatial;
                        });
-}
-
-/// Bound of one Einsum's costs with the incumbents' values.
-mapspace::IncumbentBound bound_of(const Incumbents& incumbents) {
-    mapspace::IncumbentBound out;
-    for (const std::vector<double>& p : incumbents.points) {
-        if (incumbents.product) {
-            out.best_product = std::min(out.best_product, p[0] * p[1] * incumbent_slack);
-            continue;
-        }
-        for (const double v : p) {
-            out.points.push_back(v * incumbent_slack);
-        }
-    }
-    return out;
-}
-
-/// Whether costs that are at least `cost` are of no use.
-bool beaten(const mapspace::IncumbentBound& bound, const double* cost, std::size_t n) {
-    double product = 1;
-    for (std::size_t k = 0; k < n; ++k) {
-        product *= std::max(0.0, cost[k]);
-    }
-    bool out = n == 2 && product >= bound.best_product;
-    for (std::size_t p = 0; p + n <= bound.points.size() && !out; p += n) {
-        out = std::equal(cost, cost + n, bound.points.begin() + static_cast<std::ptrdiff_t>(p),
-                         [](double mine, double theirs) { return mine >= theirs; });
-    }
-    return out;
 }
 
 /// Tile shapes of the rows that the groups name; these name them by their new numbers.
@@ -316,202 +282,6 @@ mapspace::TileShapeProblem Exploration::problem_of(std::size_t e, std::size_t i,
         problem.best_effort.clear();
     }
     return problem;
-}
-
-void Exploration::rows(const Incumbents& incumbents, const Incumbents* near, double own_excess) {
-    const mapspace::IncumbentBound known = bound_of(incumbents);
-    const mapspace::IncumbentBound classes = near != nullptr ? bound_of(*near) : known;
-    const base::StopScope scope(token());
-    find_offsets();
-    const mapspace::CostFront whole = near != nullptr ? bound() : mapspace::CostFront{};
-    const auto explore = [&](std::size_t e, std::size_t i, const std::vector<Offsets>& offsets,
-                             Workshop& tools) {
-        if ((*spaces_[e].templates)[i].alone) {
-            return;
-        }
-        mapspace::IncumbentBound bound = known;
-        if (!c_.switches.exploration_bound) {
-            rows_of(e, i, {}, tools);
-        } else if (bound_rows(e, i, offsets, classes, whole, own_excess, bound)) {
-            rows_of(e, i, bound, tools);
-        }
-    };
-    std::size_t distinct = 0;
-    for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        distinct += explored(e) ? 1 : 0;
-    }
-    if (near == nullptr && c_.switches.stages && distinct <= max_stages) {
-        for_each_stage(explore);
-        return;
-    }
-    for_each_template(token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
-        explore(e, i, offsets_[e], tools);
-    });
-    base::poll_stop();
-    share_groups();
-}
-
-/// Adds to `bound` what the rows of a template have to beat, together with the others' costs. False
-/// if none of them can. `whole`: least costs of whole mappings, in a dive; else empty.
-bool Exploration::bound_rows(std::size_t e, std::size_t i, const std::vector<Offsets>& offsets,
-                             const mapspace::IncumbentBound& classes,
-                             const mapspace::CostFront& whole, double own_excess,
-                             mapspace::IncumbentBound& bound) const {
-    const auto n = static_cast<std::size_t>(c_.n_objectives());
-    const bool dive = !whole.empty();
-    double least_whole = std::numeric_limits<double>::infinity();
-    for (const mapspace::CostPoint& p : whole) {
-        least_whole = std::min(least_whole, n == 2 ? p[0] * p[1] : p[0]);
-    }
-    const std::size_t k = class_of(e, i);
-    const mapspace::IncumbentBound known = bound;
-    const Offsets& all = offsets[k];
-    bool useful = false;
-    double allowed = 0;  // a dive: what the Einsum may add to the least cost
-    for (std::size_t at = 0; at + n <= all.size(); at += n) {
-        const std::array<double, 2>& own = spaces_[e].classes[k].least;
-        std::array<double, 2> least{}, mine{};  // of the class, of the template
-        for (std::size_t q = 0; q < n; ++q) {
-            least[q] = own[q] + all[at + q];
-            mine[q] = std::max(own[q], least_[e][i][q]) + all[at + q];
-        }
-        const double cost = n == 2 ? least[0] * least[1] : least[0];
-        const double excess =
-            own_excess * (n == 2 ? own[0] * least[1] + own[1] * least[0] : own[0]);
-        // In a dive: nor may the class itself cost more than that above the least of the whole, of
-        // which the share of one Einsum in a long chain is small.
-        const bool of_use =
-            !beaten(classes, mine.data(), n) && (!dive || cost <= least_whole + excess);
-        useful = useful || of_use;
-        if (of_use) {
-            allowed = std::max(allowed, cost + excess);
-        }
-        if (!beaten(known, mine.data(), n)) {
-            const auto from = all.begin() + static_cast<std::ptrdiff_t>(at);
-            bound.offsets.insert(bound.offsets.end(), from, from + static_cast<std::ptrdiff_t>(n));
-        }
-    }
-    if (dive && n == 2) {
-        bound.best_product = std::min(bound.best_product, allowed);
-    } else if (dive) {
-        bound.points = {std::min(bound.points.front(), allowed)};
-    }
-    return useful && !bound.offsets.empty();
-}
-
-/// One distinct Einsum after the other; what is explored bounds the rest.
-template <class Explore>
-void Exploration::for_each_stage(const Explore& explore) {
-    std::vector<std::size_t> same_as;
-    for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        same_as.push_back(same(e));
-    }
-    clear_results();
-    Stages stages(c_, spaces_);
-    SharedTiles shared(c_, spaces_);
-    shared_tiles_ = &shared;
-    const std::unique_ptr<const SharedTiles*, void (*)(const SharedTiles**)> forget(
-        &shared_tiles_, [](const SharedTiles** p) { *p = nullptr; });
-    const bool partial_tiles =
-        c_.options->mapspace.imperfect_temporal || c_.options->mapspace.imperfect_spatial;
-    for (const std::size_t e : order_of_stages(spaces_, same_as, partial_tiles)) {
-        const std::vector<Offsets> offsets = offsets_at(stages, e);
-        find_partners(stages, e);
-        std::vector<Job> jobs;
-        for (std::size_t i = 0; i < results_[e].size(); ++i) {
-            jobs.push_back({e, i});
-        }
-        c_.recorder->einsum(e).templates_done = 0;
-        for_each_job(jobs, token(), [&](std::size_t, std::size_t i, Workshop& tools) {
-            explore(e, i, offsets, tools);
-        });
-        base::poll_stop();
-        gather(e);
-        for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
-            if (same(copy) == e) {
-                stages.add(copy);
-                shared.add(copy);
-            }
-        }
-    }
-    partners_.clear();
-    results_.clear();
-    results_.resize(spaces_.size());
-}
-
-/// For the tensors that every copy of the Einsum shares with explored ones.
-void Exploration::find_partners(const Stages& stages, std::size_t e) {
-    partners_.assign(spaces_[e].paths.front()->einsum.tensors.size(), std::nullopt);
-    if (!c_.switches.meeting) {
-        return;
-    }
-    std::vector<std::size_t> known(partners_.size(), 0);
-    std::size_t copies = 0;
-    for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
-        if (same(copy) != e) {
-            continue;
-        }
-        ++copies;
-        const auto held = stages.partners(copy);
-        for (std::size_t k = 0; k < held.size(); ++k) {
-            const auto t = static_cast<std::size_t>(spaces_[copy].shared[k]);
-            if (held[k]) {
-                ++known[t];
-                mapspace::SurroundingsSet& all =
-                    partners_[t] ? *partners_[t] : partners_[t].emplace();
-                all.insert(held[k]->begin(), held[k]->end());
-            }
-        }
-    }
-    for (std::size_t t = 0; t < known.size(); ++t) {
-        if (known[t] < copies) {
-            partners_[t].reset();
-        }
-    }
-}
-
-/// Restricts the fused tile shapes to those that meet explored Einsums. False: none does.
-bool Exploration::allow(std::size_t e, std::size_t i, mapspace::TileShapeProblem& problem) const {
-    const TemplateEntry& t = (*spaces_[e].templates)[i];
-    for (std::size_t k = 0; k < partners_.size(); ++k) {
-        if (!partners_[k]) {
-            continue;
-        }
-        auto shapes = mapspace::allowed_shapes(table(e, t), t.tmpl, problem.symbols,
-                                               static_cast<int>(k), *partners_[k]);
-        if (shapes && shapes->symbols.empty()) {
-            return false;
-        }
-        if (shapes) {
-            problem.allowed.push_back(std::move(*shapes));
-        }
-    }
-    return true;
-}
-
-/// Costs of all other Einsums by class, as offsets_, with what the stages have shown.
-std::vector<Exploration::Offsets> Exploration::offsets_at(const Stages& stages,
-                                                          std::size_t e) const {
-    if (!stages.knows_more()) {
-        return offsets_[e];
-    }
-    const auto n = static_cast<std::ptrdiff_t>(c_.n_objectives());
-    std::vector<Offsets> out(spaces_[e].classes.size());
-    for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
-        if (same(copy) != e) {
-            continue;
-        }
-        const auto rest = stages.rest(copy);
-        if (!rest) {
-            return offsets_[e];
-        }
-        for (std::size_t k = 0; k < out.size(); ++k) {
-            for (const mapspace::CostPoint& p : (*rest)[k]) {
-                out[k].insert(out[k].end(), p.begin(), p.begin() + n);
-            }
-        }
-    }
-    return out;
 }
 
 void Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::IncumbentBound& bound,
