@@ -10,7 +10,9 @@ namespace {
 // An incumbent this close to the bound is at the bound, summed in another order.
 constexpr double reached = 1e-13;
 /// How far above the bound an optimum is looked for, before everything below the incumbent is.
-constexpr double guesses[] = {0.02, 0.1, 0.4};
+/// The first two are tried whatever is known: a mapping within a percent leaves far more to
+/// explore, where everything fits, than the optimum at the bound.
+constexpr double guesses[] = {1e-5, 1e-3, 0.02, 0.1, 0.4};
 /// The same with partial tiles, where a search below a guess can take longer than there is time:
 /// every one that ends without a mapping is a better bound.
 constexpr double partial_guesses[] = {0.01, 0.02, 0.045, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0};
@@ -72,8 +74,8 @@ void Run::find_optimum() {
         const double guess = floor * (1 + excess);
         // A mapping close enough is as good a bound, and certain to end the search.
         if (!scalar() || !context_.switches.guesses || !(floor > 0) ||
-            (known() <= floor * close_enough && !partial_tiles()) || guess >= known() ||
-            watch_.stopped()) {
+            (known() <= floor * close_enough && excess > guesses[1] && !partial_tiles()) ||
+            guess >= known() || watch_.stopped()) {
             break;
         }
         if (guess <= saved_.beaten_guess) {  // proven before the search was interrupted
