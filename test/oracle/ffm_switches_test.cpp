@@ -182,4 +182,22 @@ BOOST_AUTO_TEST_CASE(fifty_searches_stopped_at_random_moments_return_valid_mappi
     BOOST_TEST(stopped_early >= 25);
 }
 
+// Its first mapping is within a percent of the bound; everything below that fits together in
+// millions of ways, the optimum at the bound in few.
+BOOST_AUTO_TEST_CASE(a_mapping_near_the_bound_does_not_end_the_search_for_one_at_it) {
+    const std::string root = tessera::test::test_folder() + "/..";
+    const workload::Workload workload =
+        workload::load_workload(root + "/problem-shapes/llama3-8b.yaml", {{"DECODE", "1"}});
+    const arch::Architecture architecture =
+        arch::load_architecture(root + "/arch-specs/simba.yaml", {});
+    const model::Problem problem{&workload, &architecture, arch::Compat::none};
+    mapper::Options options;
+    options.mapspace = mapspace::MapSpaceOptions::full();
+    options.budget.max_evals = 3'000'000;
+    options.budget.max_memory_bytes = 1u << 30;
+    const mapper::Result r = run(problem, options);
+    BOOST_TEST((r.status == mapper::Status::optimal));
+    BOOST_TEST(r.statistics.evaluated < 3'000'000u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
