@@ -23,10 +23,7 @@ constexpr double simple_excess[] = {0.05, 0.5, 4.0, std::numeric_limits<double>:
 
 bool has_fused_loops(const mapspace::Template& tmpl) {
     return std::any_of(tmpl.nodes.begin(), tmpl.nodes.begin() + tmpl.n_fused_nodes,
-                       [](const mapping::PmappingNode& n) {
-                           return n.kind == mapping::NodeKind::temporal ||
-                                  n.kind == mapping::NodeKind::spatial;
-                       });
+                       [](const mapping::PmappingNode& n) { return n.is_loop(); });
 }
 
 /// Tile shapes of the rows that the groups name; these name them by their new numbers.
@@ -62,8 +59,10 @@ Exploration::Exploration(const ExploreContext& context, std::vector<EinsumSpace>
     make_classes();
 }
 
+Exploration::~Exploration() = default;
+
 void Exploration::clear_results() {
-    partners_.clear();
+    forget_stages();
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         results_[e].clear();
         results_[e].resize(explored(e) ? spaces_[e].templates->size() : 0);
@@ -153,7 +152,6 @@ void Exploration::run(const mapspace::TileShapeProblem& problem, Workshop& tools
     }
     tools.explorer.explore(problem, how, tools.result);
     out.evaluated += tools.result.statistics.enumerated;
-    out.space = tools.result.statistics.exact_space;
     count(tools);
 }
 

@@ -124,6 +124,7 @@ class Exploration {
 public:
     /// `spaces` must outlive it.
     Exploration(const ExploreContext& context, std::vector<EinsumSpace>& spaces);
+    ~Exploration();
 
     /// What the formulas of every template promise: least costs that hold before the floors are
     /// known. False if stopped.
@@ -197,6 +198,7 @@ private:
     template <class Explore>
     void for_each_stage(const Explore& explore);
     std::vector<Offsets> offsets_at(const Stages& stages, std::size_t e) const;
+    void forget_stages();
     void find_partners(const Stages& stages, std::size_t e);
     bool allow(std::size_t e, std::size_t i, mapspace::TileShapeProblem& problem) const;
     bool bound_rows(std::size_t e, std::size_t i, const std::vector<Offsets>& offsets,
@@ -263,7 +265,7 @@ private:
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
     mutable std::mutex progress_lock_;
     std::vector<SavedFloors> progress_;  ///< by Einsum; of those that equal another one, empty
-    const SharedTiles* shared_tiles_ = nullptr;  ///< while Einsums are explored one by one
+    std::unique_ptr<SharedTiles> shared_tiles_;  ///< while Einsums are explored one by one
     std::optional<mapspace::RelaxedJoin> relaxed_;
     /// By Einsum and class: costs of all others, one alternative after the other. Classes without
     /// any cannot be part of a mapping that is of use.

@@ -23,7 +23,7 @@ constexpr std::size_t few_einsums = 4;
 }  // namespace
 
 void Run::find_perfect() {
-    if (!partial_tiles()) {
+    if (!options_.mapspace.partial_tiles()) {
         return;
     }
     const PhaseTimer timer(*this, "perfect tile shapes");
@@ -80,7 +80,8 @@ void Run::find_incumbent() {
         const PhaseTimer timer(*this, "incumbent");
         recorder_.begin_phase("incumbent", 0, "templates");
         // Perfect tile shapes have given one already where some may be partial.
-        if (scalar() && context_.switches.dive && (!partial_tiles() || coarse_solutions_.empty())) {
+        if (scalar() && context_.switches.dive &&
+            (!options_.mapspace.partial_tiles() || coarse_solutions_.empty())) {
             dive();
         }
     }
@@ -139,7 +140,7 @@ void Run::beam_join(const Groups& groups, const std::vector<double>& guess,
 }
 
 void Run::offer(const Groups& groups, mapspace::JoinResult&& found, const std::string& step) {
-    if (!scalar() && partial_tiles() && !coarse_.mappings.empty()) {
+    if (!scalar() && options_.mapspace.partial_tiles() && !coarse_.mappings.empty()) {
         return;  // a Pareto set of perfect tile shapes
     }
     if (found.mappings.empty() || (scalar() && value_of(found.mappings.front()) >= known())) {

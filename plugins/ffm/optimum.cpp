@@ -10,9 +10,10 @@ namespace {
 // An incumbent this close to the bound is at the bound, summed in another order.
 constexpr double reached = 1e-13;
 /// How far above the bound an optimum is looked for, before everything below the incumbent is.
-/// The first two are tried whatever is known: a mapping within a percent leaves far more to
-/// explore, where everything fits, than the optimum at the bound.
 constexpr double guesses[] = {1e-5, 1e-3, 0.02, 0.1, 0.4};
+/// Guesses up to this are tried whatever is known: a mapping within a percent leaves far more to
+/// explore, where everything fits, than the optimum at the bound.
+constexpr double always_tried = 1e-3;
 /// The same with partial tiles, where a search below a guess can take longer than there is time:
 /// every one that ends without a mapping is a better bound.
 constexpr double partial_guesses[] = {0.01, 0.02, 0.045, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0};
@@ -26,7 +27,8 @@ constexpr double floor_shares[] = {0.2, 0.05, 0.02, 0.001};
 void Run::find_floors() {
     const PhaseTimer timer(*this, "floors");
     recorder_.begin_phase("floors", 0, "templates");
-    if (exploration_->nothing_shared() || partial_tiles()) {  // large ones take seconds
+    if (exploration_->nothing_shared() ||
+        options_.mapspace.partial_tiles()) {  // large ones take seconds
         promised_ = exploration_->promises();
         report_bound(lower_bound());
     }
@@ -68,13 +70,15 @@ void Run::find_optimum() {
         finish_with_incumbent();
         return;
     }
-    const std::span<const double> tried =
-        partial_tiles() ? std::span<const double>(partial_guesses) : std::span(guesses);
+    const std::span<const double> tried = options_.mapspace.partial_tiles()
+                                              ? std::span<const double>(partial_guesses)
+                                              : std::span(guesses);
     for (const double excess : tried) {
         const double guess = floor * (1 + excess);
         // A mapping close enough is as good a bound, and certain to end the search.
         if (!scalar() || !context_.switches.guesses || !(floor > 0) ||
-            (known() <= floor * close_enough && excess > guesses[1] && !partial_tiles()) ||
+            (known() <= floor * close_enough && excess > always_tried &&
+             !options_.mapspace.partial_tiles()) ||
             guess >= known() || watch_.stopped()) {
             break;
         }

@@ -1,8 +1,7 @@
 // Every row that can be part of a mapping better than the incumbents.
 //   all at once   many Einsums, or a dive: bounded by the floors of the others
-//   in stages     one distinct Einsum after the other: what is explored bounds the rest
-//   (stages.hpp),
-//                 and tells which fused tile shapes can meet anything
+//   in stages     one distinct Einsum after the other: those explored bound the rest (stages.hpp)
+//                 and say which fused tile shapes can meet anything
 #include <algorithm>
 #include <limits>
 
@@ -140,13 +139,9 @@ void Exploration::for_each_stage(const Explore& explore) {
     }
     clear_results();
     Stages stages(c_, spaces_);
-    SharedTiles shared(c_, spaces_);
-    shared_tiles_ = &shared;
-    const std::unique_ptr<const SharedTiles*, void (*)(const SharedTiles**)> forget(
-        &shared_tiles_, [](const SharedTiles** p) { *p = nullptr; });
-    const bool partial_tiles =
-        c_.options->mapspace.imperfect_temporal || c_.options->mapspace.imperfect_spatial;
-    for (const std::size_t e : order_of_stages(spaces_, same_as, partial_tiles)) {
+    shared_tiles_ = std::make_unique<SharedTiles>(c_, spaces_);
+    for (const std::size_t e :
+         order_of_stages(spaces_, same_as, c_.options->mapspace.partial_tiles())) {
         const std::vector<Offsets> offsets = offsets_at(stages, e);
         find_partners(stages, e);
         std::vector<Job> jobs;
@@ -162,21 +157,24 @@ void Exploration::for_each_stage(const Explore& explore) {
         for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
             if (same(copy) == e) {
                 stages.add(copy);
-                shared.add(copy);
+                shared_tiles_->add(copy);
             }
         }
     }
-    partners_.clear();
+    forget_stages();
     results_.clear();
     results_.resize(spaces_.size());
+}
+
+/// What explored Einsums say holds for one search alone.
+void Exploration::forget_stages() {
+    partners_.clear();
+    shared_tiles_.reset();
 }
 
 /// For the tensors that every copy of the Einsum shares with explored ones.
 void Exploration::find_partners(const Stages& stages, std::size_t e) {
     partners_.assign(spaces_[e].paths.front()->einsum.tensors.size(), std::nullopt);
-    if (!c_.switches.meeting) {
-        return;
-    }
     std::vector<std::size_t> known(partners_.size(), 0);
     std::size_t copies = 0;
     for (std::size_t copy = e; copy < spaces_.size(); ++copy) {

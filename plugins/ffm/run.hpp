@@ -64,10 +64,6 @@ private:
 
     void open();
 
-    bool partial_tiles() const {
-        return options_.mapspace.imperfect_temporal || options_.mapspace.imperfect_spatial;
-    }
-
     /// With partial tiles: the best mapping without them first, by a run of its own. Whatever
     /// happens later, it holds.
     void find_perfect();

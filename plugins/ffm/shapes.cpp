@@ -128,8 +128,7 @@ mapspace::TabulateContext table_context(const ExploreContext& c, const arch::Pat
     out.n_objectives = c.n_objectives();
     out.n_tracked = static_cast<int>(c.tracked.size());
     out.match_tile_shapes =
-        c.problem->compat == arch::Compat::none &&
-        (c.options->mapspace.imperfect_temporal || c.options->mapspace.imperfect_spatial);
+        c.problem->compat == arch::Compat::none && c.options->mapspace.partial_tiles();
     const std::vector<std::string>& names = c.problem->architecture->component_names();
     for (const arch::PathLevel& level : path.levels) {
         const auto name = std::find(names.begin(), names.end(), level.name);

@@ -8,10 +8,6 @@ namespace {
 
 constexpr std::int64_t tile_bits = 0xffffffff;  // of PmappingGroup::trips
 
-bool is_loop(const mapping::PmappingNode& n) {
-    return n.kind == mapping::NodeKind::temporal || n.kind == mapping::NodeKind::spatial;
-}
-
 template <class Set>
 Set common(const Set& a, const Set& b) {
     Set out;
@@ -25,7 +21,7 @@ SharedTiles::SharedTiles(const ExploreContext& context, const std::vector<Einsum
     : c_(context), spaces_(spaces), known_(context.problem->workload->tensors.size()) {}
 
 void SharedTiles::add(std::size_t e) {
-    if (!c_.options->mapspace.imperfect_temporal && !c_.options->mapspace.imperfect_spatial) {
+    if (!c_.options->mapspace.partial_tiles()) {
         return;
     }
     for (const int t : spaces_[e].shared) {
@@ -88,7 +84,7 @@ void SharedTiles::limit(std::size_t e, const TemplateEntry& t,
         }
         for (std::size_t k = 0; k < i; ++k) {
             const mapping::PmappingNode& loop = t.tmpl.nodes[k];
-            if (!is_loop(loop) || loop.symbol < 0 || loop.base > 0) {
+            if (!loop.is_loop() || loop.symbol < 0 || loop.base > 0) {
                 continue;
             }
             mapspace::TileShapeSymbol& symbol = symbols[static_cast<std::size_t>(loop.symbol)];

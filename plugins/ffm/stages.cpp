@@ -183,7 +183,9 @@ std::vector<std::optional<mapspace::SurroundingsSet>> Stages::partners(std::size
 }
 
 void Stages::add(std::size_t e) {
-    add_partners(e);
+    if (c_.switches.meeting) {
+        add_partners(e);
+    }
     if (!add_rows(e, true)) {
         add_rows(e, false);
     }

@@ -352,7 +352,7 @@ public:
         if (options.metrics.size() != 1) {
             throw UserError("mapper timeloop minimises one metric: energy, latency or edp");
         }
-        if (options.mapspace.imperfect_temporal || options.mapspace.imperfect_spatial) {
+        if (options.mapspace.partial_tiles()) {
             throw UserError(
                 "mapper timeloop searches perfect factors; leave out "
                 "--imperfect-temporal and --imperfect-spatial");

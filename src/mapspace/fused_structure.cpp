@@ -36,7 +36,7 @@ std::vector<FusedNode> fused_nodes(const Template& tmpl) {
     std::vector<FusedNode> out;
     for (int i = 0; i < tmpl.n_fused_nodes; ++i) {
         const PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(i)];
-        if (!is_loop(n)) {
+        if (!n.is_loop()) {
             continue;
         }
         int outer = -1;
@@ -76,7 +76,7 @@ Depths depths_of(const Template& tmpl, std::uint32_t mask) {
     d.of_loops.push_back(0);
     for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
         d.of_node.push_back(depth);
-        if (is_loop(tmpl.nodes[i])) {
+        if (tmpl.nodes[i].is_loop()) {
             if (static_cast<int>(i) < tmpl.n_fused_nodes) {
                 depth += static_cast<int>(mask >> loops & 1u);
             }

@@ -10,10 +10,6 @@
 
 namespace tessera::mapspace {
 
-inline bool is_loop(const mapping::PmappingNode& n) {
-    return n.kind == mapping::NodeKind::temporal || n.kind == mapping::NodeKind::spatial;
-}
-
 /// A fused loop of the template and the loop that encloses it over the same variable.
 struct FusedNode {
     int node = 0;

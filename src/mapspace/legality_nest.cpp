@@ -49,8 +49,7 @@ void check_tiles(Checker& checker, const Leaf& leaf) {
                            (outermost ? " (the variable is part of a sum)"
                                       : " (only the outermost loop over a variable may leave a "
                                         "partial tile)"));
-            } else if (checker.options && !checker.options->imperfect_temporal &&
-                       !checker.options->imperfect_spatial) {
+            } else if (checker.options && !checker.options->partial_tiles()) {
                 report("imperfect", Severity::constraint,
                        "has tile shape " + std::to_string(node.tile) + ", which does not divide " +
                            std::to_string(node.outer) + "; partial tiles are switched off");

@@ -244,7 +244,7 @@ mapping::Pmapping fill(const arch::Path& path, const Template& tmpl, const std::
     }
     for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
         PmappingNode n = tmpl.nodes[i];
-        if (!is_loop(n)) {
+        if (!n.is_loop()) {
             out.push_back(n);
             continue;
         }
@@ -266,7 +266,7 @@ mapping::Pmapping fill(const arch::Path& path, const Template& tmpl, const std::
     }
     std::size_t slot = 0;
     for (PmappingNode& n : out) {
-        if (is_loop(n) && n.origin > 0) {
+        if (n.is_loop() && n.origin > 0) {
             n = fused[static_cast<std::size_t>(order[slot++])];
             n.origin = -1;
         }

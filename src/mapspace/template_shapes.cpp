@@ -112,9 +112,7 @@ Formula trip_formula(const arch::Path& path, const Template& tmpl, int node) {
         path.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound));
     for (int i = 0; i < node; ++i) {
         const mapping::PmappingNode& m = tmpl.nodes[static_cast<std::size_t>(i)];
-        const bool loop =
-            m.kind == mapping::NodeKind::temporal || m.kind == mapping::NodeKind::spatial;
-        if (loop && m.rank_variable == n.rank_variable) {
+        if (m.is_loop() && m.rank_variable == n.rank_variable) {
             outer = tile_formula(m) + Formula(static_cast<double>(m.lead));
         }
     }

@@ -189,7 +189,7 @@ private:
     void prepare_incumbent(Step& step, bool worthwhile, std::vector<model::Formula>& outputs);
     void prepare_criteria(std::size_t index);
     std::uint32_t keys_of(std::uint32_t known) const;
-    bool bounds_pay(std::size_t rows) const;
+    std::size_t rows_worth_bounds() const;
     bool loop_is_definite(const LoopLimit::Loop& loop, std::uint32_t known) const;
     void process(std::size_t depth, const RowTable& in);
     void finish_piece(std::size_t depth, RowTable& out, bool more);
@@ -229,6 +229,7 @@ private:
     std::vector<model::Formula> quantities_;   ///< the incumbent's, likewise
     std::span<Step> steps_;
     std::vector<model::Formula> quantities_tested_;
+    std::size_t rows_worth_bounds_ = 0;
     std::vector<double> staging_;         // symbols of the block at hand, kBlock each
     std::vector<std::uint32_t> parents_;  // row of the input table each staged row comes from
     std::vector<double> quantity_, total_;

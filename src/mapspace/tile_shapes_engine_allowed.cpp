@@ -106,18 +106,18 @@ void TileShapeEngine::prepare_twins(Step& step) const {
 /// Returns how many candidates are left, in front.
 std::size_t TileShapeEngine::keep_twins(const Step& step, const RowTable& in, std::size_t row,
                                         double* candidates, std::size_t n) const {
+    const auto known = [&](int s) {
+        return s == step.symbol ? 0.0 : in.columns[static_cast<std::size_t>(s)][row];
+    };
     for (const TwinSymbols& t : step.twins) {
-        double own = 0.0;
-        const auto value = [&](int s) {
-            return s < 0              ? static_cast<double>(t.bound)
-                   : s == step.symbol ? own
-                                      : in.columns[static_cast<std::size_t>(s)][row];
-        };
+        double first = known(t.first), second = known(t.second);
+        double top = t.top < 0 ? static_cast<double>(t.bound) : known(t.top);
+        double& own = t.first == step.symbol ? first : t.second == step.symbol ? second : top;
         std::size_t kept = 0;
         for (std::size_t i = 0; i < n; ++i) {
             own = candidates[i];
             candidates[kept] = own;
-            kept += is_first_of_twins(value(t.top), value(t.first), value(t.second)) ? 1 : 0;
+            kept += is_first_of_twins(top, first, second) ? 1 : 0;
         }
         n = kept;
     }

@@ -106,6 +106,7 @@ TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& r
             quantities_.back() = raised_by_limits(pool_, quantities_.back(), run_.constraints);
         }
     }
+    rows_worth_bounds_ = rows_worth_bounds();
 }
 
 /// Products that two constraints pin to one value, such as a fan-out that must be used in full.
@@ -280,9 +281,9 @@ void TileShapeEngine::prepare_incumbent(Step& step, bool worthwhile,
     }
 }
 
-/// Whether so many rows are worth bounds of partial ones. With halos, costs are sums with many
-/// negative terms, and to prove their signs takes as long as to make hundreds of rows.
-bool TileShapeEngine::bounds_pay(std::size_t rows) const {
+/// Rows from which bounds of partial ones pay. With halos, costs are sums with many negative terms,
+/// and to prove their signs takes as long as to make hundreds of rows.
+std::size_t TileShapeEngine::rows_worth_bounds() const {
     std::size_t negative = 0;
     const auto count = [&](const Formula& f) {
         for (const model::Term& t : pool_.terms(f)) {
@@ -298,7 +299,7 @@ bool TileShapeEngine::bounds_pay(std::size_t rows) const {
             count(branch);
         }
     }
-    return 4 * rows >= options_.prune_min_rows * (1 + negative / 3);
+    return options_.prune_min_rows * (1 + negative / 3);
 }
 
 bool TileShapeEngine::loop_is_definite(const LoopLimit::Loop& loop, std::uint32_t known) const {
@@ -317,7 +318,7 @@ void TileShapeEngine::prepare(std::size_t index, std::size_t rows) {
     }
     prepare_filters(step);
     prepare_twins(step);
-    prepare_incumbent(step, bounds_pay(rows), outputs);
+    prepare_incumbent(step, 4 * rows >= rows_worth_bounds_, outputs);
     step.first_objective = outputs.size();
     if (step.last) {
         outputs.insert(outputs.end(), run_.objectives.begin(), run_.objectives.end());

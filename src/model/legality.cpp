@@ -37,10 +37,6 @@ std::string percent(double part, double whole) {
     return number_text(std::round(1000 * part / whole) / 10) + " %";
 }
 
-bool is_loop(const PmappingNode& node) {
-    return node.rank_variable >= 0;
-}
-
 std::string variable_name(const EinsumAnalysis& einsum, int node) {
     return einsum.einsum().rank_variables[einsum.nodes[node].rank_variable].name;
 }
@@ -50,10 +46,10 @@ std::vector<std::pair<int, int>> common_loops(const EinsumAnalysis& a, const Ein
     std::vector<std::pair<int, int>> result;
     std::size_t j = 0;
     for (std::size_t i = 0; i < a.nodes.size(); ++i) {
-        if (!is_loop(a.nodes[i]) || a.nodes[i].origin < 0) {
+        if (!a.nodes[i].is_loop() || a.nodes[i].origin < 0) {
             continue;
         }
-        while (j < b.nodes.size() && !is_loop(b.nodes[j])) {
+        while (j < b.nodes.size() && !b.nodes[j].is_loop()) {
             ++j;
         }
         if (j == b.nodes.size() || b.nodes[j].origin != a.nodes[i].origin) {
@@ -103,7 +99,7 @@ void check_tile_shapes(const arch::Path& path, std::span<const PmappingNode> nod
     }
     std::uint64_t seen = 0, leading = 0;
     for (const PmappingNode& node : nodes) {
-        if (!is_loop(node)) {
+        if (!node.is_loop()) {
             continue;
         }
         const int v = node.rank_variable;
@@ -380,7 +376,7 @@ std::vector<LoopKey> loops_of(const EinsumAnalysis& einsum, const Backing& backi
                     : backing.sliding ? backing.node
                                       : einsum.plan.reservation_before(backing.node);
     for (int i = 0; i < end; ++i) {
-        if (is_loop(einsum.nodes[i])) {
+        if (einsum.nodes[i].is_loop()) {
             const int rank = rank_of(tensor, einsum.nodes[i].rank_variable);
             result.emplace_back(rank < 0 ? "" : tensor.ranks[rank].rank,
                                 einsum.nodes[i].kind == NodeKind::spatial, einsum.trips(i));

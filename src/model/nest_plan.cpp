@@ -14,10 +14,6 @@ using workload::Relevancy;
 
 namespace {
 
-bool is_loop(const PmappingNode& node) {
-    return node.kind == NodeKind::temporal || node.kind == NodeKind::spatial;
-}
-
 bool is_holder(const PmappingNode& node) {
     return node.kind == NodeKind::storage || node.kind == NodeKind::toll;
 }
@@ -69,7 +65,7 @@ void NestPlan::cut_copy(Nodes nodes) {
     for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
         bool loop_between = false;
         for (int j = i + 1; is_holder(nodes[i]) && j < static_cast<int>(nodes.size()); ++j) {
-            loop_between |= is_loop(nodes[j]);
+            loop_between |= nodes[j].is_loop();
             if (loop_between && is_holder(nodes[j]) && nodes[j].level == nodes[i].level) {
                 throw IllegalMapping(
                     "a copy Einsum has a loop between two holders of one memory (nodes " +
@@ -93,7 +89,7 @@ void NestPlan::place_reservations(const PathTables& tables, Nodes nodes) {
         }
         int stop = i + 1;
         if (nodes[i].sliding) {
-            while (stop < n && !is_loop(nodes[stop])) {
+            while (stop < n && !nodes[stop].is_loop()) {
                 ++stop;
             }
             reservation_[i] = static_cast<std::int16_t>(stop + 1);
@@ -121,7 +117,7 @@ void NestPlan::place_reservations(const PathTables& tables, Nodes nodes) {
 int NestPlan::loops_above(Nodes nodes, int i) const {
     int loops = 0;
     for (int j = 0; j < reservation_[i]; ++j) {
-        loops += is_loop(nodes[j]);
+        loops += nodes[j].is_loop();
     }
     return loops - nodes[i].sliding;
 }

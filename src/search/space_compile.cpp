@@ -20,16 +20,12 @@ using mapping::NodeKind;
 using mapspace::Relation;
 using model::Formula;
 
-bool is_loop(const mapping::PmappingNode& n) {
-    return n.kind == NodeKind::temporal || n.kind == NodeKind::spatial;
-}
-
 void add_fused_loops(TemplateData& t) {
     std::map<int, int> last;  // rank variable -> fused loop
     t.fused_of_loop.push_back(0);
     for (std::size_t i = 0; i < t.tmpl.nodes.size(); ++i) {
         const mapping::PmappingNode& n = t.tmpl.nodes[i];
-        if (!is_loop(n)) {
+        if (!n.is_loop()) {
             continue;
         }
         if (static_cast<int>(i) < t.tmpl.n_fused_nodes) {

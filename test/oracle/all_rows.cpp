@@ -55,7 +55,7 @@ private:
         std::int64_t outer = bound_of(path_, loop.rank_variable);
         for (int i = 0; i < node; ++i) {
             const auto& n = nodes_[static_cast<std::size_t>(i)];
-            if (is_loop(n) && n.rank_variable == loop.rank_variable) {
+            if (n.is_loop() && n.rank_variable == loop.rank_variable) {
                 outer = n.tile;
             }
         }

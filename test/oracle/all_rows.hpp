@@ -20,10 +20,6 @@ struct Row {
     std::vector<double> objectives;
 };
 
-inline bool is_loop(const mapping::PmappingNode& n) {
-    return n.kind == mapping::NodeKind::temporal || n.kind == mapping::NodeKind::spatial;
-}
-
 inline std::int64_t bound_of(const arch::Path& path, int variable) {
     return path.einsum.rank_variables[static_cast<std::size_t>(variable)].bound;
 }

@@ -29,10 +29,7 @@ mapper::Result run(const model::Problem& problem, const mapper::Options& options
 }
 
 double value(const mapper::Result& r, Metric m) {
-    const model::Report& report = r.solutions.front().report;
-    return m == Metric::energy    ? report.energy_j()
-           : m == Metric::latency ? report.latency_s()
-                                  : report.edp_js();
+    return mapper::metric_value(m, r.solutions.front().report);
 }
 
 std::vector<std::uint64_t> seeds() {
@@ -45,19 +42,25 @@ std::vector<std::uint64_t> seeds() {
     return out;
 }
 
+/// One thread, one metric of three by turns.
+mapper::Options options_of(const oracle::Instance& drawn, std::uint64_t turn) {
+    mapper::Options options;
+    options.mapspace = drawn.options;
+    options.threads = 1;
+    options.metrics = {turn % 3 == 0   ? Metric::energy
+                       : turn % 3 == 1 ? Metric::latency
+                                       : Metric::edp};
+    return options;
+}
+
 /// At least 200 instances per name, each solved once with everything on.
 void without_changes_nothing(const std::vector<std::string>& names) {
     const std::vector<std::uint64_t> all = seeds();
     for (std::size_t i = 0; i < all.size(); i += 2) {
         const oracle::Instance drawn = oracle::random_instance(all[i]);
         const oracle::LoadedInstance instance(drawn.yaml);
-        mapper::Options options;
-        options.mapspace = drawn.options;
-        options.threads = 1;
-        const Metric metric = i % 6 == 0   ? Metric::energy
-                              : i % 6 == 2 ? Metric::latency
-                                           : Metric::edp;
-        options.metrics = {metric};
+        mapper::Options options = options_of(drawn, i / 2);
+        const Metric metric = options.metrics.front();
         const double best = value(run(instance.problem, options), metric);
         for (const std::string& name : names) {
             options.without = {name};
@@ -102,13 +105,8 @@ BOOST_AUTO_TEST_CASE(templates_that_no_einsum_can_meet_change_no_optimum) {
             continue;
         }
         const oracle::LoadedInstance instance(drawn.yaml);
-        mapper::Options options;
-        options.mapspace = drawn.options;
-        options.threads = 1;
-        const Metric metric = seed % 3 == 0   ? Metric::energy
-                              : seed % 3 == 1 ? Metric::latency
-                                              : Metric::edp;
-        options.metrics = {metric};
+        mapper::Options options = options_of(drawn, seed);
+        const Metric metric = options.metrics.front();
         const mapper::Result best = run(instance.problem, options);
         options.without = {"template-partners"};
         const mapper::Result other = run(instance.problem, options);

@@ -19,10 +19,6 @@ using workload::LocalTensor;
 using workload::Relevancy;
 using Nodes = std::span<const PmappingNode>;
 
-bool is_loop(const PmappingNode& n) {
-    return n.kind == NodeKind::temporal || n.kind == NodeKind::spatial;
-}
-
 Relevancy relevancy(const LocalTensor& tensor, const PmappingNode& loop) {
     return tensor.relevancy[static_cast<std::size_t>(loop.rank_variable)];
 }
@@ -48,7 +44,7 @@ std::vector<double> trip_counts(const Path& path, Nodes nodes) {
     std::set<int> below_lead;
     for (const auto& n : nodes) {
         double count = 1;
-        if (is_loop(n)) {
+        if (n.is_loop()) {
             auto& current = tile[static_cast<std::size_t>(n.rank_variable)];
             const auto v = static_cast<std::size_t>(n.rank_variable);
             count = n.base > 0 ? static_cast<double>(n.base / n.tile)
@@ -76,7 +72,7 @@ std::vector<double> most_trips(const Path& path, Nodes nodes) {
     std::vector<double> tile = bounds(path), trips;
     for (const auto& n : nodes) {
         trips.push_back(1);
-        if (is_loop(n)) {
+        if (n.is_loop()) {
             auto& current = tile[static_cast<std::size_t>(n.rank_variable)];
             trips.back() = (n.base > 0 ? n.base : current) / static_cast<double>(n.tile);
             current = static_cast<double>(n.tile + n.lead);
@@ -97,7 +93,7 @@ int reservation_place(const Path& path, Nodes nodes, int h) {
     const auto& holder = nodes[static_cast<std::size_t>(h)];
     if (holder.sliding) {
         int at = h + 1;
-        while (!is_loop(nodes[static_cast<std::size_t>(at)])) {
+        while (!nodes[static_cast<std::size_t>(at)].is_loop()) {
             ++at;
         }
         return at + 1;
@@ -123,7 +119,7 @@ int reservation_place(const Path& path, Nodes nodes, int h) {
 }
 
 bool in_run(const PmappingNode& n, const Entry& e) {
-    return !e.reservation && is_loop(n);
+    return !e.reservation && n.is_loop();
 }
 
 // The nest of one tensor: all loops, its holders and their reservations, the compute. A spatial
@@ -146,7 +142,7 @@ std::vector<Entry> nest(const Path& path, Nodes nodes, int t) {
                      [](const Entry& a, const Entry& b) { return a.order < b.order; });
     for (const Entry& e : kept) {
         const auto& node = nodes[static_cast<std::size_t>(e.node)];
-        if (!e.reservation && !is_loop(node)) {
+        if (!e.reservation && !node.is_loop()) {
             for (auto s = spatial.begin(); s != spatial.end();) {
                 if (nodes[static_cast<std::size_t>(s->node)].level <= level_of(path, node)) {
                     result.push_back(*s);
@@ -283,7 +279,7 @@ void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>&
                     c.depth = n.persistent ? -1 : static_cast<int>(loops.size()) - n.sliding;
                 }
             }
-        } else if (is_loop(n)) {
+        } else if (n.is_loop()) {
             Loop l;
             auto& current = tile[static_cast<std::size_t>(n.rank_variable)];
             const Relevancy r = relevancy(tensor, n);

@@ -231,7 +231,7 @@ private:
 EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>& memories,
                         const mapspace::MapSpaceOptions& options, std::uint64_t limit,
                         const Sliding& sliding) {
-    const bool partial_tiles = options.imperfect_temporal || options.imperfect_spatial;
+    const bool partial_tiles = options.partial_tiles();
     EinsumChains all;
     all.paths = std::move(paths);
     std::map<GroupKey, std::size_t> group_of;

@@ -26,7 +26,6 @@ using mapspace::TemplateConstraint;
 using model::Formula;
 using oracle::bound_of;
 using oracle::Goals;
-using oracle::is_loop;
 using oracle::Row;
 
 namespace {
@@ -45,7 +44,7 @@ Formula trips_formula(const arch::Path& path, const Template& t, int node) {
     Formula outer(static_cast<double>(bound_of(path, loop.rank_variable)));
     for (int i = 0; i < node; ++i) {
         const auto& n = t.nodes[static_cast<std::size_t>(i)];
-        if (is_loop(n) && n.rank_variable == loop.rank_variable) {
+        if (n.is_loop() && n.rank_variable == loop.rank_variable) {
             outer = tile(n);
         }
     }

@@ -37,6 +37,9 @@ struct PmappingNode {
 
     bool operator==(const PmappingNode&) const = default;
 
+    bool is_loop() const {
+        return kind == NodeKind::temporal || kind == NodeKind::spatial;
+    }
     /// Largest tile that the loop hands to its body.
     std::int64_t largest_tile() const {
         return tile + lead;

@@ -64,6 +64,11 @@ struct MapSpaceOptions {
         return o;
     }
 
+    /// Whether any loop may leave a partial last tile.
+    bool partial_tiles() const {
+        return imperfect_temporal || imperfect_spatial;
+    }
+
     Preset preset = Preset::accelforge;
     int max_fused_loops = unlimited;
     int max_fused_loops_per_rank_variable = 1;
