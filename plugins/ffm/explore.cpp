@@ -142,9 +142,10 @@ void Exploration::count(Workshop& tools) {
 }
 
 void Exploration::run(const mapspace::TileShapeProblem& problem, Workshop& tools, Result& out,
-                      bool first_rows, std::size_t beam) const {
+                      bool first_rows, std::size_t beam, double most_rows) const {
     mapspace::TileShapeOptions how = c_.switches.tiles;
     how.beam = beam;
+    how.most_enumerated = most_rows;
     if (first_rows) {
         how.first_rows = true;
         how.max_rows = few_rows;
@@ -155,20 +156,29 @@ void Exploration::run(const mapspace::TileShapeProblem& problem, Workshop& tools
     count(tools);
 }
 
-bool Exploration::floors(const std::function<void()>& save) {
+bool Exploration::floors(const std::function<void()>& save, double most_rows) {
+    most_floor_rows_ = most_rows;
+    floors_before_ = known_floors();
+    std::atomic<bool> open = false;
     for_each_template(token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
-        if (progress_[e].done[i] == 0) {
-            least_of(e, i, tools);
+        if (progress_[e].done[i] != 0) {
+            return;
+        }
+        if (least_of(e, i, tools)) {
             note_floor(e, i);
-            if (c_.recorder->checkpoint_due()) {
-                save();
-            }
+        } else {
+            open = true;
+        }
+        if (c_.recorder->checkpoint_due()) {
+            save();
         }
     });
     collect_floors();
+    if ((stopped() || open) && !promised_by_template_.empty()) {
+        lower_unfinished_floors();
+    }
     if (stopped()) {
         if (!promised_by_template_.empty()) {
-            lower_unfinished_floors();
             relax();
         }
         return false;

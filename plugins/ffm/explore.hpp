@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -132,7 +133,10 @@ public:
     /// Least costs of every class and Einsum, and `needs` of the Einsums that have no legal
     /// pmapping. False if stopped. `save` is called, on any thread, when progress() should be
     /// saved.
-    bool floors(const std::function<void()>& save);
+    /// A template that takes more rows than `most_rows` is given up: its floor is what its formulas
+    /// promise, or refine_floors() has shown before.
+    bool floors(const std::function<void()>& save,
+                double most_rows = std::numeric_limits<double>::infinity());
     /// What floors() has found so far. Thread rule: any.
     std::vector<SavedFloors> progress() const;
     /// Leaves out of floors() what an earlier run has found. \throws UserError if it was another
@@ -145,7 +149,7 @@ public:
     void start_from(const std::vector<KnownFloors>& known, double worth_finding);
     /// floors() once more, closer to what is known. If it is stopped, bound() holds all the same.
     bool refine_floors(const std::vector<KnownFloors>& known, double worth_before,
-                       double worth_finding, const std::function<void()>& save);
+                       double worth_finding, double most_rows, const std::function<void()>& save);
     /// Groups with any pmappings of templates without fused loops: a mapping within milliseconds.
     /// A stop is obeyed only from `until` on.
     void first(std::chrono::steady_clock::time_point until);
@@ -210,15 +214,18 @@ private:
     mapspace::TileShapeProblem problem_of(std::size_t e, std::size_t i,
                                           const model::TemplateFormulas& f, Workshop& tools) const;
     void run(const mapspace::TileShapeProblem& problem, Workshop& tools, Result& out,
-             bool first_rows = false, std::size_t beam = 0) const;
+             bool first_rows = false, std::size_t beam = 0,
+             double most_rows = std::numeric_limits<double>::infinity()) const;
     static void count(Workshop& tools);
     void make_classes();
     std::size_t class_of(std::size_t e, std::size_t i) const {
         return class_of_[e][i];
     }
-    void least_of(std::size_t e, std::size_t i, Workshop& tools);
-    bool least_of_cost(mapspace::TileShapeProblem& problem, const model::Formula& cost,
-                       std::atomic<double>& found, double& promised, Workshop& tools, Result& out);
+    enum class Floor { known, none, open };
+    bool least_of(std::size_t e, std::size_t i, Workshop& tools);
+    Floor least_of_cost(mapspace::TileShapeProblem& problem, const model::Formula& cost,
+                        std::atomic<double>& found, double before, double promised, Workshop& tools,
+                        Result& out);
     void note_floor(std::size_t e, std::size_t i);
     void collect_floors();
     void lower_unfinished_floors();
@@ -263,6 +270,8 @@ private:
     std::vector<KnownFloors> rough_floors_;  ///< by Einsum; from before refine_floors()
     std::vector<Descended> descended_;       ///< by Einsum
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
+    double most_floor_rows_ = 0;
+    std::vector<KnownFloors> floors_before_;  ///< by Einsum; when floors() began
     mutable std::mutex progress_lock_;
     std::vector<SavedFloors> progress_;  ///< by Einsum; of those that equal another one, empty
     std::unique_ptr<SharedTiles> shared_tiles_;  ///< while Einsums are explored one by one

@@ -101,17 +101,18 @@ void Exploration::make_classes() {
     }
 }
 
-/// False if the template has no legal row at all. Minima do not depend on the order in which
-/// threads find them, so bounding by them is deterministic.
-bool Exploration::least_of_cost(mapspace::TileShapeProblem& problem, const Formula& cost,
-                                std::atomic<double>& found, double& promised, Workshop& tools,
-                                Result& out) {
+/// Minima do not depend on the order in which threads find them, so bounding by them is
+/// deterministic.
+Exploration::Floor Exploration::least_of_cost(mapspace::TileShapeProblem& problem,
+                                              const Formula& cost, std::atomic<double>& found,
+                                              double before, double promised, Workshop& tools,
+                                              Result& out) {
     problem.objectives = {cost};
-    promised = tools.explorer.lower_bound(problem, cost);
     for (const double excess : floor_excess) {
-        const double known = found.load();
+        // Which templates are given up must not depend on what other threads have found.
+        const double known = std::isfinite(most_floor_rows_) ? before : found.load();
         if (known * (1 - rounding) <= promised) {
-            return true;
+            return Floor::known;
         }
         // With a finite one known, that is the level.
         const double level = std::isinf(excess) || !(promised > 0) || std::isfinite(known)
@@ -123,20 +124,23 @@ bool Exploration::least_of_cost(mapspace::TileShapeProblem& problem, const Formu
             problem.incumbent.quantities = {cost};
             problem.incumbent.points = {below};
         }
-        run(problem, tools, out);
+        run(problem, tools, out, false, 0, most_floor_rows_);
         const mapspace::TileShapeResult& r = tools.result;
+        if (r.given_up) {
+            return Floor::open;
+        }
         if (r.rows > 0) {
             const double value = *std::min_element(r.objectives[0].begin(), r.objectives[0].end());
             double now = found.load();
             while (value < now && !found.compare_exchange_weak(now, value)) {
             }
-            return true;
+            return Floor::known;
         }
         if (known <= level) {
-            return std::isfinite(known);
+            return std::isfinite(known) ? Floor::known : Floor::none;
         }
     }
-    return false;
+    return Floor::none;
 }
 
 bool Exploration::promises() {
@@ -151,6 +155,11 @@ bool Exploration::promises() {
         const std::vector<Formula> cost = costs(c_, f);
         for (std::size_t q = 0; q < cost.size(); ++q) {
             of_template[e][i][q] = std::max(0.0, tools.explorer.lower_bound(problem, cost[q]));
+            const double convex =
+                c_.switches.tiles.convex && c_.options->mapspace.partial_tiles()
+                    ? tools.explorer.convex_bound(problem, {&cost[q], 1}, {}, infinity)
+                    : 0.0;
+            of_template[e][i][q] = std::max(of_template[e][i][q], convex);
         }
     });
     if (stopped()) {
@@ -198,12 +207,13 @@ void Exploration::lower_unfinished_floors() {
     }
 }
 
-void Exploration::least_of(std::size_t e, std::size_t i, Workshop& tools) {
+/// False if the search was given up.
+bool Exploration::least_of(std::size_t e, std::size_t i, Workshop& tools) {
     const TemplateEntry& t = (*spaces_[e].templates)[i];
     Result& out = results_[e][i];
     if (t.alone) {
         out.space = tools.explorer.space(mapspace::tile_shape_symbols(*t.path, t.tmpl));
-        return;
+        return true;
     }
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     mapspace::TileShapeProblem problem = problem_of(e, i, f, tools);
@@ -213,12 +223,22 @@ void Exploration::least_of(std::size_t e, std::size_t i, Workshop& tools) {
     const std::vector<Formula> cost = costs(c_, f);
     out.space = tools.explorer.space(problem.symbols);
     for (std::size_t k = 0; k < cost.size(); ++k) {
-        if (!least_of_cost(problem, cost[k], found_[e][class_of(e, i)][k], least_[e][i][k], tools,
-                           out)) {
+        least_[e][i][k] = promised_by_template_.empty()
+                              ? tools.explorer.lower_bound(problem, cost[k])
+                              : promised_by_template_[e][i][k];
+        const std::size_t c = class_of(e, i);
+        const double before = floors_before_[e].at(spaces_[e].classes[c].choices)[k];
+        const Floor floor =
+            least_of_cost(problem, cost[k], found_[e][c][k], before, least_[e][i][k], tools, out);
+        if (floor == Floor::open) {
+            return false;
+        }
+        if (floor == Floor::none) {
             out.needs = least_needs(*t.path, f);
-            return;
+            return true;
         }
     }
+    return true;
 }
 
 void Exploration::note_floor(std::size_t e, std::size_t i) {
@@ -290,8 +310,14 @@ void Exploration::start_from(const std::vector<KnownFloors>& known, double worth
 }
 
 bool Exploration::refine_floors(const std::vector<KnownFloors>& known, double worth_before,
-                                double worth_finding, const std::function<void()>& save) {
-    rough_floors_ = known_floors();
+                                double worth_finding, double most_rows,
+                                const std::function<void()>& save) {
+    rough_floors_.assign(spaces_.size(), {});
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        for (const TemplateClass& k : spaces_[e].classes) {
+            rough_floors_[e][k.choices] = k.least;
+        }
+    }
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         if (!explored(e)) {
             continue;
@@ -313,7 +339,7 @@ bool Exploration::refine_floors(const std::vector<KnownFloors>& known, double wo
             }
         }
     }
-    return floors(save);
+    return floors(save, most_rows);
 }
 
 /// Size of the space, least costs, and what the memories lack where no template has a legal row.

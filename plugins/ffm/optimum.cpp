@@ -1,3 +1,4 @@
+#include <limits>
 #include <span>
 
 #include "run.hpp"
@@ -17,10 +18,17 @@ constexpr double always_tried = 1e-3;
 /// The same with partial tiles, where a search below a guess can take longer than there is time:
 /// every one that ends without a mapping is a better bound.
 constexpr double partial_guesses[] = {0.01, 0.02, 0.045, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0};
+/// With more partial mappings a mapping below the guess is looked for first: what lies between the
+/// two need not be joined.
+constexpr std::size_t rows_of_long_join = 100000;
 constexpr std::size_t thinned_rows = 6;
 /// With partial tiles: shares by which floors must be lower than without to be looked for, in turn.
 /// A search for the last digits of a floor can take longer than there is time.
 constexpr double floor_shares[] = {0.2, 0.05, 0.02, 0.001};
+/// Rows of one template that these turns may take.
+constexpr double rows_of_turn[] = {3e4, 3e4, 1e5, 3e5};
+/// By how much a turn has to raise the bound for another one to follow.
+constexpr double worthwhile = 1.01;
 
 }  // namespace
 
@@ -34,7 +42,9 @@ void Run::find_floors() {
     }
     exploration_->start_from(perfect_floors_, floor_shares[0]);
     exploration_->restore(saved_.floors);
-    floors_known_ = exploration_->floors([this] { save(); });
+    const bool turns = !perfect_floors_.empty();
+    floors_known_ = exploration_->floors(
+        [this] { save(); }, turns ? rows_of_turn[0] : std::numeric_limits<double>::infinity());
     for (const EinsumSpace& s : spaces_) {
         if (s.least.empty() && floors_known_) {
             for (std::string& reason : explain_empty(*problem_.workload, s)) {
@@ -42,12 +52,16 @@ void Run::find_floors() {
             }
         }
     }
-    for (std::size_t k = 1; k < std::size(floor_shares) && floors_known_; ++k) {
-        if (result_.reasons.empty() && !perfect_floors_.empty() && !watch_.stopped()) {
-            report_bound(lower_bound());
-            exploration_->refine_floors(perfect_floors_, floor_shares[k - 1], floor_shares[k],
-                                        [this] { save(); });
+    double before = 0;
+    for (std::size_t k = 1; k < std::size(floor_shares) && turns && floors_known_; ++k) {
+        const double bound = lower_bound();
+        if (!result_.reasons.empty() || watch_.stopped() || bound < before * worthwhile) {
+            break;
         }
+        before = bound;
+        report_bound(bound);
+        exploration_->refine_floors(perfect_floors_, floor_shares[k - 1], floor_shares[k],
+                                    rows_of_turn[k], [this] { save(); });
     }
     if (floors_known_ && result_.reasons.empty()) {
         say("floors: bound " + number(lower_bound()));
@@ -125,7 +139,7 @@ Groups Run::useful_groups(const std::vector<std::vector<double>>& points) {
     return groups;
 }
 
-bool Run::search(const std::vector<std::vector<double>>& points) {
+bool Run::search(std::vector<std::vector<double>> points) {
     exhausted_ = false;
     const Groups groups = useful_groups(points);
     std::size_t useful = 0, count = 0;
@@ -140,9 +154,6 @@ bool Run::search(const std::vector<std::vector<double>>& points) {
         " groups");
     std::optional<PhaseTimer> timer(std::in_place, *this, "join");
     mapspace::JoinOptions j = join_options();
-    if (context_.switches.join_bound) {
-        j.incumbents = points;
-    }
     j.stop = watch_.stop();
     telemetry::Phase& joining =
         recorder_.begin_phase("join", problem_.workload->einsums.size(), "Einsums");
@@ -155,15 +166,40 @@ bool Run::search(const std::vector<std::vector<double>>& points) {
             std::to_string(problem_.workload->einsums.size()) + " Einsums, " + std::to_string(n) +
             " partial mappings in " + std::to_string(states) + " states");
     };
-    mapspace::JoinResult exact = mapspace::join(*problem_.workload, groups, context_.tracked, j);
+    const auto join = [&] {
+        if (context_.switches.join_bound) {
+            j.incumbents = points;
+        }
+        mapspace::JoinResult out = mapspace::join(*problem_.workload, groups, context_.tracked, j);
+        result_.statistics.evaluated += out.rows_joined;
+        recorder_.worker(0, "ffm").generated(out.rows_joined);
+        recorder_.worker(0, "ffm").evaluated(out.rows_joined);
+        return out;
+    };
+    const bool may_be_long = scalar() && !points.empty() && context_.switches.join_bound;
+    j.most_rows = may_be_long ? rows_of_long_join : 0;
+    mapspace::JoinResult exact = join();
+    bool found_first = false;
+    if (exact.given_up) {
+        const double before = known();
+        beam_join(groups, points.front(), "beam");
+        found_first = known() < before;
+        if (found_first) {
+            points = {coarse_.mappings.front().objectives};
+        }
+        j.most_rows = 0;
+        exact = join();
+    }
     drop_beaten(points, exact);
     timer.reset();
     result_.statistics.all_orders = exact.all_orders;
-    result_.statistics.evaluated += exact.rows_joined;
-    recorder_.worker(0, "ffm").generated(exact.rows_joined);
-    recorder_.worker(0, "ffm").evaluated(exact.rows_joined);
     if (!exact.complete) {
         return false;
+    }
+    if (exact.mappings.empty() && found_first) {
+        exhausted_ = true;
+        finish_with_incumbent();
+        return true;
     }
     if (exact.mappings.empty()) {
         exhausted_ = true;

@@ -151,7 +151,7 @@ private:
 
     /// Explores and joins everything that can be at least as good as the points. True if that ended
     /// with a proven result.
-    bool search(const std::vector<std::vector<double>>& points);
+    bool search(std::vector<std::vector<double>> points);
 
     /// A join without bound may return what the rows left out could beat.
     void drop_beaten(const std::vector<std::vector<double>>& points,

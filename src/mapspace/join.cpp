@@ -378,6 +378,11 @@ void join_all(const workload::Workload& workload,
         if (options.progress) {
             options.progress(static_cast<int>(size) + 1, left->size(), rows);
         }
+        if (options.most_rows > 0 && rows > options.most_rows) {
+            result.given_up = true;
+            result.complete = false;
+            return;
+        }
         if (rows == 0) {
             result.failed_at = static_cast<int>(size);
             result.failed_capacity = miss.memory >= 0;

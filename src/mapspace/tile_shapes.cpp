@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mapspace/convex_bound.hpp"
 #include "mapspace/tile_shapes_engine.hpp"
 #include "tessera/base/error.hpp"
 
@@ -23,6 +24,8 @@ struct TileShapeExplorer::Impl {
     TileShapeScratch scratch;
     RowTable table;
     RowTable side_table;
+    ConvexBound convex;
+    bool given_up = false;
 
     double level_of_own_symbols(const TileShapeProblem& problem, std::span<const int> symbols,
                                 const BestEffortMinimum& condition, const TileShapeOptions& options,
@@ -35,7 +38,10 @@ struct TileShapeExplorer::Impl {
                       std::span<const double> levels, TileShapeStatistics& statistics);
     bool decide_levels(const TileShapeProblem& problem, const TileShapeOptions& options,
                        std::vector<double>& levels, TileShapeStatistics& statistics);
-    bool beaten_as_a_whole(const TileShapeProblem& problem, const TileShapeOptions& options) const;
+    bool beaten_as_a_whole(const TileShapeProblem& problem, const TileShapeOptions& options);
+    void explore_all(const TileShapeProblem& problem, const TileShapeOptions& options,
+                     TileShapeStatistics& statistics);
+    bool convex_beats_all(const TileShapeProblem& problem, const TileShapeOptions& options);
     bool levels_reachable(const TileShapeProblem& problem, const TileShapeOptions& options,
                           std::span<const double> levels);
     bool reachable(const TileShapeRun& main, const TileShapeOptions& options,
@@ -106,7 +112,12 @@ std::span<const LoopLimit> limits_first(const TileShapeProblem& problem,
 void TileShapeExplorer::Impl::run(const TileShapeRun& run, const TileShapeOptions& options,
                                   RowTable& to, TileShapeStatistics& statistics) {
     statistics.dropped_by_constraint.assign(run.constraints.size(), 0.0);
-    TileShapeEngine(model::FormulaPool::current(), run, options, scratch).run(to, statistics);
+    try {
+        TileShapeEngine(model::FormulaPool::current(), run, options, scratch).run(to, statistics);
+    } catch (const TooManyRows&) {
+        given_up = true;
+        to.reset(run.symbols.size() + run.objectives.size());
+    }
 }
 
 /// Largest value of a condition over its own symbols, and at most its minimum.
@@ -278,7 +289,7 @@ bool TileShapeExplorer::Impl::reach_levels(const TileShapeProblem& problem,
     TileShapeStatistics counts;
     this->run(run, options, table, counts);
     add_counts(counts, problem.constraints.size(), statistics);
-    return levels.empty() || table.rows > 0 ||
+    return levels.empty() || given_up || table.rows > 0 ||
            (counts.dropped_by_incumbent + counts.dropped_as_not_allowed > 0.0 &&
             reachable(run, options, statistics));
 }
@@ -328,7 +339,7 @@ double lower_bound_of(const TileShapeProblem& problem, const Formula& formula, b
 
 /// True if no assignment at all can beat the incumbent.
 bool TileShapeExplorer::Impl::beaten_as_a_whole(const TileShapeProblem& problem,
-                                                const TileShapeOptions& options) const {
+                                                const TileShapeOptions& options) {
     const IncumbentBound& incumbent = problem.incumbent;
     const std::size_t n = incumbent.quantities.size();
     if (n == 0) {
@@ -359,6 +370,35 @@ bool TileShapeExplorer::Impl::beaten_as_a_whole(const TileShapeProblem& problem,
     return true;
 }
 
+/// The same by a convex bound, where tile shapes are too many to be looked at first.
+bool TileShapeExplorer::Impl::convex_beats_all(const TileShapeProblem& problem,
+                                               const TileShapeOptions& options) {
+    const IncumbentBound& incumbent = problem.incumbent;
+    const std::size_t n = incumbent.quantities.size();
+    const bool many = std::ranges::any_of(problem.symbols, [](const TileShapeSymbol& s) {
+        return s.choice == TileChoice::partial_outermost;
+    });
+    double goal = incumbent.best_product;
+    if (n == 1 && !incumbent.points.empty()) {
+        goal = std::ranges::min(incumbent.points);
+    }
+    if (!options.convex || !many || n == 0 || !std::isfinite(goal)) {
+        return false;
+    }
+    convex.prepare(model::FormulaPool::current(), problem.symbols, problem.constraints,
+                   incumbent.quantities);
+    const std::span<const double> all = incumbent.offsets;
+    std::size_t at = 0;
+    do {
+        const auto offsets = at < all.size() ? all.subspan(at, n) : std::span<const double>();
+        if (!(convex.least(offsets, goal) >= goal)) {
+            return false;
+        }
+        at += n;
+    } while (at < all.size());
+    return true;
+}
+
 void TileShapeExplorer::Impl::copy_result(const TileShapeProblem& problem,
                                           TileShapeResult& result) const {
     const std::size_t n = problem.symbols.size();
@@ -381,6 +421,14 @@ TileShapeExplorer::~TileShapeExplorer() = default;
 
 double TileShapeExplorer::lower_bound(const TileShapeProblem& problem, const Formula& formula) {
     return lower_bound_of(problem, formula, true);
+}
+
+double TileShapeExplorer::convex_bound(const TileShapeProblem& problem,
+                                       std::span<const Formula> quantities,
+                                       std::span<const double> offsets, double enough) {
+    impl_->convex.prepare(model::FormulaPool::current(), problem.symbols, problem.constraints,
+                          quantities);
+    return impl_->convex.least(offsets, enough);
 }
 
 std::string TileShapeExplorer::space(std::span<const TileShapeSymbol> symbols) {
@@ -413,30 +461,38 @@ void TileShapeExplorer::explore(const TileShapeProblem& problem, const TileShape
     check_chains(problem.symbols);
     TileShapeStatistics& statistics = result.statistics;
     statistics = {};
+    result.given_up = impl_->given_up = false;
     statistics.dropped_by_constraint.assign(problem.constraints.size(), 0.0);
     statistics.space =
         count_assignments(problem.symbols, impl_->scratch.divisors, statistics.exact_space);
 
-    if (impl_->beaten_as_a_whole(problem, options)) {
+    if (impl_->beaten_as_a_whole(problem, options) || impl_->convex_beats_all(problem, options)) {
         statistics.dropped_by_incumbent = statistics.space;
         impl_->table.reset(problem.symbols.size() + problem.objectives.size());
         impl_->copy_result(problem, result);
         return;
     }
+    impl_->explore_all(problem, options, statistics);
+    result.given_up = impl_->given_up;
+    impl_->copy_result(problem, result);
+}
+
+void TileShapeExplorer::Impl::explore_all(const TileShapeProblem& problem,
+                                          const TileShapeOptions& options,
+                                          TileShapeStatistics& statistics) {
     std::vector<double> levels;
-    const bool unchecked = impl_->optimistic_levels(problem, options, false, levels, statistics);
-    bool decided = impl_->reach_levels(problem, options, levels, statistics);
+    const bool unchecked = optimistic_levels(problem, options, false, levels, statistics);
+    bool decided = reach_levels(problem, options, levels, statistics);
     // Rows that meet all levels prove that the levels are right; a beam proves nothing else.
     decided = decided || options.beam > 0;
     if (!decided && unchecked) {
         const std::vector<double> tried = levels;
-        impl_->optimistic_levels(problem, options, true, levels, statistics);
-        decided = levels != tried && impl_->reach_levels(problem, options, levels, statistics);
+        optimistic_levels(problem, options, true, levels, statistics);
+        decided = levels != tried && reach_levels(problem, options, levels, statistics);
     }
-    if (!decided && impl_->decide_levels(problem, options, levels, statistics)) {
-        impl_->reach_levels(problem, options, levels, statistics);
+    if (!decided && decide_levels(problem, options, levels, statistics)) {
+        reach_levels(problem, options, levels, statistics);
     }
-    impl_->copy_result(problem, result);
 }
 
 }  // namespace tessera::mapspace

@@ -405,6 +405,60 @@ Formula ChainBounds::bound_polynomial(const Formula& f, std::uint32_t known, Sid
     return result;
 }
 
+/// c m - d n >= (c - d / low) m where m >= low n: positive terms pay for negative ones, as far as
+/// they can.
+void ChainBounds::pay_negative_terms(std::vector<Term>& terms) const {
+    for (Term& negative : terms) {
+        while (negative.coefficient < 0.0 && negative.monomial != 0) {
+            Term* payer = nullptr;
+            double best = 0.0;
+            for (Term& t : terms) {
+                const bool pays = t.coefficient > 0.0 && t.monomial != 0;
+                const double low = pays ? ratio_low(t.monomial, negative.monomial) : 0.0;
+                if (low > best) {
+                    best = low;
+                    payer = &t;
+                }
+            }
+            if (payer == nullptr) {
+                break;
+            }
+            const bool all = payer->coefficient * best >= -negative.coefficient;
+            const double left = payer->coefficient + negative.coefficient / best;
+            negative.coefficient = all ? 0.0 : negative.coefficient + payer->coefficient * best;
+            payer->coefficient = all ? std::max(0.0, left) : 0.0;
+        }
+    }
+    std::erase_if(terms, [](const Term& t) { return t.coefficient == 0.0; });
+}
+
+std::optional<ChainBounds::PlainSum> ChainBounds::plain_below(const Formula& f) {
+    PlainSum out;
+    if (f.is_constant()) {
+        out.constant = f.constant_value();
+        return out;
+    }
+    std::vector<Term> terms(pool_.terms(f).begin(), pool_.terms(f).end());
+    drop_ceilings(terms, 0);
+    if (!bound_atoms(terms, 0, Side::low)) {
+        return std::nullopt;
+    }
+    merge(terms);
+    pay_negative_terms(terms);
+    for (const Term& t : terms) {
+        if (t.monomial == 0) {
+            out.constant += t.coefficient;
+        } else if (t.coefficient > 0.0) {
+            out.terms.push_back(t);
+        } else if (const double low = ratio_low(0, t.monomial); low > 0.0) {
+            out.constant += t.coefficient / low;  // the most that it can take away
+        } else {
+            return std::nullopt;
+        }
+    }
+    return out;
+}
+
 Formula ChainBounds::bound(const Formula& f, std::uint32_t known, Side side) {
     if ((pool_.mask(f) & ~known) == 0) {
         return f;

@@ -9,6 +9,7 @@
 // attained, and the largest one likewise. This is what proves outer / inner - 1 >= 0.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,14 @@ public:
     /// other symbols take. Equal to `f` if it depends on known symbols only.
     model::Formula never_above(const model::Formula& f, std::uint32_t known);
     model::Formula never_below(const model::Formula& f, std::uint32_t known);
+
+    struct PlainSum {
+        std::vector<model::Term> terms;  ///< positive, no atoms
+        double constant = 0;             ///< of any sign
+    };
+    /// A sum that is nowhere above the polynomial on legal rows. None if that takes signs that are
+    /// unknown.
+    std::optional<PlainSum> plain_below(const model::Formula& f);
 
     /// True if the atom cannot be negative (positive: cannot be zero either).
     bool atom_not_negative(model::AtomId atom, bool positive);
@@ -47,6 +56,7 @@ private:
     model::Formula bound(const model::Formula& f, std::uint32_t known, Side side);
     model::Formula bound_polynomial(const model::Formula& f, std::uint32_t known, Side side);
     bool surely_positive(const model::Formula& f);
+    void pay_negative_terms(std::vector<model::Term>& terms) const;
     void drop_ceilings(std::vector<model::Term>& terms, std::uint32_t known);
     bool plain_ceiling(model::AtomId atom) const;
     bool at_least_one(const model::Monomial& over, const model::Monomial& under) const;

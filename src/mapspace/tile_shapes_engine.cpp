@@ -155,6 +155,9 @@ void TileShapeEngine::expand(const Step& step, const RowTable& in, RowTable& out
 void TileShapeEngine::flush(const Step& step, std::size_t rows, const RowTable& in, RowTable& out) {
     base::poll_stop();
     statistics_->enumerated += static_cast<double>(rows);
+    if (statistics_->enumerated > options_.most_enumerated) {
+        throw TooManyRows();
+    }
     if (step.last) {
         statistics_->evaluated += static_cast<double>(rows);
     }

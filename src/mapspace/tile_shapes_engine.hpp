@@ -137,6 +137,9 @@ struct TileShapeRun {
     bool stop_at_first = false;  ///< one legal row is all that is asked for
 };
 
+/// More rows than TileShapeOptions::most_enumerated.
+struct TooManyRows {};
+
 class TileShapeEngine {
 public:
     TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& run,

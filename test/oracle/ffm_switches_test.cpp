@@ -128,6 +128,31 @@ BOOST_AUTO_TEST_CASE(what_tile_shapes_leave_out_changes_no_optimum) {
                              "narrowed", "twins"});
 }
 
+// With partial tiles, where floors are given up and guesses are tried.
+BOOST_AUTO_TEST_CASE(convex_bounds_change_no_optimum) {
+    int instances = 0;
+    for (std::uint64_t seed = 1; instances < 200; ++seed) {
+        const oracle::Instance drawn = oracle::random_full_instance(seed);
+        if (!drawn.options.partial_tiles()) {
+            continue;
+        }
+        const oracle::LoadedInstance instance(drawn.yaml, arch::Compat::none);
+        mapper::Options options = options_of(drawn, seed);
+        const Metric metric = options.metrics.front();
+        const mapper::Result best = run(instance.problem, options);
+        options.without = {"convex-bound"};
+        const mapper::Result other = run(instance.problem, options);
+        BOOST_TEST_REQUIRE(best.solutions.size() == other.solutions.size());
+        if (best.solutions.empty()) {
+            continue;
+        }
+        ++instances;
+        BOOST_TEST((best.status == mapper::Status::optimal));
+        const double a = value(best, metric), b = value(other, metric);
+        BOOST_TEST(std::abs(a - b) <= rounding * b, "seed " << seed << ": " << a << ", " << b);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(unknown_names_are_refused) {
     const oracle::LoadedInstance instance(oracle::random_instance(seeds().front()).yaml);
     mapper::Options options;

@@ -88,6 +88,24 @@ JoinResult run(const std::vector<std::vector<PmappingGroup>>& groups, double cap
 
 }  // namespace
 
+BOOST_AUTO_TEST_CASE(a_join_is_given_up_when_a_step_keeps_too_many_rows) {
+    // Neither row beats the other.
+    const auto a = group({{0, -1, 64}}, {backed(1, 1, 1, true, {0})},
+                         {{1, 2, 0, 20, 40, 10}, {2, 1, 0, 20, 40, 10}}, {{8}, {8}});
+    const auto b =
+        group({{0, -1, 64}}, {backed(1, 1, 1, false, {0})}, {{2, 3, 0, 30, 55, 10}}, {{8}});
+    JoinOptions o;
+    o.goal = JoinGoal::pareto;
+    const auto joined = [&] { return join(chain(2), {{a}, {b}}, {{"GLB", 75}}, o); };
+    o.most_rows = 2;
+    BOOST_TEST(joined().mappings.size() == 2u);
+    BOOST_TEST(!joined().given_up);
+    o.most_rows = 1;
+    BOOST_TEST(joined().given_up);
+    BOOST_TEST(!joined().complete);
+    BOOST_TEST(joined().mappings.empty());
+}
+
 BOOST_AUTO_TEST_CASE(fused_pair_peaks_at_both_residents_plus_the_larger_branch) {
     // T1 in GLB under one fused m loop of 8 trips. A: 0.2 resident, 0.4 inside; B: 0.3, 0.55.
     // Peak = 0.2 + 0.3 + max(0.2, 0.25) = 0.75 (bits scaled by 100).

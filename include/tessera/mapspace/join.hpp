@@ -51,6 +51,8 @@ struct JoinOptions {
     int threads = 1;
     std::size_t beam =
         0;  ///< > 0: keep at most this many rows a step (incumbent search, not exact)
+    /// > 0: given up once a step keeps more rows.
+    std::size_t most_rows = 0;
     /// Count on what live tensors ask of later Einsums.
     bool lookahead = true;
     /// Leave out rows that the relaxed join shows to be of no use (with known solutions only).
@@ -79,7 +81,8 @@ struct JoinedMapping {
 
 struct JoinResult {
     std::vector<JoinedMapping> mappings;  ///< Pareto set, sorted by the first objective; edp: one
-    bool complete = true;                 ///< false: stopped, or a beam dropped rows
+    bool complete = true;                 ///< false: stopped, given up, or a beam dropped rows
+    bool given_up = false;                ///< JoinOptions::most_rows
     std::uint64_t rows_joined = 0, rows_kept = 0;
     std::uint64_t rows_useful = 0;  ///< pmappings that the relaxed join leaves
     /// Least costs of mappings of these pmappings, from the relaxed join; empty: not known.

@@ -125,6 +125,8 @@ struct TileShapeOptions {
     std::size_t prune_min_rows = 48;
     /// Any legal row will do: the first ones found end the exploration.
     bool first_rows = false;
+    /// The exploration is given up when it has produced more rows.
+    double most_enumerated = std::numeric_limits<double>::infinity();
     /// Not exact: partial choices kept per step, those whose bound of the incumbent's quantities is
     /// least (their product, with the first offsets). 0: all.
     std::size_t beam = 0;
@@ -137,6 +139,7 @@ struct TileShapeOptions {
     bool corner_signs = true;        ///< signs of sums proven at the ends of the symbols' ranges
     bool limited_first = true;       ///< symbols of limited loops may come first
     bool twins = true;               ///< of tile shapes with the same products one is made
+    bool convex = true;              ///< a bound that sees all constraints, where tiles are partial
     bool narrowed = true;            ///< values that conditions and loop limits drop are not made
     /// For tests only: an unsound criterion, which adds up addends with different unknown factors.
     /// It shows that the tests notice a lost optimum.
@@ -158,6 +161,7 @@ struct TileShapeStatistics {
 
 /// Columnar: shapes[symbol][row], objectives[objective][row].
 struct TileShapeResult {
+    bool given_up = false;  ///< TileShapeOptions::most_enumerated; no rows then
     std::size_t rows = 0;
     std::vector<std::vector<std::int32_t>> shapes;
     std::vector<std::vector<double>> objectives;
@@ -186,6 +190,12 @@ public:
     /// A number that the formula does not go below on any legal row; cheap, and not always
     /// attained.
     double lower_bound(const TileShapeProblem& problem, const model::Formula& formula);
+
+    /// A number that the product of all (quantity + offset) does not go below on any row that meets
+    /// the constraints; at least 0. Closer and dearer than lower_bound, as it sees all constraints
+    /// at once. Ends early with a number that is `enough`.
+    double convex_bound(const TileShapeProblem& problem, std::span<const model::Formula> quantities,
+                        std::span<const double> offsets, double enough);
 
     /// TileShapeStatistics::exact_space of the symbols.
     std::string space(std::span<const TileShapeSymbol> symbols);

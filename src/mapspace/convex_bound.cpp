@@ -1,0 +1,623 @@
+// The problem, in x = logarithms of trip counts u, of maxima y, and a slack s:
+//   minimise  F(x) + M s        F = sum of log(quantity + offset)
+//   h_j(x) <= s                 conditions (they may contradict each other: s pays for it)
+//   b(x) <= y                   branches of a maximum
+//   u >= 0, sum of u <= length per rank variable
+// A primal-dual interior-point method (S. Boyd, L. Vandenberghe, Convex Optimization, 11.7). After
+// every step the multipliers give a certificate.
+//
+// Trips are quotients of tile shapes here: where a last tile may be partial, whole ones are more,
+// and never count less (ChainBounds::plain_below).
+#include "mapspace/convex_bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "mapspace/tile_shapes_bounds.hpp"
+
+namespace tessera::mapspace {
+namespace {
+
+using model::Formula;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+/// Price of the slack: above all multipliers, whose sum tells how much cheaper rows become by
+/// relaxing every condition by some factor.
+constexpr double slack_price = 50;
+constexpr double first_product = 0.1;  ///< of a multiplier and its inequality's room
+constexpr double centring = 0.1;       ///< what a step aims at, of the mean product
+constexpr int max_steps = 40;
+/// Share of the cost that may be left open.
+constexpr double near_enough = 1e-3;
+constexpr double shortest_step = 1e-6, negligible = 1e-12;
+constexpr double slack_below = 1 - 1e-9;
+}  // namespace
+
+/// Tile shapes are the bound over the trips outside them.
+ConvexBound::Term ConvexBound::over_trips(double coefficient, const model::Exponents& tiles) const {
+    Term out{std::log(coefficient), {}};
+    for (std::size_t s = 0; s < symbols_.size(); ++s) {
+        const int e = tiles.get(static_cast<int>(s));
+        out.logarithm += e * std::log(static_cast<double>(symbols_[s].bound));
+        for (int i = static_cast<int>(s); e != 0 && i >= 0;
+             i = symbols_[static_cast<std::size_t>(i)].outer) {
+            out.exponents.set(i, out.exponents.get(i) - e);
+        }
+    }
+    return out;
+}
+
+/// Terms of something that is nowhere above scale * f. False if nothing can be said.
+bool ConvexBound::add_sum(ChainBounds& bounds, const Formula& f, double scale) {
+    const auto plain = bounds.plain_below(f);
+    if (!plain) {
+        return false;
+    }
+    Sum sum{terms_.size(), 0, plain->constant * scale};
+    for (const model::Term& t : plain->terms) {
+        terms_.push_back(
+            over_trips(t.coefficient * scale, bounds.pool().monomial(t.monomial).exponents));
+    }
+    sum.last = terms_.size();
+    sums_.push_back(sum);
+    return true;
+}
+
+void ConvexBound::prepare(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
+                          std::span<const TileShapeConstraint> constraints,
+                          std::span<const Formula> quantities) {
+    symbols_.assign(symbols.begin(), symbols.end());
+    terms_.clear();
+    sums_.clear();
+    quantities_.clear();
+    at_least_one_.clear();
+    ChainBounds bounds(pool, symbols);
+    valid_ = true;
+    for (const Formula& f : quantities) {
+        Quantity q{pool.is_max(f), sums_.size(), 0};
+        std::vector<Formula> branches{f};
+        if (q.maximum) {
+            branches.assign(pool.branches(f).begin(), pool.branches(f).end());
+            q.least = bounds.never_above(f, 0).constant_value();
+        }
+        for (const Formula& b : branches) {
+            add_sum(bounds, b, 1);
+        }
+        q.last = sums_.size();
+        valid_ = valid_ && q.first < q.last;
+        quantities_.push_back(q);
+    }
+    first_condition_ = sums_.size();
+    for (const TileShapeConstraint& c : constraints) {
+        const bool upper = c.relation == Relation::less_equal || c.relation == Relation::less;
+        if (!(c.limit > 0) || c.formula.is_constant() || pool.is_max(c.formula)) {
+            continue;
+        }
+        if (upper || c.relation == Relation::equal) {
+            add_sum(bounds, c.formula, 1 / c.limit);
+        }
+        const std::span<const model::Term> terms = pool.terms(c.formula);
+        if (!upper && terms.size() == 1 && terms[0].coefficient > 0 &&
+            pool.monomial(terms[0].monomial).atoms == 0) {
+            at_least_one_.push_back(over_trips(terms[0].coefficient / c.limit,
+                                               pool.monomial(terms[0].monomial).exponents));
+        }
+    }
+}
+
+void ConvexBound::write_variables() {
+    chains_.clear();
+    variable_.assign(symbols_.size(), -1);
+    n_ = 0;
+    for (std::size_t s = 0; s < symbols_.size(); ++s) {
+        if (symbols_[s].outer >= 0 || symbols_[s].bound <= 1) {
+            continue;
+        }
+        Chain chain{n_, n_, 0};
+        for (int i = static_cast<int>(s); i >= 0; i = symbols_[static_cast<std::size_t>(i)].inner) {
+            variable_[static_cast<std::size_t>(i)] = static_cast<int>(n_++);
+        }
+        chain.last = n_;
+        chain.length = std::log(static_cast<double>(symbols_[s].bound));
+        chains_.push_back(chain);
+    }
+}
+
+void ConvexBound::add_term(double logarithm) {
+    constants_.push_back(logarithm);
+    slopes_.resize(slopes_.size() + n_, 0.0);
+}
+
+void ConvexBound::write_term(const Term& term) {
+    add_term(term.logarithm);
+    double* slope = slopes_.data() + (constants_.size() - 1) * n_;
+    for (std::size_t s = 0; s < symbols_.size(); ++s) {
+        if (variable_[s] >= 0) {
+            slope[variable_[s]] += term.exponents.get(static_cast<int>(s));
+        }
+    }
+}
+
+/// log of (sum + constant) over exp of the variable `over`, unless that is n_. False if it is
+/// empty.
+bool ConvexBound::write_sum(const Sum& sum, double constant, std::size_t over,
+                            std::vector<LogSum>& to) {
+    LogSum out{constants_.size(), 0};
+    for (std::size_t t = sum.first; t < sum.last; ++t) {
+        write_term(terms_[t]);
+    }
+    if (constant > 0) {
+        add_term(std::log(constant));
+    }
+    out.last = constants_.size();
+    for (std::size_t t = out.first; t < out.last && over < n_; ++t) {
+        slopes_[t * n_ + over] -= 1;
+    }
+    if (out.first < out.last) {
+        to.push_back(out);
+    }
+    return out.first < out.last;
+}
+
+void ConvexBound::lower(const LogSum& f, double by) {
+    for (std::size_t t = f.first; t < f.last; ++t) {
+        constants_[t] -= by;
+    }
+}
+
+bool ConvexBound::write_maximum(const Quantity& q, double offset) {
+    Maximum m{first_maximum_ + maxima_.size(), branches_.size(), 0};
+    for (std::size_t b = q.first; b < q.last; ++b) {
+        // Where something is taken away: sum <= maximum + d <= maximum (1 + d / least).
+        const double constant = sums_[b].constant;
+        const double more = constant < 0 ? std::log1p(-constant / q.least) : 0.0;
+        if ((constant >= 0 || q.least > 0) &&
+            write_sum(sums_[b], constant, m.variable, branches_)) {
+            lower(branches_.back(), more);
+        }
+    }
+    m.last = branches_.size();
+    maxima_.push_back(m);
+    LogSum cost{constants_.size(), 0};
+    add_term(0);
+    slopes_[cost.first * n_ + m.variable] = 1;
+    if (offset > 0) {
+        add_term(std::log(offset));
+    }
+    cost.last = constants_.size();
+    costs_.push_back(cost);
+    return m.first < m.last;
+}
+
+/// False if nothing can be said.
+bool ConvexBound::write_problem(std::span<const double> offsets) {
+    write_variables();
+    first_maximum_ = n_;
+    for (const Quantity& q : quantities_) {
+        n_ += q.maximum ? 1 : 0;
+    }
+    slack_ = n_++;
+    removed_ = 0;
+    constants_.clear();
+    slopes_.clear();
+    costs_.clear();
+    conditions_.clear();
+    branches_.clear();
+    maxima_.clear();
+    for (std::size_t q = 0; q < quantities_.size(); ++q) {
+        const double offset = q < offsets.size() ? offsets[q] : 0.0;
+        const Quantity& of = quantities_[q];
+        if (of.maximum) {
+            if (!write_maximum(of, offset)) {
+                return false;
+            }
+            continue;
+        }
+        double constant = sums_[of.first].constant + offset;
+        if (constant < 0 && quantities_.size() == 1) {
+            removed_ = -constant;
+            constant = 0;
+        }
+        if (!(constant >= 0) || !write_sum(sums_[of.first], constant, n_, costs_)) {
+            return false;
+        }
+    }
+    for (std::size_t c = first_condition_; c < sums_.size(); ++c) {
+        // What is taken away may be added to the limit, which is 1.
+        const double constant = sums_[c].constant, more = std::log1p(std::max(0.0, -constant));
+        if (write_sum(sums_[c], constant, n_, conditions_)) {
+            lower(conditions_.back(), more);
+        }
+    }
+    for (const Term& t : at_least_one_) {
+        LogSum one{constants_.size(), constants_.size() + 1};
+        write_term(t);
+        constants_.back() = -constants_.back();
+        for (std::size_t v = 0; v < n_; ++v) {
+            slopes_[one.first * n_ + v] = -slopes_[one.first * n_ + v];
+        }
+        conditions_.push_back(one);
+    }
+    return true;
+}
+
+/// Value, shares of the terms, and slope (row `index` of gradients_).
+void ConvexBound::evaluate(LogSum& f, std::size_t index) {
+    double top = -std::numeric_limits<double>::infinity();
+    for (std::size_t t = f.first; t < f.last; ++t) {
+        double v = constants_[t];
+        const double* slope = slopes_.data() + t * n_;
+        for (std::size_t i = 0; i < n_; ++i) {
+            v += slope[i] * x_[i];
+        }
+        share_[t] = v;
+        top = std::max(top, v);
+    }
+    double* gradient = gradients_.data() + index * n_;
+    std::fill_n(gradient, n_, 0.0);
+    if (f.last - f.first == 1) {
+        share_[f.first] = 1;
+        f.value = top;
+        std::copy_n(slopes_.data() + f.first * n_, n_, gradient);
+        return;
+    }
+    double sum = 0;
+    for (std::size_t t = f.first; t < f.last; ++t) {
+        sum += share_[t] = std::exp(share_[t] - top);
+    }
+    f.value = top + std::log(sum);
+    for (std::size_t t = f.first; t < f.last; ++t) {
+        share_[t] /= sum;
+        const double* slope = slopes_.data() + t * n_;
+        for (std::size_t i = 0; i < n_; ++i) {
+            gradient[i] += share_[t] * slope[i];
+        }
+    }
+}
+
+/// All sums at x_, and how much room inequalities leave: conditions, branches, variables, chains,
+/// the slack. False if one leaves none.
+bool ConvexBound::evaluate_all() {
+    std::size_t at = 0, index = 0;
+    bool inside = true;
+    const auto add = [&](double room) {
+        inside = inside && room > 0;
+        room_[at++] = room;
+    };
+    for (LogSum& f : conditions_) {
+        evaluate(f, index);
+        gradients_[index++ * n_ + slack_] = -1;
+        add(x_[slack_] - f.value);
+    }
+    for (LogSum& f : branches_) {
+        evaluate(f, index++);
+        add(-f.value);
+    }
+    cost_ = 0;
+    for (LogSum& f : costs_) {
+        evaluate(f, index++);
+        cost_ += f.value;
+    }
+    for (const Chain& c : chains_) {
+        double left = c.length;
+        for (std::size_t v = c.first; v < c.last; ++v) {
+            add(x_[v]);
+            left -= x_[v];
+        }
+        add(left);
+    }
+    add(x_[slack_]);
+    return inside;
+}
+
+/// Adds weight * slope of every inequality, and slopes of the costs, to `to`.
+template <class Weight>
+void ConvexBound::add_slopes(const Weight& weight, std::vector<double>& to) const {
+    const std::size_t sums = conditions_.size() + branches_.size();
+    const auto add_row = [&](std::size_t index, double w) {
+        const double* g = gradients_.data() + index * n_;
+        for (std::size_t i = 0; i < n_; ++i) {
+            to[i] += w * g[i];
+        }
+    };
+    for (std::size_t k = 0; k < sums; ++k) {
+        add_row(k, weight(k));
+    }
+    for (std::size_t k = 0; k < costs_.size(); ++k) {
+        add_row(sums + k, 1);
+    }
+    std::size_t at = sums;
+    for (const Chain& c : chains_) {
+        const double all = weight(at + (c.last - c.first));
+        for (std::size_t v = c.first; v < c.last; ++v) {
+            to[v] += all - weight(at++);
+        }
+        ++at;
+    }
+    to[slack_] += slack_price - weight(at);
+}
+
+/// Slopes of the Lagrangian and products of multipliers and room, squared and added up.
+double ConvexBound::residual(double target) {
+    slope_.assign(n_, 0.0);
+    add_slopes([this](std::size_t k) { return multiplier_[k]; }, slope_);
+    double out = 0;
+    for (const double v : slope_) {
+        out += v * v;
+    }
+    for (std::size_t k = 0; k < room_.size(); ++k) {
+        const double v = multiplier_[k] * room_[k] - target;
+        out += v * v;
+    }
+    return out;
+}
+
+/// The lower triangle is enough.
+void ConvexBound::add_square(const double* v, double weight) {
+    for (std::size_t i = 0; i < n_; ++i) {
+        if (v[i] == 0) {
+            continue;
+        }
+        double* row = hessian_.data() + i * n_;
+        const double w = weight * v[i];
+        for (std::size_t j = 0; j <= i; ++j) {
+            row[j] += w * v[j];
+        }
+    }
+}
+
+/// `weight` times the second derivatives of a sum and `own` times the square of its slope.
+void ConvexBound::add_curvature(const LogSum& f, std::size_t index, double weight, double own) {
+    if (f.last - f.first > 1) {
+        for (std::size_t t = f.first; t < f.last; ++t) {
+            if (share_[t] > negligible) {
+                add_square(slopes_.data() + t * n_, weight * share_[t]);
+            }
+        }
+        double* g = gradients_.data() + index * n_;
+        const double slack = g[slack_];
+        g[slack_] = 0;
+        add_square(g, -weight);
+        g[slack_] = slack;
+    }
+    if (own > 0) {
+        add_square(gradients_.data() + index * n_, own);
+    }
+}
+
+/// Matrix of a Newton step on the conditions of optimality, multipliers eliminated.
+void ConvexBound::make_matrix() {
+    hessian_.assign(n_ * n_, 0.0);
+    std::size_t index = 0;
+    for (const LogSum& f : conditions_) {
+        add_curvature(f, index, multiplier_[index], multiplier_[index] / room_[index]);
+        ++index;
+    }
+    for (const LogSum& f : branches_) {
+        add_curvature(f, index, multiplier_[index], multiplier_[index] / room_[index]);
+        ++index;
+    }
+    std::size_t at = index;
+    for (const LogSum& f : costs_) {
+        add_curvature(f, index++, 1, 0);
+    }
+    for (const Chain& c : chains_) {
+        for (std::size_t v = c.first; v < c.last; ++v, ++at) {
+            hessian_[v * n_ + v] += multiplier_[at] / room_[at];
+        }
+        const double all = multiplier_[at] / room_[at];
+        for (std::size_t v = c.first; v < c.last; ++v) {
+            for (std::size_t w = c.first; w <= v; ++w) {
+                hessian_[v * n_ + w] += all;
+            }
+        }
+        ++at;
+    }
+    hessian_[slack_ * n_ + slack_] += multiplier_[at] / room_[at];
+    for (std::size_t i = 0; i < n_; ++i) {
+        hessian_[i * n_ + i] *= 1 + negligible;
+        hessian_[i * n_ + i] += negligible;
+    }
+}
+
+/// Cholesky decomposition in place; direction_ from gradient_. False if it is not definite.
+bool ConvexBound::solve_newton() {
+    for (std::size_t i = 0; i < n_; ++i) {
+        double* row = hessian_.data() + i * n_;
+        for (std::size_t j = 0; j <= i; ++j) {
+            const double* other = hessian_.data() + j * n_;
+            double sum = row[j];
+            for (std::size_t k = 0; k < j; ++k) {
+                sum -= row[k] * other[k];
+            }
+            if (i == j) {
+                if (!(sum > 0)) {
+                    return false;
+                }
+                row[i] = std::sqrt(sum);
+            } else {
+                row[j] = sum / other[j];
+            }
+        }
+    }
+    for (std::size_t i = 0; i < n_; ++i) {
+        double sum = -gradient_[i];
+        for (std::size_t k = 0; k < i; ++k) {
+            sum -= hessian_[i * n_ + k] * direction_[k];
+        }
+        direction_[i] = sum / hessian_[i * n_ + i];
+    }
+    for (std::size_t i = n_; i-- > 0;) {
+        double sum = direction_[i];
+        for (std::size_t k = i + 1; k < n_; ++k) {
+            sum -= hessian_[k * n_ + i] * direction_[k];
+        }
+        direction_[i] = sum / hessian_[i * n_ + i];
+    }
+    return true;
+}
+
+/// How multipliers change with direction_.
+void ConvexBound::find_changes(double target) {
+    const std::size_t sums = conditions_.size() + branches_.size();
+    const auto set = [&](std::size_t k, double rise) {
+        change_[k] = (target + multiplier_[k] * rise) / room_[k] - multiplier_[k];
+    };
+    for (std::size_t k = 0; k < sums; ++k) {
+        const double* g = gradients_.data() + k * n_;
+        double rise = 0;
+        for (std::size_t i = 0; i < n_; ++i) {
+            rise += g[i] * direction_[i];
+        }
+        set(k, rise);
+    }
+    std::size_t at = sums;
+    for (const Chain& c : chains_) {
+        double all = 0;
+        for (std::size_t v = c.first; v < c.last; ++v) {
+            all += direction_[v];
+            set(at++, -direction_[v]);
+        }
+        set(at++, all);
+    }
+    set(at, -direction_[slack_]);
+}
+
+/// One step of the primal-dual method. False if there is nothing to be gained.
+bool ConvexBound::step() {
+    double gap = 0;
+    for (std::size_t k = 0; k < room_.size(); ++k) {
+        gap += multiplier_[k] * room_[k];
+    }
+    const double target = gap * centring / static_cast<double>(room_.size());
+    gradient_.assign(n_, 0.0);
+    add_slopes([&](std::size_t k) { return target / room_[k]; }, gradient_);
+    const double before = residual(target);
+    make_matrix();
+    if (!solve_newton()) {
+        return false;
+    }
+    find_changes(target);
+    double length = 1;
+    for (std::size_t k = 0; k < room_.size(); ++k) {
+        if (change_[k] < 0) {
+            length = std::min(length, -multiplier_[k] / change_[k]);
+        }
+    }
+    length *= 0.99;
+    const std::vector<double>&x = old_x_ = x_, &m = old_multiplier_ = multiplier_;
+    for (; length > shortest_step; length /= 2) {
+        for (std::size_t i = 0; i < n_; ++i) {
+            x_[i] = x[i] + length * direction_[i];
+        }
+        for (std::size_t k = 0; k < room_.size(); ++k) {
+            multiplier_[k] = m[k] + length * change_[k];
+        }
+        const double shrunk = 1 - 0.01 * length;
+        if (evaluate_all() && residual(target) <= shrunk * shrunk * before) {
+            return true;
+        }
+    }
+    x_ = old_x_;
+    multiplier_ = old_multiplier_;
+    evaluate_all();
+    return false;
+}
+
+/// The Lagrangian's tangent plane at x_, at its least over all chains.
+double ConvexBound::certificate() {
+    double out = cost_;
+    slope_.assign(n_, 0.0);
+    const auto add = [&](std::size_t index, double weight) {
+        const double* g = gradients_.data() + index * n_;
+        for (std::size_t i = 0; i < n_; ++i) {
+            slope_[i] += weight * g[i];
+        }
+    };
+    const std::size_t conditions = conditions_.size();
+    for (std::size_t k = 0; k < conditions; ++k) {
+        out += multiplier_[k] * conditions_[k].value;
+        add(k, multiplier_[k]);
+    }
+    for (std::size_t k = 0; k < costs_.size(); ++k) {
+        add(conditions + branches_.size() + k, 1);
+    }
+    // A maximum may be anything: its slope has to vanish.
+    for (const Maximum& m : maxima_) {
+        const double rise = slope_[m.variable];
+        double sum = 0;
+        for (std::size_t b = m.first; b < m.last; ++b) {
+            sum += multiplier_[conditions + b];
+        }
+        for (std::size_t b = m.first; b < m.last; ++b) {
+            const double weight = rise * multiplier_[conditions + b] / sum;
+            out += weight * branches_[b].value;
+            add(conditions + b, weight);
+        }
+    }
+    for (const Chain& c : chains_) {
+        double least = 0;
+        for (std::size_t v = c.first; v < c.last; ++v) {
+            least = std::min(least, slope_[v]);
+            out -= slope_[v] * x_[v];
+        }
+        out += c.length * least;
+    }
+    return out;
+}
+
+/// A point inside, and multipliers.
+void ConvexBound::start() {
+    std::size_t inequalities = conditions_.size() + branches_.size() + 1;
+    x_.assign(n_, 0.0);
+    for (const Chain& c : chains_) {
+        inequalities += c.last - c.first + 1;
+        for (std::size_t v = c.first; v < c.last; ++v) {
+            x_[v] = c.length / static_cast<double>(c.last - c.first + 1);
+        }
+    }
+    share_.assign(constants_.size(), 0.0);
+    direction_.assign(n_, 0.0);
+    gradients_.assign((conditions_.size() + branches_.size() + costs_.size()) * n_, 0.0);
+    room_.assign(inequalities, 0.0);
+    change_.assign(inequalities, 0.0);
+    evaluate_all();
+    for (const Maximum& m : maxima_) {
+        for (std::size_t b = m.first; b < m.last; ++b) {
+            x_[m.variable] =
+                std::max(b == m.first ? -infinity : x_[m.variable], branches_[b].value + 1);
+        }
+    }
+    x_[slack_] = 1;
+    for (const LogSum& f : conditions_) {
+        x_[slack_] = std::max(x_[slack_], f.value + 1);
+    }
+    evaluate_all();
+    multiplier_.resize(inequalities);
+    for (std::size_t k = 0; k < inequalities; ++k) {
+        multiplier_[k] = first_product / room_[k];
+    }
+}
+
+double ConvexBound::least(std::span<const double> offsets, double enough) {
+    if (!valid_ || !write_problem(offsets)) {
+        return 0;
+    }
+    start();
+    const double goal = std::log(enough + removed_);
+    double best = -infinity;
+    for (int i = 0; i < max_steps && step(); ++i) {
+        best = std::max(best, certificate());
+        const bool legal = std::all_of(conditions_.begin(), conditions_.end(),
+                                       [](const LogSum& f) { return f.value <= 0; });
+        const bool too_low = legal && cost_ < goal && std::isfinite(goal);
+        if (best >= goal || too_low || (legal && cost_ - best < near_enough)) {
+            break;
+        }
+    }
+    const double out = std::exp(best) * slack_below - removed_;
+    return std::isfinite(out) ? std::max(0.0, out) : 0;
+}
+
+}  // namespace tessera::mapspace

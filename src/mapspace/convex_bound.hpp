@@ -1,0 +1,117 @@
+#pragma once
+
+// Lower bounds that see all conditions at once.
+//
+// Over the logarithms of trip counts a positive sum of monomials is convex, so the least cost over
+// real trip counts that meet the conditions is a convex problem (a geometric program), solved here
+// by an interior-point method. What it returns rests on no convergence: for any multipliers >= 0
+// the Lagrangian is convex and never above the cost of a legal row, and neither is its tangent
+// plane, whose least value over the trip counts is exact. Source: S. Boyd et al., A tutorial on
+// geometric programming (2007), and docs/ffm.md, 2.23.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tessera/mapspace/tile_shapes.hpp"
+#include "tessera/model/formula_pool.hpp"
+
+namespace tessera::mapspace {
+
+class ChainBounds;
+
+/// Holds scratch memory: keep one per thread and reuse it.
+class ConvexBound {
+public:
+    /// Takes a problem; its formulas are not needed afterwards.
+    void prepare(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
+                 std::span<const TileShapeConstraint> constraints,
+                 std::span<const model::Formula> quantities);
+    /// A number that the product of all (quantity + offset) does not go below on rows that meet
+    /// the constraints; at least 0. Ends early with a number that is `enough`.
+    double least(std::span<const double> offsets, double enough);
+
+private:
+    /// exp(logarithm + sum of exponent * log(trips)), exponents by symbol.
+    struct Term {
+        double logarithm = 0;
+        model::Exponents exponents;
+    };
+    /// Terms and a constant, of any sign, that are nowhere above a formula.
+    struct Sum {
+        std::size_t first = 0, last = 0;
+        double constant = 0;
+    };
+    struct Quantity {
+        bool maximum = false;
+        std::size_t first = 0, last = 0;  ///< sums_: one, or those of the branches
+        double least = 0;                 ///< what a maximum is at least
+    };
+    /// log(sum of exp(constant + slope . x)) of the terms from `first` to `last`.
+    struct LogSum {
+        std::size_t first = 0, last = 0;
+        double value = 0;
+    };
+    /// Loops of one rank variable: the logarithms of their trips add up to `length` at most.
+    struct Chain {
+        std::size_t first = 0, last = 0;  ///< variables
+        double length = 0;
+    };
+    /// A quantity that is a maximum: its logarithm is a variable, above those of its branches.
+    struct Maximum {
+        std::size_t variable = 0;
+        std::size_t first = 0, last = 0;  ///< branches
+    };
+    Term over_trips(double coefficient, const model::Exponents& tiles) const;
+    bool add_sum(ChainBounds& bounds, const model::Formula& f, double scale);
+
+    void write_variables();
+    void add_term(double logarithm);
+    void write_term(const Term& term);
+    bool write_sum(const Sum& sum, double constant, std::size_t over, std::vector<LogSum>& to);
+    void lower(const LogSum& f, double by);
+    bool write_maximum(const Quantity& q, double offset);
+    bool write_problem(std::span<const double> offsets);
+    void start();
+
+    void evaluate(LogSum& f, std::size_t index);
+    bool evaluate_all();
+    template <class Weight>
+    void add_slopes(const Weight& weight, std::vector<double>& to) const;
+    double residual(double target);
+    void add_square(const double* v, double weight);
+    void add_curvature(const LogSum& f, std::size_t index, double weight, double own);
+    void make_matrix();
+    bool solve_newton();
+    void find_changes(double target);
+    bool step();
+    double certificate();
+
+    // The problem.
+    std::vector<TileShapeSymbol> symbols_;
+    bool valid_ = false;
+    std::vector<Term> terms_;
+    std::vector<Sum> sums_;
+    std::vector<Quantity> quantities_;
+    std::size_t first_condition_ = 0;  ///< of sums_
+    std::vector<Term> at_least_one_;   ///< further conditions
+
+    // One call's problem.
+    std::size_t n_ = 0, slack_ = 0, first_maximum_ = 0;
+    double removed_ = 0;  ///< the only quantity lacks this of being positive terms
+    std::vector<Chain> chains_;
+    std::vector<int> variable_;      ///< by symbol; -1: its bound is 1
+    std::vector<double> constants_;  ///< by term
+    std::vector<double> slopes_;     ///< by term, n_ numbers each
+    std::vector<double> share_;      ///< by term: part of its sum
+    std::vector<LogSum> costs_, conditions_, branches_;
+    std::vector<Maximum> maxima_;
+    double cost_ = 0;                                 ///< logarithm of the product, at x_
+    std::vector<double> gradients_;                   ///< by sum: conditions, branches, costs
+    std::vector<double> room_, multiplier_, change_;  ///< by inequality
+    std::vector<double> x_, old_x_, old_multiplier_, gradient_, direction_, hessian_, slope_;
+    std::vector<std::size_t> falling_;
+};
+
+}  // namespace tessera::mapspace
