@@ -132,10 +132,8 @@ BOOST_AUTO_TEST_CASE(what_tile_shapes_leave_out_changes_no_optimum) {
 BOOST_AUTO_TEST_CASE(convex_bounds_change_no_optimum) {
     int instances = 0;
     for (std::uint64_t seed = 1; instances < 200; ++seed) {
-        const oracle::Instance drawn = oracle::random_full_instance(seed);
-        if (!drawn.options.partial_tiles()) {
-            continue;
-        }
+        oracle::Instance drawn = oracle::random_full_instance(seed);
+        drawn.options.imperfect_temporal = drawn.options.imperfect_spatial = true;
         const oracle::LoadedInstance instance(drawn.yaml, arch::Compat::none);
         mapper::Options options = options_of(drawn, seed);
         const Metric metric = options.metrics.front();
@@ -151,6 +149,13 @@ BOOST_AUTO_TEST_CASE(convex_bounds_change_no_optimum) {
         const double a = value(best, metric), b = value(other, metric);
         BOOST_TEST(std::abs(a - b) <= rounding * b, "seed " << seed << ": " << a << ", " << b);
     }
+}
+
+BOOST_AUTO_TEST_CASE(partial_tiles_are_refused_where_iterations_are_fractions) {
+    const oracle::LoadedInstance instance(oracle::random_instance(seeds().front()).yaml);
+    mapper::Options options;
+    options.mapspace.imperfect_spatial = true;
+    BOOST_CHECK_THROW(run(instance.problem, options), UserError);
 }
 
 BOOST_AUTO_TEST_CASE(unknown_names_are_refused) {
