@@ -175,13 +175,6 @@ public:
             throw UserError("mapper 'ffm' explores formulas, and cost model '" + model.name() +
                             "' gives none; use --model looptree, or a mapper that only evaluates");
         }
-        if (options.mapspace.partial_tiles() && problem.compat == arch::Compat::accelforge) {
-            throw UserError(
-                "mapper 'ffm' has no partial tiles (--imperfect-temporal, --imperfect-spatial) "
-                "under "
-                "--compat accelforge, whose model counts fractions of iterations; search without "
-                "--compat, and evaluate what is found with `tessera model --compat accelforge`");
-        }
         return Run(problem, model, options).run();
     }
 };
