@@ -221,6 +221,7 @@ private:
     std::size_t class_of(std::size_t e, std::size_t i) const {
         return class_of_[e][i];
     }
+    /// Of a template: not below its class's, or found; no legal row; given up.
     enum class Floor { known, none, open };
     bool least_of(std::size_t e, std::size_t i, Workshop& tools);
     Floor least_of_cost(mapspace::TileShapeProblem& problem, const model::Formula& cost,

@@ -32,6 +32,7 @@ constexpr int max_steps = 40;
 constexpr double near_enough = 1e-3;
 constexpr double shortest_step = 1e-6, negligible = 1e-12;
 constexpr double slack_below = 1 - 1e-9;
+
 }  // namespace
 
 /// Tile shapes are the bound over the trips outside them.
@@ -244,7 +245,7 @@ bool ConvexBound::write_problem(std::span<const double> offsets) {
 
 /// Value, shares of the terms, and slope (row `index` of gradients_).
 void ConvexBound::evaluate(LogSum& f, std::size_t index) {
-    double top = -std::numeric_limits<double>::infinity();
+    double top = -infinity;
     for (std::size_t t = f.first; t < f.last; ++t) {
         double v = constants_[t];
         const double* slope = slopes_.data() + t * n_;

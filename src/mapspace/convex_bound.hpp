@@ -63,6 +63,7 @@ private:
         std::size_t variable = 0;
         std::size_t first = 0, last = 0;  ///< branches
     };
+
     Term over_trips(double coefficient, const model::Exponents& tiles) const;
     bool add_sum(ChainBounds& bounds, const model::Formula& f, double scale);
 
@@ -111,7 +112,6 @@ private:
     std::vector<double> gradients_;                   ///< by sum: conditions, branches, costs
     std::vector<double> room_, multiplier_, change_;  ///< by inequality
     std::vector<double> x_, old_x_, old_multiplier_, gradient_, direction_, hessian_, slope_;
-    std::vector<std::size_t> falling_;
 };
 
 }  // namespace tessera::mapspace
