@@ -10,9 +10,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "joint_cost.hpp"
 #include "saved.hpp"
 #include "switches.hpp"
 #include "tessera/base/stop.hpp"
@@ -49,6 +51,7 @@ struct TemplateClass {
     mapspace::TensorChoices choices;  ///< one per tensor of EinsumSpace::shared
     std::vector<std::uint32_t> templates;
     std::array<double, 2> least;  ///< per objective, infinite without a legal row; unused: 0
+    double joint = 0;             ///< least joint cost
 };
 
 /// One Einsum while it is explored.
@@ -109,6 +112,20 @@ private:
     std::map<std::string, std::size_t> seen_;
 };
 
+using TileShapes = std::vector<std::int32_t>;  ///< by symbol
+
+/// An Einsum's part of a mapping.
+struct UsedPmapping {
+    std::size_t index = 0;  ///< of the template
+    TileShapes shapes;
+};
+
+/// Pmappings of a template that may improve a mapping.
+struct ImprovedRows {
+    std::set<TileShapes> best;  ///< those in use, and the best one of every step
+    std::set<TileShapes> all;
+};
+
 /// The memory that backs a tensor, as a choice of a class.
 inline std::int32_t choice_of(int component, bool persistent) {
     return 2 * component + (persistent ? 1 : 0);
@@ -116,6 +133,9 @@ inline std::int32_t choice_of(int component, bool persistent) {
 
 /// Least costs of the classes of one Einsum.
 using KnownFloors = std::map<mapspace::TensorChoices, std::array<double, 2>>;
+
+/// Costs that differ by less are the same, computed in another order.
+inline constexpr double rounding = 1e-11;
 
 class Stages;
 class SharedTiles;
@@ -147,9 +167,17 @@ public:
     /// Costs of a part of this mapspace. Floors that are lower by less than the share
     /// `worth_finding` are not looked for: they count as lower by that.
     void start_from(const std::vector<KnownFloors>& known, double worth_finding);
-    /// floors() once more, closer to what is known. If it is stopped, bound() holds all the same.
-    bool refine_floors(const std::vector<KnownFloors>& known, double worth_before,
-                       double worth_finding, double most_rows, const std::function<void()>& save);
+    /// After floors(), where some templates were given up. `known`: as in start_from(); `costs`: of
+    /// a known mapping.
+    void start_raising(const std::vector<KnownFloors>& known, const std::vector<double>& costs);
+    /// Raises the floors that the bound rests on, of the objectives or of what they cost jointly.
+    /// A template that takes more rows than `most_rows` keeps what it promises. If it is stopped,
+    /// bound() holds all the same.
+    void raise_floors(bool joint_costs, double most_rows);
+    /// Whether raise_floors() knows joint costs.
+    bool joint_costs() const {
+        return joint_.used();
+    }
     /// Groups with any pmappings of templates without fused loops: a mapping within milliseconds.
     /// A stop is obeyed only from `until` on.
     void first(std::chrono::steady_clock::time_point until);
@@ -159,6 +187,10 @@ public:
     /// some more with every call. Needs nothing_shared().
     /// `total`: costs of the best mapping so far; empty: every Einsum by itself.
     void descend(const std::vector<double>& total);
+    /// Looks for pmappings that improve a known mapping, given by Einsum. `total`: its costs.
+    void improve(const std::vector<UsedPmapping>& known, const std::vector<double>& total);
+    /// Groups with what improve() has found: the best of it, or all.
+    void improved(bool all);
     /// Groups with some good pmappings of templates without fused loops, for a first mapping.
     void simple();
     /// Groups with every row that can be part of a mapping better than (or equal to) the
@@ -170,6 +202,8 @@ public:
               double own_excess = 0);
     /// Least costs of whole mappings, from the floors. Needs them.
     mapspace::CostFront bound() const;
+    /// Their least product, or the least one.
+    double least_value() const;
 
 private:
     /// What one template leaves behind.
@@ -225,8 +259,29 @@ private:
     enum class Floor { known, none, open };
     bool least_of(std::size_t e, std::size_t i, Workshop& tools);
     Floor least_of_cost(mapspace::TileShapeProblem& problem, const model::Formula& cost,
-                        std::atomic<double>& found, double before, double promised, Workshop& tools,
-                        Result& out);
+                        std::atomic<double>& found, double promised, Workshop& tools, Result& out);
+    Floor raise_promise(mapspace::TileShapeProblem& problem, const model::Formula& cost,
+                        std::atomic<double>& found, double before, double& promised,
+                        Workshop& tools, Result& out);
+    std::optional<double> find_below(mapspace::TileShapeProblem& problem,
+                                     const model::Formula& cost, double level, double most_rows,
+                                     Workshop& tools, Result& out);
+    /// By how much promises of a template hold the bound down: levels to raise them to, per
+    /// objective and for the joint cost; 0: not.
+    using Raise = std::array<double, 3>;
+    std::map<std::pair<std::size_t, std::size_t>, Raise> promises_to_raise(bool joint_costs,
+                                                                           double most_rows) const;
+    void raise(std::size_t e, std::size_t i, const Raise& levels, double most_rows,
+               Workshop& tools);
+    void promise_joint();
+    std::array<double, 2> joint_offsets(std::size_t e, std::size_t i) const;
+    std::optional<double> find_joint_below(mapspace::TileShapeProblem& problem,
+                                           const std::vector<model::Formula>& cost, std::size_t e,
+                                           std::size_t i, double level, double most_rows,
+                                           Workshop& tools);
+    bool holds_bound(std::size_t e, std::size_t k, const mapspace::ChoiceTable& rest,
+                     const mapspace::ChoiceTable* joint, double bound) const;
+    void floors_from_promises();
     void note_floor(std::size_t e, std::size_t i);
     void collect_floors();
     void lower_unfinished_floors();
@@ -236,6 +291,8 @@ private:
                  Workshop& tools, bool first_rows = false);
     void tabulate_rows(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
                        Workshop& tools);
+    class PairSearch;
+    void for_each_improved(const Work& work);
     /// What a local search found in one template.
     struct Descended {
         std::size_t index = 0;
@@ -268,15 +325,21 @@ private:
     std::vector<std::vector<mapspace::TabulateContext>> tables_;
     std::vector<std::array<double, 2>> promised_;  ///< by Einsum: least of all its templates
     std::vector<std::vector<std::array<double, 2>>> promised_by_template_;
-    std::vector<KnownFloors> rough_floors_;  ///< by Einsum; from before refine_floors()
-    std::vector<Descended> descended_;       ///< by Einsum
+    std::vector<Descended> descended_;                           ///< by Einsum
+    std::vector<std::map<std::size_t, ImprovedRows>> improved_;  ///< by Einsum and template
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
     double most_floor_rows_ = 0;
+    std::vector<KnownFloors> caps_;  ///< by Einsum: floors are not raised above these
+    JointCost joint_;
+    std::vector<std::vector<double>> promised_joint_;  ///< by Einsum and template
+    /// By Einsum and template: rows that were not enough to raise the promises.
+    std::vector<std::vector<std::array<double, 3>>> in_vain_;
     std::vector<KnownFloors> floors_before_;  ///< by Einsum; when floors() began
     mutable std::mutex progress_lock_;
     std::vector<SavedFloors> progress_;  ///< by Einsum; of those that equal another one, empty
     std::unique_ptr<SharedTiles> shared_tiles_;  ///< while Einsums are explored one by one
     std::optional<mapspace::RelaxedJoin> relaxed_;
+    std::optional<mapspace::RelaxedJoin> relaxed_joint_;  ///< of joint costs, if they are in use
     /// By Einsum and class: costs of all others, one alternative after the other. Classes without
     /// any cannot be part of a mapping that is of use.
     std::vector<std::vector<Offsets>> offsets_;

@@ -90,6 +90,11 @@ void Run::search_all() {
     if (result_.reasons.empty()) {
         find_perfect();
         find_any();
+        find_promises();
+        if (options_.mapspace.partial_tiles() && scalar() &&
+            known() > lower_bound() * close_enough) {
+            improve();
+        }
         find_floors();
     }
     if (result_.reasons.empty()) {
@@ -138,17 +143,25 @@ void Run::open() {
         std::to_string(w.einsums.size()) + " Einsums");
 }
 
+UsedPmapping Run::used(const Groups& groups, const mapspace::JoinedEinsum& part) const {
+    const auto einsum = static_cast<std::size_t>(part.einsum);
+    const mapspace::PmappingGroup& g = groups[einsum][static_cast<std::size_t>(part.group)];
+    const std::size_t index = g.source_template[part.row];
+    const TemplateEntry& t = (*spaces_[einsum].templates)[index];
+    const auto n = static_cast<std::ptrdiff_t>(t.tmpl.symbols.size());
+    const auto row = t.tiles.begin() + static_cast<std::ptrdiff_t>(g.source_row[part.row]) * n;
+    return {index, {row, row + n}};
+}
+
 mapper::Solution Run::solution(const Groups& groups, const mapspace::JoinedMapping& m) const {
     std::vector<mapping::Branch> branches;
     std::vector<int> shared;
     for (std::size_t e = 0; e < m.einsums.size(); ++e) {
         const mapspace::JoinedEinsum& part = m.einsums[e];
         const auto einsum = static_cast<std::size_t>(part.einsum);
-        const mapspace::PmappingGroup& g = groups[einsum][static_cast<std::size_t>(part.group)];
-        const TemplateEntry& t = (*spaces_[einsum].templates)[g.source_template[part.row]];
-        const std::size_t n = t.tmpl.symbols.size();
-        const auto row = t.tiles.begin() + static_cast<std::ptrdiff_t>(g.source_row[part.row] * n);
-        const std::vector<std::int64_t> tiles(row, row + static_cast<std::ptrdiff_t>(n));
+        const UsedPmapping own = used(groups, part);
+        const TemplateEntry& t = (*spaces_[einsum].templates)[own.index];
+        const std::vector<std::int64_t> tiles(own.shapes.begin(), own.shapes.end());
         const arch::Path& path = *spaces_[einsum].paths[static_cast<std::size_t>(t.path_index)];
         branches.push_back({&path, mapspace::fill(path, t.tmpl, tiles.data(), part.order)});
         if (e + 1 < m.einsums.size()) {

@@ -21,8 +21,6 @@ using model::Formula;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// How far above a formula's bound its minimum is looked for, in turn.
 constexpr double floor_excess[] = {1e-9, 0.25, infinity};
-/// Minima that differ by less are the same, computed in another order.
-constexpr double rounding = 1e-11;
 constexpr std::size_t max_choices = 20000;
 
 /// Sums, decimal.
@@ -105,12 +103,9 @@ void Exploration::make_classes() {
 /// deterministic.
 Exploration::Floor Exploration::least_of_cost(mapspace::TileShapeProblem& problem,
                                               const Formula& cost, std::atomic<double>& found,
-                                              double before, double promised, Workshop& tools,
-                                              Result& out) {
-    problem.objectives = {cost};
+                                              double promised, Workshop& tools, Result& out) {
     for (const double excess : floor_excess) {
-        // Which templates are given up must not depend on what other threads have found.
-        const double known = std::isfinite(most_floor_rows_) ? before : found.load();
+        const double known = found.load();
         if (known * (1 - rounding) <= promised) {
             return Floor::known;
         }
@@ -118,21 +113,11 @@ Exploration::Floor Exploration::least_of_cost(mapspace::TileShapeProblem& proble
         const double level = std::isinf(excess) || !(promised > 0) || std::isfinite(known)
                                  ? infinity
                                  : promised * (1 + excess);
-        const double below = std::min(known, level);
-        problem.incumbent = {};
-        if (std::isfinite(below)) {
-            problem.incumbent.quantities = {cost};
-            problem.incumbent.points = {below};
-        }
-        run(problem, tools, out, false, 0, most_floor_rows_);
-        const mapspace::TileShapeResult& r = tools.result;
-        if (r.given_up) {
-            return Floor::open;
-        }
-        if (r.rows > 0) {
-            const double value = *std::min_element(r.objectives[0].begin(), r.objectives[0].end());
+        const std::optional<double> value =
+            find_below(problem, cost, std::min(known, level), infinity, tools, out);
+        if (value) {
             double now = found.load();
-            while (value < now && !found.compare_exchange_weak(now, value)) {
+            while (*value < now && !found.compare_exchange_weak(now, *value)) {
             }
             return Floor::known;
         }
@@ -177,8 +162,7 @@ bool Exploration::promises() {
     return true;
 }
 
-/// Floors that hold though some templates were not searched: these cost what they promise, or what
-/// an earlier search has shown.
+/// Floors that hold though some templates were not searched: these cost what they promise.
 void Exploration::lower_unfinished_floors() {
     const auto n = static_cast<std::size_t>(c_.n_objectives());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
@@ -187,18 +171,13 @@ void Exploration::lower_unfinished_floors() {
         space.least.assign(n, infinity);
         for (std::size_t k = 0; k < space.classes.size(); ++k) {
             const TemplateClass& of_first = spaces_[first].classes[k];
-            std::array<double, 2> rough{};
-            if (!rough_floors_.empty()) {
-                rough = rough_floors_[first].at(of_first.choices);
-            }
             TemplateClass& own = space.classes[k];
             own.least = {};
             for (std::size_t q = 0; q < n; ++q) {
                 own.least[q] = found_[first][k][q].load();
                 for (const std::uint32_t i : of_first.templates) {
                     if (progress_[first].done[i] == 0 && !(*space.templates)[i].alone) {
-                        own.least[q] = std::min(
-                            own.least[q], std::max(rough[q], promised_by_template_[first][i][q]));
+                        own.least[q] = std::min(own.least[q], promised_by_template_[first][i][q]);
                     }
                 }
                 space.least[q] = std::min(space.least[q], own.least[q]);
@@ -223,13 +202,20 @@ bool Exploration::least_of(std::size_t e, std::size_t i, Workshop& tools) {
     const std::vector<Formula> cost = costs(c_, f);
     out.space = tools.explorer.space(problem.symbols);
     for (std::size_t k = 0; k < cost.size(); ++k) {
-        least_[e][i][k] = promised_by_template_.empty()
-                              ? tools.explorer.lower_bound(problem, cost[k])
-                              : promised_by_template_[e][i][k];
         const std::size_t c = class_of(e, i);
-        const double before = floors_before_[e].at(spaces_[e].classes[c].choices)[k];
-        const Floor floor =
-            least_of_cost(problem, cost[k], found_[e][c][k], before, least_[e][i][k], tools, out);
+        std::atomic<double>& found = found_[e][c][k];
+        double& least = least_[e][i][k];
+        Floor floor = Floor::known;
+        if (std::isfinite(most_floor_rows_)) {
+            const double before = floors_before_[e].at(spaces_[e].classes[c].choices)[k];
+            double& promised = promised_by_template_[e][i][k];
+            floor = raise_promise(problem, cost[k], found, before, promised, tools, out);
+            least = promised;
+        } else {
+            least = promised_by_template_.empty() ? tools.explorer.lower_bound(problem, cost[k])
+                                                  : promised_by_template_[e][i][k];
+            floor = least_of_cost(problem, cost[k], found, least, tools, out);
+        }
         if (floor == Floor::open) {
             return false;
         }
@@ -309,39 +295,6 @@ void Exploration::start_from(const std::vector<KnownFloors>& known, double worth
     }
 }
 
-bool Exploration::refine_floors(const std::vector<KnownFloors>& known, double worth_before,
-                                double worth_finding, double most_rows,
-                                const std::function<void()>& save) {
-    rough_floors_.assign(spaces_.size(), {});
-    for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        for (const TemplateClass& k : spaces_[e].classes) {
-            rough_floors_[e][k.choices] = k.least;
-        }
-    }
-    for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        if (!explored(e)) {
-            continue;
-        }
-        {
-            const std::lock_guard lock(progress_lock_);
-            progress_[e] = {};
-            progress_[e].einsum = e;
-            progress_[e].done.assign(spaces_[e].templates->size(), 0);
-        }
-        for (std::size_t k = 0; k < spaces_[e].classes.size(); ++k) {
-            const auto it = known[e].find(spaces_[e].classes[k].choices);
-            for (std::size_t q = 0; it != known[e].end() && q < 2; ++q) {
-                // Below what was not looked for, a floor was found and is exact.
-                std::atomic<double>& found = found_[e][k][q];
-                if (found.load() >= it->second[q] * (1 - worth_before) * (1 - rounding)) {
-                    found = it->second[q] * (1 - worth_finding);
-                }
-            }
-        }
-    }
-    return floors(save, most_rows);
-}
-
 /// Size of the space, least costs, and what the memories lack where no template has a legal row.
 void Exploration::collect_floors() {
     const auto n = static_cast<std::size_t>(c_.n_objectives());
@@ -397,21 +350,44 @@ void Exploration::collect_floors() {
 }
 
 void Exploration::relax() {
-    std::vector<mapspace::ChoiceTable> einsums;
+    std::vector<mapspace::ChoiceTable> einsums, joint;
     for (const EinsumSpace& space : spaces_) {
-        mapspace::ChoiceTable table;
+        mapspace::ChoiceTable table, together;
         for (const int t : space.shared) {
             table.tensors.push_back(
                 space.paths.front()->einsum.tensors[static_cast<std::size_t>(t)].tensor);
         }
+        together.tensors = table.tensors;
         for (const TemplateClass& c : space.classes) {
             if (std::isfinite(c.least[0])) {
                 table.add(c.choices, c.least);
+                together.add(c.choices, {c.joint, 0.0});
             }
         }
         einsums.push_back(std::move(table));
+        joint.push_back(std::move(together));
     }
-    relaxed_.emplace(std::move(einsums), c_.problem->workload->tensors.size(), max_choices);
+    const std::size_t n = c_.problem->workload->tensors.size();
+    relaxed_.emplace(std::move(einsums), n, max_choices);
+    relaxed_joint_.reset();
+    if (joint_.used()) {
+        relaxed_joint_.emplace(std::move(joint), n, max_choices);
+        if (!relaxed_joint_->valid()) {
+            relaxed_joint_.reset();
+        }
+    }
+}
+
+double Exploration::least_value() const {
+    double least = infinity;
+    const bool joint =
+        relaxed_joint_ && c_.switches.class_floors && !relaxed_joint_->total().empty();
+    for (const mapspace::CostPoint& p : bound()) {
+        const double value =
+            joint ? joint_.least_product(p, relaxed_joint_->total().front()[0]) : p[0] * p[1];
+        least = std::min(least, c_.n_objectives() == 2 ? value : p[0]);
+    }
+    return least;
 }
 
 mapspace::CostFront Exploration::bound() const {
@@ -449,6 +425,8 @@ void Exploration::find_offsets() {
         offsets_[first].resize(spaces_[first].classes.size());
         const bool use = relaxed_->valid() && c_.switches.class_floors;
         const auto rest = use ? std::optional(relaxed_->rest(e)) : std::nullopt;
+        const auto joint =
+            use && relaxed_joint_ ? std::optional(relaxed_joint_->rest(e)) : std::nullopt;
         for (std::size_t k = 0; k < spaces_[e].classes.size(); ++k) {
             mapspace::CostFront front;
             if (!rest) {
@@ -457,6 +435,9 @@ void Exploration::find_offsets() {
             } else if (const auto it = rest->rows.find(spaces_[e].classes[k].choices);
                        it != rest->rows.end()) {
                 front = it->second;
+                if (joint) {
+                    front = joint_.cut(front, joint->rows.at(it->first).front()[0]);
+                }
             }
             for (const std::array<double, 2>& p : front) {
                 offsets_[first][k].insert(offsets_[first][k].end(), p.begin(),

@@ -1,5 +1,6 @@
 #include "run.hpp"
 #include "tessera/base/stop.hpp"
+#include "tessera/mapspace/partners.hpp"
 
 namespace tessera::ffm {
 namespace {
@@ -17,6 +18,11 @@ constexpr double own_excess[] = {0.003, 0.1, 1.0};
 constexpr std::size_t short_chain = 12;
 /// Share of a time limit for tile shapes without partial tiles.
 constexpr double perfect_share = 0.5;
+/// Shares of its cost that are looked for, in turn, and partial mappings that one join may keep.
+constexpr double improved_to[] = {0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 1};
+constexpr std::size_t rows_of_improved_join = 10000;
+/// By how much partial tiles have to improve a mapping to be tried once more.
+constexpr double worthwhile = 0.99;
 /// The floors of fewer Einsums are known before a local search would end.
 constexpr std::size_t few_einsums = 4;
 
@@ -42,6 +48,7 @@ void Run::find_perfect() {
         coarse_solutions_ = std::move(found.solutions);
         if (!coarse_solutions_.empty()) {
             coarse_ = std::move(perfect.coarse_);
+            used_ = std::move(perfect.used_);
         }
         result_.statistics.evaluated += found.statistics.evaluated;
         if (perfect.floors_known_) {
@@ -65,6 +72,51 @@ void Run::find_any() {
             exploration_->descend(pass == 0 ? std::vector<double>{} : costs_of_known());
             join_simple("descent");
         }
+    }
+}
+
+void Run::improve() {
+    const PhaseTimer timer(*this, "incumbent");
+    recorder_.begin_phase("incumbent", 0, "templates");
+    double before = std::numeric_limits<double>::infinity();
+    while (!used_.empty() && known() < before * worthwhile && !watch_.stopped()) {
+        before = known();
+        exploration_->improve(used_, costs_of_known());
+        for (const bool all : {false, true}) {
+            exploration_->improved(all);
+            join_improved(take_groups());
+        }
+    }
+}
+
+/// A mapping far below the known one is looked for first: that leaves least to join.
+void Run::join_improved(const Groups& groups) {
+    const double most = known();
+    for (const double share : improved_to) {
+        const std::vector<double> guess = point_of(most * share);
+        Groups useful = groups;
+        mapspace::drop_rows_without_partners(*problem_.workload, useful, goal_, {guess});
+        mapspace::JoinOptions j = join_options();
+        j.incumbents = {guess};
+        j.stop = watch_.stop();
+        j.most_rows = rows_of_improved_join;
+        mapspace::JoinResult found =
+            mapspace::join(*problem_.workload, useful, context_.tracked, j);
+        if (found.given_up) {
+            beam_join(useful, guess, "improved");
+        } else {
+            offer(useful, std::move(found), "improved");
+        }
+        if (known() < most || watch_.stopped()) {
+            return;
+        }
+    }
+}
+
+void Run::note_used(const Groups& groups) {
+    used_.assign(spaces_.size(), {});
+    for (const mapspace::JoinedEinsum& part : coarse_.mappings.front().einsums) {
+        used_[static_cast<std::size_t>(part.einsum)] = used(groups, part);
     }
 }
 
@@ -147,6 +199,7 @@ void Run::offer(const Groups& groups, mapspace::JoinResult&& found, const std::s
         return;
     }
     coarse_ = std::move(found);
+    note_used(groups);
     coarse_solutions_.clear();
     for (const mapspace::JoinedMapping& m : coarse_.mappings) {
         coarse_solutions_.push_back(solution(groups, m));

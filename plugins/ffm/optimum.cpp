@@ -1,3 +1,4 @@
+#include <array>
 #include <limits>
 #include <span>
 
@@ -22,29 +23,34 @@ constexpr double partial_guesses[] = {0.01, 0.02, 0.045, 0.07, 0.1, 0.15, 0.2, 0
 /// two need not be joined.
 constexpr std::size_t rows_of_long_join = 100000;
 constexpr std::size_t thinned_rows = 6;
-/// With partial tiles: shares by which floors must be lower than without to be looked for, in turn.
-/// A search for the last digits of a floor can take longer than there is time.
-constexpr double floor_shares[] = {0.2, 0.05, 0.02, 0.001};
-/// Rows of one template that these turns may take.
-constexpr double rows_of_turn[] = {3e4, 3e4, 1e5, 3e5};
-/// By how much a turn has to raise the bound for another one to follow.
-constexpr double worthwhile = 1.01;
+/// With partial tiles: a search for the last digits of a floor can take longer than there is time.
+/// At first, costs of classes that are lower by less than this share than without are not looked
+/// for; then bounds are raised as far as these numbers of rows per template reach, in turn.
+constexpr double first_share = 0.2, first_rows = 3e4;
+constexpr double rows_of_turn[] = {3e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7};
+/// By how much a turn should raise the bound.
+constexpr double worthwhile = 1.005;
 
 }  // namespace
+
+void Run::find_promises() {
+    if (!exploration_->nothing_shared() && !options_.mapspace.partial_tiles()) {
+        return;
+    }
+    const PhaseTimer timer(*this, "floors");
+    recorder_.begin_phase("floors", 0, "templates");
+    promised_ = exploration_->promises();
+    report_bound(lower_bound());
+}
 
 void Run::find_floors() {
     const PhaseTimer timer(*this, "floors");
     recorder_.begin_phase("floors", 0, "templates");
-    if (exploration_->nothing_shared() ||
-        options_.mapspace.partial_tiles()) {  // large ones take seconds
-        promised_ = exploration_->promises();
-        report_bound(lower_bound());
-    }
-    exploration_->start_from(perfect_floors_, floor_shares[0]);
+    exploration_->start_from(perfect_floors_, first_share);
     exploration_->restore(saved_.floors);
     const bool turns = !perfect_floors_.empty();
     floors_known_ = exploration_->floors(
-        [this] { save(); }, turns ? rows_of_turn[0] : std::numeric_limits<double>::infinity());
+        [this] { save(); }, turns ? first_rows : std::numeric_limits<double>::infinity());
     for (const EinsumSpace& s : spaces_) {
         if (s.least.empty() && floors_known_) {
             for (std::string& reason : explain_empty(*problem_.workload, s)) {
@@ -52,21 +58,34 @@ void Run::find_floors() {
             }
         }
     }
-    double before = 0;
-    for (std::size_t k = 1; k < std::size(floor_shares) && turns && floors_known_; ++k) {
-        const double bound = lower_bound();
-        if (!result_.reasons.empty() || watch_.stopped() || bound < before * worthwhile) {
-            break;
-        }
-        before = bound;
-        report_bound(bound);
-        exploration_->refine_floors(perfect_floors_, floor_shares[k - 1], floor_shares[k],
-                                    rows_of_turn[k], [this] { save(); });
+    if (turns && floors_known_ && result_.reasons.empty()) {
+        raise_floors();
     }
     if (floors_known_ && result_.reasons.empty()) {
         say("floors: bound " + number(lower_bound()));
         report_bound(lower_bound());
         save();
+    }
+}
+
+/// Energy and latency in turn with both of them together. What gains little pauses, longer each
+/// time.
+void Run::raise_floors() {
+    report_bound(lower_bound());
+    exploration_->start_raising(perfect_floors_, costs_of_known());
+    std::array<int, 2> pause{}, poor{};
+    for (const double rows : rows_of_turn) {
+        for (const std::size_t joint : {0, 1}) {
+            if (watch_.stopped() || (joint == 1 && !exploration_->joint_costs()) ||
+                pause[joint]-- > 0) {
+                continue;
+            }
+            const double before = lower_bound();
+            report_bound(before);
+            exploration_->raise_floors(joint == 1, rows);
+            poor[joint] += lower_bound() < before * worthwhile ? 1 : 0;
+            pause[joint] = lower_bound() < before * worthwhile ? poor[joint] : 0;
+        }
     }
 }
 
@@ -217,6 +236,7 @@ bool Run::search(std::vector<std::vector<double>> points) {
         report_incumbent(s, "join");
     }
     coarse_ = std::move(exact);
+    note_used(groups);
     result_.status = mapper::Status::optimal;
     set_bound(metric_of_first());
     return true;
@@ -290,11 +310,7 @@ double Run::lower_bound() const {
     if (!floors_known_ && !promised_) {
         return 0;
     }
-    double least = std::numeric_limits<double>::infinity();
-    for (const std::array<double, 2>& p : exploration_->bound()) {
-        least = std::min(least, context_.n_objectives() == 2 ? p[0] * p[1] : p[0]);
-    }
-    return least;
+    return exploration_->least_value();
 }
 
 }  // namespace tessera::ffm

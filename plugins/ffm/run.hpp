@@ -68,6 +68,10 @@ private:
     /// happens later, it holds.
     void find_perfect();
 
+    /// Partial tiles for the mapping that was found without.
+    void improve();
+    void join_improved(const Groups& groups);
+
     /// A mapping, good or bad, before anything that takes time.
     void find_any();
 
@@ -79,8 +83,12 @@ private:
     /// Joins pmappings without fused loops, with few rows per step.
     void join_simple(const std::string& step);
 
+    /// What the formulas promise, where that is quick compared to the floors.
+    void find_promises();
+
     /// Least energy and latency of every Einsum: bounds of everything that follows.
     void find_floors();
+    void raise_floors();
 
     /// Thread rule: any.
     void save();
@@ -191,6 +199,10 @@ private:
     /// The mapping, costed by the model. \throws Bug if that or the legality checker disagree
     mapper::Solution solution(const Groups& groups, const mapspace::JoinedMapping& m) const;
 
+    /// Of the first mapping of coarse_, whose groups these are.
+    void note_used(const Groups& groups);
+    UsedPmapping used(const Groups& groups, const mapspace::JoinedEinsum& part) const;
+
     bool silent_ = false;  ///< its bounds are not those of the whole run
     model::Problem problem_;
     mapper::Options options_;
@@ -208,6 +220,7 @@ private:
     double beaten_guess_ = 0;
     SavedState saved_;  ///< of the run that this one resumes
     mapspace::JoinResult coarse_;
+    std::vector<UsedPmapping> used_;  ///< by its first mapping, by Einsum
     std::vector<mapper::Solution> coarse_solutions_;  ///< the first mapping
     std::vector<EinsumSpace> spaces_;
     std::optional<Exploration> exploration_;
