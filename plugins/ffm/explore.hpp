@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "joint_cost.hpp"
 #include "saved.hpp"
 #include "switches.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapper/mapper.hpp"
+#include "tessera/mapspace/joint_cost.hpp"
 #include "tessera/mapspace/meeting.hpp"
 #include "tessera/mapspace/relaxed_join.hpp"
 #include "tessera/mapspace/tabulate.hpp"
@@ -330,7 +330,7 @@ private:
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
     double most_floor_rows_ = 0;
     std::vector<KnownFloors> caps_;  ///< by Einsum: floors are not raised above these
-    JointCost joint_;
+    mapspace::JointCost joint_;
     std::vector<std::vector<double>> promised_joint_;  ///< by Einsum and template
     /// By Einsum and template: rows that were not enough to raise the promises.
     std::vector<std::vector<std::array<double, 3>>> in_vain_;

@@ -2,6 +2,7 @@
 // explored by partial Pareto pruning (TCM). Map:
 //   open      templates of every Einsum on every compute that may run it
 //   descent   networks that share nothing: a beam and a local search per Einsum, before all proofs
+//   improve   with partial tiles: the mapping that was found without
 //   floors    least energy and latency of every Einsum: bounds from the first moment
 //   incumbent a mapping of templates without fused loops
 //   optimum   all tile shapes that can still beat a guess close to the bound, pmappings grouped by
@@ -91,10 +92,7 @@ void Run::search_all() {
         find_perfect();
         find_any();
         find_promises();
-        if (options_.mapspace.partial_tiles() && scalar() &&
-            known() > lower_bound() * close_enough) {
-            improve();
-        }
+        improve();
         find_floors();
     }
     if (result_.reasons.empty()) {

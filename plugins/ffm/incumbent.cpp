@@ -48,13 +48,35 @@ void Run::find_perfect() {
         coarse_solutions_ = std::move(found.solutions);
         if (!coarse_solutions_.empty()) {
             coarse_ = std::move(perfect.coarse_);
-            used_ = std::move(perfect.used_);
+            take_used(perfect);
         }
         result_.statistics.evaluated += found.statistics.evaluated;
         if (perfect.floors_known_) {
             perfect_floors_ = perfect.exploration_->known_floors();
         }
     } catch (const LimitReached&) {  // no mapping in time: this run may still find one
+    }
+}
+
+/// Its templates are these, where partial tiles have led to the same ones.
+void Run::take_used(const Run& perfect) {
+    const auto alike = [](mapping::PmappingNode a, const mapping::PmappingNode& b) {
+        a.imperfect = b.imperfect;
+        return a == b;
+    };
+    used_ = perfect.used_;
+    for (std::size_t e = 0; e < used_.size(); ++e) {
+        const std::vector<TemplateEntry>& own = *spaces_[e].templates;
+        const TemplateEntry& theirs = (*perfect.spaces_[e].templates)[used_[e].index];
+        const auto it = std::find_if(own.begin(), own.end(), [&](const TemplateEntry& t) {
+            return t.path_index == theirs.path_index &&
+                   std::ranges::equal(t.tmpl.nodes, theirs.tmpl.nodes, alike);
+        });
+        if (it == own.end()) {
+            used_.clear();
+            return;
+        }
+        used_[e].index = static_cast<std::size_t>(it - own.begin());
     }
 }
 
@@ -76,6 +98,10 @@ void Run::find_any() {
 }
 
 void Run::improve() {
+    if (!context_.switches.improvement || !options_.mapspace.partial_tiles() || !scalar() ||
+        known() <= lower_bound() * close_enough) {
+        return;
+    }
     const PhaseTimer timer(*this, "incumbent");
     recorder_.begin_phase("incumbent", 0, "templates");
     double before = std::numeric_limits<double>::infinity();

@@ -19,6 +19,8 @@ constexpr double rises[] = {1.02, 1.05, 1.1, 1.2, 1.4, 1.8, 2.6, infinity};
 constexpr double rise = 1.05, near_bound = 1.02;
 /// Costs of known classes that are lower by less than this share are not looked for.
 constexpr double worth_finding = 0.001;
+/// Joint costs come out of products that are compared with a slack.
+constexpr double joint_rounding = 1e-9;
 
 }  // namespace
 
@@ -119,8 +121,8 @@ void Exploration::promise_joint() {
         const mapspace::TileShapeProblem problem = problem_of(e, i, f, tools);
         const std::array<double, 2> offsets = joint_offsets(e, i);
         const double product = tools.explorer.convex_bound(problem, cost, offsets, infinity);
-        promised_joint_[e][i] =
-            2 * std::sqrt(product / (joint_.unit[0] * joint_.unit[1])) - joint_.of(offsets);
+        promised_joint_[e][i] = 2 * std::sqrt(product / (joint_.unit[0] * joint_.unit[1])) -
+                                joint_.of(offsets) - joint_rounding;
     });
 }
 
@@ -136,7 +138,7 @@ void Exploration::start_raising(const std::vector<KnownFloors>& known,
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         in_vain_[e].resize(spaces_[e].templates->size());
     }
-    if (costs.size() == 2 && c_.options->metrics.size() == 1) {
+    if (costs.size() == 2 && c_.options->metrics.size() == 1 && c_.switches.joint_costs) {
         joint_.unit = {costs[0], costs[1]};
     }
     promise_joint();
@@ -185,7 +187,8 @@ void Exploration::raise(std::size_t e, std::size_t i, const Raise& levels, doubl
             continue;
         }
         double& promised = joint ? promised_joint_[e][i] : promised_by_template_[e][i][q];
-        promised = std::max(promised, value.value_or(levels[q]) * (1 - rounding));
+        promised = std::max(
+            promised, value.value_or(levels[q]) * (1 - rounding) - (joint ? joint_rounding : 0.0));
         // Exact, or without any legal row: there is nothing to raise.
         in_vain_[e][i][q] = value || std::isinf(levels[q]) ? infinity : in_vain_[e][i][q];
     }
@@ -237,7 +240,9 @@ std::map<std::pair<std::size_t, std::size_t>, Exploration::Raise> Exploration::p
                     const double level = std::min(most, floor > 0 ? floor * rise : most);
                     const double promised =
                         both ? promised_joint_[first][i] : promised_by_template_[first][i][q];
-                    if (promised < level * (1 - 2 * rounding)) {
+                    // What a proof would come to has to be more.
+                    const double slack = both ? joint_rounding : 0.0;
+                    if (promised < level * (1 - 2 * rounding) - 2 * slack) {
                         out[{first, i}][q] = level;
                     }
                 }

@@ -67,6 +67,7 @@ private:
     /// With partial tiles: the best mapping without them first, by a run of its own. Whatever
     /// happens later, it holds.
     void find_perfect();
+    void take_used(const Run& perfect);
 
     /// Partial tiles for the mapping that was found without.
     void improve();
@@ -220,7 +221,7 @@ private:
     double beaten_guess_ = 0;
     SavedState saved_;  ///< of the run that this one resumes
     mapspace::JoinResult coarse_;
-    std::vector<UsedPmapping> used_;  ///< by its first mapping, by Einsum
+    std::vector<UsedPmapping> used_;                  ///< by its first mapping, by Einsum
     std::vector<mapper::Solution> coarse_solutions_;  ///< the first mapping
     std::vector<EinsumSpace> spaces_;
     std::optional<Exploration> exploration_;

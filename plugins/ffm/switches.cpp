@@ -14,6 +14,8 @@ const std::vector<Choice>& choices() {
     static const std::vector<Choice> all{
         {"guesses", [](Switches& s) -> bool& { return s.guesses; }},
         {"descent", [](Switches& s) -> bool& { return s.descent; }},
+        {"improvement", [](Switches& s) -> bool& { return s.improvement; }},
+        {"joint-costs", [](Switches& s) -> bool& { return s.joint_costs; }},
         {"dive", [](Switches& s) -> bool& { return s.dive; }},
         {"exploration-bound", [](Switches& s) -> bool& { return s.exploration_bound; }},
         {"class-floors", [](Switches& s) -> bool& { return s.class_floors; }},

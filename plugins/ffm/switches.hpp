@@ -12,6 +12,8 @@ namespace tessera::ffm {
 struct Switches {
     bool guesses = true;               ///< search close to the bound before the incumbent's cost
     bool descent = true;               ///< first mappings from local searches
+    bool improvement = true;           ///< partial tiles for the mapping found without
+    bool joint_costs = true;           ///< energy and latency bounded together, with partial tiles
     bool dive = true;                  ///< first mapping from the classes that the bound comes from
     bool exploration_bound = true;     ///< bounds while tile shapes are enumerated
     bool class_floors = true;          ///< bounds by class of templates, not by Einsum alone

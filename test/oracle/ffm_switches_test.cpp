@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(what_tile_shapes_leave_out_changes_no_optimum) {
 }
 
 // With partial tiles, where floors are given up and guesses are tried.
-BOOST_AUTO_TEST_CASE(convex_bounds_change_no_optimum) {
+void without_changes_no_partial_tiles(const std::string& name) {
     int instances = 0;
     for (std::uint64_t seed = 1; instances < 200; ++seed) {
         oracle::Instance drawn = oracle::random_full_instance(seed);
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(convex_bounds_change_no_optimum) {
         mapper::Options options = options_of(drawn, seed);
         const Metric metric = options.metrics.front();
         const mapper::Result best = run(instance.problem, options);
-        options.without = {"convex-bound"};
+        options.without = {name};
         const mapper::Result other = run(instance.problem, options);
         BOOST_TEST_REQUIRE(best.solutions.size() == other.solutions.size());
         if (best.solutions.empty()) {
@@ -149,6 +149,47 @@ BOOST_AUTO_TEST_CASE(convex_bounds_change_no_optimum) {
         const double a = value(best, metric), b = value(other, metric);
         BOOST_TEST(std::abs(a - b) <= rounding * b, "seed " << seed << ": " << a << ", " << b);
     }
+}
+
+BOOST_AUTO_TEST_CASE(convex_bounds_change_no_optimum) {
+    without_changes_no_partial_tiles("convex-bound");
+}
+
+BOOST_AUTO_TEST_CASE(joint_costs_change_no_optimum) {
+    without_changes_no_partial_tiles("joint-costs");
+}
+
+// Where partial tiles gain, a bound that is too high returns the mapping without them, or loses
+// what is best of the rest.
+BOOST_AUTO_TEST_CASE(joint_costs_do_not_hide_what_partial_tiles_gain) {
+    int instances = 0;
+    for (std::uint64_t seed = 1; instances < 25; ++seed) {
+        const oracle::Instance drawn = oracle::random_full_instance(seed);
+        const oracle::LoadedInstance instance(drawn.yaml, arch::Compat::none);
+        if (instance.problem.workload->einsums.size() < 2) {
+            continue;
+        }
+        mapper::Options options = options_of(drawn, seed);
+        options.metrics = {Metric::edp};
+        const mapper::Result perfect = run(instance.problem, options);
+        options.mapspace.imperfect_temporal = options.mapspace.imperfect_spatial = true;
+        options.without = {"improvement"};
+        const mapper::Result best = run(instance.problem, options);
+        if (best.solutions.empty() || perfect.solutions.empty() ||
+            value(best, Metric::edp) >= value(perfect, Metric::edp) * (1 - rounding)) {
+            continue;
+        }
+        ++instances;
+        options.without = {"improvement", "joint-costs"};
+        const mapper::Result other = run(instance.problem, options);
+        BOOST_TEST((best.status == mapper::Status::optimal));
+        const double a = value(best, Metric::edp), b = value(other, Metric::edp);
+        BOOST_TEST(std::abs(a - b) <= rounding * b, "seed " << seed << ": " << a << ", " << b);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_improved_first_mapping_changes_no_optimum) {
+    without_changes_no_partial_tiles("improvement");
 }
 
 // There the model counts fractions of iterations, and the formulas whole ones.
@@ -236,6 +277,34 @@ BOOST_AUTO_TEST_CASE(a_mapping_near_the_bound_does_not_end_the_search_for_one_at
     const mapper::Result r = run(problem, options);
     BOOST_TEST((r.status == mapper::Status::optimal));
     BOOST_TEST(r.statistics.evaluated < 3'000'000u);
+}
+
+// Partial tiles fill the arrays, which the best mapping without them leaves half empty. The exact
+// search would find as much after ten times the rows.
+BOOST_AUTO_TEST_CASE(partial_tiles_improve_the_mapping_without_them_at_once) {
+    const std::string root = tessera::test::test_folder() + "/..";
+    const workload::Workload workload =
+        workload::load_workload(root + "/problem-shapes/gpt3-6.7b.yaml", {});
+    const arch::Architecture architecture =
+        arch::load_architecture(root + "/arch-specs/eyeriss.yaml", {});
+    const model::Problem problem{&workload, &architecture, arch::Compat::none};
+    mapper::Options options;
+    options.threads = 1;
+    options.mapspace = mapspace::MapSpaceOptions::full();
+    options.mapspace.imperfect_temporal = options.mapspace.imperfect_spatial = true;
+    options.budget.max_evals = 6'000'000;
+    const mapper::Result improved = run(problem, options);
+    options.without = {"improvement"};
+    const mapper::Result other = run(problem, options);
+    for (const mapper::Result* r : {&improved, &other}) {
+        BOOST_TEST_REQUIRE(r->bound.has_value());
+        BOOST_TEST(*r->bound <= value(improved, Metric::edp));
+        for (const auto& v :
+             mapspace::check(problem, r->solutions.front().mapping, &options.mapspace)) {
+            BOOST_TEST((v.severity == mapspace::Severity::warning), v.message);
+        }
+    }
+    BOOST_TEST(value(improved, Metric::edp) < 0.6 * value(other, Metric::edp));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
