@@ -3,7 +3,7 @@
 //   bench/breadth [--workloads a,b] [--archs a,b] [--time 60] [--grace 5] [--memory-gib 4]
 //                 [--log FILE] [-- options of `tessera map`]
 //
-// A case is asked to stop after --time seconds, or above 7/8 of --memory-gib, and is killed --grace
+// A case is asked to stop after --time seconds, or above 3/4 of --memory-gib, and is killed --grace
 // seconds later, or when it holds more. Status: that of `tessera map`, or `refused`, `crashed`,
 // `killed (time|memory)`. Under a case that is not proven optimal stand its message and the time of
 // each phase. Exit status 1 if a case crashed, was refused or was killed.
@@ -19,7 +19,7 @@ using namespace bench;
 
 constexpr double close_gap = 0.05;
 /// Of the memory that a case may hold: where it is asked to stop.
-constexpr double memory_share = 0.875;
+constexpr double memory_share = 0.75;
 
 struct Settings {
     std::vector<std::string> archs{"tpu-v4i", "eyeriss", "simba", "nvdla", "edge"};
