@@ -153,8 +153,8 @@ public:
     /// Least costs of every class and Einsum, and `needs` of the Einsums that have no legal
     /// pmapping. False if stopped. `save` is called, on any thread, when progress() should be
     /// saved.
-    /// A template that takes more rows than `most_rows` is given up: its floor is what its formulas
-    /// promise, or refine_floors() has shown before.
+    /// A template that takes more rows than `most_rows` in one step is given up: its floor is what
+    /// it promises by then.
     bool floors(const std::function<void()>& save,
                 double most_rows = std::numeric_limits<double>::infinity());
     /// What floors() has found so far. Thread rule: any.
@@ -281,7 +281,18 @@ private:
                                            Workshop& tools);
     bool holds_bound(std::size_t e, std::size_t k, const mapspace::ChoiceTable& rest,
                      const mapspace::ChoiceTable* joint, double bound) const;
+    template <class Most, class Open>
+    void floors_from(const Most& most, const Open& open);
+    double cap(std::size_t e, std::size_t k, std::size_t q) const;
     void floors_from_promises();
+    mapspace::TileShapeProblem floor_problem(std::size_t e, std::size_t i,
+                                             const model::TemplateFormulas& f,
+                                             Workshop& tools) const;
+    static void lower(std::atomic<double>& to, double value) {
+        double now = to.load();
+        while (value < now && !to.compare_exchange_weak(now, value)) {
+        }
+    }
     void note_floor(std::size_t e, std::size_t i);
     void collect_floors();
     void lower_unfinished_floors();

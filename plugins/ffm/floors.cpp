@@ -116,9 +116,7 @@ Exploration::Floor Exploration::least_of_cost(mapspace::TileShapeProblem& proble
         const std::optional<double> value =
             find_below(problem, cost, std::min(known, level), infinity, tools, out);
         if (value) {
-            double now = found.load();
-            while (*value < now && !found.compare_exchange_weak(now, *value)) {
-            }
+            lower(found, *value);
             return Floor::known;
         }
         if (known <= level) {
@@ -162,28 +160,15 @@ bool Exploration::promises() {
     return true;
 }
 
-/// Floors that hold though some templates were not searched: these cost what they promise.
-void Exploration::lower_unfinished_floors() {
-    const auto n = static_cast<std::size_t>(c_.n_objectives());
-    for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        const std::size_t first = same(e);
-        EinsumSpace& space = spaces_[e];
-        space.least.assign(n, infinity);
-        for (std::size_t k = 0; k < space.classes.size(); ++k) {
-            const TemplateClass& of_first = spaces_[first].classes[k];
-            TemplateClass& own = space.classes[k];
-            own.least = {};
-            for (std::size_t q = 0; q < n; ++q) {
-                own.least[q] = found_[first][k][q].load();
-                for (const std::uint32_t i : of_first.templates) {
-                    if (progress_[first].done[i] == 0 && !(*space.templates)[i].alone) {
-                        own.least[q] = std::min(own.least[q], promised_by_template_[first][i][q]);
-                    }
-                }
-                space.least[q] = std::min(space.least[q], own.least[q]);
-            }
-        }
+/// Of least costs alone: no fused tile shape has to be told apart.
+mapspace::TileShapeProblem Exploration::floor_problem(std::size_t e, std::size_t i,
+                                                      const model::TemplateFormulas& f,
+                                                      Workshop& tools) const {
+    mapspace::TileShapeProblem problem = problem_of(e, i, f, tools);
+    for (mapspace::TileShapeSymbol& s : problem.symbols) {
+        s.fused = false;
     }
+    return problem;
 }
 
 /// False if the search was given up.
@@ -195,10 +180,7 @@ bool Exploration::least_of(std::size_t e, std::size_t i, Workshop& tools) {
         return true;
     }
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
-    mapspace::TileShapeProblem problem = problem_of(e, i, f, tools);
-    for (mapspace::TileShapeSymbol& s : problem.symbols) {
-        s.fused = false;
-    }
+    mapspace::TileShapeProblem problem = floor_problem(e, i, f, tools);
     const std::vector<Formula> cost = costs(c_, f);
     out.space = tools.explorer.space(problem.symbols);
     for (std::size_t k = 0; k < cost.size(); ++k) {

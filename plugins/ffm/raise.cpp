@@ -60,9 +60,7 @@ Exploration::Floor Exploration::raise_promise(mapspace::TileShapeProblem& proble
         }
         promised = value.value_or(level) * (1 - rounding);
         if (value) {
-            double now = found.load();
-            while (*value < now && !found.compare_exchange_weak(now, *value)) {
-            }
+            lower(found, *value);
             return Floor::known;
         }
     }
@@ -169,10 +167,7 @@ void Exploration::raise(std::size_t e, std::size_t i, const Raise& levels, doubl
                         Workshop& tools) {
     const TemplateEntry& t = (*spaces_[e].templates)[i];
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
-    mapspace::TileShapeProblem problem = problem_of(e, i, f, tools);
-    for (mapspace::TileShapeSymbol& s : problem.symbols) {
-        s.fused = false;
-    }
+    mapspace::TileShapeProblem problem = floor_problem(e, i, f, tools);
     const std::vector<model::Formula> cost = costs(c_, f);
     for (std::size_t q = 0; q < levels.size(); ++q) {
         if (!(levels[q] > 0)) {
@@ -226,7 +221,6 @@ std::map<std::pair<std::size_t, std::size_t>, Exploration::Raise> Exploration::p
                 continue;
             }
             const TemplateClass& own = spaces_[first].classes[k];
-            const auto cap = caps_[first].find(own.choices);
             for (const std::uint32_t i : own.templates) {
                 for (std::size_t q = joint_costs ? 2 : 0; q < (joint_costs ? 3 : n); ++q) {
                     const bool both = q == 2;
@@ -234,8 +228,7 @@ std::map<std::pair<std::size_t, std::size_t>, Exploration::Raise> Exploration::p
                         in_vain_[first][i][q] >= most_rows) {
                         continue;
                     }
-                    const double most =
-                        both || cap == caps_[first].end() ? infinity : cap->second[q];
+                    const double most = both ? infinity : cap(first, k, q);
                     const double floor = both ? own.joint : own.least[q];
                     const double level = std::min(most, floor > 0 ? floor * rise : most);
                     const double promised =
@@ -252,35 +245,57 @@ std::map<std::pair<std::size_t, std::size_t>, Exploration::Raise> Exploration::p
     return out;
 }
 
-void Exploration::floors_from_promises() {
+/// The floor of a class: the least promise of its templates that are `open`, and at most
+/// `most(first Einsum, class, objective)`.
+template <class Most, class Open>
+void Exploration::floors_from(const Most& most, const Open& open) {
     const auto n = static_cast<std::size_t>(c_.n_objectives());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         const std::size_t first = same(e);
         EinsumSpace& space = spaces_[e];
         space.least.assign(n, infinity);
         for (std::size_t k = 0; k < space.classes.size(); ++k) {
-            const TemplateClass& of_first = spaces_[first].classes[k];
-            const auto cap = caps_[first].find(of_first.choices);
+            TemplateClass& own = space.classes[k];
+            own.least = {};
             for (std::size_t q = 0; q < n; ++q) {
-                double& least = space.classes[k].least[q];
-                least = cap == caps_[first].end() ? infinity : cap->second[q];
-                for (const std::uint32_t i : of_first.templates) {
-                    if (!(*space.templates)[i].alone) {
-                        least = std::min(least, promised_by_template_[first][i][q]);
+                own.least[q] = most(first, k, q);
+                for (const std::uint32_t i : spaces_[first].classes[k].templates) {
+                    if (open(first, i) && !(*space.templates)[i].alone) {
+                        own.least[q] = std::min(own.least[q], promised_by_template_[first][i][q]);
                     }
                 }
-                space.least[q] = std::min(space.least[q], least);
+                space.least[q] = std::min(space.least[q], own.least[q]);
             }
-            if (joint_.used()) {
-                double promised = infinity;
-                for (const std::uint32_t i : of_first.templates) {
-                    if (!(*space.templates)[i].alone) {
-                        promised = std::min(promised, promised_joint_[first][i]);
-                    }
+        }
+    }
+}
+
+/// Floors that hold though some templates were not searched: these cost what they promise.
+void Exploration::lower_unfinished_floors() {
+    floors_from([&](std::size_t e, std::size_t k, std::size_t q) { return found_[e][k][q].load(); },
+                [&](std::size_t e, std::uint32_t i) { return progress_[e].done[i] == 0; });
+}
+
+/// What is not raised above a cap; known classes have one.
+double Exploration::cap(std::size_t e, std::size_t k, std::size_t q) const {
+    const auto it = caps_[e].find(spaces_[e].classes[k].choices);
+    return it == caps_[e].end() ? infinity : it->second[q];
+}
+
+void Exploration::floors_from_promises() {
+    floors_from([&](std::size_t e, std::size_t k, std::size_t q) { return cap(e, k, q); },
+                [](std::size_t, std::uint32_t) { return true; });
+    for (std::size_t e = 0; e < spaces_.size() && joint_.used(); ++e) {
+        const std::size_t first = same(e);
+        for (std::size_t k = 0; k < spaces_[e].classes.size(); ++k) {
+            double promised = infinity;
+            for (const std::uint32_t i : spaces_[first].classes[k].templates) {
+                if (!(*spaces_[e].templates)[i].alone) {
+                    promised = std::min(promised, promised_joint_[first][i]);
                 }
-                TemplateClass& own = space.classes[k];
-                own.joint = std::max(joint_.of(own.least), promised);
             }
+            TemplateClass& own = spaces_[e].classes[k];
+            own.joint = std::max(joint_.of(own.least), promised);
         }
     }
 }
