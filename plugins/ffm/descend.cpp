@@ -145,6 +145,7 @@ Exploration::Descended Exploration::descend_template(std::size_t e, std::size_t 
     tools.worker->generated(static_cast<std::uint64_t>(search.rows()));
     tools.worker->evaluated(static_cast<std::uint64_t>(search.rows()));
     results_[e][i].evaluated += search.rows();
+    evaluated_ += static_cast<std::uint64_t>(search.rows());
     const std::vector<double> values(out.shapes.begin(), out.shapes.end());
     r.rows = 1;
     r.shapes.resize(values.size());

@@ -123,12 +123,13 @@ void Exploration::for_each_job(const std::vector<Job>& jobs, const base::StopTok
 }
 
 /// Tells the worker what became of the rows of an exploration.
-void Exploration::count(Workshop& tools) {
+void Exploration::count(Workshop& tools) const {
     const mapspace::TileShapeStatistics& s = tools.result.statistics;
     const auto rows = [](double n) { return static_cast<std::uint64_t>(n); };
     telemetry::Worker& worker = *tools.worker;
     worker.generated(rows(s.enumerated));
     worker.evaluated(rows(s.enumerated));
+    evaluated_ += rows(s.enumerated);
     for (std::size_t c = 0; c < s.dropped_by_constraint.size(); ++c) {
         const bool known = c < tools.reasons.size();
         worker.rejected(known ? tools.reasons[c] : Reason::constraint,

@@ -157,6 +157,10 @@ public:
     /// it promises by then.
     bool floors(const std::function<void()>& save,
                 double most_rows = std::numeric_limits<double>::infinity());
+    /// Rows looked at, of use or not; restore() adds its own. Thread rule: any.
+    std::uint64_t evaluated() const {
+        return evaluated_;
+    }
     /// What floors() has found so far. Thread rule: any.
     std::vector<SavedFloors> progress() const;
     /// Leaves out of floors() what an earlier run has found. \throws UserError if it was another
@@ -250,7 +254,7 @@ private:
     void run(const mapspace::TileShapeProblem& problem, Workshop& tools, Result& out,
              bool first_rows = false, std::size_t beam = 0,
              double most_rows = std::numeric_limits<double>::infinity()) const;
-    static void count(Workshop& tools);
+    void count(Workshop& tools) const;
     void make_classes();
     std::size_t class_of(std::size_t e, std::size_t i) const {
         return class_of_[e][i];
@@ -339,6 +343,7 @@ private:
     std::vector<Descended> descended_;                           ///< by Einsum
     std::vector<std::map<std::size_t, ImprovedRows>> improved_;  ///< by Einsum and template
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
+    mutable std::atomic<std::uint64_t> evaluated_ = 0;
     double most_floor_rows_ = 0;
     std::vector<KnownFloors> caps_;  ///< by Einsum: floors are not raised above these
     mapspace::JointCost joint_;

@@ -244,6 +244,7 @@ void Exploration::restore(const std::vector<SavedFloors>& known) {
             throw UserError("the saved state of mapper 'ffm' belongs to another problem");
         }
         progress_[k.einsum] = k;
+        evaluated_ += static_cast<std::uint64_t>(k.evaluated);
         progress_[k.einsum].least.clear();
         for (std::size_t i = 0; i < k.least.size(); ++i) {
             for (std::size_t q = 0; q < 2; ++q) {

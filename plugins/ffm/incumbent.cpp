@@ -55,6 +55,7 @@ void Run::find_perfect() {
             perfect_floors_ = perfect.exploration_->known_floors();
         }
     } catch (const LimitReached&) {  // no mapping in time: this run may still find one
+        result_.statistics.evaluated += perfect.evaluated();
     }
 }
 

@@ -29,7 +29,7 @@ constexpr std::size_t thinned_rows = 6;
 constexpr double first_share = 0.2, first_rows = 3e4;
 constexpr double rows_of_turn[] = {3e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7};
 /// By how much a turn should raise the bound.
-constexpr double worthwhile = 1.005;
+constexpr double worthwhile = 1.003;
 
 }  // namespace
 

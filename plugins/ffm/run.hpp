@@ -125,12 +125,9 @@ private:
     /// A mapping of templates without fused loops.
     void find_simple();
 
+    /// Rows looked at, those of an interrupted search before this one included.
     std::uint64_t evaluated() const {
-        std::uint64_t sum = 0;
-        for (const EinsumSpace& s : spaces_) {
-            sum += s.evaluated;
-        }
-        return sum;
+        return exploration_ ? exploration_->evaluated() : 0;
     }
 
     /// Whether the search has taken so long that a mapping is wanted before it goes on. It says the

@@ -14,8 +14,6 @@
 #include <cmath>
 #include <limits>
 
-#include "mapspace/tile_shapes_bounds.hpp"
-
 namespace tessera::mapspace {
 namespace {
 
@@ -51,10 +49,11 @@ ConvexBound::Term ConvexBound::over_trips(double coefficient, const model::Expon
 
 /// Terms of something that is nowhere above scale * f. False if nothing can be said.
 bool ConvexBound::add_sum(ChainBounds& bounds, const Formula& f, double scale) {
-    const auto plain = bounds.plain_below(f);
+    const auto plain = bounds.plain_below(f, payer_);
     if (!plain) {
         return false;
     }
+    choice_ = choice_ || plain->choice;
     Sum sum{terms_.size(), 0, plain->constant * scale};
     for (const model::Term& t : plain->terms) {
         terms_.push_back(
@@ -65,9 +64,11 @@ bool ConvexBound::add_sum(ChainBounds& bounds, const Formula& f, double scale) {
     return true;
 }
 
-void ConvexBound::prepare(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
+bool ConvexBound::prepare(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
                           std::span<const TileShapeConstraint> constraints,
-                          std::span<const Formula> quantities) {
+                          std::span<const Formula> quantities, ChainBounds::Payer payer) {
+    payer_ = payer;
+    choice_ = false;
     symbols_.assign(symbols.begin(), symbols.end());
     terms_.clear();
     sums_.clear();
@@ -105,6 +106,7 @@ void ConvexBound::prepare(model::FormulaPool& pool, std::span<const TileShapeSym
                                                pool.monomial(terms[0].monomial).exponents));
         }
     }
+    return choice_;
 }
 
 void ConvexBound::write_variables() {

@@ -14,20 +14,20 @@
 #include <span>
 #include <vector>
 
+#include "mapspace/tile_shapes_bounds.hpp"
 #include "tessera/mapspace/tile_shapes.hpp"
 #include "tessera/model/formula_pool.hpp"
 
 namespace tessera::mapspace {
 
-class ChainBounds;
-
 /// Holds scratch memory: keep one per thread and reuse it.
 class ConvexBound {
 public:
-    /// Takes a problem; its formulas are not needed afterwards.
-    void prepare(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
+    /// Takes a problem; its formulas are not needed afterwards. `payer`: how what is taken away is
+    /// bounded. False if the other way would come to the same.
+    bool prepare(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
                  std::span<const TileShapeConstraint> constraints,
-                 std::span<const model::Formula> quantities);
+                 std::span<const model::Formula> quantities, ChainBounds::Payer payer);
     /// A number that the product of all (quantity + offset) does not go below on rows that meet
     /// the constraints; at least 0. Ends early with a number that is `enough`.
     double least(std::span<const double> offsets, double enough);
@@ -91,7 +91,8 @@ private:
 
     // The problem.
     std::vector<TileShapeSymbol> symbols_;
-    bool valid_ = false;
+    bool valid_ = false, choice_ = false;
+    ChainBounds::Payer payer_ = ChainBounds::Payer::surest;
     std::vector<Term> terms_;
     std::vector<Sum> sums_;
     std::vector<Quantity> quantities_;

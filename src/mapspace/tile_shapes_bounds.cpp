@@ -22,6 +22,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// Ratios this close are the same.
+constexpr double tie = 1e-9;
+
 double integer_power(double base, int exponent) {
     double result = 1.0;
     for (int e = 0; e < exponent; ++e) {
@@ -157,6 +160,24 @@ double ChainBounds::ratio_low(MonomialId over, MonomialId under) const {
         }
     }
     return low;
+}
+
+/// The ratio where all loops of a variable have the same trips, and as many are left inside them.
+double ChainBounds::middle_ratio(MonomialId over, MonomialId under) const {
+    const Exponents& a = pool_.monomial(over).exponents;
+    const Exponents& b = pool_.monomial(under).exponents;
+    double logarithm = 0.0, outside = 0.0, sum = 0.0;  // of one chain
+    for (const int s : outside_in_) {
+        const TileShapeSymbol& symbol = symbols_[static_cast<std::size_t>(s)];
+        outside = symbol.outer < 0 ? 1.0 : outside + 1.0;
+        const int e = a.get(s) - b.get(s);
+        sum = (symbol.outer < 0 ? 0.0 : sum) + e * outside;
+        logarithm += e * std::log(static_cast<double>(symbol.bound));
+        if (symbol.inner < 0) {
+            logarithm -= sum / (outside + 1.0) * std::log(static_cast<double>(symbol.bound));
+        }
+    }
+    return std::exp(logarithm);
 }
 
 /// +1 if the sum of terms cannot fall when the symbol grows, -1 if it cannot rise, 0 if unproven.
@@ -406,17 +427,25 @@ Formula ChainBounds::bound_polynomial(const Formula& f, std::uint32_t known, Sid
 }
 
 /// c m - d n >= (c - d / low) m where m >= low n: positive terms pay for negative ones, as far as
-/// they can.
-void ChainBounds::pay_negative_terms(std::vector<Term>& terms) const {
+/// they can. At (m, n) this takes (m / (low n) - 1) d n too much. True if there was a choice.
+bool ChainBounds::pay_negative_terms(std::vector<Term>& terms, Payer rule) const {
+    bool choice = false;
     for (Term& negative : terms) {
         while (negative.coefficient < 0.0 && negative.monomial != 0) {
             Term* payer = nullptr;
-            double best = 0.0;
+            double best = 0.0, least_excess = kInfinity;
             for (Term& t : terms) {
                 const bool pays = t.coefficient > 0.0 && t.monomial != 0;
                 const double low = pays ? ratio_low(t.monomial, negative.monomial) : 0.0;
-                if (low > best) {
+                if (!(low > 0.0)) {
+                    continue;
+                }
+                const double middle =
+                    rule == Payer::closest ? middle_ratio(t.monomial, negative.monomial) : 1.0;
+                choice = choice || payer != nullptr;
+                if (middle / low < least_excess * (1 - tie)) {
                     best = low;
+                    least_excess = middle / low;
                     payer = &t;
                 }
             }
@@ -430,9 +459,10 @@ void ChainBounds::pay_negative_terms(std::vector<Term>& terms) const {
         }
     }
     std::erase_if(terms, [](const Term& t) { return t.coefficient == 0.0; });
+    return choice;
 }
 
-std::optional<ChainBounds::PlainSum> ChainBounds::plain_below(const Formula& f) {
+std::optional<ChainBounds::PlainSum> ChainBounds::plain_below(const Formula& f, Payer payer) {
     PlainSum out;
     if (f.is_constant()) {
         out.constant = f.constant_value();
@@ -444,7 +474,7 @@ std::optional<ChainBounds::PlainSum> ChainBounds::plain_below(const Formula& f) 
         return std::nullopt;
     }
     merge(terms);
-    pay_negative_terms(terms);
+    out.choice = pay_negative_terms(terms, payer);
     for (const Term& t : terms) {
         if (t.monomial == 0) {
             out.constant += t.coefficient;

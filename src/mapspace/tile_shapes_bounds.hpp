@@ -32,10 +32,14 @@ public:
     struct PlainSum {
         std::vector<model::Term> terms;  ///< positive, no atoms
         double constant = 0;             ///< of any sign
+        bool choice = false;             ///< several terms could pay for a negative one
     };
+    /// Which term pays for a negative one: the one that is surely the largest multiple of it, or
+    /// the one that is the smallest multiple, of what it surely is, in the middle of the space.
+    enum class Payer : std::uint8_t { surest, closest };
     /// A sum that is nowhere above the polynomial on legal rows. None if that takes signs that are
     /// unknown.
-    std::optional<PlainSum> plain_below(const model::Formula& f);
+    std::optional<PlainSum> plain_below(const model::Formula& f, Payer payer);
 
     /// True if the atom cannot be negative (positive: cannot be zero either).
     bool atom_not_negative(model::AtomId atom, bool positive);
@@ -56,7 +60,7 @@ private:
     model::Formula bound(const model::Formula& f, std::uint32_t known, Side side);
     model::Formula bound_polynomial(const model::Formula& f, std::uint32_t known, Side side);
     bool surely_positive(const model::Formula& f);
-    void pay_negative_terms(std::vector<model::Term>& terms) const;
+    bool pay_negative_terms(std::vector<model::Term>& terms, Payer payer) const;
     void drop_ceilings(std::vector<model::Term>& terms, std::uint32_t known);
     bool plain_ceiling(model::AtomId atom) const;
     bool at_least_one(const model::Monomial& over, const model::Monomial& under) const;
@@ -73,6 +77,7 @@ private:
                     std::vector<model::Term>& to) const;
     void find_parts(std::span<const model::Term> terms, std::vector<int>& part) const;
     int distance(model::MonomialId a, model::MonomialId b) const;
+    double middle_ratio(model::MonomialId over, model::MonomialId under) const;
     double ratio_low(model::MonomialId over, model::MonomialId under) const;
     void merge(std::vector<model::Term>& terms) const;
 

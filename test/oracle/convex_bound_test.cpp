@@ -105,6 +105,30 @@ BOOST_AUTO_TEST_CASE(a_shared_capacity_is_divided_as_by_hand) {
     BOOST_TEST(product > 0.99 * (10 + 1e6 / 32) * 69);
 }
 
+// Partial sums written A B times and read A B - B times, next to further traffic of A B C = 1024 /
+// z
+// >= 128: least where A = B = 1. Paying for the reads that do not take place out of that traffic,
+// which is never less either, would take 0.13 times 128 away.
+BOOST_AUTO_TEST_CASE(what_is_taken_away_is_paid_by_what_is_close_to_it) {
+    FormulaPool pool;
+    const tessera::model::FormulaScope scope(pool);
+    TileShapeProblem problem;
+    TileShapeSymbol symbol;
+    symbol.bound = 1024;
+    problem.symbols = {symbol, symbol, symbol};
+    for (int s = 0; s < 3; ++s) {
+        problem.symbols[static_cast<std::size_t>(s)].outer = s - 1;
+        problem.symbols[static_cast<std::size_t>(s)].inner = s < 2 ? s + 1 : -1;
+    }
+    const Formula x = Formula::symbol(0), y = Formula::symbol(1), z = Formula::symbol(2);
+    const Formula cost = 0.01 * (1024.0 / z) + 0.25 * (1024.0 / y) - 0.13 * (x / y);
+    problem.constraints.push_back({z, Relation::less_equal, 8.0});
+    TileShapeExplorer explorer;
+    const double bound = explorer.convex_bound(problem, {&cost, 1}, {}, infinity);
+    BOOST_TEST(bound <= 1.28 + 0.12);
+    BOOST_TEST(bound > 0.99 * (1.28 + 0.12));
+}
+
 BOOST_AUTO_TEST_CASE(conditions_that_contradict_each_other_raise_the_bound_beyond_all_rows) {
     FormulaPool pool;
     const tessera::model::FormulaScope scope(pool);

@@ -72,6 +72,21 @@ BOOST_AUTO_TEST_CASE(every_saved_state_leads_to_the_same_result_with_less_work) 
     BOOST_TEST(least_work * 4 < recorder.evaluated() * 3);
 }
 
+// Templates that are given up and those that a stop leaves unfinished included.
+BOOST_AUTO_TEST_CASE(what_is_reported_as_evaluated_is_what_was_looked_at) {
+    for (const std::uint64_t most : {0, 1'500'000}) {
+        telemetry::Recorder recorder;
+        mapper::Options options;
+        options.recorder = &recorder;
+        options.mapspace.imperfect_temporal = options.mapspace.imperfect_spatial = most > 0;
+        options.budget.max_evals = most;
+        const mapper::Result r = run(options);
+        BOOST_TEST((r.status == mapper::Status::feasible) == (most > 0));
+        BOOST_TEST(r.statistics.evaluated == recorder.evaluated());
+        BOOST_TEST(r.statistics.evaluated >= most);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_state_of_this_search_is_refused) {
     for (const char* text : {"nonsense", "beaten", "beaten x\n", "floors 0 1 5 7\n",
                              "floors 0 1 5 7 01 0x1p0\n", "floors 99 1 5 7 01 0x1p0 0x1p0\n",
