@@ -64,6 +64,15 @@ Tally compare(const Flavour& flavour, std::uint64_t first, int count) {
     return tally;
 }
 
+/// Tile shapes of as many variables of this bound; no conditions.
+TileShapeProblem problem_of(std::size_t n, int bound) {
+    TileShapeProblem out;
+    TileShapeSymbol symbol;
+    symbol.bound = bound;
+    out.symbols.assign(n, symbol);
+    return out;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(convex_bound)
@@ -83,10 +92,7 @@ BOOST_AUTO_TEST_CASE(no_row_costs_less_whatever_tiles_are_like) {
 BOOST_AUTO_TEST_CASE(a_shared_capacity_is_divided_as_by_hand) {
     FormulaPool pool;
     const tessera::model::FormulaScope scope(pool);
-    TileShapeProblem problem;
-    TileShapeSymbol symbol;
-    symbol.bound = 4096;
-    problem.symbols = {symbol, symbol};
+    TileShapeProblem problem = problem_of(2, 4096);
     const Formula x = Formula::symbol(0), y = Formula::symbol(1);
     const Formula traffic = 1e6 / x + 1e6 / y;
     problem.constraints.push_back({x * y, Relation::less_equal, 1024.0});
@@ -112,10 +118,7 @@ BOOST_AUTO_TEST_CASE(a_shared_capacity_is_divided_as_by_hand) {
 BOOST_AUTO_TEST_CASE(what_is_taken_away_is_paid_by_what_is_close_to_it) {
     FormulaPool pool;
     const tessera::model::FormulaScope scope(pool);
-    TileShapeProblem problem;
-    TileShapeSymbol symbol;
-    symbol.bound = 1024;
-    problem.symbols = {symbol, symbol, symbol};
+    TileShapeProblem problem = problem_of(3, 1024);
     for (int s = 0; s < 3; ++s) {
         problem.symbols[static_cast<std::size_t>(s)].outer = s - 1;
         problem.symbols[static_cast<std::size_t>(s)].inner = s < 2 ? s + 1 : -1;
@@ -132,10 +135,7 @@ BOOST_AUTO_TEST_CASE(what_is_taken_away_is_paid_by_what_is_close_to_it) {
 BOOST_AUTO_TEST_CASE(conditions_that_contradict_each_other_raise_the_bound_beyond_all_rows) {
     FormulaPool pool;
     const tessera::model::FormulaScope scope(pool);
-    TileShapeProblem problem;
-    TileShapeSymbol symbol;
-    symbol.bound = 64;
-    problem.symbols = {symbol};
+    TileShapeProblem problem = problem_of(1, 64);
     const Formula x = Formula::symbol(0);
     problem.constraints = {{x, Relation::less_equal, 4.0}, {x, Relation::greater_equal, 32.0}};
     TileShapeExplorer explorer;
