@@ -47,66 +47,75 @@ ConvexBound::Term ConvexBound::over_trips(double coefficient, const model::Expon
     return out;
 }
 
-/// Terms of something that is nowhere above scale * f. False if nothing can be said.
-bool ConvexBound::add_sum(ChainBounds& bounds, const Formula& f, double scale) {
-    const auto plain = bounds.plain_below(f, payer_);
+/// Terms of something that is nowhere above scale * f, if anything can be said.
+void ConvexBound::add_sum(ChainBounds& bounds, const Formula& f, double scale, Problem& to) const {
+    const auto plain = bounds.plain_below(f, to.payer);
     if (!plain) {
-        return false;
+        return;
     }
-    choice_ = choice_ || plain->choice;
-    Sum sum{terms_.size(), 0, plain->constant * scale};
+    to.choice = to.choice || plain->choice;
+    Sum sum{to.terms.size(), 0, plain->constant * scale};
     for (const model::Term& t : plain->terms) {
-        terms_.push_back(
+        to.terms.push_back(
             over_trips(t.coefficient * scale, bounds.pool().monomial(t.monomial).exponents));
     }
-    sum.last = terms_.size();
-    sums_.push_back(sum);
-    return true;
+    sum.last = to.terms.size();
+    to.sums.push_back(sum);
 }
 
-bool ConvexBound::prepare(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
+void ConvexBound::prepare(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
                           std::span<const TileShapeConstraint> constraints,
-                          std::span<const Formula> quantities, ChainBounds::Payer payer) {
-    payer_ = payer;
-    choice_ = false;
+                          std::span<const Formula> quantities) {
     symbols_.assign(symbols.begin(), symbols.end());
-    terms_.clear();
-    sums_.clear();
-    quantities_.clear();
-    at_least_one_.clear();
     ChainBounds bounds(pool, symbols);
-    valid_ = true;
+    prepare(bounds, constraints, quantities, ChainBounds::Payer::surest, surest_);
+    closest_.valid = false;
+    if (surest_.choice) {
+        prepare(bounds, constraints, quantities, ChainBounds::Payer::closest, closest_);
+    }
+}
+
+void ConvexBound::prepare(ChainBounds& bounds, std::span<const TileShapeConstraint> constraints,
+                          std::span<const Formula> quantities, ChainBounds::Payer payer,
+                          Problem& to) const {
+    const model::FormulaPool& pool = bounds.pool();
+    to.payer = payer;
+    to.valid = true;
+    to.choice = false;
+    to.terms.clear();
+    to.sums.clear();
+    to.quantities.clear();
+    to.at_least_one.clear();
     for (const Formula& f : quantities) {
-        Quantity q{pool.is_max(f), sums_.size(), 0};
+        Quantity q{pool.is_max(f), to.sums.size(), 0};
         std::vector<Formula> branches{f};
         if (q.maximum) {
             branches.assign(pool.branches(f).begin(), pool.branches(f).end());
             q.least = bounds.never_above(f, 0).constant_value();
         }
         for (const Formula& b : branches) {
-            add_sum(bounds, b, 1);
+            add_sum(bounds, b, 1, to);
         }
-        q.last = sums_.size();
-        valid_ = valid_ && q.first < q.last;
-        quantities_.push_back(q);
+        q.last = to.sums.size();
+        to.valid = to.valid && q.first < q.last;
+        to.quantities.push_back(q);
     }
-    first_condition_ = sums_.size();
+    to.first_condition = to.sums.size();
     for (const TileShapeConstraint& c : constraints) {
         const bool upper = c.relation == Relation::less_equal || c.relation == Relation::less;
         if (!(c.limit > 0) || c.formula.is_constant() || pool.is_max(c.formula)) {
             continue;
         }
         if (upper || c.relation == Relation::equal) {
-            add_sum(bounds, c.formula, 1 / c.limit);
+            add_sum(bounds, c.formula, 1 / c.limit, to);
         }
         const std::span<const model::Term> terms = pool.terms(c.formula);
         if (!upper && terms.size() == 1 && terms[0].coefficient > 0 &&
             pool.monomial(terms[0].monomial).atoms == 0) {
-            at_least_one_.push_back(over_trips(terms[0].coefficient / c.limit,
-                                               pool.monomial(terms[0].monomial).exponents));
+            to.at_least_one.push_back(over_trips(terms[0].coefficient / c.limit,
+                                                 pool.monomial(terms[0].monomial).exponents));
         }
     }
-    return choice_;
 }
 
 void ConvexBound::write_variables() {
@@ -148,7 +157,7 @@ bool ConvexBound::write_sum(const Sum& sum, double constant, std::size_t over,
                             std::vector<LogSum>& to) {
     LogSum out{constants_.size(), 0};
     for (std::size_t t = sum.first; t < sum.last; ++t) {
-        write_term(terms_[t]);
+        write_term(problem_->terms[t]);
     }
     if (constant > 0) {
         add_term(std::log(constant));
@@ -173,10 +182,10 @@ bool ConvexBound::write_maximum(const Quantity& q, double offset) {
     Maximum m{first_maximum_ + maxima_.size(), branches_.size(), 0};
     for (std::size_t b = q.first; b < q.last; ++b) {
         // Where something is taken away: sum <= maximum + d <= maximum (1 + d / least).
-        const double constant = sums_[b].constant;
+        const double constant = problem_->sums[b].constant;
         const double more = constant < 0 ? std::log1p(-constant / q.least) : 0.0;
         if ((constant >= 0 || q.least > 0) &&
-            write_sum(sums_[b], constant, m.variable, branches_)) {
+            write_sum(problem_->sums[b], constant, m.variable, branches_)) {
             lower(branches_.back(), more);
         }
     }
@@ -197,7 +206,7 @@ bool ConvexBound::write_maximum(const Quantity& q, double offset) {
 bool ConvexBound::write_problem(std::span<const double> offsets) {
     write_variables();
     first_maximum_ = n_;
-    for (const Quantity& q : quantities_) {
+    for (const Quantity& q : problem_->quantities) {
         n_ += q.maximum ? 1 : 0;
     }
     slack_ = n_++;
@@ -208,32 +217,33 @@ bool ConvexBound::write_problem(std::span<const double> offsets) {
     conditions_.clear();
     branches_.clear();
     maxima_.clear();
-    for (std::size_t q = 0; q < quantities_.size(); ++q) {
+    for (std::size_t q = 0; q < problem_->quantities.size(); ++q) {
         const double offset = q < offsets.size() ? offsets[q] : 0.0;
-        const Quantity& of = quantities_[q];
+        const Quantity& of = problem_->quantities[q];
         if (of.maximum) {
             if (!write_maximum(of, offset)) {
                 return false;
             }
             continue;
         }
-        double constant = sums_[of.first].constant + offset;
-        if (constant < 0 && quantities_.size() == 1) {
+        double constant = problem_->sums[of.first].constant + offset;
+        if (constant < 0 && problem_->quantities.size() == 1) {
             removed_ = -constant;
             constant = 0;
         }
-        if (!(constant >= 0) || !write_sum(sums_[of.first], constant, n_, costs_)) {
+        if (!(constant >= 0) || !write_sum(problem_->sums[of.first], constant, n_, costs_)) {
             return false;
         }
     }
-    for (std::size_t c = first_condition_; c < sums_.size(); ++c) {
+    for (std::size_t c = problem_->first_condition; c < problem_->sums.size(); ++c) {
         // What is taken away may be added to the limit, which is 1.
-        const double constant = sums_[c].constant, more = std::log1p(std::max(0.0, -constant));
-        if (write_sum(sums_[c], constant, n_, conditions_)) {
+        const double constant = problem_->sums[c].constant,
+                     more = std::log1p(std::max(0.0, -constant));
+        if (write_sum(problem_->sums[c], constant, n_, conditions_)) {
             lower(conditions_.back(), more);
         }
     }
-    for (const Term& t : at_least_one_) {
+    for (const Term& t : problem_->at_least_one) {
         LogSum one{constants_.size(), constants_.size() + 1};
         write_term(t);
         constants_.back() = -constants_.back();
@@ -604,7 +614,18 @@ void ConvexBound::start() {
 }
 
 double ConvexBound::least(std::span<const double> offsets, double enough) {
-    if (!valid_ || !write_problem(offsets)) {
+    double best = 0;
+    for (const Problem* p : {&surest_, &closest_}) {
+        if (p->valid && best < enough) {
+            problem_ = p;
+            best = std::max(best, least_of_one(offsets, enough));
+        }
+    }
+    return best;
+}
+
+double ConvexBound::least_of_one(std::span<const double> offsets, double enough) {
+    if (!write_problem(offsets)) {
         return 0;
     }
     start();

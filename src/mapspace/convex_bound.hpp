@@ -23,11 +23,10 @@ namespace tessera::mapspace {
 /// Holds scratch memory: keep one per thread and reuse it.
 class ConvexBound {
 public:
-    /// Takes a problem; its formulas are not needed afterwards. `payer`: how what is taken away is
-    /// bounded. False if the other way would come to the same.
-    bool prepare(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
+    /// Takes a problem; its formulas are not needed afterwards.
+    void prepare(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
                  std::span<const TileShapeConstraint> constraints,
-                 std::span<const model::Formula> quantities, ChainBounds::Payer payer);
+                 std::span<const model::Formula> quantities);
     /// A number that the product of all (quantity + offset) does not go below on rows that meet
     /// the constraints; at least 0. Ends early with a number that is `enough`.
     double least(std::span<const double> offsets, double enough);
@@ -45,7 +44,7 @@ private:
     };
     struct Quantity {
         bool maximum = false;
-        std::size_t first = 0, last = 0;  ///< sums_: one, or those of the branches
+        std::size_t first = 0, last = 0;  ///< sums: one, or those of the branches
         double least = 0;                 ///< what a maximum is at least
     };
     /// log(sum of exp(constant + slope . x)) of the terms from `first` to `last`.
@@ -64,8 +63,24 @@ private:
         std::size_t first = 0, last = 0;  ///< branches
     };
 
+    /// Positive terms for everything, with one rule for what is taken away.
+    struct Problem {
+        ChainBounds::Payer payer = {};
+        bool valid = false;
+        bool choice = false;  ///< another rule would come to something else
+        std::vector<Term> terms;
+        std::vector<Sum> sums;
+        std::vector<Quantity> quantities;
+        std::size_t first_condition = 0;  ///< of sums
+        std::vector<Term> at_least_one;   ///< further conditions
+    };
+
     Term over_trips(double coefficient, const model::Exponents& tiles) const;
-    bool add_sum(ChainBounds& bounds, const model::Formula& f, double scale);
+    void add_sum(ChainBounds& bounds, const model::Formula& f, double scale, Problem& to) const;
+    void prepare(ChainBounds& bounds, std::span<const TileShapeConstraint> constraints,
+                 std::span<const model::Formula> quantities, ChainBounds::Payer payer,
+                 Problem& to) const;
+    double least_of_one(std::span<const double> offsets, double enough);
 
     void write_variables();
     void add_term(double logarithm);
@@ -89,15 +104,9 @@ private:
     bool step();
     double certificate();
 
-    // The problem.
     std::vector<TileShapeSymbol> symbols_;
-    bool valid_ = false, choice_ = false;
-    ChainBounds::Payer payer_ = ChainBounds::Payer::surest;
-    std::vector<Term> terms_;
-    std::vector<Sum> sums_;
-    std::vector<Quantity> quantities_;
-    std::size_t first_condition_ = 0;  ///< of sums_
-    std::vector<Term> at_least_one_;   ///< further conditions
+    Problem surest_, closest_;
+    const Problem* problem_ = nullptr;  ///< that is being solved
 
     // One call's problem.
     std::size_t n_ = 0, slack_ = 0, first_maximum_ = 0;

@@ -20,13 +20,6 @@ namespace tessera::mapspace {
 
 using model::Formula;
 
-namespace {
-
-/// Neither is always the better one.
-constexpr ChainBounds::Payer payers[] = {ChainBounds::Payer::surest, ChainBounds::Payer::closest};
-
-}  // namespace
-
 struct TileShapeExplorer::Impl {
     TileShapeScratch scratch;
     RowTable table;
@@ -392,23 +385,18 @@ bool TileShapeExplorer::Impl::convex_beats_all(const TileShapeProblem& problem,
     if (!options.convex || !many || n == 0 || !std::isfinite(goal)) {
         return false;
     }
+    convex.prepare(model::FormulaPool::current(), problem.symbols, problem.constraints,
+                   incumbent.quantities);
     const std::span<const double> all = incumbent.offsets;
     std::size_t at = 0;
-    for (const ChainBounds::Payer payer : payers) {
-        const bool choice = convex.prepare(model::FormulaPool::current(), problem.symbols,
-                                           problem.constraints, incumbent.quantities, payer);
-        do {
-            const auto offsets = at < all.size() ? all.subspan(at, n) : std::span<const double>();
-            if (!(convex.least(offsets, goal) >= goal)) {
-                break;
-            }
-            at += n;
-        } while (at < all.size());
-        if (at >= std::max(all.size(), n) || !choice) {
-            break;
+    do {
+        const auto offsets = all.empty() ? all : all.subspan(at, n);
+        if (!(convex.least(offsets, goal) >= goal)) {
+            return false;
         }
-    }
-    return at >= std::max(all.size(), n);
+        at += n;
+    } while (at < all.size());
+    return true;
 }
 
 void TileShapeExplorer::Impl::copy_result(const TileShapeProblem& problem,
@@ -438,16 +426,9 @@ double TileShapeExplorer::lower_bound(const TileShapeProblem& problem, const For
 double TileShapeExplorer::convex_bound(const TileShapeProblem& problem,
                                        std::span<const Formula> quantities,
                                        std::span<const double> offsets, double enough) {
-    double best = 0;
-    for (const ChainBounds::Payer payer : payers) {
-        const bool choice = impl_->convex.prepare(model::FormulaPool::current(), problem.symbols,
-                                                  problem.constraints, quantities, payer);
-        best = std::max(best, impl_->convex.least(offsets, enough));
-        if (best >= enough || !choice) {
-            break;
-        }
-    }
-    return best;
+    impl_->convex.prepare(model::FormulaPool::current(), problem.symbols, problem.constraints,
+                          quantities);
+    return impl_->convex.least(offsets, enough);
 }
 
 std::string TileShapeExplorer::space(std::span<const TileShapeSymbol> symbols) {
