@@ -13,8 +13,9 @@ constexpr std::uint64_t descent_rows = 600000;
 constexpr double dive_excess = 0.01;
 constexpr double near_excess = 1e-3;
 /// In a dive: how much an Einsum may cost above its own least. Long chains leave all of the above
-/// to every single Einsum, which is far too much; short ones need not try so often.
+/// to every single Einsum, which is far too much.
 constexpr double own_excess[] = {0.003, 0.1, 1.0};
+/// With fewer Einsums exact searches below guesses at the bound are as quick.
 constexpr std::size_t short_chain = 12;
 /// Share of a time limit for tile shapes without partial tiles.
 constexpr double perfect_share = 0.5;
@@ -159,7 +160,7 @@ void Run::find_incumbent() {
         const PhaseTimer timer(*this, "incumbent");
         recorder_.begin_phase("incumbent", 0, "templates");
         // Perfect tile shapes have given one already where some may be partial.
-        if (scalar() && context_.switches.dive &&
+        if (scalar() && context_.switches.dive && spaces_.size() > short_chain &&
             (!options_.mapspace.partial_tiles() || coarse_solutions_.empty())) {
             dive();
         }
@@ -199,9 +200,7 @@ void Run::dive() {
         const Incumbents near = incumbents_at({point_of(floor * (1 + near_excess))});
         const std::vector<double> guess = point_of(floor * (1 + dive_excess));
         for (const double own : own_excess) {
-            const bool last = own == own_excess[std::size(own_excess) - 1];
-            if (known() > floor * (1 + dive_excess) && !watch_.stopped() &&
-                (last || spaces_.size() > short_chain)) {
+            if (known() > floor * (1 + dive_excess) && !watch_.stopped()) {
                 exploration_->rows(incumbents_at({guess}), &near, own);
                 beam_join(take_groups(), guess, "dive");
             }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 
 #include "mapspace/pareto_window.hpp"
 #include "tessera/base/stop.hpp"
@@ -23,6 +25,10 @@ constexpr std::size_t kFew = 24;
 
 /// Rows between two looks at the stop token where each costs many comparisons.
 constexpr std::size_t kPollEvery = 64;
+
+/// From this size on columns are put in order, and comparisons have to pay.
+constexpr std::size_t kMany = 1024;
+constexpr std::size_t kSampledRows = 64, kSampledPairs = 512;
 
 /// Bijective for a fixed h, so that one key needs no comparison beside its hash.
 std::uint64_t mix(std::uint64_t h, double value) {
@@ -87,7 +93,8 @@ void ParetoFilter::group_rows(std::span<const double* const> keys, std::size_t r
 
 std::span<const std::uint32_t> ParetoFilter::operator()(std::span<const double* const> columns,
                                                         std::span<const double* const> keys,
-                                                        std::size_t rows) {
+                                                        std::size_t rows, double worth) {
+    worth_ = worth;
     group_rows(keys, rows);
     base::poll_stop();
     is_kept_.assign(rows, 0);
@@ -293,18 +300,89 @@ void ParetoFilter::reduce_many(std::span<const double* const> columns,
         sweep_three();
         return;
     }
+    choose_column_order(k);
+    if (!pays(k)) {
+        for (const Ranked& r : ranked_) {
+            keep(r.row);
+        }
+        return;
+    }
     DominanceWindow window(window_, k);
+    point_.resize(k);
     std::size_t compared = 0;
     for (const Ranked& r : ranked_) {
         if (compared++ % kPollEvery == 0) {
             base::poll_stop();
         }
-        const double* point = points_.data() + r.place * k;
-        if (!window.dominates(point)) {
-            window.add(point);
+        for (std::size_t c = 0; c < k; ++c) {
+            point_[c] = points_[r.place * k + column_order_[c]];
+        }
+        if (!window.dominates(point_.data())) {
+            window.add(point_.data());
             keep(r.row);
         }
     }
+}
+
+/// First the column in which the fewest earlier rows are not above later ones, then the same of
+/// the pairs that are left: a comparison ends with the first column that is above.
+void ParetoFilter::choose_column_order(std::size_t k) {
+    column_order_.resize(k);
+    std::iota(column_order_.begin(), column_order_.end(), 0u);
+    const std::size_t n = ranked_.size();
+    if (n < kMany) {
+        return;
+    }
+    pairs_.clear();
+    std::uint64_t random = n;
+    for (std::size_t i = 0; i < kSampledPairs; ++i) {
+        random = random * 6364136223846793005ull + 1442695040888963407ull;
+        const std::size_t a = (random >> 33) % n;
+        random = random * 6364136223846793005ull + 1442695040888963407ull;
+        const std::size_t b = (random >> 33) % n;
+        pairs_.push_back({points_.data() + ranked_[std::min(a, b)].place * k,
+                          points_.data() + ranked_[std::max(a, b)].place * k});
+    }
+    const auto not_above = [](std::uint32_t c) {
+        return [c](const Pair& p) { return p.earlier[c] <= p.later[c]; };
+    };
+    for (std::size_t at = 0; at < k && !pairs_.empty(); ++at) {
+        std::size_t best = at;
+        std::ptrdiff_t fewest = std::numeric_limits<std::ptrdiff_t>::max();
+        for (std::size_t i = at; i < k; ++i) {
+            const std::ptrdiff_t count = std::ranges::count_if(pairs_, not_above(column_order_[i]));
+            if (count < fewest) {
+                best = i;
+                fewest = count;
+            }
+        }
+        std::swap(column_order_[at], column_order_[best]);
+        std::erase_if(pairs_, std::not_fn(not_above(column_order_[at])));
+    }
+}
+
+/// Whether enough rows are pruned by earlier ones.
+bool ParetoFilter::pays(std::size_t k) const {
+    const std::size_t n = ranked_.size();
+    if (n < kMany || !std::isfinite(worth_)) {
+        return true;
+    }
+    std::size_t pruned = 0;
+    for (std::size_t i = 0; i < kSampledRows; ++i) {
+        const std::size_t at = (2 * i + 1) * n / (2 * kSampledRows);
+        const double* later = points_.data() + ranked_[at].place * k;
+        pruned += std::any_of(ranked_.begin(), ranked_.begin() + static_cast<std::ptrdiff_t>(at),
+                              [&](const Ranked& r) {
+                                  const double* earlier = points_.data() + r.place * k;
+                                  return std::ranges::all_of(column_order_, [&](std::uint32_t c) {
+                                      return earlier[c] <= later[c];
+                                  });
+                              })
+                      ? 1
+                      : 0;
+    }
+    const double share = static_cast<double>(pruned) / kSampledRows;
+    return share * worth_ >= (1 - share) * static_cast<double>(n) / 2;
 }
 
 /// Rows in the order of the first column: the survivors so far form a staircase in the other two,

@@ -8,6 +8,13 @@
 // Comparing the rows of a table.
 
 namespace tessera::mapspace {
+namespace {
+
+/// With how many comparisons an incomplete row that goes is paid for: about the time that its
+/// completions take.
+constexpr double comparisons_per_row = 20000;
+
+}  // namespace
 
 /// A row that meets a condition whatever comes later is at least as good for it as any other.
 void TileShapeEngine::void_safe_criteria(const Step& step, std::size_t rows) {
@@ -126,7 +133,7 @@ void TileShapeEngine::prune(std::size_t index, RowTable& table) {
         minimise.push_back(column.data());
     }
     collect_keys(step, table, keys);
-    const auto kept = scratch_.pareto(minimise, keys, table.rows);
+    const auto kept = scratch_.pareto(minimise, keys, table.rows, comparisons_per_row);
     statistics_->dropped_by_pareto += static_cast<double>(table.rows - kept.size());
     table.keep(kept, step.used);
 }

@@ -20,10 +20,23 @@ inline void ceil_lanes(double& x) {
     x = ceil(x);
 }
 
+/// The same numbers as ceil(double): where numbers are below 2^51, the sum with 1.5 * 2^52 is
+/// rounded to the nearest whole number.
 inline void ceil_lanes(Lanes& x) {
-    for (int i = 0; i < 4; ++i) {
-        x[i] = ceil(static_cast<double>(x[i]));
+    constexpr double shift = 6755399441055744.0, most = 2251799813685248.0;
+    const Lanes size = x < 0.0 ? -x : x;
+    const auto small = size < most;
+    if ((small[0] & small[1] & small[2] & small[3]) == 0) {
+        for (int i = 0; i < 4; ++i) {
+            x[i] = ceil(static_cast<double>(x[i]));
+        }
+        return;
     }
+    const Lanes nearest = (x + shift) - shift;
+    const Lanes off = x - nearest;
+    const Lanes distance = off < 0.0 ? -off : off;
+    const Lanes above = off > 0.0 ? nearest + 1.0 : nearest;
+    x = distance <= ceil_slack * size ? nearest : above;
 }
 
 }  // namespace

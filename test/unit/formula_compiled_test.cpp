@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -88,6 +89,40 @@ BOOST_AUTO_TEST_CASE(counts_are_equal_as_integers_and_costs_within_rounding) {
                     BOOST_REQUIRE_EQUAL(direct, std::floor(direct));
                 }
             }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(lanes_round_up_as_single_numbers_do) {
+    FormulaPool pool;
+    const FormulaScope scope(pool);
+    const Formula quotient = ceil(Formula::symbol(0) / Formula::symbol(1));
+    const CompiledFormulas code(pool, std::vector<Formula>{quotient});
+    std::vector<double> x;
+    for (const double whole : {1.0, 2.0, 3.0, 7.0, 1e6, 0x1p50, 0x1p51, 0x1p52, 0x1p53, 1e300}) {
+        for (const double part : {0.0, 0.25, 0.5, 0.75}) {
+            const double v = whole + part;
+            for (const double near : {1 - 1e-13, 1 - 4e-15, 1 - 1e-15, 1.0, 1 + 1e-15, 1 + 1e-13}) {
+                x.push_back(v * near);
+            }
+        }
+    }
+    for (const double v : {0x1p-1060, 1e-300, 1e-9, 0.3, 0.5, 0.9999999999999999}) {
+        x.push_back(v);
+    }
+    const std::vector<double> ones(x.size(), 1.0);
+    std::vector<double> out(x.size());
+    double* const output = out.data();
+    FormulaWorkspace workspace;
+    for (const bool mixed : {false, true}) {  // large numbers by themselves, and among small ones
+        std::sort(x.begin(), x.end());
+        if (mixed) {
+            std::shuffle(x.begin(), x.end(), std::mt19937_64(8));
+        }
+        code.evaluate(std::vector<const double*>{x.data(), ones.data()}, x.size(), {&output, 1},
+                      workspace);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            BOOST_REQUIRE_EQUAL(out[i], tessera::model::ceil(x[i]));
         }
     }
 }

@@ -40,7 +40,8 @@ struct Table {
         return kept;
     }
 
-    std::vector<std::uint32_t> by_filter(ParetoFilter& filter) const {
+    std::vector<std::uint32_t> by_filter(
+        ParetoFilter& filter, double worth = std::numeric_limits<double>::infinity()) const {
         std::vector<const double*> c, k;
         for (const auto& column : columns) {
             c.push_back(column.data());
@@ -48,7 +49,7 @@ struct Table {
         for (const auto& key : keys) {
             k.push_back(key.data());
         }
-        const auto kept = filter(c, k, rows);
+        const auto kept = filter(c, k, rows, worth);
         return {kept.begin(), kept.end()};
     }
 };
@@ -98,10 +99,50 @@ BOOST_AUTO_TEST_CASE(filter_equals_the_definition) {
 BOOST_AUTO_TEST_CASE(large_tables_equal_the_definition) {
     std::mt19937_64 random(4);
     ParetoFilter filter;
-    for (int columns = 1; columns <= 6; ++columns) {
+    for (int columns = 1; columns <= 12; ++columns) {
         const Table table = random_table(random, 3000, columns, columns % 2);
         BOOST_TEST(table.by_filter(filter) == table.by_definition(),
                    boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_cost_more_than_they_are_worth_stay) {
+    std::mt19937_64 random(5);
+    ParetoFilter filter;
+    Table table;  // rows of equal sums, and some that are pruned
+    table.rows = 3000;
+    table.columns.assign(6, std::vector<double>(table.rows));
+    for (std::size_t r = 0; r < table.rows; ++r) {
+        double sum = 0;
+        for (std::size_t c = 0; c < 5; ++c) {
+            table.columns[c][r] = pick(random, 1000000);
+            sum += table.columns[c][r];
+        }
+        table.columns[5][r] = -sum;
+    }
+    for (std::size_t r = 7; r < table.rows; r += 500) {
+        for (std::size_t c = 0; c < 6; ++c) {
+            table.columns[c][r] = table.columns[c][r - 1] + 1;
+        }
+    }
+    const std::vector<std::uint32_t> exact = table.by_definition();
+    BOOST_TEST(exact.size() == table.rows - 6);
+    BOOST_TEST(table.by_filter(filter) == exact, boost::test_tools::per_element());
+    BOOST_TEST(table.by_filter(filter, 1.0).size() == table.rows);
+    // Most are pruned: it pays.
+    for (std::size_t r = 0; r < table.rows; ++r) {
+        for (std::size_t c = 0; c < 6; ++c) {
+            table.columns[c][r] = table.columns[c][r % 500] + (r < 500 ? 0 : 1 + pick(random, 9));
+        }
+    }
+    BOOST_TEST(table.by_filter(filter, 1000.0) == table.by_definition(),
+               boost::test_tools::per_element());
+    // What stays holds all that nothing prunes.
+    for (int round = 0; round < 20; ++round) {
+        const Table any = random_table(random, 2500, 4 + pick(random, 8), 0);
+        const std::vector<std::uint32_t> least = any.by_definition();
+        const std::vector<std::uint32_t> kept = any.by_filter(filter, 1.0 + pick(random, 1000));
+        BOOST_TEST(std::ranges::includes(kept, least));
     }
 }
 

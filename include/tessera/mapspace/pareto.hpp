@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -18,10 +19,12 @@ class ParetoFilter {
 public:
     /// Row numbers, ascending, of the rows that no other row prunes. `columns` and `keys` point to
     /// `rows` numbers each; without columns the first row of every key survives. The result is
-    /// valid until the next call.
-    std::span<const std::uint32_t> operator()(std::span<const double* const> columns,
-                                              std::span<const double* const> keys,
-                                              std::size_t rows);
+    /// valid until the next call. `worth`: with how many comparisons of two rows a pruned one is
+    /// paid for; large groups in which a sample says that it takes more keep rows that others
+    /// prune.
+    std::span<const std::uint32_t> operator()(
+        std::span<const double* const> columns, std::span<const double* const> keys,
+        std::size_t rows, double worth = std::numeric_limits<double>::infinity());
 
 private:
     void group_rows(std::span<const double* const> keys, std::size_t rows);
@@ -33,6 +36,8 @@ private:
     void load_points(std::span<const double* const> columns, std::span<const std::uint32_t> group);
     void rank_points(std::size_t k);
     void drop_behind_best(std::size_t k);
+    void choose_column_order(std::size_t k);
+    bool pays(std::size_t k) const;
     void sweep_three();
     void keep(std::uint32_t row) {
         is_kept_[row] = 1;
@@ -65,6 +70,14 @@ private:
     std::vector<double> points_;  // rows of the group, row after row
     std::vector<double> window_;  // survivors, blocks of eight, column after column
     std::vector<const double*> varying_;
+    std::vector<std::uint32_t> column_order_;  // the most telling first
+    struct Pair {
+        const double* earlier;
+        const double* later;
+    };
+    std::vector<Pair> pairs_;  // a sample
+    std::vector<double> point_;
+    double worth_ = 0;
 };
 
 /// A growing set of points none of which is worse or equal in all columns to another.

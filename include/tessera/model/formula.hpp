@@ -129,9 +129,10 @@ inline double max(double a, double b) {
 inline double min(double a, double b) {
     return b < a ? b : a;
 }
+inline constexpr double ceil_slack = 4e-15;  ///< see ceil(const Formula&)
 inline double ceil(double a) {
     const double nearest = std::rint(a);
-    return std::abs(a - nearest) <= 4e-15 * std::abs(a) ? nearest : std::ceil(a);
+    return std::abs(a - nearest) <= ceil_slack * std::abs(a) ? nearest : std::ceil(a);
 }
 inline bool is_constant(double) {
     return true;
