@@ -32,7 +32,7 @@ private:
 /// Immutable after `compile`; may be shared by threads, each with its own workspace.
 class CompiledFormulas {
 public:
-    static constexpr std::size_t kBlockRows = 128;
+    static constexpr std::size_t kBlockRows = 64;
 
     CompiledFormulas() = default;
     CompiledFormulas(const FormulaPool& pool, std::span<const Formula> formulas) {
