@@ -105,7 +105,7 @@ private:
     double certificate();
 
     std::vector<TileShapeSymbol> symbols_;
-    Problem surest_, closest_;
+    Problem surest_, closest_;          ///< by payer: the larger bound may be that of either
     const Problem* problem_ = nullptr;  ///< that is being solved
 
     // One call's problem.

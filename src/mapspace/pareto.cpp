@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <random>
 
 #include "mapspace/pareto_window.hpp"
 #include "tessera/base/stop.hpp"
@@ -334,12 +335,9 @@ void ParetoFilter::choose_column_order(std::size_t k) {
         return;
     }
     pairs_.clear();
-    std::uint64_t random = n;
+    std::minstd_rand random;
     for (std::size_t i = 0; i < kSampledPairs; ++i) {
-        random = random * 6364136223846793005ull + 1442695040888963407ull;
-        const std::size_t a = (random >> 33) % n;
-        random = random * 6364136223846793005ull + 1442695040888963407ull;
-        const std::size_t b = (random >> 33) % n;
+        const std::size_t a = random() % n, b = random() % n;
         pairs_.push_back({points_.data() + ranked_[std::min(a, b)].place * k,
                           points_.data() + ranked_[std::max(a, b)].place * k});
     }

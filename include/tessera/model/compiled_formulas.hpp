@@ -32,6 +32,7 @@ private:
 /// Immutable after `compile`; may be shared by threads, each with its own workspace.
 class CompiledFormulas {
 public:
+    /// Few enough for the registers of one program to stay in a first-level cache.
     static constexpr std::size_t kBlockRows = 64;
 
     CompiledFormulas() = default;
