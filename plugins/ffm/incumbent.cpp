@@ -15,7 +15,7 @@ constexpr double near_excess = 1e-3;
 /// In a dive: how much an Einsum may cost above its own least. Long chains leave all of the above
 /// to every single Einsum, which is far too much.
 constexpr double own_excess[] = {0.003, 0.1, 1.0};
-/// With fewer Einsums exact searches below guesses at the bound are as quick.
+/// Up to here exact searches below guesses at the bound are as quick: no dive.
 constexpr std::size_t short_chain = 12;
 /// Share of a time limit for tile shapes without partial tiles.
 constexpr double perfect_share = 0.5;

@@ -15,7 +15,8 @@
 // its number of columns that vary:
 //   0  the first row;  1  the first minimum;
 //   2+ few rows: each with the survivors so far;  many rows: sort so that a row can only be pruned
-//      by an earlier one, then sweep (2) or compare with a window of survivors (3+).
+//      by an earlier one, then sweep (2, 3) or compare with a window of survivors (4+), unless a
+//      sample says that this does not pay.
 
 namespace tessera::mapspace {
 

@@ -106,6 +106,7 @@ BOOST_AUTO_TEST_CASE(a_dive_changes_no_optimum) {
         options.without = {"dive"};
         const mapper::Result other = run(problem, options);
         dived += with.statistics.evaluated != other.statistics.evaluated ? 1 : 0;
+        BOOST_TEST((with.status == mapper::Status::optimal));
         BOOST_TEST((other.status == mapper::Status::optimal));
         const double best = value(with, options.metrics.front());
         BOOST_TEST(std::abs(value(other, options.metrics.front()) - best) <= rounding * best);
