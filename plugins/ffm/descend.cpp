@@ -117,9 +117,9 @@ Exploration::Descended Exploration::descend_template(std::size_t e, std::size_t 
     out.index = i;
     out.shapes = start;
     if (start.empty()) {
-        run(problem, tools, results_[e][i], false, beam_rows);
+        run(e, i, problem, tools, false, beam_rows);
         if (r.rows == 0) {
-            run(problem, tools, results_[e][i], true);
+            run(e, i, problem, tools, true);
         }
         double least = 0;
         for (std::size_t row = 0; row < r.rows; ++row) {

@@ -46,6 +46,17 @@ void keep_tiles(const mapspace::TemplateRows& rows, std::size_t symbols,
     tiles.shrink_to_fit();
 }
 
+/// Best-effort conditions as what they are known to decide to.
+void fix_levels(const std::vector<double>& levels, mapspace::TileShapeProblem& problem,
+                std::vector<Reason>& reasons) {
+    for (std::size_t k = 0; k < levels.size(); ++k) {
+        problem.constraints.push_back(
+            {problem.best_effort[k].formula, mapspace::Relation::greater_equal, levels[k]});
+        reasons.push_back(Reason::best_effort);
+    }
+    problem.best_effort.clear();
+}
+
 }  // namespace
 
 Exploration::Exploration(const ExploreContext& context, std::vector<EinsumSpace>& spaces)
@@ -142,8 +153,8 @@ void Exploration::count(Workshop& tools) const {
     worker.rejected(Reason::dominated, rows(s.dropped_by_pareto));
 }
 
-void Exploration::run(const mapspace::TileShapeProblem& problem, Workshop& tools, Result& out,
-                      bool first_rows, std::size_t beam, double most_rows) const {
+void Exploration::run(std::size_t e, std::size_t i, mapspace::TileShapeProblem& problem,
+                      Workshop& tools, bool first_rows, std::size_t beam, double most_rows) {
     mapspace::TileShapeOptions how = c_.switches.tiles;
     how.beam = beam;
     how.most_enumerated = most_rows;
@@ -153,8 +164,13 @@ void Exploration::run(const mapspace::TileShapeProblem& problem, Workshop& tools
         how.prune_min_rows = few_rows / 8;
     }
     tools.explorer.explore(problem, how, tools.result);
-    out.evaluated += tools.result.statistics.enumerated;
+    results_[e][i].evaluated += tools.result.statistics.enumerated;
     count(tools);
+    TemplateEntry& t = (*spaces_[e].templates)[i];
+    if (!problem.best_effort.empty() && tools.result.levels && !t.levels) {
+        t.levels = tools.result.levels;
+        fix_levels(*t.levels, problem, tools.reasons);
+    }
 }
 
 bool Exploration::floors(const std::function<void()>& save, double most_rows) {
@@ -271,10 +287,10 @@ mapspace::TileShapeProblem Exploration::problem_of(std::size_t e, std::size_t i,
     if (shared_tiles_ != nullptr) {
         shared_tiles_->limit(e, t, table(e, t), problem.symbols);
     }
-    if (problem.best_effort.empty() || std::ranges::none_of(problem.symbols, partial)) {
+    if (problem.best_effort.empty()) {
         return problem;
     }
-    if (!t.levels) {
+    if (!t.levels && std::ranges::any_of(problem.symbols, partial)) {
         mapspace::TileShapeProblem perfect = problem;
         for (mapspace::TileShapeSymbol& s : perfect.symbols) {
             s.choice = mapspace::TileChoice::divisors;
@@ -282,13 +298,8 @@ mapspace::TileShapeProblem Exploration::problem_of(std::size_t e, std::size_t i,
         }
         t.levels = tools.explorer.best_effort_levels(perfect, c_.switches.tiles);
     }
-    for (std::size_t k = 0; k < t.levels->size(); ++k) {
-        problem.constraints.push_back(
-            {problem.best_effort[k].formula, mapspace::Relation::greater_equal, (*t.levels)[k]});
-        tools.reasons.push_back(telemetry::Reason::constraint);
-    }
-    if (!t.levels->empty()) {
-        problem.best_effort.clear();
+    if (t.levels && !t.levels->empty()) {
+        fix_levels(*t.levels, problem, tools.reasons);
     }
     return problem;
 }
@@ -296,7 +307,6 @@ mapspace::TileShapeProblem Exploration::problem_of(std::size_t e, std::size_t i,
 void Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::IncumbentBound& bound,
                           Workshop& tools, bool first_rows) {
     TemplateEntry& t = (*spaces_[e].templates)[index];
-    Result& out = results_[e][index];
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     const std::vector<Formula> cost = costs(c_, f);
     mapspace::TileShapeProblem problem = problem_of(e, index, f, tools);
@@ -305,7 +315,7 @@ void Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::Incu
     if (!allow(e, index, problem)) {
         return;
     }
-    run(problem, tools, out, first_rows);
+    run(e, index, problem, tools, first_rows);
     tabulate_rows(e, index, f, tools);
 }
 

@@ -34,7 +34,7 @@ struct TemplateEntry {
     int path_index = 0;                ///< the same for all of them
     mapspace::Template tmpl;
     bool alone = false;  ///< no mapping has it: no other Einsum treats some shared tensor alike
-    /// With partial tiles: what tile shapes without them reach of the best-effort conditions.
+    /// What tile shapes, with partial tiles those without, reach of the best-effort conditions.
     std::optional<std::vector<double>> levels;
     /// Filled by explore: tile shapes of the pmappings in the groups, row-major.
     std::vector<std::int32_t> tiles;
@@ -251,9 +251,9 @@ private:
     }
     mapspace::TileShapeProblem problem_of(std::size_t e, std::size_t i,
                                           const model::TemplateFormulas& f, Workshop& tools) const;
-    void run(const mapspace::TileShapeProblem& problem, Workshop& tools, Result& out,
+    void run(std::size_t e, std::size_t i, mapspace::TileShapeProblem& problem, Workshop& tools,
              bool first_rows = false, std::size_t beam = 0,
-             double most_rows = std::numeric_limits<double>::infinity()) const;
+             double most_rows = std::numeric_limits<double>::infinity());
     void count(Workshop& tools) const;
     void make_classes();
     std::size_t class_of(std::size_t e, std::size_t i) const {
@@ -262,14 +262,16 @@ private:
     /// Of a template: not below its class's, or found; no legal row; given up.
     enum class Floor { known, none, open };
     bool least_of(std::size_t e, std::size_t i, Workshop& tools);
-    Floor least_of_cost(mapspace::TileShapeProblem& problem, const model::Formula& cost,
-                        std::atomic<double>& found, double promised, Workshop& tools, Result& out);
-    Floor raise_promise(mapspace::TileShapeProblem& problem, const model::Formula& cost,
-                        std::atomic<double>& found, double before, double& promised,
-                        Workshop& tools, Result& out);
-    std::optional<double> find_below(mapspace::TileShapeProblem& problem,
+    Floor least_of_cost(std::size_t e, std::size_t i, mapspace::TileShapeProblem& problem,
+                        const model::Formula& cost, std::atomic<double>& found, double promised,
+                        Workshop& tools);
+    Floor raise_promise(std::size_t e, std::size_t i, mapspace::TileShapeProblem& problem,
+                        const model::Formula& cost, std::atomic<double>& found, double before,
+                        double& promised, Workshop& tools);
+    std::optional<double> find_below(std::size_t e, std::size_t i,
+                                     mapspace::TileShapeProblem& problem,
                                      const model::Formula& cost, double level, double most_rows,
-                                     Workshop& tools, Result& out);
+                                     Workshop& tools);
     /// By how much promises of a template hold the bound down: levels to raise them to, per
     /// objective and for the joint cost; 0: not.
     using Raise = std::array<double, 3>;

@@ -101,9 +101,10 @@ void Exploration::make_classes() {
 
 /// Minima do not depend on the order in which threads find them, so bounding by them is
 /// deterministic.
-Exploration::Floor Exploration::least_of_cost(mapspace::TileShapeProblem& problem,
+Exploration::Floor Exploration::least_of_cost(std::size_t e, std::size_t i,
+                                              mapspace::TileShapeProblem& problem,
                                               const Formula& cost, std::atomic<double>& found,
-                                              double promised, Workshop& tools, Result& out) {
+                                              double promised, Workshop& tools) {
     for (const double excess : floor_excess) {
         const double known = found.load();
         if (known * (1 - rounding) <= promised) {
@@ -114,7 +115,7 @@ Exploration::Floor Exploration::least_of_cost(mapspace::TileShapeProblem& proble
                                  ? infinity
                                  : promised * (1 + excess);
         const std::optional<double> value =
-            find_below(problem, cost, std::min(known, level), infinity, tools, out);
+            find_below(e, i, problem, cost, std::min(known, level), infinity, tools);
         if (value) {
             lower(found, *value);
             return Floor::known;
@@ -191,12 +192,12 @@ bool Exploration::least_of(std::size_t e, std::size_t i, Workshop& tools) {
         if (std::isfinite(most_floor_rows_)) {
             const double before = floors_before_[e].at(spaces_[e].classes[c].choices)[k];
             double& promised = promised_by_template_[e][i][k];
-            floor = raise_promise(problem, cost[k], found, before, promised, tools, out);
+            floor = raise_promise(e, i, problem, cost[k], found, before, promised, tools);
             least = promised;
         } else {
             least = promised_by_template_.empty() ? tools.explorer.lower_bound(problem, cost[k])
                                                   : promised_by_template_[e][i][k];
-            floor = least_of_cost(problem, cost[k], found, least, tools, out);
+            floor = least_of_cost(e, i, problem, cost[k], found, least, tools);
         }
         if (floor == Floor::open) {
             return false;

@@ -12,7 +12,7 @@ namespace {
 // An incumbent this close to the bound is at the bound, summed in another order.
 constexpr double reached = 1e-13;
 /// How far above the bound an optimum is looked for, before everything below the incumbent is.
-constexpr double guesses[] = {1e-5, 1e-3, 0.02, 0.1, 0.4};
+constexpr double guesses[] = {1e-5, 1e-3, 0.015, 0.08, 0.4};
 /// Guesses up to this are tried whatever is known: a mapping within a percent leaves far more to
 /// explore, where everything fits, than the optimum at the bound.
 constexpr double always_tried = 1e-3;

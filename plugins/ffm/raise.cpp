@@ -25,16 +25,17 @@ constexpr double joint_rounding = 1e-9;
 }  // namespace
 
 /// The least cost of a template, if it is below the level; else nothing, if it is not given up.
-std::optional<double> Exploration::find_below(mapspace::TileShapeProblem& problem,
+std::optional<double> Exploration::find_below(std::size_t e, std::size_t i,
+                                              mapspace::TileShapeProblem& problem,
                                               const model::Formula& cost, double level,
-                                              double most_rows, Workshop& tools, Result& out) {
+                                              double most_rows, Workshop& tools) {
     problem.objectives = {cost};
     problem.incumbent = {};
     if (std::isfinite(level)) {
         problem.incumbent.quantities = {cost};
         problem.incumbent.points = {level};
     }
-    run(problem, tools, out, false, 0, most_rows);
+    run(e, i, problem, tools, false, 0, most_rows);
     const mapspace::TileShapeResult& r = tools.result;
     if (r.rows == 0 || r.given_up) {
         return std::nullopt;
@@ -43,10 +44,11 @@ std::optional<double> Exploration::find_below(mapspace::TileShapeProblem& proble
 }
 
 /// Which step is given up must not depend on what other threads find.
-Exploration::Floor Exploration::raise_promise(mapspace::TileShapeProblem& problem,
+Exploration::Floor Exploration::raise_promise(std::size_t e, std::size_t i,
+                                              mapspace::TileShapeProblem& problem,
                                               const model::Formula& cost,
                                               std::atomic<double>& found, double before,
-                                              double& promised, Workshop& tools, Result& out) {
+                                              double& promised, Workshop& tools) {
     const double start = promised;
     for (const double factor : rises) {
         if (before * (1 - rounding) <= promised) {
@@ -54,7 +56,7 @@ Exploration::Floor Exploration::raise_promise(mapspace::TileShapeProblem& proble
         }
         const double level = std::min(before, start > 0 ? start * factor : infinity);
         const std::optional<double> value =
-            find_below(problem, cost, level, most_floor_rows_, tools, out);
+            find_below(e, i, problem, cost, level, most_floor_rows_, tools);
         if (tools.result.given_up) {
             return Floor::open;
         }
@@ -81,7 +83,7 @@ std::optional<double> Exploration::find_joint_below(mapspace::TileShapeProblem& 
     problem.incumbent.offsets = {offsets[0], offsets[1]};
     const double half = (level + joint_.of(offsets)) / 2;
     problem.incumbent.best_product = half * half * joint_.unit[0] * joint_.unit[1];
-    run(problem, tools, results_[e][i], false, 0, most_rows);
+    run(e, i, problem, tools, false, 0, most_rows);
     const mapspace::TileShapeResult& r = tools.result;
     std::optional<double> least;
     for (std::size_t row = 0; row < r.rows && !r.given_up; ++row) {
@@ -176,7 +178,7 @@ void Exploration::raise(std::size_t e, std::size_t i, const Raise& levels, doubl
         const bool joint = q == 2;
         const std::optional<double> value =
             joint ? find_joint_below(problem, cost, e, i, levels[q], most_rows, tools)
-                  : find_below(problem, cost[q], levels[q], most_rows, tools, results_[e][i]);
+                  : find_below(e, i, problem, cost[q], levels[q], most_rows, tools);
         if (tools.result.given_up) {
             in_vain_[e][i][q] = most_rows;
             continue;

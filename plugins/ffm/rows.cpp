@@ -140,8 +140,7 @@ void Exploration::for_each_stage(const Explore& explore) {
     clear_results();
     Stages stages(c_, spaces_);
     shared_tiles_ = std::make_unique<SharedTiles>(c_, spaces_);
-    for (const std::size_t e :
-         order_of_stages(spaces_, same_as, c_.options->mapspace.partial_tiles())) {
+    for (const std::size_t e : order_of_stages(spaces_, same_as)) {
         const std::vector<Offsets> offsets = offsets_at(stages, e);
         find_partners(stages, e);
         std::vector<Job> jobs;

@@ -52,7 +52,7 @@ int alone(const workload::EinsumView& e, const std::set<int>& explored) {
 }  // namespace
 
 std::vector<std::size_t> order_of_stages(const std::vector<EinsumSpace>& spaces,
-                                         const std::vector<std::size_t>& same, bool partial_tiles) {
+                                         const std::vector<std::size_t>& same) {
     std::array<double, 2> total{};
     for (const EinsumSpace& s : spaces) {
         for (std::size_t k = 0; k < s.least.size(); ++k) {
@@ -74,9 +74,6 @@ std::vector<std::size_t> order_of_stages(const std::vector<EinsumSpace>& spaces,
     }
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return share(a) > share(b); });
-    if (!partial_tiles) {
-        return order;
-    }
     std::vector<std::size_t> out;
     std::set<int> explored;
     while (!order.empty()) {

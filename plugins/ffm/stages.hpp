@@ -14,11 +14,11 @@
 namespace tessera::ffm {
 
 /// Representatives, those with the largest share of the least costs first: the larger it is, the
-/// less an Einsum may deviate from it. With `partial_tiles`, Einsums that sum over nothing come
-/// last, close to those before them: any tile shapes of fused loops cost them the same, so they
-/// wait for what their neighbours leave.
+/// less an Einsum may deviate from it. Einsums that sum over nothing come last, close to those before
+/// them: any tile shapes of fused loops cost them the same, so they wait for what their neighbours
+/// leave.
 std::vector<std::size_t> order_of_stages(const std::vector<EinsumSpace>& spaces,
-                                         const std::vector<std::size_t>& same, bool partial_tiles);
+                                         const std::vector<std::size_t>& same);
 
 /// What the explored Einsums of one search have shown.
 class Stages {

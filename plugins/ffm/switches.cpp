@@ -35,6 +35,7 @@ const std::vector<Choice>& choices() {
         {"corner-signs", [](Switches& s) -> bool& { return s.tiles.corner_signs; }},
         {"limited-first", [](Switches& s) -> bool& { return s.tiles.limited_first; }},
         {"twins", [](Switches& s) -> bool& { return s.tiles.twins; }},
+        {"fused-twins", [](Switches& s) -> bool& { return s.tiles.fused_twins; }},
         {"convex-bound", [](Switches& s) -> bool& { return s.tiles.convex; }},
         {"narrowed", [](Switches& s) -> bool& { return s.tiles.narrowed; }},
     };

@@ -60,11 +60,14 @@ std::int32_t Treatments::of_group(const GroupStructure& g, std::size_t index,
 std::int32_t Treatments::of_state(const StateStructure& st, std::size_t live,
                                   const std::int64_t* trips) const {
     const LiveTensor& t = st.live[live];
-    std::vector<std::int64_t> key{t.memory, detail_ == Detail::memory ? 0 : t.level};
+    // One per thread: they keep their memory.
+    thread_local std::vector<std::int64_t> key;
+    thread_local std::vector<Loop> loops;
+    key.assign({t.memory, detail_ == Detail::memory ? 0 : t.level});
+    loops.clear();
     if (detail_ != Detail::memory) {
         add_slide(t, trips, key);
     }
-    std::vector<Loop> loops;
     for (int j = 0; detail_ != Detail::memory && j < t.level; ++j) {
         const auto i = static_cast<std::size_t>(j);
         loops.push_back(

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <numeric>
 #include <span>
-#include <unordered_map>
+#include <utility>
 
 #include "tessera/base/stop.hpp"
 #include "tessera/mapspace/pareto.hpp"
@@ -49,20 +49,25 @@ public:
             for (std::size_t j = 0; j < loops.size(); ++j) {
                 key_[j] = trips[loops[j]];
             }
-            rows_[hash_key(key_.data(), static_cast<int>(key_.size()))].push_back(
-                static_cast<std::uint32_t>(r));
+            rows_.emplace_back(hash_key(key_.data(), static_cast<int>(key_.size())),
+                               static_cast<std::uint32_t>(r));
         }
+        std::sort(rows_.begin(), rows_.end());
     }
 
-    const std::vector<std::uint32_t>* find(const std::int64_t* trips, int n) const {
-        const auto it = rows_.find(hash_key(trips, n));
-        return it == rows_.end() ? nullptr : &it->second;
+    /// Hashes and rows, ascending.
+    std::span<const std::pair<std::uint64_t, std::uint32_t>> find(const std::int64_t* trips,
+                                                                  int n) const {
+        const auto [first, last] =
+            std::equal_range(rows_.begin(), rows_.end(), std::pair(hash_key(trips, n), 0u),
+                             [](const auto& a, const auto& b) { return a.first < b.first; });
+        return {first, last};
     }
 
 private:
     std::vector<int> loops_;
     std::vector<std::int64_t> key_;
-    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> rows_;
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> rows_;
 };
 
 /// Scratch of one combine call: no allocation per pair.
@@ -194,11 +199,7 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
         }
         const double* l = left.row(i);
         const std::int64_t* left_trips = left.trips_of(i);
-        const auto* matches = index.find(left_trips, plan.n_left);
-        if (matches == nullptr) {
-            continue;
-        }
-        for (const std::uint32_t j : *matches) {
+        for (const auto& [hash, j] : index.find(left_trips, plan.n_left)) {
             if (pairs % poll_every == 0) {
                 base::poll_stop();
             }
@@ -256,12 +257,17 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
 
 std::vector<std::uint32_t> pareto_rows(const double* values, int stride, int compared,
                                        const std::int64_t* keys, int key_width, std::size_t rows) {
-    // One per thread: it keeps its memory.
+    // One per thread: they keep their memory.
     thread_local ParetoFilter filter;
+    thread_local std::vector<std::vector<double>> columns;
+    thread_local std::vector<const double*> minimise, same;
+    minimise.clear();
+    same.clear();
     const auto width = static_cast<std::size_t>(stride);
     const auto keys_wide = static_cast<std::size_t>(key_width);
-    std::vector<std::vector<double>> columns;
-    const auto add_column = [&](const auto* from, std::size_t step) {
+    std::size_t used = 0;
+    const auto add_column = [&](const auto* from, std::size_t step,
+                                std::vector<const double*>& to) {
         bool varies = false;
         for (std::size_t r = 1; r < rows && !varies; ++r) {
             varies = from[r * step] != from[0];
@@ -269,21 +275,20 @@ std::vector<std::uint32_t> pareto_rows(const double* values, int stride, int com
         if (!varies) {
             return;  // the same in all rows: decides nothing
         }
-        std::vector<double>& column = columns.emplace_back(rows);
+        std::vector<double>& column =
+            used < columns.size() ? columns[used] : columns.emplace_back();
+        ++used;
+        column.resize(rows);
         for (std::size_t r = 0; r < rows; ++r) {
             column[r] = static_cast<double>(from[r * step]);
         }
+        to.push_back(column.data());
     };
     for (int c = 0; c < compared; ++c) {
-        add_column(values + c, width);
+        add_column(values + c, width, minimise);
     }
-    const std::size_t n_values = columns.size();
     for (std::size_t k = 0; k < keys_wide; ++k) {
-        add_column(keys + k, keys_wide);
-    }
-    std::vector<const double*> minimise, same;
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-        (c < n_values ? minimise : same).push_back(columns[c].data());
+        add_column(keys + k, keys_wide, same);
     }
     const std::span<const std::uint32_t> kept = filter(minimise, same, rows);
     return {kept.begin(), kept.end()};

@@ -6,6 +6,7 @@
 #include "mapspace/convex_bound.hpp"
 #include "mapspace/tile_shapes_engine.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/stop.hpp"
 
 // Best-effort conditions are turned into hard ones, then the engine runs once:
 //   1. Every condition gets a level that no legal row can exceed: its minimum, or less if the
@@ -26,6 +27,7 @@ struct TileShapeExplorer::Impl {
     RowTable side_table;
     ConvexBound convex;
     bool given_up = false;
+    bool levels_met = false;  ///< some row is known to meet the levels of the last run
 
     double level_of_own_symbols(const TileShapeProblem& problem, std::span<const int> symbols,
                                 const BestEffortMinimum& condition, const TileShapeOptions& options,
@@ -39,8 +41,9 @@ struct TileShapeExplorer::Impl {
     bool decide_levels(const TileShapeProblem& problem, const TileShapeOptions& options,
                        std::vector<double>& levels, TileShapeStatistics& statistics);
     bool beaten_as_a_whole(const TileShapeProblem& problem, const TileShapeOptions& options);
-    void explore_all(const TileShapeProblem& problem, const TileShapeOptions& options,
-                     TileShapeStatistics& statistics);
+    std::vector<double> explore_all(const TileShapeProblem& problem,
+                                    const TileShapeOptions& options,
+                                    TileShapeStatistics& statistics);
     bool convex_beats_all(const TileShapeProblem& problem, const TileShapeOptions& options);
     bool levels_reachable(const TileShapeProblem& problem, const TileShapeOptions& options,
                           std::span<const double> levels);
@@ -48,6 +51,7 @@ struct TileShapeExplorer::Impl {
                    TileShapeStatistics& statistics);
     void run(const TileShapeRun& run, const TileShapeOptions& options, RowTable& to,
              TileShapeStatistics& statistics);
+    void write_all_ways(const TileShapeProblem& problem, const std::vector<FusedTwins>& twins);
     void copy_result(const TileShapeProblem& problem, TileShapeResult& result) const;
 };
 
@@ -271,27 +275,62 @@ bool TileShapeExplorer::Impl::reach_levels(const TileShapeProblem& problem,
                                            TileShapeStatistics& statistics) {
     const std::vector<TileShapeConstraint> constraints = with_levels(problem, levels);
     model::FormulaPool& pool = model::FormulaPool::current();
-    const std::vector<TwinSymbols> twins =
-        options.twins ? find_twins(pool, problem) : std::vector<TwinSymbols>{};
+    const bool all_rows = options.beam == 0 && !options.first_rows;
+    const Twins twins =
+        options.twins ? find_twins(pool, problem, options.fused_twins && all_rows) : Twins{};
+    const std::vector<AllowedShapes> allowed =
+        twins.fused.empty() ? problem.allowed : allowed_of_products(problem.allowed, twins.fused);
     const std::vector<int> order =
-        tile_shape_order(pool, problem.symbols, constraints, limits_first(problem, options), twins,
-                         scratch.divisors);
+        tile_shape_order(pool, problem.symbols, constraints, limits_first(problem, options),
+                         twins.pairs, scratch.divisors);
+    // Pairs with one fused symbol per chain are twins like any other.
+    std::vector<FusedTwins> two_fused = twins.fused;
+    std::erase_if(two_fused, [](const FusedTwins& group) { return group.fused == 1; });
     TileShapeRun run;
     run.symbols = problem.symbols;
     run.objectives = problem.objectives;
     run.constraints = constraints;
     run.loop_limits = problem.loop_limits;
     run.incumbent = &problem.incumbent;
-    run.allowed = problem.allowed;
-    run.twins = twins;
+    run.allowed = allowed;
+    run.twins = twins.pairs;
+    run.fused_twins = two_fused;
     run.order = order;
     run.stop_at_first = options.first_rows;
     TileShapeStatistics counts;
     this->run(run, options, table, counts);
     add_counts(counts, problem.constraints.size(), statistics);
-    return levels.empty() || given_up || table.rows > 0 ||
-           (counts.dropped_by_incumbent + counts.dropped_as_not_allowed > 0.0 &&
-            reachable(run, options, statistics));
+    const bool open = counts.dropped_by_incumbent + counts.dropped_as_not_allowed > 0.0;
+    levels_met = table.rows > 0 ||
+                 (!levels.empty() && !given_up && open && reachable(run, options, statistics));
+    write_all_ways(problem, twins.fused);
+    return levels.empty() || given_up || levels_met;
+}
+
+/// Rows of fused twins, one per product of their tile shapes, as rows of all tile shapes.
+void TileShapeExplorer::Impl::write_all_ways(const TileShapeProblem& problem,
+                                             const std::vector<FusedTwins>& twins) {
+    if (twins.empty() || table.rows == 0) {
+        return;
+    }
+    const std::size_t n = problem.symbols.size();
+    std::vector<std::vector<double>> columns(n + problem.objectives.size());
+    std::vector<double> shapes(n);
+    std::size_t row = 0;
+    const std::function<void()> write = [&] {
+        for (std::size_t c = 0; c < columns.size(); ++c) {
+            columns[c].push_back(c < n ? shapes[c] : table.columns[c][row]);
+        }
+    };
+    for (; row < table.rows; ++row) {
+        base::poll_stop();
+        for (std::size_t s = 0; s < n; ++s) {
+            shapes[s] = table.columns[s][row];
+        }
+        for_each_way(twins, problem.symbols, problem.allowed, shapes, scratch.divisors, write);
+    }
+    table.rows = columns.front().size();
+    std::swap_ranges(columns.begin(), columns.end(), table.columns.begin());
 }
 
 bool TileShapeExplorer::Impl::levels_reachable(const TileShapeProblem& problem,
@@ -462,6 +501,7 @@ void TileShapeExplorer::explore(const TileShapeProblem& problem, const TileShape
     TileShapeStatistics& statistics = result.statistics;
     statistics = {};
     result.given_up = impl_->given_up = false;
+    result.levels.reset();
     statistics.dropped_by_constraint.assign(problem.constraints.size(), 0.0);
     statistics.space =
         count_assignments(problem.symbols, impl_->scratch.divisors, statistics.exact_space);
@@ -472,14 +512,18 @@ void TileShapeExplorer::explore(const TileShapeProblem& problem, const TileShape
         impl_->copy_result(problem, result);
         return;
     }
-    impl_->explore_all(problem, options, statistics);
+    std::vector<double> levels = impl_->explore_all(problem, options, statistics);
+    if (impl_->levels_met) {
+        result.levels = std::move(levels);
+    }
     result.given_up = impl_->given_up;
     impl_->copy_result(problem, result);
 }
 
-void TileShapeExplorer::Impl::explore_all(const TileShapeProblem& problem,
-                                          const TileShapeOptions& options,
-                                          TileShapeStatistics& statistics) {
+/// The levels of the best-effort conditions that the rows meet.
+std::vector<double> TileShapeExplorer::Impl::explore_all(const TileShapeProblem& problem,
+                                                         const TileShapeOptions& options,
+                                                         TileShapeStatistics& statistics) {
     std::vector<double> levels;
     const bool unchecked = optimistic_levels(problem, options, false, levels, statistics);
     bool decided = reach_levels(problem, options, levels, statistics);
@@ -493,6 +537,7 @@ void TileShapeExplorer::Impl::explore_all(const TileShapeProblem& problem,
     if (!decided && decide_levels(problem, options, levels, statistics)) {
         reach_levels(problem, options, levels, statistics);
     }
+    return levels;
 }
 
 }  // namespace tessera::mapspace

@@ -222,8 +222,8 @@ bool TileShapeDescent::single_step(const std::vector<Move>& all, double max_rows
     return false;
 }
 
-/// Two moves at a time. `trade`: only those where one variable leaves a loop that may be spatial and
-/// another enters one.
+/// Two moves at a time. `trade`: only those where one variable leaves a loop that may be spatial
+/// and another enters one.
 bool TileShapeDescent::double_step(const std::vector<Move>& all, bool trade, double max_rows) {
     for (const Move& a : all) {
         if (trade && !may_be_spatial(chains_[a.chain], a.from)) {

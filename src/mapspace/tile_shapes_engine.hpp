@@ -107,6 +107,7 @@ struct TileShapeStep {
     std::vector<TileShapePick> picks;
     std::vector<TileShapeFilter> filters;
     std::vector<TwinSymbols> twins;  ///< those that this symbol completes
+    std::vector<int> fused_twins;    ///< the same, by place in TileShapeRun::fused_twins
 
     /// Empty again, but with its memory.
     void reset();
@@ -132,7 +133,8 @@ struct TileShapeRun {
     const IncumbentBound* incumbent = nullptr;
     std::span<const AllowedShapes> allowed;
     std::span<const TwinSymbols> twins;
-    std::span<const int> order;  ///< symbols to enumerate; all others stay unknown
+    std::span<const FusedTwins> fused_twins;  ///< with two fused symbols per chain
+    std::span<const int> order;               ///< symbols to enumerate; all others stay unknown
     bool fused_are_keys = true;
     bool stop_at_first = false;  ///< one legal row is all that is asked for
 };
@@ -185,6 +187,7 @@ private:
     void prepare_filters(Step& step);
     void start_filters(const Step& step, const RowTable& in, Expansion& at) const;
     std::size_t keep_allowed(const Step& step, Expansion& at, double* candidates, std::size_t n);
+    static std::uint32_t fused_symbols(const FusedTwins& group);
     void prepare_twins(Step& step) const;
     std::size_t keep_twins(const Step& step, const RowTable& in, std::size_t row,
                            double* candidates, std::size_t n) const;

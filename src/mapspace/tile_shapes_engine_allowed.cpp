@@ -101,6 +101,22 @@ void TileShapeEngine::prepare_twins(Step& step) const {
             step.twins.push_back(t);
         }
     }
+    for (std::size_t g = 0; g < run_.fused_twins.size(); ++g) {
+        const std::uint32_t all = fused_symbols(run_.fused_twins[g]);
+        if ((all & ~step.after) == 0 && (all & ~step.before) != 0) {
+            step.fused_twins.push_back(static_cast<int>(g));
+        }
+    }
+}
+
+std::uint32_t TileShapeEngine::fused_symbols(const FusedTwins& group) {
+    std::uint32_t out = 0;
+    for (const std::vector<int>& chain : group.chains) {
+        for (std::size_t k = 0; k < group.fused; ++k) {
+            out |= 1u << chain[chain.size() - 1 - k];
+        }
+    }
+    return out;
 }
 
 /// Returns how many candidates are left, in front.
@@ -118,6 +134,21 @@ std::size_t TileShapeEngine::keep_twins(const Step& step, const RowTable& in, st
             own = candidates[i];
             candidates[kept] = own;
             kept += is_first_of_twins(top, first, second) ? 1 : 0;
+        }
+        n = kept;
+    }
+    double shapes[model::kMaxSymbols];
+    for (const int g : step.fused_twins) {
+        const FusedTwins& group = run_.fused_twins[static_cast<std::size_t>(g)];
+        for (std::uint32_t rest = fused_symbols(group); rest != 0; rest &= rest - 1) {
+            const int s = __builtin_ctz(rest);
+            shapes[s] = known(s);
+        }
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            shapes[step.symbol] = candidates[i];
+            candidates[kept] = candidates[i];
+            kept += group.counts(run_.symbols, shapes) ? 1 : 0;
         }
         n = kept;
     }

@@ -26,6 +26,7 @@ void TileShapeStep::reset() {
     picks.clear();
     filters.clear();
     twins.clear();
+    fused_twins.clear();
 }
 
 TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& run,
@@ -377,6 +378,12 @@ std::uint32_t TileShapeEngine::keys_of(std::uint32_t known) const {
     // Which of the twins counts depends on the others and on what encloses them.
     for (const TwinSymbols& t : run_.twins) {
         const std::uint32_t all = 1u << t.first | 1u << t.second | (t.top >= 0 ? 1u << t.top : 0u);
+        if ((all & enumerated & ~known) != 0) {
+            keys |= all;
+        }
+    }
+    for (const FusedTwins& group : run_.fused_twins) {
+        const std::uint32_t all = fused_symbols(group);
         if ((all & enumerated & ~known) != 0) {
             keys |= all;
         }

@@ -2,6 +2,10 @@
 // products, from the innermost place outwards, and t its exponent in `top`. Exponents min(e, t) in
 // the first chain and the rest in the second are chains again, as e does not fall outwards; the
 // products, and with them all formulas, stay what they are.
+//
+//   find_twins            pairs that the enumeration reduces, and groups of fused twins
+//   allowed_of_products   what of fused tile shapes the enumeration has to make
+//   for_each_way          a row of fused twins as the rows that it stands for
 #include "mapspace/tile_shapes_twins.hpp"
 
 #include <algorithm>
@@ -74,17 +78,78 @@ std::vector<Chain> chains_of(std::span<const TileShapeSymbol> symbols) {
     return out;
 }
 
-}  // namespace
+/// Whether the loop is one of the two of a chain of two fused symbols.
+bool is_fused_loop(const LoopLimit::Loop& loop, std::span<const TileShapeSymbol> symbols) {
+    const auto fused = [&](int s) { return s >= 0 && symbols[static_cast<std::size_t>(s)].fused; };
+    return fused(loop.own) && (loop.outer < 0 || fused(loop.outer)) &&
+           symbols[static_cast<std::size_t>(loop.own)].outer == loop.outer;
+}
 
-std::vector<TwinSymbols> find_twins(const model::FormulaPool& pool,
-                                    const TileShapeProblem& problem) {
-    std::uint32_t limited = 0;
-    for (const LoopLimit& limit : problem.loop_limits) {
+/// Symbols that limits on loops look at; `elsewhere`: but for limits of one loop among those of one
+/// variable's fused symbols.
+std::uint32_t limited_symbols(const std::vector<LoopLimit>& limits, bool elsewhere,
+                              std::span<const TileShapeSymbol> symbols) {
+    std::uint32_t out = 0;
+    for (const LoopLimit& limit : limits) {
+        const bool one_of_two =
+            limit.limit == 1 && limit.loops.size() == 2 &&
+            std::ranges::all_of(limit.loops,
+                                [&](const auto& l) { return is_fused_loop(l, symbols); }) &&
+            (limit.loops[0].own == limit.loops[1].outer ||
+             limit.loops[1].own == limit.loops[0].outer);
         for (const LoopLimit::Loop& loop : limit.loops) {
-            limited |= loop.own >= 0 ? 1u << loop.own : 0u;
-            limited |= loop.outer >= 0 ? 1u << loop.outer : 0u;
+            if (!elsewhere || !one_of_two) {
+                out |= loop.own >= 0 ? 1u << loop.own : 0u;
+                out |= loop.outer >= 0 ? 1u << loop.outer : 0u;
+            }
         }
     }
+    return out;
+}
+
+/// Behind the twins come two fused symbols, without other limits.
+bool ends_in_two_fused(const Chain& chain, std::size_t twins,
+                       std::span<const TileShapeSymbol> symbols, std::uint32_t limited) {
+    return chain.size() == twins + 2 &&
+           std::all_of(chain.begin() + static_cast<std::ptrdiff_t>(twins), chain.end(), [&](int s) {
+               const TileShapeSymbol& symbol = symbols[static_cast<std::size_t>(s)];
+               return symbol.fused && !symbol.only && symbol.choice == TileChoice::divisors &&
+                      !(limited >> s & 1u);
+           });
+}
+
+}  // namespace
+
+bool FusedTwins::in_one_place(std::span<const TileShapeSymbol> symbols,
+                              const double* shapes) const {
+    bool further_out = false, further_in = false;
+    for (std::size_t c = 0; c < chains.size() && fused == 2; ++c) {
+        const auto outer = static_cast<std::size_t>(chains[c].back());
+        further_out = further_out || shapes[outer] != static_cast<double>(symbols[outer].bound);
+        further_in = further_in || shapes[own(c)] != shapes[outer];
+    }
+    return !further_out || !further_in;
+}
+
+bool FusedTwins::counts(std::span<const TileShapeSymbol> symbols, const double* shapes) const {
+    if (!in_one_place(symbols, shapes)) {
+        return true;
+    }
+    for (std::size_t i = 0; i < chains.size(); ++i) {
+        const auto bound = static_cast<double>(symbols[static_cast<std::size_t>(own(i))].bound);
+        for (std::size_t k = i + 1; k < chains.size(); ++k) {
+            if (!is_first_of_twins(bound, shapes[own(i)], shapes[own(k)])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+Twins find_twins(const model::FormulaPool& pool, const TileShapeProblem& problem, bool fused) {
+    const std::span<const TileShapeSymbol> symbols = problem.symbols;
+    const std::uint32_t limited = limited_symbols(problem.loop_limits, false, symbols);
+    const std::uint32_t limited_elsewhere = limited_symbols(problem.loop_limits, true, symbols);
     Monomials monomials(pool);
     for (const Formula& f : problem.objectives) {
         monomials.add(f);
@@ -101,9 +166,10 @@ std::vector<TwinSymbols> find_twins(const model::FormulaPool& pool,
     const auto twins = [&](int a, int b) {
         const TileShapeSymbol &x = problem.symbols[static_cast<std::size_t>(a)],
                               &y = problem.symbols[static_cast<std::size_t>(b)];
-        return !x.fused && !y.fused && !x.only && !y.only && x.choice == TileChoice::divisors &&
-               y.choice == TileChoice::divisors && !(limited >> a & 1u) && !(limited >> b & 1u) &&
-               monomials.alike(a, b);
+        const bool alone = fused && x.outer < 0 && y.outer < 0;  // no fused symbol outside of it
+        return x.fused == y.fused && (!x.fused || alone) && !x.only && !y.only &&
+               x.choice == TileChoice::divisors && y.choice == TileChoice::divisors &&
+               !(limited >> a & 1u) && !(limited >> b & 1u) && monomials.alike(a, b);
     };
     const auto common = [&](const Chain& a, const Chain& b) {
         std::size_t n = 0;
@@ -134,8 +200,31 @@ std::vector<TwinSymbols> find_twins(const model::FormulaPool& pool,
             group->chains.push_back(&chain);
         }
     }
-    std::vector<TwinSymbols> out;
+    Twins out;
     for (const Group& g : groups) {
+        const Chain& longest = *g.chains.front();
+        if (g.chains.size() > 1 && g.depth == longest.size() &&
+            symbols[static_cast<std::size_t>(longest.back())].fused) {
+            FusedTwins& all = out.fused.emplace_back();
+            for (const Chain* chain : g.chains) {
+                all.chains.push_back(*chain);
+            }
+        } else if (fused && g.chains.size() > 1) {
+            FusedTwins two{{}, 2};
+            for (const Chain* chain : g.chains) {
+                const auto fits = [&](const Chain& other) {
+                    return monomials.alike((*chain)[g.depth], other[g.depth]) &&
+                           monomials.alike(chain->back(), other.back());
+                };
+                if (ends_in_two_fused(*chain, g.depth, symbols, limited_elsewhere) &&
+                    std::ranges::all_of(two.chains, fits)) {
+                    two.chains.push_back(*chain);
+                }
+            }
+            if (two.chains.size() > 1) {
+                out.fused.push_back(std::move(two));
+            }
+        }
         for (std::size_t i = 0; i < g.chains.size(); ++i) {
             const Chain& first = *g.chains[i];
             // Unfused symbols outside of the twins would have to come first: not worth it.
@@ -145,14 +234,199 @@ std::vector<TwinSymbols> find_twins(const model::FormulaPool& pool,
             }
             for (std::size_t k = i + 1; k < g.chains.size(); ++k) {
                 for (std::size_t n = 0; n < g.depth; ++n) {
-                    out.push_back({first[n], (*g.chains[k])[n],
-                                   g.depth < first.size() ? first[g.depth] : -1,
-                                   problem.symbols[static_cast<std::size_t>(first[n])].bound});
+                    out.pairs.push_back(
+                        {first[n], (*g.chains[k])[n], g.depth < first.size() ? first[g.depth] : -1,
+                         problem.symbols[static_cast<std::size_t>(first[n])].bound});
                 }
             }
         }
     }
     return out;
+}
+
+namespace {
+
+/// Where a table has the fused symbols of one place of a group's chains; `place` from outside.
+std::vector<std::size_t> places_of(const AllowedShapes& table, const FusedTwins& group,
+                                   std::size_t place) {
+    std::vector<std::size_t> out;
+    for (const Chain& chain : group.chains) {
+        const auto at =
+            std::find(table.symbols.begin(), table.symbols.end(), chain[chain.size() - 1 - place]);
+        if (at != table.symbols.end()) {
+            out.push_back(static_cast<std::size_t>(at - table.symbols.begin()));
+        }
+    }
+    return out;
+}
+
+bool is_allowed(const AllowedShapes& table, const std::vector<double>& shapes) {
+    std::size_t at = 0;
+    for (std::size_t k = 0; k < table.symbols.size(); ++k) {
+        const std::vector<double>& values = table.values[k];
+        const double value = shapes[static_cast<std::size_t>(table.symbols[k])];
+        const auto found = std::lower_bound(values.begin(), values.end(), value);
+        at = at * values.size() + static_cast<std::size_t>(found - values.begin());
+    }
+    return table.allowed[at] != 0;
+}
+
+/// Allows every combination if one with the same product of the values in `places` is.
+void allow_products(AllowedShapes& table, const std::vector<std::size_t>& places) {
+    const std::size_t n = table.symbols.size();
+    // A combination's number is the sum of a number of its places and one of the rest.
+    std::vector<std::size_t> stride(n, 0), rest_stride(n, 0);
+    std::size_t of_places = 1, of_rest = 1;
+    for (std::size_t k = n; k-- > 0;) {
+        const bool own = std::find(places.begin(), places.end(), k) != places.end();
+        (own ? stride : rest_stride)[k] = own ? of_places : of_rest;
+        (own ? of_places : of_rest) *= table.values[k].size();
+    }
+    std::vector<double> product(of_places, 1.0);
+    for (std::size_t i = 0; i < of_places; ++i) {
+        for (const std::size_t k : places) {
+            product[i] *= table.values[k][i / stride[k] % table.values[k].size()];
+        }
+    }
+    std::vector<double> distinct = product;
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    std::vector<std::size_t> number(of_places);
+    for (std::size_t i = 0; i < of_places; ++i) {
+        const auto at = std::lower_bound(distinct.begin(), distinct.end(), product[i]);
+        number[i] = static_cast<std::size_t>(at - distinct.begin()) * of_rest;
+    }
+    std::vector<std::uint8_t> allowed(distinct.size() * of_rest, 0);
+    for (const bool write : {false, true}) {
+        std::vector<std::size_t> digit(n, 0);
+        std::size_t own = 0, rest = 0;
+        for (std::uint8_t& one : table.allowed) {
+            std::uint8_t& all = allowed[number[own] + rest];
+            (write ? one : all) |= write ? all : one;
+            for (std::size_t k = n; k-- > 0;) {  // the next combination
+                own += stride[k];
+                rest += rest_stride[k];
+                if (++digit[k] < table.values[k].size()) {
+                    break;
+                }
+                own -= stride[k] * digit[k];
+                rest -= rest_stride[k] * digit[k];
+                digit[k] = 0;
+            }
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<AllowedShapes> allowed_of_products(const std::vector<AllowedShapes>& allowed,
+                                               const std::vector<FusedTwins>& twins) {
+    std::vector<AllowedShapes> out;
+    for (const AllowedShapes& table : allowed) {
+        AllowedShapes of_products = table;
+        bool whole = true;
+        for (const FusedTwins& group : twins) {
+            for (std::size_t place = 0; place < group.fused; ++place) {
+                const std::vector<std::size_t> at = places_of(table, group, place);
+                whole = whole && (at.empty() || at.size() == group.chains.size());
+                if (whole && !at.empty()) {
+                    allow_products(of_products, at);
+                }
+            }
+        }
+        if (whole) {
+            out.push_back(std::move(of_products));
+        }
+    }
+    return out;
+}
+
+namespace {
+
+/// Ways to write the products of the groups from `group` on.
+struct Ways {
+    const std::vector<FusedTwins>& twins;
+    std::span<const TileShapeSymbol> symbols;
+    const std::vector<AllowedShapes>& allowed;
+    std::vector<double>& shapes;
+    DivisorCache& divisors;
+    const std::function<void()>& row;
+
+    void write(std::size_t group) {
+        if (group == twins.size()) {
+            if (std::ranges::all_of(allowed, [&](const AllowedShapes& table) {
+                    return is_allowed(table, shapes);
+                })) {
+                row();
+            }
+            return;
+        }
+        const FusedTwins& g = twins[group];
+        if (!g.in_one_place(symbols, shapes.data())) {
+            write(group + 1);
+            return;
+        }
+        const std::vector<double> before = shapes;
+        // Where the loops stand; without any loop there is one way only.
+        bool further_out = true;
+        for (std::size_t c = 0; c < g.chains.size() && g.fused == 2; ++c) {
+            further_out = further_out && shape(g.own(c)) == shape(g.chains[c].back());
+        }
+        std::vector<std::int64_t> products(g.chains.front().size() - g.fused + 1, 1);
+        for (const Chain& chain : g.chains) {
+            for (std::size_t n = 0; n < products.size(); ++n) {
+                products[n] *= static_cast<std::int64_t>(shape(chain[n]));
+            }
+        }
+        choose_fused(group, 0, further_out, products, products.back());
+        shapes = before;
+    }
+
+    double& shape(int symbol) {
+        return shapes[static_cast<std::size_t>(symbol)];
+    }
+
+    void choose_fused(std::size_t group, std::size_t c, bool further_out,
+                      const std::vector<std::int64_t>& products, std::int64_t left) {
+        const FusedTwins& g = twins[group];
+        const std::int64_t bound = symbols[static_cast<std::size_t>(g.own(c))].bound;
+        const bool last = c + 1 == g.chains.size();
+        for (const double d : divisors.of(bound).divisors()) {
+            const auto tile = static_cast<std::int64_t>(d);
+            if (last ? tile != left : left % tile != 0) {
+                continue;
+            }
+            shape(g.chains[c].back()) = further_out ? d : static_cast<double>(bound);
+            shape(g.own(c)) = d;
+            if (last) {
+                split_inner(g, products);
+                write(group + 1);
+            } else {
+                choose_fused(group, c + 1, further_out, products, left / tile);
+            }
+        }
+    }
+
+    /// Each chain in turn takes what it can.
+    void split_inner(const FusedTwins& g, const std::vector<std::int64_t>& products) {
+        for (std::size_t n = 0; n + 1 < products.size(); ++n) {
+            std::int64_t left = products[n];
+            for (std::size_t c = 0; c < g.chains.size(); ++c) {
+                const std::int64_t taken =
+                    std::gcd(left, static_cast<std::int64_t>(shape(g.own(c))));
+                shape(g.chains[c][n]) = static_cast<double>(taken);
+                left /= taken;
+            }
+        }
+    }
+};
+
+}  // namespace
+
+void for_each_way(const std::vector<FusedTwins>& twins, std::span<const TileShapeSymbol> symbols,
+                  const std::vector<AllowedShapes>& allowed, std::vector<double>& shapes,
+                  DivisorCache& divisors, const std::function<void()>& row) {
+    Ways{twins, symbols, allowed, shapes, divisors, row}.write(0);
 }
 
 bool is_first_of_twins(double top, double first, double second) {

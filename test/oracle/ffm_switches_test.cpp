@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(templates_that_no_einsum_can_meet_change_no_optimum) {
 
 BOOST_AUTO_TEST_CASE(what_tile_shapes_leave_out_changes_no_optimum) {
     without_changes_nothing({"partial-pareto", "partial-conditions", "safe-rows", "fixed-products",
-                             "narrowed", "twins"});
+                             "narrowed", "twins", "fused-twins"});
 }
 
 // With partial tiles, where floors are given up and guesses are tried.

@@ -281,6 +281,33 @@ inline Solution collect(const TileShapeProblem& problem, const TileShapeResult& 
     return solution;
 }
 
+/// Whether every row is a legal choice of tile shapes with the costs that it claims.
+inline bool rows_are_true(const TileShapeProblem& problem, const TileShapeResult& result) {
+    const CompiledFormulas code(FormulaPool::current(), problem.objectives);
+    FormulaWorkspace workspace;
+    std::vector<double> x(problem.symbols.size()), values(problem.objectives.size());
+    for (std::size_t r = 0; r < result.rows; ++r) {
+        for (std::size_t s = 0; s < x.size(); ++s) {
+            x[s] = result.shapes[s][r];
+        }
+        code.evaluate_one(x, values, workspace);
+        bool ok = assignment_is_legal(problem.symbols, x) && is_allowed(problem, x);
+        for (std::size_t k = 0; k < values.size(); ++k) {
+            ok = ok && values[k] == result.objectives[k][r];
+        }
+        for (const auto& c : problem.constraints) {
+            ok = ok && holds(c.relation, c.formula.value(x), c.limit);
+        }
+        for (const LoopLimit& group : problem.loop_limits) {
+            ok = ok && trips_above_one(group, x) <= group.limit;
+        }
+        if (!ok) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // ---- random problems ----
 
 /// What a random problem may contain.
@@ -290,6 +317,7 @@ struct Flavour {
     bool partial = false;  ///< chains as templates with partial tiles have them
     bool best_effort = false;
     bool twins = false;                ///< two or three chains occur as a product
+    int fused_twins = 0;               ///< twins end in so many fused symbols that are twins too
     bool allowed = false;              ///< only some combinations of fused tile shapes
     bool arbitrary_monomials = false;  ///< bounds are powers of two, so that all values are exact
 };
@@ -324,7 +352,8 @@ private:
         twins_ = flavour_.twins ? random_.below(variables + 1) : 0;
         const int common = flavour_.twins ? 1 + random_.below(2) : 0;
         for (int v = 0; v < variables; ++v) {
-            const int length = v < twins_ ? common + random_.below(2) : 1 + random_.below(3);
+            const int fused = flavour_.fused_twins > 0 ? flavour_.fused_twins : random_.below(2);
+            const int length = v < twins_ ? common + fused : 1 + random_.below(3);
             const bool partial = flavour_.partial && random_.chance(70);
             const bool dense = partial || (flavour_.imperfect && random_.chance(60));
             const int bound = dense                          ? kDense[random_.below(6)]
@@ -384,7 +413,8 @@ private:
     /// Trips of the loop whose own tile is symbol s; whole even if the tile does not divide.
     Formula trips(int s) {
         const TileShapeSymbol& symbol = problem_.symbols[s];
-        if (place_[static_cast<std::size_t>(s)] > 0 && !symbol.fused) {
+        if (place_[static_cast<std::size_t>(s)] > 0 &&
+            (!symbol.fused || flavour_.fused_twins > 0)) {
             return around(s) / tile(s);
         }
         const Formula outer = symbol.outer < 0 ? Formula(static_cast<double>(symbol.bound))
@@ -516,7 +546,7 @@ private:
             const auto relation = static_cast<Relation>(random_.below(5));
             problem_.constraints.push_back({f, relation, limit_of(f)});
         }
-        if (random_.chance(30)) {
+        if (random_.chance(flavour_.fused_twins > 0 ? 10 : 30)) {
             LoopLimit group;
             for (std::size_t s = 0; s < problem_.symbols.size(); ++s) {
                 const TileShapeSymbol& symbol = problem_.symbols[s];
@@ -529,6 +559,15 @@ private:
             }
             group.limit = random_.below(3);
             problem_.loop_limits.push_back(group);
+        }
+        // At most one fused loop per variable.
+        for (std::size_t s = 0; flavour_.fused_twins == 2 && s < problem_.symbols.size(); ++s) {
+            const TileShapeSymbol& symbol = problem_.symbols[s];
+            if (place_[s] > 0 && symbol.outer < 0 && random_.chance(90)) {
+                const int outer = static_cast<int>(s);
+                problem_.loop_limits.push_back(
+                    {{{-1, outer, symbol.bound}, {outer, symbol.inner, symbol.bound}}, 1});
+            }
         }
         for (int c = 0; flavour_.best_effort && c < 1 + random_.below(2); ++c) {
             const Formula f =

@@ -54,6 +54,7 @@ Totals compare_exactly(const Flavour& flavour, std::uint64_t first_seed, int cou
         const Solution expected = solve(problem);
         const Solution found = collect(problem, result);
         BOOST_REQUIRE_MESSAGE(found.fronts == expected.fronts, describe(flavour, seed, problem));
+        BOOST_REQUIRE_MESSAGE(rows_are_true(problem, result), describe(flavour, seed, problem));
         if (!result.statistics.exact_space.empty()) {
             BOOST_REQUIRE_EQUAL(result.statistics.exact_space,
                                 std::to_string(expected.legal_assignments));
@@ -147,13 +148,25 @@ BOOST_AUTO_TEST_CASE(allowed_fused_tile_shapes_equal_enumeration) {
     compare_exactly(flavour, 900000, 200);
 }
 
-// Otherwise the case above would compare nothing.
-BOOST_AUTO_TEST_CASE(twins_save_rows) {
-    double with = 0.0, without = 0.0;
+// All ways to write the products of fused twins are there, with one or two fused symbols each.
+BOOST_AUTO_TEST_CASE(one_row_per_product_of_fused_twins_stands_for_all) {
+    for (const int fused : {1, 2}) {
+        Flavour flavour;
+        flavour.twins = true;
+        flavour.fused_twins = fused;
+        const Totals totals = compare_exactly(flavour, 1000000, 300);
+        BOOST_TEST(totals.large >= 60);
+        flavour.allowed = true;
+        compare_exactly(flavour, 1100000, 200);
+        flavour.best_effort = true;
+        compare_exactly(flavour, 1200000, 100);
+    }
+}
+
+double rows_without(bool TileShapeOptions::* idea, const Flavour& flavour, double& with) {
+    double without = 0.0;
     TileShapeExplorer explorer;
     TileShapeResult result;
-    Flavour flavour;
-    flavour.twins = true;
     for (std::uint64_t seed = 600000; seed < 600100; ++seed) {
         FormulaPool pool;
         const tessera::model::FormulaScope scope(pool);
@@ -162,11 +175,27 @@ BOOST_AUTO_TEST_CASE(twins_save_rows) {
         options.partial_pareto = false;
         explorer.explore(problem, options, result);
         with += result.statistics.evaluated;
-        options.twins = false;
+        options.*idea = false;
         explorer.explore(problem, options, result);
         without += result.statistics.evaluated;
     }
+    return without;
+}
+
+// Otherwise the cases above would compare nothing.
+BOOST_AUTO_TEST_CASE(twins_save_rows) {
+    Flavour flavour;
+    flavour.twins = true;
+    double with = 0.0;
+    const double without = rows_without(&TileShapeOptions::twins, flavour, with);
     BOOST_TEST(with < 0.8 * without);
+    for (const int fused : {1, 2}) {
+        flavour.fused_twins = fused;
+        double with_fused = 0.0;
+        const double without_fused =
+            rows_without(&TileShapeOptions::fused_twins, flavour, with_fused);
+        BOOST_TEST(with_fused < 0.9 * without_fused);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(real_coefficients_lose_nothing_beyond_rounding) {

@@ -139,6 +139,7 @@ struct TileShapeOptions {
     bool corner_signs = true;        ///< signs of sums proven at the ends of the symbols' ranges
     bool limited_first = true;       ///< symbols of limited loops may come first
     bool twins = true;               ///< of tile shapes with the same products one is made
+    bool fused_twins = true;         ///< of fused ones too; the others are written down afterwards
     bool convex = true;              ///< a bound that sees all constraints, where tiles are partial
     bool narrowed = true;            ///< values that conditions and loop limits drop are not made
     /// For tests only: an unsound criterion, which adds up addends with different unknown factors.
@@ -165,6 +166,9 @@ struct TileShapeResult {
     std::size_t rows = 0;
     std::vector<std::vector<std::int32_t>> shapes;
     std::vector<std::vector<double>> objectives;
+    /// What the best-effort conditions decide to, in their order, if this exploration has shown it:
+    /// as lower limits in their place they leave the same rows.
+    std::optional<std::vector<double>> levels;
     TileShapeStatistics statistics;
 };
 
