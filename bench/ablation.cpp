@@ -74,6 +74,7 @@ int main(int argc, char** argv) {
     const Case cases[] = {
         {"tpu-v4i", "gpt3-6.7b", {{"BATCH", "1"}, {"TOKENS", "2048"}}},
         {"tpu-v4i", "gpt3-6.7b", {{"BATCH", "64"}, {"TOKENS", "4096"}}, 1},
+        {"tpu-v4i", "gpt3-6.7b", {{"BATCH", "64"}, {"TOKENS", "4096"}}},
         {"simba", "mobilenet-28", {}},
         {"simba", "mobilenet-28", {}, mapspace::MapSpaceOptions::unlimited, Space::full},
         {"tpu-v4i",
