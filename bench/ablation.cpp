@@ -1,6 +1,8 @@
 // Ablation: what each idea of the mapper `ffm` gains. One thread.
 //
-//   bench/ablation [SPECS-FOLDER]        the folder that has arch-specs/ and problem-shapes/ (.)
+//   bench/ablation [SPECS-FOLDER [IDEA ...]]
+//
+// SPECS-FOLDER has arch-specs/ and problem-shapes/ (.); only these ideas are switched off (all).
 //
 // Every row is one run with one idea switched off: CPU seconds, pmappings (partial ones and joined
 // ones included), and the optimum, which must not change. Exit status 1 if one does. A run ends
@@ -11,9 +13,11 @@
 #include <cstdio>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "../plugins/ffm/switches.hpp"
 #include "tessera/arch/architecture.hpp"
+#include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/workload/workload.hpp"
 
@@ -71,6 +75,14 @@ double measure(const model::Problem& problem, const Case& c, const std::string& 
 
 int main(int argc, char** argv) {
     const std::string root = argc > 1 ? argv[1] : ".";
+    const std::vector<std::string> ideas =
+        argc > 2 ? std::vector<std::string>(argv + 2, argv + argc) : ffm::switch_names();
+    try {
+        ffm::switches_without(ideas);
+    } catch (const UserError& e) {
+        std::fprintf(stderr, "ablation: %s\n", e.what());
+        return 2;
+    }
     const Case cases[] = {
         {"tpu-v4i", "gpt3-6.7b", {{"BATCH", "1"}, {"TOKENS", "2048"}}},
         {"tpu-v4i", "gpt3-6.7b", {{"BATCH", "64"}, {"TOKENS", "4096"}}, 1},
@@ -95,7 +107,7 @@ int main(int argc, char** argv) {
             &workload, &architecture,
             c.space == Space::reference ? arch::Compat::accelforge : arch::Compat::none};
         const double best = measure(problem, c, "");
-        for (const std::string& name : ffm::switch_names()) {
+        for (const std::string& name : ideas) {
             const double found = measure(problem, c, name);
             same = same && !(std::abs(found - best) > 1e-9 * best);
         }
