@@ -118,6 +118,37 @@ bool ends_in_two_fused(const Chain& chain, std::size_t twins,
            });
 }
 
+/// Chains whose twins go equally far out.
+struct Group {
+    std::vector<const Chain*> chains;
+    std::size_t depth = 0;
+};
+
+/// The group's chains as fused twins, if fused symbols are the last of the twins, or if two fused
+/// ones that are alike follow.
+void add_fused_twins(const Group& group, std::span<const TileShapeSymbol> symbols,
+                     std::uint32_t limited, const Monomials& monomials,
+                     std::vector<FusedTwins>& to) {
+    FusedTwins out;
+    const Chain& front = *group.chains.front();
+    const bool last_is_fused =
+        group.depth == front.size() && symbols[static_cast<std::size_t>(front.back())].fused;
+    out.fused = last_is_fused ? 1 : 2;
+    for (const Chain* chain : group.chains) {
+        const auto alike = [&](const Chain& other) {
+            return monomials.alike((*chain)[group.depth], other[group.depth]) &&
+                   monomials.alike(chain->back(), other.back());
+        };
+        if (last_is_fused || (ends_in_two_fused(*chain, group.depth, symbols, limited) &&
+                              std::ranges::all_of(out.chains, alike))) {
+            out.chains.push_back(*chain);
+        }
+    }
+    if (out.chains.size() > 1) {
+        to.push_back(std::move(out));
+    }
+}
+
 }  // namespace
 
 bool FusedTwins::in_one_place(std::span<const TileShapeSymbol> symbols,
@@ -178,11 +209,6 @@ Twins find_twins(const model::FormulaPool& pool, const TileShapeProblem& problem
         }
         return n;
     };
-    // Groups of chains whose twins go equally far out.
-    struct Group {
-        std::vector<const Chain*> chains;
-        std::size_t depth = 0;
-    };
     const std::vector<Chain> chains = chains_of(problem.symbols);
     std::vector<Group> groups;
     for (const Chain& chain : chains) {
@@ -202,28 +228,8 @@ Twins find_twins(const model::FormulaPool& pool, const TileShapeProblem& problem
     }
     Twins out;
     for (const Group& g : groups) {
-        const Chain& longest = *g.chains.front();
-        if (g.chains.size() > 1 && g.depth == longest.size() &&
-            symbols[static_cast<std::size_t>(longest.back())].fused) {
-            FusedTwins& all = out.fused.emplace_back();
-            for (const Chain* chain : g.chains) {
-                all.chains.push_back(*chain);
-            }
-        } else if (fused && g.chains.size() > 1) {
-            FusedTwins two{{}, 2};
-            for (const Chain* chain : g.chains) {
-                const auto fits = [&](const Chain& other) {
-                    return monomials.alike((*chain)[g.depth], other[g.depth]) &&
-                           monomials.alike(chain->back(), other.back());
-                };
-                if (ends_in_two_fused(*chain, g.depth, symbols, limited_elsewhere) &&
-                    std::ranges::all_of(two.chains, fits)) {
-                    two.chains.push_back(*chain);
-                }
-            }
-            if (two.chains.size() > 1) {
-                out.fused.push_back(std::move(two));
-            }
+        if (fused) {
+            add_fused_twins(g, symbols, limited_elsewhere, monomials, out.fused);
         }
         for (std::size_t i = 0; i < g.chains.size(); ++i) {
             const Chain& first = *g.chains[i];
