@@ -87,8 +87,8 @@ bool is_fused_loop(const LoopLimit::Loop& loop, std::span<const TileShapeSymbol>
 
 /// Symbols that limits on loops look at; `elsewhere`: but for limits of one loop among those of one
 /// variable's fused symbols.
-std::uint32_t limited_symbols(const std::vector<LoopLimit>& limits, bool elsewhere,
-                              std::span<const TileShapeSymbol> symbols) {
+std::uint32_t symbols_in_limits(const std::vector<LoopLimit>& limits, bool elsewhere,
+                                std::span<const TileShapeSymbol> symbols) {
     std::uint32_t out = 0;
     for (const LoopLimit& limit : limits) {
         const bool one_of_two =
@@ -179,8 +179,8 @@ bool FusedTwins::counts(std::span<const TileShapeSymbol> symbols, const double* 
 
 Twins find_twins(const model::FormulaPool& pool, const TileShapeProblem& problem, bool fused) {
     const std::span<const TileShapeSymbol> symbols = problem.symbols;
-    const std::uint32_t limited = limited_symbols(problem.loop_limits, false, symbols);
-    const std::uint32_t limited_elsewhere = limited_symbols(problem.loop_limits, true, symbols);
+    const std::uint32_t limited = symbols_in_limits(problem.loop_limits, false, symbols);
+    const std::uint32_t limited_elsewhere = symbols_in_limits(problem.loop_limits, true, symbols);
     Monomials monomials(pool);
     for (const Formula& f : problem.objectives) {
         monomials.add(f);
