@@ -34,6 +34,7 @@ const std::vector<Choice>& choices() {
         {"raised-bounds", [](Switches& s) -> bool& { return s.tiles.raised_bounds; }},
         {"corner-signs", [](Switches& s) -> bool& { return s.tiles.corner_signs; }},
         {"limited-first", [](Switches& s) -> bool& { return s.tiles.limited_first; }},
+        {"pinned-first", [](Switches& s) -> bool& { return s.tiles.pinned_first; }},
         {"twins", [](Switches& s) -> bool& { return s.tiles.twins; }},
         {"fused-twins", [](Switches& s) -> bool& { return s.tiles.fused_twins; }},
         {"convex-bound", [](Switches& s) -> bool& { return s.tiles.convex; }},

@@ -235,9 +235,9 @@ bool TileShapeExplorer::Impl::decide_levels(const TileShapeProblem& problem,
                                             const TileShapeOptions& options,
                                             std::vector<double>& levels,
                                             TileShapeStatistics& statistics) {
-    const std::vector<int> order =
-        tile_shape_order(model::FormulaPool::current(), problem.symbols, problem.constraints,
-                         limits_first(problem, options), {}, scratch.divisors);
+    const std::vector<int> order = tile_shape_order(
+        model::FormulaPool::current(), problem.symbols, problem.constraints,
+        limits_first(problem, options), {}, options.pinned_first, scratch.divisors);
     std::vector<Formula> objectives;
     for (const BestEffortMinimum& condition : problem.best_effort) {
         objectives.push_back(-condition.formula);
@@ -282,7 +282,7 @@ bool TileShapeExplorer::Impl::reach_levels(const TileShapeProblem& problem,
         twins.fused.empty() ? problem.allowed : allowed_of_products(problem.allowed, twins.fused);
     const std::vector<int> order =
         tile_shape_order(pool, problem.symbols, constraints, limits_first(problem, options),
-                         twins.pairs, scratch.divisors);
+                         twins.pairs, options.pinned_first, scratch.divisors);
     // Pairs with one fused symbol per chain are twins like any other.
     std::vector<FusedTwins> two_fused = twins.fused;
     std::erase_if(two_fused, [](const FusedTwins& group) { return group.fused == 1; });
@@ -337,9 +337,9 @@ bool TileShapeExplorer::Impl::levels_reachable(const TileShapeProblem& problem,
                                                const TileShapeOptions& options,
                                                std::span<const double> levels) {
     const std::vector<TileShapeConstraint> constraints = with_levels(problem, levels);
-    const std::vector<int> order =
-        tile_shape_order(model::FormulaPool::current(), problem.symbols, constraints,
-                         limits_first(problem, options), {}, scratch.divisors);
+    const std::vector<int> order = tile_shape_order(model::FormulaPool::current(), problem.symbols,
+                                                    constraints, limits_first(problem, options), {},
+                                                    options.pinned_first, scratch.divisors);
     TileShapeRun run;
     run.symbols = problem.symbols;
     run.constraints = constraints;

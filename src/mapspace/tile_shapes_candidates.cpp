@@ -168,7 +168,11 @@ void CandidateCursor::start(const double* values, std::uint32_t known) {
     }
     check_ = true;
     if (partial_chain_) {
-        check_ = inner_known && self.inner >= 0;
+        known_inside_ = self.inner;
+        while (known_inside_ >= 0 && !is_known(known_inside_)) {
+            known_inside_ = symbols_[known_inside_].inner;
+        }
+        check_ = known_inside_ >= 0;
         if (!outer_known) {
             list_ = table_.partial_chain_values();
         } else if (self.choice == TileChoice::partial_outermost &&
@@ -243,7 +247,12 @@ bool CandidateCursor::linked(int inner_symbol, double inner, double outer) const
 bool CandidateCursor::legal(double value) const {
     const TileShapeSymbol& self = symbols_[symbol_];
     if (partial_chain_) {  // the list fits the outer tile
-        return linked(self.inner, values_[self.inner], value);
+        const double inside = values_[known_inside_];
+        if (known_inside_ == self.inner) {
+            return linked(self.inner, inside, value);
+        }
+        return value == static_cast<double>(self.bound) ||
+               static_cast<std::int64_t>(value) % static_cast<std::int64_t>(inside) == 0;
     }
     const auto divides = [](double a, double b) {
         return static_cast<std::int64_t>(b) % static_cast<std::int64_t>(a) == 0;

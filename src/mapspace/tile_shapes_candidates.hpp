@@ -93,9 +93,10 @@ private:
     std::span<const TileShapeSymbol> symbols_;
     int symbol_;
     DivisorTable& table_;
-    bool from_list_;      // candidates are divisors of the bound
-    bool plain_chain_;    // every symbol of the chain is in mode `divisors`
-    bool partial_chain_;  // some symbol of the chain is partial_outermost; candidates are listed
+    bool from_list_;         // candidates are divisors of the bound
+    bool plain_chain_;       // every symbol of the chain is in mode `divisors`
+    bool partial_chain_;     // some symbol of the chain is partial_outermost; candidates are listed
+    int known_inside_ = -1;  // partial_chain_: the next symbol further in that is known
     const double* values_ = nullptr;
     std::uint32_t known_ = 0;
     std::span<const double> list_;

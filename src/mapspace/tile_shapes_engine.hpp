@@ -249,12 +249,14 @@ private:
 };
 
 /// Order of enumeration: inner before outer, fused last; limited loops first if they leave few
-/// combinations. With twins: what encloses the first of them, then twins together.
+/// combinations. With twins: what encloses the first of them, then twins together. `pinned_first`:
+/// in chains with partial tiles, symbols that constraints leave one value.
 std::vector<int> tile_shape_order(const model::FormulaPool& pool,
                                   std::span<const TileShapeSymbol> symbols,
                                   std::span<const TileShapeConstraint> constraints,
                                   std::span<const LoopLimit> limits,
-                                  std::span<const TwinSymbols> twins, DivisorCache& cache);
+                                  std::span<const TwinSymbols> twins, bool pinned_first,
+                                  DivisorCache& cache);
 
 /// value <relation> limit
 bool holds(Relation relation, double value, double limit);

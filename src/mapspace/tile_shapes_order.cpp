@@ -10,7 +10,8 @@
 //   - then the symbol that adds least to the number of key combinations: one that completes a
 //     chain, or one that its own constraints leave few values;
 //   - then few candidates before many;
-//   - chains with partial tiles go the other way, outside in: few values divide a given tile.
+//   - chains with partial tiles go the other way, outside in: few values divide a given tile. But
+//     what constraints leave one value comes before all others: few tiles are multiples of it.
 // Twins (tile_shapes_twins.hpp) come together, below everything that encloses them.
 // Exception: if limits on loops leave the symbols of these loops few combinations, they come first,
 // outermost first. Every other chain is then complete below them: its symbols cease to be keys, and
@@ -166,6 +167,32 @@ void add_enclosing(std::span<const TileShapeSymbol> symbols, std::span<const Twi
     }
 }
 
+/// Symbols of chains with partial tiles that constraints leave one value: what encloses them is a
+/// multiple of it.
+void add_pinned(const model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
+                std::span<const TileShapeConstraint> constraints, std::vector<int>& order) {
+    const auto limits = [&](const TileShapeConstraint& c, int s, Relation relation) {
+        return c.relation == relation && pool.mask(c.formula) == 1u << s &&
+               c.formula == model::Formula::symbol(s);
+    };
+    for (std::size_t k = 0; k < symbols.size(); ++k) {
+        const int s = static_cast<int>(k);
+        if (symbols[k].only || !has_partial_outermost(symbols, s) ||
+            std::ranges::find(order, s) != order.end()) {
+            continue;  // of those that only some values are of use, the enclosing tile says which
+        }
+        for (const TileShapeConstraint& low : constraints) {
+            const auto same = [&](const TileShapeConstraint& high) {
+                return limits(high, s, Relation::less_equal) && high.limit == low.limit;
+            };
+            if (limits(low, s, Relation::greater_equal) && std::ranges::any_of(constraints, same)) {
+                order.push_back(s);
+                break;
+            }
+        }
+    }
+}
+
 /// A twin of the symbol that is not known yet, -1: none.
 int twin_of(std::span<const TwinSymbols> twins, int symbol, std::uint32_t known) {
     for (const TwinSymbols& t : twins) {
@@ -183,7 +210,8 @@ std::vector<int> tile_shape_order(const model::FormulaPool& pool,
                                   std::span<const TileShapeSymbol> symbols,
                                   std::span<const TileShapeConstraint> constraints,
                                   std::span<const LoopLimit> limits,
-                                  std::span<const TwinSymbols> twins, DivisorCache& cache) {
+                                  std::span<const TwinSymbols> twins, bool pinned_first,
+                                  DivisorCache& cache) {
     std::vector<double> allowed(symbols.size());
     std::vector<char> inwards(symbols.size());
     std::vector<char> late(symbols.size(), 0);  ///< in a chain with a fused symbol
@@ -200,6 +228,9 @@ std::vector<int> tile_shape_order(const model::FormulaPool& pool,
     }
     std::vector<int> order = limited_symbols(symbols, limits, cache);
     add_enclosing(symbols, twins, order);
+    if (pinned_first) {
+        add_pinned(pool, symbols, constraints, order);
+    }
     std::uint32_t known = 0;
     for (const int s : order) {
         known |= 1u << s;

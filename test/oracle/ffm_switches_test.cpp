@@ -183,6 +183,10 @@ BOOST_AUTO_TEST_CASE(convex_bounds_change_no_optimum) {
     without_changes_no_partial_tiles("convex-bound");
 }
 
+BOOST_AUTO_TEST_CASE(pinned_tiles_first_change_no_optimum) {
+    without_changes_no_partial_tiles("pinned-first");
+}
+
 BOOST_AUTO_TEST_CASE(joint_costs_change_no_optimum) {
     without_changes_no_partial_tiles("joint-costs");
 }

@@ -315,6 +315,7 @@ struct Flavour {
     bool real_coefficients = false;  ///< values are rounded: compare with a tolerance
     bool imperfect = false;
     bool partial = false;  ///< chains as templates with partial tiles have them
+    bool pinned = false;   ///< constraints leave some symbols one value
     bool best_effort = false;
     bool twins = false;                ///< two or three chains occur as a product
     int fused_twins = 0;               ///< twins end in so many fused symbols that are twins too
@@ -337,6 +338,11 @@ public:
             problem_.objectives.push_back(capacity());
         }
         make_conditions();
+        for (int s = 0; flavour_.pinned && s < static_cast<int>(problem_.symbols.size()); ++s) {
+            if (random_.chance(25)) {
+                pin(s);
+            }
+        }
         for (int t = random_.below(3); flavour_.allowed && t > 0; --t) {
             make_table();
         }
@@ -434,6 +440,14 @@ private:
             }
         }
         return product;
+    }
+
+    void pin(int s) {
+        const int bound = static_cast<int>(problem_.symbols[static_cast<std::size_t>(s)].bound);
+        const double value = 1 + random_.below(std::max(1, bound / 2));
+        for (const Relation r : {Relation::less_equal, Relation::greater_equal}) {
+            problem_.constraints.push_back({Formula::symbol(s), r, value});
+        }
     }
 
     /// A random half of the combinations of some fused symbols.

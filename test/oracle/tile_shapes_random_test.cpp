@@ -121,6 +121,17 @@ BOOST_AUTO_TEST_CASE(partial_outermost_tiles_equal_enumeration) {
     BOOST_TEST(totals.dropped > 10000.0);
 }
 
+// They are enumerated first, whatever encloses them.
+BOOST_AUTO_TEST_CASE(pinned_partial_tiles_equal_enumeration) {
+    Flavour flavour;
+    flavour.partial = flavour.pinned = true;
+    const Totals totals = compare_exactly(flavour, 1300000, 600);
+    BOOST_TEST(totals.large >= 100);
+    BOOST_TEST(totals.infeasible < 400);
+    flavour.best_effort = true;
+    compare_exactly(flavour, 1400000, 100);
+}
+
 BOOST_AUTO_TEST_CASE(best_effort_conditions_equal_enumeration) {
     Flavour flavour;
     flavour.best_effort = true;
@@ -196,6 +207,35 @@ BOOST_AUTO_TEST_CASE(twins_save_rows) {
             rows_without(&TileShapeOptions::fused_twins, flavour, with_fused);
         BOOST_TEST(with_fused < 0.9 * without_fused);
     }
+}
+
+// Of all tiles of a loop around a weight's 16 columns only multiples of 16 are made.
+BOOST_AUTO_TEST_CASE(pinned_tiles_first_save_rows) {
+    FormulaPool pool;
+    const tessera::model::FormulaScope scope(pool);
+    TileShapeProblem problem;
+    for (int s = 0; s < 3; ++s) {
+        TileShapeSymbol symbol;
+        symbol.bound = 1000;
+        symbol.outer = s - 1;
+        symbol.inner = s < 2 ? s + 1 : -1;
+        symbol.choice = TileChoice::partial_outermost;
+        problem.symbols.push_back(symbol);
+    }
+    const Formula outer = Formula::symbol(0), middle = Formula::symbol(1);
+    problem.objectives = {ceil(Formula(1000.0) / outer) * ceil(outer / middle), outer, middle};
+    for (const Relation r : {Relation::less_equal, Relation::greater_equal}) {
+        problem.constraints.push_back({Formula::symbol(2), r, 16.0});
+    }
+    TileShapeExplorer explorer;
+    TileShapeResult with, without;
+    TileShapeOptions options;
+    explorer.explore(problem, options, with);
+    options.pinned_first = false;
+    explorer.explore(problem, options, without);
+    BOOST_TEST(with.rows > 10u);
+    BOOST_TEST((collect(problem, with).fronts == collect(problem, without).fronts));
+    BOOST_TEST(with.statistics.enumerated < 0.2 * without.statistics.enumerated);
 }
 
 BOOST_AUTO_TEST_CASE(real_coefficients_lose_nothing_beyond_rounding) {

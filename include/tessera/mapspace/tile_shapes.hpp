@@ -138,6 +138,7 @@ struct TileShapeOptions {
     bool raised_bounds = true;       ///< upper limits raise bounds of incomplete rows
     bool corner_signs = true;        ///< signs of sums proven at the ends of the symbols' ranges
     bool limited_first = true;       ///< symbols of limited loops may come first
+    bool pinned_first = true;        ///< with partial tiles: those with one value come first
     bool twins = true;               ///< of tile shapes with the same products one is made
     bool fused_twins = true;         ///< of fused ones too; the others are written down afterwards
     bool convex = true;              ///< a bound that sees all constraints, where tiles are partial
