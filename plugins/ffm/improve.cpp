@@ -1,9 +1,10 @@
 // Partial tiles for a known mapping. Its templates stay; what its Einsums share stays, too, but for
-// one fused loop at a time. Fast and without proof. Map:
+// one or two fused loops at a time. Fast and without proof. Map:
 //   pairs     tile shapes of two rank variables are explored exactly, all others stay, as long as
 //             that improves the mapping
-//   wishes    pairs with one fused loop free: the tile shape that one Einsum would like it to have
-//   granted   pairs of every Einsum inside that loop, with what any of them wishes
+//   wishes    pairs with one or two fused loops free: the tile shapes that one Einsum would like
+//             them to have (two, as batch and token may have to change together)
+//   granted   pairs of every Einsum inside these loops, with what any of them wishes
 // Each is done twice: as if the memories were this Einsum's own, and with no more of them than it
 // has now, since others hold something there at the same time.
 #include <algorithm>
@@ -28,6 +29,24 @@ constexpr double least_gain = 1e-6;
 
 std::vector<double> values_of(const TileShapes& shapes) {
     return {shapes.begin(), shapes.end()};
+}
+
+/// Tile shapes of fused loops.
+using Wish = std::map<int, std::int32_t>;
+
+std::vector<std::set<int>> ones_and_pairs(const std::set<int>& all) {
+    std::vector<std::set<int>> out;
+    for (const int a : all) {
+        out.push_back({a});
+    }
+    for (const int a : all) {
+        for (const int b : all) {
+            if (a < b) {
+                out.push_back({a, b});
+            }
+        }
+    }
+    return out;
 }
 
 TileShapes shapes_of(const mapspace::TileShapeResult& r, std::size_t row) {
@@ -236,25 +255,36 @@ void Exploration::improve(const std::vector<UsedPmapping>& known,
         });
     };
     std::mutex lock;
-    std::set<std::pair<int, std::int32_t>> wishes;  // loop and tile shape
+    std::set<Wish> wishes;
     clear_results();
     for_each_user([&](PairSearch& search, std::size_t user, ImprovedRows& found) {
         TileShapes best = search.run(known[user].shapes, {}, 1, found);
         best = best.empty() ? known[user].shapes : best;
-        for (const int loop : loops.loops(user)) {
-            const std::set<int> free = loops.symbols(user, loop);
-            const TileShapes wish = search.run(best, free, 1, found);
-            const std::lock_guard guard(lock);
-            if (!wish.empty()) {
-                wishes.insert({loop, wish[static_cast<std::size_t>(*free.begin())]});
+        for (const std::set<int>& some : ones_and_pairs(loops.loops(user))) {
+            std::set<int> free;
+            for (const int loop : some) {
+                free.merge(loops.symbols(user, loop));
             }
+            const TileShapes shapes = search.run(best, free, 1, found);
+            if (shapes.empty()) {
+                continue;
+            }
+            Wish wish;
+            for (const int loop : some) {
+                const int symbol = *loops.symbols(user, loop).begin();
+                wish[loop] = shapes[static_cast<std::size_t>(symbol)];
+            }
+            const std::lock_guard guard(lock);
+            wishes.insert(std::move(wish));
         }
     });
     for_each_user([&](PairSearch& search, std::size_t user, ImprovedRows& found) {
-        for (const auto& [loop, tile] : wishes) {
+        for (const Wish& wish : wishes) {
             TileShapes start = known[user].shapes;
-            for (const int s : loops.symbols(user, loop)) {
-                start[static_cast<std::size_t>(s)] = tile;
+            for (const auto& [loop, tile] : wish) {
+                for (const int s : loops.symbols(user, loop)) {
+                    start[static_cast<std::size_t>(s)] = tile;
+                }
             }
             if (start != known[user].shapes) {
                 search.run(start, {}, loss_for_a_wish, found);
