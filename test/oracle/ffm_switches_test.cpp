@@ -339,4 +339,21 @@ BOOST_AUTO_TEST_CASE(partial_tiles_improve_the_mapping_without_them_at_once) {
     BOOST_TEST(value(improved, Metric::edp) < 0.6 * value(other, Metric::edp));
 }
 
+// FFA and FFB read their weights 64 * 3 times with a third of one sequence at a time, 137
+// times with 30 tokens of all sequences at once: batch and token tiles both change.
+BOOST_AUTO_TEST_CASE(two_fused_loops_may_change_together) {
+    const std::string root = tessera::test::test_folder() + "/..";
+    const workload::Workload workload = workload::load_workload(
+        root + "/problem-shapes/gpt3-6.7b.yaml", {{"BATCH", "64"}, {"TOKENS", "4096"}});
+    const arch::Architecture architecture =
+        arch::load_architecture(root + "/arch-specs/tpu-v4i.yaml", {});
+    const model::Problem problem{&workload, &architecture, arch::Compat::none};
+    mapper::Options options;
+    options.threads = 1;
+    options.mapspace = mapspace::MapSpaceOptions::full();
+    options.mapspace.imperfect_temporal = options.mapspace.imperfect_spatial = true;
+    options.budget.max_evals = 15'000'000;
+    BOOST_TEST(value(run(problem, options), Metric::edp) < 21.25);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
