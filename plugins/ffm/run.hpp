@@ -152,6 +152,8 @@ private:
     /// optimal, and a low guess leaves little to explore.
     void find_optimum();
 
+    std::vector<double> guesses_above(double floor) const;
+
     /// Pmappings that can be part of a mapping as good as the points. \throws base::Stopped
     Groups useful_groups(const std::vector<std::vector<double>>& points);
 

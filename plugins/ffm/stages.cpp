@@ -20,9 +20,9 @@
 namespace tessera::ffm {
 namespace {
 
-constexpr std::size_t max_choices = 20000;
+constexpr std::size_t max_choices = 60000;
 /// Tensors are told apart only if none of their users has more treatments.
-constexpr std::size_t few_treatments = 1500;
+constexpr std::size_t few_treatments = 100000;
 constexpr int n_shares = 16;
 /// How much larger least costs must become.
 constexpr double worthwhile = 1.0005;

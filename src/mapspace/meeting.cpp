@@ -11,7 +11,7 @@
 namespace tessera::mapspace {
 namespace {
 
-constexpr std::size_t most_combinations = 1u << 16;
+constexpr std::size_t most_combinations = 1u << 16, most_of_partial_tiles = 1u << 20;
 /// Combinations between two looks at the stop token.
 constexpr std::size_t poll_every = 1024;
 
@@ -35,9 +35,24 @@ int holder_of(const Template& tmpl, int tensor) {
     return holder;
 }
 
-/// Symbols of the loops, with all values that they may take. False: not perfect, or too many.
+/// Partial tiles of which only some are of use: these, and what encloses them.
+std::vector<double> values_of_use(std::span<const TileShapeSymbol> symbols, int s) {
+    std::vector<double> out{static_cast<double>(symbols[static_cast<std::size_t>(s)].bound)};
+    for (; s >= 0; s = symbols[static_cast<std::size_t>(s)].outer) {
+        const TileShapeSymbol& symbol = symbols[static_cast<std::size_t>(s)];
+        if (!symbol.fused || !symbol.only) {
+            return {};
+        }
+        out.insert(out.end(), symbol.only->begin(), symbol.only->end());
+    }
+    std::ranges::sort(out);
+    out.erase(std::ranges::unique(out).begin(), out.end());
+    return out;
+}
+
+/// Symbols of the loops, with all values that they may take. False: too many, or any integer.
 bool find_symbols(const Template& tmpl, std::span<const FusedNode> loops,
-                  std::span<const TileShapeSymbol> symbols, AllowedShapes& out) {
+                  std::span<const TileShapeSymbol> symbols, bool partial, AllowedShapes& out) {
     std::size_t combinations = 1;
     for (const FusedNode& loop : loops) {
         const int s = tmpl.nodes[static_cast<std::size_t>(loop.node)].symbol;
@@ -45,8 +60,16 @@ bool find_symbols(const Template& tmpl, std::span<const FusedNode> loops,
             continue;
         }
         const TileShapeSymbol& symbol = symbols[static_cast<std::size_t>(s)];
-        DivisorTable table(symbol.bound);
         out.symbols.push_back(s);
+        if (partial) {
+            out.values.push_back(values_of_use(symbols, s));
+            combinations *= out.values.back().size();
+            if (combinations == 0 || combinations > most_of_partial_tiles) {
+                return false;
+            }
+            continue;
+        }
+        DivisorTable table(symbol.bound);
         out.values.emplace_back(table.divisors().begin(), table.divisors().end());
         combinations *= table.divisors().size();
         if (!symbol.fused || symbol.choice != TileChoice::divisors ||
@@ -77,7 +100,11 @@ public:
         for (std::size_t k = 0; k < trips_.size(); ++k) {
             if (trips_[k] > 1) {
                 mask |= 1u << k;
-                trips_[n++] = trips_[k];
+                const mapping::PmappingNode& node =
+                    tmpl_.nodes[static_cast<std::size_t>(loops_[k].node)];
+                trips_[n++] = context_.match_tile_shapes
+                                  ? trips_[k] << 32 | tile_of(node, tiles.data())
+                                  : trips_[k];
             }
         }
         auto it = patterns_.find(mask);
@@ -117,7 +144,7 @@ std::optional<AllowedShapes> allowed_shapes(const TabulateContext& context, cons
     std::vector<FusedNode> loops = fused_nodes(tmpl);
     std::erase_if(loops, [&](const FusedNode& loop) { return loop.node > holder; });
     AllowedShapes out;
-    if (holder < 0 || context.match_tile_shapes || !find_symbols(tmpl, loops, symbols, out)) {
+    if (holder < 0 || !find_symbols(tmpl, loops, symbols, context.match_tile_shapes, out)) {
         return std::nullopt;
     }
     Meeting meeting(context, tmpl, loops, tensor, known);

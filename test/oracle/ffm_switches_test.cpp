@@ -187,6 +187,14 @@ BOOST_AUTO_TEST_CASE(pinned_tiles_first_change_no_optimum) {
     without_changes_no_partial_tiles("pinned-first");
 }
 
+BOOST_AUTO_TEST_CASE(meetings_of_partial_tiles_change_no_optimum) {
+    without_changes_no_partial_tiles("meeting");
+}
+
+BOOST_AUTO_TEST_CASE(stages_of_partial_tiles_change_no_optimum) {
+    without_changes_no_partial_tiles("stages");
+}
+
 BOOST_AUTO_TEST_CASE(joint_costs_change_no_optimum) {
     without_changes_no_partial_tiles("joint-costs");
 }
