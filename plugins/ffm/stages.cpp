@@ -20,9 +20,10 @@
 namespace tessera::ffm {
 namespace {
 
-constexpr std::size_t max_choices = 60000;
+/// Of the relaxed join.
+constexpr std::size_t max_choices = 20000, max_choices_of_partial_tiles = 60000;
 /// Tensors are told apart only if none of their users has more treatments.
-constexpr std::size_t few_treatments = 100000;
+constexpr std::size_t few_treatments = 1500, few_of_partial_tiles = 100000;
 constexpr int n_shares = 16;
 /// How much larger least costs must become.
 constexpr double worthwhile = 1.0005;
@@ -197,6 +198,8 @@ void Stages::add(std::size_t e) {
 bool Stages::add_rows(std::size_t e, bool detailed) {
     Costs& own = explored_[e].emplace();
     detailed_[e] = detailed ? 1 : 0;
+    const std::size_t few =
+        c_.options->mapspace.partial_tiles() ? few_of_partial_tiles : few_treatments;
     std::unordered_map<Treatment, std::size_t, TreatmentHash> index;
     for (const mapspace::PmappingGroup& g : spaces_[e].groups) {
         const std::size_t n = tensors_[e].size();
@@ -223,7 +226,7 @@ bool Stages::add_rows(std::size_t e, bool detailed) {
             if (at == own.size()) {
                 own.emplace_back(t, mapspace::CostFront{});
             }
-            if (detailed && own.size() > few_treatments) {
+            if (detailed && own.size() > few) {
                 return false;
             }
             const double* v = g.row(r);
@@ -314,7 +317,8 @@ mapspace::RelaxedJoin Stages::join() const {
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         tables.push_back(table_of(e, numbers));
     }
-    return {std::move(tables), users_.size(), max_choices};
+    const bool partial = c_.options->mapspace.partial_tiles();
+    return {std::move(tables), users_.size(), partial ? max_choices_of_partial_tiles : max_choices};
 }
 
 std::optional<std::vector<mapspace::CostFront>> Stages::rest(std::size_t e) const {
