@@ -21,9 +21,9 @@ constexpr double always_tried = 1e-3;
 /// The same with partial tiles, where a search below a guess can take longer than there is time:
 /// every one that ends without a mapping is a better bound.
 constexpr double partial_guesses[] = {0.01, 0.02, 0.045, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0};
-/// Before these, where the known mapping is that close to the bound: what leaves it less than 2 %
-/// from it. The steps up to there would take a tenth of the time, and most users ask for no more.
-constexpr double asked_gap = 0.0199, near_bound = 1.08;
+/// Before these, where the known mapping is that close to the bound: what leaves it less than 5 %
+/// and 2 % from it. Small steps up to there take a tenth of the time, and few users ask for more.
+constexpr double asked_gaps[] = {0.0499, 0.0199}, near_bound = 1.08;
 /// With more partial mappings a mapping below the guess is looked for first: what lies between the
 /// two need not be joined.
 constexpr std::size_t rows_of_long_join = 100000;
@@ -151,9 +151,11 @@ std::vector<double> Run::guesses_above(double floor) const {
         return {std::begin(guesses), std::end(guesses)};
     }
     std::vector<double> out;
-    const double asked = known() * (1 - asked_gap) / floor - 1;
-    if (floor > 0 && asked > 0 && known() < floor * near_bound) {
-        out.push_back(asked);
+    for (const double gap : asked_gaps) {
+        const double asked = known() * (1 - gap) / floor - 1;
+        if (floor > 0 && asked > 0 && known() < floor * near_bound) {
+            out.push_back(asked);
+        }
     }
     std::ranges::copy_if(partial_guesses, std::back_inserter(out),
                          [&](double g) { return out.empty() || g > out.back(); });
