@@ -145,7 +145,6 @@ void Run::find_optimum() {
     }
 }
 
-/// Shares by which guesses lie above the bound, ascending.
 std::vector<double> Run::guesses_above(double floor) const {
     if (!options_.mapspace.partial_tiles()) {
         return {std::begin(guesses), std::end(guesses)};

@@ -152,6 +152,7 @@ private:
     /// optimal, and a low guess leaves little to explore.
     void find_optimum();
 
+    /// By how much guesses are above the bound, ascending, as shares of it.
     std::vector<double> guesses_above(double floor) const;
 
     /// Pmappings that can be part of a mapping as good as the points. \throws base::Stopped

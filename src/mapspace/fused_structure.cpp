@@ -32,6 +32,11 @@ void add_break(GroupStructure& st, int depth) {
 
 }  // namespace
 
+std::int64_t match_key(const TabulateContext& context, const PmappingNode& loop, std::int64_t trips,
+                       const std::int64_t* tiles) {
+    return context.match_tile_shapes ? trips << 32 | tile_of(loop, tiles) : trips;
+}
+
 std::vector<FusedNode> fused_nodes(const Template& tmpl) {
     std::vector<FusedNode> out;
     for (int i = 0; i < tmpl.n_fused_nodes; ++i) {

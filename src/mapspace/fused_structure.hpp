@@ -24,6 +24,10 @@ std::int64_t tile_of(const mapping::PmappingNode& n, const std::int64_t* tiles);
 void trips_of(const arch::Path& path, const Template& tmpl, const std::vector<FusedNode>& fused,
               const std::int64_t* tiles, std::vector<std::int64_t>& trips);
 
+/// What must agree of a loop on both sides of a join (PmappingGroup::trips).
+std::int64_t match_key(const TabulateContext& context, const mapping::PmappingNode& loop,
+                       std::int64_t trips, const std::int64_t* tiles);
+
 /// Depths (non-null fused loops above) of every node and of every number of loops, for one null
 /// pattern.
 struct Depths {

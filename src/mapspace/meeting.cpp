@@ -100,11 +100,8 @@ public:
         for (std::size_t k = 0; k < trips_.size(); ++k) {
             if (trips_[k] > 1) {
                 mask |= 1u << k;
-                const mapping::PmappingNode& node =
-                    tmpl_.nodes[static_cast<std::size_t>(loops_[k].node)];
-                trips_[n++] = context_.match_tile_shapes
-                                  ? trips_[k] << 32 | tile_of(node, tiles.data())
-                                  : trips_[k];
+                const auto node = static_cast<std::size_t>(loops_[k].node);
+                trips_[n++] = match_key(context_, tmpl_.nodes[node], trips_[k], tiles.data());
             }
         }
         auto it = patterns_.find(mask);

@@ -132,9 +132,8 @@ std::vector<PmappingGroup> tabulate(const TabulateContext& c, const Template& tm
         }
         for (std::size_t k = 0; k < fused.size(); ++k) {
             if (mask >> k & 1u) {
-                const std::int64_t tile =
-                    tile_of(tmpl.nodes[static_cast<std::size_t>(fused[k].node)], tiles);
-                g.trips.push_back(c.match_tile_shapes ? trips[k] << 32 | tile : trips[k]);
+                const PmappingNode& loop = tmpl.nodes[static_cast<std::size_t>(fused[k].node)];
+                g.trips.push_back(match_key(c, loop, trips[k], tiles));
             }
         }
         g.source_template.push_back(template_index);

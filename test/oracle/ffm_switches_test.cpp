@@ -86,25 +86,36 @@ BOOST_AUTO_TEST_CASE(the_order_of_the_search_changes_no_optimum) {
     without_changes_nothing({"guesses", "descent", "equal-einsums", "limited-first"});
 }
 
+/// One of the architectures and one of the workloads that come with Tessera.
+struct Shipped {
+    Shipped(const std::string& arch, const std::string& work,
+            const std::map<std::string, std::string>& defines,
+            arch::Compat compat = arch::Compat::none)
+        : workload(workload::load_workload(
+              tessera::test::test_folder() + "/../problem-shapes/" + work + ".yaml", defines)),
+          architecture(arch::load_architecture(
+              tessera::test::test_folder() + "/../arch-specs/" + arch + ".yaml", {})),
+          problem{&workload, &architecture, compat} {}
+
+    workload::Workload workload;
+    arch::Architecture architecture;
+    model::Problem problem;
+};
+
 // Chains of at most 12 Einsums have none.
 BOOST_AUTO_TEST_CASE(a_dive_changes_no_optimum) {
-    const std::string root = tessera::test::test_folder() + "/..";
     int dived = 0;
     for (int i = 0; i < 12; ++i) {
         const std::map<std::string, std::string> defines{{"N_EINSUMS", std::to_string(13 + i % 3)},
                                                          {"M", std::to_string(24 + 8 * i)},
                                                          {"KN", std::to_string(1024 - 40 * i)},
                                                          {"KN_STEP", std::to_string(16 * (i % 4))}};
-        const workload::Workload workload =
-            workload::load_workload(root + "/problem-shapes/matmuls.yaml", defines);
-        const arch::Architecture architecture = arch::load_architecture(
-            root + (i % 2 == 0 ? "/arch-specs/edge.yaml" : "/arch-specs/tpu-v4i.yaml"), {});
-        const model::Problem problem{&workload, &architecture, arch::Compat::none};
+        const Shipped shipped(i % 2 == 0 ? "edge" : "tpu-v4i", "matmuls", defines);
         mapper::Options options;
         options.metrics = {i % 3 == 0 ? Metric::energy : Metric::edp};
-        const mapper::Result with = run(problem, options);
+        const mapper::Result with = run(shipped.problem, options);
         options.without = {"dive"};
-        const mapper::Result other = run(problem, options);
+        const mapper::Result other = run(shipped.problem, options);
         dived += with.statistics.evaluated != other.statistics.evaluated ? 1 : 0;
         BOOST_TEST((with.status == mapper::Status::optimal));
         BOOST_TEST((other.status == mapper::Status::optimal));
@@ -257,20 +268,15 @@ BOOST_AUTO_TEST_CASE(unknown_names_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(fifty_searches_stopped_at_random_moments_return_valid_mappings_and_bounds) {
-    const std::string root = tessera::test::test_folder() + "/..";
-    const std::map<std::string, std::string> defines{{"BATCH", "1"}, {"TOKENS", "2048"}};
-    const workload::Workload workload =
-        workload::load_workload(root + "/problem-shapes/gpt3-6.7b.yaml", defines);
-    const arch::Architecture architecture =
-        arch::load_architecture(root + "/arch-specs/tpu-v4i.yaml", defines);
-    const model::Problem problem{&workload, &architecture, arch::Compat::accelforge};
+    const Shipped shipped("tpu-v4i", "gpt3-6.7b", {{"BATCH", "1"}, {"TOKENS", "2048"}},
+                          arch::Compat::accelforge);
     mapper::Options options;
     options.threads = 2;
     // Without guesses and relaxed join there is more to stop.
     options.without = {"dive", "class-floors", "guesses"};
     // Moments in CPU time: the load of the machine changes from one search to the next.
     const std::clock_t start = std::clock();
-    const double optimum = value(run(problem, options), Metric::edp);
+    const double optimum = value(run(shipped.problem, options), Metric::edp);
     const std::clock_t full = std::clock() - start;
     std::mt19937_64 random(5);
     int stopped_early = 0;
@@ -285,7 +291,7 @@ BOOST_AUTO_TEST_CASE(fifty_searches_stopped_at_random_moments_return_valid_mappi
             }
             stop = true;
         });
-        const mapper::Result r = run(problem, options);
+        const mapper::Result r = run(shipped.problem, options);
         timer.request_stop();
         BOOST_TEST_REQUIRE(r.solutions.size() == 1u);
         stopped_early += r.status == mapper::Status::feasible ? 1 : 0;
@@ -294,7 +300,7 @@ BOOST_AUTO_TEST_CASE(fifty_searches_stopped_at_random_moments_return_valid_mappi
         BOOST_TEST_REQUIRE(r.bound.has_value());
         BOOST_TEST(*r.bound <= optimum * (1 + rounding));
         for (const auto& v :
-             mapspace::check(problem, r.solutions.front().mapping, &options.mapspace)) {
+             mapspace::check(shipped.problem, r.solutions.front().mapping, &options.mapspace)) {
             BOOST_TEST((v.severity == mapspace::Severity::warning), v.message);
         }
     }
@@ -304,17 +310,12 @@ BOOST_AUTO_TEST_CASE(fifty_searches_stopped_at_random_moments_return_valid_mappi
 // Its first mapping is within a percent of the bound; everything below that fits together in
 // millions of ways, the optimum at the bound in few.
 BOOST_AUTO_TEST_CASE(a_mapping_near_the_bound_does_not_end_the_search_for_one_at_it) {
-    const std::string root = tessera::test::test_folder() + "/..";
-    const workload::Workload workload =
-        workload::load_workload(root + "/problem-shapes/llama3-8b.yaml", {{"DECODE", "1"}});
-    const arch::Architecture architecture =
-        arch::load_architecture(root + "/arch-specs/simba.yaml", {});
-    const model::Problem problem{&workload, &architecture, arch::Compat::none};
+    const Shipped shipped("simba", "llama3-8b", {{"DECODE", "1"}});
     mapper::Options options;
     options.mapspace = mapspace::MapSpaceOptions::full();
     options.budget.max_evals = 3'000'000;
     options.budget.max_memory_bytes = 1u << 30;
-    const mapper::Result r = run(problem, options);
+    const mapper::Result r = run(shipped.problem, options);
     BOOST_TEST((r.status == mapper::Status::optimal));
     BOOST_TEST(r.statistics.evaluated < 3'000'000u);
 }
@@ -322,25 +323,20 @@ BOOST_AUTO_TEST_CASE(a_mapping_near_the_bound_does_not_end_the_search_for_one_at
 // Partial tiles fill the arrays, which the best mapping without them leaves half empty. The exact
 // search would find as much after ten times the rows.
 BOOST_AUTO_TEST_CASE(partial_tiles_improve_the_mapping_without_them_at_once) {
-    const std::string root = tessera::test::test_folder() + "/..";
-    const workload::Workload workload =
-        workload::load_workload(root + "/problem-shapes/gpt3-6.7b.yaml", {});
-    const arch::Architecture architecture =
-        arch::load_architecture(root + "/arch-specs/eyeriss.yaml", {});
-    const model::Problem problem{&workload, &architecture, arch::Compat::none};
+    const Shipped shipped("eyeriss", "gpt3-6.7b", {});
     mapper::Options options;
     options.threads = 1;
     options.mapspace = mapspace::MapSpaceOptions::full();
     options.mapspace.imperfect_temporal = options.mapspace.imperfect_spatial = true;
     options.budget.max_evals = 6'000'000;
-    const mapper::Result improved = run(problem, options);
+    const mapper::Result improved = run(shipped.problem, options);
     options.without = {"improvement"};
-    const mapper::Result other = run(problem, options);
+    const mapper::Result other = run(shipped.problem, options);
     for (const mapper::Result* r : {&improved, &other}) {
         BOOST_TEST_REQUIRE(r->bound.has_value());
         BOOST_TEST(*r->bound <= value(improved, Metric::edp));
         for (const auto& v :
-             mapspace::check(problem, r->solutions.front().mapping, &options.mapspace)) {
+             mapspace::check(shipped.problem, r->solutions.front().mapping, &options.mapspace)) {
             BOOST_TEST((v.severity == mapspace::Severity::warning), v.message);
         }
     }
@@ -350,18 +346,13 @@ BOOST_AUTO_TEST_CASE(partial_tiles_improve_the_mapping_without_them_at_once) {
 // FFA and FFB read their weights 64 * 3 times with a third of one sequence at a time, 137
 // times with 30 tokens of all sequences at once: batch and token tiles both change.
 BOOST_AUTO_TEST_CASE(two_fused_loops_may_change_together) {
-    const std::string root = tessera::test::test_folder() + "/..";
-    const workload::Workload workload = workload::load_workload(
-        root + "/problem-shapes/gpt3-6.7b.yaml", {{"BATCH", "64"}, {"TOKENS", "4096"}});
-    const arch::Architecture architecture =
-        arch::load_architecture(root + "/arch-specs/tpu-v4i.yaml", {});
-    const model::Problem problem{&workload, &architecture, arch::Compat::none};
+    const Shipped shipped("tpu-v4i", "gpt3-6.7b", {{"BATCH", "64"}, {"TOKENS", "4096"}});
     mapper::Options options;
     options.threads = 1;
     options.mapspace = mapspace::MapSpaceOptions::full();
     options.mapspace.imperfect_temporal = options.mapspace.imperfect_spatial = true;
     options.budget.max_evals = 15'000'000;
-    BOOST_TEST(value(run(problem, options), Metric::edp) < 21.25);
+    BOOST_TEST(value(run(shipped.problem, options), Metric::edp) < 21.25);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
