@@ -21,9 +21,11 @@ constexpr double always_tried = 1e-3;
 /// The same with partial tiles, where a search below a guess can take longer than there is time:
 /// every one that ends without a mapping is a better bound.
 constexpr double partial_guesses[] = {0.01, 0.02, 0.045, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0};
-/// Before these, where the known mapping is that close to the bound: what leaves it less than 5 %
-/// and 2 % from it. Small steps up to there take a tenth of the time, and few users ask for more.
-constexpr double asked_gaps[] = {0.0499, 0.0199}, near_bound = 1.08;
+/// Before these, where the known mapping is that close to the bound: what leaves it these gaps, or
+/// the one that is asked for. Small steps up to there take a tenth of the time.
+constexpr double usual_gaps[] = {0.05, 0.02}, near_bound = 1.08;
+// A gap must not be missed for a rounding.
+constexpr double gap_slack = 1e-3;
 /// With more partial mappings a mapping below the guess is looked for first: what lies between the
 /// two need not be joined.
 constexpr std::size_t rows_of_long_join = 100000;
@@ -149,11 +151,15 @@ std::vector<double> Run::guesses_above(double floor) const {
     if (!options_.mapspace.partial_tiles()) {
         return {std::begin(guesses), std::end(guesses)};
     }
-    std::vector<double> out;
-    for (const double gap : asked_gaps) {
-        const double asked = known() * (1 - gap) / floor - 1;
-        if (floor > 0 && asked > 0 && known() < floor * near_bound) {
-            out.push_back(asked);
+    std::vector<double> gaps(std::begin(usual_gaps), std::end(usual_gaps)), out;
+    if (const double asked = options_.budget.gap; asked > 0) {
+        // Larger ones on the way would take a third of the time; on a longer way they are worth it.
+        asked < gaps.back() ? gaps.push_back(asked) : gaps.assign(1, asked);
+    }
+    for (const double gap : gaps) {
+        const double excess = known() * (1 - gap * (1 - gap_slack)) / floor - 1;
+        if (floor > 0 && excess > 0 && known() < floor * near_bound) {
+            out.push_back(excess);
         }
     }
     std::ranges::copy_if(partial_guesses, std::back_inserter(out),
@@ -278,7 +284,7 @@ void Run::finish_with_incumbent() {
     result_.solutions = front_of(options_.metrics, std::move(result_.solutions));
     result_.status = exhausted_ ? mapper::Status::optimal : mapper::Status::feasible;
     set_bound(exhausted_ ? metric_of_first()
-                         : std::min(metric_of_first(), std::max(beaten_guess_, lower_bound())));
+                         : std::min(metric_of_first(), std::max(reported_bound_, lower_bound())));
 }
 
 void Run::report_incumbent(const mapper::Solution& s, const std::string& step) {

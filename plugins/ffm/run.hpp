@@ -180,7 +180,11 @@ private:
         }
     }
 
+    /// What was reported once holds to the end, though a stop can leave the floors lower.
     void report_bound(double value) {
+        if (options_.metrics.size() == 1) {
+            reported_bound_ = std::max(reported_bound_, value);
+        }
         if (options_.metrics.size() == 1 && !silent_) {
             recorder_.bound(value);
         }
@@ -218,7 +222,7 @@ private:
     bool simple_tried_ = false;
     bool promised_ = false;
     bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
-    double beaten_guess_ = 0;
+    double beaten_guess_ = 0, reported_bound_ = 0;
     SavedState saved_;  ///< of the run that this one resumes
     mapspace::JoinResult coarse_;
     std::vector<UsedPmapping> used_;                  ///< by its first mapping, by Einsum

@@ -188,7 +188,7 @@ void Stages::add(std::size_t e) {
         add_rows(e, false);
     }
     for (const int tensor : tensors_[e]) {
-        if (may_be_apart(static_cast<std::size_t>(tensor))) {
+        if (some_left() && may_be_apart(static_cast<std::size_t>(tensor))) {
             tell_apart(static_cast<std::size_t>(tensor));
         }
     }
@@ -234,6 +234,16 @@ bool Stages::add_rows(std::size_t e, bool detailed) {
         }
     }
     return true;
+}
+
+/// Whether an Einsum is unexplored whose tile shapes least costs of the others can bound.
+bool Stages::some_left() const {
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        if (!explored_[e] && !sums_over_nothing(spaces_[e].paths.front()->einsum)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool Stages::may_be_apart(std::size_t tensor) const {

@@ -14,9 +14,9 @@
 namespace tessera::ffm {
 
 /// Representatives, those with the largest share of the least costs first: the larger it is, the
-/// less an Einsum may deviate from it. Einsums that sum over nothing come last, close to those before
-/// them: any tile shapes of fused loops cost them the same, so they wait for what their neighbours
-/// leave.
+/// less an Einsum may deviate from it. Einsums that sum over nothing come last, close to those
+/// before them: any tile shapes of fused loops cost them the same, so they wait for what their
+/// neighbours leave.
 std::vector<std::size_t> order_of_stages(const std::vector<EinsumSpace>& spaces,
                                          const std::vector<std::size_t>& same);
 
@@ -61,6 +61,7 @@ private:
 
     void add_partners(std::size_t e);
     bool add_rows(std::size_t e, bool detailed);
+    bool some_left() const;
     bool may_be_apart(std::size_t tensor) const;
     void tell_apart(std::size_t tensor);
     mapspace::RelaxedJoin join() const;

@@ -213,6 +213,7 @@ private:
     void drop_by_incumbent(const Step& step, const double* registers, std::size_t rows,
                            std::uint8_t* alive);
     bool beaten_by_incumbent();
+    void least_products(const double* a, const double* b, bool exact, double* least) const;
     void prune(std::size_t index, RowTable& table);
     void keep_beam(std::size_t index, RowTable& table);
     void prune_result();

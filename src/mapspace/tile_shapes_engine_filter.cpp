@@ -90,18 +90,55 @@ void TileShapeEngine::drop_by_loop_limits(const Step& step, std::size_t rows, st
 
 void TileShapeEngine::drop_by_incumbent(const Step& step, const double* registers, std::size_t rows,
                                         std::uint8_t* alive) {
+    const auto values = [&](std::size_t q) {
+        return registers + step.program.output_register(step.first_quantity + q) * kBlock;
+    };
+    if (quantity_.size() == 2 && run_.incumbent->points.empty()) {
+        double least[kBlock];
+        least_products(values(0), values(1), step.last, least);
+        std::size_t dropped = 0;
+        for (std::size_t i = 0; i < rows; ++i) {
+            const bool beaten = !(least[i] < run_.incumbent->best_product);
+            dropped += alive[i] & (beaten ? 1 : 0);
+            alive[i] &= beaten ? 0 : 1;
+        }
+        statistics_->dropped_by_incumbent += static_cast<double>(dropped);
+        return;
+    }
     for (std::size_t i = 0; i < rows; ++i) {
         if (!alive[i]) {
             continue;
         }
         for (std::size_t q = 0; q < quantity_.size(); ++q) {
-            const std::size_t r = step.program.output_register(step.first_quantity + q);
-            const double value = registers[r * kBlock + i];
+            const double value = values(q)[i];
             quantity_[q] = step.last ? value : with_slack_below(value);
         }
         if (beaten_by_incumbent()) {
             alive[i] = 0;
             statistics_->dropped_by_incumbent += 1.0;
+        }
+    }
+}
+
+/// Of a block: least product of both quantities over all offsets. All rows of the block, there or
+/// not: the compiler computes a fixed number of them several at a time.
+void TileShapeEngine::least_products(const double* a, const double* b, bool exact,
+                                     double* least) const {
+    static constexpr double no_offset[] = {0.0, 0.0};
+    const std::vector<double>& given = run_.incumbent->offsets;
+    const std::span<const double> offsets = given.empty() ? std::span(no_offset) : std::span(given);
+    double low_a[kBlock], low_b[kBlock];
+    for (std::size_t i = 0; i < kBlock; ++i) {
+        low_a[i] = exact ? a[i] : with_slack_below(a[i]);
+        low_b[i] = exact ? b[i] : with_slack_below(b[i]);
+        least[i] = HUGE_VAL;
+    }
+    for (std::size_t at = 0; at + 2 <= offsets.size(); at += 2) {
+        const double more_a = offsets[at], more_b = offsets[at + 1];
+        for (std::size_t i = 0; i < kBlock; ++i) {
+            const double sum_a = low_a[i] + more_a, sum_b = low_b[i] + more_b;
+            const double product = (0.0 < sum_a ? sum_a : 0.0) * (0.0 < sum_b ? sum_b : 0.0);
+            least[i] = product < least[i] ? product : least[i];
         }
     }
 }

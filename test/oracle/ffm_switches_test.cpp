@@ -243,6 +243,45 @@ BOOST_AUTO_TEST_CASE(an_improved_first_mapping_changes_no_optimum) {
     without_changes_no_partial_tiles("improvement");
 }
 
+// A stop can catch floors half raised; what ended the search holds all the same.
+BOOST_AUTO_TEST_CASE(a_search_that_a_gap_ends_returns_that_gap) {
+    int ended = 0;
+    for (std::uint64_t seed = 1; ended < 200; ++seed) {
+        oracle::Instance drawn = oracle::random_full_instance(seed);
+        drawn.options.imperfect_temporal = drawn.options.imperfect_spatial = true;
+        const oracle::LoadedInstance instance(drawn.yaml, arch::Compat::none);
+        mapper::Options options = options_of(drawn, seed);
+        const Metric metric = options.metrics.front();
+        options.budget.gap = seed % 2 == 0 ? 0.4 : 0.05;
+        const mapper::Result r = run(instance.problem, options);
+        if (r.status != mapper::Status::feasible) {
+            continue;
+        }
+        ++ended;
+        BOOST_TEST_REQUIRE(r.stopped_by == "gap");
+        BOOST_TEST_REQUIRE(r.bound.has_value());
+        const double found = value(r, metric);
+        BOOST_TEST(found - *r.bound <= options.budget.gap * found, "seed " << seed);
+        options.budget.gap = 0;
+        BOOST_TEST(*r.bound <= value(run(instance.problem, options), metric) * (1 + rounding),
+                   "seed " << seed);
+    }
+}
+
+// Smaller steps than what is asked for would be a search in vain, larger ones one too long.
+BOOST_AUTO_TEST_CASE(the_gap_that_is_asked_for_is_looked_for) {
+    const Shipped shipped("nvdla", "mobilenet-28", {});
+    mapper::Options options;
+    options.mapspace = mapspace::MapSpaceOptions::full();
+    options.mapspace.imperfect_temporal = options.mapspace.imperfect_spatial = true;
+    options.budget.gap = 0.03;
+    const mapper::Result r = run(shipped.problem, options);
+    BOOST_TEST_REQUIRE(r.bound.has_value());
+    const double gap = 1 - *r.bound / value(r, Metric::edp);
+    BOOST_TEST(gap <= 0.03);
+    BOOST_TEST(gap > 0.0299);
+}
+
 // There the model counts fractions of iterations, and the formulas whole ones.
 BOOST_AUTO_TEST_CASE(partial_tiles_that_compat_prices_differently_are_refused) {
     int refused = 0;
