@@ -167,12 +167,17 @@ BOOST_AUTO_TEST_CASE(what_tile_shapes_leave_out_changes_no_optimum) {
                              "narrowed", "twins", "fused-twins"});
 }
 
+oracle::Instance instance_with_partial_tiles(std::uint64_t seed) {
+    oracle::Instance drawn = oracle::random_full_instance(seed);
+    drawn.options.imperfect_temporal = drawn.options.imperfect_spatial = true;
+    return drawn;
+}
+
 // With partial tiles, where floors are given up and guesses are tried.
 void without_changes_no_partial_tiles(const std::string& name) {
     int instances = 0;
     for (std::uint64_t seed = 1; instances < 200; ++seed) {
-        oracle::Instance drawn = oracle::random_full_instance(seed);
-        drawn.options.imperfect_temporal = drawn.options.imperfect_spatial = true;
+        const oracle::Instance drawn = instance_with_partial_tiles(seed);
         const oracle::LoadedInstance instance(drawn.yaml, arch::Compat::none);
         mapper::Options options = options_of(drawn, seed);
         const Metric metric = options.metrics.front();
@@ -247,8 +252,7 @@ BOOST_AUTO_TEST_CASE(an_improved_first_mapping_changes_no_optimum) {
 BOOST_AUTO_TEST_CASE(a_search_that_a_gap_ends_returns_that_gap) {
     int ended = 0;
     for (std::uint64_t seed = 1; ended < 200; ++seed) {
-        oracle::Instance drawn = oracle::random_full_instance(seed);
-        drawn.options.imperfect_temporal = drawn.options.imperfect_spatial = true;
+        const oracle::Instance drawn = instance_with_partial_tiles(seed);
         const oracle::LoadedInstance instance(drawn.yaml, arch::Compat::none);
         mapper::Options options = options_of(drawn, seed);
         const Metric metric = options.metrics.front();
