@@ -38,6 +38,18 @@ constexpr double rows_of_turn[] = {3e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7};
 /// By how much a turn should raise the bound.
 constexpr double worthwhile = 1.003;
 
+/// Descending. `asked`: 0 if no gap is.
+std::vector<double> gaps_of_guesses(double asked) {
+    std::vector<double> out(std::begin(usual_gaps), std::end(usual_gaps));
+    if (asked >= out.back()) {
+        return {asked};  // others on the way would not end the search
+    }
+    if (asked > 0) {
+        out.push_back(asked);
+    }
+    return out;
+}
+
 }  // namespace
 
 void Run::find_promises() {
@@ -151,15 +163,13 @@ std::vector<double> Run::guesses_above(double floor) const {
     if (!options_.mapspace.partial_tiles()) {
         return {std::begin(guesses), std::end(guesses)};
     }
-    std::vector<double> gaps(std::begin(usual_gaps), std::end(usual_gaps)), out;
-    if (const double asked = options_.budget.gap; asked > 0) {
-        // Larger ones on the way would take a third of the time; on a longer way they are worth it.
-        asked < gaps.back() ? gaps.push_back(asked) : gaps.assign(1, asked);
-    }
-    for (const double gap : gaps) {
-        const double excess = known() * (1 - gap * (1 - gap_slack)) / floor - 1;
-        if (floor > 0 && excess > 0 && known() < floor * near_bound) {
-            out.push_back(excess);
+    std::vector<double> out;
+    if (known() < floor * near_bound) {
+        for (const double gap : gaps_of_guesses(options_.budget.gap)) {
+            const double excess = known() * (1 - gap * (1 - gap_slack)) / floor - 1;
+            if (excess > 0) {
+                out.push_back(excess);
+            }
         }
     }
     std::ranges::copy_if(partial_guesses, std::back_inserter(out),

@@ -182,10 +182,11 @@ private:
 
     /// What was reported once holds to the end, though a stop can leave the floors lower.
     void report_bound(double value) {
-        if (options_.metrics.size() == 1) {
-            reported_bound_ = std::max(reported_bound_, value);
+        if (options_.metrics.size() != 1) {
+            return;
         }
-        if (options_.metrics.size() == 1 && !silent_) {
+        reported_bound_ = std::max(reported_bound_, value);
+        if (!silent_) {
             recorder_.bound(value);
         }
     }

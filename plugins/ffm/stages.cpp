@@ -187,8 +187,11 @@ void Stages::add(std::size_t e) {
     if (!add_rows(e, true)) {
         add_rows(e, false);
     }
+    if (!some_left()) {
+        return;
+    }
     for (const int tensor : tensors_[e]) {
-        if (some_left() && may_be_apart(static_cast<std::size_t>(tensor))) {
+        if (may_be_apart(static_cast<std::size_t>(tensor))) {
             tell_apart(static_cast<std::size_t>(tensor));
         }
     }

@@ -50,6 +50,15 @@ std::vector<double> values_of_use(std::span<const TileShapeSymbol> symbols, int 
     return out;
 }
 
+/// Perfect tile shapes; none if the symbol may have others.
+std::vector<double> perfect_values(const TileShapeSymbol& symbol) {
+    if (!symbol.fused || symbol.choice != TileChoice::divisors) {
+        return {};
+    }
+    const DivisorTable table(symbol.bound);
+    return {table.divisors().begin(), table.divisors().end()};
+}
+
 /// Symbols of the loops, with all values that they may take. False: too many, or any integer.
 bool find_symbols(const Template& tmpl, std::span<const FusedNode> loops,
                   std::span<const TileShapeSymbol> symbols, bool partial, AllowedShapes& out) {
@@ -59,21 +68,12 @@ bool find_symbols(const Template& tmpl, std::span<const FusedNode> loops,
         if (s < 0) {
             continue;
         }
-        const TileShapeSymbol& symbol = symbols[static_cast<std::size_t>(s)];
         out.symbols.push_back(s);
-        if (partial) {
-            out.values.push_back(values_of_use(symbols, s));
-            combinations *= out.values.back().size();
-            if (combinations == 0 || combinations > most_of_partial_tiles) {
-                return false;
-            }
-            continue;
-        }
-        DivisorTable table(symbol.bound);
-        out.values.emplace_back(table.divisors().begin(), table.divisors().end());
-        combinations *= table.divisors().size();
-        if (!symbol.fused || symbol.choice != TileChoice::divisors ||
-            combinations > most_combinations) {
+        out.values.push_back(partial ? values_of_use(symbols, s)
+                                     : perfect_values(symbols[static_cast<std::size_t>(s)]));
+        combinations *= out.values.back().size();
+        if (combinations == 0 ||
+            combinations > (partial ? most_of_partial_tiles : most_combinations)) {
             return false;
         }
     }
