@@ -1,11 +1,20 @@
 // Conditions on one Einsum's nest alone.
 #include <algorithm>
+#include <numeric>
 
 #include "legality_internal.hpp"
 
 namespace tessera::mapspace::legality {
 
 namespace {
+
+/// L6: the least tile shape with the trip count of `tile` that is a multiple of every divisor of
+/// `outer` that divides `tile`, so that it can be split alike further in.
+std::int64_t least_partial_tile(std::int64_t outer, std::int64_t tile) {
+    const std::int64_t trips = (outer + tile - 1) / tile;
+    const std::int64_t step = std::gcd(outer, tile);
+    return step * ((outer / step + trips - 1) / trips);
+}
 
 void check_tiles(Checker& checker, const Leaf& leaf) {
     for (const Node& node : leaf.nodes) {
@@ -53,6 +62,14 @@ void check_tiles(Checker& checker, const Leaf& leaf) {
                 report("imperfect", Severity::constraint,
                        "has tile shape " + std::to_string(node.tile) + ", which does not divide " +
                            std::to_string(node.outer) + "; partial tiles are switched off");
+            } else if (const std::int64_t least = least_partial_tile(node.outer, node.tile);
+                       checker.options && checker.problem.compat == arch::Compat::none &&
+                       least < node.tile) {
+                report("imperfect", Severity::constraint,
+                       "has tile shape " + std::to_string(node.tile) + ", larger than its " +
+                           std::to_string(node.trips) + " iterations over " +
+                           std::to_string(node.outer) + " need; tile shape " +
+                           std::to_string(least) + " makes as many, and is in the mapspace");
             }
         }
     }

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "legality_fixture.hpp"
+#include "tessera/mapspace/tile_shapes.hpp"
 
 using namespace legality_test;
 
@@ -92,11 +93,46 @@ BOOST_AUTO_TEST_CASE(only_an_outermost_loop_may_leave_a_partial_tile) {
                "imperfect");
     options.imperfect_temporal = true;
     BOOST_TEST(c.codes(unit_loops({store("T0, T1, W0", "DRAM"), loop("m", 3)}), &options) == "");
-    const auto inner = unit_loops({store("T0, T1, W0", "DRAM"), loop("m", 6), loop("m", 4)});
+    const auto inner = unit_loops({store("T0, T1, W0", "DRAM"), loop("m", 3), loop("m", 2)});
     BOOST_TEST(c.codes(inner, &options) == "tile_shape");
     Case reference = simple();
     reference.compat = arch::Compat::accelforge;
     BOOST_TEST(reference.codes(inner, &options) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_partial_tile_is_as_small_as_its_trip_count_allows) {
+    // 8 values: 3 makes three iterations, where 4 makes two; 5, 6 and 7 make two as well.
+    Case c = simple();
+    mapspace::MapSpaceOptions options;
+    options.imperfect_spatial = true;
+    const auto tiled = [](int tile) {
+        return unit_loops({store("T0, T1, W0", "DRAM"), loop("m", tile)});
+    };
+    BOOST_TEST(c.codes(tiled(3), &options) == "");
+    for (const int tile : {5, 6, 7}) {
+        BOOST_TEST(c.codes(tiled(tile)) == "");
+        BOOST_TEST(c.codes(tiled(tile), &options) == "imperfect");
+    }
+    BOOST_TEST(
+        contains(c.violations(tiled(6), &options).front().message, "tile shape 4 makes as many"));
+    c.compat = arch::Compat::accelforge;  // its mapspace has every integer
+    BOOST_TEST(c.codes(tiled(6), &options) == "");
+}
+
+BOOST_AUTO_TEST_CASE(the_tile_shapes_of_the_search_are_the_partial_tiles_that_are_legal) {
+    mapspace::MapSpaceOptions options;
+    options.imperfect_temporal = true;
+    std::string workload = matmuls();
+    workload.replace(workload.find("m < 8"), 5, "m < 30");
+    const Case c(machine(memory("DRAM", "inf", "{keep: All}")), workload);
+    std::vector<double> legal;
+    for (int tile = 1; tile <= 30; ++tile) {
+        const auto nodes = unit_loops({store("T0, T1, W0", "DRAM"), loop("m", tile)});
+        if (c.codes(nodes, &options) == "") {
+            legal.push_back(tile);
+        }
+    }
+    BOOST_TEST(legal == mapspace::partial_tiles(30), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_variable_of_a_sum_has_no_partial_tile) {
