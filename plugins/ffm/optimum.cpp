@@ -314,6 +314,7 @@ mapspace::JoinOptions Run::join_options() const {
     j.order = options_.mapspace.all_einsum_orders ? mapspace::EinsumOrder::all
                                                   : mapspace::EinsumOrder::file;
     j.lookahead = context_.switches.lookahead;
+    j.settle = context_.switches.settled_peaks;
     j.relax = context_.switches.relaxed_join;
     j.reference_rules = problem_.compat == arch::Compat::accelforge;
     j.threads = threads_;

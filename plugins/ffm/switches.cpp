@@ -24,6 +24,7 @@ const std::vector<Choice>& choices() {
         {"join-bound", [](Switches& s) -> bool& { return s.join_bound; }},
         {"lookahead", [](Switches& s) -> bool& { return s.lookahead; }},
         {"relaxed-join", [](Switches& s) -> bool& { return s.relaxed_join; }},
+        {"settled-peaks", [](Switches& s) -> bool& { return s.settled_peaks; }},
         {"partners", [](Switches& s) -> bool& { return s.partners; }},
         {"template-partners", [](Switches& s) -> bool& { return s.template_partners; }},
         {"equal-einsums", [](Switches& s) -> bool& { return s.equal_einsums; }},

@@ -22,6 +22,7 @@ struct Switches {
     bool join_bound = true;            ///< bounds in the join
     bool lookahead = true;             ///< what live tensors ask of later Einsums
     bool relaxed_join = true;          ///< least costs of the rest, from the relaxed join
+    bool settled_peaks = true;         ///< peaks that can overflow no more are forgotten
     bool partners = true;              ///< rows without partners go before the join
     bool template_partners = true;     ///< templates without partners are not explored
     bool equal_einsums = true;         ///< equal Einsums are explored once

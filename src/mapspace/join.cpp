@@ -6,13 +6,16 @@
 #include "tessera/mapspace/join.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <thread>
 
+#include "join_later.hpp"
 #include "join_orders.hpp"
 #include "join_relaxed.hpp"
 #include "join_rows.hpp"
@@ -40,8 +43,12 @@ struct TaskResult {
     std::uint64_t pairs = 0;
 };
 
-// A task's rows are pruned whenever they have grown this much, to bound memory.
-constexpr std::size_t prune_every = 1u << 18;
+/// Tasks that lead to the same joined state, ascending.
+struct Target {
+    std::vector<std::uint32_t> tasks;
+    std::atomic<std::size_t> unfinished{0};
+    StateGroup group;
+};
 
 StateLayout layout_of(const StateStructure& st, int objectives, int memories) {
     return {objectives, memories, st.n_loops(), static_cast<int>(st.live.size())};
@@ -85,10 +92,36 @@ void parallel_for(std::size_t n, int threads, const Work& work) {
 }
 
 void append(StateGroup& to, StateGroup&& from) {
-    to.values.insert(to.values.end(), from.values.begin(), from.values.end());
-    to.trips.insert(to.trips.end(), from.trips.begin(), from.trips.end());
-    to.from.insert(to.from.end(), from.from.begin(), from.from.end());
+    if (to.rows() == 0) {
+        to = std::move(from);
+    } else {
+        to.values.insert(to.values.end(), from.values.begin(), from.values.end());
+        to.trips.insert(to.trips.end(), from.trips.begin(), from.trips.end());
+        to.from.insert(to.from.end(), from.from.begin(), from.from.end());
+    }
     from = {};
+}
+
+/// Gives back the memory of pruned rows.
+void shrink(StateGroup& g) {
+    g.values.shrink_to_fit();
+    g.trips.shrink_to_fit();
+    g.from.shrink_to_fit();
+}
+
+/// In the order of the tasks, whichever of them ended first.
+StateGroup merged(const std::vector<std::uint32_t>& tasks, std::vector<TaskResult>& results) {
+    StateGroup out;
+    RowLimit limit;
+    for (const std::uint32_t i : tasks) {
+        append(out, std::move(results[i].group));
+        limit.hold(out);
+    }
+    if (tasks.size() > 1) {
+        prune_pareto(out);
+    }
+    shrink(out);
+    return out;
 }
 
 /// Everything of one join that does not change from step to step.
@@ -98,7 +131,8 @@ struct Context {
     const std::vector<TrackedMemory>& memories;
     const JoinOptions& options;
     int objectives = 1;
-    const RelaxedRows* relaxed = nullptr;  ///< null: not usable
+    const RelaxedRows* relaxed = nullptr;   ///< null: not usable
+    const LaterHolders* holders = nullptr;  ///< null: not asked for
 };
 
 /// Least cost of a whole mapping with this row, as far as known.
@@ -202,6 +236,21 @@ RowFilter row_filter(const Context& c, std::size_t size, const JoinPlan& plan, c
     return out;
 }
 
+std::deque<Target> targets_of(const std::vector<Task>& tasks, const std::vector<JoinPlan>& plans) {
+    std::deque<Target> out;
+    std::map<std::pair<int, StateStructure>, Target*> where;
+    for (std::uint32_t i = 0; i < tasks.size(); ++i) {
+        const auto [it, fresh] =
+            where.try_emplace({tasks[i].set, plans[tasks[i].plan].structure}, nullptr);
+        if (fresh) {
+            it->second = &out.emplace_back();
+        }
+        it->second->tasks.push_back(i);
+        ++it->second->unfinished;
+    }
+    return out;
+}
+
 Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std::size_t size,
               const std::vector<StateGroup>& left, JoinResult& result, CapacityMiss& miss) {
     Step step;
@@ -211,8 +260,23 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
                          orders.by_size[size + 1][static_cast<std::size_t>(set)].future,
                          &c.options.incumbents, c.options.reference_rules};
     };
+    // Tasks of one target follow each other; their rows are merged as soon as all are there.
+    std::deque<Target> targets = targets_of(tasks, step.plans);
+    std::vector<std::pair<Target*, std::uint32_t>> queue;
+    for (Target& target : targets) {
+        for (const std::uint32_t i : target.tasks) {
+            queue.emplace_back(&target, i);
+        }
+    }
+    std::vector<LaterBits> later;
+    for (const Orders::Set& set : orders.by_size[size + 1]) {
+        if (c.holders != nullptr) {
+            later.push_back(c.holders->outside(set.done));
+        }
+    }
     std::vector<TaskResult> results(tasks.size());
-    parallel_for(tasks.size(), c.options.threads, [&](std::size_t i) {
+    parallel_for(queue.size(), c.options.threads, [&](std::size_t at) {
+        const auto& [target, i] = queue[at];
         const Task& task = tasks[i];
         const JoinPlan& plan = step.plans[task.plan];
         TaskResult& out = results[i];
@@ -220,41 +284,41 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
         out.group.structure = plan.structure;
         out.group.layout =
             layout_of(plan.structure, c.objectives, static_cast<int>(c.memories.size()));
-        out.pairs = combine(left[task.left], task.left,
-                            c.groups[static_cast<std::size_t>(plan.einsum)][task.right], task.right,
-                            plan, task.plan, c.memories,
-                            StepBound{c.options.goal, task.future, &c.options.incumbents,
-                                      c.options.reference_rules},
-                            row_filter(c, size, plan, task), out.group, out.miss);
+        out.pairs = combine(
+            left[task.left], task.left, c.groups[static_cast<std::size_t>(plan.einsum)][task.right],
+            task.right, plan, task.plan, c.memories,
+            StepBound{c.options.goal, task.future, &c.options.incumbents, c.options.reference_rules,
+                      later.empty() ? nullptr : &later[static_cast<std::size_t>(task.set)]},
+            row_filter(c, size, plan, task), out.group, out.miss);
         prune_pareto(out.group);
+        shrink(out.group);
+        if (--target->unfinished == 0) {
+            target->group = merged(target->tasks, results);
+        }
     });
-    std::map<std::pair<int, StateStructure>, std::size_t> where;
-    for (TaskResult& r : results) {
+    for (const TaskResult& r : results) {
         result.rows_joined += r.pairs;
         if (r.miss.memory >= 0 && (miss.memory < 0 || r.miss.bits < miss.bits)) {
             miss = r.miss;
         }
-        if (r.group.rows() == 0) {
-            continue;
-        }
-        const auto [it, fresh] =
-            where.try_emplace({r.group.done, r.group.structure}, step.groups.size());
-        if (fresh) {
-            step.groups.push_back(std::move(r.group));
-            continue;
-        }
-        StateGroup& target = step.groups[it->second];
-        append(target, std::move(r.group));
-        if (target.rows() > prune_every) {
-            prune_pareto(target);
+    }
+    for (Target& target : targets) {
+        if (target.group.rows() > 0) {
+            step.groups.push_back(std::move(target.group));
         }
     }
-    parallel_for(step.groups.size(), c.options.threads,
-                 [&](std::size_t i) { prune_pareto(step.groups[i]); });
     if (c.options.beam > 0 && keep_beam(c, step.groups, size, bound_of)) {
         result.complete = false;
     }
     return step;
+}
+
+/// Of steps that are passed only the way back is needed.
+void forget_costs(Step& step) {
+    for (StateGroup& g : step.groups) {
+        g.values = {};
+        g.trips = {};
+    }
 }
 
 /// Loop orders and shared prefixes of the pmappings behind one final row.
@@ -358,6 +422,11 @@ void join_all(const workload::Workload& workload,
             }
         }
     }
+    std::optional<LaterHolders> holders;
+    if (options.settle) {
+        holders.emplace(groups, static_cast<int>(memories.size()), c.relaxed);
+        c.holders = &*holders;
+    }
     const std::vector<std::vector<double>> least = least_costs(groups, objectives);
     const Orders orders = orders_of(workload, least, options.order);
     Lookahead lookahead(workload, groups, least);
@@ -368,7 +437,11 @@ void join_all(const workload::Workload& workload,
     const std::vector<StateGroup>* left = &first;
     for (std::size_t size = 0; size < groups.size(); ++size) {
         CapacityMiss miss;
-        steps.push_back(run_step(c, orders, lookahead, size, *left, result, miss));
+        Step step = run_step(c, orders, lookahead, size, *left, result, miss);
+        if (size > 0) {
+            forget_costs(steps.back());
+        }
+        steps.push_back(std::move(step));
         left = &steps.back().groups;
         std::size_t rows = 0;
         for (const StateGroup& g : *left) {

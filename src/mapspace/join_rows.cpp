@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "join_later.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapspace/pareto.hpp"
 
@@ -86,10 +87,12 @@ double size_of(const StateGroup& left, const double* l, const PmappingGroup& rig
     return std::max(before, r[right.size_column(z.right)]);
 }
 
-/// Fills the held and peak columns of memory m. Returns the highest use.
-double combine_memory(int m, const StateGroup& left, const double* l, const PmappingGroup& right,
-                      const double* r, const JoinPlan& plan, const StateLayout& layout,
-                      bool reference_sizes, Scratch& t) {
+/// Fills the held and peak columns of memory m. Returns the highest use; above `size_bits` the row
+/// is not complete.
+double combine_memory(int m, double size_bits, const StateGroup& left, const double* l,
+                      const PmappingGroup& right, const double* r, const JoinPlan& plan,
+                      const StateLayout& layout, const StepBound& bound, Scratch& t) {
+    const bool reference_sizes = bound.reference_sizes;
     const int s = plan.n_left;
     const int n = plan.n_right;
     const int open = plan.n_open;
@@ -124,6 +127,13 @@ double combine_memory(int m, const StateGroup& left, const double* l, const Pmap
     for (int d = open - 1; d >= 0; --d) {
         peak[d] = std::max(peak[d], peak[d + 1]);
     }
+    const double use = peak[0];
+    if (use > size_bits) {
+        return use;
+    }
+    if (bound.later != nullptr) {
+        settle_peaks(peak, open, *bound.later, m, size_bits);
+    }
     double* out = t.row.data();
     for (int d = -1; d < open; ++d) {
         out[layout.held(m, d)] = joined[d];
@@ -138,7 +148,7 @@ double combine_memory(int m, const StateGroup& left, const double* l, const Pmap
     for (int d = 0; d <= open; ++d) {
         out[layout.peak(m, d)] = peak[d];
     }
-    return peak[0];
+    return use;
 }
 
 }  // namespace
@@ -170,6 +180,13 @@ bool StepBound::hopeless(const double* o, const CostFront& rest) const {
     });
 }
 
+void RowLimit::hold(StateGroup& group) {
+    if (group.rows() >= next_) {
+        prune_pareto(group);
+        next_ = std::max(next_, 2 * group.rows());
+    }
+}
+
 std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const PmappingGroup& right,
                       std::uint32_t right_index, const JoinPlan& plan, std::uint32_t plan_index,
                       const std::vector<TrackedMemory>& memories, const StepBound& bound,
@@ -193,6 +210,7 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
     std::vector<const CostFront*> rest(filter.rest ? right.rows() : 0, nullptr);
     std::vector<char> rest_known(rest.size(), 0);
     std::uint64_t pairs = 0;
+    RowLimit limit;
     for (std::size_t i = 0; i < left.rows(); ++i) {
         if (i % poll_every == 0) {
             base::poll_stop();
@@ -231,8 +249,10 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
             }
             bool fits = true;
             for (int m = 0; m < layout.memories && fits; ++m) {
-                const double use = combine_memory(m, left, l, right, r, plan, layout, reference, t);
-                fits = use <= memories[static_cast<std::size_t>(m)].size_bits;
+                const double size = memories[static_cast<std::size_t>(m)].size_bits;
+                const double use =
+                    combine_memory(m, size, left, l, right, r, plan, layout, bound, t);
+                fits = use <= size;
                 if (!fits && (miss.memory < 0 || use < miss.bits)) {
                     miss = {m, use};
                 }
@@ -251,6 +271,7 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
             out.from.push_back(
                 {left_index, static_cast<std::uint32_t>(i), right_index, j, plan_index});
         }
+        limit.hold(out);
     }
     return pairs;
 }

@@ -61,12 +61,15 @@ struct StateGroup {
     }
 };
 
+struct LaterBits;
+
 /// Lower bounds of everything the Einsums after a step still add, and what is known already.
 struct StepBound {
     JoinGoal goal = JoinGoal::edp;
     std::vector<double> future;  ///< per objective
     const std::vector<std::vector<double>>* incumbents = nullptr;
-    bool reference_sizes = false;  ///< see JoinOptions::reference_rules
+    bool reference_sizes = false;      ///< see JoinOptions::reference_rules
+    const LaterBits* later = nullptr;  ///< what they may still hold; null: not known
 
     /// True if a row with these partial objectives cannot beat (or tie) a known solution.
     bool hopeless(const double* objectives) const;
@@ -89,7 +92,18 @@ struct RowFilter {
     std::function<const CostFront*(const std::int64_t* trips)> rest;
 };
 
-/// Joins every left row with every matching right row under the plan and appends to `out`.
+/// Prunes rows that are added to a group whenever they have doubled: what is held at a time stays
+/// within twice what is of use, and pruning costs as much again at most.
+class RowLimit {
+public:
+    void hold(StateGroup& group);
+
+private:
+    std::size_t next_ = 1u << 16;
+};
+
+/// Joins every left row with every matching right row under the plan and appends to `out`, pruned
+/// now and then.
 /// Returns the number of pairs looked at.
 std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const PmappingGroup& right,
                       std::uint32_t right_index, const JoinPlan& plan, std::uint32_t plan_index,

@@ -1,5 +1,6 @@
 // Joining hand-made pmapping tables: the reservation arithmetic has closed forms.
 #include <boost/test/unit_test.hpp>
+#include <random>
 
 #include "tessera/mapspace/join.hpp"
 
@@ -80,9 +81,11 @@ BackedTensor backed(int tensor, int memory, int level, bool output, std::vector<
     return b;
 }
 
-JoinResult run(const std::vector<std::vector<PmappingGroup>>& groups, double capacity) {
+JoinResult run(const std::vector<std::vector<PmappingGroup>>& groups, double capacity,
+               bool settle = true) {
     JoinOptions o;
     o.goal = JoinGoal::pareto;
+    o.settle = settle;
     return join(chain(static_cast<int>(groups.size())), groups, {{"GLB", capacity}}, o);
 }
 
@@ -130,6 +133,141 @@ BOOST_AUTO_TEST_CASE(sequential_pair_peaks_at_the_larger_einsum) {
     const auto b = group({}, {backed(1, 1, 0, false, {})}, {{1, 1, 0, 60, 30}}, {{}});
     BOOST_TEST(run({{a}, {b}}, 60).mappings.size() == 1u);
     BOOST_TEST(run({{a}, {b}}, 59).mappings.empty());
+}
+
+// T1 in main memory: nothing stays in the GLB. The cheaper row of A has the higher peak.
+std::vector<PmappingGroup> low_or_cheap() {
+    return {group({}, {backed(1, 0, 0, true, {})}, {{1, 1, 0, 60, 0}, {2, 1, 0, 30, 0}}, {{}, {}})};
+}
+
+BOOST_AUTO_TEST_CASE(a_peak_that_cannot_overflow_any_more_is_forgotten) {
+    const auto b = group({}, {backed(1, 0, 0, false, {})}, {{1, 1, 0, 50, 0}}, {{}});
+    const JoinResult settled = run({low_or_cheap(), {b}}, 100);
+    BOOST_REQUIRE_EQUAL(settled.mappings.size(), 1u);
+    BOOST_TEST(settled.mappings[0].objectives[0] == 2.0);
+    BOOST_TEST(settled.rows_kept == 2u);
+    BOOST_TEST(run({low_or_cheap(), {b}}, 100, false).rows_kept == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(a_peak_beside_which_a_later_einsum_keeps_a_tensor_is_not_forgotten) {
+    // B keeps 50 all the time, while A runs, too.
+    const auto b = group({}, {backed(1, 0, 0, false, {})}, {{1, 1, 50, 50, 0}}, {{}});
+    for (const bool settle : {true, false}) {
+        const JoinResult found = run({low_or_cheap(), {b}}, 100, settle);
+        BOOST_REQUIRE_EQUAL(found.mappings.size(), 1u);
+        BOOST_TEST(found.mappings[0].objectives[0] == 3.0);
+        BOOST_TEST(run({low_or_cheap(), {b}}, 110, settle).mappings[0].objectives[0] == 2.0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_peak_inside_open_loops_is_not_forgotten_for_what_is_held_above_them) {
+    // All three run inside one loop over m; C holds 50 above it, at the same time as what A holds
+    // inside.
+    const std::vector<FusedLoop> m{{0, -1, 64}};
+    const auto a = group(m, {backed(1, 1, 1, true, {0})},
+                         {{1, 1, 0, 0, 60, 10}, {2, 1, 0, 0, 30, 10}}, {{8}, {8}});
+    const auto b = group(m, {backed(1, 1, 1, false, {0}), backed(2, 1, 1, true, {0})},
+                         {{1, 1, 0, 0, 20, 10, 10}}, {{8}});
+    const auto c = group(m, {backed(2, 1, 1, false, {0})}, {{1, 1, 0, 50, 60, 10}}, {{8}});
+    for (const bool settle : {true, false}) {
+        const JoinResult found = run({{a}, {b}, {c}}, 105, settle);
+        BOOST_REQUIRE_EQUAL(found.mappings.size(), 1u);
+        BOOST_TEST(found.mappings[0].objectives[0] == 4.0);
+        BOOST_TEST(run({{a}, {b}, {c}}, 120, settle).mappings[0].objectives[0] == 3.0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_peak_is_not_forgotten_for_what_comes_after_its_loops) {
+    // A and B run inside one loop over m, B holds 20 above it; C comes after the loop and keeps 30
+    // all the time: 110 with the cheaper row of A.
+    const std::vector<FusedLoop> m{{0, -1, 64}};
+    const auto a = group(m, {backed(1, 1, 1, true, {0})},
+                         {{1, 1, 0, 0, 60, 10}, {2, 1, 0, 0, 30, 10}}, {{8}, {8}});
+    const auto b = group(m, {backed(1, 1, 1, false, {0}), backed(2, 0, 0, true, {0})},
+                         {{1, 1, 0, 20, 30, 10, 0}}, {{8}});
+    const auto c = group({}, {backed(2, 0, 0, false, {})}, {{1, 1, 30, 30, 0}}, {{}});
+    for (const bool settle : {true, false}) {
+        const JoinResult found = run({{a}, {b}, {c}}, 105, settle);
+        BOOST_REQUIRE_EQUAL(found.mappings.size(), 1u);
+        BOOST_TEST(found.mappings[0].objectives[0] == 4.0);
+    }
+}
+
+// Chains with shared tensors in either memory, below loops or not, and tensors that stay.
+BOOST_AUTO_TEST_CASE(forgotten_peaks_change_no_front) {
+    std::mt19937 random(7);
+    const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    std::uint64_t with = 0, without = 0;
+    int fronts = 0, points = 0;
+    for (int instance = 0; instance < 2000; ++instance) {
+        const int einsums = 2 + below(3);
+        std::vector<std::vector<PmappingGroup>> groups(static_cast<std::size_t>(einsums));
+        for (int e = 0; e < einsums; ++e) {
+            // Every way to keep the input and the output: in main memory, or in the GLB below 0, 1.
+            for (int way = 0; way < 9; ++way) {
+                std::vector<BackedTensor> tensors;
+                int level = 0;
+                const auto add = [&](int tensor, int kind, bool output) {
+                    const int at = kind == 2 ? 1 : 0;
+                    level = std::max(level, at);
+                    tensors.push_back(backed(tensor, kind == 0 ? 0 : 1, at, output, {}));
+                };
+                if (e > 0) {
+                    add(e, way % 3, false);
+                } else if (way % 3 != 0) {
+                    continue;
+                }
+                if (e + 1 < einsums) {
+                    add(e + 1, way / 3, true);
+                } else if (way / 3 != 0) {
+                    continue;
+                }
+                for (BackedTensor& t : tensors) {
+                    t.rank_of_loop.assign(static_cast<std::size_t>(level), 0);
+                }
+                std::vector<FusedLoop> loops;
+                if (level == 1) {
+                    loops.push_back({0, -1, 64});
+                }
+                std::vector<std::vector<double>> rows;
+                std::vector<std::vector<std::int64_t>> trips;
+                for (int r = 0; r < 4; ++r) {
+                    std::vector<double> row{1.0 + below(20), 1.0 + below(20)};
+                    double bits = below(3) == 0 ? below(15) : 0;
+                    row.push_back(bits);  // stays all the time
+                    for (int d = 0; d <= level; ++d) {
+                        double held = 0;
+                        for (const BackedTensor& t : tensors) {
+                            held += t.memory == 1 && t.level == d ? 8 : 0;
+                        }
+                        bits += held + below(25);
+                        row.push_back(bits);
+                    }
+                    for (const BackedTensor& t : tensors) {
+                        row.push_back(t.memory == 1 ? 8 : 0);
+                    }
+                    rows.push_back(std::move(row));
+                    trips.emplace_back(static_cast<std::size_t>(level), 2 + below(2));
+                }
+                groups[static_cast<std::size_t>(e)].push_back(
+                    group(std::move(loops), std::move(tensors), rows, trips));
+            }
+        }
+        const double capacity = 30 + below(60);
+        const JoinResult settled = run(groups, capacity), plain = run(groups, capacity, false);
+        with += settled.rows_kept;
+        without += plain.rows_kept;
+        BOOST_TEST_REQUIRE(settled.mappings.size() == plain.mappings.size());
+        for (std::size_t i = 0; i < plain.mappings.size(); ++i) {
+            BOOST_TEST(settled.mappings[i].objectives == plain.mappings[i].objectives);
+        }
+        BOOST_TEST(settled.failed_needed_bits == plain.failed_needed_bits);
+        fronts += plain.mappings.empty() ? 0 : 1;
+        points += static_cast<int>(plain.mappings.size());
+    }
+    BOOST_TEST(fronts > 1000);
+    BOOST_TEST(points > 2 * fronts);
+    BOOST_TEST(with < without);
 }
 
 BOOST_AUTO_TEST_CASE(residual_stays_reserved_while_an_einsum_that_ignores_it_runs) {

@@ -15,7 +15,8 @@
 //   held[m][d], d = -1..s          bits of memory m held at depth <= d for whatever comes next
 //   peak[m][d], d = 0..s           highest use by finished branches below d open loops; later
 //   holders
-//                                  at depths < d still add to it. Kept as suffix maxima over d.
+//                                  at depths < d still add to it. Kept as suffix maxima over d;
+//                                  0 where that cannot exceed the memory any more.
 //   size[t]                        bits of live tensor t
 #pragma once
 
@@ -55,6 +56,8 @@ struct JoinOptions {
     std::size_t most_rows = 0;
     /// Count on what live tensors ask of later Einsums.
     bool lookahead = true;
+    /// Forget peaks that nothing which is still to come can lift above a memory's size.
+    bool settle = true;
     /// Leave out rows that the relaxed join shows to be of no use (with known solutions only).
     bool relax = true;
     /// Once set, join() returns soon and incomplete. Null: base::current_stop() holds, which ends
