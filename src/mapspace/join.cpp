@@ -251,15 +251,39 @@ std::deque<Target> targets_of(const std::vector<Task>& tasks, const std::vector<
     return out;
 }
 
+/// What may still be held after each of the sets; empty if that is not asked for.
+std::vector<LaterBits> later_bits(const Context& c, const std::vector<Orders::Set>& sets) {
+    std::vector<LaterBits> out;
+    for (std::size_t i = 0; c.holders != nullptr && i < sets.size(); ++i) {
+        out.push_back(c.holders->outside(sets[i].done));
+    }
+    return out;
+}
+
+/// All rows of one task.
+void run_task(const Context& c, std::size_t size, const std::vector<StateGroup>& left,
+              const Task& task, const JoinPlan& plan, const std::vector<LaterBits>& later,
+              TaskResult& out) {
+    out.group.done = task.set;
+    out.group.structure = plan.structure;
+    out.group.layout = layout_of(plan.structure, c.objectives, static_cast<int>(c.memories.size()));
+    const StepBound bound{c.options.goal, task.future, &c.options.incumbents,
+                          c.options.reference_rules,
+                          later.empty() ? nullptr : &later[static_cast<std::size_t>(task.set)]};
+    out.pairs =
+        combine(left[task.left], task.left,
+                c.groups[static_cast<std::size_t>(plan.einsum)][task.right], task.right, plan,
+                task.plan, c.memories, bound, row_filter(c, size, plan, task), out.group, out.miss);
+    prune_pareto(out.group);
+    shrink(out.group);
+}
+
 Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std::size_t size,
               const std::vector<StateGroup>& left, JoinResult& result, CapacityMiss& miss) {
     Step step;
+    const std::vector<Orders::Set>& sets = orders.by_size[size + 1];
     const std::vector<Task> tasks = plan_step(c, orders, lookahead, size, left, step);
-    auto bound_of = [&](int set) {
-        return StepBound{c.options.goal,
-                         orders.by_size[size + 1][static_cast<std::size_t>(set)].future,
-                         &c.options.incumbents, c.options.reference_rules};
-    };
+    const std::vector<LaterBits> later = later_bits(c, sets);
     // Tasks of one target follow each other; their rows are merged as soon as all are there.
     std::deque<Target> targets = targets_of(tasks, step.plans);
     std::vector<std::pair<Target*, std::uint32_t>> queue;
@@ -268,30 +292,10 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
             queue.emplace_back(&target, i);
         }
     }
-    std::vector<LaterBits> later;
-    for (const Orders::Set& set : orders.by_size[size + 1]) {
-        if (c.holders != nullptr) {
-            later.push_back(c.holders->outside(set.done));
-        }
-    }
     std::vector<TaskResult> results(tasks.size());
     parallel_for(queue.size(), c.options.threads, [&](std::size_t at) {
         const auto& [target, i] = queue[at];
-        const Task& task = tasks[i];
-        const JoinPlan& plan = step.plans[task.plan];
-        TaskResult& out = results[i];
-        out.group.done = task.set;
-        out.group.structure = plan.structure;
-        out.group.layout =
-            layout_of(plan.structure, c.objectives, static_cast<int>(c.memories.size()));
-        out.pairs = combine(
-            left[task.left], task.left, c.groups[static_cast<std::size_t>(plan.einsum)][task.right],
-            task.right, plan, task.plan, c.memories,
-            StepBound{c.options.goal, task.future, &c.options.incumbents, c.options.reference_rules,
-                      later.empty() ? nullptr : &later[static_cast<std::size_t>(task.set)]},
-            row_filter(c, size, plan, task), out.group, out.miss);
-        prune_pareto(out.group);
-        shrink(out.group);
+        run_task(c, size, left, tasks[i], step.plans[tasks[i].plan], later, results[i]);
         if (--target->unfinished == 0) {
             target->group = merged(target->tasks, results);
         }
@@ -307,6 +311,10 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
             step.groups.push_back(std::move(target.group));
         }
     }
+    const auto bound_of = [&](int set) {
+        return StepBound{c.options.goal, sets[static_cast<std::size_t>(set)].future,
+                         &c.options.incumbents, c.options.reference_rules};
+    };
     if (c.options.beam > 0 && keep_beam(c, step.groups, size, bound_of)) {
         result.complete = false;
     }
