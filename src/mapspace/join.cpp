@@ -92,13 +92,9 @@ void parallel_for(std::size_t n, int threads, const Work& work) {
 }
 
 void append(StateGroup& to, StateGroup&& from) {
-    if (to.rows() == 0) {
-        to = std::move(from);
-    } else {
-        to.values.insert(to.values.end(), from.values.begin(), from.values.end());
-        to.trips.insert(to.trips.end(), from.trips.begin(), from.trips.end());
-        to.from.insert(to.from.end(), from.from.begin(), from.from.end());
-    }
+    to.values.insert(to.values.end(), from.values.begin(), from.values.end());
+    to.trips.insert(to.trips.end(), from.trips.begin(), from.trips.end());
+    to.from.insert(to.from.end(), from.from.begin(), from.from.end());
     from = {};
 }
 
@@ -111,15 +107,16 @@ void shrink(StateGroup& g) {
 
 /// In the order of the tasks, whichever of them ended first.
 StateGroup merged(const std::vector<std::uint32_t>& tasks, std::vector<TaskResult>& results) {
-    StateGroup out;
+    StateGroup out = std::move(results[tasks.front()].group);
+    if (tasks.size() == 1) {
+        return out;
+    }
     RowLimit limit;
-    for (const std::uint32_t i : tasks) {
-        append(out, std::move(results[i].group));
+    for (std::size_t i = 1; i < tasks.size(); ++i) {
+        append(out, std::move(results[tasks[i]].group));
         limit.hold(out);
     }
-    if (tasks.size() > 1) {
-        prune_pareto(out);
-    }
+    prune_pareto(out);
     shrink(out);
     return out;
 }
@@ -137,29 +134,25 @@ struct Context {
 
 /// Least cost of a whole mapping with this row, as far as known.
 double rank_of(const Context& c, const StateGroup& g, std::size_t r, std::size_t size,
-               const StepBound& bound) {
+               const std::vector<double>& future) {
+    const bool single = c.options.goal == JoinGoal::single;
     const double* v = g.row(r);
     if (c.relaxed != nullptr) {
         double least = std::numeric_limits<double>::infinity();
         if (const CostFront* rest = c.relaxed->from(size + 1, g.structure, g.trips_of(r))) {
             for (const CostPoint& p : *rest) {
                 const double first = v[0] + p[0];
-                least =
-                    std::min(least, bound.goal == JoinGoal::single ? first : first * (v[1] + p[1]));
+                least = std::min(least, single ? first : first * (v[1] + p[1]));
             }
         }
         return least;
     }
-    if (bound.goal == JoinGoal::single) {
-        return v[0];
-    }
-    return (v[0] + bound.future[0]) * (v[1] + bound.future[1]);
+    return single ? v[0] : (v[0] + future[0]) * (v[1] + future[1]);
 }
 
 /// Keeps the best rows of each group (at least a few each): the incumbent search need not be exact.
-template <class BoundOf>
 bool keep_beam(const Context& c, std::vector<StateGroup>& groups, std::size_t size,
-               const BoundOf& bound_of) {
+               const std::vector<Orders::Set>& sets) {
     const std::size_t beam = c.options.beam;
     bool dropped = false;
     const std::size_t share =
@@ -169,12 +162,12 @@ bool keep_beam(const Context& c, std::vector<StateGroup>& groups, std::size_t si
             continue;
         }
         dropped = true;
-        const StepBound bound = bound_of(g.done);
+        const std::vector<double>& future = sets[static_cast<std::size_t>(g.done)].future;
         std::vector<std::uint32_t> order(g.rows());
         std::iota(order.begin(), order.end(), 0u);
         std::vector<double> rank;
         for (std::size_t r = 0; r < g.rows(); ++r) {
-            rank.push_back(rank_of(c, g, r, size, bound));
+            rank.push_back(rank_of(c, g, r, size, future));
         }
         std::stable_sort(order.begin(), order.end(),
                          [&](std::uint32_t a, std::uint32_t b) { return rank[a] < rank[b]; });
@@ -311,11 +304,7 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
             step.groups.push_back(std::move(target.group));
         }
     }
-    const auto bound_of = [&](int set) {
-        return StepBound{c.options.goal, sets[static_cast<std::size_t>(set)].future,
-                         &c.options.incumbents, c.options.reference_rules};
-    };
-    if (c.options.beam > 0 && keep_beam(c, step.groups, size, bound_of)) {
+    if (c.options.beam > 0 && keep_beam(c, step.groups, size, sets)) {
         result.complete = false;
     }
     return step;

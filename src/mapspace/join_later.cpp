@@ -51,10 +51,7 @@ LaterBits LaterHolders::outside(const EinsumSet& done) const {
     LaterBits out{depths_, {}};
     out.most.assign(most_.empty() ? 0 : most_.front().size(), 0.0);
     for (std::size_t e = 0; e < most_.size(); ++e) {
-        if ((done[e / 64] >> (e % 64) & 1u) != 0) {
-            continue;
-        }
-        for (std::size_t i = 0; i < out.most.size(); ++i) {
+        for (std::size_t i = 0; !contains(done, e) && i < out.most.size(); ++i) {
             out.most[i] += most_[e][i];
         }
     }

@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::size_t max_sets = 20000;
 
-bool contains(const EinsumSet& s, std::size_t e) {
-    return (s[e / 64] >> (e % 64) & 1u) != 0;
-}
-
 /// For every Einsum the Einsums that write its inputs.
 std::vector<std::vector<std::size_t>> producers_of(const workload::Workload& w) {
     std::vector<std::vector<std::size_t>> writers(w.tensors.size()), out(w.einsums.size());

@@ -13,6 +13,10 @@ namespace tessera::mapspace::detail {
 /// Einsums already joined, as a bit set.
 using EinsumSet = std::vector<std::uint64_t>;
 
+inline bool contains(const EinsumSet& s, std::size_t e) {
+    return (s[e / 64] >> (e % 64) & 1u) != 0;
+}
+
 /// The sets of joined Einsums that some order passes through, by size.
 struct Orders {
     /// An Einsum that may run next, and the set that results.

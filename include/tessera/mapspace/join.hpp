@@ -14,9 +14,8 @@
 //   objectives                     energy and/or latency, summed
 //   held[m][d], d = -1..s          bits of memory m held at depth <= d for whatever comes next
 //   peak[m][d], d = 0..s           highest use by finished branches below d open loops; later
-//   holders
-//                                  at depths < d still add to it. Kept as suffix maxima over d;
-//                                  0 where that cannot exceed the memory any more.
+//                                  holders at depths < d still add to it. Kept as suffix maxima
+//                                  over d; as low as these allow where it cannot overflow any more.
 //   size[t]                        bits of live tensor t
 #pragma once
 
