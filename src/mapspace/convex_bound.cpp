@@ -91,7 +91,7 @@ void ConvexBound::prepare(ChainBounds& bounds, std::span<const TileShapeConstrai
         std::vector<Formula> branches{f};
         if (q.maximum) {
             branches.assign(pool.branches(f).begin(), pool.branches(f).end());
-            q.least = bounds.never_above(f, 0).constant_value();
+            q.least = bounds.never_above(f, {}).constant_value();
         }
         for (const Formula& b : branches) {
             add_sum(bounds, b, 1, to);

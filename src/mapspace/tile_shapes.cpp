@@ -20,6 +20,7 @@
 namespace tessera::mapspace {
 
 using model::Formula;
+using model::SymbolSet;
 
 struct TileShapeExplorer::Impl {
     TileShapeScratch scratch;
@@ -151,16 +152,16 @@ double TileShapeExplorer::Impl::level_of_few(const TileShapeProblem& problem,
                                              std::span<const int> symbols,
                                              const BestEffortMinimum& condition,
                                              TileShapeStatistics& statistics) {
-    const std::uint32_t mask = condition.formula.depends_on();
+    const SymbolSet mask = condition.formula.depends_on();
     std::vector<const TileShapeConstraint*> own;
     for (const TileShapeConstraint& constraint : problem.constraints) {
-        if ((constraint.formula.depends_on() & ~mask) == 0) {
+        if (mask.contains(constraint.formula.depends_on())) {
             own.push_back(&constraint);
         }
     }
     double values[model::kMaxSymbols] = {};
     double largest = -HUGE_VAL;
-    const auto visit = [&](const auto& self, std::size_t depth, std::uint32_t known) -> void {
+    const auto visit = [&](const auto& self, std::size_t depth, const SymbolSet& known) -> void {
         if (largest >= condition.minimum) {
             return;
         }
@@ -182,11 +183,11 @@ double TileShapeExplorer::Impl::level_of_few(const TileShapeProblem& problem,
             made = cursor.next(batch, 64);
             for (std::size_t i = 0; i < made; ++i) {
                 values[s] = batch[i];
-                self(self, depth + 1, known | 1u << s);
+                self(self, depth + 1, known | SymbolSet::of(s));
             }
         }
     };
-    visit(visit, 0, 0);
+    visit(visit, 0, {});
     return largest == -HUGE_VAL ? condition.minimum : std::min(condition.minimum, largest);
 }
 
@@ -200,7 +201,7 @@ bool TileShapeExplorer::Impl::optimistic_levels(const TileShapeProblem& problem,
     bool unchecked = false;
     levels.clear();
     for (const BestEffortMinimum& condition : problem.best_effort) {
-        const std::uint32_t mask = condition.formula.depends_on();
+        const SymbolSet mask = condition.formula.depends_on();
         std::vector<int> symbols;
         double assignments = 1.0;
         for (std::size_t s = 0; s < problem.symbols.size(); ++s) {
@@ -209,7 +210,7 @@ bool TileShapeExplorer::Impl::optimistic_levels(const TileShapeProblem& problem,
             }
             const std::size_t first = symbols.size();
             for (int i = static_cast<int>(s); i >= 0; i = problem.symbols[i].inner) {
-                if (mask >> i & 1u) {
+                if (mask.has(i)) {
                     symbols.push_back(i);
                     assignments *= expected_candidates(
                         problem.symbols[i], scratch.divisors.of(problem.symbols[i].bound));
@@ -373,7 +374,7 @@ double lower_bound_of(const TileShapeProblem& problem, const Formula& formula, b
     model::FormulaPool& pool = model::FormulaPool::current();
     const Formula raised = raise ? raised_by_limits(pool, formula, problem.constraints) : formula;
     return with_slack_below(
-        ChainBounds(pool, problem.symbols).never_above(raised, 0).constant_value());
+        ChainBounds(pool, problem.symbols).never_above(raised, {}).constant_value());
 }
 
 /// True if no assignment at all can beat the incumbent.

@@ -16,6 +16,7 @@ using model::Exponents;
 using model::Formula;
 using model::Monomial;
 using model::MonomialId;
+using model::SymbolSet;
 using model::Term;
 
 namespace {
@@ -87,12 +88,12 @@ bool ChainBounds::at_least_one(const Monomial& over, const Monomial& under) cons
 /// Replaces ceilings that depend on unknown symbols by what they round up, where that cannot raise
 /// the sum: its slope in each of them, wherever all are 1 or more, is not negative. Unlike their
 /// least values one by one, trips and tile shapes of one chain then cancel out.
-void ChainBounds::drop_ceilings(std::vector<Term>& terms, std::uint32_t known) {
+void ChainBounds::drop_ceilings(std::vector<Term>& terms, const SymbolSet& known) {
     std::vector<model::AtomId> dropped;
     const auto low = [this](MonomialId p, MonomialId n) { return ratio_low(p, n); };
     for (const Term& term : terms) {
         for (const AtomPower& p : pool_.atom_powers(pool_.monomial(term.monomial))) {
-            if ((pool_.atom(p.atom).mask & ~known) == 0 || !plain_ceiling(p.atom) ||
+            if (known.contains(pool_.atom(p.atom).mask) || !plain_ceiling(p.atom) ||
                 std::find(dropped.begin(), dropped.end(), p.atom) != dropped.end()) {
                 continue;
             }
@@ -327,7 +328,7 @@ bool ChainBounds::atom_not_negative(model::AtomId id, bool positive) {
                                  : std::all_of(arguments.begin(), arguments.end(), fits);
 }
 
-Formula ChainBounds::bound_atom(model::AtomId id, std::uint32_t known, Side side) {
+Formula ChainBounds::bound_atom(model::AtomId id, const SymbolSet& known, Side side) {
     const AtomKind kind = pool_.atom(id).kind;
     const std::vector<Formula> arguments = pool_.atom(id).arguments;
     Formula result = bound(arguments[0], known, side);
@@ -339,7 +340,7 @@ Formula ChainBounds::bound_atom(model::AtomId id, std::uint32_t known, Side side
 }
 
 /// Replaces every atom that depends on unknown symbols by its extreme. False if a sign is unknown.
-bool ChainBounds::bound_atoms(std::vector<Term>& terms, std::uint32_t known, Side side) {
+bool ChainBounds::bound_atoms(std::vector<Term>& terms, const SymbolSet& known, Side side) {
     Formula sum;
     bool any = false;
     for (const Term& term : terms) {
@@ -350,10 +351,10 @@ bool ChainBounds::bound_atoms(std::vector<Term>& terms, std::uint32_t known, Sid
         Formula factor(1.0);
         for (const AtomPower& p : powers) {
             // Directions below assume that everything else in the term is not negative.
-            if ((monomial.mask & ~known) != 0 && !atom_not_negative(p.atom, p.exponent < 0)) {
+            if (!known.contains(monomial.mask) && !atom_not_negative(p.atom, p.exponent < 0)) {
                 return false;
             }
-            if ((pool_.atom(p.atom).mask & ~known) == 0) {
+            if (known.contains(pool_.atom(p.atom).mask)) {
                 rest.push_back(p);
                 continue;
             }
@@ -385,7 +386,7 @@ bool ChainBounds::bound_atoms(std::vector<Term>& terms, std::uint32_t known, Sid
     return true;
 }
 
-Formula ChainBounds::bound_polynomial(const Formula& f, std::uint32_t known, Side side) {
+Formula ChainBounds::bound_polynomial(const Formula& f, const SymbolSet& known, Side side) {
     std::vector<Term> terms = std::move(spare_);  // atoms come back here: take it, give it back
     terms.assign(pool_.terms(f).begin(), pool_.terms(f).end());
     const bool has_atoms = std::any_of(terms.begin(), terms.end(), [this](const Term& t) {
@@ -405,11 +406,11 @@ Formula ChainBounds::bound_polynomial(const Formula& f, std::uint32_t known, Sid
         inner[s] = symbols_[s].inner;
     }
     for (const int s : outside_in_) {
-        if (known >> s & 1u) {
+        if (known.has(s)) {
             continue;
         }
         const bool occurs = std::any_of(terms.begin(), terms.end(), [&](const Term& t) {
-            return pool_.monomial(t.monomial).mask >> s & 1u;
+            return pool_.monomial(t.monomial).mask.has(s);
         });
         if (occurs) {
             eliminate(terms, s, outer[s], inner[s], side);
@@ -469,8 +470,8 @@ std::optional<ChainBounds::PlainSum> ChainBounds::plain_below(const Formula& f, 
         return out;
     }
     std::vector<Term> terms(pool_.terms(f).begin(), pool_.terms(f).end());
-    drop_ceilings(terms, 0);
-    if (!bound_atoms(terms, 0, Side::low)) {
+    drop_ceilings(terms, {});
+    if (!bound_atoms(terms, {}, Side::low)) {
         return std::nullopt;
     }
     merge(terms);
@@ -489,8 +490,8 @@ std::optional<ChainBounds::PlainSum> ChainBounds::plain_below(const Formula& f, 
     return out;
 }
 
-Formula ChainBounds::bound(const Formula& f, std::uint32_t known, Side side) {
-    if ((pool_.mask(f) & ~known) == 0) {
+Formula ChainBounds::bound(const Formula& f, const SymbolSet& known, Side side) {
+    if (known.contains(pool_.mask(f))) {
         return f;
     }
     if (!pool_.is_max(f)) {
@@ -505,11 +506,11 @@ Formula ChainBounds::bound(const Formula& f, std::uint32_t known, Side side) {
     return result;
 }
 
-Formula ChainBounds::never_above(const Formula& f, std::uint32_t known) {
+Formula ChainBounds::never_above(const Formula& f, const SymbolSet& known) {
     return bound(f, known, Side::low);
 }
 
-Formula ChainBounds::never_below(const Formula& f, std::uint32_t known) {
+Formula ChainBounds::never_below(const Formula& f, const SymbolSet& known) {
     return bound(f, known, Side::high);
 }
 
@@ -564,7 +565,7 @@ Formula raised_by_limits(model::FormulaPool& pool, const Formula& f,
         branches.assign(pool.branches(f).begin(), pool.branches(f).end());
     }
     const auto symbols = [&](const model::Term& t) {
-        return __builtin_popcount(pool.monomial(t.monomial).mask);
+        return pool.monomial(t.monomial).mask.count();
     };
     Formula result = f;
     for (const Formula& branch : branches) {

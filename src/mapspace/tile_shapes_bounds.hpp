@@ -26,8 +26,8 @@ public:
 
     /// Formula over the `known` symbols that is never above (below) `f`, whatever legal values the
     /// other symbols take. Equal to `f` if it depends on known symbols only.
-    model::Formula never_above(const model::Formula& f, std::uint32_t known);
-    model::Formula never_below(const model::Formula& f, std::uint32_t known);
+    model::Formula never_above(const model::Formula& f, const model::SymbolSet& known);
+    model::Formula never_below(const model::Formula& f, const model::SymbolSet& known);
 
     struct PlainSum {
         std::vector<model::Term> terms;  ///< positive, no atoms
@@ -57,15 +57,15 @@ private:
         return side == Side::low ? Side::high : Side::low;
     }
 
-    model::Formula bound(const model::Formula& f, std::uint32_t known, Side side);
-    model::Formula bound_polynomial(const model::Formula& f, std::uint32_t known, Side side);
+    model::Formula bound(const model::Formula& f, const model::SymbolSet& known, Side side);
+    model::Formula bound_polynomial(const model::Formula& f, const model::SymbolSet& known, Side side);
     bool surely_positive(const model::Formula& f);
     bool pay_negative_terms(std::vector<model::Term>& terms, Payer payer) const;
-    void drop_ceilings(std::vector<model::Term>& terms, std::uint32_t known);
+    void drop_ceilings(std::vector<model::Term>& terms, const model::SymbolSet& known);
     bool plain_ceiling(model::AtomId atom) const;
     bool at_least_one(const model::Monomial& over, const model::Monomial& under) const;
-    bool bound_atoms(std::vector<model::Term>& terms, std::uint32_t known, Side side);
-    model::Formula bound_atom(model::AtomId atom, std::uint32_t known, Side side);
+    bool bound_atoms(std::vector<model::Term>& terms, const model::SymbolSet& known, Side side);
+    model::Formula bound_atom(model::AtomId atom, const model::SymbolSet& known, Side side);
     void eliminate(std::vector<model::Term>& terms, int symbol, int outer, int inner, Side side);
     int direction(std::span<const model::Term> terms, int symbol);
     void eliminate_from(std::vector<model::Term>& terms, int symbol, int rise, int outer, int inner,

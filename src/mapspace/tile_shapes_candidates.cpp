@@ -148,7 +148,7 @@ CandidateCursor::CandidateCursor(std::span<const TileShapeSymbol> symbols, int s
     partial_chain_ = !plain_chain_ && has_partial_outermost(symbols, symbol);
 }
 
-void CandidateCursor::start(const double* values, std::uint32_t known) {
+void CandidateCursor::start(const double* values, const model::SymbolSet& known) {
     values_ = values;
     known_ = known;
     const TileShapeSymbol& self = symbols_[symbol_];
@@ -385,10 +385,10 @@ double count_by_table(std::span<const TileShapeSymbol> symbols, const std::vecto
             if (count == 0.0) {
                 continue;
             }
-            std::uint32_t known = 0;
+            model::SymbolSet known;
             if (symbols[s].inner >= 0) {
                 values[symbols[s].inner] = static_cast<double>(inner);
-                known = 1u << symbols[s].inner;
+                known = model::SymbolSet::of(symbols[s].inner);
             }
             cursor.start(values.data(), known);
             for (std::size_t n = batch.size(); n == batch.size();) {

@@ -74,7 +74,7 @@ public:
     CandidateCursor(std::span<const TileShapeSymbol> symbols, int symbol, DivisorTable& table);
 
     /// Restarts for a new row. `values[i]` is meaningful for known symbols.
-    void start(const double* values, std::uint32_t known);
+    void start(const double* values, const model::SymbolSet& known);
     /// After `start`: only values between, and with `pick` only `either` and `other`.
     void narrow(double low, double high, bool pick, double either, double other);
     /// Writes up to `room` values and returns their number; fewer than `room` means the end.
@@ -87,7 +87,7 @@ private:
     bool smallest_for_its_trips(int symbol, double value, int changed, double changed_value) const;
     double read(int symbol, double otherwise, int changed, double changed_value) const;
     bool is_known(int symbol) const {
-        return symbol < 0 || (known_ >> symbol & 1u);
+        return symbol < 0 || known_.has(symbol);
     }
 
     std::span<const TileShapeSymbol> symbols_;
@@ -98,7 +98,7 @@ private:
     bool partial_chain_;     // some symbol of the chain is partial_outermost; candidates are listed
     int known_inside_ = -1;  // partial_chain_: the next symbol further in that is known
     const double* values_ = nullptr;
-    std::uint32_t known_ = 0;
+    model::SymbolSet known_;
     std::span<const double> list_;
     std::vector<double> own_list_;  ///< what `only` leaves of another list
     std::size_t place_ = 0;

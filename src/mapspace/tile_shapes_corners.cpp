@@ -36,14 +36,13 @@ double power(double base, int exponent) {
 /// A symbol with exactly two different exponents; -1 if there is none. Those of negative terms
 /// first: only they can decide anything.
 int ChainBounds::corner_symbol(std::span<const Term> terms) const {
-    std::uint32_t all = 0;
+    model::SymbolSet all;
     for (const Term& t : terms) {
         all |= pool_.monomial(t.monomial).exponents.mask();
     }
     int best = -1;
     int most = 0;
-    for (std::uint32_t rest = all; rest != 0; rest &= rest - 1) {
-        const int s = __builtin_ctz(rest);
+    for (const int s : all) {
         int first = 0;
         int second = 0;
         bool two = false;
@@ -99,7 +98,7 @@ bool ChainBounds::never_negative(std::span<const Term> terms, int depth, int& su
     if (s < 0) {
         return false;
     }
-    std::uint32_t occur = 0;
+    model::SymbolSet occur;
     for (const Term& t : terms) {
         occur |= pool_.monomial(t.monomial).exponents.mask();
     }
@@ -109,7 +108,7 @@ bool ChainBounds::never_negative(std::span<const Term> terms, int depth, int& su
         int neighbour = s;  // the next one that occurs: fewer symbols with every step
         do {
             neighbour = outward ? symbols_[neighbour].outer : symbols_[neighbour].inner;
-        } while (neighbour >= 0 && !(occur >> neighbour & 1u));
+        } while (neighbour >= 0 && !occur.has(neighbour));
         substitute(terms, s, neighbour, outward ? bound : 1.0, corner);
         if (!never_negative(corner, depth + 1, sums)) {
             return false;
@@ -167,8 +166,7 @@ int ChainBounds::distance(model::MonomialId a, model::MonomialId b) const {
     const Exponents& x = pool_.monomial(a).exponents;
     const Exponents& y = pool_.monomial(b).exponents;
     int sum = 0;
-    for (std::uint32_t rest = x.mask() | y.mask(); rest != 0; rest &= rest - 1) {
-        const int s = __builtin_ctz(rest);
+    for (const int s : x.mask() | y.mask()) {
         sum += std::abs(x.get(s) - y.get(s));
     }
     return sum;

@@ -10,8 +10,8 @@ namespace tessera::mapspace {
 using model::AtomPower;
 using model::Exponents;
 using model::Formula;
-using model::kMaxSymbols;
 using model::Monomial;
+using model::SymbolSet;
 using model::Term;
 
 namespace {
@@ -20,17 +20,17 @@ namespace {
 std::uint64_t widen(std::uint32_t bits) {
     std::uint64_t bytes = 0;
     for (int i = 0; i < 8; ++i) {
-        bytes |= (bits >> i & 1u) ? 0xffull << (8 * i) : 0;
+        bytes |= (bits >> i & 1u) != 0 ? 0xffull << (8 * i) : 0;
     }
     return bytes;
 }
 
-/// The exponents of the symbols in `mask`, all others 0.
-Exponents restrict_to(const Exponents& exponents, std::uint32_t mask) {
+/// The exponents of the symbols in `set`, all others 0.
+Exponents restrict_to(const Exponents& exponents, const SymbolSet& set) {
     Exponents result;
-    for (int w = 0; w < 4; ++w) {
+    for (int w = 0; w < Exponents::kWords; ++w) {
         if (exponents.words[w] != 0) {
-            result.words[w] = exponents.words[w] & widen(mask >> (8 * w) & 0xff);
+            result.words[w] = exponents.words[w] & widen(set.byte(w));
         }
     }
     return result;
@@ -38,7 +38,7 @@ Exponents restrict_to(const Exponents& exponents, std::uint32_t mask) {
 
 }  // namespace
 
-void CriteriaBuilder::start(std::uint32_t known, std::uint32_t keys) {
+void CriteriaBuilder::start(const SymbolSet& known, const SymbolSet& keys) {
     known_ = known;
     keys_ = keys;
     terms_.clear();
@@ -63,7 +63,7 @@ void CriteriaBuilder::add_equal(const Formula& f) {
 }
 
 void CriteriaBuilder::add(const Formula& f, int sign) {
-    if ((pool_.mask(f) & known_) == 0) {
+    if (!known_.meets(pool_.mask(f))) {
         return;
     }
     if (!pool_.is_max(f)) {
@@ -76,7 +76,7 @@ void CriteriaBuilder::add(const Formula& f, int sign) {
     Formula complete;
     bool any = false;
     for (const Formula& branch : branches) {
-        if ((pool_.mask(branch) & ~known_) != 0 || purpose_ == kEqual) {
+        if (!known_.contains(pool_.mask(branch)) || purpose_ == kEqual) {
             add_polynomial(branch, sign);
         } else {
             complete = any ? model::max(complete, branch) : branch;
@@ -98,11 +98,11 @@ void CriteriaBuilder::add(const Formula& f, int sign) {
 /// dealt with otherwise.
 bool CriteriaBuilder::split(const Term& term, int sign, Part& part) {
     const Monomial monomial = pool_.monomial(term.monomial);
-    part.unknown = restrict_to(monomial.exponents, ~known_);
+    part.unknown = restrict_to(monomial.exponents, monomial.mask - known_);
     part.unknown_atoms = 0;
     part.taken = false;
     part.known = {term.coefficient * sign, term.monomial};
-    if ((monomial.mask & ~known_) == 0) {
+    if (known_.contains(monomial.mask)) {
         return true;
     }
     if (monomial.atoms == 0) {
@@ -119,9 +119,9 @@ bool CriteriaBuilder::split(const Term& term, int sign, Part& part) {
             return false;
         }
         // Of keys and unknown symbols: the same factor for all rows that are compared.
-        const std::uint32_t mask = pool_.atom(p.atom).mask;
-        mixed = mixed || ((mask & known_ & ~keys_) != 0 && (mask & ~known_) != 0);
-        ((mask & ~known_) == 0 ? known : unknown).push_back(p);
+        const SymbolSet mask = pool_.atom(p.atom).mask;
+        mixed = mixed || is_mixed(mask);
+        (known_.contains(mask) ? known : unknown).push_back(p);
     }
     if (!mixed) {
         part.unknown_atoms = pool_.intern_atoms(unknown);
@@ -136,8 +136,7 @@ bool CriteriaBuilder::split(const Term& term, int sign, Part& part) {
     group_ends_.push_back(terms_.size());
     group_purpose_.push_back(purpose_);
     for (const AtomPower& p : powers) {
-        const std::uint32_t mask = pool_.atom(p.atom).mask;
-        if ((mask & known_ & ~keys_) != 0 && (mask & ~known_) != 0) {
+        if (is_mixed(pool_.atom(p.atom).mask)) {
             const int direction = (factor.coefficient > 0.0) == (p.exponent > 0) ? 1 : -1;
             const std::vector<Formula> arguments = pool_.atom(p.atom).arguments;
             const std::vector<Part> outer_parts = parts_;  // `add` starts a list of its own
@@ -154,7 +153,7 @@ void CriteriaBuilder::add_polynomial(const Formula& f, int sign) {
     const std::vector<Term> terms(pool_.terms(f).begin(), pool_.terms(f).end());
     parts_.clear();
     for (const Term& term : terms) {
-        if ((pool_.monomial(term.monomial).mask & known_) == 0) {
+        if (!known_.meets(pool_.monomial(term.monomial).mask)) {
             continue;  // the same for all rows
         }
         Part part;

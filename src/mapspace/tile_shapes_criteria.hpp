@@ -30,14 +30,14 @@ struct Criteria {
     std::vector<model::Formula> minimise;
     std::vector<OfCondition> minimise_unless_safe;
     std::vector<model::Formula> equal;  ///< formulas whose values must agree, beside the keys
-    std::uint32_t keys = 0;             ///< symbols whose values must agree
+    model::SymbolSet keys;              ///< symbols whose values must agree
 };
 
 class CriteriaBuilder {
 public:
     explicit CriteriaBuilder(ChainBounds& bounds) : bounds_(bounds), pool_(bounds.pool()) {}
 
-    void start(std::uint32_t known, std::uint32_t keys);
+    void start(const model::SymbolSet& known, const model::SymbolSet& keys);
     /// See TileShapeOptions::sum_groups.
     void sum_groups(bool on) {
         sum_groups_ = on;
@@ -66,6 +66,10 @@ private:
     bool split(const model::Term& term, int sign, Part& part);
     bool split_mixed_atom(const model::AtomPower& power, int sign, double coefficient);
     void push_group(std::size_t first);
+    /// Known symbols that are no keys, and unknown ones.
+    bool is_mixed(const model::SymbolSet& symbols) const {
+        return (known_ - keys_).meets(symbols) && !known_.contains(symbols);
+    }
     model::Formula simplify(std::span<const model::Term> terms);
     void reduce_monomial(model::Term& term);
     void move_opposites(Criteria& criteria) const;
@@ -77,8 +81,8 @@ private:
 
     ChainBounds& bounds_;
     model::FormulaPool& pool_;
-    std::uint32_t known_ = 0;
-    std::uint32_t keys_ = 0;
+    model::SymbolSet known_;
+    model::SymbolSet keys_;
     /// Purpose of the groups being added: a condition's number or one of these.
     static constexpr int kObjective = -1;
     static constexpr int kEqual = -2;

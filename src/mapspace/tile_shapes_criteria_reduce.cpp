@@ -12,8 +12,8 @@ namespace tessera::mapspace {
 
 using model::Exponents;
 using model::Formula;
-using model::kMaxSymbols;
 using model::Monomial;
+using model::SymbolSet;
 using model::Term;
 
 /// One monomial: neither its factor nor a common power changes the order, and a small reciprocal is
@@ -26,7 +26,7 @@ void CriteriaBuilder::reduce_monomial(Term& term) {
     }
     int common = 0;
     int first = 0;
-    for (int s = 0; s < kMaxSymbols; ++s) {
+    for (const int s : monomial.exponents.mask()) {
         const int e = monomial.exponents.get(s);
         common = std::gcd(common, std::abs(e));
         first = first != 0 ? first : e;
@@ -36,7 +36,7 @@ void CriteriaBuilder::reduce_monomial(Term& term) {
         return;
     }
     Exponents root;
-    for (int s = 0; s < kMaxSymbols; ++s) {
+    for (const int s : monomial.exponents.mask()) {
         root.set(s, monomial.exponents.get(s) / divisor);
     }
     term.monomial = pool_.intern(root, 0);
@@ -47,7 +47,7 @@ void CriteriaBuilder::reduce_monomial(Term& term) {
 Formula CriteriaBuilder::simplify(std::span<const Term> terms) {
     std::vector<Term> kept;
     for (const Term& term : terms) {
-        if ((pool_.monomial(term.monomial).mask & ~keys_) != 0) {
+        if (!keys_.contains(pool_.monomial(term.monomial).mask)) {
             kept.push_back(term);
         }
     }
@@ -61,14 +61,12 @@ Formula CriteriaBuilder::simplify(std::span<const Term> terms) {
     kept.assign(pool_.terms(sum).begin(), pool_.terms(sum).end());
     Exponents inverse;
     const Exponents first = pool_.monomial(kept[0].monomial).exponents;
-    for (int s = 0; s < kMaxSymbols; ++s) {
-        if (keys_ >> s & 1u) {
-            inverse.set(s, -first.get(s));
-        }
+    for (const int s : first.mask() & keys_) {
+        inverse.set(s, -first.get(s));
     }
     std::vector<model::AtomPower> atoms;  // of keys alone
     for (const model::AtomPower& p : pool_.atom_powers(pool_.monomial(kept[0].monomial))) {
-        if ((pool_.atom(p.atom).mask & ~keys_) == 0) {
+        if (keys_.contains(pool_.atom(p.atom).mask)) {
             atoms.push_back({p.atom, static_cast<decltype(p.exponent)>(-p.exponent)});
         }
     }
@@ -92,25 +90,25 @@ int CriteriaBuilder::unit_direction(const Formula& f, int& symbol) const {
         return 0;
     }
     const Monomial& monomial = pool_.monomial(terms[0].monomial);
-    if (monomial.atoms != 0 || monomial.mask == 0 || (monomial.mask & (monomial.mask - 1)) != 0) {
+    if (monomial.atoms != 0 || monomial.mask.count() != 1) {
         return 0;
     }
-    symbol = __builtin_ctz(monomial.mask);
+    symbol = monomial.mask.first();
     return (monomial.exponents.get(symbol) > 0) == (terms[0].coefficient > 0.0) ? 1 : -1;
 }
 
 /// A symbol that must be both small and large must be equal. True if that made a new key.
 bool CriteriaBuilder::merge_equal_directions(std::vector<Formula>& list) {
-    std::uint32_t small = 0;
-    std::uint32_t large = 0;
+    SymbolSet small;
+    SymbolSet large;
     for (const Formula& f : list) {
         int symbol = 0;
         if (const int direction = unit_direction(f, symbol); direction != 0) {
-            (direction > 0 ? small : large) |= 1u << symbol;
+            (direction > 0 ? small : large) |= SymbolSet::of(symbol);
         }
     }
     keys_ |= small & large;
-    return (small & large) != 0;
+    return small.meets(large);
 }
 
 /// A monomial that must be both small and large must be equal.
@@ -156,12 +154,12 @@ bool CriteriaBuilder::same_up_to_factor(const Formula& a, const Formula& b) cons
 /// other criteria.
 void CriteriaBuilder::remove_implied(Criteria& criteria) const {
     std::vector<Formula>& list = criteria.minimise;
-    std::uint32_t small = 0;
-    std::uint32_t large = 0;
+    SymbolSet small;
+    SymbolSet large;
     for (const Formula& f : list) {
         int symbol = 0;
         if (const int direction = unit_direction(f, symbol); direction != 0) {
-            (direction > 0 ? small : large) |= 1u << symbol;
+            (direction > 0 ? small : large) |= SymbolSet::of(symbol);
         }
     }
     const auto ordered = [&](const Term& term) {
@@ -169,10 +167,9 @@ void CriteriaBuilder::remove_implied(Criteria& criteria) const {
         if (m.atoms != 0) {
             return false;
         }
-        for (std::uint32_t rest = m.mask; rest != 0; rest &= rest - 1) {
-            const int s = __builtin_ctz(rest);
+        for (const int s : m.mask) {
             const bool wants_small = (m.exponents.get(s) > 0) == (term.coefficient > 0.0);
-            if (!((wants_small ? small : large) >> s & 1u)) {
+            if (!(wants_small ? small : large).has(s)) {
                 return false;
             }
         }

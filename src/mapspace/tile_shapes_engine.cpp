@@ -169,8 +169,7 @@ void TileShapeEngine::flush(const Step& step, std::size_t rows, const RowTable& 
         }
     }
     double* registers = step.program.block(scratch_.workspace);
-    for (std::uint32_t rest = step.program.symbols_read(); rest != 0; rest &= rest - 1) {
-        const int s = __builtin_ctz(rest);
+    for (const int s : step.program.symbols_read()) {
         std::copy_n(staged(s), rows, registers + s * kBlock);
     }
     step.program.run(registers, rows);

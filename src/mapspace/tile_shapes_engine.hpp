@@ -78,8 +78,8 @@ struct TileShapeFilter {
 /// What enumerating one symbol involves; decided when the step is first reached.
 struct TileShapeStep {
     int symbol = 0;
-    std::uint32_t before = 0;  ///< known symbols without and with this one
-    std::uint32_t after = 0;
+    model::SymbolSet before;  ///< known symbols without and with this one
+    model::SymbolSet after;
     bool last = false;
     double future = 1.0;  ///< expected completions of one row
     bool ready = false;
@@ -187,16 +187,16 @@ private:
     void prepare_filters(Step& step);
     void start_filters(const Step& step, const RowTable& in, Expansion& at) const;
     std::size_t keep_allowed(const Step& step, Expansion& at, double* candidates, std::size_t n);
-    static std::uint32_t fused_symbols(const FusedTwins& group);
+    static model::SymbolSet fused_symbols(const FusedTwins& group);
     void prepare_twins(Step& step) const;
     std::size_t keep_twins(const Step& step, const RowTable& in, std::size_t row,
                            double* candidates, std::size_t n) const;
-    bool prepare_test(Check& check, std::uint32_t known, Test& test, model::Formula& bound);
+    bool prepare_test(Check& check, const model::SymbolSet& known, Test& test, model::Formula& bound);
     void prepare_incumbent(Step& step, bool worthwhile, std::vector<model::Formula>& outputs);
     void prepare_criteria(std::size_t index);
-    std::uint32_t keys_of(std::uint32_t known) const;
+    model::SymbolSet keys_of(const model::SymbolSet& known) const;
     std::size_t rows_worth_bounds() const;
-    bool loop_is_definite(const LoopLimit::Loop& loop, std::uint32_t known) const;
+    bool loop_is_definite(const LoopLimit::Loop& loop, const model::SymbolSet& known) const;
     void process(std::size_t depth, const RowTable& in);
     void finish_piece(std::size_t depth, RowTable& out, bool more);
     void expand(const Step& step, const RowTable& in, RowTable& out, Expansion& at);

@@ -9,6 +9,8 @@
 
 namespace tessera::mapspace {
 
+using model::SymbolSet;
+
 /// One filter per table that has the step's symbol.
 void TileShapeEngine::prepare_filters(Step& step) {
     for (std::size_t t = 0; t < run_.allowed.size(); ++t) {
@@ -24,7 +26,7 @@ void TileShapeEngine::prepare_filters(Step& step) {
         std::vector<std::size_t> stride(n, 0);  // in the projection; unknown symbols: 0
         std::size_t size = 1;
         for (std::size_t k = n; k-- > 0;) {
-            if (step.after >> table.symbols[k] & 1u) {
+            if (step.after.has(table.symbols[k])) {
                 stride[k] = size;
                 size *= table.values[k].size();
             }
@@ -96,24 +98,25 @@ std::size_t TileShapeEngine::keep_allowed(const Step& step, Expansion& at, doubl
 
 void TileShapeEngine::prepare_twins(Step& step) const {
     for (const TwinSymbols& t : run_.twins) {
-        const std::uint32_t all = 1u << t.first | 1u << t.second | (t.top >= 0 ? 1u << t.top : 0u);
-        if ((all & ~step.after) == 0 && (all & ~step.before) != 0) {
+        const SymbolSet all =
+            SymbolSet::of(t.first) | SymbolSet::of(t.second) | SymbolSet::of(t.top);
+        if (step.after.contains(all) && !step.before.contains(all)) {
             step.twins.push_back(t);
         }
     }
     for (std::size_t g = 0; g < run_.fused_twins.size(); ++g) {
-        const std::uint32_t all = fused_symbols(run_.fused_twins[g]);
-        if ((all & ~step.after) == 0 && (all & ~step.before) != 0) {
+        const SymbolSet all = fused_symbols(run_.fused_twins[g]);
+        if (step.after.contains(all) && !step.before.contains(all)) {
             step.fused_twins.push_back(static_cast<int>(g));
         }
     }
 }
 
-std::uint32_t TileShapeEngine::fused_symbols(const FusedTwins& group) {
-    std::uint32_t out = 0;
+SymbolSet TileShapeEngine::fused_symbols(const FusedTwins& group) {
+    SymbolSet out;
     for (const std::vector<int>& chain : group.chains) {
         for (std::size_t k = 0; k < group.fused; ++k) {
-            out |= 1u << chain[chain.size() - 1 - k];
+            out |= SymbolSet::of(chain[chain.size() - 1 - k]);
         }
     }
     return out;
@@ -140,8 +143,7 @@ std::size_t TileShapeEngine::keep_twins(const Step& step, const RowTable& in, st
     double shapes[model::kMaxSymbols];
     for (const int g : step.fused_twins) {
         const FusedTwins& group = run_.fused_twins[static_cast<std::size_t>(g)];
-        for (std::uint32_t rest = fused_symbols(group); rest != 0; rest &= rest - 1) {
-            const int s = __builtin_ctz(rest);
+        for (const int s : fused_symbols(group)) {
             shapes[s] = known(s);
         }
         std::size_t kept = 0;

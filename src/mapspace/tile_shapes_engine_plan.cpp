@@ -8,10 +8,11 @@
 namespace tessera::mapspace {
 
 using model::Formula;
+using model::SymbolSet;
 
 void TileShapeStep::reset() {
     symbol = 0;
-    before = after = 0;
+    before = after = {};
     last = ready = against_incumbent = criteria_ready = comparable = beam_ready = false;
     future = 1.0;
     first_quantity = first_objective = 0;
@@ -37,7 +38,7 @@ TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& r
       scratch_(scratch),
       bounds_(pool, run.symbols, options.corner_signs),
       criteria_builder_(bounds_) {
-    std::uint32_t known = 0;
+    SymbolSet known;
     const std::size_t n_steps = std::max<std::size_t>(1, run.order.size());
     if (scratch_.steps.size() < n_steps) {
         scratch_.steps.resize(n_steps);
@@ -51,7 +52,7 @@ TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& r
         Step& step = steps_[i];
         step.symbol = run.order[i];
         step.before = known;
-        step.after = known |= 1u << step.symbol;
+        step.after = known |= SymbolSet::of(step.symbol);
         for (const int s : used) {
             for (const bool outward : {true, false}) {
                 int c = step.symbol;
@@ -136,14 +137,14 @@ void TileShapeEngine::find_fixed_products() {
 /// The term times powers of fixed products, with as few symbols as that achieves.
 model::Term TileShapeEngine::shortest_equal(model::Term term) {
     const auto symbols = [this](const model::Term& t) {
-        return __builtin_popcount(pool_.monomial(t.monomial).mask);
+        return pool_.monomial(t.monomial).mask.count();
     };
     for (bool shorter = true; shorter;) {
         shorter = false;
         for (const model::Term& one : fixed_products_) {
             // Multiplying can only remove symbols that both have.
-            const std::uint32_t own = pool_.monomial(term.monomial).mask;
-            if ((own & pool_.monomial(one.monomial).mask) == 0) {
+            const SymbolSet own = pool_.monomial(term.monomial).mask;
+            if (!own.meets(pool_.monomial(one.monomial).mask)) {
                 continue;
             }
             const model::Term next{term.coefficient * one.coefficient,
@@ -188,7 +189,7 @@ void TileShapeEngine::make_checks() {
         check.upper = upper;
         check.strict = strict;
         // A condition that every assignment meets costs no criteria.
-        const Formula extreme = upper ? bounds_.never_below(f, 0) : bounds_.never_above(f, 0);
+        const Formula extreme = upper ? bounds_.never_below(f, {}) : bounds_.never_above(f, {});
         const double value = extreme.constant_value();
         const bool always = upper ? (strict ? value < check.limit : value <= check.limit)
                                   : (strict ? value > check.limit : value >= check.limit);
@@ -218,11 +219,11 @@ void TileShapeEngine::make_checks() {
 }
 
 /// Decides what to test of a check once `known` symbols are fixed. False: nothing new to test.
-bool TileShapeEngine::prepare_test(Check& check, std::uint32_t known, Test& test, Formula& bound) {
+bool TileShapeEngine::prepare_test(Check& check, const SymbolSet& known, Test& test, Formula& bound) {
     if (check.done) {
         return false;
     }
-    const bool exact = (pool_.mask(check.formula) & ~known) == 0;
+    const bool exact = known.contains(pool_.mask(check.formula));
     if (!exact && !options_.partial_conditions) {
         return false;
     }
@@ -303,9 +304,9 @@ std::size_t TileShapeEngine::rows_worth_bounds() const {
     return options_.prune_min_rows * (1 + negative / 3);
 }
 
-bool TileShapeEngine::loop_is_definite(const LoopLimit::Loop& loop, std::uint32_t known) const {
-    return (loop.outer < 0 || (known >> loop.outer & 1u)) &&
-           (loop.own < 0 || (known >> loop.own & 1u));
+bool TileShapeEngine::loop_is_definite(const LoopLimit::Loop& loop, const SymbolSet& known) const {
+    return (loop.outer < 0 || known.has(loop.outer)) &&
+           (loop.own < 0 || known.has(loop.own));
 }
 
 void TileShapeEngine::prepare(std::size_t index, std::size_t rows) {
@@ -342,49 +343,50 @@ void TileShapeEngine::prepare(std::size_t index, std::size_t rows) {
             step.count_columns.push_back(static_cast<int>(g));
         }
     }
-    std::uint32_t read = step.program.symbols_read();
+    SymbolSet read = step.program.symbols_read();
     for (const int g : step.counted) {
         for (const LoopLimit::Loop& loop : run_.loop_limits[g].loops) {
-            read |= loop.outer >= 0 ? 1u << loop.outer : 0u;
-            read |= loop.own >= 0 ? 1u << loop.own : 0u;
+            read |= SymbolSet::of(loop.outer);
+            read |= SymbolSet::of(loop.own);
         }
     }
-    for (std::uint32_t rest = read & step.before; rest != 0; rest &= rest - 1) {
-        step.gathered.push_back(__builtin_ctz(rest));
+    for (const int s : read & step.before) {
+        step.gathered.push_back(s);
     }
 }
 
 /// Known symbols whose value decides which completions a row permits, and fused ones.
-std::uint32_t TileShapeEngine::keys_of(std::uint32_t known) const {
-    std::uint32_t keys = 0;
-    std::uint32_t enumerated = 0;
+SymbolSet TileShapeEngine::keys_of(const SymbolSet& known) const {
+    SymbolSet keys;
+    SymbolSet enumerated;
     for (const int s : run_.order) {
-        enumerated |= 1u << s;
+        enumerated |= SymbolSet::of(s);
     }
-    const auto unknown = [&](int s) { return s >= 0 && (enumerated & ~known) >> s & 1u; };
+    const auto unknown = [&](int s) { return s >= 0 && (enumerated - known).has(s); };
     for (std::size_t s = 0; s < run_.symbols.size(); ++s) {
         const TileShapeSymbol& symbol = run_.symbols[s];
-        const auto bit = [](int i) { return i >= 0 ? 1u << i : 0u; };
         if (unknown(symbol.outer) || unknown(symbol.inner) ||
             (symbol.fused && run_.fused_are_keys)) {
-            keys |= 1u << s;
+            keys |= SymbolSet::of(static_cast<int>(s));
         }
         // "Smallest value for its trip count" relates three neighbours.
         if (symbol.choice == TileChoice::one_per_trip_count &&
             (unknown(static_cast<int>(s)) || unknown(symbol.outer) || unknown(symbol.inner))) {
-            keys |= 1u << s | bit(symbol.outer) | bit(symbol.inner);
+            keys |= SymbolSet::of(static_cast<int>(s)) | SymbolSet::of(symbol.outer) |
+                    SymbolSet::of(symbol.inner);
         }
     }
     // Which of the twins counts depends on the others and on what encloses them.
     for (const TwinSymbols& t : run_.twins) {
-        const std::uint32_t all = 1u << t.first | 1u << t.second | (t.top >= 0 ? 1u << t.top : 0u);
-        if ((all & enumerated & ~known) != 0) {
+        const SymbolSet all =
+            SymbolSet::of(t.first) | SymbolSet::of(t.second) | SymbolSet::of(t.top);
+        if ((enumerated - known).meets(all)) {
             keys |= all;
         }
     }
     for (const FusedTwins& group : run_.fused_twins) {
-        const std::uint32_t all = fused_symbols(group);
-        if ((all & enumerated & ~known) != 0) {
+        const SymbolSet all = fused_symbols(group);
+        if ((enumerated - known).meets(all)) {
             keys |= all;
         }
     }
@@ -403,7 +405,7 @@ void TileShapeEngine::prepare_criteria(std::size_t index) {
     for (std::size_t c = 0; c < checks_.size(); ++c) {
         const Check& check = checks_[c];
         // Not check.done: deeper steps may have been prepared before this one is first pruned.
-        if ((pool_.mask(check.formula) & ~step.after) == 0) {
+        if (step.after.contains(pool_.mask(check.formula))) {
             continue;
         }
         if (check.pinned) {
@@ -413,7 +415,7 @@ void TileShapeEngine::prepare_criteria(std::size_t index) {
         }
     }
     step.criteria = builder.finish();
-    step.comparable = (step.after & ~step.criteria.keys) != 0;
+    step.comparable = !step.criteria.keys.contains(step.after);
     if (index > 0 && steps_[index - 1].criteria_ready && steps_[index - 1].comparable) {
         // Rows with the same value of a new key stem from different rows that have already been
         // compared by the same criteria: nothing more can be dropped.
@@ -423,7 +425,7 @@ void TileShapeEngine::prepare_criteria(std::size_t index) {
                 return std::find(whole.begin(), whole.end(), f) != whole.end();
             });
         };
-        if ((earlier.keys & ~step.criteria.keys) == 0 && (step.criteria.keys >> step.symbol & 1u) &&
+        if (step.criteria.keys.contains(earlier.keys) && step.criteria.keys.has(step.symbol) &&
             steps_[index - 1].count_columns == step.count_columns &&
             among(earlier.minimise, step.criteria.minimise) &&
             earlier.minimise_unless_safe.empty() && among(earlier.equal, step.criteria.equal)) {

@@ -111,7 +111,7 @@ void TileShapeEngine::find_ranges(Step& step, const RowTable& in) {
     for (std::size_t from = 0; from < in.rows; from += kBlock) {
         const std::size_t rows = std::min(kBlock, in.rows - from);
         for (std::size_t s = 0; s < inputs.size(); ++s) {
-            inputs[s] = step.before >> s & 1u ? in.columns[s].data() + from : nullptr;
+            inputs[s] = step.before.has(s) ? in.columns[s].data() + from : nullptr;
         }
         step.range_program.evaluate(inputs, rows, outputs, scratch_.workspace);
         for (std::size_t k = 0; k < n; ++k) {

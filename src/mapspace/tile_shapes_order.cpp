@@ -19,6 +19,8 @@
 
 namespace tessera::mapspace {
 
+using model::SymbolSet;
+
 bool holds(Relation relation, double value, double limit) {
     switch (relation) {
         case Relation::less_equal:
@@ -71,7 +73,7 @@ double allowed_candidates(const model::FormulaPool& pool, std::span<const TileSh
     const std::span<const double> all = table.divisors();
     std::vector<const TileShapeConstraint*> own;
     for (const TileShapeConstraint& constraint : constraints) {
-        if (pool.mask(constraint.formula) == 1u << symbol) {
+        if (pool.mask(constraint.formula) == SymbolSet::of(symbol)) {
             own.push_back(&constraint);
         }
     }
@@ -94,7 +96,7 @@ constexpr double kFewCombinations = 400.0;
 /// Symbols of limited loops, outermost first, if they have few combinations.
 std::vector<int> limited_symbols(std::span<const TileShapeSymbol> symbols,
                                  std::span<const LoopLimit> limits, DivisorCache& cache) {
-    std::uint32_t limited = 0;
+    SymbolSet limited;
     double combinations = 1.0;
     for (const LoopLimit& group : limits) {
         // Ways to choose and fill at most `limit` loops: sums over products, by number of loops.
@@ -104,10 +106,10 @@ std::vector<int> limited_symbols(std::span<const TileShapeSymbol> symbols,
             if (loop.own < 0) {
                 return {};
             }
-            if (limited >> loop.own & 1u) {
+            if (limited.has(loop.own)) {
                 continue;
             }
-            limited |= 1u << loop.own;
+            limited |= SymbolSet::of(loop.own);
             DivisorTable& table = cache.of(loop.bound);
             const double values = static_cast<double>(has_partial_outermost(symbols, loop.own)
                                                           ? table.partial_tiles().size()
@@ -123,18 +125,18 @@ std::vector<int> limited_symbols(std::span<const TileShapeSymbol> symbols,
         combinations *= all;
     }
     std::vector<int> order;
-    if (limited == 0 || combinations > kFewCombinations) {
+    if (limited.empty() || combinations > kFewCombinations) {
         return order;
     }
-    std::uint32_t placed = 0;
+    SymbolSet placed;
     for (bool found = true; found;) {
         found = false;
         for (std::size_t s = 0; s < symbols.size(); ++s) {
             const int outer = symbols[s].outer;
-            if ((limited >> s & 1u) && !(placed >> s & 1u) &&
-                (outer < 0 || (placed >> outer & 1u))) {
+            if (limited.has(s) && !placed.has(s) &&
+                (outer < 0 || placed.has(outer))) {
                 order.push_back(static_cast<int>(s));
-                placed |= 1u << s;
+                placed |= SymbolSet::of(s);
                 found = true;
             }
         }
@@ -145,22 +147,22 @@ std::vector<int> limited_symbols(std::span<const TileShapeSymbol> symbols,
 /// What encloses twins, outermost first.
 void add_enclosing(std::span<const TileShapeSymbol> symbols, std::span<const TwinSymbols> twins,
                    std::vector<int>& order) {
-    std::uint32_t wanted = 0, placed = 0;
+    SymbolSet wanted, placed;
     for (const TwinSymbols& t : twins) {
         for (int s = t.top; s >= 0; s = symbols[static_cast<std::size_t>(s)].outer) {
-            wanted |= 1u << s;
+            wanted |= SymbolSet::of(s);
         }
     }
     for (const int s : order) {
-        placed |= 1u << s;
+        placed |= SymbolSet::of(s);
     }
     for (bool found = true; found;) {
         found = false;
         for (std::size_t s = 0; s < symbols.size(); ++s) {
             const int outer = symbols[s].outer;
-            if ((wanted & ~placed) >> s & 1u && (outer < 0 || (placed >> outer & 1u))) {
+            if ((wanted - placed).has(s) && (outer < 0 || placed.has(outer))) {
                 order.push_back(static_cast<int>(s));
-                placed |= 1u << s;
+                placed |= SymbolSet::of(s);
                 found = true;
             }
         }
@@ -172,7 +174,7 @@ void add_enclosing(std::span<const TileShapeSymbol> symbols, std::span<const Twi
 void add_pinned(const model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
                 std::span<const TileShapeConstraint> constraints, std::vector<int>& order) {
     const auto limits = [&](const TileShapeConstraint& c, int s, Relation relation) {
-        return c.relation == relation && pool.mask(c.formula) == 1u << s &&
+        return c.relation == relation && pool.mask(c.formula) == SymbolSet::of(s) &&
                c.formula == model::Formula::symbol(s);
     };
     for (std::size_t k = 0; k < symbols.size(); ++k) {
@@ -194,10 +196,10 @@ void add_pinned(const model::FormulaPool& pool, std::span<const TileShapeSymbol>
 }
 
 /// A twin of the symbol that is not known yet, -1: none.
-int twin_of(std::span<const TwinSymbols> twins, int symbol, std::uint32_t known) {
+int twin_of(std::span<const TwinSymbols> twins, int symbol, const SymbolSet& known) {
     for (const TwinSymbols& t : twins) {
         const int other = t.first == symbol ? t.second : t.second == symbol ? t.first : -1;
-        if (other >= 0 && !(known >> other & 1u)) {
+        if (other >= 0 && !known.has(other)) {
             return other;
         }
     }
@@ -231,16 +233,16 @@ std::vector<int> tile_shape_order(const model::FormulaPool& pool,
     if (pinned_first) {
         add_pinned(pool, symbols, constraints, order);
     }
-    std::uint32_t known = 0;
+    SymbolSet known;
     for (const int s : order) {
-        known |= 1u << s;
+        known |= SymbolSet::of(s);
     }
-    const auto is_known = [&](int s) { return s < 0 || (known >> s & 1u); };
+    const auto is_known = [&](int s) { return s < 0 || known.has(s); };
     while (order.size() < symbols.size()) {
         int best = order.empty() ? -1 : twin_of(twins, order.back(), known);
         if (best >= 0 && is_known(symbols[static_cast<std::size_t>(best)].inner)) {
             order.push_back(best);
-            known |= 1u << best;
+            known |= SymbolSet::of(best);
             continue;
         }
         best = -1;
@@ -269,7 +271,7 @@ std::vector<int> tile_shape_order(const model::FormulaPool& pool,
             }
         }
         order.push_back(best);
-        known |= 1u << best;
+        known |= SymbolSet::of(best);
     }
     return order;
 }

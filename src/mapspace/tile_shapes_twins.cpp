@@ -18,6 +18,7 @@ namespace tessera::mapspace {
 namespace {
 
 using model::Formula;
+using model::SymbolSet;
 
 /// Exponents of all monomials, those inside of atoms included.
 class Monomials {
@@ -87,9 +88,9 @@ bool is_fused_loop(const LoopLimit::Loop& loop, std::span<const TileShapeSymbol>
 
 /// Symbols that limits on loops look at; `elsewhere`: but for limits of one loop among those of one
 /// variable's fused symbols.
-std::uint32_t symbols_in_limits(const std::vector<LoopLimit>& limits, bool elsewhere,
+SymbolSet symbols_in_limits(const std::vector<LoopLimit>& limits, bool elsewhere,
                                 std::span<const TileShapeSymbol> symbols) {
-    std::uint32_t out = 0;
+    SymbolSet out;
     for (const LoopLimit& limit : limits) {
         const bool one_of_two =
             limit.limit == 1 && limit.loops.size() == 2 &&
@@ -99,8 +100,8 @@ std::uint32_t symbols_in_limits(const std::vector<LoopLimit>& limits, bool elsew
              limit.loops[1].own == limit.loops[0].outer);
         for (const LoopLimit::Loop& loop : limit.loops) {
             if (!elsewhere || !one_of_two) {
-                out |= loop.own >= 0 ? 1u << loop.own : 0u;
-                out |= loop.outer >= 0 ? 1u << loop.outer : 0u;
+                out |= SymbolSet::of(loop.own);
+                out |= SymbolSet::of(loop.outer);
             }
         }
     }
@@ -109,12 +110,12 @@ std::uint32_t symbols_in_limits(const std::vector<LoopLimit>& limits, bool elsew
 
 /// Behind the twins come two fused symbols, without other limits.
 bool ends_in_two_fused(const Chain& chain, std::size_t twins,
-                       std::span<const TileShapeSymbol> symbols, std::uint32_t limited) {
+                       std::span<const TileShapeSymbol> symbols, const SymbolSet& limited) {
     return chain.size() == twins + 2 &&
            std::all_of(chain.begin() + static_cast<std::ptrdiff_t>(twins), chain.end(), [&](int s) {
                const TileShapeSymbol& symbol = symbols[static_cast<std::size_t>(s)];
                return symbol.fused && !symbol.only && symbol.choice == TileChoice::divisors &&
-                      !(limited >> s & 1u);
+                      !limited.has(s);
            });
 }
 
@@ -127,7 +128,7 @@ struct Group {
 /// The group's chains as fused twins, if fused symbols are the last of the twins, or if two fused
 /// ones that are alike follow.
 void add_fused_twins(const Group& group, std::span<const TileShapeSymbol> symbols,
-                     std::uint32_t limited, const Monomials& monomials,
+                     const SymbolSet& limited, const Monomials& monomials,
                      std::vector<FusedTwins>& to) {
     FusedTwins out;
     const Chain& front = *group.chains.front();
@@ -179,8 +180,8 @@ bool FusedTwins::counts(std::span<const TileShapeSymbol> symbols, const double* 
 
 Twins find_twins(const model::FormulaPool& pool, const TileShapeProblem& problem, bool fused) {
     const std::span<const TileShapeSymbol> symbols = problem.symbols;
-    const std::uint32_t limited = symbols_in_limits(problem.loop_limits, false, symbols);
-    const std::uint32_t limited_elsewhere = symbols_in_limits(problem.loop_limits, true, symbols);
+    const SymbolSet limited = symbols_in_limits(problem.loop_limits, false, symbols);
+    const SymbolSet limited_elsewhere = symbols_in_limits(problem.loop_limits, true, symbols);
     Monomials monomials(pool);
     for (const Formula& f : problem.objectives) {
         monomials.add(f);
@@ -200,7 +201,7 @@ Twins find_twins(const model::FormulaPool& pool, const TileShapeProblem& problem
         const bool alone = fused && x.outer < 0 && y.outer < 0;  // no fused symbol outside of it
         return x.fused == y.fused && (!x.fused || alone) && !x.only && !y.only &&
                x.choice == TileChoice::divisors && y.choice == TileChoice::divisors &&
-               !(limited >> a & 1u) && !(limited >> b & 1u) && monomials.alike(a, b);
+               !limited.has(a) && !limited.has(b) && monomials.alike(a, b);
     };
     const auto common = [&](const Chain& a, const Chain& b) {
         std::size_t n = 0;

@@ -74,8 +74,7 @@ struct Bounder {
                       bool& exact) const {
         Interval over{1.0, 1.0};
         Interval under{1.0, 1.0};
-        for (std::uint32_t rest = exponents.mask(); rest != 0; rest &= rest - 1) {
-            const int s = __builtin_ctz(rest);
+        for (const int s : exponents.mask()) {
             if (const int e = exponents.get(s); e > 0) {
                 over = times(over, positive_power(symbol(s), e));
             } else if (e < 0) {
@@ -150,7 +149,7 @@ struct Bounder {
         const Monomial& a = pool.monomial(over);
         const Monomial& b = pool.monomial(under);
         Exponents exponents;
-        for (int s = 0; s < kMaxSymbols; ++s) {
+        for (const int s : a.exponents.mask() | b.exponents.mask()) {
             exponents.set(s, a.exponents.get(s) - b.exponents.get(s));
         }
         std::vector<AtomPower> atoms;
@@ -221,7 +220,7 @@ struct Bounder {
     }
 
     Monotone direction(const Formula& f, int index) const {
-        if (!(f.depends_on() >> index & 1u)) {
+        if (!f.depends_on().has(index)) {
             return Monotone::constant;
         }
         Monotone all = Monotone::constant;
@@ -237,7 +236,7 @@ struct Bounder {
             const Monomial& m = pool.monomial(term.monomial);
             const bool through_atom = std::ranges::any_of(
                 pool.atom_powers(m),
-                [&](const AtomPower& p) { return pool.atom(p.atom).mask >> index & 1u; });
+                [&](const AtomPower& p) { return pool.atom(p.atom).mask.has(index); });
             if (through_atom) {
                 all = both(all, term_direction(term, index));
             } else if (const int e = m.exponents.get(index); e != 0) {
@@ -289,8 +288,7 @@ double value_of(const FormulaPool& pool, const Formula& f, std::span<const doubl
         // One division at the end: quotients of integers that are whole stay whole.
         double over = term.coefficient;
         double under = 1.0;
-        for (std::uint32_t rest = m.mask; rest != 0; rest &= rest - 1) {
-            const int s = __builtin_ctz(rest);
+        for (const int s : m.mask) {
             if (const int e = m.exponents.get(s); e > 0) {
                 over *= integer_power(symbols[s], e);
             } else if (e < 0) {
@@ -316,8 +314,8 @@ bool FormulaPool::not_negative(const Formula& f) const {
     return is_max(f) ? bounder.formula(f).lo >= 0.0 : bounder.not_negative(terms(f));
 }
 
-std::uint32_t Formula::depends_on() const {
-    return id_ == 0 ? 0 : FormulaPool::current().mask(*this);
+SymbolSet Formula::depends_on() const {
+    return id_ == 0 ? SymbolSet{} : FormulaPool::current().mask(*this);
 }
 
 double Formula::value(std::span<const double> symbols) const {

@@ -32,12 +32,12 @@ public:
 
 private:
     void compile(std::span<const Formula> formulas) {
-        std::uint32_t mask = 0;
+        SymbolSet mask;
         for (const Formula& f : formulas) {
             mask |= pool_->mask(f);
         }
         program_->symbols_read_ = mask;
-        symbols_ = static_cast<std::uint16_t>(mask == 0 ? 0 : 32 - __builtin_clz(mask));
+        symbols_ = static_cast<std::uint16_t>(mask.end_symbol());
         next_ = symbols_;
         program_->code_.clear();
         program_->outputs_.clear();
@@ -131,7 +131,7 @@ private:
     std::uint16_t product(const Monomial& m, int sign) {
         std::uint16_t place = kNone;
         Exponents prefix;
-        for (int s = 0; s < symbols_; ++s) {
+        for (const int s : m.exponents.mask()) {
             const int e = sign * m.exponents.get(s);
             for (int k = 1; k <= e; ++k) {
                 prefix.set(s, k);

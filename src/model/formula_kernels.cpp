@@ -172,7 +172,7 @@ void CompiledFormulas::evaluate(std::span<const double* const> columns, std::siz
         const std::size_t count = std::min(kBlockRows, rows - begin);
         base::poll_stop();
         for (std::size_t s = 0; s < columns.size(); ++s) {
-            if (symbols_read_ >> s & 1u) {
+            if (symbols_read_.has(static_cast<int>(s))) {
                 std::memcpy(registers + s * kBlockRows, columns[s] + begin, count * sizeof(double));
             }
         }
@@ -188,7 +188,7 @@ void CompiledFormulas::evaluate_one(std::span<const double> symbols, std::span<d
                                     FormulaWorkspace& workspace) const {
     double* registers = block(workspace);
     for (std::size_t s = 0; s < symbols.size(); ++s) {
-        if (symbols_read_ >> s & 1u) {
+        if (symbols_read_.has(static_cast<int>(s))) {
             registers[s] = symbols[s];
         }
     }

@@ -351,7 +351,7 @@ bool FormulaPool::surely_integer(const Formula& f) const {
     }
     for (const Term& term : terms(f)) {
         const Monomial& m = monomials_[term.monomial];
-        for (int s = 0; s < kMaxSymbols; ++s) {
+        for (const int s : m.exponents.mask()) {
             if (m.exponents.get(s) < 0) {
                 return false;
             }

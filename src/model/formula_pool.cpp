@@ -33,10 +33,18 @@ std::uint64_t bits_of(double value) {
 }
 
 StructuralHash hash_of(const Exponents& exponents, const StructuralHash& atoms) {
-    const std::array<std::uint64_t, 4>& w = exponents.words;
+    const auto& w = exponents.words;
     const std::uint64_t low = mix(w[0] * 0x9e3779b97f4a7c15ull + (w[1] ^ 0x2545f4914f6cdd1dull));
     const std::uint64_t high = mix(w[2] * 0xd6e8feb86659fd93ull + (w[3] ^ 0x8cb92ba72f3d8dd7ull));
-    return combine({low + atoms.first, (low >> 32 | low << 32) ^ atoms.second}, high);
+    StructuralHash hash =
+        combine({low + atoms.first, (low >> 32 | low << 32) ^ atoms.second}, high);
+    // Most templates have few symbols: words further on add to the hash only where there is one.
+    for (std::size_t i = 4; i < w.size(); ++i) {
+        if (w[i] != 0) {
+            hash = combine(hash, w[i] + i);
+        }
+    }
+    return hash;
 }
 
 /// Adds the signed bytes of two words without carries between them.
@@ -66,16 +74,19 @@ void Exponents::set(int symbol, int exponent) {
     word |= (static_cast<std::uint64_t>(exponent) & 0xff) << shift;
 }
 
-std::uint32_t Exponents::mask() const {
-    std::uint32_t result = 0;
-    for (int w = 0; w < 4; ++w) {
+SymbolSet Exponents::mask() const {
+    SymbolSet result;
+    for (int w = 0; w < kWords; ++w) {
+        if (words[w] == 0) {
+            continue;
+        }
         // Bit 0 of every byte that is not 0, then those eight bits side by side.
         std::uint64_t bits = words[w];
         bits |= bits >> 4 & 0x0f0f0f0f0f0f0f0full;
         bits |= bits >> 2 & 0x3f3f3f3f3f3f3f3full;
         bits |= bits >> 1;
         bits &= 0x0101010101010101ull;
-        result |= static_cast<std::uint32_t>(bits * 0x0102040810204080ull >> 56) << (8 * w);
+        result.set_byte(w, bits * 0x0102040810204080ull >> 56);
     }
     return result;
 }
@@ -177,7 +188,7 @@ MonomialId FormulaPool::product(MonomialId a, MonomialId b) {
         return a | b;
     }
     Exponents sum;
-    for (int w = 0; w < 4; ++w) {
+    for (int w = 0; w < Exponents::kWords; ++w) {
         sum.words[w] =
             add_bytes(monomials_[a].exponents.words[w], monomials_[b].exponents.words[w]);
     }
@@ -210,8 +221,7 @@ MonomialId FormulaPool::power(MonomialId a, int exponent) {
         return 0;
     }
     Exponents scaled;
-    for (std::uint32_t rest = monomials_[a].exponents.mask(); rest != 0; rest &= rest - 1) {
-        const int s = __builtin_ctz(rest);
+    for (const int s : monomials_[a].exponents.mask()) {
         scaled.set(s, monomials_[a].exponents.get(s) * exponent);
     }
     std::vector<AtomPower> powers = atom_products_[monomials_[a].atoms].powers;

@@ -39,11 +39,9 @@ void append_power(int exponent, std::string& out) {
 
 void append_monomial(const FormulaPool& pool, const Monomial& m, std::string& out) {
     static constexpr const char* kNames[] = {"ceil", "min", "max", ""};
-    for (int s = 0; s < kMaxSymbols; ++s) {
-        if (const int e = m.exponents.get(s); e != 0) {
-            out += "*s" + std::to_string(s);
-            append_power(e, out);
-        }
+    for (const int s : m.exponents.mask()) {
+        out += "*s" + std::to_string(s);
+        append_power(m.exponents.get(s), out);
     }
     for (const AtomPower& p : pool.atom_powers(m)) {
         const Atom& atom = pool.atom(p.atom);

@@ -161,7 +161,7 @@ bool add_limits(TemplateData& t, const model::TemplateFormulas& f,
         Limit& limit = out.limits[i];
         limit.growing = limit.relation == Relation::less_equal || limit.relation == Relation::less;
         for (std::size_t s = 0; s < t.symbols.size() && limit.growing; ++s) {
-            if (limit.symbols >> s & 1u) {
+            if (limit.symbols.has(static_cast<int>(s))) {
                 const model::Monotone way = out.formulas[i].monotone_in(static_cast<int>(s), box);
                 limit.growing =
                     way == model::Monotone::increasing || way == model::Monotone::constant;

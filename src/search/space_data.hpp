@@ -16,8 +16,8 @@ namespace tessera::search {
 struct Limit {
     mapspace::Relation relation = mapspace::Relation::less_equal;
     double limit = 0;
-    std::uint32_t symbols = 0;  ///< bit per symbol that it depends on
-    bool growing = false;       ///< an upper limit on something that grows with every tile shape
+    model::SymbolSet symbols;  ///< that it depends on
+    bool growing = false;      ///< an upper limit on something that grows with every tile shape
     Verdict verdict = Verdict::constraint;
 
     bool holds(double value) const {
@@ -68,7 +68,7 @@ struct TemplateData {
     std::vector<Pattern> patterns;   ///< sorted by `loops`
     std::vector<Limit> limits;
     std::vector<mapspace::LoopLimit> loop_limits;
-    std::uint32_t limited = 0;  ///< symbols that a limit depends on
+    model::SymbolSet limited;  ///< symbols that a limit depends on
     std::vector<Holding> holdings;
     model::CompiledFormulas check;  ///< one output per limit
     model::CompiledFormulas cost;   ///< energy, latency, then one output per holding

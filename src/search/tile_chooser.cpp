@@ -5,6 +5,8 @@
 
 namespace tessera::search {
 
+using model::SymbolSet;
+
 TileChooser::TileChooser(const TemplateData& t, mapspace::DivisorCache& divisors,
                          model::FormulaWorkspace& workspace)
     : t_(t),
@@ -30,9 +32,9 @@ void TileChooser::start(std::uint32_t running, const std::vector<std::int64_t>& 
 }
 
 void TileChooser::rewind(std::size_t k) {
-    known_ = 0;
+    known_ = {};
     for (std::size_t i = 0; i < k; ++i) {
-        known_ |= 1u << t_.order[i];
+        known_ |= SymbolSet::of(t_.order[i]);
     }
     // What is not chosen yet is as small as it can be: at least the tile inside it.
     for (std::size_t i = k; i < t_.order.size(); ++i) {
@@ -40,7 +42,7 @@ void TileChooser::rewind(std::size_t k) {
     }
     for (std::size_t i = 0; i < k; ++i) {
         const int s = t_.order[i];
-        for (int o = t_.symbols[s].outer; o >= 0 && !(known_ >> o & 1u); o = t_.symbols[o].outer) {
+        for (int o = t_.symbols[s].outer; o >= 0 && !known_.has(o); o = t_.symbols[o].outer) {
             values_[o] = std::max(values_[o], values_[s]);
         }
     }
@@ -110,14 +112,14 @@ void TileChooser::candidates(std::size_t k, std::vector<double>& out) {
 
 bool TileChooser::choose(std::size_t k, double value) {
     const int s = t_.order[k];
-    known_ |= 1u << s;
+    known_ |= SymbolSet::of(s);
     values_[s] = value;
-    std::uint32_t changed = 1u << s;
-    for (int o = t_.symbols[s].outer; o >= 0 && !(known_ >> o & 1u); o = t_.symbols[o].outer) {
+    SymbolSet changed = SymbolSet::of(s);
+    for (int o = t_.symbols[s].outer; o >= 0 && !known_.has(o); o = t_.symbols[o].outer) {
         values_[o] = value;
-        changed |= 1u << o;
+        changed |= SymbolSet::of(o);
     }
-    if ((t_.limited & changed) == 0) {
+    if (!t_.limited.meets(changed)) {
         return true;
     }
     t_.check.evaluate_one(values_, outputs_, workspace_);
@@ -125,8 +127,8 @@ bool TileChooser::choose(std::size_t k, double value) {
     too_large_ = false;
     for (std::size_t i = 0; i < t_.limits.size(); ++i) {
         const Limit& limit = t_.limits[i];
-        const bool decided = (limit.symbols & ~known_) == 0;
-        if ((limit.symbols & changed) != 0 && (decided || limit.growing) &&
+        const bool decided = known_.contains(limit.symbols);
+        if (limit.symbols.meets(changed) && (decided || limit.growing) &&
             !limit.holds(outputs_[i])) {
             good = false;
             too_large_ = too_large_ || limit.growing;

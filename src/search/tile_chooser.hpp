@@ -57,7 +57,7 @@ private:
     std::vector<mapspace::CandidateCursor> cursors_;  // per symbol
     std::vector<int> fused_of_symbol_;
     std::vector<double> values_, outputs_;
-    std::uint32_t known_ = 0;
+    model::SymbolSet known_;
     std::uint32_t running_ = 0;
     bool too_large_ = false;
     std::vector<std::int64_t> trips_;

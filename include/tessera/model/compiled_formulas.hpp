@@ -49,8 +49,7 @@ public:
     std::size_t instruction_count() const {
         return code_.size();
     }
-    /// Bit i: symbol i is read.
-    std::uint32_t symbols_read() const {
+    SymbolSet symbols_read() const {
         return symbols_read_;
     }
 
@@ -89,7 +88,7 @@ private:
     std::vector<Instruction> code_;
     std::vector<std::uint16_t> outputs_;
     std::size_t registers_ = 0;
-    std::uint32_t symbols_read_ = 0;
+    SymbolSet symbols_read_;
 };
 
 }  // namespace tessera::model

@@ -6,7 +6,7 @@
 // `Formula` it formulates a template. A formula is one of
 //   - a constant,
 //   - a Laurent polynomial: sum of coefficient * product of integer powers of tile-shape symbols
-//     s0..s31 and of opaque atoms (ceil, min, nested max, sums that are divided by),
+//     s0, s1, ... and of opaque atoms (ceil, min, nested max, sums that are divided by),
 //   - a maximum over several such polynomials ("branches").
 // Sums and non-negative factors are distributed over a maximum, so that an objective is always
 // available as a maximum over branches.
@@ -24,12 +24,11 @@
 #include <span>
 #include <string>
 
+#include "tessera/model/symbol_set.hpp"
+
 namespace tessera::model {
 
 class FormulaPool;
-
-/// Largest number of tile-shape symbols of one template.
-inline constexpr int kMaxSymbols = 32;
 
 /// Closed interval of real numbers; `lo` may be -inf, `hi` may be +inf.
 struct Interval {
@@ -72,8 +71,8 @@ public:
         return id_;
     }
 
-    /// Bit i is set when the value depends on symbol i.
-    std::uint32_t depends_on() const;
+    /// Symbols that the value depends on.
+    SymbolSet depends_on() const;
 
     /// Value at the given tile shapes, symbol i = symbols[i].
     double value(std::span<const double> symbols) const;

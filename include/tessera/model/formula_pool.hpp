@@ -5,7 +5,7 @@
 // needs a pool object and a FormulaScope.
 //
 // Layout, from the inside out:
-//   Monomial     32 signed byte exponents (one per symbol) and a product of atoms
+//   Monomial     a signed byte exponent per symbol and a product of atoms
 //   AtomProduct  list of (atom, exponent), sorted by structural hash
 //   Term         coefficient * monomial
 //   Node         polynomial (sorted terms) or maximum (branches; each a polynomial or a constant)
@@ -27,23 +27,21 @@ namespace tessera::model {
 using MonomialId = std::uint32_t;
 using AtomId = std::uint32_t;
 
-/// Exponents of the 32 symbols, one signed byte each.
+/// Exponents of the symbols, one signed byte each, eight to a word.
 struct Exponents {
-    std::array<std::uint64_t, 4> words{};
+    static constexpr int kWords = kMaxSymbols / 8;
+    std::array<std::uint64_t, kWords> words{};
 
     int get(int symbol) const {
         return static_cast<std::int8_t>(words[symbol >> 3] >> ((symbol & 7) * 8));
     }
     void set(int symbol, int exponent);
     bool empty() const {
-        return (words[0] | words[1] | words[2] | words[3]) == 0;
+        return *this == Exponents{};
     }
-    friend bool operator==(const Exponents& a, const Exponents& b) {
-        return ((a.words[0] ^ b.words[0]) | (a.words[1] ^ b.words[1]) | (a.words[2] ^ b.words[2]) |
-                (a.words[3] ^ b.words[3])) == 0;
-    }
-    /// Bit i: symbol i has an exponent other than 0.
-    std::uint32_t mask() const;
+    friend bool operator==(const Exponents& a, const Exponents& b) = default;
+    /// Symbols with an exponent other than 0.
+    SymbolSet mask() const;
 };
 
 /// Two independent structural hashes; the first orders terms and fills the tables.
@@ -56,7 +54,7 @@ struct Monomial {
     Exponents exponents;
     StructuralHash hash;
     std::uint32_t atoms = 0;  ///< index of an atom product, 0 = none
-    std::uint32_t mask = 0;   ///< symbols it depends on, atoms included
+    SymbolSet mask;           ///< symbols it depends on, atoms included
 };
 
 struct Term {
@@ -70,7 +68,7 @@ struct Atom {
     AtomKind kind = AtomKind::sum;
     std::vector<Formula> arguments;
     StructuralHash hash;
-    std::uint32_t mask = 0;
+    SymbolSet mask;
 };
 
 struct AtomPower {
@@ -111,8 +109,8 @@ public:
     const Atom& atom(AtomId id) const {
         return atoms_[id];
     }
-    std::uint32_t mask(const Formula& f) const {
-        return f.node() ? nodes_[f.node()].mask : 0;
+    SymbolSet mask(const Formula& f) const {
+        return f.node() != 0 ? nodes_[f.node()].mask : SymbolSet{};
     }
     StructuralHash hash(const Formula& f) const;
     static StructuralHash hash_of_constant(double value);
@@ -144,13 +142,13 @@ private:
         StructuralHash hash;
         std::uint32_t begin = 0;
         std::uint32_t end = 0;
-        std::uint32_t mask = 0;
+        SymbolSet mask;
         bool is_max = false;
     };
     struct AtomProduct {
         std::vector<AtomPower> powers;
         StructuralHash hash;
-        std::uint32_t mask = 0;
+        SymbolSet mask;
     };
     struct CacheEntry {
         std::uint64_t left = ~0ull;
