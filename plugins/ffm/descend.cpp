@@ -146,21 +146,29 @@ Exploration::Descended Exploration::descend_template(std::size_t e, std::size_t 
     tools.worker->evaluated(static_cast<std::uint64_t>(search.rows()));
     results_[e][i].evaluated += search.rows();
     evaluated_ += static_cast<std::uint64_t>(search.rows());
-    const std::vector<double> values(out.shapes.begin(), out.shapes.end());
+    keep_row(e, i, f, problem, out.shapes, tools);
+    for (std::size_t q = 0; q < cost.size(); ++q) {
+        out.cost.push_back(r.objectives[q][0]);
+    }
+    return out;
+}
+
+/// The row as a group of its own.
+void Exploration::keep_row(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
+                           const mapspace::TileShapeProblem& problem, const TileShapes& shapes,
+                           Workshop& tools) {
+    const std::vector<double> values(shapes.begin(), shapes.end());
+    mapspace::TileShapeResult& r = tools.result;
     r.rows = 1;
     r.shapes.resize(values.size());
     r.objectives.resize(problem.objectives.size());
     for (std::size_t s = 0; s < values.size(); ++s) {
-        r.shapes[s].assign(1, out.shapes[s]);
+        r.shapes[s].assign(1, shapes[s]);
     }
     for (std::size_t q = 0; q < problem.objectives.size(); ++q) {
         r.objectives[q].assign(1, problem.objectives[q].value(values));
     }
-    for (std::size_t q = 0; q < cost.size(); ++q) {
-        out.cost.push_back(r.objectives[q][0]);
-    }
     tabulate_rows(e, i, f, tools);
-    return out;
 }
 
 }  // namespace tessera::ffm

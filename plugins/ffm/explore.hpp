@@ -197,6 +197,21 @@ public:
     void improved(bool all);
     /// Groups with some good pmappings of templates without fused loops, for a first mapping.
     void simple();
+    // One Einsum by itself (best_first.cpp). Each search leaves groups of one pmapping if it finds
+    // one below `best`, and says so.
+    /// Local searches in some templates.
+    bool descend_templates(double best);
+    /// Parts of templates that may have something below `best`. \throws base::Stopped
+    void make_boxes(double best);
+    std::size_t n_boxes() const {
+        return boxes_.size();
+    }
+    /// Of the box with that many others before it in order of bounds; infinite behind the last.
+    double bound_of_rank(std::size_t rank) const;
+    /// Local searches in the boxes of least bound.
+    bool descend_boxes(double best);
+    /// All of `n` boxes from the `first` on.
+    bool explore_boxes(std::size_t first, std::size_t n, double best);
     /// Groups with every row that can be part of a mapping better than (or equal to) the
     /// incumbents. Needs the floors. `near`: classes that cannot be part of a mapping of this cost
     /// are left out, and rows that add more than `own_excess` of their Einsum's least cost to the
@@ -317,6 +332,37 @@ private:
         std::vector<std::int32_t> shapes;
         std::vector<double> cost;  ///< empty: nothing
     };
+    /// Some of the symbols of a template have given tile shapes.
+    struct Box {
+        std::size_t index = 0;
+        double bound = 0;  ///< of the metric
+        TileShapes fixed;  ///< by symbol; 0: open
+    };
+    struct BoxProblem {
+        TemplateEntry entry;  ///< over the open symbols
+        std::vector<int> open;
+        model::TemplateFormulas formulas;
+        std::vector<model::Formula> cost;
+        mapspace::TileShapeProblem problem;
+    };
+    struct BoxRow {
+        double value = std::numeric_limits<double>::infinity();
+        std::size_t index = 0;
+        TileShapes shapes;  ///< of all symbols; empty: nothing below the incumbent
+    };
+    BoxProblem open_box(const Box& box, Workshop& tools) const;
+    double bound_of_box(const Box& box, double enough, Workshop& tools) const;
+    void branch(const Box& box, std::span<const std::vector<int>> chains, double best,
+                Workshop& tools, std::vector<Box>& out) const;
+    void offer_rows(const Box& box, const BoxProblem& p, const Workshop& tools, BoxRow& best) const;
+    void explore_rows(BoxProblem& p, const mapspace::TileShapeOptions& how, Workshop& tools) const;
+    BoxRow explore_box(const Box& box, double best, Workshop& tools) const;
+    BoxRow descend_box(const Box& box, Workshop& tools) const;
+    template <class Search>
+    bool search_boxes(std::span<const Box> boxes, double best, const Search& search);
+    void keep_row(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
+                  const mapspace::TileShapeProblem& problem, const TileShapes& shapes,
+                  Workshop& tools);
     Descended descend_template(std::size_t e, std::size_t i, const std::vector<std::int32_t>& start,
                                const std::vector<double>& offsets, Workshop& tools);
     void gather(std::size_t e);
@@ -342,6 +388,7 @@ private:
     std::vector<std::vector<mapspace::TabulateContext>> tables_;
     std::vector<std::array<double, 2>> promised_;  ///< by Einsum: least of all its templates
     std::vector<std::vector<std::array<double, 2>>> promised_by_template_;
+    std::vector<Box> boxes_;  ///< of one Einsum by itself, by ascending bound
     std::vector<Descended> descended_;                           ///< by Einsum
     std::vector<std::map<std::size_t, ImprovedRows>> improved_;  ///< by Einsum and template
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class

@@ -9,6 +9,7 @@
 //             what the join must know, and the exact join, bounded likewise; last guess: the
 //             incumbent
 //   finish    LoopTrees of the winners, evaluated again by the cost model and checked
+//   one Einsum with many templates: best-first branch and bound instead (best_first.cpp)
 // incumbent.cpp has the steps that find mappings, optimum.cpp those that prove something.
 
 #include <thread>
@@ -91,6 +92,9 @@ void Run::search_all() {
     if (result_.reasons.empty()) {
         find_perfect();
         find_any();
+        if (best_first_applies() && search_best_first()) {
+            return;
+        }
         find_promises();
         improve();
         find_floors();

@@ -64,6 +64,10 @@ private:
 
     void open();
 
+    /// One Einsum with many templates.
+    bool best_first_applies() const;
+    bool search_best_first();
+
     /// With partial tiles: the best mapping without them first, by a run of its own. Whatever
     /// happens later, it holds.
     void find_perfect();

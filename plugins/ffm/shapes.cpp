@@ -19,22 +19,23 @@ namespace {
 /// Bits in use of one memory over all its holders.
 struct Usage {
     int level = 0;
-    Formula bits;
+    Formula bits, least;
 };
 
 std::vector<Usage> usages(const model::TemplateFormulas& f) {
-    std::map<int, Formula> sums;
+    std::map<int, Usage> sums;
     for (const model::OccupancyFormula& o : f.occupancies) {
         if (!o.shared) {
-            const auto [it, fresh] = sums.try_emplace(o.level, o.bits);
+            const auto [it, fresh] = sums.try_emplace(o.level, Usage{o.level, o.bits, o.least_bits});
             if (!fresh) {
-                it->second += o.bits;
+                it->second.bits += o.bits;
+                it->second.least += o.least_bits;
             }
         }
     }
     std::vector<Usage> out;
-    for (const auto& [level, bits] : sums) {
-        out.push_back({level, bits});
+    for (const auto& [level, usage] : sums) {
+        out.push_back(usage);
     }
     return out;
 }
@@ -68,7 +69,7 @@ mapspace::TileShapeProblem tile_shape_problem(const ExploreContext& c, const Tem
             p.objectives.push_back(u.bits);
         }
         if (size < std::numeric_limits<double>::infinity()) {
-            p.constraints.push_back({u.bits, Relation::less_equal, size});
+            p.constraints.push_back({u.bits, Relation::less_equal, size, u.least});
             reasons.push_back(Reason::capacity);
         }
     }

@@ -16,6 +16,7 @@ const std::vector<Choice>& choices() {
         {"descent", [](Switches& s) -> bool& { return s.descent; }},
         {"improvement", [](Switches& s) -> bool& { return s.improvement; }},
         {"joint-costs", [](Switches& s) -> bool& { return s.joint_costs; }},
+        {"best-first", [](Switches& s) -> bool& { return s.best_first; }},
         {"dive", [](Switches& s) -> bool& { return s.dive; }},
         {"exploration-bound", [](Switches& s) -> bool& { return s.exploration_bound; }},
         {"class-floors", [](Switches& s) -> bool& { return s.class_floors; }},

@@ -14,6 +14,7 @@ struct Switches {
     bool descent = true;               ///< first mappings from local searches
     bool improvement = true;           ///< partial tiles for the mapping found without
     bool joint_costs = true;           ///< energy and latency bounded together, with partial tiles
+    bool best_first = true;            ///< of one Einsum: templates by ascending bound
     bool dive = true;                  ///< first mapping from the classes that the bound comes from
     bool exploration_bound = true;     ///< bounds while tile shapes are enumerated
     bool class_floors = true;          ///< bounds by class of templates, not by Einsum alone

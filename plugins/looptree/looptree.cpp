@@ -42,8 +42,9 @@ void add_occupancies(const PathTables& tables, const Analysis<Formula>& analysis
         occupancy.loops_above = holder.loops_above;
         occupancy.backing = nodes[node].backing;
         occupancy.shared = shared;
-        occupancy.bits =
-            holder.persistent ? holder.bits * Formula(tables.n_instances) : holder.bits;
+        const Formula copies(holder.persistent ? tables.n_instances : 1.0);
+        occupancy.bits = holder.bits * copies;
+        occupancy.least_bits = holder.least_bits * copies;
         result.occupancies.push_back(occupancy);
     };
     if (!tables.copy) {

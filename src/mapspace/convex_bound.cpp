@@ -107,7 +107,7 @@ void ConvexBound::prepare(ChainBounds& bounds, std::span<const TileShapeConstrai
             continue;
         }
         if (upper || c.relation == Relation::equal) {
-            add_sum(bounds, c.formula, 1 / c.limit, to);
+            add_sum(bounds, c.below.value_or(c.formula), 1 / c.limit, to);
         }
         const std::span<const model::Term> terms = pool.terms(c.formula);
         if (!upper && terms.size() == 1 && terms[0].coefficient > 0 &&

@@ -233,44 +233,4 @@ PmappingGroup thinned(const PmappingGroup& g, std::size_t rows) {
     return out;
 }
 
-mapping::Pmapping fill(const arch::Path& path, const Template& tmpl, const std::int64_t* tiles,
-                       const std::vector<int>& order) {
-    mapping::Pmapping out;
-    std::vector<PmappingNode> fused;  // non-null fused loops, template order
-    std::vector<std::int64_t> current;
-    for (const workload::LocalRankVariable& v : path.einsum.rank_variables) {
-        current.push_back(v.bound);
-    }
-    for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
-        PmappingNode n = tmpl.nodes[i];
-        if (!n.is_loop()) {
-            out.push_back(n);
-            continue;
-        }
-        const std::int64_t tile = tile_of(n, tiles);
-        std::int64_t& outer = current[static_cast<std::size_t>(n.rank_variable)];
-        if (tile == outer && n.base == 0) {
-            continue;
-        }
-        n.tile = tile;
-        outer = n.largest_tile();
-        n.symbol = -1;
-        if (static_cast<int>(i) < tmpl.n_fused_nodes) {
-            fused.push_back(n);
-            n.origin = static_cast<std::int32_t>(fused.size());  // slot, replaced below
-        } else {
-            n.origin = -1;
-        }
-        out.push_back(n);
-    }
-    std::size_t slot = 0;
-    for (PmappingNode& n : out) {
-        if (n.is_loop() && n.origin > 0) {
-            n = fused[static_cast<std::size_t>(order[slot++])];
-            n.origin = -1;
-        }
-    }
-    return out;
-}
-
 }  // namespace tessera::mapspace

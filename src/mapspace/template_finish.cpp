@@ -255,6 +255,7 @@ bool finish(const Space& space, const Items& items, Template& out, Reasons& reas
         node.backing = item.backing;
         node.persistent = item.persistent;
         node.sliding = item.sliding;
+        node.open_order = item.open_order;
         node.lead = item.lead;
         node.base = item.base;
         node.lower = item.kind == NodeKind::storage && !item.backing;

@@ -25,6 +25,7 @@ struct Gap {
     struct Order {
         std::vector<std::int8_t> loops;
         bool sliding = false;  ///< the holder above slides by the first loop
+        bool open = false;     ///< see PmappingNode::open_order
     };
     std::vector<Order> orders;
 };
@@ -61,11 +62,21 @@ private:
 
     const Space& space_;
     Items holders_;
+    bool open_orders_ = false;  ///< a reservation's place changes no cost
     std::vector<Group> groups_;
     std::vector<RankVariableMask> crossing_;  ///< per group, see find_crossings()
 };
 
-TemporalLoops::TemporalLoops(const Space& space, const Items& holders) : space_(space) {
+/// A network is charged from the reservation on.
+bool reservations_cost_nothing(const arch::Path& path) {
+    return std::ranges::none_of(path.levels, [](const arch::PathLevel& level) {
+        return level.kind == arch::LevelKind::network || level.distributed();
+    });
+}
+
+TemporalLoops::TemporalLoops(const Space& space, const Items& holders)
+    : space_(space),
+      open_orders_(space.options.open_loop_orders && reservations_cost_nothing(space.path)) {
     group(holders);
     find_crossings();
 }
@@ -255,7 +266,7 @@ Gap TemporalLoops::orders(std::size_t g, RankVariableMask loops, bool fused,
         for (const RankVariableMask mask : parts) {
             for_each_bit(mask, [&](int v) { order.push_back(static_cast<std::int8_t>(v)); });
         }
-        gap.orders.push_back({std::move(order), false});
+        gap.orders.push_back({std::move(order)});
     };
     if (fused && space_.options.loops_below_holders) {
         // What sinks first might as well stand above the holder.
@@ -268,6 +279,9 @@ Gap TemporalLoops::orders(std::size_t g, RankVariableMask loops, bool fused,
         }
     } else if (!stopping || !space_.options.explore_loop_orders) {
         add({sinking, stopping, rest});
+    } else if (!fused && open_orders_) {
+        add({sinking, stopping, rest});
+        gap.orders.back().open = (stopping & (stopping - 1)) != 0;
     } else {
         for_each_bit(stopping, [&](int v) {
             const RankVariableMask first = RankVariableMask{1} << v;
@@ -355,6 +369,9 @@ void TemporalLoops::enumerate(const std::function<void(Items&)>& sink) {
             const Gap::Order& order = gaps[g].orders[pick[g]];
             if (order.sliding) {
                 items.back().sliding = true;
+            }
+            if (order.open) {
+                items.back().open_order = true;
             }
             for (std::int8_t v : order.loops) {
                 items.push_back(loop(NodeKind::temporal, v));

@@ -39,6 +39,7 @@ struct HolderCounts {
     Num reads{}, writes{};            ///< all instances together
     Num unit_reads{}, unit_writes{};  ///< busiest instance
     Num bits{};                       ///< occupancy of one instance, n_instances not included
+    Num least_bits{};                 ///< nowhere above it: OccupancyFormula::least_bits
     int loops_above = 0;              ///< above the reservation, in the tensor's own nest
     bool persistent = false;
 };
@@ -59,7 +60,7 @@ struct HolderNote {
     Num tile{};                             ///< values at the holder
     Num temporal{}, relevant{}, spatial{};  ///< products of trips above
     Num segment{}, segment_first{};         ///< since the holder above; for first accesses
-    Num bits{};
+    Num bits{}, least_bits{};
     Num units{};
     int loops_above = 0;
     int node = 0;
@@ -107,6 +108,8 @@ private:
                              const Exchange& own, const Exchange& child) const;
     void merge_copy();
     Num values(const TensorFacts& tensor, const std::vector<Num>& shape) const;
+    void hold_open(Nodes nodes, std::span<const NestStep> below, const TensorFacts& tensor,
+                   const Num& bits_per_value, HolderNote<Num>& note);
     const Num& trips_for(const NestStep& step) const {
         return step.relevancy == workload::Relevancy::irrelevant ? whole_trips_[step.node]
                                                                  : trips_[step.node];
@@ -262,6 +265,28 @@ Num Analysis<Num>::values(const TensorFacts& tensor, const std::vector<Num>& sha
     return total;
 }
 
+// The least that is held when any one of the partially relevant loops right below may come first,
+// and what would be held below all of them.
+template <class Num>
+void Analysis<Num>::hold_open(Nodes nodes, std::span<const NestStep> below,
+                              const TensorFacts& tensor, const Num& bits_per_value,
+                              HolderNote<Num>& note) {
+    const std::vector<Num> shape = shape_, largest = largest_;
+    std::vector<Num> inside = largest_;  // of all of them
+    for (const NestStep& step : below) {
+        if (step.kind != NestStep::Kind::temporal ||
+            step.relevancy != workload::Relevancy::partially_relevant) {
+            break;
+        }
+        enter(nodes[step.node]);
+        inside[nodes[step.node].rank_variable] = largest_[nodes[step.node].rank_variable];
+        note.bits = min(note.bits, values(tensor, largest_) * bits_per_value);
+        shape_ = shape;
+        largest_ = largest;
+    }
+    note.least_bits = values(tensor, inside) * bits_per_value;
+}
+
 // Multicast or spatial reduction: one transfer serves all instances.
 template <class Num>
 bool Analysis<Num>::reused(const mapping::PmappingNode& node, const NestStep& step,
@@ -313,20 +338,25 @@ void Analysis<Num>::scan(Nodes nodes, std::span<const NestStep> steps, int tenso
             }
             case NestStep::Kind::reservation: {
                 HolderNote<Num>& note = notes_.back();
-                note.bits =
-                    values(facts, largest_) * Num(t_->holder(node.level, tensor).bits_per_value);
+                const Num bits_per_value(t_->holder(node.level, tensor).bits_per_value);
+                note.bits = values(facts, largest_) * bits_per_value;
+                note.least_bits = note.bits;
+                if (node.open_order) {
+                    hold_open(nodes, steps.subspan(s + 1), facts, bits_per_value, note);
+                }
                 note.loops_above = loops - node.sliding;
                 break;
             }
             case NestStep::Kind::holder:
                 notes_.push_back({values(facts, shape_), temporal, relevant, spatial, segment,
-                                  segment_first, Num(0), Num(1), 0, step.node, node.level});
+                                  segment_first, Num(0), Num(0), Num(1), 0, step.node,
+                                  node.level});
                 segment = Num(1);
                 segment_first = Num(1);
                 break;
             case NestStep::Kind::compute:
                 notes_.push_back({Num(1), temporal, relevant, spatial, segment, segment_first,
-                                  Num(0), Num(1), 0, step.node, node.level});
+                                  Num(0), Num(0), Num(1), 0, step.node, node.level});
                 break;
         }
     }

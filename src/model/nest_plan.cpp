@@ -78,8 +78,9 @@ void NestPlan::cut_copy(Nodes nodes) {
 
 // A sliding holder keeps what the loop below it reaches in one iteration, from one to the next. Any
 // other holder's reservation sinks through relevant temporal loops, through one partially relevant
-// loop, and through spatial loops of its own component; anything else stops it. Backing holders and
-// holders of copies stay where they are.
+// loop, and through spatial loops of its own component; anything else stops it. Where a template
+// leaves open which partially relevant loop that is, it stands above them (Analysis::hold_open).
+// Backing holders and holders of copies stay where they are.
 void NestPlan::place_reservations(const PathTables& tables, Nodes nodes) {
     const int n = static_cast<int>(nodes.size());
     reservation_.assign(nodes.size(), -1);
@@ -103,8 +104,8 @@ void NestPlan::place_reservations(const PathTables& tables, Nodes nodes) {
             } else if (below.kind == NodeKind::temporal) {
                 const Relevancy kind =
                     relevancy(tables.tensors[nodes[i].tensor], below.rank_variable);
-                stop += kind != Relevancy::irrelevant;
                 moving = kind == Relevancy::relevant;
+                stop += moving || (kind == Relevancy::partially_relevant && !nodes[i].open_order);
             } else {
                 moving = below.kind == NodeKind::spatial && below.level == nodes[i].level;
                 stop += moving;

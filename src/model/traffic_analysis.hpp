@@ -79,10 +79,12 @@ HolderCounts<Num> Analysis<Num>::charge(const mapping::PmappingNode& node,
     counts.reads = counts.unit_reads * note.spatial;
     counts.writes = counts.unit_writes * note.spatial;
     counts.bits = node.kind == mapping::NodeKind::toll ? Num(0) : note.bits;
+    counts.least_bits = node.kind == mapping::NodeKind::toll ? Num(0) : note.least_bits;
     if (level.distributed) {
         counts.unit_reads = counts.unit_reads / note.units;
         counts.unit_writes = counts.unit_writes / note.units;
         counts.bits = counts.bits / note.units;
+        counts.least_bits = counts.least_bits / note.units;
     }
     counts.loops_above = node.persistent ? -1 : note.loops_above;
     counts.persistent = node.persistent;
@@ -112,6 +114,7 @@ void Analysis<Num>::merge_copy() {
         into.unit_reads = min(into.unit_reads, counts.unit_reads);
         into.unit_writes = min(into.unit_writes, counts.unit_writes);
         into.bits = min(into.bits, counts.bits);
+        into.least_bits = into.bits;
         if (counts.persistent) {
             into.persistent = true;
             into.loops_above = -1;

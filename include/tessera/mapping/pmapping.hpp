@@ -27,6 +27,10 @@ struct PmappingNode {
     /// The holder's capacity may be charged further down, below relevant loops (never for backing
     /// ones).
     bool lower = true;
+    /// Templates: which of the partially relevant temporal loops right below comes first, and with
+    /// it what the holder's reservation sinks through, is decided by tile shapes: the one that
+    /// leaves the fewest bits.
+    bool open_order = false;
     bool imperfect = false;  ///< loop may have a partial last tile
     /// Backing holders: the next loop below walks along the tensor. Only what this and later
     /// iterations use is kept (see docs/model.md, sliding holders).

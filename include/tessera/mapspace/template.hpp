@@ -81,6 +81,9 @@ struct MapSpaceOptions {
     bool partial_inner_tiles = false;
     bool force_memory_hierarchy_order = true;
     bool explore_loop_orders = true;
+    /// Loop orders that differ in what one reservation sinks through alone are one template
+    /// (PmappingNode::open_order). Off: a template each; the best of them is the same.
+    bool open_loop_orders = true;
     bool unfused = false;  ///< the outermost memory keeps every tensor
     bool out_of_order_removes_spatials = false;
     bool all_einsum_orders = false;  ///< every order in which producers come before consumers

@@ -62,6 +62,9 @@ struct TileShapeConstraint {
     model::Formula formula;
     Relation relation = Relation::less_equal;
     double limit = 0.0;
+    /// Upper limits: if given, nowhere above `formula` and without a minimum; convex bounds look at
+    /// it instead.
+    std::optional<model::Formula> below = {};
 };
 
 /// Condition to be met if possible. In list order, over all rows legal so far: if some row reaches

@@ -37,6 +37,8 @@ struct OccupancyFormula {
     /// them again.
     bool shared = false;
     Formula bits;
+    /// Nowhere above `bits`, and without a minimum: for bounds. The same if `bits` has none.
+    Formula least_bits;
 };
 
 /// Instances used of one spatial dimension; must not exceed the fan-out.

@@ -286,6 +286,7 @@ TESSERA_FIELD(loops_above, int)
 TESSERA_FIELD(backing, bool)
 TESSERA_FIELD(shared, bool)
 TESSERA_FIELD(bits, model::Formula)
+TESSERA_FIELD(least_bits, model::Formula)
 TESSERA_END
 
 TESSERA_LAYOUT(model::FanoutFormula)

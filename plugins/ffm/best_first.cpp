@@ -1,0 +1,310 @@
+// One Einsum by itself: best-first branch and bound over templates and boxes (boxes.hpp).
+//   descent   local searches in a few templates: the incumbent
+//   branch    every template into its boxes, one filter after the other; what a convex bound of the
+//             metric, which sees energy, latency and all capacities at once, shows to be no better
+//             than the incumbent is left out with all boxes inside
+//   explore   boxes by ascending bound, in rounds, first by local searches, then exactly below the
+//             incumbent; the least bound of those left is the dual bound, and the search ends where
+//             it meets the incumbent
+// Rounds do not depend on the number of threads, and neither does the result.
+#include <algorithm>
+#include <limits>
+
+#include "boxes.hpp"
+#include "run.hpp"
+#include "shapes.hpp"
+#include "tessera/base/stop.hpp"
+#include "tessera/mapspace/template_shapes.hpp"
+#include "tessera/mapspace/tile_shapes_descent.hpp"
+
+namespace tessera::ffm {
+namespace {
+
+using model::Formula;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+/// With fewer templates the floors are known sooner than the bounds of all of them.
+constexpr std::size_t many_templates = 200;
+/// Local searches: in templates, in boxes; rows of one, and partial rows kept on the way to it.
+constexpr std::size_t first_descents = 12, box_descents = 48;
+constexpr double descent_rows = 5000;
+constexpr std::size_t beam_rows = 128;
+/// Boxes that are explored against one incumbent.
+constexpr std::size_t first_round = 8, largest_round = 128;
+// Bounds and costs are computed in different orders.
+constexpr double bound_slack = 1 - 1e-9;
+
+double product(const std::vector<double>& values) {
+    double out = 1;
+    for (const double v : values) {
+        out *= v;
+    }
+    return out;
+}
+
+/// A condition on given tile shapes alone that does not hold.
+bool is_violated(const mapspace::TileShapeConstraint& c) {
+    if (!c.formula.is_constant()) {
+        return false;
+    }
+    const double value = c.formula.constant_value();
+    switch (c.relation) {
+        case mapspace::Relation::less_equal:
+            return value > c.limit;
+        case mapspace::Relation::less:
+            return value >= c.limit;
+        case mapspace::Relation::greater_equal:
+            return value < c.limit;
+        case mapspace::Relation::greater:
+            return value <= c.limit;
+        default:
+            return value != c.limit;
+    }
+}
+
+}  // namespace
+
+Exploration::BoxProblem Exploration::open_box(const Box& box, Workshop& tools) const {
+    tools.pool.clear();
+    const TemplateEntry& t = (*spaces_[0].templates)[box.index];
+    BoxProblem out;
+    out.entry = fix_tile_shapes(t, box.fixed, out.open);
+    out.formulas = c_.model->formulate(*c_.problem, *t.path, out.entry.tmpl);
+    out.cost = costs(c_, out.formulas);
+    out.problem =
+        out.open.size() == box.fixed.size()
+            ? problem_of(0, box.index, out.formulas, tools)
+            : tile_shape_problem(c_, out.entry, out.formulas, table(0, t), tools.reasons);
+    out.problem.incumbent.quantities = out.cost;
+    return out;
+}
+
+/// A number that the metric is not below in the box. Ends early with a number that is `enough`.
+double Exploration::bound_of_box(const Box& box, double enough, Workshop& tools) const {
+    const BoxProblem p = open_box(box, tools);
+    if (std::ranges::any_of(p.problem.constraints, is_violated)) {
+        return infinity;
+    }
+    return tools.explorer.convex_bound(p.problem, p.cost, {}, enough) * bound_slack;
+}
+
+void Exploration::branch(const Box& box, std::span<const Chain> chains, double best,
+                         Workshop& tools, std::vector<Box>& out) const {
+    base::poll_stop();
+    if (chains.empty()) {
+        Box whole = box;
+        whole.bound = std::max(box.bound, bound_of_box(box, infinity, tools));
+        if (whole.bound < best) {
+            out.push_back(std::move(whole));
+        }
+        return;
+    }
+    const TemplateEntry& t = (*spaces_[0].templates)[box.index];
+    for (const TileShapes& choice : choices_of(t, chains.front())) {
+        Box inside = box;
+        for (std::size_t k = 0; k < choice.size(); ++k) {
+            inside.fixed[static_cast<std::size_t>(chains.front()[k])] = choice[k];
+        }
+        if (chains.size() > 1) {
+            inside.bound = std::max(box.bound, bound_of_box(inside, best, tools));
+        }
+        if (inside.bound < best) {
+            branch(inside, chains.subspan(1), best, tools, out);
+        }
+    }
+}
+
+void Exploration::make_boxes(double best) {
+    std::vector<std::vector<Box>> by_template(spaces_[0].templates->size());
+    for_each_template(token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
+        const TemplateEntry& t = (*spaces_[e].templates)[i];
+        results_[e][i].space = tools.explorer.space(mapspace::tile_shape_symbols(*t.path, t.tmpl));
+        const Box whole{i, 0.0, TileShapes(t.tmpl.symbols.size(), 0)};
+        // What is decided over all rows of a template cannot be decided in its parts.
+        const BoxProblem p = open_box(whole, tools);
+        const bool divisible = p.problem.best_effort.empty() && p.problem.loop_limits.empty();
+        branch(whole, divisible ? filter_chains(t) : std::vector<Chain>{}, best, tools,
+               by_template[i]);
+    });
+    base::poll_stop();
+    boxes_.clear();
+    for (std::size_t i = 0; i < by_template.size(); ++i) {
+        note_floor(0, i);
+        std::ranges::move(by_template[i], std::back_inserter(boxes_));
+    }
+    spaces_[0].size = progress_[0].counted ? progress_[0].size : "";
+    std::stable_sort(boxes_.begin(), boxes_.end(),
+                     [](const Box& a, const Box& b) { return a.bound < b.bound; });
+}
+
+double Exploration::bound_of_rank(std::size_t rank) const {
+    return rank < boxes_.size() ? boxes_[rank].bound : infinity;
+}
+
+/// The best of the explorer's rows, if there are any.
+void Exploration::offer_rows(const Box& box, const BoxProblem& p, const Workshop& tools,
+                             BoxRow& best) const {
+    const mapspace::TileShapeResult& r = tools.result;
+    for (std::size_t row = 0; row < r.rows; ++row) {
+        double value = 1;
+        for (std::size_t q = 0; q < p.cost.size(); ++q) {
+            value *= r.objectives[q][row];
+        }
+        if (value < best.value) {
+            best = {value, box.index, box.fixed};
+            for (std::size_t s = 0; s < p.open.size(); ++s) {
+                best.shapes[static_cast<std::size_t>(p.open[s])] = r.shapes[s][row];
+            }
+        }
+    }
+}
+
+void Exploration::explore_rows(BoxProblem& p, const mapspace::TileShapeOptions& how,
+                               Workshop& tools) const {
+    tools.explorer.explore(p.problem, how, tools.result);
+    count(tools);
+}
+
+Exploration::BoxRow Exploration::explore_box(const Box& box, double best, Workshop& tools) const {
+    BoxProblem p = open_box(box, tools);
+    if (p.cost.size() == 2) {
+        p.problem.incumbent.best_product = best;
+    } else {
+        p.problem.incumbent.points = {best};
+    }
+    explore_rows(p, c_.switches.tiles, tools);
+    BoxRow out{best, box.index, {}};
+    offer_rows(box, p, tools, out);
+    return out;
+}
+
+/// A local search, from what a beam finds.
+Exploration::BoxRow Exploration::descend_box(const Box& box, Workshop& tools) const {
+    BoxProblem p = open_box(box, tools);
+    mapspace::TileShapeOptions how = c_.switches.tiles;
+    how.beam = beam_rows;
+    explore_rows(p, how, tools);
+    BoxRow out{infinity, box.index, {}};
+    offer_rows(box, p, tools, out);
+    if (out.shapes.empty() || p.open.empty()) {
+        return out;
+    }
+    TileShapes start;
+    for (const int s : p.open) {
+        start.push_back(out.shapes[static_cast<std::size_t>(s)]);
+    }
+    mapspace::TileShapeDescent search(p.problem, {p.cost, {}}, start);
+    search.run(descent_rows);
+    tools.worker->generated(static_cast<std::uint64_t>(search.rows()));
+    tools.worker->evaluated(static_cast<std::uint64_t>(search.rows()));
+    evaluated_ += static_cast<std::uint64_t>(search.rows());
+    const std::vector<double> values(search.shapes().begin(), search.shapes().end());
+    std::vector<double> cost;
+    for (const Formula& f : p.cost) {
+        cost.push_back(f.value(values));
+    }
+    if (product(cost) < out.value) {
+        out.value = product(cost);
+        for (std::size_t s = 0; s < p.open.size(); ++s) {
+            out.shapes[static_cast<std::size_t>(p.open[s])] = search.shapes()[s];
+        }
+    }
+    return out;
+}
+
+template <class Search>
+bool Exploration::search_boxes(std::span<const Box> boxes, double best, const Search& search) {
+    clear_results();
+    std::vector<Job> jobs;
+    for (std::size_t k = 0; k < boxes.size(); ++k) {
+        jobs.push_back({0, k});
+    }
+    std::vector<BoxRow> found(boxes.size());
+    for_each_job(jobs, token(), [&](std::size_t, std::size_t k, Workshop& tools) {
+        found[k] = search(boxes[k], tools);
+    });
+    const auto least = std::min_element(
+        found.begin(), found.end(), [](const auto& a, const auto& b) { return a.value < b.value; });
+    if (least == found.end() || !(least->value < best)) {
+        return false;
+    }
+    for_each_job({{0, least->index}}, {}, [&](std::size_t e, std::size_t i, Workshop& tools) {
+        const TemplateEntry& t = (*spaces_[e].templates)[i];
+        const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
+        keep_row(e, i, f, problem_of(e, i, f, tools), least->shapes, tools);
+    });
+    share_groups();
+    return true;
+}
+
+bool Exploration::descend_templates(double best) {
+    std::vector<Box> some;
+    const std::vector<TemplateEntry>& all = *spaces_[0].templates;
+    for (std::size_t k = 0; k < first_descents; ++k) {
+        const std::size_t i = k * all.size() / first_descents;
+        some.push_back({i, 0.0, TileShapes(all[i].tmpl.symbols.size(), 0)});
+    }
+    return search_boxes(some, best,
+                        [&](const Box& b, Workshop& tools) { return descend_box(b, tools); });
+}
+
+bool Exploration::descend_boxes(double best) {
+    const std::size_t n = std::min(boxes_.size(), box_descents);
+    return search_boxes(std::span(boxes_).first(n), best,
+                        [&](const Box& b, Workshop& tools) { return descend_box(b, tools); });
+}
+
+bool Exploration::explore_boxes(std::size_t first, std::size_t n, double best) {
+    const std::span<const Box> some =
+        std::span(boxes_).subspan(first, std::min(n, boxes_.size() - first));
+    return search_boxes(some, best, [&](const Box& b, Workshop& tools) {
+        return b.bound < best ? explore_box(b, best, tools) : BoxRow{};
+    });
+}
+
+bool Run::best_first_applies() const {
+    return spaces_.size() == 1 && scalar() && !options_.mapspace.partial_tiles() &&
+           context_.switches.best_first && spaces_[0].templates->size() >= many_templates;
+}
+
+/// False if it comes to nothing: no template has a legal row.
+bool Run::search_best_first() {
+    const base::StopScope scope({watch_.stop()});
+    const auto take = [&](bool found, const char* step) {
+        if (found) {
+            join_simple(step);
+        }
+        base::poll_stop();
+    };
+    {
+        const PhaseTimer timer(*this, "incumbent");
+        recorder_.begin_phase("incumbent", 0, "templates");
+        take(exploration_->descend_templates(known()), "descent");
+    }
+    {
+        const PhaseTimer timer(*this, "floors");
+        recorder_.begin_phase("floors", 0, "templates");
+        exploration_->make_boxes(known());
+        report_bound(std::min(known(), exploration_->bound_of_rank(0)));
+        say("floors: bound " + number(std::min(known(), exploration_->bound_of_rank(0))) + ", " +
+            std::to_string(exploration_->n_boxes()) + " boxes are left");
+    }
+    const PhaseTimer timer(*this, "tile shapes");
+    recorder_.begin_phase("tile shapes", 0, "boxes");
+    take(exploration_->descend_boxes(known()), "descent");
+    std::size_t rank = 0;
+    for (std::size_t round = first_round; exploration_->bound_of_rank(rank) < known();
+         round = std::min(2 * round, largest_round)) {
+        take(exploration_->explore_boxes(rank, round, known()), "tile shapes");
+        rank += round;
+        report_bound(std::min(known(), exploration_->bound_of_rank(rank)));
+    }
+    if (coarse_.mappings.empty()) {
+        return false;
+    }
+    exhausted_ = true;
+    finish_with_incumbent();
+    return true;
+}
+
+}  // namespace tessera::ffm
