@@ -29,6 +29,9 @@ constexpr std::size_t many_templates = 200;
 constexpr std::size_t first_descents = 12, box_descents = 48;
 constexpr double descent_rows = 5000;
 constexpr std::size_t beam_rows = 128;
+/// Before all templates are branched, every so-manieth is: the lower the incumbent, the less is left
+/// of the others.
+constexpr std::size_t sample_every = 16;
 /// Boxes that are explored against one incumbent.
 constexpr std::size_t first_round = 8, largest_round = 128;
 // Bounds and costs are computed in different orders.
@@ -79,13 +82,14 @@ Exploration::BoxProblem Exploration::open_box(const Box& box, Workshop& tools) c
     return out;
 }
 
-/// A number that the metric is not below in the box. Ends early with a number that is `enough`.
-double Exploration::bound_of_box(const Box& box, double enough, Workshop& tools) const {
+/// A number that the metric is not below in the box; see TileShapeExplorer::convex_bound.
+double Exploration::bound_of_box(const Box& box, double enough, bool closest,
+                                 Workshop& tools) const {
     const BoxProblem p = open_box(box, tools);
     if (std::ranges::any_of(p.problem.constraints, is_violated)) {
         return infinity;
     }
-    return tools.explorer.convex_bound(p.problem, p.cost, {}, enough) * bound_slack;
+    return tools.explorer.convex_bound(p.problem, p.cost, {}, enough, closest) * bound_slack;
 }
 
 void Exploration::branch(const Box& box, std::span<const Chain> chains, double best,
@@ -93,7 +97,7 @@ void Exploration::branch(const Box& box, std::span<const Chain> chains, double b
     base::poll_stop();
     if (chains.empty()) {
         Box whole = box;
-        whole.bound = std::max(box.bound, bound_of_box(box, infinity, tools));
+        whole.bound = std::max(box.bound, bound_of_box(box, best, true, tools));
         if (whole.bound < best) {
             out.push_back(std::move(whole));
         }
@@ -106,7 +110,7 @@ void Exploration::branch(const Box& box, std::span<const Chain> chains, double b
             inside.fixed[static_cast<std::size_t>(chains.front()[k])] = choice[k];
         }
         if (chains.size() > 1) {
-            inside.bound = std::max(box.bound, bound_of_box(inside, best, tools));
+            inside.bound = std::max(box.bound, bound_of_box(inside, best, false, tools));
         }
         if (inside.bound < best) {
             branch(inside, chains.subspan(1), best, tools, out);
@@ -114,9 +118,12 @@ void Exploration::branch(const Box& box, std::span<const Chain> chains, double b
     }
 }
 
-void Exploration::make_boxes(double best) {
+void Exploration::make_boxes(double best, std::size_t every) {
     std::vector<std::vector<Box>> by_template(spaces_[0].templates->size());
     for_each_template(token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
+        if (i % every != 0) {
+            return;
+        }
         const TemplateEntry& t = (*spaces_[e].templates)[i];
         results_[e][i].space = tools.explorer.space(mapspace::tile_shape_symbols(*t.path, t.tmpl));
         const Box whole{i, 0.0, TileShapes(t.tmpl.symbols.size(), 0)};
@@ -129,10 +136,12 @@ void Exploration::make_boxes(double best) {
     base::poll_stop();
     boxes_.clear();
     for (std::size_t i = 0; i < by_template.size(); ++i) {
-        note_floor(0, i);
+        if (every == 1) {
+            note_floor(0, i);
+        }
         std::ranges::move(by_template[i], std::back_inserter(boxes_));
     }
-    spaces_[0].size = progress_[0].counted ? progress_[0].size : "";
+    spaces_[0].size = every == 1 && progress_[0].counted ? progress_[0].size : "";
     std::stable_sort(boxes_.begin(), boxes_.end(),
                      [](const Box& a, const Box& b) { return a.bound < b.bound; });
 }
@@ -280,11 +289,13 @@ bool Run::search_best_first() {
         const PhaseTimer timer(*this, "incumbent");
         recorder_.begin_phase("incumbent", 0, "templates");
         take(exploration_->descend_templates(known()), "descent");
+        exploration_->make_boxes(known(), sample_every);
+        take(exploration_->descend_boxes(known()), "descent");
     }
     {
         const PhaseTimer timer(*this, "floors");
         recorder_.begin_phase("floors", 0, "templates");
-        exploration_->make_boxes(known());
+        exploration_->make_boxes(known(), 1);
         report_bound(std::min(known(), exploration_->bound_of_rank(0)));
         say("floors: bound " + number(std::min(known(), exploration_->bound_of_rank(0))) + ", " +
             std::to_string(exploration_->n_boxes()) + " boxes are left");

@@ -202,7 +202,8 @@ public:
     /// Local searches in some templates.
     bool descend_templates(double best);
     /// Parts of templates that may have something below `best`. \throws base::Stopped
-    void make_boxes(double best);
+    /// Of `every` so-manieth template.
+    void make_boxes(double best, std::size_t every);
     std::size_t n_boxes() const {
         return boxes_.size();
     }
@@ -351,7 +352,7 @@ private:
         TileShapes shapes;  ///< of all symbols; empty: nothing below the incumbent
     };
     BoxProblem open_box(const Box& box, Workshop& tools) const;
-    double bound_of_box(const Box& box, double enough, Workshop& tools) const;
+    double bound_of_box(const Box& box, double enough, bool closest, Workshop& tools) const;
     void branch(const Box& box, std::span<const std::vector<int>> chains, double best,
                 Workshop& tools, std::vector<Box>& out) const;
     void offer_rows(const Box& box, const BoxProblem& p, const Workshop& tools, BoxRow& best) const;

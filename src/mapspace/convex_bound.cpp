@@ -120,7 +120,7 @@ void ConvexBound::prepare(ChainBounds& bounds, std::span<const TileShapeConstrai
 
 void ConvexBound::write_variables() {
     chains_.clear();
-    variable_.assign(symbols_.size(), -1);
+    symbol_of_.clear();
     n_ = 0;
     for (std::size_t s = 0; s < symbols_.size(); ++s) {
         if (symbols_[s].outer >= 0 || symbols_[s].bound <= 1) {
@@ -128,7 +128,8 @@ void ConvexBound::write_variables() {
         }
         Chain chain{n_, n_, 0};
         for (int i = static_cast<int>(s); i >= 0; i = symbols_[static_cast<std::size_t>(i)].inner) {
-            variable_[static_cast<std::size_t>(i)] = static_cast<int>(n_++);
+            symbol_of_.push_back(i);
+            ++n_;
         }
         chain.last = n_;
         chain.length = std::log(static_cast<double>(symbols_[s].bound));
@@ -138,15 +139,21 @@ void ConvexBound::write_variables() {
 
 void ConvexBound::add_term(double logarithm) {
     constants_.push_back(logarithm);
-    slopes_.resize(slopes_.size() + n_, 0.0);
+    first_slope_.push_back(slopes_.size());
+}
+
+/// Of the last term.
+void ConvexBound::add_slope(std::size_t variable, double slope) {
+    slope_of_.push_back(static_cast<std::uint32_t>(variable));
+    slopes_.push_back(slope);
+    first_slope_.back() = slopes_.size();
 }
 
 void ConvexBound::write_term(const Term& term) {
     add_term(term.logarithm);
-    double* slope = slopes_.data() + (constants_.size() - 1) * n_;
-    for (std::size_t s = 0; s < symbols_.size(); ++s) {
-        if (variable_[s] >= 0) {
-            slope[variable_[s]] += term.exponents.get(static_cast<int>(s));
+    for (std::size_t v = 0; v < symbol_of_.size(); ++v) {
+        if (const int e = term.exponents.get(symbol_of_[v]); e != 0) {
+            add_slope(v, e);
         }
     }
 }
@@ -156,16 +163,20 @@ void ConvexBound::write_term(const Term& term) {
 bool ConvexBound::write_sum(const Sum& sum, double constant, std::size_t over,
                             std::vector<LogSum>& to) {
     LogSum out{constants_.size(), 0};
+    const auto divide = [&] {
+        if (over < n_) {
+            add_slope(over, -1);  // behind all loops
+        }
+    };
     for (std::size_t t = sum.first; t < sum.last; ++t) {
         write_term(problem_->terms[t]);
+        divide();
     }
     if (constant > 0) {
         add_term(std::log(constant));
+        divide();
     }
     out.last = constants_.size();
-    for (std::size_t t = out.first; t < out.last && over < n_; ++t) {
-        slopes_[t * n_ + over] -= 1;
-    }
     if (out.first < out.last) {
         to.push_back(out);
     }
@@ -193,7 +204,7 @@ bool ConvexBound::write_maximum(const Quantity& q, double offset) {
     maxima_.push_back(m);
     LogSum cost{constants_.size(), 0};
     add_term(0);
-    slopes_[cost.first * n_ + m.variable] = 1;
+    add_slope(m.variable, 1);
     if (offset > 0) {
         add_term(std::log(offset));
     }
@@ -202,22 +213,25 @@ bool ConvexBound::write_maximum(const Quantity& q, double offset) {
     return m.first < m.last;
 }
 
-/// False if nothing can be said.
-bool ConvexBound::write_problem(std::span<const double> offsets) {
+/// Of the quantities from `first` to `last`. False if nothing can be said.
+bool ConvexBound::write_problem(std::span<const double> offsets, std::size_t first,
+                                std::size_t last) {
     write_variables();
     first_maximum_ = n_;
-    for (const Quantity& q : problem_->quantities) {
-        n_ += q.maximum ? 1 : 0;
+    for (std::size_t q = first; q < last; ++q) {
+        n_ += problem_->quantities[q].maximum ? 1 : 0;
     }
     slack_ = n_++;
     removed_ = 0;
     constants_.clear();
+    first_slope_.assign(1, 0);
+    slope_of_.clear();
     slopes_.clear();
     costs_.clear();
     conditions_.clear();
     branches_.clear();
     maxima_.clear();
-    for (std::size_t q = 0; q < problem_->quantities.size(); ++q) {
+    for (std::size_t q = first; q < last; ++q) {
         const double offset = q < offsets.size() ? offsets[q] : 0.0;
         const Quantity& of = problem_->quantities[q];
         if (of.maximum) {
@@ -227,11 +241,11 @@ bool ConvexBound::write_problem(std::span<const double> offsets) {
             continue;
         }
         double constant = problem_->sums[of.first].constant + offset;
-        if (constant < 0 && problem_->quantities.size() == 1) {
+        if (constant < 0) {
             removed_ = -constant;
             constant = 0;
         }
-        if (!(constant >= 0) || !write_sum(problem_->sums[of.first], constant, n_, costs_)) {
+        if (!write_sum(problem_->sums[of.first], constant, n_, costs_)) {
             return false;
         }
     }
@@ -247,8 +261,8 @@ bool ConvexBound::write_problem(std::span<const double> offsets) {
         LogSum one{constants_.size(), constants_.size() + 1};
         write_term(t);
         constants_.back() = -constants_.back();
-        for (std::size_t v = 0; v < n_; ++v) {
-            slopes_[one.first * n_ + v] = -slopes_[one.first * n_ + v];
+        for (std::size_t k = first_slope_[one.first]; k < first_slope_[one.last]; ++k) {
+            slopes_[k] = -slopes_[k];
         }
         conditions_.push_back(one);
     }
@@ -260,9 +274,8 @@ void ConvexBound::evaluate(LogSum& f, std::size_t index) {
     double top = -infinity;
     for (std::size_t t = f.first; t < f.last; ++t) {
         double v = constants_[t];
-        const double* slope = slopes_.data() + t * n_;
-        for (std::size_t i = 0; i < n_; ++i) {
-            v += slope[i] * x_[i];
+        for (std::size_t k = first_slope_[t]; k < first_slope_[t + 1]; ++k) {
+            v += slopes_[k] * x_[slope_of_[k]];
         }
         share_[t] = v;
         top = std::max(top, v);
@@ -272,7 +285,9 @@ void ConvexBound::evaluate(LogSum& f, std::size_t index) {
     if (f.last - f.first == 1) {
         share_[f.first] = 1;
         f.value = top;
-        std::copy_n(slopes_.data() + f.first * n_, n_, gradient);
+        for (std::size_t k = first_slope_[f.first]; k < first_slope_[f.last]; ++k) {
+            gradient[slope_of_[k]] = slopes_[k];
+        }
         return;
     }
     double sum = 0;
@@ -282,9 +297,8 @@ void ConvexBound::evaluate(LogSum& f, std::size_t index) {
     f.value = top + std::log(sum);
     for (std::size_t t = f.first; t < f.last; ++t) {
         share_[t] /= sum;
-        const double* slope = slopes_.data() + t * n_;
-        for (std::size_t i = 0; i < n_; ++i) {
-            gradient[i] += share_[t] * slope[i];
+        for (std::size_t k = first_slope_[t]; k < first_slope_[t + 1]; ++k) {
+            gradient[slope_of_[k]] += share_[t] * slopes_[k];
         }
     }
 }
@@ -380,12 +394,23 @@ void ConvexBound::add_square(const double* v, double weight) {
     }
 }
 
+void ConvexBound::add_square_of_term(std::size_t term, double weight) {
+    const std::size_t first = first_slope_[term];
+    for (std::size_t k = first; k < first_slope_[term + 1]; ++k) {
+        double* row = hessian_.data() + slope_of_[k] * n_;
+        const double w = weight * slopes_[k];
+        for (std::size_t j = first; j <= k; ++j) {
+            row[slope_of_[j]] += w * slopes_[j];
+        }
+    }
+}
+
 /// `weight` times the second derivatives of a sum and `own` times the square of its slope.
 void ConvexBound::add_curvature(const LogSum& f, std::size_t index, double weight, double own) {
     if (f.last - f.first > 1) {
         for (std::size_t t = f.first; t < f.last; ++t) {
             if (share_[t] > negligible) {
-                add_square(slopes_.data() + t * n_, weight * share_[t]);
+                add_square_of_term(t, weight * share_[t]);
             }
         }
         double* g = gradients_.data() + index * n_;
@@ -613,34 +638,61 @@ void ConvexBound::start() {
     }
 }
 
-double ConvexBound::least(std::span<const double> offsets, double enough) {
+double ConvexBound::least(std::span<const double> offsets, double enough, bool closest) {
     double best = 0;
     for (const Problem* p : {&surest_, &closest_}) {
         if (p->valid && best < enough) {
             problem_ = p;
-            best = std::max(best, least_of_one(offsets, enough));
+            best = std::max(best, least_of_one(offsets, enough, closest));
         }
     }
     return best;
 }
 
-double ConvexBound::least_of_one(std::span<const double> offsets, double enough) {
-    if (!write_problem(offsets)) {
-        return 0;
+/// A quantity q that lacks d of being positive terms is q + d times (1 - d / (q + d)), which is
+/// least where q + d is. The product of these factors over all quantities; 0: nothing can be said.
+double ConvexBound::share_left(std::span<const double> offsets) {
+    double share = 1;
+    for (std::size_t q = 0; q < problem_->quantities.size(); ++q) {
+        const Quantity& of = problem_->quantities[q];
+        const double offset = q < offsets.size() ? offsets[q] : 0.0;
+        if (of.maximum || problem_->sums[of.first].constant + offset >= 0) {
+            continue;
+        }
+        if (!write_problem(offsets, q, q + 1)) {
+            return 0;
+        }
+        const double least = std::exp(solve(infinity, true)) * slack_below;
+        share *= least > removed_ ? 1 - removed_ / least : 0;
     }
+    return share;
+}
+
+/// The logarithm of a number that the product of the quantities, as written, is not below.
+double ConvexBound::solve(double goal, bool closest) {
     start();
-    const double goal = std::log(enough + removed_);
     double best = -infinity;
     for (int i = 0; i < max_steps && step(); ++i) {
         best = std::max(best, certificate());
         const bool legal = std::all_of(conditions_.begin(), conditions_.end(),
                                        [](const LogSum& f) { return f.value <= 0; });
-        const bool too_low = legal && cost_ < goal && std::isfinite(goal);
+        const bool too_low = legal && cost_ < goal && std::isfinite(goal) && !closest;
         if (best >= goal || too_low || (legal && cost_ - best < near_enough)) {
             break;
         }
     }
-    const double out = std::exp(best) * slack_below - removed_;
+    return best;
+}
+
+double ConvexBound::least_of_one(std::span<const double> offsets, double enough, bool closest) {
+    const std::size_t n = problem_->quantities.size();
+    const double share = n > 1 ? share_left(offsets) : 1;
+    if (!(share > 0) || !write_problem(offsets, 0, n)) {
+        return 0;
+    }
+    const double removed = n > 1 ? 0 : removed_;
+    const double best = solve(std::log(enough / share + removed), closest);
+    const double out = std::exp(best) * slack_below * share - removed;
     return std::isfinite(out) ? std::max(0.0, out) : 0;
 }
 

@@ -28,8 +28,9 @@ public:
                  std::span<const TileShapeConstraint> constraints,
                  std::span<const model::Formula> quantities);
     /// A number that the product of all (quantity + offset) does not go below on rows that meet
-    /// the constraints; at least 0. Ends early with a number that is `enough`.
-    double least(std::span<const double> offsets, double enough);
+    /// the constraints; at least 0. Ends early with a number that is `enough`, and where it is
+    /// clear that there is none; with `closest` only with the former.
+    double least(std::span<const double> offsets, double enough, bool closest = false);
 
 private:
     /// exp(logarithm + sum of exponent * log(trips)), exponents by symbol.
@@ -80,15 +81,18 @@ private:
     void prepare(ChainBounds& bounds, std::span<const TileShapeConstraint> constraints,
                  std::span<const model::Formula> quantities, ChainBounds::Payer payer,
                  Problem& to) const;
-    double least_of_one(std::span<const double> offsets, double enough);
+    double least_of_one(std::span<const double> offsets, double enough, bool closest);
+    double share_left(std::span<const double> offsets);
+    double solve(double goal, bool closest);
 
     void write_variables();
     void add_term(double logarithm);
+    void add_slope(std::size_t variable, double slope);
     void write_term(const Term& term);
     bool write_sum(const Sum& sum, double constant, std::size_t over, std::vector<LogSum>& to);
     void lower(const LogSum& f, double by);
     bool write_maximum(const Quantity& q, double offset);
-    bool write_problem(std::span<const double> offsets);
+    bool write_problem(std::span<const double> offsets, std::size_t first, std::size_t last);
     void start();
 
     void evaluate(LogSum& f, std::size_t index);
@@ -97,6 +101,7 @@ private:
     void add_slopes(const Weight& weight, std::vector<double>& to) const;
     double residual(double target);
     void add_square(const double* v, double weight);
+    void add_square_of_term(std::size_t term, double weight);
     void add_curvature(const LogSum& f, std::size_t index, double weight, double own);
     void make_matrix();
     bool solve_newton();
@@ -110,11 +115,13 @@ private:
 
     // One call's problem.
     std::size_t n_ = 0, slack_ = 0, first_maximum_ = 0;
-    double removed_ = 0;  ///< the only quantity lacks this of being positive terms
+    double removed_ = 0;  ///< a quantity lacks this of being positive terms
     std::vector<Chain> chains_;
-    std::vector<int> variable_;      ///< by symbol; -1: its bound is 1
+    std::vector<int> symbol_of_;     ///< by variable: those of loops come first
     std::vector<double> constants_;  ///< by term
-    std::vector<double> slopes_;     ///< by term, n_ numbers each
+    std::vector<std::size_t> first_slope_;  ///< by term, and the end: into the next two
+    std::vector<std::uint32_t> slope_of_;   ///< variables, ascending within a term
+    std::vector<double> slopes_;            ///< that are not 0
     std::vector<double> share_;      ///< by term: part of its sum
     std::vector<LogSum> costs_, conditions_, branches_;
     std::vector<Maximum> maxima_;

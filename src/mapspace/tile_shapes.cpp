@@ -465,10 +465,11 @@ double TileShapeExplorer::lower_bound(const TileShapeProblem& problem, const For
 
 double TileShapeExplorer::convex_bound(const TileShapeProblem& problem,
                                        std::span<const Formula> quantities,
-                                       std::span<const double> offsets, double enough) {
+                                       std::span<const double> offsets, double enough,
+                                       bool closest) {
     impl_->convex.prepare(model::FormulaPool::current(), problem.symbols, problem.constraints,
                           quantities);
-    return impl_->convex.least(offsets, enough);
+    return impl_->convex.least(offsets, enough, closest);
 }
 
 std::string TileShapeExplorer::space(std::span<const TileShapeSymbol> symbols) {

@@ -201,9 +201,10 @@ public:
 
     /// A number that the product of all (quantity + offset) does not go below on any row that meets
     /// the constraints; at least 0. Closer and dearer than lower_bound, as it sees all constraints
-    /// at once. Ends early with a number that is `enough`.
+    /// at once. Ends early with a number that is `enough`, and where it is clear that there is
+    /// none; with `closest` only with the former.
     double convex_bound(const TileShapeProblem& problem, std::span<const model::Formula> quantities,
-                        std::span<const double> offsets, double enough);
+                        std::span<const double> offsets, double enough, bool closest = false);
 
     /// TileShapeStatistics::exact_space of the symbols.
     std::string space(std::span<const TileShapeSymbol> symbols);
