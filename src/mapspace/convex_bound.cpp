@@ -91,12 +91,17 @@ void ConvexBound::prepare(ChainBounds& bounds, std::span<const TileShapeConstrai
         std::vector<Formula> branches{f};
         if (q.maximum) {
             branches.assign(pool.branches(f).begin(), pool.branches(f).end());
-            q.least = bounds.never_above(f, {}).constant_value();
         }
         for (const Formula& b : branches) {
             add_sum(bounds, b, 1, to);
         }
         q.last = to.sums.size();
+        const bool lacking =
+            q.maximum && std::any_of(to.sums.begin() + static_cast<std::ptrdiff_t>(q.first),
+                                     to.sums.end(), [](const Sum& s) { return s.constant < 0; });
+        if (lacking) {
+            q.least = bounds.never_above(f, {}).constant_value();
+        }
         to.valid = to.valid && q.first < q.last;
         to.quantities.push_back(q);
     }

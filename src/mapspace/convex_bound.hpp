@@ -46,7 +46,7 @@ private:
     struct Quantity {
         bool maximum = false;
         std::size_t first = 0, last = 0;  ///< sums: one, or those of the branches
-        double least = 0;                 ///< what a maximum is at least
+        double least = 0;                 ///< of a maximum, where a sum lacks something
     };
     /// log(sum of exp(constant + slope . x)) of the terms from `first` to `last`.
     struct LogSum {
