@@ -128,8 +128,11 @@ void Exploration::make_boxes(double best, std::size_t every) {
         results_[e][i].space = tools.explorer.space(mapspace::tile_shape_symbols(*t.path, t.tmpl));
         const Box whole{i, 0.0, TileShapes(t.tmpl.symbols.size(), 0)};
         // What is decided over all rows of a template cannot be decided in its parts.
-        const BoxProblem p = open_box(whole, tools);
-        const bool divisible = p.problem.best_effort.empty() && p.problem.loop_limits.empty();
+        const bool divisible =
+            mapspace::loop_limits(*t.path, t.tmpl, c_.options->mapspace).empty() &&
+            std::ranges::none_of(t.tmpl.constraints, [](const mapspace::TemplateConstraint& k) {
+                return k.kind == mapspace::TemplateConstraint::Kind::min_usage;
+            });
         branch(whole, divisible ? filter_chains(t) : std::vector<Chain>{}, best, tools,
                by_template[i]);
     });

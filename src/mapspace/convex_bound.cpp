@@ -36,11 +36,10 @@ constexpr double slack_below = 1 - 1e-9;
 /// Tile shapes are the bound over the trips outside them.
 ConvexBound::Term ConvexBound::over_trips(double coefficient, const model::Exponents& tiles) const {
     Term out{std::log(coefficient), {}};
-    for (std::size_t s = 0; s < symbols_.size(); ++s) {
-        const int e = tiles.get(static_cast<int>(s));
-        out.logarithm += e * std::log(static_cast<double>(symbols_[s].bound));
-        for (int i = static_cast<int>(s); e != 0 && i >= 0;
-             i = symbols_[static_cast<std::size_t>(i)].outer) {
+    for (const int s : tiles.mask()) {
+        const int e = tiles.get(s);
+        out.logarithm += e * log_bound_[static_cast<std::size_t>(s)];
+        for (int i = s; i >= 0; i = symbols_[static_cast<std::size_t>(i)].outer) {
             out.exponents.set(i, out.exponents.get(i) - e);
         }
     }
@@ -67,6 +66,10 @@ void ConvexBound::prepare(model::FormulaPool& pool, std::span<const TileShapeSym
                           std::span<const TileShapeConstraint> constraints,
                           std::span<const Formula> quantities) {
     symbols_.assign(symbols.begin(), symbols.end());
+    log_bound_.clear();
+    for (const TileShapeSymbol& s : symbols) {
+        log_bound_.push_back(std::log(static_cast<double>(s.bound)));
+    }
     ChainBounds bounds(pool, symbols);
     prepare(bounds, constraints, quantities, ChainBounds::Payer::surest, surest_);
     closest_.valid = false;

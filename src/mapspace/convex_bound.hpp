@@ -110,6 +110,7 @@ private:
     double certificate();
 
     std::vector<TileShapeSymbol> symbols_;
+    std::vector<double> log_bound_;  ///< by symbol
     Problem surest_, closest_;          ///< by payer: the larger bound may be that of either
     const Problem* problem_ = nullptr;  ///< that is being solved
 
