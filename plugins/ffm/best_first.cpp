@@ -24,14 +24,16 @@ using model::Formula;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// With fewer templates the floors are known sooner than the bounds of all of them.
-constexpr std::size_t many_templates = 200;
+constexpr std::size_t many_templates = 64;
 /// Local searches: in templates, in boxes; rows of one, and partial rows kept on the way to it.
 constexpr std::size_t first_descents = 12, box_descents = 48;
 constexpr double descent_rows = 5000;
 constexpr std::size_t beam_rows = 128;
-/// Before all templates are branched, every so-manieth is: the lower the incumbent, the less is left
-/// of the others.
+/// Before all templates are branched, every so-manieth is: the lower the incumbent, the less is
+/// left of the others.
 constexpr std::size_t sample_every = 16;
+/// Rows that take as long as one bound.
+constexpr double rows_per_bound = 5000;
 /// Boxes that are explored against one incumbent.
 constexpr std::size_t first_round = 8, largest_round = 128;
 // Bounds and costs are computed in different orders.
@@ -74,10 +76,9 @@ Exploration::BoxProblem Exploration::open_box(const Box& box, Workshop& tools) c
     out.entry = fix_tile_shapes(t, box.fixed, out.open);
     out.formulas = c_.model->formulate(*c_.problem, *t.path, out.entry.tmpl);
     out.cost = costs(c_, out.formulas);
-    out.problem =
-        out.open.size() == box.fixed.size()
-            ? problem_of(0, box.index, out.formulas, tools)
-            : tile_shape_problem(c_, out.entry, out.formulas, table(0, t), tools.reasons);
+    out.problem = out.open.size() == box.fixed.size()
+                      ? problem_of(0, box.index, out.formulas, tools)
+                      : tile_shape_problem(c_, out.entry, out.formulas, table(0, t), tools.reasons);
     out.problem.incumbent.quantities = out.cost;
     return out;
 }
@@ -126,15 +127,20 @@ void Exploration::make_boxes(double best, std::size_t every) {
         }
         const TemplateEntry& t = (*spaces_[e].templates)[i];
         results_[e][i].space = tools.explorer.space(mapspace::tile_shape_symbols(*t.path, t.tmpl));
-        const Box whole{i, 0.0, TileShapes(t.tmpl.symbols.size(), 0)};
+        const Box whole{i, 0.0, TileShapes(t.tmpl.symbols.size(), 0), false};
         // What is decided over all rows of a template cannot be decided in its parts.
         const bool divisible =
             mapspace::loop_limits(*t.path, t.tmpl, c_.options->mapspace).empty() &&
             std::ranges::none_of(t.tmpl.constraints, [](const mapspace::TemplateConstraint& k) {
                 return k.kind == mapspace::TemplateConstraint::Kind::min_usage;
             });
-        branch(whole, divisible ? filter_chains(t) : std::vector<Chain>{}, best, tools,
-               by_template[i]);
+        const std::vector<Chain> chains = divisible ? filter_chains(t) : std::vector<Chain>{};
+        if (divisible && count_rows(t) < rows_per_bound * count_choices(t, chains)) {
+            by_template[i].push_back(whole);
+            by_template[i].back().few_rows = true;
+            return;
+        }
+        branch(whole, chains, best, tools, by_template[i]);
     });
     base::poll_stop();
     boxes_.clear();
@@ -184,7 +190,11 @@ Exploration::BoxRow Exploration::explore_box(const Box& box, double best, Worksh
     } else {
         p.problem.incumbent.points = {best};
     }
-    explore_rows(p, c_.switches.tiles, tools);
+    mapspace::TileShapeOptions how = c_.switches.tiles;
+    if (box.few_rows) {
+        how.corner_signs = how.partial_pareto = false;
+    }
+    explore_rows(p, how, tools);
     BoxRow out{best, box.index, {}};
     offer_rows(box, p, tools, out);
     return out;
@@ -254,7 +264,7 @@ bool Exploration::descend_templates(double best) {
     const std::vector<TemplateEntry>& all = *spaces_[0].templates;
     for (std::size_t k = 0; k < first_descents; ++k) {
         const std::size_t i = k * all.size() / first_descents;
-        some.push_back({i, 0.0, TileShapes(all[i].tmpl.symbols.size(), 0)});
+        some.push_back({i, 0.0, TileShapes(all[i].tmpl.symbols.size(), 0), false});
     }
     return search_boxes(some, best,
                         [&](const Box& b, Workshop& tools) { return descend_box(b, tools); });

@@ -1,6 +1,7 @@
 #include "boxes.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace tessera::ffm {
@@ -17,9 +18,9 @@ std::set<int> filters(const workload::EinsumView& einsum) {
     std::set<int> out;
     for (const workload::LocalTensor& tensor : einsum.tensors) {
         for (const workload::RankAccess& rank : tensor.ranks) {
-            const auto least = std::min_element(
-                rank.terms.begin(), rank.terms.end(),
-                [&](const auto& a, const auto& b) { return bound(a) < bound(b); });
+            const auto least =
+                std::min_element(rank.terms.begin(), rank.terms.end(),
+                                 [&](const auto& a, const auto& b) { return bound(a) < bound(b); });
             if (rank.terms.size() > 1) {
                 out.insert(least->rank_variable);
             }
@@ -29,8 +30,8 @@ std::set<int> filters(const workload::EinsumView& einsum) {
 }
 
 std::int64_t bound_of(const TemplateEntry& t, int symbol) {
-    const auto v = static_cast<std::size_t>(
-        t.tmpl.symbols[static_cast<std::size_t>(symbol)].rank_variable);
+    const auto v =
+        static_cast<std::size_t>(t.tmpl.symbols[static_cast<std::size_t>(symbol)].rank_variable);
     return t.path->einsum.rank_variables[v].bound;
 }
 
@@ -89,6 +90,26 @@ std::vector<Chain> filter_chains(const TemplateEntry& t) {
         }
     }
     return out;
+}
+
+double count_choices(const TemplateEntry& t, const std::vector<Chain>& chains) {
+    double count = 1;
+    for (const Chain& chain : chains) {
+        count *= count_choices(bound_of(t, chain.front()), chain.size());
+    }
+    return count;
+}
+
+double count_rows(const TemplateEntry& t) {
+    std::map<int, Chain> chains;
+    for (std::size_t s = 0; s < t.tmpl.symbols.size(); ++s) {
+        chains[t.tmpl.symbols[s].rank_variable].push_back(static_cast<int>(s));
+    }
+    std::vector<Chain> all;
+    for (auto& [variable, chain] : chains) {
+        all.push_back(std::move(chain));
+    }
+    return count_choices(t, all);
 }
 
 std::vector<TileShapes> choices_of(const TemplateEntry& t, const Chain& chain) {

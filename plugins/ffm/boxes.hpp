@@ -18,6 +18,11 @@ using Chain = std::vector<int>;
 /// of them together have few.
 std::vector<Chain> filter_chains(const TemplateEntry& t);
 
+/// Choices of perfect tile shapes for some chains together.
+double count_choices(const TemplateEntry& t, const std::vector<Chain>& chains);
+/// The same for all symbols of a template.
+double count_rows(const TemplateEntry& t);
+
 /// Every legal choice of perfect tile shapes for a chain.
 std::vector<TileShapes> choices_of(const TemplateEntry& t, const Chain& chain);
 

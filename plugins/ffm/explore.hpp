@@ -336,8 +336,9 @@ private:
     /// Some of the symbols of a template have given tile shapes.
     struct Box {
         std::size_t index = 0;
-        double bound = 0;  ///< of the metric
-        TileShapes fixed;  ///< by symbol; 0: open
+        double bound = 0;       ///< of the metric
+        TileShapes fixed;       ///< by symbol; 0: open
+        bool few_rows = false;  ///< to look at all of them is quicker than to bound any
     };
     struct BoxProblem {
         TemplateEntry entry;  ///< over the open symbols
@@ -389,8 +390,8 @@ private:
     std::vector<std::vector<mapspace::TabulateContext>> tables_;
     std::vector<std::array<double, 2>> promised_;  ///< by Einsum: least of all its templates
     std::vector<std::vector<std::array<double, 2>>> promised_by_template_;
-    std::vector<Box> boxes_;  ///< of one Einsum by itself, by ascending bound
-    std::vector<Descended> descended_;                           ///< by Einsum
+    std::vector<Box> boxes_;            ///< of one Einsum by itself, by ascending bound
+    std::vector<Descended> descended_;  ///< by Einsum
     std::vector<std::map<std::size_t, ImprovedRows>> improved_;  ///< by Einsum and template
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
     mutable std::atomic<std::uint64_t> evaluated_ = 0;

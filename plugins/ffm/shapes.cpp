@@ -26,7 +26,8 @@ std::vector<Usage> usages(const model::TemplateFormulas& f) {
     std::map<int, Usage> sums;
     for (const model::OccupancyFormula& o : f.occupancies) {
         if (!o.shared) {
-            const auto [it, fresh] = sums.try_emplace(o.level, Usage{o.level, o.bits, o.least_bits});
+            const auto [it, fresh] =
+                sums.try_emplace(o.level, Usage{o.level, o.bits, o.least_bits});
             if (!fresh) {
                 it->second.bits += o.bits;
                 it->second.least += o.least_bits;

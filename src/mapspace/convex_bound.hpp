@@ -110,7 +110,7 @@ private:
     double certificate();
 
     std::vector<TileShapeSymbol> symbols_;
-    std::vector<double> log_bound_;  ///< by symbol
+    std::vector<double> log_bound_;     ///< by symbol
     Problem surest_, closest_;          ///< by payer: the larger bound may be that of either
     const Problem* problem_ = nullptr;  ///< that is being solved
 
@@ -118,12 +118,12 @@ private:
     std::size_t n_ = 0, slack_ = 0, first_maximum_ = 0;
     double removed_ = 0;  ///< a quantity lacks this of being positive terms
     std::vector<Chain> chains_;
-    std::vector<int> symbol_of_;     ///< by variable: those of loops come first
-    std::vector<double> constants_;  ///< by term
+    std::vector<int> symbol_of_;            ///< by variable: those of loops come first
+    std::vector<double> constants_;         ///< by term
     std::vector<std::size_t> first_slope_;  ///< by term, and the end: into the next two
     std::vector<std::uint32_t> slope_of_;   ///< variables, ascending within a term
     std::vector<double> slopes_;            ///< that are not 0
-    std::vector<double> share_;      ///< by term: part of its sum
+    std::vector<double> share_;             ///< by term: part of its sum
     std::vector<LogSum> costs_, conditions_, branches_;
     std::vector<Maximum> maxima_;
     double cost_ = 0;                                 ///< logarithm of the product, at x_

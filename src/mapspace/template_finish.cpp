@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "template_internal.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/model/symbol_set.hpp"
 
 namespace tessera::mapspace::detail {
 
@@ -60,6 +62,28 @@ void label_imperfect(const Space& space, Template& out,
             }
         }
     }
+}
+
+/// Sets of symbols and of fused loops have room for so many. \throws UserError
+void check_sizes(const Space& space, const Template& out,
+                 const std::vector<std::vector<int>>& loops_of) {
+    const auto refuse = [&](std::size_t n, std::size_t most, const std::string& what) {
+        if (n > most) {
+            throw UserError("Einsum '" + space.path.einsum.name + "': a mapping of it has " +
+                            std::to_string(n) + " " + what + ", at most " + std::to_string(most) +
+                            " are supported; keep fewer tensors in fewer memories, or give fewer "
+                            "rank variables more than one value");
+        }
+    };
+    std::size_t symbols = 0;
+    for (const std::vector<int>& loops : loops_of) {
+        symbols += loops.empty() ? 0 : loops.size() - 1;
+    }
+    refuse(symbols, model::kMaxSymbols, "unknown tile shapes");
+    const auto fused = std::count_if(out.nodes.begin(), out.nodes.begin() + out.n_fused_nodes,
+                                     [](const mapping::PmappingNode& n) { return n.is_loop(); });
+    refuse(static_cast<std::size_t>(fused), max_fused_loops_of_template,
+           "loops above shared tensors");
 }
 
 void add_symbols(Template& out, const std::vector<std::vector<int>>& loops_of) {
@@ -282,6 +306,7 @@ bool finish(const Space& space, const Items& items, Template& out, Reasons& reas
     if (!complete) {
         return false;
     }
+    check_sizes(space, out, loops_of);
     label_imperfect(space, out, loops_of);
     add_symbols(out, loops_of);
     return Constraints(space, items, out, reasons).add();

@@ -48,7 +48,7 @@ struct Item {
     bool spare_outer = false;
     /// Backing holder that keeps what the loop below it reaches, see PmappingNode::sliding.
     bool sliding = false;
-    bool open_order = false;  ///< see PmappingNode::open_order
+    bool open_order = false;          ///< see PmappingNode::open_order
     std::int32_t lead = 0, base = 0;  ///< of a loop that runs ahead
 
     bool holder() const {

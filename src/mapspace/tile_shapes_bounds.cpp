@@ -341,9 +341,7 @@ Formula ChainBounds::bound_atom(model::AtomId id, const SymbolSet& known, Side s
 
 /// Replaces every atom that depends on unknown symbols by its extreme. False if a sign is unknown.
 bool ChainBounds::bound_atoms(std::vector<Term>& terms, const SymbolSet& known, Side side) {
-    const auto has_atoms = [this](const Term& t) {
-        return pool_.monomial(t.monomial).atoms != 0;
-    };
+    const auto has_atoms = [this](const Term& t) { return pool_.monomial(t.monomial).atoms != 0; };
     if (std::ranges::none_of(terms, has_atoms)) {
         return true;
     }

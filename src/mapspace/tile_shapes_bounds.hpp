@@ -58,7 +58,8 @@ private:
     }
 
     model::Formula bound(const model::Formula& f, const model::SymbolSet& known, Side side);
-    model::Formula bound_polynomial(const model::Formula& f, const model::SymbolSet& known, Side side);
+    model::Formula bound_polynomial(const model::Formula& f, const model::SymbolSet& known,
+                                    Side side);
     bool surely_positive(const model::Formula& f);
     bool pay_negative_terms(std::vector<model::Term>& terms, Payer payer) const;
     void drop_ceilings(std::vector<model::Term>& terms, const model::SymbolSet& known);

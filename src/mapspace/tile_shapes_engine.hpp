@@ -191,7 +191,8 @@ private:
     void prepare_twins(Step& step) const;
     std::size_t keep_twins(const Step& step, const RowTable& in, std::size_t row,
                            double* candidates, std::size_t n) const;
-    bool prepare_test(Check& check, const model::SymbolSet& known, Test& test, model::Formula& bound);
+    bool prepare_test(Check& check, const model::SymbolSet& known, Test& test,
+                      model::Formula& bound);
     void prepare_incumbent(Step& step, bool worthwhile, std::vector<model::Formula>& outputs);
     void prepare_criteria(std::size_t index);
     model::SymbolSet keys_of(const model::SymbolSet& known) const;

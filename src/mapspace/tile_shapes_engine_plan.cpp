@@ -219,7 +219,8 @@ void TileShapeEngine::make_checks() {
 }
 
 /// Decides what to test of a check once `known` symbols are fixed. False: nothing new to test.
-bool TileShapeEngine::prepare_test(Check& check, const SymbolSet& known, Test& test, Formula& bound) {
+bool TileShapeEngine::prepare_test(Check& check, const SymbolSet& known, Test& test,
+                                   Formula& bound) {
     if (check.done) {
         return false;
     }
@@ -305,8 +306,7 @@ std::size_t TileShapeEngine::rows_worth_bounds() const {
 }
 
 bool TileShapeEngine::loop_is_definite(const LoopLimit::Loop& loop, const SymbolSet& known) const {
-    return (loop.outer < 0 || known.has(loop.outer)) &&
-           (loop.own < 0 || known.has(loop.own));
+    return (loop.outer < 0 || known.has(loop.outer)) && (loop.own < 0 || known.has(loop.own));
 }
 
 void TileShapeEngine::prepare(std::size_t index, std::size_t rows) {
@@ -350,7 +350,7 @@ void TileShapeEngine::prepare(std::size_t index, std::size_t rows) {
             read |= SymbolSet::of(loop.own);
         }
     }
-    for (const int s : read & step.before) {
+    for (const int s : read& step.before) {
         step.gathered.push_back(s);
     }
 }

@@ -51,7 +51,7 @@ void TileShapeEngine::collect_keys(const Step& step, const RowTable& table,
     constexpr double kExact = 9007199254740992.0;  // 2^53
     double range = kExact;                         // of the numbers in the open column
     std::size_t columns = 0;
-    for (const int s : step.criteria.keys & step.after) {
+    for (const int s : step.criteria.keys& step.after) {
         const double* values = table.columns[s].data();
         const double radix = static_cast<double>(run_.symbols[s].bound) + 1.0;
         if (range * radix <= kExact) {

@@ -133,8 +133,7 @@ std::vector<int> limited_symbols(std::span<const TileShapeSymbol> symbols,
         found = false;
         for (std::size_t s = 0; s < symbols.size(); ++s) {
             const int outer = symbols[s].outer;
-            if (limited.has(s) && !placed.has(s) &&
-                (outer < 0 || placed.has(outer))) {
+            if (limited.has(s) && !placed.has(s) && (outer < 0 || placed.has(outer))) {
                 order.push_back(static_cast<int>(s));
                 placed |= SymbolSet::of(s);
                 found = true;

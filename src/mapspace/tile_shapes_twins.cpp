@@ -89,7 +89,7 @@ bool is_fused_loop(const LoopLimit::Loop& loop, std::span<const TileShapeSymbol>
 /// Symbols that limits on loops look at; `elsewhere`: but for limits of one loop among those of one
 /// variable's fused symbols.
 SymbolSet symbols_in_limits(const std::vector<LoopLimit>& limits, bool elsewhere,
-                                std::span<const TileShapeSymbol> symbols) {
+                            std::span<const TileShapeSymbol> symbols) {
     SymbolSet out;
     for (const LoopLimit& limit : limits) {
         const bool one_of_two =

@@ -349,8 +349,7 @@ void Analysis<Num>::scan(Nodes nodes, std::span<const NestStep> steps, int tenso
             }
             case NestStep::Kind::holder:
                 notes_.push_back({values(facts, shape_), temporal, relevant, spatial, segment,
-                                  segment_first, Num(0), Num(0), Num(1), 0, step.node,
-                                  node.level});
+                                  segment_first, Num(0), Num(0), Num(1), 0, step.node, node.level});
                 segment = Num(1);
                 segment_first = Num(1);
                 break;

@@ -45,9 +45,6 @@ void add_fused_loops(TemplateData& t) {
         }
         t.fused_of_loop.push_back(static_cast<int>(t.fused.size()));
     }
-    if (t.fused.size() > 32) {
-        throw Bug("a template has more than 32 fused loops");
-    }
 }
 
 void add_order(TemplateData& t) {

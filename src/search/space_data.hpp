@@ -43,7 +43,8 @@ struct Holding {
     int tensor = -1;      ///< global tensor of a fusable tensor's backing holder, -1 otherwise
 };
 
-/// A loop above the last backing holder of a fusable tensor. At most 32 in a template.
+/// A loop above the last backing holder of a fusable tensor. At most
+/// mapspace::max_fused_loops_of_template in a template.
 struct FusedLoop {
     int symbol = -1;  ///< -1: tile shape 1
     int outer = -1;   ///< enclosing fused loop over the same variable, -1: the bound

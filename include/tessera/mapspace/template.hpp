@@ -1,6 +1,7 @@
 // A template: the mapping of one Einsum on one path with unknown tile shapes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -39,6 +40,9 @@ struct TemplateConstraint {
                level == o.level && dim == o.dim;
     }
 };
+
+/// Most loops of one template that stand above shared tensors.
+inline constexpr std::size_t max_fused_loops_of_template = 32;
 
 struct Template {
     mapping::Pmapping nodes;  ///< no reservations; the cost model places them

@@ -12,7 +12,7 @@ namespace tessera::model {
 inline constexpr int kMaxSymbols = 128;
 
 /// Iterates from the lowest symbol to the highest. Members are 0 <= symbol < kMaxSymbols: whoever
-/// makes symbols checks their number first (mapspace::check_symbols).
+/// makes symbols checks their number first.
 class SymbolSet {
 public:
     constexpr SymbolSet() = default;
@@ -47,7 +47,8 @@ public:
     }
     /// One more than the highest member; 0 if there is none.
     constexpr int end_symbol() const {
-        return words_[1] != 0 ? 128 - std::countl_zero(words_[1]) : 64 - std::countl_zero(words_[0]);
+        return words_[1] != 0 ? 128 - std::countl_zero(words_[1])
+                              : 64 - std::countl_zero(words_[0]);
     }
     constexpr bool contains(const SymbolSet& other) const {
         return (other - *this).empty();
