@@ -53,17 +53,15 @@ void NestPlan::build(const PathTables& tables, Nodes nodes) {
     begin_.push_back(static_cast<int>(steps_.size()));
 }
 
-// A copy moves data between backing holders only. What it passes on the way counts wherever it
-// stands: a tree lists a shared backing holder above the split, ahead of the tolls on the way to
-// it.
+// A copy moves data between backing holders only.
 void NestPlan::cut_copy(Nodes nodes) {
-    first_ignored_ = ignored_level_ = 0;
+    int last_backing = -1;
     for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
         if (is_holder(nodes[i]) && nodes[i].backing) {
-            first_ignored_ = i + 1;
-            ignored_level_ = std::max(ignored_level_, static_cast<int>(nodes[i].level));
+            last_backing = i;
         }
     }
+    first_ignored_ = last_backing + 1;
     for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
         bool loop_between = false;
         for (int j = i + 1; is_holder(nodes[i]) && j < static_cast<int>(nodes.size()); ++j) {
@@ -76,10 +74,6 @@ void NestPlan::cut_copy(Nodes nodes) {
             }
         }
     }
-}
-
-bool NestPlan::ignored(Nodes nodes, int i) const {
-    return i >= first_ignored_ && nodes[i].level >= ignored_level_;
 }
 
 // A sliding holder keeps what the loop below it reaches in one iteration, from one to the next. Any
@@ -134,7 +128,7 @@ void NestPlan::order_tensor(const PathTables& tables, Nodes nodes, int tensor) {
     int holder = -1;  // the last holder whose reservation is still to come
     int done = 0;     // nodes before this one have been dealt with
     for (int i = 0; i < n; ++i) {
-        const bool own = is_holder(nodes[i]) && nodes[i].tensor == tensor && !ignored(nodes, i);
+        const bool own = is_holder(nodes[i]) && nodes[i].tensor == tensor && !ignored(i);
         if (!own && nodes[i].kind != NodeKind::compute) {
             continue;
         }

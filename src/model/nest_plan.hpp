@@ -40,12 +40,15 @@ public:
     }
     /// Loops above the reservation of the holder at node `i`, in the pmapping's own order.
     int loops_above(std::span<const mapping::PmappingNode> nodes, int i) const;
+    /// Copy Einsums stop at their last backing holder; nodes of later holders do not count.
+    bool ignored(int i) const {
+        return i >= first_ignored_;
+    }
 
 private:
     using Nodes = std::span<const mapping::PmappingNode>;
     void place_reservations(const PathTables& tables, Nodes nodes);
     void cut_copy(Nodes nodes);
-    bool ignored(Nodes nodes, int i) const;
     void order_tensor(const PathTables& tables, Nodes nodes, int tensor);
     void add_loops_above(const PathTables& tables, Nodes nodes, int tensor, int begin, int end);
     void check_order(const PathTables& tables, Nodes nodes, int tensor);
@@ -56,8 +59,7 @@ private:
     std::vector<std::int16_t> spatials_;  ///< node indices, outer to inner
     std::vector<char> placed_;            ///< spatials already in the current tensor's nest
     std::vector<std::int16_t> last_;      ///< per variable: last loop of the current nest
-    int first_ignored_ = 0;  ///< holders from this node on do not count,
-    int ignored_level_ = 0;  ///< if they are of this level or further in
+    int first_ignored_ = 0;
 };
 
 }  // namespace tessera::model
