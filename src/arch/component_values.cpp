@@ -1,6 +1,9 @@
 #include "arch/component_values.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "spec/limits.hpp"
 
 namespace tessera::arch {
 
@@ -27,6 +30,18 @@ double evaluate(const std::map<std::string, spec::Expression>& numbers, const st
 
 double action_number(const ActionSpec& action, const std::string& key, const spec::Symbols& scope) {
     return evaluate(action.numbers, key, action_numbers().at(key), scope);
+}
+
+/// Scales multiply, and so do instances: what is within its range by itself need not be together.
+void check_product(double value, const std::string& what, const ComponentSpec& component,
+                   const Position& where) {
+    if (value > spec::largest_quantity) {
+        spec::fail(
+            where, component.path,
+            {what + " of '" + component.name + "' is too large with all its scales",
+             spec::number_text(value), "at most " + spec::number_text(spec::largest_quantity),
+             "use units of another size"});
+    }
 }
 
 }  // namespace
@@ -68,7 +83,7 @@ private:
         std::vector<Value> dims;
         for (const DimSpec& dim : component_.spatial) {
             const double fanout = static_cast<double>(
-                spec::integer_in(dim.fanout, owner_.scope(component_), spec::Range::at_least(1)));
+                spec::integer_in(dim.fanout, owner_.scope(component_), spec::extent()));
             std::vector<std::pair<std::string, Value>> attributes;
             attributes.emplace_back("name", dim.name);
             attributes.emplace_back("fanout", fanout);
@@ -146,8 +161,10 @@ double ComponentValues::leak_power_w(const ComponentSpec& component) const {
     if (component.has_model && component.numbers.count("leak_power") == 0) {
         fail_missing(component, "the leak power (W)", "leak_power");
     }
-    return number(component, "leak_power") * number(component, "leak_power_scale") *
-           number(component, "n_parallel_instances");
+    const double leak_w = number(component, "leak_power") * number(component, "leak_power_scale") *
+                          number(component, "n_parallel_instances");
+    check_product(leak_w, "the leak power (W)", component, component.where);
+    return leak_w;
 }
 
 std::vector<ActionValues> ComponentValues::actions(const ComponentSpec& component) const {
@@ -201,6 +218,14 @@ std::vector<ActionValues> ComponentValues::actions(const ComponentSpec& componen
         values.energy_j = action_number(action, "energy", scope) *
                           action_number(action, "energy_scale", scope) * energy_scale;
         values.throughput_per_s = throughput * action_speed * speed_scale;
+        const std::string of_action = " of action '" + name + "'";
+        check_product(values.energy_j, "the energy (J)" + of_action, component, action.where);
+        if (!std::isinf(values.throughput_per_s)) {
+            check_product(values.throughput_per_s, "the throughput" + of_action, component,
+                          action.where);
+        }
+        check_product(1 / values.throughput_per_s, "the time (s)" + of_action, component,
+                      action.where);
         values.latency_s =
             has_latency ? action_number(action, "latency", scope) : 1 / values.throughput_per_s;
         if (component.kind == LevelKind::network && !has_latency) {

@@ -1,4 +1,5 @@
 #include "arch/path_builder.hpp"
+#include "spec/limits.hpp"
 
 namespace tessera::arch {
 
@@ -107,7 +108,7 @@ private:
             const DimSpec& dim = component.spatial[d];
             const spec::Symbols& scope = values_.scope(component);
             const auto fanout =
-                static_cast<double>(spec::integer_in(dim.fanout, scope, spec::Range::at_least(1)));
+                static_cast<double>(spec::integer_in(dim.fanout, scope, spec::extent()));
             state.instances *= fanout;
             if (!dim.power_gateable.empty() && dim.power_gateable.truth(scope)) {
                 state.gates.push_back({level, static_cast<int>(d), fanout});

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "arch/component_values.hpp"
+#include "spec/limits.hpp"
 
 namespace tessera::arch {
 
@@ -95,13 +96,19 @@ LatencyProgram compile_latency(const ComponentSpec& component,
     LatencyProgram program;
     if (value.is<Formula>()) {
         for (const Formula::Step& step : value.as<Formula>().steps) {
+            if (step.op == Formula::Op::constant && std::abs(step.value) > spec::largest_quantity &&
+                !std::isinf(step.value)) {
+                expression.fail("the latency has the factor " + spec::number_text(step.value),
+                                "numbers up to " + spec::number_text(spec::largest_quantity));
+            }
             program.steps.push_back(step_of(step));
         }
         return program;
     }
-    if (!value.is<double>() || !(value.as<double>() >= 0) || std::isinf(value.as<double>())) {
-        expression.fail("a latency cannot be " + value.type_name() + " " + value.text(),
-                        "seconds >= 0, e.g. sum(a.n_calls / a.throughput for a in actions)");
+    if (!value.is<double>() || !spec::quantity().holds(value.as<double>())) {
+        expression.fail(
+            "a latency cannot be " + value.type_name() + " " + value.text(),
+            "seconds from 0 to 1e+24, e.g. sum(a.n_calls / a.throughput for a in actions)");
     }
     program.steps.push_back({LatencyProgram::Op::constant, value.as<double>(), 0});
     return program;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "spec/limits.hpp"
+
 namespace tessera::arch {
 
 namespace {
@@ -37,6 +39,12 @@ Path PathBuilder::build(const std::string& compute) {
         PathLevel level = build_level(node);
         for (const PathDim& dim : level.spatial) {
             cumulative *= static_cast<double>(dim.fanout);
+            if (cumulative > spec::most_instances) {
+                spec::fail(dim.where, node.component->path,
+                           {"the dimensions down to '" + dim.name + "' have too many instances",
+                            spec::number_text(cumulative), "at most 2^53 in all",
+                            "make the fan-outs smaller"});
+            }
         }
         level.cumulative_fanout = cumulative;
         path.levels.push_back(std::move(level));
@@ -84,7 +92,7 @@ PathDim PathBuilder::build_dim(const DimSpec& dim, const spec::Symbols& scope) c
     PathDim result;
     result.name = dim.name;
     result.where = dim.where;
-    result.fanout = spec::integer_in(dim.fanout, scope, Range::at_least(1));
+    result.fanout = spec::integer_in(dim.fanout, scope, spec::extent());
     result.reuse = dim.reuse.empty() ? 0 : reuse_set(dim.reuse, scope);
     // `reuse` asks for more than may_reuse, so it also says what may be reused.
     result.may_reuse = !dim.may_reuse.empty() ? reuse_set(dim.may_reuse, scope)
@@ -97,7 +105,7 @@ PathDim PathBuilder::build_dim(const DimSpec& dim, const spec::Symbols& scope) c
         result.min_usage = einsum_.is_copy_operation ? 0 : usage;
     }
     if (!dim.usage_scale.empty()) {
-        result.usage_scale = spec::number_in(dim.usage_scale, scope, Range::above(0));
+        result.usage_scale = spec::number_in(dim.usage_scale, scope, spec::positive_quantity());
     }
     result.power_gateable = truth_or(dim.power_gateable, scope, false);
     return result;
@@ -143,7 +151,7 @@ void PathBuilder::build_bounds(const DimSpec& dim, const spec::Symbols& scope,
             }
             continue;
         }
-        built.value = spec::number_in(bound.value, scope, Range::at_least(0));
+        built.value = spec::number_in(bound.value, scope, spec::quantity());
         result.loop_bounds.push_back(built);
     }
 }
@@ -160,9 +168,9 @@ void PathBuilder::place_in_array(const FlatNode& node, PathLevel& level) const {
                         "a dimension of the array", ""});
         }
         const double fanout = static_cast<double>(
-            spec::integer_in(dim.fanout, values_.scope(component), Range::at_least(1)));
+            spec::integer_in(dim.fanout, values_.scope(component), spec::extent()));
         const double whole = static_cast<double>(
-            spec::integer_in(outer->fanout, values_.scope(*node.array), Range::at_least(1)));
+            spec::integer_in(outer->fanout, values_.scope(*node.array), spec::extent()));
         if (fanout > whole) {
             dim.fanout.fail("more instances than array '" + node.array->name + "' has places",
                             "at most " + spec::number_text(whole));
@@ -202,7 +210,7 @@ std::vector<double> PathBuilder::bits_per_value(const ComponentSpec& component) 
     const auto own = component.bits_per_value.assign(scope);
     std::vector<double> result;
     for (std::size_t t = 0; t < einsum_.tensors.size(); ++t) {
-        result.push_back(own[t] ? spec::number_in(*own[t], scope, Range::above(0))
+        result.push_back(own[t] ? spec::number_in(*own[t], scope, spec::positive_quantity())
                                 : einsum_.tensors[t].bits_per_value);
     }
     return result;
@@ -244,7 +252,7 @@ void PathBuilder::build_values_per_action(const ComponentSpec& component,
         for (std::size_t t = 0; t < einsum_.tensors.size(); ++t) {
             const auto& chosen = of_action[t] ? of_action[t] : of_component[t];
             level.actions[a].values_per_action.push_back(
-                chosen ? spec::number_in(*chosen, scope, Range::above(0))
+                chosen ? spec::number_in(*chosen, scope, spec::positive_quantity())
                        : actions[a].bits_per_action / level.bits_per_value[t]);
         }
     }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "arch/tree.hpp"
+#include "spec/limits.hpp"
 #include "workload/define_symbols.hpp"
 
 namespace tessera::arch {
@@ -13,7 +14,6 @@ namespace {
 
 using spec::Fields;
 using spec::Node;
-using spec::Range;
 
 const std::vector<std::string>& tags() {
     static const std::vector<std::string> names = {"!Memory",    "!Toll",    "!Compute",
@@ -317,7 +317,7 @@ private:
                 return;
             }
         }
-        spec::integer_in(fanout, variables_, Range::at_least(1));
+        spec::integer_in(fanout, variables_, spec::extent());
     }
 
     static BoundSpec read_bound(const Node& node) {

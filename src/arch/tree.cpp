@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "spec/limits.hpp"
+
 namespace tessera::arch {
 
 namespace {
-
-using spec::Range;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -21,32 +21,31 @@ bool TreeNode::contains(const std::string& name) const {
 }
 
 const std::map<std::string, NumberInfo>& component_numbers() {
-    static const Range scale = Range::at_least(0);
     static const std::map<std::string, NumberInfo> infos = {
-        {"size", {infinity, Range::at_least(0).or_infinite()}},
-        {"area", {0, Range::at_least(0)}},
-        {"leak_power", {0, Range::at_least(0)}},
-        {"area_scale", {1, scale}},
-        {"leak_power_scale", {1, scale}},
-        {"energy_scale", {1, scale}},
-        {"throughput_scale", {1, Range::above(0).or_infinite()}},
-        {"latency_scale", {1, scale}},
-        {"actions_scale", {1, scale}},
-        {"n_parallel_instances", {1, Range::above(0)}},
-        {"bits_per_action", {1, Range::above(0)}},
+        {"size", {infinity, spec::quantity().or_infinite()}},
+        {"area", {0, spec::quantity()}},
+        {"leak_power", {0, spec::quantity()}},
+        {"area_scale", {1, spec::quantity()}},
+        {"leak_power_scale", {1, spec::quantity()}},
+        {"energy_scale", {1, spec::quantity()}},
+        {"throughput_scale", {1, spec::positive_quantity().or_infinite()}},
+        {"latency_scale", {1, spec::quantity()}},
+        {"actions_scale", {1, spec::quantity()}},
+        {"n_parallel_instances", {1, spec::positive_quantity()}},
+        {"bits_per_action", {1, spec::positive_quantity()}},
     };
     return infos;
 }
 
 const std::map<std::string, NumberInfo>& action_numbers() {
     static const std::map<std::string, NumberInfo> infos = {
-        {"energy", {0, Range::at_least(0)}},
-        {"energy_scale", {1, Range::at_least(0)}},
-        {"throughput", {infinity, Range::above(0).or_infinite()}},
-        {"throughput_scale", {1, Range::above(0).or_infinite()}},
-        {"latency", {0, Range::at_least(0)}},
-        {"latency_scale", {1, Range::at_least(0)}},
-        {"bits_per_action", {1, Range::above(0)}},
+        {"energy", {0, spec::quantity()}},
+        {"energy_scale", {1, spec::quantity()}},
+        {"throughput", {infinity, spec::positive_quantity().or_infinite()}},
+        {"throughput_scale", {1, spec::positive_quantity().or_infinite()}},
+        {"latency", {0, spec::quantity()}},
+        {"latency_scale", {1, spec::quantity()}},
+        {"bits_per_action", {1, spec::positive_quantity()}},
     };
     return infos;
 }

@@ -26,6 +26,14 @@ bool lower_matters(const arch::Path& path, const PmappingNode& holder, const Pma
                workload::Relevancy::irrelevant;
 }
 
+// What stands before the last backing holder of a copy counts, what follows it does not.
+void keep_order_of_copy(std::vector<Holder>& gap) {
+    const auto last =
+        std::find_if(gap.rbegin(), gap.rend(), [](const Holder& holder) { return holder.backing; });
+    std::for_each(last, gap.rend(),
+                  [](Holder& holder) { holder.before_backing = !holder.backing; });
+}
+
 // Backing holders first, unless another holder would then become the last one, whose capacity is
 // charged further down.
 void put_backing_first(std::vector<Holder>& gap) {
@@ -136,17 +144,20 @@ Chain chain_of(const Branch& branch) {
             chain.gaps.emplace_back();
         }
     }
-    std::for_each(chain.gaps.begin(), chain.gaps.end(), put_backing_first);
+    std::for_each(chain.gaps.begin(), chain.gaps.end(),
+                  einsum.is_copy_operation ? keep_order_of_copy : put_backing_first);
     return chain;
 }
 
 std::vector<Shared> merged(const std::vector<std::pair<int, std::vector<Holder>>>& gaps) {
     Merger merger;
     const auto leading = [](const std::vector<Holder>& holders) {
-        return static_cast<std::size_t>(
-            std::find_if(holders.begin(), holders.end(),
-                         [](const Holder& holder) { return !holder.backing; }) -
-            holders.begin());
+        return static_cast<std::size_t>(std::find_if(holders.begin(), holders.end(),
+                                                     [](const Holder& holder) {
+                                                         return !holder.backing &&
+                                                                !holder.before_backing;
+                                                     }) -
+                                        holders.begin());
     };
     for (const auto& [user, holders] : gaps) {
         merger.merge(std::span(holders).first(leading(holders)), user, merger.begin());

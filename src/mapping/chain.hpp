@@ -19,6 +19,8 @@ struct Holder {
     bool lower = true;
     bool backing = false;
     bool sliding = false;
+    /// Stands before the last backing holder of a copy, and counts for that alone.
+    bool before_backing = false;
 
     bool same_place(const Holder& other) const {
         return sliding == other.sliding && kind == other.kind && component == other.component &&

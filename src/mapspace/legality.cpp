@@ -29,7 +29,8 @@ bool plain_rank(const workload::LocalTensor& tensor, int variable, int& rank) {
             if (term.rank_variable != variable) {
                 continue;
             }
-            if (rank >= 0 || tensor.ranks[r].terms.size() != 1 || term.coefficient != 1) {
+            if (rank >= 0 || tensor.ranks[r].terms.size() != 1 || term.coefficient != 1 ||
+                tensor.ranks[r].constant != 0) {
                 return false;
             }
             rank = static_cast<int>(r);

@@ -153,7 +153,7 @@ public:
                 }
             }
             for (int h = 0; h < end; ++h) {
-                if (leaf.nodes[h].kind == Kind::storage) {
+                if (leaf.nodes[h].kind == Kind::storage && !beside_its_copy(leaf, h)) {
                     add(l, h);
                 }
             }
@@ -175,6 +175,16 @@ public:
     }
 
 private:
+    /// The tensors of a copy are the same data: where one has its outermost holder, another needs
+    /// no room of its own.
+    static bool beside_its_copy(const Leaf& leaf, int h) {
+        const Node& holder = leaf.nodes[h];
+        return leaf.view().is_copy_operation && !holder.first &&
+               std::any_of(leaf.nodes.begin(), leaf.nodes.end(), [&](const Node& other) {
+                   return other.kind == Kind::storage && other.first && other.level == holder.level;
+               });
+    }
+
     void find_copies() {
         for (const auto& leaf : checker_.leaves) {
             for (const Node& from : leaf->nodes) {

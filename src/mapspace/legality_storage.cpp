@@ -64,9 +64,8 @@ void Constraints::storage_of(int l, TensorMask above, const spec::Symbols& symbo
         keep &= above;
         may_keep &= above;
     }
-    if (leaf_.view().is_copy_operation) {
-        keep &= ~above;  // a copy only has outermost holders
-    }
+    // A copy only needs outermost holders.
+    const TensorMask must = leaf_.view().is_copy_operation ? keep & ~above : keep;
     const auto report = [&](const char* code, TensorMask wrong, const std::string& text,
                             const spec::Expression& e) {
         if (!wrong) {
@@ -81,7 +80,7 @@ void Constraints::storage_of(int l, TensorMask above, const spec::Symbols& symbo
         v.tensor = leaf_.view().tensors[__builtin_ctzll(wrong)].name;
         v.where = e.empty() ? level.where : e.position();
     };
-    report("keep", keep & ~stored_[l], "but must keep", level.keep);
+    report("keep", must & ~stored_[l], "but must keep", level.keep);
     report("may_keep", stored_[l] & ~keep & ~may_keep & ~(level.kind == LevelKind::toll ? 0 : back),
            "but may not keep", level.may_keep.empty() ? level.keep : level.may_keep);
     report("back", back & above,

@@ -120,10 +120,9 @@ void Checker::storage() {
             must &= above;
             may &= above;
         }
-        if (view_.is_copy_operation) {
-            must &= ~above;  // a copy only has outermost holders
-        }
-        if (const TensorMask missing = must & ~here; missing != 0) {
+        // A copy only needs outermost holders.
+        const TensorMask needed = view_.is_copy_operation ? must & ~above : must;
+        if (const TensorMask missing = needed & ~here; missing != 0) {
             warn(level.keep.empty() ? level.where : level.keep.position(),
                  level.name + " must keep " + names(missing) +
                      " (keep: " + (level.keep.empty() ? level.back : level.keep).text() +

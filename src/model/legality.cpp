@@ -60,15 +60,9 @@ std::vector<std::pair<int, int>> common_loops(const EinsumAnalysis& a, const Ein
     return result;
 }
 
+/// The rank that the variable indexes by itself, or -1.
 int rank_of(const workload::LocalTensor& tensor, int variable) {
-    for (std::size_t r = 0; r < tensor.ranks.size(); ++r) {
-        for (const workload::AffineTerm& term : tensor.ranks[r].terms) {
-            if (term.rank_variable == variable) {
-                return static_cast<int>(r);
-            }
-        }
-    }
-    return -1;
+    return tensor.rank_of_variable[static_cast<std::size_t>(variable)];
 }
 
 int local_tensor(const EinsumAnalysis& einsum, int tensor) {
@@ -262,8 +256,7 @@ void check_sliding_read(const EinsumAnalysis& producer, const EinsumAnalysis& co
     const PmappingNode& behind = consumer.nodes[b];
     const int rank = rank_of(written, ahead.rank_variable);
     std::int64_t factor = 0, reach = 1;
-    const bool plain = rank >= 0 && written.rank_of_variable[ahead.rank_variable] == rank;
-    if (plain) {
+    if (rank >= 0) {
         for (const workload::AffineTerm& term : read.ranks[rank].terms) {
             const bool own = term.rank_variable == behind.rank_variable;
             factor += own ? term.coefficient : 0;
@@ -273,7 +266,7 @@ void check_sliding_read(const EinsumAnalysis& producer, const EinsumAnalysis& co
                       1);
         }
     }
-    if (!plain || factor < 1 || ahead.tile != factor * behind.tile) {
+    if (rank < 0 || factor < 1 || ahead.tile != factor * behind.tile) {
         illegal(where + " does not carry both along one rank of the tensor at the same pace");
     }
     if (reach > ahead.largest_tile()) {
@@ -323,8 +316,7 @@ void check_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer, 
             continue;
         }
         const bool same_slice = producer.nodes[a].lead == consumer.nodes[b].lead &&
-                                written.relevancy[va] == Relevancy::relevant &&
-                                seen.relevancy[vb] == Relevancy::relevant &&
+                                rank_of(written, va) >= 0 &&
                                 rank_of(written, va) == rank_of(seen, vb);
         if (!same_slice) {
             illegal(who + " beyond the tile that is finished: " + loop +

@@ -14,8 +14,8 @@ Range Range::or_infinite() const {
 }
 
 bool Range::holds(double value) const {
-    if (std::isnan(value) || (finite && std::isinf(value))) {
-        return false;
+    if (std::isnan(value) || std::isinf(value)) {
+        return !finite && value > 0;
     }
     return (above_lowest ? value > lowest : value >= lowest) && value <= highest;
 }

@@ -40,7 +40,10 @@ private:
     }
 
     Affine constant(double value) const {
-        if (value != std::floor(value) || std::abs(value) > 9007199254740992.0) {
+        if (std::abs(value) > 9007199254740992.0) {
+            error("a coefficient or constant is larger than 2^53");
+        }
+        if (value != std::floor(value)) {
             error("a coefficient or constant is no integer");
         }
         return {{}, static_cast<std::int64_t>(value)};

@@ -57,10 +57,10 @@ private:
             }
             const bool same =
                 !other.output && other.ranks.size() == input.ranks.size() &&
-                std::equal(other.ranks.begin(), other.ranks.end(), input.ranks.begin(),
-                           [](const auto& a, const auto& b) {
-                               return a.rank == b.rank && a.expression == b.expression;
-                           });
+                std::is_permutation(other.ranks.begin(), other.ranks.end(), input.ranks.begin(),
+                                    [](const auto& a, const auto& b) {
+                                        return a.rank == b.rank && a.expression == b.expression;
+                                    });
             if (!same) {
                 error("tensor '" + input.tensor + "' occurs twice with different roles or indices");
             }

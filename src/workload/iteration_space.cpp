@@ -142,6 +142,7 @@ bool tighten(const Constraint& constraint, BoundsByName& bounds) {
             changed = true;
         } else if (coefficient < 0 && (!b.highest || value < *b.highest)) {
             b.highest = value;
+            b.limit = &constraint;
             changed = true;
         }
         check_not_empty(constraint, b);

@@ -28,6 +28,7 @@ public:
 
     struct Bounds {
         std::optional<std::int64_t> lowest, highest;
+        const Constraint* limit = nullptr;  ///< what sets `highest`
     };
     /// One entry per variable of `names`. \throws UserError if no point is left.
     /// The box comes from interval propagation: exact when all coefficients are positive,

@@ -55,6 +55,8 @@ int tensor_index(Workload& workload, const RawAccess& access, const std::string&
     return found;
 }
 
+/// Ranks stand in the tensor's order, whatever the order they are written in: a rank has one index
+/// in all Einsums.
 TensorAccess resolve_access(Workload& workload, const RawAccess& raw, int tensor) {
     TensorAccess access;
     access.tensor = tensor;
@@ -69,6 +71,13 @@ TensorAccess resolve_access(Workload& workload, const RawAccess& raw, int tensor
         }
         access.ranks.push_back(std::move(resolved));
     }
+    const std::vector<std::string>& order =
+        workload.tensors[static_cast<std::size_t>(tensor)].ranks;
+    const auto place = [&](const RankAccess& rank) {
+        return std::find(order.begin(), order.end(), rank.rank);
+    };
+    std::sort(access.ranks.begin(), access.ranks.end(),
+              [&](const RankAccess& a, const RankAccess& b) { return place(a) < place(b); });
     return access;
 }
 

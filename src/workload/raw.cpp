@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "tessera/spec/fields.hpp"
+#include "spec/limits.hpp"
 #include "workload/define_symbols.hpp"
 #include "workload/einsum_text.hpp"
 
@@ -160,7 +160,7 @@ private:
         found->persistent = fields.boolean("persistent", variables, found->persistent);
         if (fields.optional("bits_per_value") != nullptr) {
             found->bits_per_value =
-                fields.number("bits_per_value", variables, spec::Range::above(0));
+                fields.number("bits_per_value", variables, spec::positive_quantity());
         }
         fields.ignore("backing_storage_size_scale");  // no effect in the reference either
         fields.finish();

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "tessera/spec/fields.hpp"
+#include "spec/limits.hpp"
 #include "workload/iteration_space.hpp"
 #include "workload/raw.hpp"
 
@@ -110,6 +110,32 @@ void add_shapes(IterationSpace& space, const RawWorkload& raw, const RawEinsum& 
                 "", "a size for one of the ranks " + spec::name_list(ranks), remedy});
 }
 
+[[noreturn]] void fail_large(const RawEinsum& einsum, const std::string& variable, double values,
+                             const Constraint* limit) {
+    const Place& place = limit != nullptr ? limit->place : einsum.place;
+    spec::fail(
+        place.position, place.path,
+        {"rank variable '" + variable + "' of Einsum '" + einsum.name + "' runs over " +
+             spec::number_text(values) + " values",
+         limit != nullptr ? limit->text : "", "at most " + std::to_string(spec::largest_extent),
+         "write it as two, e.g. M: 1024 * m1 + m0"});
+}
+
+/// Counts are multiples of this, and costs multiples of counts.
+void check_points(const RawWorkload& raw, const RawEinsum& einsum,
+                  const std::map<std::string, std::int64_t>& bounds) {
+    double points = raw.n_instances * einsum.n_instances;
+    for (const auto& [name, bound] : bounds) {
+        points *= static_cast<double>(bound);
+    }
+    if (points > spec::most_points) {
+        spec::fail(einsum.place.position, einsum.place.path,
+                   {"Einsum '" + einsum.name + "' has too many points with all its instances",
+                    spec::number_text(points), "at most 2^63",
+                    "map a part of it: what is repeated costs as often as much"});
+    }
+}
+
 std::map<std::string, std::int64_t> bounds_of(const RawWorkload& raw, const RawEinsum& einsum,
                                               const RankSizes& sizes) {
     IterationSpace space(sizes.symbols());
@@ -128,8 +154,13 @@ std::map<std::string, std::int64_t> bounds_of(const RawWorkload& raw, const RawE
         if (!box[i].lowest || !box[i].highest) {
             fail_unbounded(einsum, names[i], sizes);
         }
-        result[names[i]] = *box[i].highest - *box[i].lowest + 1;
+        const std::int64_t values = *box[i].highest - *box[i].lowest + 1;
+        if (values > spec::largest_extent) {
+            fail_large(einsum, names[i], static_cast<double>(values), box[i].limit);
+        }
+        result[names[i]] = values;
     }
+    check_points(raw, einsum, result);
     return result;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "tessera/spec/fields.hpp"
+#include "spec/limits.hpp"
 #include "tessera/spec/set_map.hpp"
 #include "workload/define_symbols.hpp"
 #include "workload/raw.hpp"
@@ -210,9 +210,9 @@ void resolve_bits(Workload& workload, const RawWorkload& raw, const spec::Symbol
                             "", "bits_per_value of the workload or of the access",
                             "add e.g. bits_per_value: {All: 8}"});
             }
-            const double bits = access.bits_per_value
-                                    ? *access.bits_per_value
-                                    : spec::number_in(*assigned[t], symbols, spec::Range::above(0));
+            const double bits = access.bits_per_value ? *access.bits_per_value
+                                                      : spec::number_in(*assigned[t], symbols,
+                                                                        spec::positive_quantity());
             const auto tensor = static_cast<std::size_t>(einsum.tensors[t].tensor);
             agree(known, einsum, t, bits, "has a width", access.place,
                   {spec::number_text(bits), spec::number_text(known[tensor].second)});

@@ -43,21 +43,23 @@ bool plain(const RankAccess& rank) {
     return rank.terms.size() == 1 && rank.terms[0].coefficient == 1 && rank.constant == 0;
 }
 
-/// The first rank expression that holds a variable decides how it relates to the tensor.
+/// A variable that is alone in some rank walks along it; one that only takes part in sums leaves
+/// halos. In two ranks at once it indexes neither by itself. The order of ranks says nothing.
 void relate(LocalTensor& tensor, std::size_t n_variables) {
     tensor.relevancy.assign(n_variables, Relevancy::irrelevant);
     tensor.rank_of_variable.assign(n_variables, -1);
+    std::vector<int> occurrences(n_variables, 0);
     for (std::size_t r = 0; r < tensor.ranks.size(); ++r) {
         const RankAccess& rank = tensor.ranks[r];
         for (const AffineTerm& term : rank.terms) {
             const auto v = static_cast<std::size_t>(term.rank_variable);
-            if (tensor.relevancy[v] == Relevancy::irrelevant) {
-                tensor.relevancy[v] =
-                    rank.terms.size() == 1 ? Relevancy::relevant : Relevancy::partially_relevant;
+            if (rank.terms.size() == 1) {
+                tensor.relevancy[v] = Relevancy::relevant;
+            } else if (tensor.relevancy[v] == Relevancy::irrelevant) {
+                tensor.relevancy[v] = Relevancy::partially_relevant;
             }
-            if (plain(rank) && tensor.rank_of_variable[v] < 0) {
-                tensor.rank_of_variable[v] = static_cast<int>(r);
-            }
+            const bool alone = ++occurrences[v] == 1 && plain(rank);
+            tensor.rank_of_variable[v] = alone ? static_cast<int>(r) : -1;
         }
     }
     for (std::size_t v = 0; v < n_variables; ++v) {

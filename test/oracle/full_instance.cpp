@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "oracle/oracle_instance.hpp"
-#include "oracle/random.hpp"
 
 namespace tessera::oracle {
 
@@ -18,14 +17,15 @@ struct Shape {
 };
 
 // "T[m, n]" -> "{name: T, projection: [m, n]}"; ">T[m]" is an output; "I{H: p + r}" a map.
-std::string access(const std::string& text) {
+std::string access(const std::string& text, Random& order) {
     const bool output = text[0] == '>';
     const std::size_t bracket = text.find_first_of("[{");
     return "    - {name: " + text.substr(output ? 1 : 0, bracket - (output ? 1 : 0)) +
-           ", projection: " + text.substr(bracket) + (output ? ", output: True" : "") + "}\n";
+           ", projection: " + shuffled_ranks(text.substr(bracket), order) +
+           (output ? ", output: True" : "") + "}\n";
 }
 
-std::string workload_text(const Shape& s, Random& r) {
+std::string workload_text(const Shape& s, Random& r, Random order) {
     std::ostringstream out;
     out << "workload:\n  iteration_space_shape:\n";
     for (const auto& [name, bound] : s.bounds) {
@@ -40,7 +40,7 @@ std::string workload_text(const Shape& s, Random& r) {
         out << "  - name: E" << e << "\n    tensor_accesses:\n";
         std::istringstream list(s.einsums[e]);
         for (std::string one; std::getline(list, one, ';');) {
-            out << access(one);
+            out << access(one, order);
         }
     }
     return out.str();
@@ -226,7 +226,7 @@ Instance random_full_instance(std::uint64_t seed) {
                                     : quadruple(r);
     Instance out{seed, shape.kind, "", mapspace::MapSpaceOptions::full()};
     out.yaml = architecture_text(r, shape.einsums.size());
-    out.yaml += workload_text(shape, r);
+    out.yaml += workload_text(shape, r, Random(~seed));
     switch (r.below(10)) {
         case 0:
         case 2:

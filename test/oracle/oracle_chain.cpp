@@ -129,11 +129,10 @@ private:
         }
         int found = 0;
         bool forward = true;
-        for (int r = 0; r < static_cast<int>(t.ranks.size()); ++r) {
-            const auto& rank = at(t.ranks, r);
+        for (const auto& rank : t.ranks) {
             for (const auto& term : rank.terms) {
                 if (term.rank_variable == variable) {
-                    found += sliding_.overlap.contains({t.tensor, r}) ? 1 : 2;
+                    found += sliding_.overlap.contains({t.tensor, rank.rank}) ? 1 : 2;
                     forward = rank.constant == 0;
                     std::int64_t rest = 1;
                     for (const auto& other : rank.terms) {

@@ -19,8 +19,8 @@ namespace tessera::oracle {
 
 /// What a chain must know of other Einsums to slide and to run ahead.
 struct Sliding {
-    std::vector<workload::Lead> leads;      ///< that readers bring about, whatever the variable
-    std::set<std::pair<int, int>> overlap;  ///< tensor and rank that some reader indexes by a sum
+    std::vector<workload::Lead> leads;  ///< that readers bring about, whatever the variable
+    std::set<std::pair<int, std::string>> overlap;  ///< tensor, rank that a reader indexes by a sum
 };
 
 /// Calls `sink` with every chain of the Einsum on this path that meets section 2 but C4, tile

@@ -8,8 +8,6 @@
 #include <sstream>
 #include <vector>
 
-#include "oracle/random.hpp"
-
 namespace tessera::oracle {
 
 namespace {
@@ -177,7 +175,7 @@ Shape random_shape(Random& r) {
     }
 }
 
-void write_workload(std::ostream& out, const Shape& s, Random& r) {
+void write_workload(std::ostream& out, const Shape& s, Random& r, Random order) {
     out << "workload:\n  iteration_space_shape:\n";
     for (const auto& v : s.variables) {
         out << "    " << v.name << ": 0 <= " << v.name << " < " << v.bound << "\n";
@@ -191,7 +189,8 @@ void write_workload(std::ostream& out, const Shape& s, Random& r) {
     for (std::size_t i = 0; i < s.einsums.size(); ++i) {
         out << "  - name: E" << i << "\n    tensor_accesses:\n";
         for (const auto& a : s.einsums[i]) {
-            out << "    - {name: " << a.tensor << ", projection: " << a.projection
+            out << "    - {name: " << a.tensor
+                << ", projection: " << shuffled_ranks(a.projection, order)
                 << (a.output ? ", output: True" : "") << "}\n";
         }
     }
@@ -407,7 +406,7 @@ Instance random_instance(std::uint64_t seed) {
     o.variable = common_variable(shape);
     std::ostringstream out;
     write_architecture(out, o, r);
-    write_workload(out, shape, r);
+    write_workload(out, shape, r, Random(~seed));
     return {seed, shape.kind, out.str(), random_options(r)};
 }
 
@@ -429,8 +428,21 @@ Instance random_large_instance(std::uint64_t seed) {
     o.scratch_bits = {16, 32, 48, 100, 300};
     std::ostringstream out;
     write_architecture(out, o, r);
-    write_workload(out, s, r);
+    write_workload(out, s, r, Random(~seed));
     return {seed, s.kind, out.str(), {}};
+}
+
+std::string shuffled_ranks(const std::string& projection, Random& order) {
+    std::vector<std::string> ranks;
+    std::istringstream inside(projection.substr(1, projection.size() - 2));
+    for (std::string rank; std::getline(inside >> std::ws, rank, ',');) {
+        ranks.insert(ranks.begin() + order.below(static_cast<int>(ranks.size()) + 1), rank);
+    }
+    std::string text;
+    for (const std::string& rank : ranks) {
+        text += (text.empty() ? "" : ", ") + rank;
+    }
+    return projection.front() + text + projection.back();
 }
 
 LoadedInstance::LoadedInstance(const std::string& yaml, arch::Compat compat) {

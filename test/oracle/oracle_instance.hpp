@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "oracle/random.hpp"
 #include "tessera/model/cost_model.hpp"
 
 namespace tessera::oracle {
@@ -25,6 +26,9 @@ Instance random_full_instance(std::uint64_t seed);
 
 /// One or two Einsums with two on-chip memories and larger bounds: templates with many tile shapes.
 Instance random_large_instance(std::uint64_t seed);
+
+/// "[m, k]" or "{C: c, H: p + r}" with its ranks in the order of a random draw.
+std::string shuffled_ranks(const std::string& projection, Random& order);
 
 /// A problem read from text; the text passes through a temporary file that is removed again.
 struct LoadedInstance {

@@ -31,20 +31,24 @@ const ChainGroup& at(const Groups& groups, int i) {
     return *groups[static_cast<std::size_t>(i)];
 }
 
-// The rank of the tensor that the loop's variable directly indexes in this Einsum; "" if none.
+// The rank of the tensor that is the loop's variable alone in this Einsum; "" if none is, or if the
+// variable occurs in another one, too.
 std::string indexed_rank(const Space& space, int einsum, int tensor, const SharedLoop& loop) {
     const auto& chains = space.einsums[static_cast<std::size_t>(einsum)];
+    std::string found;
+    int occurrences = 0;
     for (const auto& t : chains.paths.front().einsum.tensors) {
-        if (t.tensor == tensor) {
-            for (const auto& rank : t.ranks) {
-                if (rank.terms.size() == 1 && rank.terms[0].coefficient == 1 &&
-                    rank.terms[0].rank_variable == loop.rank_variable) {
-                    return rank.rank;
+        for (const auto& rank : t.ranks) {
+            for (const auto& term : rank.terms) {
+                if (t.tensor == tensor && term.rank_variable == loop.rank_variable) {
+                    ++occurrences;
+                    const bool alone = rank.terms.size() == 1 && term.coefficient == 1;
+                    found = alone && rank.constant == 0 ? rank.rank : "";
                 }
             }
         }
     }
-    return "";
+    return occurrences == 1 ? found : "";
 }
 
 bool same_kind(const SharedLoop& a, const SharedLoop& b) {
@@ -98,16 +102,17 @@ bool in_reach(const Space& space, int writer, int reader, int tensor, const Shar
     const auto& read = local(space, reader, tensor);
     const auto& view = space.einsums[static_cast<std::size_t>(reader)].paths.front().einsum;
     const auto& writers = space.einsums[static_cast<std::size_t>(writer)].paths.front().einsum;
-    for (std::size_t k = 0; k < written.ranks.size(); ++k) {
-        if (written.ranks[k].terms.size() != 1 ||
-            written.ranks[k].terms[0].rank_variable != w.rank_variable ||
-            written.ranks[k].terms[0].coefficient != 1) {
+    for (const auto& rank : written.ranks) {
+        if (rank.terms.size() != 1 || rank.terms[0].rank_variable != w.rank_variable ||
+            rank.terms[0].coefficient != 1) {
             continue;
         }
+        const auto same = std::find_if(read.ranks.begin(), read.ranks.end(),
+                                       [&](const auto& other) { return other.rank == rank.rank; });
         const auto& made = writers.rank_variables[static_cast<std::size_t>(w.rank_variable)];
         const auto& walks = view.rank_variables[static_cast<std::size_t>(r.rank_variable)];
         std::int64_t factor = 0, rest = 0;
-        for (const auto& term : read.ranks[k].terms) {
+        for (const auto& term : same->terms) {
             const bool own = term.rank_variable == r.rank_variable;
             factor = own ? term.coefficient : factor;
             rest +=
@@ -160,8 +165,10 @@ Fit agree_on(const Space& space, const Groups& groups, const std::vector<int>& s
         if (one.lead != other.lead || one.base != other.base) {
             return p < a.depth ? Fit::ranks : Fit::unfinished;
         }
-        const auto rank = indexed_rank(space, i, a.tensor, at(groups, i).prefix[q]);
-        if (rank.empty() || rank != indexed_rank(space, j, a.tensor, at(groups, j).prefix[q])) {
+        const auto rank = indexed_rank(space, i, a.tensor, one);
+        const bool alike = rank == indexed_rank(space, j, a.tensor, other);
+        const bool copies = rank.empty() && one.spatial && !read_after_write;
+        if (!alike || (rank.empty() && !copies)) {
             return p < a.depth ? Fit::ranks : Fit::unfinished;
         }
     }
@@ -391,11 +398,11 @@ Sliding sliding_of(const workload::Workload& w) {
     }
     for (const auto& einsum : w.einsums) {
         for (const auto& access : einsum.accesses) {
-            for (std::size_t r = 0; r < access.ranks.size(); ++r) {
-                const auto& terms = access.ranks[r].terms;
+            for (const auto& rank : access.ranks) {
+                const auto& terms = rank.terms;
                 if (!access.output &&
                     (terms.size() > 1 || (terms.size() == 1 && terms[0].coefficient > 1))) {
-                    sliding.overlap.emplace(access.tensor, static_cast<int>(r));
+                    sliding.overlap.emplace(access.tensor, rank.rank);
                 }
             }
         }

@@ -431,7 +431,8 @@ BOOST_AUTO_TEST_CASE(structural_errors_are_named) {
     check_error(dram + memory("All", "area: 0") + mac, "the name of a set");
     check_error(dram + memory("A", "area: 0") + mac, "the name of a tensor");
     check_error(dram + memory("G", "tensors: {kep: All}") + mac, "did you mean 'keep'?");
-    check_error(dram + container("PE", "{name: X, fanout: 0}") + mac, "expected an integer >= 1");
+    check_error(dram + container("PE", "{name: X, fanout: 0}") + mac,
+                "expected an integer from 1 to 2147483647");
     check_error(dram + container("PE", "{name: X, fanout: 2.5}") + mac, "not an integer");
     check_error(dram + container("PE", "{name: X, fanout: 2, min_usage: 1.5}") + mac,
                 "out of range");
@@ -441,9 +442,9 @@ BOOST_AUTO_TEST_CASE(structural_errors_are_named) {
                 "did you mean 'read'?");
     check_error(dram + "  - !Compute {name: MAC, actions: [{name: compute, throughput: 1}]}\n",
                 "the energy (J) of action 'compute' of 'MAC' is missing");
-    check_error(
-        dram + "  - !Memory {name: G, size: -1, component_class: Dummy}\n" + mac,
-        "a.yaml:10:29: arch.nodes[1].size: out of range: '-1' (expected a number or inf >= 0)");
+    check_error(dram + "  - !Memory {name: G, size: -1, component_class: Dummy}\n" + mac,
+                "a.yaml:10:29: arch.nodes[1].size: out of range: '-1' (expected a number or inf "
+                "from 0 to 1e+24)");
 }
 
 BOOST_AUTO_TEST_CASE(all_reference_architectures_are_read) {

@@ -116,6 +116,62 @@ BOOST_AUTO_TEST_CASE(a_convolution_keeps_the_box_of_the_output) {
     BOOST_TEST(!einsum.rank_variables[0].simple);
 }
 
+// Einsums are compared rank by rank: an index stands for one rank in all of them.
+BOOST_AUTO_TEST_CASE(the_order_of_ranks_in_a_projection_means_nothing) {
+    const Workload workload = read(
+        "workload:\n"
+        "  rank_sizes: {M: 12, N: 16, K: 4, L: 2}\n"
+        "  bits_per_value: {All: 8}\n"
+        "  einsums:\n"
+        "  - name: E0\n"
+        "    tensor_accesses:\n"
+        "    - {name: X, projection: [m, k]}\n"
+        "    - {name: Y, projection: {N: n, M: m}, output: True}\n"
+        "  - name: E1\n"
+        "    tensor_accesses:\n"
+        "    - {name: Y, projection: {M: a, N: b}}\n"
+        "    - {name: Z, projection: {L: l, M: a}, output: True}\n"
+        "  - Q[m] = Y[m, n] * Y[n, m]\n");
+    for (const auto& [einsum, m, n] : {std::tuple(0, "m", "n"), {1, "a", "b"}, {2, "m", "n"}}) {
+        const EinsumView local = view(workload, einsum);
+        const LocalTensor& y = local.tensors[static_cast<std::size_t>(local.find_tensor("Y"))];
+        BOOST_TEST(
+            (std::vector{y.ranks[0].rank, y.ranks[1].rank} == std::vector<std::string>{"N", "M"}));
+        const auto rank = [&](const char* variable) {
+            return y.rank_of_variable[static_cast<std::size_t>(local.find_rank_variable(variable))];
+        };
+        BOOST_TEST(rank(n) == 0);
+        BOOST_TEST(rank(m) == 1);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_variable_in_two_ranks_indexes_neither_by_itself) {
+    for (const char* projection :
+         {"{M: m, N: m, P: p + r, Q: p}", "{Q: p, P: p + r, N: m, M: m}"}) {
+        const Workload workload = read(
+            "workload:\n"
+            "  rank_sizes: {M: 4, N: 4, P: 5, Q: 3, R: 3}\n"
+            "  bits_per_value: {All: 8}\n"
+            "  einsums:\n"
+            "  - name: E\n"
+            "    tensor_accesses:\n"
+            "    - {name: X, projection: " +
+            std::string(projection) +
+            "}\n"
+            "    - {name: Z, projection: {R: r}, output: True}\n");
+        const EinsumView einsum = view(workload, 0);
+        const LocalTensor& x = einsum.tensors[0];
+        const auto v = [&](const char* name) {
+            return static_cast<std::size_t>(einsum.find_rank_variable(name));
+        };
+        BOOST_TEST((x.relevancy[v("m")] == Relevancy::relevant));
+        BOOST_TEST((x.relevancy[v("p")] == Relevancy::relevant));
+        BOOST_TEST((x.relevancy[v("r")] == Relevancy::partially_relevant));
+        BOOST_TEST(x.directly_indexing == 0u);
+        BOOST_TEST(x.rank_of_variable[v("m")] == -1);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(bounds_follow_from_strides_and_constants) {
     const Workload workload = read(
         "variables: {STRIDE: 2}\n"

@@ -40,7 +40,7 @@ struct RankAccess {
 /// A tensor of the cascade. Sizes in values and bits.
 struct Tensor {
     std::string name;
-    std::vector<std::string> ranks;
+    std::vector<std::string> ranks;  ///< every access lists them in this order
     double bits_per_value = 0;
     bool persistent = false;
     std::vector<int> producers;  ///< Einsums that output it
@@ -105,8 +105,8 @@ struct Workload {
     int find_rank_variable(const std::string& name) const;
 };
 
-/// How a rank variable relates to a tensor. `relevant`: the first rank expression holding it has
-/// one addend; `partially_relevant`: it is one addend of several (halo).
+/// How a rank variable relates to a tensor. `relevant`: it is the only addend of some rank
+/// expression; `partially_relevant`: it is one addend of several wherever it occurs (halo).
 enum class Relevancy : std::uint8_t { irrelevant, relevant, partially_relevant };
 
 /// A way to walk along a rank of an intermediate tensor whose pieces a reader reads with overlap
@@ -149,8 +149,8 @@ struct LocalTensor {
     std::vector<Relevancy> relevancy;  ///< per local rank variable
     RankVariableMask relevant = 0;     ///< variables that are Relevancy::relevant
     RankVariableMask partially_relevant = 0;
-    /// Variables that are a whole rank expression by themselves (`M: m`); the template rules use
-    /// these.
+    /// Variables that are a whole rank expression by themselves (`M: m`) and occur in no other; the
+    /// template rules use these.
     RankVariableMask directly_indexing = 0;
     RankVariableMask expression_indexing = 0;  ///< all other variables of the tensor
     std::vector<int>

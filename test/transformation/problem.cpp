@@ -1,0 +1,133 @@
+#include "transformation/problem.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <sstream>
+
+#include "support/evaluate_text.hpp"
+
+namespace tessera::transformation {
+
+namespace {
+
+std::string number(double value) {
+    if (std::isinf(value)) {
+        return "inf";
+    }
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.17g", value);
+    return digits;
+}
+
+std::string expression(const Rank& rank) {
+    std::string sum;
+    for (const Term& term : rank.terms) {
+        sum += (sum.empty() ? "" : " + ") +
+               (term.factor == 1 ? "" : std::to_string(term.factor) + " * ") + term.variable;
+    }
+    return sum;
+}
+
+void write(std::ostream& out, const Access& access) {
+    out << "    - {name: " << access.tensor << ", projection: {";
+    for (std::size_t r = 0; r < access.ranks.size(); ++r) {
+        out << (r > 0 ? ", " : "") << access.ranks[r].name << ": " << expression(access.ranks[r]);
+    }
+    out << "}" << (access.output ? ", output: True" : "") << "}\n";
+}
+
+std::string braces(const Rules& rules) {
+    std::string inside;
+    for (const auto& [key, value] : rules) {
+        inside += (inside.empty() ? "" : ", ") + key + ": " + value;
+    }
+    return "{" + inside + "}";
+}
+
+void write(std::ostream& out, const Component& c) {
+    out << "  - !" << c.kind << "\n    name: " << c.name << "\n";
+    if (c.kind == "Memory") {
+        out << "    size: " << number(c.size_bits) << "\n";
+    }
+    if (!c.dimensions.empty()) {
+        out << "    spatial:\n";
+    }
+    for (const Dimension& d : c.dimensions) {
+        Rules all{{"name", d.name}, {"fanout", std::to_string(d.fanout)}};
+        all.insert(all.end(), d.rules.begin(), d.rules.end());
+        out << "    - " << braces(all) << "\n";
+    }
+    if (c.kind == "Container") {
+        return;
+    }
+    out << "    leak_power: " << number(c.leak_w) << "\n    area: 0\n";
+    if (c.kind != "Compute") {
+        out << "    bits_per_action: " << number(c.bits_per_action) << "\n";
+    }
+    for (const auto& [key, value] : c.more) {
+        out << "    " << key << ": " << value << "\n";
+    }
+    out << "    actions:\n";
+    for (const Action& a : c.actions) {
+        out << "    - {name: " << a.name << ", energy: " << number(a.energy_j)
+            << ", throughput: " << number(a.throughput_per_s) << "}\n";
+    }
+    if (c.holds_tensors()) {
+        out << "    tensors: " << braces(c.tensors) << "\n";
+    }
+}
+
+bool holds(const Rules& rules, const std::string& key) {
+    return std::any_of(rules.begin(), rules.end(),
+                       [&](const auto& rule) { return rule.first == key; });
+}
+
+}  // namespace
+
+bool Problem::has_rule(const std::string& key) const {
+    return std::any_of(components.begin(), components.end(), [&](const Component& c) {
+        return holds(c.tensors, key) || holds(c.more, key) ||
+               std::any_of(c.dimensions.begin(), c.dimensions.end(),
+                           [&](const Dimension& d) { return holds(d.rules, key); });
+    });
+}
+
+std::string text(const Problem& problem) {
+    std::ostringstream out;
+    out << "arch:\n  nodes:\n";
+    for (const Component& component : problem.components) {
+        write(out, component);
+    }
+    out << "workload:\n  iteration_space_shape:\n";
+    for (const auto& [name, bound] : problem.bounds) {
+        out << "    " << name << ": 0 <= " << name << " < " << bound << "\n";
+    }
+    out << "  bits_per_value:\n";
+    for (const auto& [tensor, bits] : problem.bits_per_value) {
+        out << "    " << tensor << ": " << number(bits) << "\n";
+    }
+    if (!problem.persistent.empty()) {
+        out << "  persistent_tensors: ";
+        for (const std::string& tensor : problem.persistent) {
+            out << (tensor == *problem.persistent.begin() ? "" : " | ") << tensor;
+        }
+        out << "\n";
+    }
+    out << "  einsums:\n";
+    for (const Einsum& einsum : problem.einsums) {
+        out << "  - name: " << einsum.name << "\n"
+            << (einsum.copies ? "    is_copy_operation: True\n" : "") << "    tensor_accesses:\n";
+        for (const Access& access : einsum.accesses) {
+            write(out, access);
+        }
+    }
+    return out.str();
+}
+
+LoadedProblem::LoadedProblem(const Problem& drawn)
+    : workload(testing::workload_of(text(drawn))),
+      architecture(testing::architecture_of(text(drawn))),
+      problem{&workload, &architecture, drawn.compat} {}
+
+}  // namespace tessera::transformation

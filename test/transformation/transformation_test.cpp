@@ -1,0 +1,130 @@
+// Optima of random problems against those of the same problems transformed: said otherwise, in
+// other units, with a larger mapspace. No brute force is needed, so problems are larger than the
+// oracle's.
+//
+// With TESSERA_SOAK=N in the environment, N instances from TESSERA_SOAK_FROM (default 1000000) on
+// are drawn instead of the first few; a line per instance goes to stderr if TESSERA_SOAK_LIST is
+// set, with the problem if it fails, and the counts at the end.
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "transformation/judge.hpp"
+#include "transformation/random_problem.hpp"
+
+using namespace tessera;
+using transformation::Outcome;
+
+namespace {
+
+constexpr std::uint64_t instances_of_a_test_run = 300;
+
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+    const char* text = std::getenv(name);
+    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+struct Count {
+    int drawn = 0, settled = 0, solved = 0;
+
+    void add(const Outcome& o) {
+        ++drawn;
+        settled += o.settled ? 1 : 0;
+        solved += o.settled && o.mapped ? 1 : 0;
+    }
+};
+
+struct Tally {
+    std::map<std::string, Count> families, features, changes;
+    std::vector<std::string> errors;
+    Count all;
+    double seconds = 0;
+
+    void add(std::uint64_t seed, const Outcome& o) {
+        all.add(o);
+        seconds += o.seconds;
+        families[o.family].add(o);
+        for (const std::string& feature : o.features) {
+            features[feature].add(o);
+        }
+        for (const std::string& change : o.changes) {
+            changes[change].add(o);
+        }
+        if (!o.error.empty()) {
+            errors.push_back("seed " + std::to_string(seed) + " (" + o.family + "): " + o.error);
+        }
+    }
+
+    void print() const {
+        std::fprintf(stderr, "%d instances, %d settled, %d with a mapping, %.0f s, %zu disagree\n",
+                     all.drawn, all.settled, all.solved, seconds, errors.size());
+        for (const auto* group : {&families, &features, &changes}) {
+            for (const auto& [name, count] : *group) {
+                std::fprintf(stderr, "  %-24s %6d drawn %6d settled %6d with a mapping\n",
+                             name.c_str(), count.drawn, count.settled, count.solved);
+            }
+        }
+    }
+};
+
+Tally run(std::uint64_t from, std::uint64_t wanted, bool list) {
+    std::atomic<std::uint64_t> next{from};
+    std::mutex guard;
+    Tally tally;
+    const auto work = [&] {
+        for (std::uint64_t seed = next++; seed < from + wanted; seed = next++) {
+            const Outcome o = transformation::judge(seed);
+            const std::lock_guard lock(guard);
+            tally.add(seed, o);
+            if (list) {
+                std::fprintf(stderr, "%llu %s %d %d %.3f %s\n",
+                             static_cast<unsigned long long>(seed), o.family.c_str(), o.settled,
+                             o.mapped, o.seconds, o.error.c_str());
+                if (!o.error.empty()) {
+                    std::fputs(text(transformation::random_problem(seed)).c_str(), stderr);
+                }
+            }
+        }
+    };
+    {
+        const std::jthread other(work);
+        work();
+    }
+    return tally;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(optima_move_as_the_problem_does) {
+    const std::uint64_t soak = setting("TESSERA_SOAK", 0);
+    const std::uint64_t wanted = soak > 0 ? soak : instances_of_a_test_run;
+    const std::uint64_t from = soak > 0 ? setting("TESSERA_SOAK_FROM", 1'000'000) : 0;
+    const Tally tally = run(from, wanted, setting("TESSERA_SOAK_LIST", 0) != 0);
+    for (const std::string& error : tally.errors) {
+        BOOST_ERROR(error);
+    }
+    if (soak > 0) {
+        tally.print();
+    }
+    // Nothing is tested by problems without a mapping, or that are given up.
+    BOOST_TEST(static_cast<std::uint64_t>(tally.all.drawn) == wanted);
+    BOOST_TEST(tally.all.settled * 100 >= tally.all.drawn * 99);
+    BOOST_TEST(tally.all.solved * 2 >= tally.all.drawn);
+    for (const std::string& family : transformation::families()) {
+        const auto found = tally.families.find(family);
+        BOOST_TEST((found != tally.families.end() && found->second.solved > 0),
+                   "no problem of family " << family << " was solved");
+    }
+    for (const char* feature :
+         {"2 memories", "3 memories", "4 memories", "spatial", "toll", "network", "reuse",
+          "loop_bounds", "no_refetch_from_above", "tensor_order_options", "several computes",
+          "persistent", "partial tiles"}) {
+        const auto found = tally.features.find(feature);
+        BOOST_TEST((found != tally.features.end() && found->second.solved > 0),
+                   "no problem with " << feature << " was solved");
+    }
+}

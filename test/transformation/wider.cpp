@@ -1,0 +1,218 @@
+#include "transformation/wider.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tessera::transformation {
+
+namespace {
+
+using mapspace::MapSpaceOptions;
+
+std::string* find(Rules& rules, const std::string& key) {
+    for (auto& [name, value] : rules) {
+        if (name == key) {
+            return &value;
+        }
+    }
+    return nullptr;
+}
+
+bool drop(Rules& rules, const std::string& key) {
+    return std::erase_if(rules, [&](const auto& rule) { return rule.first == key; }) > 0;
+}
+
+void set(Rules& rules, const std::string& key, const std::string& value) {
+    if (std::string* known = find(rules, key)) {
+        *known = value;
+    } else {
+        rules.emplace_back(key, value);
+    }
+}
+
+std::vector<Component*> memories(Problem& p) {
+    std::vector<Component*> found;
+    for (Component& c : p.components) {
+        if (c.kind == "Memory") {
+            found.push_back(&c);
+        }
+    }
+    return found;
+}
+
+Component& any(const std::vector<Component*>& list, Random& r) {
+    return *r.pick(list);
+}
+
+bool leaks(const Problem& p) {
+    return std::any_of(p.components.begin(), p.components.end(),
+                       [](const Component& c) { return c.leak_w > 0; });
+}
+
+bool has(const Problem& p, const std::string& kind) {
+    return std::any_of(p.components.begin(), p.components.end(),
+                       [&](const Component& c) { return c.kind == kind; });
+}
+
+bool strides(const Problem& p) {
+    for (const Einsum& e : p.einsums) {
+        for (const Access& a : e.accesses) {
+            for (const Rank& rank : a.ranks) {
+                if (std::any_of(rank.terms.begin(), rank.terms.end(),
+                                [](const Term& term) { return term.factor != 1; })) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+// Each returns whether it applied.
+
+bool more_fused_loops(Problem& p, Random&) {
+    MapSpaceOptions& o = p.options;
+    if (o.max_fused_loops >= 0) {
+        o.max_fused_loops = o.max_fused_loops == 0 ? 1 : MapSpaceOptions::unlimited;
+    } else if (o.max_fused_loops_per_rank_variable == 1) {
+        o.max_fused_loops_per_rank_variable = 2;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/// Strides do not slide beside partial tiles.
+bool partial_tiles(Problem& p, Random& r) {
+    MapSpaceOptions& o = p.options;
+    if (p.compat != arch::Compat::none || (o.sliding_holders && strides(p))) {
+        return false;
+    }
+    bool& chosen = r.chance(60) ? o.imperfect_spatial : o.imperfect_temporal;
+    return !std::exchange(chosen, true);
+}
+
+bool other_orders(Problem& p, Random&) {
+    return !std::exchange(p.options.all_einsum_orders, true);
+}
+
+bool sliding(Problem& p, Random&) {
+    if (p.compat != arch::Compat::none || p.options.partial_tiles()) {
+        return false;
+    }
+    return !std::exchange(p.options.sliding_holders, true);
+}
+
+/// Not where the outermost memory may not keep what it then would not have to.
+bool fused(Problem& p, Random&) {
+    Rules& outermost = p.components.front().tensors;
+    const std::string* may = find(outermost, "may_keep");
+    const bool may_keep_all = *find(outermost, "keep") == "All" || (may && *may == "All");
+    return may_keep_all && std::exchange(p.options.unfused, false);
+}
+
+bool may_keep_more(Problem& p, Random& r) {
+    Rules& tensors = any(memories(p), r).tensors;
+    if (const std::string* may = find(tensors, "may_keep"); may && *may == "All") {
+        return false;
+    }
+    set(tensors, "may_keep", "All");
+    return true;
+}
+
+bool need_not_keep(Problem& p, Random& r) {
+    Rules& tensors = any(memories(p), r).tensors;
+    set(tensors, "may_keep", "All");
+    return std::exchange(*find(tensors, "keep"), "Nothing") != "Nothing";
+}
+
+bool more_memory(Problem& p, Random& r) {
+    Component& memory = any(memories(p), r);
+    memory.size_bits = std::ceil(memory.size_bits * r.pick(std::vector{1.2, 2.0, 5.0}));
+    return std::isfinite(memory.size_bits);
+}
+
+/// Idle instances leak, and more of them make a network longer.
+bool more_instances(Problem& p, Random& r) {
+    if (leaks(p) || has(p, "Network")) {
+        return false;
+    }
+    for (Component& c : p.components) {
+        if (!c.dimensions.empty()) {
+            c.dimensions.front().fanout += 1 + r.below(4);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool fewer_constraints(Problem& p, Random&) {
+    bool applied = false;
+    for (Component& c : p.components) {
+        for (const char* key :
+             {"no_refetch_from_above", "no_resend_to_below", "tensor_order_options"}) {
+            applied = drop(c.tensors, key) || applied;
+        }
+        for (Dimension& d : c.dimensions) {
+            applied = drop(d.rules, "reuse") || applied;
+            applied = drop(d.rules, "loop_bounds") || applied;
+        }
+    }
+    return applied;
+}
+
+bool more_bandwidth(Problem& p, Random& r) {
+    Component& c = any(memories(p), r);
+    Action& a = c.actions[static_cast<std::size_t>(r.below(static_cast<int>(c.actions.size())))];
+    a.throughput_per_s *= 1 + r.below(4);
+    return true;
+}
+
+bool less_energy(Problem& p, Random& r) {
+    Component& c = any(memories(p), r);
+    c.actions[static_cast<std::size_t>(r.below(static_cast<int>(c.actions.size())))].energy_j *=
+        r.pick(std::vector{0.5, 0.9});
+    c.leak_w *= 0.5;
+    return true;
+}
+
+struct Change {
+    const char* name;
+    bool (*apply)(Problem&, Random&);
+    bool adds_members = true;
+};
+
+constexpr Change all_changes[] = {
+    {"more fused loops", more_fused_loops},
+    {"partial tiles", partial_tiles},
+    {"other Einsum orders", other_orders},
+    {"sliding holders", sliding},
+    {"fused", fused},
+    {"may keep more", may_keep_more},
+    {"need not keep", need_not_keep},
+    {"more memory", more_memory},
+    {"more instances", more_instances},
+    {"fewer constraints", fewer_constraints},
+    {"more bandwidth", more_bandwidth, false},
+    {"less energy", less_energy, false},
+};
+
+}  // namespace
+
+Wider draw_wider(const Problem& problem, Random& r) {
+    Wider wider{problem, {}};
+    // A wish for utilisation is measured by the best that any member reaches: new members may
+    // raise it, and old ones fall short of it.
+    const bool measured = problem.has_rule("min_usage");
+    for (const Change& change : all_changes) {
+        const int percent = change.apply == partial_tiles ? 12 : 25;
+        if (r.chance(percent) && !(measured && change.adds_members) &&
+            change.apply(wider.problem, r)) {
+            wider.changes.emplace_back(change.name);
+        }
+    }
+    return wider;
+}
+
+}  // namespace tessera::transformation
