@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <thread>
 
 #include "shapes.hpp"
 #include "shared_tiles.hpp"
-#include "tessera/base/stop.hpp"
+#include "tessera/base/parallel.hpp"
 
 namespace tessera::ffm {
 namespace {
@@ -56,6 +55,24 @@ void fix_levels(const std::vector<double>& levels, mapspace::TileShapeProblem& p
     }
     problem.best_effort.clear();
 }
+
+/// Says what a thread works on while it does.
+class Busy {
+public:
+    Busy(telemetry::Worker& worker, std::size_t einsum, std::size_t item) : worker_(worker) {
+        worker_.state(telemetry::WorkerState::running);
+        worker_.doing(static_cast<int>(einsum), static_cast<int>(item));
+    }
+    ~Busy() {
+        worker_.doing(-1, -1);
+        worker_.state(telemetry::WorkerState::idle);
+    }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+
+private:
+    telemetry::Worker& worker_;
+};
 
 }  // namespace
 
@@ -105,32 +122,24 @@ void Exploration::for_each_template(const base::StopToken& token, const Work& wo
 void Exploration::for_each_job(const std::vector<Job>& jobs, const base::StopToken& token,
                                const Work& work) {
     telemetry::Phase& phase = c_.recorder->extend_phase(jobs.size());
-    std::atomic<std::size_t> next{0};
-    auto loop = [&](int thread) {
-        Workshop tools;
-        tools.worker = &c_.recorder->worker(static_cast<std::size_t>(thread), "ffm");
-        tools.worker->state(telemetry::WorkerState::running);
-        const base::StopScope stop(token);
-        try {
-            for (std::size_t j = next++; j < jobs.size() && !base::stop_asked(); j = next++) {
-                const auto [e, i] = jobs[j];
-                tools.pool.clear();
-                const model::FormulaScope scope(tools.pool);
-                tools.worker->doing(static_cast<int>(e), static_cast<int>(i));
-                work(e, i, tools);
-                phase.advance();
-                ++c_.recorder->einsum(e).templates_done;
-            }
-        } catch (const base::Stopped&) {  // the template that was being explored is left out
-        }
-        tools.worker->doing(-1, -1);
-        tools.worker->state(telemetry::WorkerState::idle);
-    };
-    std::vector<std::jthread> pool;
-    for (int t = 1; t < c_.options->threads; ++t) {
-        pool.emplace_back(loop, t);
+    std::vector<Workshop> tools(static_cast<std::size_t>(c_.options->threads));
+    for (std::size_t thread = 0; thread < tools.size(); ++thread) {
+        tools[thread].worker = &c_.recorder->worker(thread, "ffm");
     }
-    loop(0);
+    const base::StopScope scope(token);
+    try {
+        base::parallel_for(jobs.size(), c_.options->threads, [&](std::size_t j, int thread) {
+            const auto [e, i] = jobs[j];
+            Workshop& own = tools[static_cast<std::size_t>(thread)];
+            const Busy busy(*own.worker, e, i);
+            own.pool.clear();
+            const model::FormulaScope formulas(own.pool);
+            work(e, i, own);
+            phase.advance();
+            ++c_.recorder->einsum(e).templates_done;
+        });
+    } catch (const base::Stopped&) {  // the templates that were being explored are left out
+    }
 }
 
 /// Tells the worker what became of the rows of an exploration.

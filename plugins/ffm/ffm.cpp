@@ -12,6 +12,7 @@
 //   one Einsum with many templates: best-first branch and bound instead (best_first.cpp)
 // incumbent.cpp has the steps that find mappings, optimum.cpp those that prove something.
 
+#include <new>
 #include <thread>
 
 #include "run.hpp"
@@ -62,19 +63,31 @@ Run::Run(const model::Problem& problem, const model::CostModel& model,
     options_.threads = threads_;
 }
 
-Run::PhaseTimer::~PhaseTimer() {
+Run::PhaseTimer::PhaseTimer(Run& run, const char* name) : run_(run) {
     auto& phases = run_.result_.statistics.phases;
     const auto it =
-        std::find_if(phases.begin(), phases.end(), [&](const auto& p) { return p.first == name_; });
-    (it == phases.end() ? phases.emplace_back(name_, 0.0) : *it).second += seconds_since(from_);
+        std::find_if(phases.begin(), phases.end(), [&](const auto& p) { return p.first == name; });
+    at_ = static_cast<std::size_t>(it - phases.begin());
+    if (it == phases.end()) {
+        phases.emplace_back(name, 0.0);
+    }
+}
+
+Run::PhaseTimer::~PhaseTimer() {
+    run_.result_.statistics.phases[at_].second += seconds_since(from_);
 }
 
 mapper::Result Run::run() {
     try {
         search_all();
     } catch (const base::Stopped&) {
-        exhausted_ = false;
-        finish_with_incumbent();
+        end_early();
+    } catch (const std::bad_alloc&) {
+        if (coarse_.mappings.empty()) {
+            throw;
+        }
+        watch_.end("out-of-memory");
+        end_early();
     }
     result_.statistics.evaluated += evaluated();
     result_.statistics.mapspace_size = mapspace_size(spaces_);
@@ -85,6 +98,11 @@ mapper::Result Run::run() {
     }
     recorder_.end_phase();
     return std::move(result_);
+}
+
+void Run::end_early() {
+    exhausted_ = false;
+    finish_with_incumbent();
 }
 
 void Run::search_all() {
@@ -114,11 +132,10 @@ void Run::open() {
     }
     recorder_.set_einsums(names);
     telemetry::Phase& opening = recorder_.begin_phase("templates", w.einsums.size(), "Einsums");
+    const base::StopScope scope({watch_.stop(), first_until()});
     EqualEinsums equal;
     for (std::size_t e = 0; e < w.einsums.size(); ++e) {
-        if (watch_.stopped() && Clock::now() >= first_until()) {
-            throw base::Stopped{};
-        }
+        base::poll_stop();
         EinsumSpace& space = spaces_.emplace_back(open_einsum(context_, static_cast<int>(e)));
         if (context_.switches.equal_einsums && !space.paths.empty()) {
             space.same = equal.first(space);

@@ -224,12 +224,16 @@ void Run::offer(const Groups& groups, mapspace::JoinResult&& found, const std::s
     if (found.mappings.empty() || (scalar() && value_of(found.mappings.front()) >= known())) {
         return;
     }
+    // What is known stays until there is all of the new one.
+    std::vector<mapper::Solution> solutions;
+    for (const mapspace::JoinedMapping& m : found.mappings) {
+        solutions.push_back(solution(groups, m));
+    }
     coarse_ = std::move(found);
+    coarse_solutions_ = std::move(solutions);
     note_used(groups);
-    coarse_solutions_.clear();
-    for (const mapspace::JoinedMapping& m : coarse_.mappings) {
-        coarse_solutions_.push_back(solution(groups, m));
-        report_incumbent(coarse_solutions_.back(), step);
+    for (const mapper::Solution& s : coarse_solutions_) {
+        report_incumbent(s, step);
     }
     say("incumbent: " + number(known()));
 }

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "explore.hpp"
+#include "tessera/base/stop.hpp"
 
 namespace tessera::ffm {
 namespace {
@@ -71,6 +72,7 @@ void make_templates(const ExploreContext& context, EinsumSpace& space) {
         const arch::Path& path = *space.paths[i];
         try {
             mapspace::enumerate_templates(path, mapspace, [&](mapspace::Template&& tmpl) {
+                base::poll_stop();
                 space.templates->push_back(
                     {&path, static_cast<int>(i), std::move(tmpl), false, {}, {}});
             });

@@ -83,8 +83,8 @@ void Run::find_floors() {
     if (floors_known_ && result_.reasons.empty()) {
         say("floors: bound " + number(lower_bound()));
         report_bound(lower_bound());
-        save();
     }
+    save();  // what a stop leaves of it too: a job of short parts advances
 }
 
 /// Energy and latency in turn with both of them together. What gains little pauses, four times

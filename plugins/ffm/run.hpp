@@ -43,18 +43,19 @@ private:
 
     /// \throws base::Stopped where there is nothing to be had from what was being done
     void search_all();
+    void end_early();
 
     /// Adds its lifetime to a phase of the statistics, also if that ends by an exception.
     class PhaseTimer {
     public:
-        PhaseTimer(Run& run, const char* name) : run_(run), name_(name) {}
+        PhaseTimer(Run& run, const char* name);
         ~PhaseTimer();
         PhaseTimer(const PhaseTimer&) = delete;
         PhaseTimer& operator=(const PhaseTimer&) = delete;
 
     private:
         Run& run_;
-        const char* name_;
+        std::size_t at_;  ///< in the statistics
         Clock::time_point from_ = Clock::now();
     };
 

@@ -75,15 +75,18 @@ void Best::offer(Candidate& c, Worker& worker) {
         c.outcome.verdict = Verdict::refused;
         return;
     }
-    std::erase_if(kept_, [&](const Kept& kept) { return as_good(values, kept.values); });
     telemetry::Incumbent found;
     found.value = values.front();
     found.energy_j = c.outcome.energy_j;
     found.latency_s = c.outcome.latency_s;
     found.found_by = found_by_;
     found.mapping = [mapping = now.mapping] { return mapping::to_yaml(*mapping); };
-    recorder_.incumbent(std::move(found));
+    // From here on nothing fails but the report of it: what is known is not lost for lack of
+    // memory.
+    kept_.reserve(kept_.size() + 1);
+    std::erase_if(kept_, [&](const Kept& kept) { return as_good(values, kept.values); });
     kept_.push_back(std::move(now));
+    recorder_.incumbent(std::move(found));
 }
 
 }  // namespace tessera::search

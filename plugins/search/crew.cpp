@@ -1,13 +1,12 @@
 #include "crew.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace tessera::search {
 namespace {
 
-// Candidates taken at a time: short enough to share the end of a batch evenly.
-constexpr std::size_t portion = 8;
+/// Candidates taken at a time, at most: short enough to share the end of a batch evenly.
+constexpr std::size_t most_at_once = 8;
 
 telemetry::Reason reason_of(Verdict verdict) {
     switch (verdict) {
@@ -29,89 +28,43 @@ telemetry::Reason reason_of(Verdict verdict) {
 
 Crew::Crew(const OpenSpace& space, int threads, const mapper::Options& options,
            telemetry::Recorder& recorder, const std::string& source)
-    : options_(options) {
-    for (int t = 0; t < threads; ++t) {
+    : options_(options), threads_(threads) {
+    for (int t = 0; t < threads_.size(); ++t) {
         members_.push_back({std::make_unique<Worker>(space),
-                            &recorder.worker(static_cast<std::size_t>(t), source), nullptr});
-    }
-    for (std::size_t t = 1; t < members_.size(); ++t) {
-        threads_.emplace_back([this, t] { serve(t); });
+                            &recorder.worker(static_cast<std::size_t>(t), source)});
     }
 }
 
-Crew::~Crew() {
-    {
-        const std::lock_guard lock(mutex_);
-        quit_ = true;
+std::uint64_t Crew::evaluate(std::span<Candidate> batch) {
+    for (Candidate& candidate : batch) {
+        candidate.outcome = {};
     }
-    begin_.notify_all();
-    for (std::thread& thread : threads_) {
-        thread.join();
+    for (const Member& member : members_) {
+        member.counters->state(telemetry::WorkerState::running);
     }
-}
-
-void Crew::evaluate(std::span<Candidate> batch) {
-    {
-        const std::lock_guard lock(mutex_);
-        batch_ = batch;
-        next_ = 0;
-        busy_ = threads_.size();
-        ++round_;
-    }
-    begin_.notify_all();
-    work(members_[0]);
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return busy_ == 0; });
-    for (Member& member : members_) {
-        if (member.failure) {
-            std::rethrow_exception(std::exchange(member.failure, nullptr));
-        }
-    }
-}
-
-void Crew::serve(std::size_t member) {
-    std::uint64_t seen = 0;
-    for (;;) {
-        {
-            std::unique_lock lock(mutex_);
-            begin_.wait(lock, [&] { return quit_ || round_ != seen; });
-            if (quit_) {
-                return;
-            }
-            seen = round_;
-        }
-        work(members_[member]);
-        const std::lock_guard lock(mutex_);
-        if (--busy_ == 0) {
-            done_.notify_one();
-        }
-    }
-}
-
-void Crew::work(Member& member) {
-    member.counters->state(telemetry::WorkerState::running);
+    const base::StopScope scope({options_.stop});
+    const std::size_t shares = 8 * members_.size();
+    const std::size_t portion = std::clamp<std::size_t>(batch.size() / shares, 1, most_at_once);
+    const std::size_t portions = (batch.size() + portion - 1) / portion;
     try {
-        for (;;) {
-            const std::size_t first = next_.fetch_add(portion);
-            if (first >= batch_.size()) {
-                break;
+        threads_.for_each(portions, [&](std::size_t p, int thread) {
+            for (Candidate& c :
+                 batch.subspan(p * portion).first(std::min(portion, batch.size() - p * portion))) {
+                evaluate(c, members_[static_cast<std::size_t>(thread)]);
             }
-            const std::size_t last = std::min(first + portion, batch_.size());
-            for (std::size_t i = first; i < last; ++i) {
-                evaluate(batch_[i], member);
-            }
-        }
-    } catch (...) {
-        member.failure = std::current_exception();
+        });
+    } catch (const base::Stopped&) {  // the rest is not evaluated
     }
-    member.counters->state(telemetry::WorkerState::idle);
+    std::uint64_t work = 0;
+    for (const Member& member : members_) {
+        member.counters->state(telemetry::WorkerState::idle);
+        work += member.worker->take_work();
+    }
+    return work;
 }
 
 void Crew::evaluate(Candidate& c, Member& member) const {
-    if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {
-        c.outcome = {};
-        return;
-    }
+    base::poll_stop();
     switch (c.how) {
         case Candidate::How::draw:
             c.outcome = member.worker->draw(c.seed, c.point);

@@ -1,17 +1,13 @@
 // Threads that evaluate a batch of candidates.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "tessera/base/parallel.hpp"
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/search/open_space.hpp"
 #include "tessera/search/strategy.hpp"
@@ -25,13 +21,10 @@ class Crew {
 public:
     Crew(const OpenSpace& space, int threads, const mapper::Options& options,
          telemetry::Recorder& recorder, const std::string& source);
-    ~Crew();
-    Crew(const Crew&) = delete;
-    Crew& operator=(const Crew&) = delete;
 
     /// Fills the outcome of every candidate. Once the stop token is set the rest is left not
-    /// evaluated. \throws what an evaluation throws.
-    void evaluate(std::span<Candidate> batch);
+    /// evaluated. \returns the work it was (Worker::take_work). \throws what an evaluation throws.
+    std::uint64_t evaluate(std::span<Candidate> batch);
 
     /// For the thread that calls evaluate().
     Worker& worker() {
@@ -42,23 +35,13 @@ private:
     struct Member {
         std::unique_ptr<Worker> worker;
         telemetry::Worker* counters;
-        std::exception_ptr failure;
     };
 
-    void serve(std::size_t member);
-    void work(Member& member);
     void evaluate(Candidate& c, Member& member) const;
 
     const mapper::Options& options_;
     std::vector<Member> members_;
-    std::vector<std::thread> threads_;
-    std::mutex mutex_;
-    std::condition_variable begin_, done_;
-    std::uint64_t round_ = 0;
-    std::size_t busy_ = 0;
-    bool quit_ = false;
-    std::span<Candidate> batch_;
-    std::atomic<std::size_t> next_{0};
+    base::Threads threads_;
 };
 
 }  // namespace tessera::search

@@ -6,6 +6,7 @@
 // limit on time cuts it short.
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -23,22 +24,34 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Runs a call into the strategy; whatever it throws becomes an error that names it.
-template <class Call>
-auto guarded(const std::string& strategy, const char* phase, const Call& call) {
-    const auto blame = [&](const std::string& what) {
-        return PluginError("search strategy '" + strategy + "' failed in " + phase + "(): " + what);
-    };
-    try {
-        return call();
-    } catch (const Bug&) {
-        throw;
-    } catch (const std::exception& failure) {
-        throw blame(failure.what());
-    } catch (...) {
-        throw blame("an exception of unknown type");
+/// How many candidates are asked for: a strategy should hear of them ten times a second or more, on
+/// spaces where one of them takes milliseconds too. It goes by the work that candidates were, not
+/// by the clock, so that a search is the same on every machine.
+class BatchSize {
+public:
+    explicit BatchSize(std::size_t most) : most_(most), size_(std::min(most, first)) {}
+
+    std::size_t get() const {
+        return size_;
     }
-}
+    void set(std::size_t size) {
+        size_ = std::clamp<std::size_t>(size, 1, most_);
+    }
+    /// After a batch.
+    void note(std::size_t candidates, std::uint64_t work) {
+        const double fit = static_cast<double>(candidates) * static_cast<double>(work_of_batch) /
+                           static_cast<double>(std::max<std::uint64_t>(work, 1));
+        set(static_cast<std::size_t>(
+            std::min({fit, static_cast<double>(growth * size_), static_cast<double>(most_)})));
+    }
+
+private:
+    static constexpr std::size_t first = 8, growth = 4;
+    /// Search steps (Worker::take_work): 50 ms or less of one thread.
+    static constexpr std::uint64_t work_of_batch = 50000;
+    const std::size_t most_;
+    std::size_t size_;
+};
 
 class Run {
 public:
@@ -49,6 +62,7 @@ public:
           options_(options),
           name_(std::move(strategy)),
           batch_(batch),
+          batch_size_(batch),
           recorder_(options.recorder != nullptr ? *options.recorder : unread_),
           watch_(options.budget, options.stop, recorder_, options.metrics.size() == 1),
           best_(problem, model, options_, recorder_, "search:" + name_) {
@@ -65,6 +79,22 @@ public:
 
     mapper::Result run() {
         make_strategy();
+        try {
+            search_all();
+        } catch (const std::bad_alloc&) {
+            if (best_.kept().empty()) {
+                throw;
+            }
+            watch_.end("out-of-memory");
+            ended_ = false;
+        }
+        recorder_.end_phase();
+        finish();
+        return std::move(result_);
+    }
+
+private:
+    void search_all() {
         recorder_.begin_phase("templates", 0, "templates");
         OpenOptions open{options_.mapspace, options_.threads, options_.stop};
         const OpenSpace space(problem_, model_, open);
@@ -74,12 +104,8 @@ public:
         phase("templates");
         search(space);
         phase("search");
-        recorder_.end_phase();
-        finish();
-        return std::move(result_);
     }
 
-private:
     void make_strategy() {
         const auto knobs = options_.knobs.find(name_);
         strategy_ = plugin::Registry<SearchStrategy>::instance().create(
@@ -87,7 +113,7 @@ private:
         const Budget& b = options_.budget;
         const bool limited = b.max_evals > 0 || b.max_time_s > 0 || b.max_cpu_s > 0 ||
                              b.stall_evals > 0 || b.target.has_value();
-        if (!limited && !guarded(name_, "ends", [&] { return strategy_->ends(); })) {
+        if (!limited && !strategy_->ends()) {
             throw UserError("strategy '" + name_ +
                             "' never ends by itself; give it a limit, for example --max-time 10s");
         }
@@ -96,11 +122,11 @@ private:
     void search(const OpenSpace& space) {
         progress_ = &recorder_.begin_phase("search", options_.budget.max_evals, "candidates");
         Crew crew(space, options_.threads, options_, recorder_, "search:" + name_);
-        guarded(name_, "start", [&] { strategy_->start(space, options_.seed); });
+        strategy_->start(space, options_.seed);
         std::vector<Candidate> batch(batch_);
         resume(crew);
         while (!watch_.stopped()) {
-            std::size_t room = batch_;
+            std::size_t room = batch_size_.get();
             if (options_.budget.max_evals > 0) {
                 room = std::min<std::uint64_t>(room, options_.budget.max_evals - asked_);
             }
@@ -108,20 +134,18 @@ private:
                 watch_.end("max-evals");
                 break;
             }
-            const std::size_t n = guarded(name_, "ask", [&] {
-                return std::min(strategy_->ask({batch.data(), room}), room);
-            });
+            const std::size_t n = std::min(strategy_->ask({batch.data(), room}), room);
             if (n == 0) {
                 ended_ = true;
                 break;
             }
             round(crew, {batch.data(), n});
         }
-        ended_ = ended_ && guarded(name_, "exhausted", [&] { return strategy_->exhausted(); });
+        ended_ = ended_ && strategy_->exhausted();
     }
 
     void round(Crew& crew, std::span<Candidate> batch) {
-        crew.evaluate(batch);
+        batch_size_.note(batch.size(), crew.evaluate(batch));
         for (Candidate& c : batch) {
             if (c.outcome.legal()) {
                 best_.offer(c, crew.worker());
@@ -130,7 +154,7 @@ private:
         }
         asked_ += batch.size();
         progress_->done.store(asked_, std::memory_order_relaxed);
-        guarded(name_, "tell", [&] { strategy_->tell(batch); });
+        strategy_->tell(batch);
         if (recorder_.checkpoint_due() && !watch_.stopped()) {
             checkpoint();
         }
@@ -138,11 +162,12 @@ private:
 
     void checkpoint() {
         nlohmann::json state;
-        state["strategy"] = guarded(name_, "save", [&] { return strategy_->save(); });
+        state["strategy"] = strategy_->save();
         if (state["strategy"] == "") {
             return;
         }
         state["asked"] = asked_;
+        state["batch"] = batch_size_.get();
         for (const Best::Kept& kept : best_.kept()) {
             nlohmann::json point;
             point["tiles"] = kept.point.tiles;
@@ -163,10 +188,11 @@ private:
             throw UserError("the saved state is not one of mapper 'search'");
         }
         const std::string saved = state["strategy"].get<std::string>();
-        if (!guarded(name_, "restore", [&] { return strategy_->restore(saved); })) {
+        if (!strategy_->restore(saved)) {
             throw PluginError("search strategy '" + name_ + "' does not understand its own state");
         }
         asked_ = evaluated_ = state["asked"].get<std::uint64_t>();
+        batch_size_.set(state.value("batch", batch_size_.get()));
         for (const nlohmann::json& entry : state.value("best", nlohmann::json::array())) {
             Candidate c;
             c.point.tiles = entry["tiles"].get<std::vector<std::int64_t>>();
@@ -225,6 +251,7 @@ private:
     mapper::Options options_;
     const std::string name_;
     const std::size_t batch_;
+    BatchSize batch_size_;
     telemetry::Recorder unread_;
     telemetry::Recorder& recorder_;
     Watch watch_;
@@ -247,7 +274,7 @@ public:
         strategy.standard = "random";
         strategy.text = "the search strategy; --strategy NAME says the same";
         return {strategy, plugin::Knob::integer("batch", 1024, 1, 1 << 20, "candidates",
-                                                "proposals that are evaluated together")};
+                                                "proposals that are evaluated together, at most")};
     }
 
     explicit Search(const plugin::KnobValues& knobs)

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <new>
 #include <numeric>
 
 #include "native.hpp"
@@ -85,9 +86,20 @@ public:
             left += einsum.jobs.size();
         }
         recorder_.begin_phase("searches", left, "searches");
-        for (Einsum& einsum : einsums_) {
-            for (const Job& job : einsum.jobs) {
-                search(einsum, job, left--);
+        try {
+            for (Einsum& einsum : einsums_) {
+                for (const Job& job : einsum.jobs) {
+                    search(einsum, job, left--);
+                }
+            }
+        } catch (const std::bad_alloc&) {
+            if (!assembled()) {
+                throw;
+            }
+            watch_.end("out-of-memory");
+            for (Einsum& einsum : einsums_) {
+                einsum.proven = false;
+                einsum.bound = 0;
             }
         }
         recorder_.end_phase();
@@ -199,10 +211,10 @@ private:
         if (!(value < einsum.best)) {
             return;
         }
-        einsum.best = value;
         const auto written =
             model_.name() == "timeloop" ? model::to_pmapping : model::to_raised_pmapping;
         einsum.branch = {job.path, written(*job.path, job.native, mapping)};
+        einsum.best = value;
         if (const auto whole = assembled()) {
             tell(*whole);
         }

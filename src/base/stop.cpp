@@ -21,6 +21,9 @@ const StopToken& current_stop() {
 }
 
 bool stop_asked() {
+    if (token.abandoned != nullptr && token.abandoned->load(std::memory_order_relaxed)) {
+        return true;
+    }
     return token.flag != nullptr && token.flag->load(std::memory_order_relaxed) &&
            (token.not_before == std::chrono::steady_clock::time_point{} ||
             std::chrono::steady_clock::now() >= token.not_before);

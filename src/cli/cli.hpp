@@ -16,11 +16,17 @@ enum ExitCode : int {
     ok = 0,
     no_legal_mapping = 1,
     user_error = 2,
+    plugin_refused = 3,
     partial = 4,  ///< compare: some of those compared failed
     limit_before_result = 5,
     bug = 70,
     interrupted = 130,
 };
+
+/// After what was lost or saved.
+inline constexpr const char* out_of_memory_text =
+    "the system has no more memory; --max-memory SIZE ends a search in time, fewer --threads and "
+    "narrower limits of the mapspace need less\n";
 
 /// `args`: without the program's name. Results go to `out`, everything else to `err`. Never throws.
 int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);

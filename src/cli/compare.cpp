@@ -91,7 +91,7 @@ public:
         const auto model = components_.make_model();
         const auto mapper = components_.make_mapper();
         const model::Problem problem = inputs_.problem();
-        const mapper::Result result = search(components_, *mapper, problem, *model, settings);
+        const mapper::Result result = search(*mapper, problem, *model, settings);
         trial.evaluated = result.statistics.evaluated;
         trial.stopped_by = result.stopped_by;
         if (result.solutions.empty()) {

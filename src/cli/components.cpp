@@ -264,28 +264,4 @@ plugin::Owned<mapper::Mapper> Components::make_mapper() const {
     return Mappers::instance().create(mapper, knobs_of(mapper));
 }
 
-mapper::Result Components::run(mapper::Mapper& made, const model::Problem& problem,
-                               const model::CostModel& cost_model,
-                               const mapper::Options& settings) const {
-    const std::string& file = Mappers::instance().find(mapper)->file;
-    const auto blame = [&](const std::string& what) {
-        return PluginError("mapper '" + mapper + "' of " + file + " failed in map(): " + what);
-    };
-    try {
-        return made.map(problem, cost_model, settings);
-    } catch (const Error&) {
-        throw;
-    } catch (const std::exception& failure) {
-        if (file.empty()) {
-            throw;
-        }
-        throw blame(failure.what());
-    } catch (...) {
-        if (file.empty()) {
-            throw;
-        }
-        throw blame("an exception of unknown type");
-    }
-}
-
 }  // namespace tessera::cli

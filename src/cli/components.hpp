@@ -29,10 +29,6 @@ struct Components {
 
     plugin::Owned<model::CostModel> make_model() const;
     plugin::Owned<mapper::Mapper> make_mapper() const;
-    /// Runs the mapper that make_mapper() made. What a plugin throws besides tessera::Error becomes
-    /// a PluginError naming it.
-    mapper::Result run(mapper::Mapper& made, const model::Problem& problem,
-                       const model::CostModel& cost_model, const mapper::Options& settings) const;
 
 private:
     plugin::KnobSettings knobs_of(const std::string& component) const;

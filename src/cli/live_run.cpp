@@ -11,7 +11,6 @@
 #include "cli/cli.hpp"
 #include "cli/screen_sink.hpp"
 #include "io/report_json.hpp"
-#include "telemetry/best_mappings.hpp"
 #include "telemetry/file_sinks.hpp"
 #include "telemetry/line_log.hpp"
 #include "telemetry/live_socket.hpp"
@@ -31,21 +30,26 @@ bool is_terminal(std::ostream& err) {
            std::string(term) != "dumb";
 }
 
+/// What the search in this folder goes on from; empty if it begins.
+std::string saved_state(const io::RunDirectory& folder) {
+    const std::string text = folder.read("checkpoint.json");
+    return text.empty() ? "" : read_checkpoint(text, "checkpoint.json").state;
+}
+
 }  // namespace
 
 /// Reads the flags that signal handlers set, tells what is pending, and rescues what was found when
 /// the search does not stop in time.
 class LiveRun::Signals : public telemetry::Sink {
 public:
-    Signals(LiveRun& run, std::ostream& err)
-        : run_(run), err_(err), best_(run.settings_.run.metrics) {}
+    Signals(LiveRun& run, std::ostream& err) : run_(run), err_(err) {}
     std::string name() const override {
         return "the watch on signals";
     }
 
     void update(const telemetry::SnapshotPtr& snapshot,
                 const std::vector<telemetry::Event>& events) override {
-        best_.take(events);
+        run_.best_.take(events);
         if (run_.interrupt_.take_status_request()) {
             err_ << "tessera: " << telemetry::summary(*snapshot) << std::endl;
         }
@@ -63,7 +67,10 @@ public:
             rescue();
         }
     }
-    void finish(const telemetry::SnapshotPtr&, const std::vector<telemetry::Event>&) override {}
+    void finish(const telemetry::SnapshotPtr&,
+                const std::vector<telemetry::Event>& events) override {
+        run_.best_.take(events);
+    }
 
 private:
     void tell(const telemetry::Snapshot& s, int count) {
@@ -90,19 +97,14 @@ private:
         }
         run_.interrupt_.hold();
         base::restore_terminal();
-        std::vector<std::string> mappings;
-        for (const telemetry::Incumbent& found : best_.all()) {
-            mappings.push_back(found.mapping());
-        }
         if (run_.settings_.rescue) {
-            run_.settings_.rescue(mappings);
+            run_.settings_.rescue(run_.best());
         }
         ::_exit(ExitCode::interrupted);
     }
 
     LiveRun& run_;
     std::ostream& err_;
-    telemetry::BestMappings best_;
     int told_ = 0;
     double since_s_ = 0;
     bool rescued_ = false;
@@ -126,6 +128,7 @@ private:
 
 LiveRun::LiveRun(Settings settings, std::ostream& err)
     : settings_(std::move(settings)),
+      best_(settings_.run.metrics),
       sampler_(recorder_, {settings_.run, settings_.budget, settings_.plugins,
                            std::chrono::milliseconds(250)}) {
     recorder_.set_metrics(settings_.run.metrics);
@@ -151,8 +154,8 @@ void LiveRun::add_sinks(std::ostream& err) {
         const auto& path = folder->path();
         sampler_.add(std::make_unique<telemetry::IncumbentFiles>(path, settings_.run.metrics,
                                                                  settings_.known));
-        sampler_.add(
-            std::make_unique<telemetry::CheckpointFile>(path / "checkpoint.json", recorder_, wrap));
+        sampler_.add(std::make_unique<telemetry::CheckpointFile>(
+            path / "checkpoint.json", recorder_, saved_state(*folder), wrap));
         sampler_.add(std::make_unique<telemetry::EventsFile>(path / "events.jsonl", resumed));
         sampler_.add(std::make_unique<telemetry::StatusFile>(path / "status.json"));
     }
@@ -185,6 +188,14 @@ void LiveRun::finish(telemetry::RunState state) {
         sampler_.stopping(interrupt_.cause());
     }
     sampler_.finish(state);
+}
+
+std::vector<std::string> LiveRun::best() const {
+    std::vector<std::string> mappings;
+    for (const telemetry::Incumbent& found : best_.all()) {
+        mappings.push_back(found.mapping());
+    }
+    return mappings;
 }
 
 void LiveRun::stop(const std::string& why) {

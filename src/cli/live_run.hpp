@@ -11,6 +11,7 @@
 #include "cli/arguments.hpp"
 #include "cli/interrupt.hpp"
 #include "io/run_directory.hpp"
+#include "telemetry/best_mappings.hpp"
 #include "tessera/telemetry/sampler.hpp"
 
 namespace tessera::cli {
@@ -65,6 +66,9 @@ public:
     void hold();
     /// All views show the end and close.
     void finish(telemetry::RunState state);
+    /// The best mappings that the search has told of (YAML; none or, with one metric, one). Once it
+    /// is finished.
+    std::vector<std::string> best() const;
 
     void stop(const std::string& why) override;
     void checkpoint() override;
@@ -78,6 +82,7 @@ private:
     Interrupt interrupt_;
     telemetry::Recorder recorder_;
     ScreenSink* screen_ = nullptr;  ///< one of the sampler's sinks
+    telemetry::BestMappings best_;  ///< of the sampler's thread, while that runs
     std::mutex ending_;             ///< held by the search once it is over, or by a rescue
     telemetry::Sampler sampler_;
     std::unique_lock<std::mutex> held_;

@@ -1,11 +1,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <exception>
 #include <filesystem>
 #include <iostream>
 
 #include "cli/cli.hpp"
 #include "cli/timeloop.hpp"
+#include "cli/uncaught.hpp"
 
 namespace {
 
@@ -22,6 +24,7 @@ void hold_standard_streams() {
 
 int main(int argc, char** argv) {
     hold_standard_streams();
+    std::set_terminate(tessera::cli::report_uncaught);
     // Links named after Timeloop's programs are those programs.
     const std::string name =
         argc > 0 ? std::filesystem::path(argv[0]).filename().string() : std::string();

@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include "base/memory_reserve.hpp"
 #include "cli/cli.hpp"
 #include "cli/map_options.hpp"
 #include "cli/output.hpp"
@@ -180,6 +181,10 @@ std::map<std::string, std::string> run_files(const model::Problem& problem,
 }
 
 int explain_nothing(const mapper::Result& result, bool interrupted, std::ostream& err) {
+    if (result.stopped_by == base::out_of_memory) {
+        err << "tessera: no mapping was found yet: " << out_of_memory_text;
+        return ExitCode::limit_before_result;
+    }
     if (result.status != mapper::Status::infeasible) {
         err << (interrupted ? "tessera: interrupted before any mapping was found\n"
                             : "tessera: a limit was hit before any mapping was found; raise "

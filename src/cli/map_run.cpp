@@ -6,9 +6,11 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <new>
 #include <optional>
 #include <ostream>
 
+#include "base/memory_reserve.hpp"
 #include "cli/cli.hpp"
 #include "cli/components.hpp"
 #include "cli/inputs.hpp"
@@ -89,7 +91,7 @@ public:
                 StoredRun(folder_->path()).check_same(description);
             }
             if (folder_->state() == io::RunDirectory::State::finished &&
-                !arguments_.flag("force")) {
+                !arguments_.flag("force") && !may_go_on()) {
                 return show_stored();
             }
             open_folder(description);
@@ -110,15 +112,31 @@ public:
         settings_.stop = running.interrupt().stop();
         settings_.recorder = &running.recorder();
         settings_.progress = [&running](const std::string& line) { running.recorder().log(line); };
-        mapper::Result result = search(*components_, *mapper_, problem(), *model_, settings_);
+        mapper::Result result;
+        const bool memory = !searched(result);
         running.hold();
-        keep_restored(result);
-        const bool cut = running.interrupted() && result.status != mapper::Status::optimal;
+        const bool cut =
+            memory || (running.interrupted() && result.status != mapper::Status::optimal);
         running.finish(cut ? telemetry::RunState::interrupted : telemetry::RunState::finished);
+        if (memory) {
+            result = told(running.best());
+            result.stopped_by = base::out_of_memory;
+        }
+        keep_restored(result);
         return deliver(result, cut);
     }
 
 private:
+    /// False: it ended for lack of memory, without a result of its own.
+    bool searched(mapper::Result& result) {
+        try {
+            result = search(*mapper_, problem(), *model_, settings_);
+            return true;
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+    }
+
     model::Problem problem() const {
         return inputs_->problem();
     }
@@ -127,10 +145,27 @@ private:
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     }
 
+    /// Whether the finished run in the folder ended at a limit that is higher now.
+    bool may_go_on() const {
+        const bool resumed =
+            folder_->state() == io::RunDirectory::State::finished && arguments_.flag("resume");
+        const std::string saved = resumed ? folder_->read("stopped.json") : "";
+        if (saved.empty()) {
+            return false;
+        }
+        const double limit_s = settings_.budget.max_time_s;
+        const std::string file = (folder_->path() / "stopped.json").string();
+        return limit_s <= 0 || limit_s > read_checkpoint(saved, file).spent_s;
+    }
+
     void open_folder(const io::Json& description) {
-        const bool goes_on =
-            folder_->state() == io::RunDirectory::State::unfinished && arguments_.flag("resume");
+        const bool stopped = may_go_on();
+        const bool goes_on = stopped || (folder_->state() == io::RunDirectory::State::unfinished &&
+                                         arguments_.flag("resume"));
         folder_->open();
+        if (stopped) {
+            folder_->write("checkpoint.json", folder_->read("stopped.json"), true);
+        }
         if (!goes_on) {
             folder_->write("checkpoint.json", to_json(Checkpoint{}));
             folder_->write("run.json", dumped(description), true);
@@ -181,8 +216,8 @@ private:
         }
     }
 
-    /// On the sampler's thread, while the search does not come back.
-    void rescue(const std::vector<std::string>& mappings) {
+    /// What the search has told of itself, in place of its result.
+    mapper::Result told(const std::vector<std::string>& mappings) const {
         mapper::Result result;
         result.status = mapper::Status::feasible;
         for (const std::string& yaml : mappings) {
@@ -191,6 +226,13 @@ private:
         if (settings_.metrics.size() == 1 && std::isfinite(live_->recorder().bound())) {
             result.bound = live_->recorder().bound();
         }
+        result.statistics.evaluated = live_->recorder().evaluated();
+        return result;
+    }
+
+    /// On the sampler's thread, while the search does not come back.
+    void rescue(const std::vector<std::string>& mappings) {
+        mapper::Result result = told(mappings);
         keep_restored(result);
         deliver(result, true);
         out_.flush();
@@ -199,10 +241,14 @@ private:
     /// Files, output, exit code.
     int deliver(const mapper::Result& result, bool cut) {
         const io::Json json = document(problem(), result, settings_, wall_s());
+        const bool memory = result.stopped_by == base::out_of_memory;
         if (folder_ && !result.solutions.empty()) {
             std::map<std::string, std::string> files = run_files(problem(), result);
             files["result.json"] = dumped(stored_document(json));
-            folder_->finish(files, !cut);
+            if (result.stopped_by == "max-time") {  // a higher limit may let it go on
+                files["stopped.json"] = folder_->read("checkpoint.json");
+            }
+            folder_->finish(files, !cut && !memory);
         }
         if (arguments_.flag("json")) {
             out_ << dumped(json);
@@ -217,6 +263,11 @@ private:
         }
         if (original_ != nullptr && !cut) {
             original_->compare(stored_document(json), err_);
+        }
+        if (memory) {
+            err_ << "tessera: the search was stopped with the best mapping so far: "
+                 << out_of_memory_text;
+            return ExitCode::limit_before_result;
         }
         return cut ? ExitCode::interrupted : ExitCode::ok;
     }
@@ -259,11 +310,10 @@ private:
 
 }  // namespace
 
-mapper::Result search(const Components& components, mapper::Mapper& mapper,
-                      const model::Problem& problem, const model::CostModel& model,
-                      const mapper::Options& settings) {
+mapper::Result search(mapper::Mapper& mapper, const model::Problem& problem,
+                      const model::CostModel& model, const mapper::Options& settings) {
     try {
-        return components.run(mapper, problem, model, settings);
+        return mapper.map(problem, model, settings);
     } catch (const NoLegalMapping& error) {
         mapper::Result result;
         result.reasons = {error.what()};

@@ -14,9 +14,8 @@ namespace tessera::cli {
 
 /// Runs the mapper. That no mapping is legal, and that a limit came before any mapping, are
 /// results.
-mapper::Result search(const Components& components, mapper::Mapper& mapper,
-                      const model::Problem& problem, const model::CostModel& model,
-                      const mapper::Options& settings);
+mapper::Result search(mapper::Mapper& mapper, const model::Problem& problem,
+                      const model::CostModel& model, const mapper::Options& settings);
 
 /// Runs it and delivers the result to `out`, `err` and the folder of -o. `args`: the words of
 /// `arguments`; `settings`: what they ask for; `original`: the run that this one repeats, or null.

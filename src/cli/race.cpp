@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <new>
 
 #include "cli/output.hpp"
 #include "tessera/base/error.hpp"
@@ -32,6 +33,10 @@ void attempt(Racer& racer, const Racer::Start& start, Trial& trial) {
         racer.run(start, trial);
     } catch (const Error& error) {
         trial.error = error.what();
+        trial.status = Trial::Status::failed;
+        trial.value.reset();
+    } catch (const std::bad_alloc&) {
+        trial.error = "the system has no more memory; --max-memory SIZE ends a search in time";
         trial.status = Trial::Status::failed;
         trial.value.reset();
     }

@@ -2,7 +2,9 @@
 #include <exception>
 #include <new>
 #include <ostream>
+#include <system_error>
 
+#include "base/memory_reserve.hpp"
 #include "cli/cli.hpp"
 #include "cli/components.hpp"
 #include "cli/timeloop.hpp"
@@ -34,7 +36,7 @@ Commands:
   tessera --version
 
 Exit codes: 0 done, 1 no legal mapping, 2 wrong input, 3 plugin refused, 4 some of those compared
-failed, 5 limit hit before any result, 70 internal error, 130 interrupted (with results if there were any).
+failed, 5 limit hit before any result or no more memory, 70 internal error, 130 interrupted (with results if there were any).
 )";
 
 struct Command {
@@ -88,7 +90,10 @@ int dispatch(const std::vector<std::string>& args, std::ostream& out, std::ostre
 
 }  // namespace
 
-int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+namespace {
+
+/// \throws std::bad_alloc, as no text can be made
+int run_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
     try {
         const int code = dispatch(args, out, err);
         out.flush();
@@ -101,13 +106,32 @@ int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& e
         err << "tessera: " << error.what() << "\n";
         return error.exit_code();
     } catch (const std::bad_alloc&) {
-        err << "tessera: " << Bug("out of memory").what() << "\n";
+        throw;
+    } catch (const std::system_error& error) {
+        if (error.code() == std::errc::resource_unavailable_try_again) {
+            err << "tessera: the system starts no more threads (" << error.what()
+                << "); ulimit -u and ulimit -v limit them\n";
+            return ExitCode::limit_before_result;
+        }
+        err << "tessera: " << Bug(error.what()).what() << "\n";
     } catch (const std::exception& error) {
         err << "tessera: " << Bug(error.what()).what() << "\n";
     } catch (...) {
         err << "tessera: " << Bug("an exception of unknown type").what() << "\n";
     }
     return ExitCode::bug;
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+    const base::MemoryReserve reserve;
+    try {
+        return run_command(args, out, err);
+    } catch (...) {
+        err << "tessera: " << out_of_memory_text;
+        return ExitCode::limit_before_result;
+    }
 }
 
 }  // namespace tessera::cli

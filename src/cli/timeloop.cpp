@@ -1,6 +1,8 @@
 // What both drop-in programs share: arguments, errors, output files.
 #include "cli/timeloop.hpp"
 
+#include "base/memory_reserve.hpp"
+
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -79,6 +81,7 @@ bool is_timeloop_name(const std::string& name) {
 
 int run_timeloop(const std::string& name, const std::vector<std::string>& args, std::ostream& out,
                  std::ostream& err) {
+    const base::MemoryReserve reserve;
     try {
         const int code = dispatch(name, args, out, err);
         out.flush();
@@ -90,7 +93,8 @@ int run_timeloop(const std::string& name, const std::vector<std::string>& args, 
         err << "ERROR: " << error.what() << "\n";
         return 1;
     } catch (const std::bad_alloc&) {
-        err << "ERROR: " << Bug("out of memory").what() << "\n";
+        err << "ERROR: " << out_of_memory_text;
+        return ExitCode::limit_before_result;
     } catch (const std::exception& error) {
         err << "ERROR: " << Bug(error.what()).what() << "\n";
     } catch (...) {

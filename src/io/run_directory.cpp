@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <system_error>
 #include <vector>
 
@@ -101,8 +102,11 @@ RunDirectory::RunDirectory(fs::path path, Policy policy) : path_(std::move(path)
 }
 
 RunDirectory::~RunDirectory() {
-    if (opened_ && !finished_) {
-        give_up();
+    try {
+        if (opened_ && !finished_) {
+            give_up();
+        }
+    } catch (const std::bad_alloc&) {  // what is there stays
     }
     if (lock_ >= 0) {
         ::close(lock_);
@@ -182,7 +186,8 @@ void RunDirectory::finish(const std::map<std::string, std::string>& files, bool 
     std::error_code ignored;
     for (const fs::path& file : entries(path_)) {  // mappings found on the way
         const std::string name = file.filename().string();
-        if (name.starts_with("mapping") && files.count(name) == 0) {
+        const bool older = name.starts_with("mapping") || name == "stopped.json";
+        if (older && files.count(name) == 0) {
             fs::remove(file, ignored);
         }
     }

@@ -13,13 +13,12 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <thread>
 
 #include "join_later.hpp"
 #include "join_orders.hpp"
 #include "join_relaxed.hpp"
 #include "join_rows.hpp"
-#include "tessera/base/stop.hpp"
+#include "tessera/base/parallel.hpp"
 
 namespace tessera::mapspace {
 namespace detail {
@@ -60,35 +59,6 @@ StateGroup empty_state(int objectives, int memories) {
     g.values.assign(static_cast<std::size_t>(g.layout.stride()), 0.0);
     g.from.push_back({});
     return g;
-}
-
-template <class Work>
-void parallel_for(std::size_t n, int threads, const Work& work) {
-    std::atomic<std::size_t> next{0};
-    std::atomic<bool> stopped{false};
-    auto loop = [&, token = base::current_stop()] {
-        const base::StopScope scope(token);
-        try {
-            for (std::size_t i = next++; i < n; i = next++) {
-                base::poll_stop();
-                work(i);
-            }
-        } catch (const base::Stopped&) {
-            stopped = true;
-        }
-    };
-    std::vector<std::thread> pool;
-    const auto extra = std::min<std::size_t>(n, static_cast<std::size_t>(std::max(threads, 1)));
-    for (std::size_t t = 1; t < extra; ++t) {
-        pool.emplace_back(loop);
-    }
-    loop();
-    for (std::thread& t : pool) {
-        t.join();
-    }
-    if (stopped) {
-        throw base::Stopped{};
-    }
 }
 
 void append(StateGroup& to, StateGroup&& from) {
@@ -286,7 +256,7 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
         }
     }
     std::vector<TaskResult> results(tasks.size());
-    parallel_for(queue.size(), c.options.threads, [&](std::size_t at) {
+    base::parallel_for(queue.size(), c.options.threads, [&](std::size_t at, int) {
         const auto& [target, i] = queue[at];
         run_task(c, size, left, tasks[i], step.plans[tasks[i].plan], later, results[i]);
         if (--target->unfinished == 0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "plugin/guard.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/nearest.hpp"
 
@@ -36,7 +37,7 @@ std::vector<Knob> knobs_of(const tessera_component& c) {
 }
 
 template <class Role>
-Owned<Role> make(const tessera_component& c, const KnobValues& values) {
+Owned<Role> make(const tessera_component& c, const std::string& file, const KnobValues& values) {
     std::vector<tessera_value> list;
     for (const auto& [name, text] : values.all()) {
         list.push_back({name.c_str(), text.c_str()});
@@ -47,9 +48,9 @@ Owned<Role> make(const tessera_component& c, const KnobValues& values) {
         c.create(list.data(), static_cast<std::uint32_t>(list.size()), &object, &error);
     if (status != TESSERA_OK || object == nullptr) {
         error.text[sizeof error.text - 1] = '\0';
-        throw PluginError(
-            std::string(Contract<Role>::name) + " '" + c.name +
-            "' could not be created: " + (error.text[0] != '\0' ? error.text : "no reason given"));
+        throw PluginError(std::string(Contract<Role>::name) + " '" + c.name + "'" +
+                          (file.empty() ? "" : " of " + file) + " could not be created: " +
+                          (error.text[0] != '\0' ? error.text : "no reason given"));
     }
     return {static_cast<Role*>(object), [destroy = c.destroy](Role* made) { destroy(made); }};
 }
@@ -57,10 +58,13 @@ Owned<Role> make(const tessera_component& c, const KnobValues& values) {
 template <class Role>
 Entry<Role> entry_of(const tessera_component& c, const std::string& library,
                      const std::string& file) {
-    return {
-        c.name, c.summary, c.citation, knobs_of(c), library, file, [&c](const KnobValues& values) {
-            return make<Role>(c, values);
-        }};
+    return {c.name,
+            c.summary,
+            c.citation,
+            knobs_of(c),
+            library,
+            file,
+            [&c, file](const KnobValues& values) { return make<Role>(c, file, values); }};
 }
 
 /// Throws if some registry that shares the component's name space has the name.
@@ -143,7 +147,7 @@ const Entry<Role>* Registry<Role>::find(const std::string& name) const {
 template <class Role>
 Owned<Role> Registry<Role>::create(const std::string& name, const KnobSettings& knobs) const {
     if (const Entry<Role>* entry = find(name)) {
-        return entry->create(read_knobs(name, entry->knobs, knobs));
+        return guarded(entry->create(read_knobs(name, entry->knobs, knobs)), name, entry->file);
     }
     std::vector<std::string> names;
     for (const Entry<Role>& entry : entries_) {

@@ -1,12 +1,11 @@
 // Opening a space: templates of every Einsum, compiled in parallel.
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <map>
-#include <thread>
 
 #include "search/space_data.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/parallel.hpp"
 #include "tessera/model/formula_pool.hpp"
 
 namespace tessera::search {
@@ -30,6 +29,7 @@ void enumerate_einsum(const model::Problem& p, const mapspace::MapSpaceOptions& 
         out.paths.push_back(std::move(path));
         try {
             mapspace::enumerate_templates(*stable, allowed, [&](mapspace::Template&& tmpl) {
+                base::poll_stop();
                 out.templates.emplace_back();
                 out.templates.back().path = stable;
                 out.templates.back().tmpl = std::move(tmpl);
@@ -118,35 +118,11 @@ struct Job {
     std::size_t einsum = 0, tmpl = 0;
 };
 
-template <class Work>
-void in_parallel(std::size_t n, int threads, const Work& work) {
-    std::atomic<std::size_t> next{0};
-    std::vector<std::exception_ptr> failures(std::max(threads, 1));
-    const auto loop = [&](std::size_t thread) {
-        try {
-            model::FormulaPool pool;
-            mapspace::TileShapeExplorer explorer;
-            for (std::size_t i = next++; i < n; i = next++) {
-                work(i, pool, explorer);
-            }
-        } catch (...) {
-            failures[thread] = std::current_exception();
-        }
-    };
-    std::vector<std::thread> pool;
-    for (int t = 1; t < threads; ++t) {
-        pool.emplace_back(loop, t);
-    }
-    loop(0);
-    for (std::thread& t : pool) {
-        t.join();
-    }
-    for (const std::exception_ptr& failure : failures) {
-        if (failure) {
-            std::rethrow_exception(failure);
-        }
-    }
-}
+/// What one thread compiles templates with.
+struct Tools {
+    model::FormulaPool pool;
+    mapspace::TileShapeExplorer explorer;
+};
 
 }  // namespace
 
@@ -162,9 +138,20 @@ OpenSpace::OpenSpace(const model::Problem& problem, const model::CostModel& mode
     data_->mapspace = options.mapspace;
     data_->mapspace.partial_inner_tiles = problem.compat == arch::Compat::accelforge;
     data_->einsums.resize(problem.workload->einsums.size());
+    const base::StopScope scope({options.stop});
+    try {
+        open(model, options.threads);
+    } catch (const base::Stopped&) {
+        throw LimitReached("stopped while the mapspace was opened; give more time");
+    }
+}
+
+void OpenSpace::open(const model::CostModel& model, int threads) {
+    const model::Problem& problem = data_->problem;
     std::vector<Job> jobs;
     std::vector<std::vector<std::vector<mapspace::GroupStructure>>> found(data_->einsums.size());
     for (std::size_t e = 0; e < data_->einsums.size(); ++e) {
+        base::poll_stop();
         enumerate_einsum(problem, data_->mapspace, static_cast<int>(e), data_->einsums[e]);
         found[e].resize(data_->einsums[e].templates.size());
         for (std::size_t t = 0; t < found[e].size(); ++t) {
@@ -173,15 +160,15 @@ OpenSpace::OpenSpace(const model::Problem& problem, const model::CostModel& mode
     }
     find_users(*data_);
     find_memories(*data_);
-    in_parallel(jobs.size(), options.threads, [&](std::size_t i, auto& pool, auto& explorer) {
-        if (options.stop != nullptr && options.stop->load()) {
-            throw LimitReached("stopped while the mapspace was opened; give more time");
-        }
+    std::vector<Tools> tools(static_cast<std::size_t>(std::max(threads, 1)));
+    base::parallel_for(jobs.size(), threads, [&](std::size_t i, int thread) {
         EinsumData& einsum = data_->einsums[jobs[i].einsum];
+        Tools& own = tools[static_cast<std::size_t>(thread)];
         compile_template(*data_, model, einsum.templates[jobs[i].tmpl],
-                         found[jobs[i].einsum][jobs[i].tmpl], explorer, pool);
+                         found[jobs[i].einsum][jobs[i].tmpl], own.explorer, own.pool);
     });
     for (std::size_t e = 0; e < data_->einsums.size(); ++e) {
+        base::poll_stop();
         drop_empty(data_->einsums[e], found[e]);
         if (data_->einsums[e].templates.empty()) {
             throw NoLegalMapping("Einsum " + problem.workload->einsums[e].name +

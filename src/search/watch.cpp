@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/memory_reserve.hpp"
 #include "telemetry/process.hpp"
 #include "tessera/telemetry/recorder.hpp"
 
@@ -43,6 +44,9 @@ void Watch::end(const char* reason) {
 const char* Watch::limit(double start_s) const {
     if (outer_ != nullptr && outer_->load()) {
         return "stop";
+    }
+    if (base::memory_ran_out()) {
+        return base::out_of_memory;
     }
     if (budget_.max_time_s > 0 && recorder_.now_s() - start_s >= budget_.max_time_s) {
         return "max-time";

@@ -11,6 +11,7 @@
 #include "search/joint_capacity.hpp"
 #include "search/tile_chooser.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/stop.hpp"
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/mapspace/tabulate.hpp"
 
@@ -54,6 +55,7 @@ struct Worker::Impl {
     std::vector<Joiner::Option> options;
     std::vector<std::int64_t> open_trips, new_trips, wanted;
     Failures failures{};
+    std::uint64_t work = 0;
 
     void fail(Verdict verdict) {
         ++failures[static_cast<std::size_t>(verdict)];
@@ -89,11 +91,13 @@ struct Worker::Impl {
     bool fill_tiles(Rng& rng, TileChooser& tiles) {
         for (std::size_t k = 0; k < tiles.size(); ++k) {
             tiles.candidates(k, candidates);
+            ++work;
             for (;;) {
                 if (candidates.empty()) {
                     return false;
                 }
                 const std::size_t pick = rng.below(candidates.size());
+                ++work;
                 if (tiles.choose(k, candidates[pick])) {
                     break;
                 }
@@ -146,6 +150,7 @@ struct Worker::Impl {
             demand_trips(t, pattern.loops, way.plan);
             TileChooser& tiles = chooser(e, option.tmpl);
             for (int k = 0; k < tile_attempts; ++k) {
+                base::poll_stop();
                 tiles.start(pattern.loops, wanted);
                 if (!fill_tiles(rng, tiles)) {
                     continue;
@@ -182,6 +187,7 @@ struct Worker::Impl {
         if (!meets_loop_limits(t, v)) {
             return Verdict::constraint;
         }
+        ++work;
         outputs.resize(t.limits.size());
         t.check.evaluate_one({v, t.symbols.size()}, outputs, workspace);
         for (std::size_t i = 0; i < t.limits.size(); ++i) {
@@ -300,6 +306,10 @@ Worker::Failures Worker::take_failures() {
     return std::exchange(impl_->failures, {});
 }
 
+std::uint64_t Worker::take_work() {
+    return std::exchange(impl_->work, 0);
+}
+
 Outcome Worker::evaluate(const Point& point) {
     return impl_->evaluate(point);
 }
@@ -327,6 +337,7 @@ Outcome Worker::vary(std::uint64_t seed, std::uint32_t einsum, Point& point) {
     TileChooser& tiles = impl_->chooser(einsum, index);
     Rng rng(seed);
     for (int i = 0; i < tile_attempts * template_attempts; ++i) {
+        base::poll_stop();
         tiles.start(running, wanted);
         if (!impl_->fill_tiles(rng, tiles)) {
             continue;

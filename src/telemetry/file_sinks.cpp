@@ -109,18 +109,35 @@ void IncumbentFiles::update(const SnapshotPtr&, const std::vector<Event>& events
     }
 }
 
-void CheckpointFile::update(const SnapshotPtr& snapshot, const std::vector<Event>& events) {
-    const Event* newest = nullptr;
+bool CheckpointFile::take_state(const std::vector<Event>& events) {
+    bool any = false;
     for (const Event& event : events) {
-        newest = event.kind == Event::Kind::checkpoint ? &event : newest;
+        if (event.kind == Event::Kind::checkpoint) {
+            state_ = event.text;
+            any = true;
+        }
     }
-    if (newest != nullptr) {
-        base::write_atomically(path_, wrap_(newest->text, newest->time_s));
+    return any;
+}
+
+void CheckpointFile::write(const Snapshot& snapshot) {
+    base::write_atomically(path_, wrap_(state_, snapshot.elapsed_s));
+}
+
+void CheckpointFile::update(const SnapshotPtr& snapshot, const std::vector<Event>& events) {
+    const bool due = snapshot->elapsed_s - written_s_ >= checkpoint_every_s;
+    if (take_state(events) || due) {
+        write(*snapshot);
     }
-    if (snapshot->elapsed_s - asked_s_ >= checkpoint_every_s) {
-        asked_s_ = snapshot->elapsed_s;
+    if (due) {
+        written_s_ = snapshot->elapsed_s;
         recorder_.ask_for_checkpoint();
     }
+}
+
+void CheckpointFile::finish(const SnapshotPtr& snapshot, const std::vector<Event>& events) {
+    take_state(events);
+    write(*snapshot);
 }
 
 }  // namespace tessera::telemetry

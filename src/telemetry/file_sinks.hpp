@@ -64,23 +64,32 @@ private:
     std::vector<std::string> written_;
 };
 
-/// checkpoint.json: the newest state the search gave, asked for every few seconds.
+/// checkpoint.json: the newest state the search gave, asked for every few seconds, and the time it
+/// has spent, which counts though a search gives no state.
 class CheckpointFile : public Sink {
 public:
-    /// `wrap` makes the file of state and seconds spent.
-    CheckpointFile(std::filesystem::path path, Recorder& recorder,
+    /// `state`: that the search goes on from; `wrap` makes the file of state and seconds spent.
+    CheckpointFile(std::filesystem::path path, Recorder& recorder, std::string state,
                    std::function<std::string(const std::string&, double)> wrap)
-        : path_(std::move(path)), recorder_(recorder), wrap_(std::move(wrap)) {}
+        : path_(std::move(path)),
+          recorder_(recorder),
+          wrap_(std::move(wrap)),
+          state_(std::move(state)) {}
     std::string name() const override {
         return "checkpoint.json";
     }
     void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
+    void finish(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
 
 private:
+    bool take_state(const std::vector<Event>& events);
+    void write(const Snapshot& snapshot);
+
     const std::filesystem::path path_;
     Recorder& recorder_;
     const std::function<std::string(const std::string&, double)> wrap_;
-    double asked_s_ = 0;
+    std::string state_;
+    double written_s_ = 0;
 };
 
 }  // namespace tessera::telemetry

@@ -139,6 +139,14 @@ bool Recorder::incumbent(Incumbent found) {
         if (!std::isfinite(found.value) || !keeps(found)) {
             return false;
         }
+        // What needs memory comes first: an incumbent that counts has been told.
+        incumbent_front_.reserve(incumbent_front_.size() + 1);
+        Event event{Event::Kind::incumbent, found.time_s, "", found.value, LogLevel::info, {}};
+        event.incumbent = found;
+        if (listening_) {
+            events_.push_back(std::move(event));
+            woken_ = true;
+        }
         if (metrics_.size() <= 1) {
             incumbent_front_.clear();
         }
@@ -147,13 +155,6 @@ bool Recorder::incumbent(Incumbent found) {
         incumbent_front_.push_back(point);
         best_.store(std::min(best_.load(), found.value));
         evaluated_at_incumbent_.store(found.evaluated);
-        Event event{Event::Kind::incumbent, found.time_s, "", found.value, LogLevel::info, {}};
-        event.incumbent = std::move(found);
-        if (!listening_) {
-            return true;
-        }
-        events_.push_back(std::move(event));
-        woken_ = true;
     }
     happened_.notify_one();
     return true;

@@ -1,6 +1,8 @@
 #include "tessera/telemetry/sampler.hpp"
 
 #include <exception>
+#include <iterator>
+#include <new>
 
 #include "telemetry/snapshot_builder.hpp"
 
@@ -51,7 +53,10 @@ void Sampler::finish(RunState state) {
         const std::lock_guard lock(state_lock_);
         state_ = state;
     }
-    tick(true);
+    try {
+        tick(true);
+    } catch (const std::bad_alloc&) {  // the views miss the end
+    }
     sinks_.clear();
 }
 
@@ -62,13 +67,17 @@ SnapshotPtr Sampler::latest() const {
 
 void Sampler::run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-        tick(false);
+        try {
+            tick(false);
+        } catch (const std::bad_alloc&) {  // another time; no event is lost
+        }
         recorder_.wait(period_);
     }
 }
 
 void Sampler::tick(bool last) {
-    const std::vector<Event> events = recorder_.take_events();
+    take_events();
+    const std::vector<Event>& events = events_;
     RunState state;
     std::string reason;
     {
@@ -86,6 +95,8 @@ void Sampler::tick(bool last) {
         try {
             last ? sink->finish(snapshot, events) : sink->update(snapshot, events);
             continue;
+        } catch (const std::bad_alloc&) {
+            continue;  // it misses this snapshot
         } catch (const std::exception& error) {
             failure = error.what();
         } catch (...) {
@@ -95,6 +106,17 @@ void Sampler::tick(bool last) {
         sink.reset();
     }
     std::erase(sinks_, nullptr);
+    events_.clear();
+}
+
+void Sampler::take_events() {
+    std::vector<Event> fresh = recorder_.take_events();
+    if (events_.empty()) {
+        events_ = std::move(fresh);
+        return;
+    }
+    events_.insert(events_.end(), std::make_move_iterator(fresh.begin()),
+                   std::make_move_iterator(fresh.end()));
 }
 
 }  // namespace tessera::telemetry

@@ -247,18 +247,17 @@ BOOST_AUTO_TEST_CASE(exceptions_of_a_plugin_name_it) {
     };
     const Ran create = used("throws_in_create");
     BOOST_TEST(create.code == 3);
-    BOOST_TEST(
-        create.err ==
-        "tessera: search strategy 'throws_in_create' could not be created: no licence file\n");
+    const std::string of = " of " + plugin("misbehaves");
+    BOOST_TEST(create.err == "tessera: search strategy 'throws_in_create'" + of +
+                                 " could not be created: no licence file\n");
     const Ran ask = used("throws_in_ask");
     BOOST_TEST(ask.code == 3);
-    BOOST_TEST(ask.err ==
-               "tessera: search strategy 'throws_in_ask' failed in ask(): out of ideas\n");
+    BOOST_TEST(ask.err == "tessera: search strategy 'throws_in_ask'" + of +
+                              " failed in ask(): out of ideas\n");
     const Ran number = used("throws_number");
     BOOST_TEST(number.code == 3);
-    BOOST_TEST(number.err ==
-               "tessera: search strategy 'throws_number' failed in ask(): an exception "
-               "of unknown type\n");
+    BOOST_TEST(number.err == "tessera: search strategy 'throws_number'" + of +
+                                 " failed in ask(): an exception of unknown type\n");
     const Ran other = run(small_map() + " --plugin " + plugin("misbehaves"));
     BOOST_TEST(other.code == 0);
     BOOST_TEST(other.err == "");

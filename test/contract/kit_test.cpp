@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdio>
+#include <map>
 #include <stdexcept>
 
+#include "support/paths.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/testing/search_strategy.hpp"
 
@@ -142,4 +144,51 @@ BOOST_AUTO_TEST_CASE(state_that_does_not_come_back_is_found) {
 
 BOOST_AUTO_TEST_CASE(giving_up_is_found) {
     BOOST_TEST(contains(failed<Impatient>(), "hopeless"));
+}
+
+namespace {
+
+/// Draws, and counts how often it is asked.
+struct Counting : Sound {
+    std::size_t ask(std::span<Candidate> batch) override {
+        ++asked;
+        return Sound::ask(batch);
+    }
+    static inline int asked = 0;
+};
+
+int times_asked(const char* architecture, const char* workload,
+                const std::map<std::string, std::string>& defines, std::uint64_t evaluations) {
+    plugin::Registry<search::SearchStrategy>::instance().add(
+        {"counting" + std::to_string(count++), "", "", {}, "", "", [](const plugin::KnobValues&) {
+             return plugin::Owned<search::SearchStrategy>(
+                 new Counting, [](search::SearchStrategy* object) { delete object; });
+         }});
+    const std::string root = test::test_folder() + "/../";
+    const workload::Workload w =
+        workload::load_workload(root + "problem-shapes/" + workload + ".yaml", defines);
+    const arch::Architecture a =
+        arch::load_architecture(root + "arch-specs/" + architecture + ".yaml", {});
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const auto mapper = plugin::Registry<mapper::Mapper>::instance().create(
+        "search", {{"strategy", "counting" + std::to_string(count - 1)}});
+    mapper::Options options;
+    options.threads = 2;
+    options.budget.max_evals = evaluations;
+    Counting::asked = 0;
+    mapper->map({&w, &a, arch::Compat::none}, *model, options);
+    return Counting::asked;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_strategy_hears_the_more_often_the_slower_the_space) {
+    // A candidate takes about 10 ms on the first, some microseconds on the second.
+    const int slow = times_asked("simba", "gpt3-6.7b", {{"BATCH", "1"}, {"TOKENS", "2048"}}, 150);
+    BOOST_TEST(slow >= 15);
+    const int quick = times_asked("snowcat", "matmuls", {{"N_EINSUMS", "1"}}, 20000);
+    BOOST_TEST(quick <= 60);
+    // By the work, not by the clock: the same every time.
+    BOOST_TEST(times_asked("simba", "gpt3-6.7b", {{"BATCH", "1"}, {"TOKENS", "2048"}}, 150) ==
+               slow);
 }

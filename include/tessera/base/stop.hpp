@@ -16,6 +16,8 @@ struct StopToken {
     const std::atomic<bool>* flag = nullptr;
     /// The flag is not obeyed earlier: for work without which there is nothing to show.
     std::chrono::steady_clock::time_point not_before{};
+    /// Another thread of the same loop has failed (parallel.hpp): obeyed at once.
+    const std::atomic<bool>* abandoned = nullptr;
 };
 
 /// The token that poll_stop() looks at on this thread. Threads start with an empty one: hand on
@@ -36,7 +38,7 @@ const StopToken& current_stop();
 /// True if the token of this thread's scope says so.
 bool stop_asked();
 
-/// \throws Stopped if stop_asked(). Costs two loads.
+/// \throws Stopped if stop_asked(). Costs a few loads.
 void poll_stop();
 
 }  // namespace tessera::base

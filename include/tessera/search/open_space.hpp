@@ -41,11 +41,13 @@ public:
     }
 
 private:
+    void open(const model::CostModel& model, int threads);
+
     std::unique_ptr<Data> data_;
 };
 
 /// What one thread needs to work on points of a space. Results depend on the arguments alone, never
-/// on what the worker did before.
+/// on what the worker did before. draw() and vary() poll the stop token (base::Stopped).
 class Worker {
 public:
     explicit Worker(const OpenSpace& space);
@@ -65,6 +67,10 @@ public:
     /// Attempts of draw() and vary() since the last call that came to nothing, by verdict.
     using Failures = std::array<std::uint64_t, 9>;
     Failures take_failures();
+
+    /// How much work draw(), vary() and evaluate() have been since the last call: tile shapes that
+    /// were tried. Depends on the arguments alone, as results do.
+    std::uint64_t take_work();
 
     /// The LoopTree of a legal point.
     mapping::Mapping mapping(const Point& point);

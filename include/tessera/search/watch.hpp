@@ -32,8 +32,8 @@ public:
     bool stopped() const {
         return stop_.load(std::memory_order_relaxed);
     }
-    /// "max-evals", "max-time", "max-cpu-time", "max-stall", "max-memory", "target", "gap", or
-    /// "stop" for `outer`. Null before.
+    /// "max-evals", "max-time", "max-cpu-time", "max-stall", "max-memory", "target", "gap",
+    /// "out-of-memory", or "stop" for `outer`. Null before.
     const char* reason() const {
         return reason_.load();
     }

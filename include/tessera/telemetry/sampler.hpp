@@ -70,8 +70,10 @@ private:
     class Builder;
     void run(const std::stop_token& stop);
     void tick(bool last);
+    void take_events();
 
     Recorder& recorder_;
+    std::vector<Event> events_;  ///< that no tick has passed on to the sinks yet
     std::unique_ptr<Builder> builder_;
     std::vector<std::unique_ptr<Sink>> sinks_;
     const std::chrono::milliseconds period_;

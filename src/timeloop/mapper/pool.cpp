@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tessera/base/error.hpp"
+#include "tessera/base/stop.hpp"
 #include "tessera/timeloop/write.hpp"
 
 namespace tessera::timeloop {
@@ -141,7 +142,7 @@ bool Pool::over() {
         return true;
     }
     const search::Budget& budget = hooks.budget;
-    if (hooks.stop && hooks.stop->load(std::memory_order_relaxed)) {
+    if ((hooks.stop && hooks.stop->load(std::memory_order_relaxed)) || base::stop_asked()) {
         end("stop");
     } else if (time_limit_s > 0 && seconds() >= time_limit_s) {
         end("max-time");

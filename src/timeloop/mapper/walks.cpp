@@ -1,9 +1,8 @@
 // Threads that run Timeloop's own algorithms under Timeloop's own termination rules.
 #include <cstdio>
-#include <exception>
 #include <memory>
-#include <thread>
 
+#include "tessera/base/parallel.hpp"
 #include "timeloop/mapper/failures.hpp"
 #include "timeloop/mapper/pool.hpp"
 #include "timeloop/mapper/walk.hpp"
@@ -69,7 +68,6 @@ public:
     Best best;
     std::uint64_t total = 0, valid = 0;
     bool complete = false;
-    std::exception_ptr error;
 
 private:
     void say(const std::string& line) {
@@ -226,29 +224,6 @@ public:
     FailureLog failures;
 };
 
-void run_threads(std::vector<std::unique_ptr<Runner>>& runners) {
-    const auto guarded = [](Runner& runner) {
-        try {
-            runner.run();
-        } catch (...) {
-            runner.error = std::current_exception();
-        }
-    };
-    std::vector<std::thread> threads;
-    for (std::size_t i = 1; i < runners.size(); ++i) {
-        threads.emplace_back(guarded, std::ref(*runners[i]));
-    }
-    guarded(*runners[0]);
-    for (std::thread& thread : threads) {
-        thread.join();
-    }
-    for (const auto& runner : runners) {
-        if (runner->error) {
-            std::rethrow_exception(runner->error);
-        }
-    }
-}
-
 Best run_algorithm(Pool& pool, Algorithm algorithm, bool& complete) {
     pool.space.check_numbered();
     Exchange exchange;
@@ -256,7 +231,9 @@ Best run_algorithm(Pool& pool, Algorithm algorithm, bool& complete) {
     for (int thread = 0; thread < pool.threads; ++thread) {
         runners.push_back(std::make_unique<Runner>(pool, exchange, algorithm, thread));
     }
-    run_threads(runners);
+    // One after the other where there are fewer threads: a share of the space belongs to each.
+    base::parallel_for(runners.size(), pool.threads,
+                       [&](std::size_t i, int) { runners[i]->run(); });
     // In thread order, so that the answer does not depend on which thread was first.
     Best best;
     complete = true;

@@ -2,11 +2,10 @@
 // programming, every candidate evaluated by the cost model.
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <set>
-#include <thread>
 
 #include "tessera/base/error.hpp"
+#include "tessera/base/parallel.hpp"
 #include "timeloop/mapper/pool.hpp"
 #include "timeloop/optimal/members.hpp"
 #include "timeloop/optimal/polish.hpp"
@@ -80,27 +79,8 @@ public:
 
 private:
     void parallel(const std::function<void()>& work) {
-        std::vector<std::thread> threads;
-        std::exception_ptr error;
-        const auto guarded = [&] {
-            try {
-                work();
-            } catch (...) {
-                const std::lock_guard lock(pool_.mutex);
-                error = std::current_exception();
-                pool_.ended = true;
-            }
-        };
-        for (int i = 1; i < pool_.threads; ++i) {
-            threads.emplace_back(guarded);
-        }
-        guarded();
-        for (std::thread& thread : threads) {
-            thread.join();
-        }
-        if (error) {
-            std::rethrow_exception(error);
-        }
+        base::parallel_for(static_cast<std::size_t>(pool_.threads), pool_.threads,
+                           [&](std::size_t, int) { work(); });
     }
     // Where there are too many pairs, choices with few cycles come first; of the others a trivial
     // bound is all that is known.
@@ -159,10 +139,19 @@ private:
             }
             Task& task = tasks_[next];
             if (task.bound < best_value()) {
-                solve(task);
+                // One that is stopped stays open: its bound is all that is known.
+                task.open = true;
+                unless_stopped([&] { solve(task); });
             }
             phase_->advance();
             pool_.count_evaluations();
+        }
+    }
+    template <class Work>
+    static void unless_stopped(const Work& work) {
+        try {
+            work();
+        } catch (const base::Stopped&) {
         }
     }
     void solve(Task& task) {
@@ -170,18 +159,14 @@ private:
         const auto& keep = pool_.space.bypasses()[task.bypass];
         const Edges edges(geometry_, choice, keep);
         if (edges.lattice().size > most_points) {
-            task.open = true;  // the bound of make_tasks() is all that is known
             polish_simple(task, 20000);
             return;
         }
-        Tables tables(edges);
-        const double linear = tables.solve(limit(edges.cycles()), [this] { return pool_.over(); });
-        if (linear < 0) {
-            task.open = true;
-            return;
-        }
+        Tables tables(edges, [this] { return pool_.over(); });
+        const double linear = tables.solve(limit(edges.cycles()));
         if (linear == HUGE_VAL) {
             task.bound = HUGE_VAL;
+            task.open = false;
             return;
         }
         task.bound = std::max(task.bound, geometry_.objective(linear, edges.cycles()));
@@ -213,7 +198,7 @@ private:
             }
             Task& task = tasks_[next];
             if (task.open && task.bound < best_value()) {
-                settle(task);
+                unless_stopped([&] { settle(task); });
             }
             phase_->advance();
             pool_.count_evaluations();
@@ -226,11 +211,9 @@ private:
         if (edges.lattice().size > most_points) {
             return;
         }
-        Tables tables(edges);
+        Tables tables(edges, [this] { return pool_.over(); });
         const double most = limit(edges.cycles());
-        if (tables.solve(most, [this] { return pool_.over(); }) < 0) {
-            return;
-        }
+        tables.solve(most);
         Judge::Scratch scratch;
         std::set<std::vector<std::vector<std::int64_t>>> seen;
         bool complete = true;

@@ -3,11 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
+
+#include "tessera/base/stop.hpp"
 
 namespace tessera::timeloop {
+namespace {
 
-Tables::Tables(const Edges& edges)
-    : edges_(edges), g_(edges.geometry()), lattice_(edges.lattice()) {
+constexpr std::size_t points_between_polls = 1024;
+
+}  // namespace
+
+Tables::Tables(const Edges& edges, std::function<bool()> stop)
+    : stop_(std::move(stop)), edges_(edges), g_(edges.geometry()), lattice_(edges.lattice()) {
     const int spaces = static_cast<int>(g_.spaces.size());
     full_cost_.resize(spaces);
     least_cost_.resize(spaces);
@@ -16,6 +24,7 @@ Tables::Tables(const Edges& edges)
         for (const Edge& edge : edges_.of(space)) {
             std::vector<double> cost(lattice_.size);
             for (std::size_t y = 0; y < lattice_.size; ++y) {
+                poll(y);
                 cost[y] = edges_.cost(edge, edges_.full_words(edge, y), edges_.linked(edge, y));
             }
             full_cost_[space].push_back(std::move(cost));
@@ -27,12 +36,19 @@ Tables::Tables(const Edges& edges)
     for (int level = 0; level < g_.levels; ++level) {
         make_orders(level);
         for (std::size_t x = 0; x < lattice_.size; ++x) {
+            poll(x);
             bool ok = edges_.fits(level, x);
             for (int space = 0; ok && space < spaces; ++space) {
                 ok = edges_.outermost(space) != level || edges_.whole(space, x);
             }
             fits_[level][x] = ok;
         }
+    }
+}
+
+void Tables::poll(std::size_t count) const {
+    if (count % points_between_polls == 0 && stop_()) {
+        throw base::Stopped{};
     }
 }
 
@@ -234,6 +250,7 @@ void Tables::step(const Layers& from, Layers& to, int level, int d) const {
         const bool plain = this->plain(source.open, d);
         Layer& target = layer(to, next);
         for (std::size_t x = 0; x < lattice_.size; ++x) {
+            poll(x);
             const double before = source.cost[x];
             if (before == HUGE_VAL) {
                 continue;
@@ -283,7 +300,7 @@ double Tables::remaining_floor(const OpenEdges& open) const {
     return total;
 }
 
-double Tables::solve(double limit, const std::function<bool()>& stop) {
+double Tables::solve(double limit) {
     after_.assign(g_.levels, {});
     Layers layers;
     layer(layers, {}).cost[0] = edges_.constant();
@@ -295,9 +312,6 @@ double Tables::solve(double limit, const std::function<bool()>& stop) {
                 Layers next;
                 step(current, next, level, d);
                 current = std::move(next);
-                if (stop()) {
-                    return -1;
-                }
             }
             for (Layer& reached : current) {
                 Layer& best = layer(merged, reached.open);

@@ -46,7 +46,9 @@ struct TemporalPlan {
 
 class Tables {
 public:
-    explicit Tables(const Edges& edges);
+    /// `stop` is asked every millisecond of work or less, by all functions: they throw
+    /// base::Stopped once it says so.
+    Tables(const Edges& edges, std::function<bool()> stop);
 
     /// Loop orders worth trying in temporal block `level`: every order that the constraints allow
     /// costs at least as much as one of them, with the same factors.
@@ -55,8 +57,7 @@ public:
     }
     /// Fills the tables. States that cost `limit` or more are dropped.
     /// \return the least cost of a complete assignment, HUGE_VAL if none stays below the limit.
-    /// `stop` is asked often; true ends the run with -1.
-    double solve(double limit, const std::function<bool()>& stop);
+    double solve(double limit);
     /// Calls `visit` for assignments whose bound is at most `limit`, until it returns false.
     /// \pre solve() with at least this limit.
     void plans(double limit, const std::function<bool(const TemporalPlan&)>& visit) const;
@@ -65,6 +66,7 @@ public:
     }
 
 private:
+    void poll(std::size_t count) const;
     struct Layer {
         OpenEdges open;
         std::vector<double> cost;  // per lattice point
@@ -84,6 +86,7 @@ private:
     double remaining_floor(const OpenEdges& open) const;
     int edges_inside(int space, int level) const;
 
+    const std::function<bool()> stop_;
     const Edges& edges_;
     const Geometry& g_;
     const Lattice& lattice_;

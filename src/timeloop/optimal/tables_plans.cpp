@@ -11,6 +11,7 @@ struct Tables::Trace {
     const std::function<bool(const TemporalPlan&)>& visit;
     TemporalPlan plan;
     bool more = true;
+    std::size_t steps = 0;
 
     // Reaches (open, x) after block `level`; `later` is the cost of what follows.
     void back(int level, const OpenEdges& open, std::size_t x, double later) {
@@ -38,6 +39,7 @@ struct Tables::Trace {
         if (!more) {
             return;
         }
+        t.poll(++steps);
         if (d == t.g_.dimensions) {
             if (source.cost[point] + later <= limit) {
                 orders(level, source, open, x, later, point);
@@ -93,7 +95,7 @@ struct Tables::Trace {
 };
 
 void Tables::plans(double limit, const std::function<bool(const TemporalPlan&)>& visit) const {
-    Trace trace{*this, limit, visit, {}, true};
+    Trace trace{*this, limit, visit, {}};
     trace.plan.factors.assign(g_.levels, std::vector<std::int64_t>(g_.dimensions, 1));
     trace.plan.order.resize(g_.levels);
     for (const Layer& last : after_.back()) {
