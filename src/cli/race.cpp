@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/output.hpp"
+#include "telemetry/live_socket.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::cli {
@@ -101,7 +102,7 @@ bool Race::run_one(Racer& racer, Trial& trial, std::ostream& err) {
     settings.run = run;
     settings.run.mapper = racer.name();
     settings.run.seed = trial.seed;
-    settings.run.id += "-" + plain_name(racer.name());
+    settings.run.id = telemetry::run_id(settings.run.id + "-" + racer.name());
     settings.budget = start.budget;
     settings.plugins = racer.plugins();
     settings.ui = ui;

@@ -3,6 +3,7 @@
 #include <new>
 #include <ostream>
 
+#include "base/printable.hpp"
 #include "cli/cli.hpp"
 #include "cli/components.hpp"
 #include "cli/timeloop.hpp"
@@ -86,9 +87,20 @@ int dispatch(const std::vector<std::string>& args, std::ostream& out, std::ostre
     throw UserError(message + (near.empty() ? "" : "; " + near));
 }
 
+/// Later lines are indented: a line end in a name cannot begin a message of its own.
+std::string indented(const std::string& message) {
+    std::string result;
+    for (const char c : message) {
+        result += c;
+        result += c == '\n' ? "  " : "";
+    }
+    return result;
+}
+
 }  // namespace
 
 int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+    const base::PrintableOutput printable_out(out), printable_err(err);
     try {
         const int code = dispatch(args, out, err);
         out.flush();
@@ -98,7 +110,7 @@ int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& e
         }
         return code;
     } catch (const Error& error) {
-        err << "tessera: " << error.what() << "\n";
+        err << "tessera: " << indented(error.what()) << "\n";
         return error.exit_code();
     } catch (const std::bad_alloc&) {
         err << "tessera: " << Bug("out of memory").what() << "\n";
