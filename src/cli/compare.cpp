@@ -17,7 +17,7 @@
 #include "cli/output.hpp"
 #include "cli/run_description.hpp"
 #include "cli/stored_run.hpp"
-#include "io/run_directory.hpp"
+#include "io/json_text.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/spec/position.hpp"
@@ -255,9 +255,9 @@ private:
         root["inputs"] = io::Json::array();
         for (const InputFile& file : inputs_.files) {
             root["inputs"].push_back(
-                {{"role", file.role}, {"path", file.path}, {"sha256", file.sha256}});
+                {{"role", file.role}, {"path", io::exact(file.path)}, {"sha256", file.sha256}});
         }
-        root["defines"] = arguments_.defines();
+        root["defines"] = defines_json(arguments_.defines());
         return root;
     }
 

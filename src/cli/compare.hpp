@@ -28,6 +28,6 @@ io::Json race_run_json(const std::vector<std::string>& args);
 
 /// Runs the race, then prints and writes what it came to. \returns the exit code
 int deliver_race(Race& race, const RaceSubject& subject, const Arguments& arguments,
-                 const io::Json& run_json, std::ostream& out, std::ostream& err);
+                 io::Json run_json, std::ostream& out, std::ostream& err);
 
 }  // namespace tessera::cli

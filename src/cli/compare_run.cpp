@@ -11,7 +11,10 @@
 #include "cli/cli.hpp"
 #include "cli/compare.hpp"
 #include "cli/live_run.hpp"
+#include "cli/output.hpp"
+#include "io/json_text.hpp"
 #include "io/run_directory.hpp"
+#include "telemetry/live_socket.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::cli {
@@ -85,7 +88,7 @@ telemetry::RunIdentity race_identity(const std::vector<std::string>& args,
     telemetry::RunIdentity run;
     run.workload = subject.workload;
     run.architecture = subject.architecture;
-    run.id = plain_name(run.workload) + "-" + std::to_string(::getpid());
+    run.id = telemetry::run_id(run.workload + "-" + std::to_string(::getpid()));
     run.model = subject.model;
     run.metrics = {subject.metric};
     run.unit = subject.value_unit;
@@ -107,46 +110,56 @@ io::Json race_run_json(const std::vector<std::string>& args) {
     root["tessera_version"] = version;
     root["command"] = io::Json::array({"tessera", "compare"});
     for (const std::string& arg : args) {
-        root["command"].push_back(arg);
+        root["command"].push_back(io::exact(arg));
     }
     std::error_code ignored;
-    root["directory"] = std::filesystem::current_path(ignored).string();
+    root["directory"] = io::exact(std::filesystem::current_path(ignored).string());
     root["host"] = host_name();
     root["started"] = utc_now();
     return root;
 }
 
 int deliver_race(Race& race, const RaceSubject& subject, const Arguments& arguments,
-                 const io::Json& run_json, std::ostream& out, std::ostream& err) {
+                 io::Json run_json, std::ostream& out, std::ostream& err) {
     using Policy = io::RunDirectory::Policy;
     std::optional<io::RunDirectory> folder;
     if (arguments.has("output")) {
         folder.emplace(arguments.text("output"),
                        arguments.flag("force") ? Policy::replace : Policy::refuse);
         folder->open();
-        folder->write("run.json", run_json.dump(2) + "\n", true);
+        for (const auto& racer : race.racers) {
+            run_json["racers"].push_back(plain_name(racer->name()));
+        }
+        folder->write("run.json", io::dumped(run_json), true);
     } else if (arguments.flag("force")) {
         throw UserError("option '--force' needs the folder: -o DIR");
     }
+    // False: files could not be written.
     const auto deliver = [&] {
-        if (folder) {
-            folder->finish(race_files(race, subject), true);
-        }
-        if (arguments.flag("json")) {
-            out << race_json(race, subject).dump(2, ' ', false, io::Json::error_handler_t::replace)
-                << "\n";
+        const bool json = arguments.flag("json");
+        if (json) {
+            out << io::dumped(race_json(race, subject));
         } else {
             print_race(out, race, subject);
-            if (folder) {
-                out << "Written to " << folder->path().string() << "\n";
-            }
         }
         out.flush();
+        if (!folder) {
+            return true;
+        }
+        const std::map<std::string, std::string> files = race_files(race, subject);
+        const auto unwritten = folder->finish(files, true);
+        if (!unwritten.empty()) {
+            explain_unwritten(err, *folder, unwritten, files,
+                              "make room; the comparison cannot be resumed");
+        } else if (!json) {
+            print_place(out, *folder);
+            out.flush();
+        }
+        return unwritten.empty();
     };
-    race.rescue = deliver;
+    race.rescue = [&] { deliver(); };
     const bool complete = race.run_all(err);
-    deliver();
-    return race_exit_code(race, !complete);
+    return deliver() ? race_exit_code(race, !complete) : ExitCode::user_error;
 }
 
 }  // namespace tessera::cli

@@ -10,7 +10,9 @@
 #include "base/terminal_restore.hpp"
 #include "cli/cli.hpp"
 #include "cli/screen_sink.hpp"
+#include "io/json_text.hpp"
 #include "io/report_json.hpp"
+#include "telemetry/best_mappings.hpp"
 #include "telemetry/file_sinks.hpp"
 #include "telemetry/line_log.hpp"
 #include "telemetry/live_socket.hpp"
@@ -151,13 +153,13 @@ void LiveRun::add_sinks(std::ostream& err) {
         const auto wrap = [spent_s = settings_.spent_s](const std::string& state, double time_s) {
             return to_json({state, spent_s + time_s});
         };
-        const auto& path = folder->path();
-        sampler_.add(std::make_unique<telemetry::IncumbentFiles>(path, settings_.run.metrics,
+        const base::Directory& files = folder->folder();
+        sampler_.add(std::make_unique<telemetry::IncumbentFiles>(files, settings_.run.metrics,
                                                                  settings_.known));
-        sampler_.add(std::make_unique<telemetry::CheckpointFile>(
-            path / "checkpoint.json", recorder_, saved_state(*folder), wrap));
-        sampler_.add(std::make_unique<telemetry::EventsFile>(path / "events.jsonl", resumed));
-        sampler_.add(std::make_unique<telemetry::StatusFile>(path / "status.json"));
+        sampler_.add(std::make_unique<telemetry::CheckpointFile>(files, recorder_,
+                                                                 saved_state(*folder), wrap));
+        sampler_.add(std::make_unique<telemetry::EventsFile>(files, resumed));
+        sampler_.add(std::make_unique<telemetry::StatusFile>(files));
     }
     try {
         sampler_.add(std::make_unique<telemetry::SocketServer>(settings_.run.id));
@@ -213,7 +215,7 @@ std::string to_json(const Checkpoint& checkpoint) {
     json["schema_version"] = io::schema_version;
     json["spent_s"] = checkpoint.spent_s;
     json["state"] = checkpoint.state;
-    return json.dump(2, ' ', false, io::Json::error_handler_t::replace) + "\n";
+    return io::dumped(json);
 }
 
 Checkpoint read_checkpoint(const std::string& text, const std::string& file) {

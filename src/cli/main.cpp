@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -25,6 +26,7 @@ void hold_standard_streams() {
 int main(int argc, char** argv) {
     hold_standard_streams();
     std::set_terminate(tessera::cli::report_uncaught);
+    ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of writing
     // Links named after Timeloop's programs are those programs.
     const std::string name =
         argc > 0 ? std::filesystem::path(argv[0]).filename().string() : std::string();

@@ -50,9 +50,10 @@ options::options_description description() {
 /// `map -o DIR --resume` without inputs: the command is in the folder.
 int resume_stored(const std::vector<std::string>& args, const Arguments& arguments,
                   const options::options_description& known, std::ostream& out, std::ostream& err) {
-    const StoredRun stored(arguments.text("output"));
-    std::vector<std::string> full = stored.arguments(known, args);
-    const std::vector<std::string> now = with_absolute(args, known, "output");
+    const StoredRun stored{base::Directory(arguments.text("output"))};
+    const std::string again = "tessera map --resume -o " + arguments.text("output");
+    std::vector<std::string> full = stored.arguments(known, args, again);
+    const std::vector<std::string> now = with_absolute(args, known);
     full.insert(full.end(), now.begin(), now.end());
     const WorkingDirectory there(stored.directory());
     const Arguments all("map", full, known);
@@ -86,11 +87,12 @@ int rerun_command(const std::vector<std::string>& args, std::ostream& out, std::
     if (args.front().rfind('-', 0) == 0) {
         throw UserError("tessera rerun takes the folder of a run first; see tessera rerun --help");
     }
-    const StoredRun original(std::filesystem::absolute(args.front()));
+    const StoredRun original{base::Directory(std::filesystem::absolute(args.front()))};
     const std::vector<std::string> more(args.begin() + 1, args.end());
     const Arguments valid("map", more, known);
-    std::vector<std::string> full = original.arguments(known, more);
-    const std::vector<std::string> now = with_absolute(more, known, "output");
+    const std::string again = "tessera rerun " + args.front();
+    std::vector<std::string> full = original.arguments(known, more, again);
+    const std::vector<std::string> now = with_absolute(more, known);
     full.insert(full.end(), now.begin(), now.end());
     const WorkingDirectory there(original.directory());
     const Arguments all("map", full, known);

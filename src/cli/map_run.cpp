@@ -19,16 +19,13 @@
 #include "cli/map_report.hpp"
 #include "cli/output.hpp"
 #include "cli/run_description.hpp"
+#include "io/json_text.hpp"
 #include "io/run_directory.hpp"
 #include "tessera/spec/reader.hpp"
 
 namespace tessera::cli {
 
 namespace {
-
-std::string dumped(const io::Json& json) {
-    return json.dump(2, ' ', false, io::Json::error_handler_t::replace) + "\n";
-}
 
 io::RunDirectory::Policy policy(const Arguments& arguments) {
     using Policy = io::RunDirectory::Policy;
@@ -72,7 +69,6 @@ public:
             policy(arguments);
         }
         inputs_.emplace(arguments, arguments.compat());
-        load_plugins(args, err);  // a stored command line may name more
         components_.emplace(arguments, true);
         settings_.knobs = components_->knobs;
         check_mapspace(arguments, components_->mapper);
@@ -88,7 +84,7 @@ public:
         if (folder_) {
             const bool known = folder_->state() != io::RunDirectory::State::free;
             if (known && arguments_.flag("resume")) {
-                StoredRun(folder_->path()).check_same(description);
+                StoredRun(folder_->folder()).check_same(description);
             }
             if (folder_->state() == io::RunDirectory::State::finished &&
                 !arguments_.flag("force") && !may_go_on()) {
@@ -167,8 +163,8 @@ private:
             folder_->write("checkpoint.json", folder_->read("stopped.json"), true);
         }
         if (!goes_on) {
+            folder_->write("run.json", io::dumped(description), true);
             folder_->write("checkpoint.json", to_json(Checkpoint{}));
-            folder_->write("run.json", dumped(description), true);
             return;
         }
         if (const std::string text = folder_->read("checkpoint.json"); !text.empty()) {
@@ -238,28 +234,34 @@ private:
         out_.flush();
     }
 
-    /// Files, output, exit code.
+    /// Output, then files, which may fail; exit code.
     int deliver(const mapper::Result& result, bool cut) {
         const io::Json json = document(problem(), result, settings_, wall_s());
         const bool memory = result.stopped_by == base::out_of_memory;
-        if (folder_ && !result.solutions.empty()) {
+        if (arguments_.flag("json")) {
+            out_ << io::dumped(json);
+        } else if (!result.solutions.empty()) {
+            print(out_, problem(), result, settings_, wall_s(), components_->mapper);
+        }
+        out_.flush();
+        if (result.solutions.empty()) {
+            return explain_nothing(result, cut, err_);
+        }
+        if (folder_) {
             std::map<std::string, std::string> files = run_files(problem(), result);
-            files["result.json"] = dumped(stored_document(json));
+            files["result.json"] = io::dumped(stored_document(json));
             if (result.stopped_by == "max-time") {  // a higher limit may let it go on
                 files["stopped.json"] = folder_->read("checkpoint.json");
             }
-            folder_->finish(files, !cut && !memory);
-        }
-        if (arguments_.flag("json")) {
-            out_ << dumped(json);
-        } else if (!result.solutions.empty()) {
-            print(out_, problem(), result, settings_, wall_s(), components_->mapper);
-            if (folder_) {
-                out_ << "Written to " << folder_->path().string() << "\n";
+            const auto unwritten = folder_->finish(files, !cut && !memory);
+            if (!unwritten.empty()) {
+                explain_unwritten(err_, *folder_, unwritten, files,
+                                  "make room and give the command again with --resume");
+                return ExitCode::user_error;
             }
-        }
-        if (result.solutions.empty()) {
-            return explain_nothing(result, cut, err_);
+            if (!arguments_.flag("json")) {
+                print_place(out_, *folder_);
+            }
         }
         if (original_ != nullptr && !cut) {
             original_->compare(stored_document(json), err_);

@@ -8,6 +8,7 @@
 #include "cli/components.hpp"
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
+#include "io/json_text.hpp"
 #include "io/units.hpp"
 
 namespace tessera::cli {
@@ -135,7 +136,7 @@ int model_command(const std::vector<std::string>& args, std::ostream& out, std::
     if (arguments.flag("json")) {
         const double wall_s =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        out << document(problem, *inputs.mapping, report, wall_s).dump(2) << "\n";
+        out << io::dumped(document(problem, *inputs.mapping, report, wall_s));
     } else {
         print(out, problem, *inputs.mapping, report);
     }

@@ -7,7 +7,9 @@
 #include <ostream>
 #include <sstream>
 
+#include "base/printable.hpp"
 #include "io/fused_groups.hpp"
+#include "io/run_files.hpp"
 #include "io/units.hpp"
 
 namespace tessera::cli {
@@ -79,16 +81,43 @@ void print_fused_groups(std::ostream& out, const model::Problem& problem,
     out << "Fused Einsums:" << (groups.empty() ? " none" : "") << "\n";
     for (const std::vector<std::string>& group : groups) {
         for (const std::string& einsum : group) {
-            out << (&einsum == &group.front() ? "  " : " + ") << einsum;
+            out << (&einsum == &group.front() ? "  " : " + ") << base::one_line(einsum);
         }
         out << "\n";
     }
 }
 
-void print_table(std::ostream& out, const std::vector<std::vector<std::string>>& rows,
+void print_place(std::ostream& out, const io::RunDirectory& folder) {
+    const std::filesystem::path place = folder.folder().place();
+    out << "Written to " << place.string()
+        << (place == folder.path() ? "\n" : ", where " + folder.path().string() + " was moved\n");
+}
+
+void explain_unwritten(std::ostream& err, const io::RunDirectory& folder,
+                       const std::vector<io::RunDirectory::Unwritten>& unwritten,
+                       const std::map<std::string, std::string>& files, const std::string& remedy) {
+    for (const auto& [name, reason] : unwritten) {
+        err << "tessera: " << reason << "\n";
+    }
+    const bool removed = folder.folder().place().empty();
+    err << "tessera: the result is on stdout; "
+        << (removed ? "its folder was removed while the search ran" : remedy) << "\n";
+    for (const auto& [name, reason] : unwritten) {
+        if (io::is_mapping(name) || name.ends_with(".mapping.yaml") ||
+            name.ends_with(".map.yaml")) {
+            err << "tessera: " << name << " would hold:\n" << files.at(name);
+        }
+    }
+    err.flush();
+}
+
+void print_table(std::ostream& out, std::vector<std::vector<std::string>> rows,
                  std::size_t text_columns) {
     std::vector<std::size_t> widths;
-    for (const std::vector<std::string>& row : rows) {
+    for (std::vector<std::string>& row : rows) {
+        for (std::string& cell : row) {
+            cell = base::one_line(cell);
+        }
         widths.resize(std::max(widths.size(), row.size()));
         for (std::size_t c = 0; c < row.size(); ++c) {
             widths[c] = std::max(widths[c], row[c].size());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/report_json.hpp"
+#include "io/run_directory.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/mapper/mapper.hpp"
 
@@ -39,9 +40,16 @@ void print_fused_groups(std::ostream& out, const model::Problem& problem,
                         const mapping::Mapping& mapping);
 /// Columns aligned, two spaces apart; the first `text_columns` to the left, the others to the
 /// right.
-void print_table(std::ostream& out, const std::vector<std::vector<std::string>>& rows,
+void print_table(std::ostream& out, std::vector<std::vector<std::string>> rows,
                  std::size_t text_columns);
 /// Every line of `text` with two spaces in front.
 void print_indented(std::ostream& out, const std::string& text);
+
+/// Where the files of a run are.
+void print_place(std::ostream& out, const io::RunDirectory& folder);
+/// What could not be written of a result that is printed; the mappings among it in full.
+void explain_unwritten(std::ostream& err, const io::RunDirectory& folder,
+                       const std::vector<io::RunDirectory::Unwritten>& unwritten,
+                       const std::map<std::string, std::string>& files, const std::string& remedy);
 
 }  // namespace tessera::cli

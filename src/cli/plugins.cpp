@@ -13,6 +13,7 @@
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
 #include "cli/plugins_actions.hpp"
+#include "io/json_text.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/loader.hpp"
 #include "tessera/plugin/registry.hpp"
@@ -73,7 +74,7 @@ int list(const Arguments& arguments, std::ostream& out) {
         for (const plugin::Refusal& refusal : plugin::discover()) {
             json["refused"].push_back({{"file", refusal.file}, {"reason", refusal.reason}});
         }
-        out << json.dump(2) << "\n";
+        out << io::dumped(json);
         return ExitCode::ok;
     }
     std::vector<std::vector<std::string>> rows = {{"kind", "name", "what it does", "from"}};
@@ -114,7 +115,7 @@ int info(const Component& c, bool json, std::ostream& out) {
     if (json) {
         io::Json document = to_json(c);
         document["knobs"] = io::Json::parse(plugin::knob_schema(c.name, c.knobs));
-        out << document.dump(2) << "\n";
+        out << io::dumped(document);
         return ExitCode::ok;
     }
     out << c.kind << " " << c.name << ": " << c.summary << "\n";

@@ -10,6 +10,7 @@
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
 #include "cli/plugins_actions.hpp"
+#include "io/json_text.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/loader.hpp"
 #include "tessera/plugin/registry.hpp"
@@ -155,7 +156,7 @@ int check_plugin(const std::string& name_or_file, const CheckOptions& options, s
         throw UserError("there is no test '" + options.only + "'");
     }
     if (options.json) {
-        out << document.dump(2, ' ', false, io::Json::error_handler_t::replace) << "\n";
+        out << io::dumped(document);
     } else {
         out << run - failed << " passed, " << failed << " failed (seed " << options.seed << ")\n";
     }

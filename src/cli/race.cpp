@@ -6,6 +6,7 @@
 #include <new>
 
 #include "cli/output.hpp"
+#include "telemetry/live_socket.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::cli {
@@ -106,7 +107,7 @@ bool Race::run_one(Racer& racer, Trial& trial, std::ostream& err) {
     settings.run = run;
     settings.run.mapper = racer.name();
     settings.run.seed = trial.seed;
-    settings.run.id += "-" + plain_name(racer.name());
+    settings.run.id = telemetry::run_id(settings.run.id + "-" + racer.name());
     settings.budget = start.budget;
     settings.plugins = racer.plugins();
     settings.ui = ui;

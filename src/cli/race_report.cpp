@@ -7,9 +7,11 @@
 #include <ostream>
 #include <sstream>
 
+#include "base/printable.hpp"
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
 #include "cli/stored_run.hpp"
+#include "io/json_text.hpp"
 #include "io/units.hpp"
 
 namespace tessera::cli {
@@ -255,8 +257,8 @@ io::Json race_json(const Race& race, const RaceSubject& subject) {
 void print_race(std::ostream& out, const Race& race, const RaceSubject& subject) {
     const double best = best_known(race);
     const std::vector<Standing> all = standings(race);
-    out << "Comparison on " << subject.workload << " on " << subject.architecture << " (model "
-        << subject.model << ", mapspace " << subject.mapspace << ", ";
+    out << "Comparison on " << base::one_line(subject.workload + " on " + subject.architecture)
+        << " (model " << subject.model << ", mapspace " << subject.mapspace << ", ";
     out << (race.n_seeds > 1 ? std::to_string(race.n_seeds) + " seeds, medians" : "one seed")
         << ")\n";
     print_ranking(out, race, subject, all, best);
@@ -273,8 +275,7 @@ void print_race(std::ostream& out, const Race& race, const RaceSubject& subject)
 
 std::map<std::string, std::string> race_files(const Race& race, const RaceSubject& subject) {
     std::map<std::string, std::string> files;
-    files["result.json"] =
-        race_json(race, subject).dump(2, ' ', false, io::Json::error_handler_t::replace) + "\n";
+    files["result.json"] = io::dumped(race_json(race, subject));
     files["curves.csv"] = curves_csv(race);
     for (const Standing& s : standings(race)) {
         if (s.best != nullptr) {

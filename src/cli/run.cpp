@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/memory_reserve.hpp"
+#include "base/printable.hpp"
 #include "cli/cli.hpp"
 #include "cli/components.hpp"
 #include "cli/timeloop.hpp"
@@ -88,6 +89,16 @@ int dispatch(const std::vector<std::string>& args, std::ostream& out, std::ostre
     throw UserError(message + (near.empty() ? "" : "; " + near));
 }
 
+/// Later lines are indented: a line end in a name cannot begin a message of its own.
+std::string indented(const std::string& message) {
+    std::string result;
+    for (const char c : message) {
+        result += c;
+        result += c == '\n' ? "  " : "";
+    }
+    return result;
+}
+
 }  // namespace
 
 namespace {
@@ -103,7 +114,7 @@ int run_command(const std::vector<std::string>& args, std::ostream& out, std::os
         }
         return code;
     } catch (const Error& error) {
-        err << "tessera: " << error.what() << "\n";
+        err << "tessera: " << indented(error.what()) << "\n";
         return error.exit_code();
     } catch (const std::bad_alloc&) {
         throw;
@@ -126,6 +137,7 @@ int run_command(const std::vector<std::string>& args, std::ostream& out, std::os
 
 int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
     const base::MemoryReserve reserve;
+    const base::PrintableOutput printable_out(out), printable_err(err);
     try {
         return run_command(args, out, err);
     } catch (...) {

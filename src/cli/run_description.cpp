@@ -6,14 +6,16 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/atomic_file.hpp"
+#include "base/directory.hpp"
 #include "cli/cli.hpp"
 #include "cli/live_run.hpp"
 #include "cli/map_options.hpp"
 #include "cli/map_report.hpp"
 #include "cli/output.hpp"
 #include "cli/stored_run.hpp"
+#include "io/json_text.hpp"
 #include "io/sha256.hpp"
+#include "telemetry/live_socket.hpp"
 
 namespace tessera::cli {
 
@@ -41,8 +43,8 @@ io::Json plugins_json(const Components& components) {
     for (const telemetry::PluginView& view : plugins_in_use(components)) {
         io::Json one = {{"kind", view.kind}, {"name", view.name}};
         if (!view.file.empty()) {
-            one["file"] = view.file;
-            one["sha256"] = io::sha256(base::read_file(view.file));
+            one["file"] = io::exact(view.file);
+            one["sha256"] = io::sha256(base::read_regular_file(view.file).value_or(""));
         }
         result.push_back(std::move(one));
     }
@@ -70,18 +72,18 @@ io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
     root["tessera_version"] = version;
     root["command"] = io::Json::array({"tessera", "map"});
     for (const std::string& arg : args) {
-        root["command"].push_back(arg);
+        root["command"].push_back(io::exact(arg));
     }
     std::error_code ignored;
-    root["directory"] = std::filesystem::current_path(ignored).string();
+    root["directory"] = io::exact(std::filesystem::current_path(ignored).string());
     root["host"] = host_name();
     root["started"] = utc_now();
     root["inputs"] = io::Json::array();
     for (const InputFile& file : inputs.files) {
         root["inputs"].push_back(
-            {{"role", file.role}, {"path", file.path}, {"sha256", file.sha256}});
+            {{"role", file.role}, {"path", io::exact(file.path)}, {"sha256", file.sha256}});
     }
-    root["defines"] = arguments.defines();
+    root["defines"] = defines_json(arguments.defines());
     const mapspace::MapSpaceOptions& space = settings.mapspace;
     root["options"] = {
         {"metric", metric_names(settings.metrics)},
@@ -122,7 +124,7 @@ telemetry::RunIdentity identity(const std::vector<std::string>& args, const Inpu
         run.directory = path.string();
         name = (path.has_filename() ? path : path.parent_path()).filename().string();
     }
-    run.id = name + "-" + std::to_string(::getpid());
+    run.id = telemetry::run_id(name + "-" + std::to_string(::getpid()));
     run.mapper = components.strategy.empty() ? components.mapper
                                              : components.mapper + ":" + components.strategy;
     run.model = components.model;

@@ -1,9 +1,11 @@
 #include "cli/stored_run.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <ostream>
 #include <set>
 
-#include "base/atomic_file.hpp"
+#include "io/json_text.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::cli {
@@ -30,6 +32,24 @@ std::vector<Given> parse(const std::vector<std::string>& args,
         result.push_back({option.string_key, option.original_tokens, option.value});
     }
     return result;
+}
+
+bool has_string(const io::Json& object, const char* key) {
+    return object.is_object() && object.contains(key) && object[key].is_string();
+}
+
+std::optional<std::string> text_at(const io::Json& object, const char* key) {
+    const auto found = object.find(key);
+    return found == object.end() ? std::nullopt : io::exact_text(*found);
+}
+
+/// As a shell takes it for one word.
+std::string quoted(const std::string& word) {
+    std::string result = "'";
+    for (const char c : word) {
+        result += c == '\'' ? "'\\''" : std::string(1, c);
+    }
+    return result + "'";
 }
 
 /// Inputs by role and content; where a file lies does not matter.
@@ -71,59 +91,94 @@ io::Json limits_json(const search::Budget& b) {
     return limits;
 }
 
-StoredRun::StoredRun(const fs::path& folder) : folder_(folder) {
-    const fs::path file = folder / "run.json";
-    std::error_code ignored;
-    if (!fs::exists(file, ignored)) {
-        throw UserError(folder.string() + ": is no run of tessera: it has no run.json");
+io::Json defines_json(const spec::Defines& defines) {
+    io::Json result = io::Json::object();
+    for (const auto& [name, value] : defines) {
+        result[name] = io::exact(value);
     }
-    json_ = io::Json::parse(base::read_file(file), nullptr, false);
-    const bool good = json_.is_object() && json_.contains("command") &&
-                      json_["command"].is_array() && json_["command"].size() >= 2 &&
-                      json_.contains("inputs") && json_["inputs"].is_array();
-    if (!good) {
-        throw UserError(file.string() + ": is no description of a run");
+    return result;
+}
+
+StoredRun::StoredRun(const base::Directory& folder) : folder_(folder.path()) {
+    const std::optional<std::string> text = folder.read("run.json");
+    if (!text) {
+        throw UserError(folder_.string() + ": is no run of tessera: it has no run.json");
     }
+    json_ = io::Json::parse(*text, nullptr, false);
+    check_form();
     if (json_["command"][1] == "compare") {
-        throw UserError(folder.string() +
+        throw UserError(folder_.string() +
                         ": holds a comparison, which can be neither resumed nor run again from "
                         "its folder; give tessera compare its options again");
     }
-    for (const io::Json& word : json_["command"]) {
-        if (!word.is_string()) {
-            throw UserError(file.string() + ": `command` must be a list of words");
-        }
+    result_ = folder.read("result.json").value_or("");
+}
+
+void StoredRun::check_form() const {
+    const auto list_of = [&](const char* key, const auto& good) {
+        const auto found = json_.find(key);
+        return found != json_.end() && found->is_array() &&
+               std::all_of(found->begin(), found->end(), good);
+    };
+    const auto word = [](const io::Json& one) { return io::exact_text(one).has_value(); };
+    const auto input = [](const io::Json& one) {
+        return has_string(one, "role") && has_string(one, "sha256") && text_at(one, "path");
+    };
+    const auto plugin = [](const io::Json& one) {
+        return has_string(one, "kind") && has_string(one, "name");
+    };
+    const bool good = has_string(json_, "tessera_version") && list_of("command", word) &&
+                      json_["command"].size() >= 2 && list_of("inputs", input) &&
+                      (!json_.contains("plugins") || list_of("plugins", plugin)) &&
+                      (!json_.contains("options") || json_["options"].is_object());
+    if (!good) {
+        throw UserError(file() + ": is no description of a run; choose another folder");
     }
 }
 
 std::vector<std::string> StoredRun::arguments(const options::options_description& known,
-                                              const std::vector<std::string>& given) const {
+                                              const std::vector<std::string>& given,
+                                              const std::string& again) const {
     std::set<std::string> without = {"output", "force", "resume", "skip-if-exists"};
     for (const Given& option : parse(given, known)) {
         without.insert(option.name);
     }
-    const auto command = json_["command"].get<std::vector<std::string>>();
+    std::vector<std::string> command;
+    for (const io::Json& word : json_["command"]) {
+        command.push_back(*io::exact_text(word));
+    }
     std::vector<std::string> result;
+    std::string plugins;
     try {
         for (const Given& option : parse({command.begin() + 2, command.end()}, known)) {
-            if (without.count(option.name) == 0) {
-                result.insert(result.end(), option.tokens.begin(), option.tokens.end());
+            if (without.count(option.name) > 0) {
+                continue;
             }
+            if (option.name == "plugin") {
+                plugins += " --plugin " + quoted((directory() / option.values.front()).string());
+            }
+            result.insert(result.end(), option.tokens.begin(), option.tokens.end());
         }
     } catch (const options::error& error) {
-        throw UserError((folder_ / "run.json").string() +
-                        ": this program cannot run its command: " + error.what());
+        throw UserError(file() + ": this program cannot run its command: " + error.what());
+    }
+    if (!plugins.empty()) {
+        throw UserError(file() +
+                        ": the run used plugins, whose code is not loaded because a folder says "
+                        "so; if you trust these files, name them yourself: " +
+                        again + plugins);
     }
     return result;
 }
 
 fs::path StoredRun::directory() const {
     const auto at = json_.find("directory");
-    return at != json_.end() && at->is_string() ? fs::path(at->get<std::string>()) : fs::path(".");
+    return at == json_.end() ? "." : io::exact_text(*at).value_or(".");
 }
 
-void StoredRun::check_same(const io::Json& now) const {
-    const std::string where = (folder_ / "run.json").string();
+void StoredRun::check_same(const io::Json& mine) const {
+    const io::Json now = io::Json::parse(io::dumped(mine));  // as it would be stored
+    const std::string where = file();
     const auto differ = [&](const std::string& what) {
         throw UserError(where + ": the run there has " + what +
                         "; give the same, choose another folder, or replace it with --force");
@@ -133,14 +188,14 @@ void StoredRun::check_same(const io::Json& now) const {
     }
     if (contents(json_["inputs"]) != contents(now["inputs"])) {
         for (const io::Json& input : json_["inputs"]) {
-            const io::Json mine = contents(io::Json::array({input}));
+            const io::Json stored = contents(io::Json::array({input}));
             bool found = false;
             for (const io::Json& other : contents(now["inputs"])) {
-                found = found || other == mine.front();
+                found = found || other == stored.front();
             }
             if (!found) {
-                differ("other content in the " + input.value("role", "input") + " " +
-                       input.value("path", ""));
+                differ("other content in the " + *text_at(input, "role") + " " +
+                       *text_at(input, "path"));
             }
         }
         differ("fewer input files");
@@ -163,15 +218,13 @@ void StoredRun::check_same(const io::Json& now) const {
 }
 
 void StoredRun::compare(const io::Json& result, std::ostream& err) const {
-    const fs::path file = folder_ / "result.json";
-    const std::string text = base::read_file(file);
-    if (text.empty()) {
+    if (result_.empty()) {
         err << "tessera: " << folder_.string() << " has no result to compare with\n";
         return;
     }
-    const bool same = io::Json::parse(text, nullptr, false) == result;
+    const bool same = io::Json::parse(result_, nullptr, false) == result;
     err << "tessera: the result is " << (same ? "the same as" : "not the same as") << " in "
-        << file.string() << "\n";
+        << (folder_ / "result.json").string() << "\n";
 }
 
 WorkingDirectory::WorkingDirectory(const fs::path& path) {
@@ -190,12 +243,12 @@ WorkingDirectory::~WorkingDirectory() {
 }
 
 std::vector<std::string> with_absolute(const std::vector<std::string>& args,
-                                       const options::options_description& known,
-                                       const std::string& name) {
+                                       const options::options_description& known) {
+    static const std::set<std::string> files = {"output", "knobs", "plugin"};
     std::vector<std::string> result;
     for (const Given& option : parse(args, known)) {
-        if (option.name == name && option.values.size() == 1) {
-            result.push_back("--" + name);
+        if (files.count(option.name) > 0 && option.values.size() == 1) {
+            result.push_back("--" + option.name);
             result.push_back(fs::absolute(option.values.front()).string());
         } else {
             result.insert(result.end(), option.tokens.begin(), option.tokens.end());

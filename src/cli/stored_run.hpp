@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/directory.hpp"
 #include "cli/arguments.hpp"
 #include "io/report_json.hpp"
 #include "tessera/search/budget.hpp"
@@ -15,16 +16,23 @@ namespace tessera::cli {
 /// The limits that are set, for run.json.
 io::Json limits_json(const search::Budget& budget);
 
-/// run.json of a run directory.
+/// -D, for run.json.
+io::Json defines_json(const spec::Defines& defines);
+
+/// run.json of a run directory. Whoever made the folder wrote it: it names what is computed, never
+/// what code is loaded.
 class StoredRun {
 public:
     /// \throws UserError if it cannot be read
-    explicit StoredRun(const std::filesystem::path& folder);
+    explicit StoredRun(const base::Directory& folder);
 
     /// Its command's arguments, without -o and what says what to do with an existing folder.
     /// Options that `given` (arguments of the same sub-command) sets are left out too.
+    /// `again`: the command that is given, for the message.
+    /// \throws UserError if it used plugins, which `given` must name again
     std::vector<std::string> arguments(const options::options_description& known,
-                                       const std::vector<std::string>& given) const;
+                                       const std::vector<std::string>& given,
+                                       const std::string& again) const;
     /// The folder it was started in.
     std::filesystem::path directory() const;
     /// Whether a run with this run.json would do the same: inputs, options, seed and version; not
@@ -35,8 +43,14 @@ public:
     void compare(const io::Json& result, std::ostream& err) const;
 
 private:
+    void check_form() const;
+    std::string file() const {
+        return (folder_ / "run.json").string();
+    }
+
     std::filesystem::path folder_;
     io::Json json_;
+    std::string result_;  ///< result.json; empty: none
 };
 
 /// While it lives, relative paths start elsewhere.
@@ -50,9 +64,8 @@ private:
     std::filesystem::path before_;
 };
 
-/// `args` with the value of option `name` made absolute.
+/// `args` with the files that -o, --knobs and --plugin name made absolute.
 std::vector<std::string> with_absolute(const std::vector<std::string>& args,
-                                       const options::options_description& known,
-                                       const std::string& name);
+                                       const options::options_description& known);
 
 }  // namespace tessera::cli

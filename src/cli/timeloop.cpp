@@ -10,6 +10,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "base/printable.hpp"
 #include "cli/cli.hpp"
 #include "tessera/base/error.hpp"
 
@@ -82,6 +83,7 @@ bool is_timeloop_name(const std::string& name) {
 int run_timeloop(const std::string& name, const std::vector<std::string>& args, std::ostream& out,
                  std::ostream& err) {
     const base::MemoryReserve reserve;
+    const base::PrintableOutput printable_out(out), printable_err(err);
     try {
         const int code = dispatch(name, args, out, err);
         out.flush();
@@ -138,16 +140,25 @@ void TimeloopFiles::add_evaluation(const timeloop::Input& input,
 }
 
 void TimeloopFiles::write() const {
+    std::string unwritten, mapping;
     for (const auto& [ending, content] : contents_) {
         const std::string path = prefix_ + ending;
         std::ofstream file(path, std::ios::binary);
         file << content;
         file.close();
-        if (!file) {
-            throw UserError(path +
-                            ": cannot write the file; check the folder, its permissions "
-                            "and the free space");
+        if (file) {
+            continue;
         }
+        unwritten += (unwritten.empty() ? "" : ", ") + path;
+        if (ending == ".map.yaml" || ending == ".map.cfg") {
+            mapping = "\n" + path + " would hold:\n" + content;
+        }
+    }
+    if (!unwritten.empty()) {
+        throw UserError(unwritten +
+                        ": cannot write the file; check the folder, its permissions and the free "
+                        "space" +
+                        mapping);
     }
 }
 

@@ -3,11 +3,13 @@
 #include <ostream>
 #include <sstream>
 
-#include "base/atomic_file.hpp"
+#include "base/directory.hpp"
 #include "cli/cli.hpp"
 #include "cli/compare.hpp"
+#include "cli/stored_run.hpp"
 #include "cli/timeloop.hpp"
 #include "cli/timeloop_search.hpp"
+#include "io/json_text.hpp"
 #include "io/sha256.hpp"
 #include "tessera/base/error.hpp"
 
@@ -147,9 +149,11 @@ io::Json run_json(const std::vector<std::string>& args, const std::vector<std::s
     root["inputs"] = io::Json::array();
     for (const std::string& file : files) {
         root["inputs"].push_back(
-            {{"role", "input"}, {"path", file}, {"sha256", io::sha256(base::read_file(file))}});
+            {{"role", "input"},
+             {"path", io::exact(file)},
+             {"sha256", io::sha256(base::read_regular_file(file).value_or(""))}});
     }
-    root["defines"] = arguments.defines();
+    root["defines"] = defines_json(arguments.defines());
     return root;
 }
 

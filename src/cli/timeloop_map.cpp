@@ -108,13 +108,20 @@ private:
             timeloop::evaluate(input_.problem, input_.architecture, *result.best, input_.model);
         const timeloop::Evaluated evaluated{input_.problem, input_.architecture, *result.best,
                                             evaluation.stats};
+        print(evaluated, result, gap);
+        out_.flush();
         write_files(evaluated, result, gap);
+    }
+
+    void print(const timeloop::Evaluated& evaluated, const timeloop::MapperResult& result,
+               double gap) {
         if (arguments_.flag("json")) {
-            out_ << timeloop::result_json({input_, &*result.best, &evaluation.stats, &result, gap});
+            out_ << timeloop::result_json(
+                {input_, &evaluated.mapping, &evaluated.stats, &result, gap});
             return;
         }
         out_ << "Best mapping of " << input_.document.files.front() << " (model timeloop)\n";
-        print_timeloop_stats(out_, input_, evaluation.stats);
+        print_timeloop_stats(out_, input_, evaluated.stats);
         timeloop::write_map_text(out_, evaluated, timeloop::Dialect::master, "  ");
         out_ << (result.proof == timeloop::Proof::optimal ? std::string("Proven optimal")
                  : result.bound ? "At most " + io::percent(gap) + " above the optimum"

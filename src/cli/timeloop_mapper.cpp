@@ -289,14 +289,15 @@ int timeloop_mapper(const TimeloopArguments& arguments, std::ostream& out, std::
     }
     const timeloop::Stats* stats = best == nullptr ? nullptr : &evaluation.stats;
     files.add(".json", timeloop::result_json({input, best, stats, &result, gap}));
-    files.write();
     if (best == nullptr) {
+        files.write();
         explain_failure(out, result);
         return arguments.strict ? ExitCode::no_legal_mapping : ExitCode::ok;
     }
     print_proof(err, loaded, result);
     out << "\nSummary stats for best mapping found by mapper:\n  "
-        << timeloop::summary_line(evaluation.stats, input.document.dialect) << "\n";
+        << timeloop::summary_line(evaluation.stats, input.document.dialect) << std::endl;
+    files.write();
     return ExitCode::ok;
 }
 

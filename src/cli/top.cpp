@@ -15,6 +15,7 @@
 #include <ostream>
 #include <thread>
 
+#include "base/printable.hpp"
 #include "cli/arguments.hpp"
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
@@ -22,6 +23,7 @@
 #include "dashboard/panels.hpp"
 #include "dashboard/source.hpp"
 #include "dashboard/viewer.hpp"
+#include "io/json_text.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::cli {
@@ -101,7 +103,7 @@ View view_of(const Arguments& arguments) {
 SnapshotPtr first(Source& source) {
     SnapshotPtr snapshot = source.next(5s);
     if (!snapshot) {
-        throw UserError("the run does not answer");
+        throw UserError("the run does not answer; if it has a folder, name that: tessera top DIR");
     }
     return snapshot;
 }
@@ -117,7 +119,7 @@ int frame(const Arguments& arguments, std::ostream& out) {
     }
     const Frame picture = render(size, *snapshot, view).frame;
     const bool colors = arguments.text("color") == "always";
-    out << (colors ? picture.ansi() : picture.text());
+    base::write_unchanged(out, colors ? picture.ansi() : picture.text());
     return ExitCode::ok;
 }
 
@@ -128,7 +130,7 @@ int list(const Arguments& arguments, std::ostream& out, std::ostream& err) {
         for (const SnapshotPtr& snapshot : running) {
             runs.push_back(io::Json::parse(telemetry::to_json(*snapshot)).at("run"));
         }
-        out << io::Json{{"runs", runs}}.dump(2) << "\n";
+        out << io::dumped({{"runs", runs}});
         return ExitCode::ok;
     }
     if (running.empty()) {
@@ -181,17 +183,18 @@ private:
 };
 
 /// The keys s and c as signals to the run, if it is one of this host.
-Viewer::Hooks control_of(const Arguments& arguments, const telemetry::RunIdentity& run) {
+Viewer::Hooks control_of(const Arguments& arguments, const Source& source,
+                         const telemetry::RunIdentity& run) {
     if (!arguments.flag("control")) {
         return {};
     }
-    char host[256] = {};
-    ::gethostname(host, sizeof host - 1);
-    if (run.pid <= 0 || run.host != host || ::kill(run.pid, 0) != 0) {
-        throw UserError("--control: the run is not a running process of yours on this host (pid " +
+    std::optional<telemetry::RunProcess> process = source.process();
+    if (!process || !process->signal(0)) {
+        throw UserError("--control: no process of yours on this host runs it (its files name pid " +
                         std::to_string(run.pid) + " on " + run.host + ")");
     }
-    return {[pid = run.pid] { ::kill(pid, SIGTERM); }, [pid = run.pid] { ::kill(pid, SIGUSR2); }};
+    const auto shared = std::make_shared<telemetry::RunProcess>(std::move(*process));
+    return {[shared] { shared->signal(SIGTERM); }, [shared] { shared->signal(SIGUSR2); }};
 }
 
 bool over(const telemetry::Snapshot& snapshot) {
@@ -230,7 +233,7 @@ int watch(const Arguments& arguments) {
     const std::unique_ptr<Source> source =
         open_source(arguments.has("run") ? arguments.text("run") : std::string());
     SnapshotPtr snapshot = first(*source);
-    Viewer viewer(std::move(view), control_of(arguments, snapshot->run));
+    Viewer viewer(std::move(view), control_of(arguments, *source, snapshot->run));
     viewer.publish(snapshot);
     const CloseOnSignal closing(viewer);
     Terminal terminal;

@@ -67,6 +67,7 @@ Span state_mark(RunState state, const Symbols& symbols) {
         case RunState::stopping:
             return mark(symbols.running, style::warning);
         case RunState::failed:
+        case RunState::lost:
             return mark(symbols.failed, style::bad);
         default:
             return mark(symbols.done, style::bound);

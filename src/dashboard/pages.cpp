@@ -26,10 +26,6 @@ Line state_line(const Snapshot& snapshot, const View& view, const Symbols& symbo
         line.push_back({"PAUSED", style::key});
         line.push_back({" ", {}});
     }
-    if (view.lost) {
-        line.push_back({"LOST", style::bad});
-        line.push_back({" ", {}});
-    }
     line.push_back(state_mark(snapshot.state, symbols));
     line.push_back({" " + state_text(snapshot) + " ", style::title});
     line.push_back({clock(snapshot.elapsed_s) + " ", style::value});

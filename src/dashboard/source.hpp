@@ -1,12 +1,15 @@
 // Where a viewer's snapshots come from: the socket of a running search, or the status.json of a run
-// directory, which may lie on another host's file system.
+// directory, which may lie on another host's file system. A run of this host whose process is gone
+// has the state `lost`.
 #pragma once
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "telemetry/run_process.hpp"
 #include "tessera/telemetry/snapshot.hpp"
 
 namespace tessera::dashboard {
@@ -20,6 +23,8 @@ public:
     virtual telemetry::SnapshotPtr next(std::chrono::milliseconds at_most) = 0;
     /// Nothing will come any more.
     virtual bool ended() const = 0;
+    /// The process that runs it, if that is certain.
+    virtual std::optional<telemetry::RunProcess> process() const = 0;
 };
 
 /// `run`: the id of a running search (or the beginning of only one), or a run directory. Empty: the

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "base/printable.hpp"
+
 namespace tessera::dashboard {
 
 namespace {
@@ -99,28 +101,6 @@ char32_t to_ascii(char32_t glyph) {
     }
 }
 
-constexpr char32_t broken = 0xffffffff;
-
-// The next code point of `text` from `i` on; moves `i` past it.
-char32_t next(std::string_view text, std::size_t& i) {
-    const auto byte = static_cast<unsigned char>(text[i++]);
-    if (byte < 0x80) {
-        return byte;
-    }
-    const int more = byte >= 0xf0 && byte < 0xf5 ? 3 : byte >= 0xe0 ? 2 : byte >= 0xc2 ? 1 : 0;
-    if (more == 0 || byte >= 0xf5) {
-        return broken;
-    }
-    char32_t glyph = byte & (0x3fU >> more);
-    for (int k = 0; k < more; ++k) {
-        if (i >= text.size() || (static_cast<unsigned char>(text[i]) & 0xc0U) != 0x80U) {
-            return broken;
-        }
-        glyph = (glyph << 6U) | (static_cast<unsigned char>(text[i++]) & 0x3fU);
-    }
-    return glyph;
-}
-
 }  // namespace
 
 const Symbols& symbols(SymbolSet set) {
@@ -159,7 +139,7 @@ std::u32string glyphs(std::string_view utf8, bool ascii) {
     std::u32string result;
     result.reserve(utf8.size());
     for (std::size_t i = 0; i < utf8.size();) {
-        const char32_t glyph = next(utf8, i);
+        const char32_t glyph = base::next_code_point(utf8, i);
         if (glyph == U'\t') {
             result += U' ';
         } else if (!is_narrow(glyph)) {
@@ -195,7 +175,7 @@ void append_utf8(std::string& text, char32_t glyph) {
 int columns(std::string_view utf8) {
     int count = 0;
     for (std::size_t i = 0; i < utf8.size(); ++count) {
-        next(utf8, i);
+        base::next_code_point(utf8, i);
     }
     return count;
 }

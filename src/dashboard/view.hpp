@@ -49,7 +49,6 @@ struct View {
     double rate_hz = 4;    ///< frames a second
     bool owner = false;    ///< shown by the searching process itself, not by a viewer
     bool control = false;  ///< stop and checkpoint are allowed
-    bool lost = false;     ///< viewer: the run does not answer any more
     std::string message;   ///< answer to the last key, shown at the bottom
 
     int& scroll_of(Panel panel) {

@@ -1,27 +1,15 @@
 #include "dashboard/viewer.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <stdexcept>
+#include <exception>
 
+#include "base/directory.hpp"
 #include "dashboard/settings.hpp"
+#include "telemetry/live_socket.hpp"
 
 namespace tessera::dashboard {
 
 using namespace std::chrono_literals;
-
-namespace {
-
-void write_file(const std::string& name, const std::string& content) {
-    std::ofstream file(name, std::ios::binary);
-    file << content;
-    file.close();
-    if (!file) {
-        throw std::runtime_error("could not write " + name);
-    }
-}
-
-}  // namespace
 
 Viewer::Viewer(View view, Hooks hooks) : view_(std::move(view)), hooks_(std::move(hooks)) {
     view_.control = static_cast<bool>(hooks_.stop);
@@ -75,11 +63,12 @@ void Viewer::run(Terminal& terminal) {
     }
 }
 
-telemetry::SnapshotPtr Viewer::with_caught(telemetry::SnapshotPtr snapshot) const {
-    if (caught_.empty()) {
-        return snapshot;
+telemetry::SnapshotPtr Viewer::as_drawn(bool lost) const {
+    if (caught_.empty() && !lost) {
+        return shown_;
     }
-    auto copy = std::make_shared<telemetry::Snapshot>(*snapshot);
+    auto copy = std::make_shared<telemetry::Snapshot>(*shown_);
+    copy->state = lost ? telemetry::RunState::lost : copy->state;
     copy->log.insert(copy->log.end(), caught_.begin(), caught_.end());
     std::stable_sort(copy->log.begin(), copy->log.end(),
                      [](const auto& a, const auto& b) { return a.time_s < b.time_s; });
@@ -94,8 +83,9 @@ void Viewer::draw(Terminal& terminal) {
             changed_ = true;
         }
     }
-    changed_ = changed_ || view_.lost != lost_.load();
-    view_.lost = lost_.load();
+    const bool lost = lost_.load();
+    changed_ = changed_ || lost != drawn_lost_;
+    drawn_lost_ = lost;
     if (!changed_ || !shown_) {
         return;
     }
@@ -103,7 +93,7 @@ void Viewer::draw(Terminal& terminal) {
     if (caught_.size() > most_caught) {
         caught_.erase(caught_.begin(), caught_.end() - most_caught);
     }
-    screen_ = render(terminal.size(), *with_caught(shown_), view_);
+    screen_ = render(terminal.size(), *as_drawn(lost), view_);
     terminal.show(screen_->frame);
     changed_ = false;
 }
@@ -156,17 +146,13 @@ std::string Viewer::export_files() const {
     if (!shown_ || !screen_) {
         return "nothing to export yet";
     }
-    std::string name = "tessera-";
-    for (const char c : shown_->run.id) {
-        const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                           (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
-        name += plain ? c : '_';
-    }
-    name += "-" + std::to_string(shown_->serial);
+    const std::string name =
+        "tessera-" + telemetry::run_id(shown_->run.id) + "-" + std::to_string(shown_->serial);
     try {
-        write_file(name + ".txt", screen_->frame.text());
-        write_file(name + ".ansi", screen_->frame.ansi());
-        write_file(name + ".json", telemetry::to_json(*shown_) + "\n");
+        const base::Directory here(".");
+        here.write(name + ".txt", screen_->frame.text());
+        here.write(name + ".ansi", screen_->frame.ansi());
+        here.write(name + ".json", telemetry::to_json(*shown_) + "\n");
     } catch (const std::exception& error) {
         return error.what();
     }

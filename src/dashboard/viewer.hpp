@@ -44,7 +44,7 @@ private:
     void read_keys(Terminal& terminal);
     void fulfil(Wish wish, Terminal& terminal);
     std::string export_files() const;
-    telemetry::SnapshotPtr with_caught(telemetry::SnapshotPtr snapshot) const;
+    telemetry::SnapshotPtr as_drawn(bool lost) const;
 
     View view_;
     Hooks hooks_;
@@ -54,7 +54,7 @@ private:
     std::vector<telemetry::LogView> caught_;
     std::optional<Screen> screen_;
     Clock::time_point drawn_{};
-    bool changed_ = true;
+    bool changed_ = true, drawn_lost_ = false;
     std::atomic<bool> closed_{false}, lost_{false};
 };
 

@@ -1,16 +1,16 @@
 #include "io/run_directory.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <new>
 #include <system_error>
-#include <vector>
+#include <thread>
 
-#include "base/atomic_file.hpp"
+#include "io/run_files.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::io {
@@ -26,40 +26,62 @@ constexpr const char* aside = ".replaced";
     throw UserError("-o " + path.string() + ": " + what);
 }
 
-bool is_scratch(const std::string& name) {
-    return name.size() > 5 && name.front() == '.' && name.ends_with(".tmp");
+/// Others hold their lock for a moment while they look; who writes holds it to the end.
+bool lock_soon(const base::Directory& folder) {
+    for (int attempt = 0; attempt < 20; ++attempt) {
+        if (folder.lock(true)) {
+            return true;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
 }
 
-/// Whether the folder holds nothing but what a run that was killed at once may have left.
-bool is_bare(const fs::path& path) {
-    std::error_code ignored;
-    for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored)) {
-        if (!is_scratch(entry.path().filename().string())) {
-            return false;
-        }
-    }
-    return true;
+[[noreturn]] void fail_being_written(const fs::path& path) {
+    fail(path,
+         "is being written by another process; watch it with `tessera top " + path.string() + "`");
 }
 
-/// What the folder holds, the run that is set aside left out.
-std::vector<fs::path> entries(const fs::path& path) {
-    std::error_code ignored;
-    std::vector<fs::path> result;
-    for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored)) {
-        if (entry.path().filename() != aside) {
-            result.push_back(entry.path());
-        }
+/// Folder `.replaced`, if it is one.
+std::optional<base::Directory> aside_of(const base::Directory& folder) {
+    try {
+        return base::Directory(folder, aside);
+    } catch (const UserError&) {
+        return std::nullopt;
     }
-    return result;
 }
 
-void remove_scratch(const fs::path& path) {
-    std::error_code ignored;
-    for (const fs::path& file : entries(path)) {
-        if (is_scratch(file.filename().string())) {
-            fs::remove(file, ignored);
+std::vector<std::string> own_files(const base::Directory& folder) {
+    return run_files(folder, run_description(folder));
+}
+
+void remove_own_files(const base::Directory& folder) {
+    for (const std::string& name : own_files(folder)) {
+        folder.remove(name);
+    }
+}
+
+void move_own_files(const base::Directory& from, const base::Directory& to) {
+    for (const std::string& name : own_files(from)) {
+        from.move(name, to);
+    }
+}
+
+void remove_scratch(const base::Directory& folder) {
+    for (const std::string& name : folder.names()) {
+        if (is_scratch(name)) {
+            folder.remove(name);
         }
     }
+}
+
+/// Mappings first: they are what a search is for. A drawing can be made again.
+int rank_of(const std::string& name) {
+    if (name.ends_with(".svg")) {
+        return 3;
+    }
+    const bool mapping = is_mapping(name) || name.ends_with(".mapping.yaml");
+    return mapping ? 0 : name == "result.json" ? 1 : 2;
 }
 
 }  // namespace
@@ -72,32 +94,57 @@ RunDirectory::RunDirectory(fs::path path, Policy policy) : path_(std::move(path)
         fail(path_, "is no folder name");
     }
     std::error_code ignored;
-    existed_ = fs::exists(fs::symlink_status(path_, ignored));
-    if (!existed_) {
+    if (!fs::exists(fs::symlink_status(path_, ignored))) {
         return;
     }
     if (!fs::is_directory(path_, ignored)) {
         fail(path_, "exists and is no folder");
     }
-    if (is_bare(path_)) {
+    folder_.emplace(path_);
+    if (!folder_->lock(false)) {
+        fail_being_written(path_);
+    }
+    state_ = look();
+    folder_->unlock();
+    refuse_what_is_there();
+}
+
+RunDirectory::State RunDirectory::look() const {
+    const std::vector<std::string> names = folder_->names();
+    if (std::all_of(names.begin(), names.end(), is_scratch)) {
+        return State::free;
+    }
+    const std::optional<base::Directory> replaced = aside_of(*folder_);
+    const Json description = run_description(*folder_);
+    if (description.is_null() && (!replaced || run_description(*replaced).is_null())) {
+        fail(path_,
+             "exists and is no run of tessera (it has no run.json of one), so it is left "
+             "alone");
+    }
+    for (const std::string& name : run_files(*folder_, description)) {
+        if (!folder_->stamp(name)) {
+            fail(path_, "its " + name + " is no regular file, so it is left alone; remove it");
+        }
+    }
+    const bool ended = folder_->has("result.json") && !folder_->has("checkpoint.json");
+    return ended ? State::finished : State::unfinished;
+}
+
+void RunDirectory::refuse_what_is_there() const {
+    if (state_ == State::free || policy_ == Policy::replace || policy_ == Policy::resume) {
         return;
     }
-    if (!fs::exists(path_ / "run.json", ignored) && !fs::exists(path_ / aside, ignored)) {
-        fail(path_, "exists and is no run of tessera (it has no run.json), so it is left alone");
-    }
-    const bool ended = fs::exists(path_ / "result.json", ignored) &&
-                       !fs::exists(path_ / "checkpoint.json", ignored);
-    state_ = ended ? State::finished : State::unfinished;
-    if (policy_ == Policy::refuse) {
-        fail(path_, state_ == State::finished
-                        ? "exists; choose another folder, replace it with --force or keep it with "
-                          "--skip-if-exists"
+    if (state_ == State::unfinished) {
+        fail(path_, is_comparison(run_description(*folder_))
+                        ? "holds a comparison that did not end and cannot be resumed; replace it "
+                          "with --force, or choose another folder"
                         : "holds a run that did not end; go on with --resume, or replace it with "
                           "--force");
     }
-    if (policy_ == Policy::skip && state_ == State::unfinished) {
+    if (policy_ == Policy::refuse) {
         fail(path_,
-             "holds a run that did not end; go on with --resume, or replace it with --force");
+             "exists; choose another folder, replace it with --force or keep it with "
+             "--skip-if-exists");
     }
 }
 
@@ -108,100 +155,111 @@ RunDirectory::~RunDirectory() {
         }
     } catch (const std::bad_alloc&) {  // what is there stays
     }
-    if (lock_ >= 0) {
-        ::close(lock_);
-    }
 }
 
 void RunDirectory::open() {
-    std::error_code failed;
-    fs::create_directories(path_, failed);
-    lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (failed || lock_ < 0) {
-        fail(path_, "cannot be made: " + (failed ? failed.message() : std::strerror(errno)));
+    if (!folder_) {
+        try {
+            made_ = base::make_folders(path_);
+        } catch (const UserError& error) {
+            throw UserError(std::string("-o ") + error.what());
+        }
+        folder_.emplace(path_);
     }
-    if (::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        fail(path_, "is being written by another process; watch it with `tessera top " +
-                        path_.string() + "`");
+    if (!lock_soon(*folder_)) {
+        fail_being_written(path_);
+    }
+    if (!folder_->is_in_place() || look() != state_) {
+        fail(path_, "was changed by another process in this moment; give the command again");
     }
     opened_ = true;
-    remove_scratch(path_);
+    remove_scratch(*folder_);
     if (policy_ == Policy::replace && state_ != State::free) {
         set_aside();
         state_ = State::free;
-    } else if (fs::exists(path_ / aside, failed)) {
-        fs::remove_all(path_ / aside, failed);
+    } else {
+        drop_aside();
     }
 }
 
 void RunDirectory::set_aside() {
-    std::error_code failed;
-    const std::vector<fs::path> files = entries(path_);
-    if (fs::exists(path_ / aside, failed)) {
+    if (aside_of(*folder_)) {
         // A replacement that was killed: what it made goes, what it was to replace stays aside.
-        for (const fs::path& file : files) {
-            fs::remove_all(file, failed);
-        }
+        remove_own_files(*folder_);
         return;
     }
-    fs::create_directory(path_ / aside, failed);
-    for (const fs::path& file : files) {
-        fs::rename(file, path_ / aside / file.filename(), failed);
+    folder_->make_folder(aside);
+    if (const std::optional<base::Directory> replaced = aside_of(*folder_)) {
+        move_own_files(*folder_, *replaced);
+    }
+}
+
+void RunDirectory::drop_aside() {
+    if (const std::optional<base::Directory> replaced = aside_of(*folder_)) {
+        remove_own_files(*replaced);
+        folder_->remove_folder(aside);
     }
 }
 
 void RunDirectory::give_up() {
-    std::error_code ignored;
-    if (keep_ || policy_ == Policy::resume || fs::exists(path_ / "mapping.yaml", ignored)) {
-        fs::remove_all(path_ / aside, ignored);
+    const bool kept = folder_->has("mapping.yaml") || (found_ && !folder_->has(aside));
+    if (kept || policy_ == Policy::resume) {
+        drop_aside();
         return;
     }
-    for (const fs::path& file : entries(path_)) {
-        fs::remove_all(file, ignored);
-    }
+    remove_own_files(*folder_);
     bring_back();
-    if (!existed_) {
-        fs::remove(path_, ignored);
+    if (!made_.empty() && folder_->is_in_place()) {
+        for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
+            ::rmdir(made->c_str());
+        }
     }
 }
 
 void RunDirectory::bring_back() {
-    std::error_code ignored;
-    for (const fs::directory_entry& entry : fs::directory_iterator(path_ / aside, ignored)) {
-        fs::rename(entry.path(), path_ / entry.path().filename(), ignored);
+    if (const std::optional<base::Directory> replaced = aside_of(*folder_)) {
+        move_own_files(*replaced, *folder_);
+        folder_->remove_folder(aside);
     }
-    fs::remove(path_ / aside, ignored);
 }
 
-void RunDirectory::write(const std::string& name, const std::string& content, bool durable) const {
-    base::write_atomically(path_ / name, content, durable);
-}
-
-void RunDirectory::finish(const std::map<std::string, std::string>& files, bool ended) {
+std::vector<RunDirectory::Unwritten> RunDirectory::finish(
+    const std::map<std::string, std::string>& files, bool ended) {
+    std::vector<std::string> names;
     for (const auto& [name, content] : files) {
-        if (name != "result.json") {
-            write(name, content, true);
+        names.push_back(name);
+    }
+    std::stable_sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+        return rank_of(a) < rank_of(b);
+    });
+    found_ = true;
+    std::vector<Unwritten> unwritten;
+    for (const std::string& name : names) {
+        try {
+            write(name, files.at(name), true);
+        } catch (const UserError& error) {
+            unwritten.push_back({name, error.what()});
         }
     }
-    std::error_code ignored;
-    for (const fs::path& file : entries(path_)) {  // mappings found on the way
-        const std::string name = file.filename().string();
-        const bool older = name.starts_with("mapping") || name == "stopped.json";
-        if (older && files.count(name) == 0) {
-            fs::remove(file, ignored);
-        }
+    if (!unwritten.empty()) {
+        return unwritten;
     }
-    write("result.json", files.at("result.json"), true);
     finished_ = true;
-    if (ended) {
-        fs::remove(path_ / "checkpoint.json", ignored);
+    for (const std::string& name : folder_->names()) {  // mappings found on the way
+        if ((is_mapping(name) || name == "stopped.json") && files.count(name) == 0) {
+            folder_->remove(name);
+        }
     }
-    fs::remove_all(path_ / aside, ignored);
-    remove_scratch(path_);
+    if (ended) {
+        folder_->remove("checkpoint.json");
+    }
+    drop_aside();
+    remove_scratch(*folder_);
+    return unwritten;
 }
 
 std::string RunDirectory::read(const std::string& name) const {
-    return base::read_file(path_ / name);
+    return folder_->read(name).value_or("");
 }
 
 }  // namespace tessera::io

@@ -1,14 +1,19 @@
 // The folder of a run: it fills while the search runs. Every file appears whole or not at all. One
-// process at a time writes to it.
+// process at a time writes to it, and writes to the folder that it locked, wherever that is moved.
+// What others put into it is neither read nor removed.
 //
 //   free         nothing is there, or an empty folder
-//   unfinished   checkpoint.json is there: the search was killed or interrupted, or still runs
+//   unfinished   the search was killed or interrupted, or still runs
 //   finished     result.json is there, and no checkpoint.json
 #pragma once
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
+
+#include "base/directory.hpp"
 
 namespace tessera::io {
 
@@ -22,12 +27,16 @@ public:
         resume,   ///< --resume: an unfinished one goes on, a finished one stays as it is
         skip,     ///< --skip-if-exists: a finished one stays as it is
     };
+    /// A file that could not be written.
+    struct Unwritten {
+        std::string name, reason;
+    };
 
-    /// Looks only. \throws UserError if the policy does not allow what is there, or if what is
-    /// there is no run.
+    /// Looks only. \throws UserError if the policy does not allow what is there, if what is there
+    /// is no run, or if another process writes to it.
     RunDirectory(std::filesystem::path path, Policy policy);
-    /// A run that was begun and has neither result nor mapping disappears (a folder that was there
-    /// before is left empty), and a run that it was to replace comes back.
+    /// A run that was begun and has found nothing disappears (a folder that was there before is
+    /// left empty), and a run that it was to replace comes back.
     ~RunDirectory();
     RunDirectory(RunDirectory&&) = delete;
 
@@ -38,30 +47,37 @@ public:
     /// \throws UserError, naming the system's reason, or that another process writes to it
     void open();
     /// One file, at once. \pre open
-    void write(const std::string& name, const std::string& content, bool durable = false) const;
-    /// All files, result.json, which must be among them, last. `ended`: nothing is left to go on
-    /// with, so checkpoint.json goes.
-    void finish(const std::map<std::string, std::string>& files, bool ended);
-    /// Empty if there is no such file.
+    void write(const std::string& name, const std::string& content, bool durable = false) const {
+        folder_->write(name, content, durable);
+    }
+    /// All files of a result, which result.json is among: the mappings first, then result.json,
+    /// drawings last. `ended`: nothing is left to go on with, so checkpoint.json goes, unless a
+    /// file could not be written. \returns those; nothing that was found is removed then
+    std::vector<Unwritten> finish(const std::map<std::string, std::string>& files, bool ended);
+    /// Empty if there is no such file. \throws UserError if it is no regular one
     std::string read(const std::string& name) const;
-    /// Keeps what is there although there is no result.
-    void keep() {
-        keep_ = true;
+    /// \pre open, or the state is not free
+    const base::Directory& folder() const {
+        return *folder_;
     }
     const std::filesystem::path& path() const {
         return path_;
     }
 
 private:
+    State look() const;
+    void refuse_what_is_there() const;
     void set_aside();
+    void drop_aside();
     void give_up();
     void bring_back();
 
     std::filesystem::path path_;
     const Policy policy_;
     State state_ = State::free;
-    bool existed_ = false, opened_ = false, finished_ = false, keep_ = false;
-    int lock_ = -1;
+    bool opened_ = false, finished_ = false, found_ = false;
+    std::vector<std::filesystem::path> made_;  ///< folders, outermost first
+    std::optional<base::Directory> folder_;
 };
 
 }  // namespace tessera::io

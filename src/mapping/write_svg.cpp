@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 
+#include "base/printable.hpp"
 #include "tessera/mapping/mapping.hpp"
 
 namespace tessera::mapping {
@@ -41,9 +42,10 @@ struct Column {
     double width = 0, height = 0;
 };
 
+/// XML has no form for control characters, so they are drawn as escapes.
 std::string escaped(const std::string& text) {
     std::string result;
-    for (const char c : text) {
+    for (const char c : base::one_line(text)) {
         result += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
     }
     return result;

@@ -1,4 +1,5 @@
 // LoopTree -> indented text: a loop or a branch indents what it encloses.
+#include "base/printable.hpp"
 #include "tessera/mapping/mapping.hpp"
 
 namespace tessera::mapping {
@@ -8,7 +9,7 @@ namespace {
 std::string joined(const std::vector<std::string>& names) {
     std::string result;
     for (const std::string& name : names) {
-        result += (result.empty() ? "" : " ") + name;
+        result += (result.empty() ? "" : " ") + base::one_line(name);
     }
     return result;
 }
@@ -21,22 +22,22 @@ std::string loop_text(const TreeNode& node) {
         std::string uses;
         for (const LoopUse& use : node.uses) {
             uses +=
-                (uses.empty() ? "" : ", ") + use.rank_variable + " in tiles of " +
+                (uses.empty() ? "" : ", ") + base::one_line(use.rank_variable) + " in tiles of " +
                 std::to_string(use.tile_shape) +
                 (use.initial_tile_shape > 0 ? ", first " + std::to_string(use.initial_tile_shape)
                                             : "") +
-                " (" + use.einsum + ")";
+                " (" + base::one_line(use.einsum) + ")";
         }
         result += uses;
     }
     if (node.kind == TreeKind::spatial) {
-        result += " over " + node.component + "." + node.dim;
+        result += " over " + base::one_line(node.component + "." + node.dim);
     }
     return result;
 }
 
 std::string holder_text(const TreeNode& node) {
-    std::string result = node.component;
+    std::string result = base::one_line(node.component);
     result += node.kind == TreeKind::toll ? " passes " : node.sliding ? " slides " : " holds ";
     result += joined(node.tensors);
     if (node.persistent) {
@@ -61,7 +62,8 @@ void write(const std::vector<TreeNode>& nodes, std::string indent, std::string& 
                 indent += "  ";
                 break;
             case TreeKind::compute:
-                out += indent + "compute " + node.einsum + " on " + node.component + "\n";
+                out += indent + "compute " + base::one_line(node.einsum) + " on " +
+                       base::one_line(node.component) + "\n";
                 break;
             case TreeKind::nested:
                 write(node.children, indent, out);

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 
+#include "base/printable.hpp"
 #include "tessera/mapping/mapping.hpp"
 
 namespace tessera::mapping {
@@ -28,14 +29,7 @@ std::string scalar(const std::string& text) {
     if (plain && (text == "n" || text == "y" || reserved.count(lower) == 0)) {
         return text;
     }
-    std::string quoted = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            quoted += '\\';
-        }
-        quoted += c;
-    }
-    return quoted + "\"";
+    return base::yaml_quoted(text);
 }
 
 std::string list(const std::vector<std::string>& names) {

@@ -3,8 +3,10 @@
 #include <elf.h>
 
 #include <cstring>
-#include <fstream>
 #include <optional>
+
+#include "base/directory.hpp"
+#include "tessera/base/error.hpp"
 
 namespace tessera::plugin {
 
@@ -101,12 +103,17 @@ std::string header_problem(const Elf64_Ehdr& header) {
 
 ElfFile read_elf(const std::string& path) {
     ElfFile file;
-    std::ifstream in(path, std::ios::binary);
-    if (!in) {
-        file.problem = "it cannot be read";
+    std::optional<std::string> content;
+    try {
+        content = base::read_regular_file(path);
+    } catch (const UserError&) {
+        // A pipe, or something else without an end.
+    }
+    if (!content) {
+        file.problem = "it cannot be read as a file";
         return file;
     }
-    const Bytes bytes(std::string(std::istreambuf_iterator<char>(in), {}));
+    const Bytes bytes(std::move(*content));
     const auto header = bytes.at<Elf64_Ehdr>(0);
     if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) {
         file.problem = "it is not a shared object (no ELF file)";

@@ -156,7 +156,7 @@ std::string knob_schema(const std::string& component, const std::vector<Knob>& k
                 p["default"] = knob.standard;
         }
     }
-    return schema.dump(2) + "\n";
+    return schema.dump(2, ' ', false, decltype(schema)::error_handler_t::replace) + "\n";
 }
 
 }  // namespace tessera::plugin

@@ -58,12 +58,15 @@ const tessera_plugin* call(tessera_plugin_entry entry, std::string& problem) {
 
 }  // namespace
 
-const tessera_plugin* open_library(const std::string& path, std::string& problem) {
+const tessera_plugin* open_library(const std::string& path, std::string& problem, bool* linked) {
     // Never closed: objects and code of a plugin may be in use until the process ends.
     void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
         const char* reason = ::dlerror();
         problem = std::string("the system cannot load it: ") + (reason != nullptr ? reason : "?");
+        if (linked != nullptr) {
+            *linked = false;
+        }
         return nullptr;
     }
     void* symbol = ::dlsym(library, TESSERA_PLUGIN_ENTRY);

@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/printable.hpp"
 #include "plugin/gates.hpp"
 #include "plugin/library.hpp"
 #include "plugin/scan.hpp"
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 void tell(const std::string& line) {
     static const char* wanted = std::getenv("TESSERA_PLUGIN_VERBOSE");
     if (wanted != nullptr && std::string(wanted) == "1") {
-        std::fprintf(stderr, "tessera: plugins: %s\n", line.c_str());
+        std::fprintf(stderr, "tessera: plugins: %s\n", base::one_line(line).c_str());
     }
 }
 

@@ -9,11 +9,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/child_answer.hpp"
+#include "base/directory.hpp"
+#include "base/printable.hpp"
 #include "plugin/library.hpp"
+#include "tessera/base/error.hpp"
 
 namespace tessera::plugin {
 
@@ -47,8 +49,13 @@ fs::path cache_file() {
 }
 
 Json read_cache(const fs::path& file) {
-    std::ifstream in(file);
-    Json cache = Json::parse(in, nullptr, false);
+    std::string text;
+    try {
+        text = base::read_regular_file(file).value_or("");
+    } catch (const UserError&) {
+        // What cannot be read is made anew.
+    }
+    Json cache = Json::parse(text, nullptr, false);
     return cache.is_object() && cache.contains("files") && cache["files"].is_object()
                ? cache
                : Json{{"version", 1}, {"files", Json::object()}};
@@ -59,19 +66,20 @@ void write_cache(const fs::path& file, const Json& cache) {
     if (file.empty()) {
         return;
     }
+    const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
     std::error_code failed;
-    fs::create_directories(file.parent_path(), failed);
-    const fs::path draft = file.string() + "." + std::to_string(::getpid());
-    {
-        std::ofstream out(draft);
-        out << cache.dump(1) << "\n";
-        if (!out) {
-            fs::remove(draft, failed);
-            return;
-        }
+    fs::create_directories(folder, failed);
+    try {
+        base::Directory(folder)
+            .write(file.filename().string(),
+                   cache.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+    } catch (const UserError&) {
+        return;
     }
-    fs::rename(draft, file, failed);
 }
+
+// Ends the answer of a child that could not link the file, which may fit into another program.
+constexpr const char* unlinked = "\a\n";
 
 /// The child: loads the file and says what came of it. Does not return.
 [[noreturn]] void child(const std::string& path, int answer) {
@@ -85,22 +93,28 @@ void write_cache(const fs::path& file, const Json& cache) {
         ::dup2(nowhere, stream);
     }
     std::string problem;
-    open_library(path, problem);
-    problem += '\n';
+    bool linked = true;
+    open_library(path, problem, &linked);
+    problem += linked ? "\n" : unlinked;
     const ssize_t written = ::write(answer, problem.data(), problem.size());
     ::_exit(written == static_cast<ssize_t>(problem.size()) ? 0 : 1);
 }
 
-std::string scan(const std::string& path) {
+struct Verdict {
+    std::string problem;   ///< empty: none
+    bool lasting = false;  ///< a property of the file alone
+};
+
+Verdict scan(const std::string& path) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) {
-        return "no pipe to a child process could be made";
+        return {"no pipe to a child process could be made"};
     }
     const pid_t process = ::fork();
     if (process < 0) {
         ::close(ends[0]);
         ::close(ends[1]);
-        return "no child process could be started";
+        return {"no child process could be started"};
     }
     if (process == 0) {
         child(path, ends[1]);
@@ -109,18 +123,21 @@ std::string scan(const std::string& path) {
     const double limit_s = time_limit_s();
     auto [answer, in_time, status] = base::answer_of(process, ends[0], limit_s);
     if (!in_time) {
-        return "it did not come back within " + seconds_text(limit_s) +
-               " s when it was first examined; its initialisation must not wait for anything";
+        return {"it did not come back within " + seconds_text(limit_s) +
+                    " s when it was first examined; its initialisation must not wait for anything",
+                true};
     }
     if (WIFSIGNALED(status)) {
-        return "it crashed when it was first examined (signal " + std::to_string(WTERMSIG(status)) +
-               "); run it under a debugger";
+        return {"it crashed when it was first examined (signal " +
+                    std::to_string(WTERMSIG(status)) + "); run it under a debugger",
+                true};
     }
+    const bool lasting = !answer.ends_with(unlinked);
     if (answer.empty() || answer.back() != '\n') {
-        return "it ended the process when it was first examined";
+        return {"it ended the process when it was first examined", true};
     }
-    answer.pop_back();
-    return answer;
+    answer.erase(answer.size() - (lasting ? 1 : std::string_view(unlinked).size()));
+    return {answer, lasting};
 }
 
 }  // namespace
@@ -136,15 +153,17 @@ std::string examine(const std::string& path) {
                            {"changed_s", now.st_mtim.tv_sec},
                            {"changed_ns", now.st_mtim.tv_nsec},
                            {"inode", now.st_ino}};
-    Json& known = cache["files"][path];
+    Json& known = cache["files"][base::one_line(path)];
     if (known.is_object() && known.value("identity", Json()) == identity &&
         known.contains("denied") && known["denied"].is_string()) {
         return known["denied"].get<std::string>();
     }
-    const std::string problem = scan(path);
-    known = {{"identity", identity}, {"denied", problem}};
-    write_cache(file, cache);
-    return problem;
+    const Verdict verdict = scan(path);
+    if (verdict.lasting) {
+        known = {{"identity", identity}, {"denied", verdict.problem}};
+        write_cache(file, cache);
+    }
+    return verdict.problem;
 }
 
 }  // namespace tessera::plugin

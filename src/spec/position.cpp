@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/printable.hpp"
 #include "tessera/base/nearest.hpp"
 
 namespace tessera::spec {
@@ -10,11 +11,11 @@ namespace tessera::spec {
 std::string complaint_text(std::string_view path, const Complaint& complaint) {
     std::string result;
     if (!path.empty()) {
-        result += std::string(path) + ": ";
+        result += base::one_line(path) + ": ";
     }
     result += complaint.what;
     if (!complaint.value.empty()) {
-        result += ": '" + complaint.value + "'";
+        result += ": '" + base::one_line(complaint.value) + "'";
     }
     if (!complaint.expected.empty()) {
         result += " (expected " + complaint.expected + ")";
@@ -39,7 +40,7 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
     if (name.size() <= 2 && !std::equal(name.begin(), name.end(), best.begin(), best.end(), same)) {
         best.clear();
     }
-    return best.empty() ? "" : "did you mean '" + best + "'?";
+    return best.empty() ? "" : "did you mean '" + base::one_line(best) + "'?";
 }
 
 std::string name_list(const std::vector<std::string>& names, std::size_t at_most) {
@@ -48,7 +49,7 @@ std::string name_list(const std::vector<std::string>& names, std::size_t at_most
     }
     std::string result;
     for (std::size_t i = 0; i < names.size() && i < at_most; ++i) {
-        result += (i == 0 ? "" : ", ") + names[i];
+        result += (i == 0 ? "" : ", ") + base::one_line(names[i]);
     }
     if (names.size() > at_most) {
         result += " and " + std::to_string(names.size() - at_most) + " more";

@@ -1,13 +1,11 @@
 #include "telemetry/file_sinks.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
-#include "base/atomic_file.hpp"
 #include "telemetry/events.hpp"
 #include "tessera/base/error.hpp"
 
@@ -26,24 +24,23 @@ std::string mapping_file(std::size_t index) {
 }
 
 /// Drops a line that a killed process left unfinished.
-void cut_to_whole_lines(const std::filesystem::path& path) {
-    const std::string text = base::read_file(path);
-    const std::size_t end = text.rfind('\n');
-    const std::size_t whole = end == std::string::npos ? 0 : end + 1;
-    if (whole < text.size()) {
-        std::filesystem::resize_file(path, whole);
+void cut_to_whole_lines(int file) {
+    off_t end = ::lseek(file, 0, SEEK_END);
+    char last = 0;
+    while (end > 0 && ::pread(file, &last, 1, end - 1) == 1 && last != '\n') {
+        --end;
+    }
+    if (::ftruncate(file, end) != 0) {
+        fail("events.jsonl cannot be cut");
     }
 }
 
 }  // namespace
 
-EventsFile::EventsFile(const std::filesystem::path& path, bool resumed) : resumed_(resumed) {
+EventsFile::EventsFile(const base::Directory& folder, bool resumed)
+    : file_(folder.open_to_append("events.jsonl")), resumed_(resumed) {
     if (resumed) {
-        cut_to_whole_lines(path);
-    }
-    file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (file_ < 0) {
-        fail(path.string() + " cannot be written");
+        cut_to_whole_lines(file_);
     }
 }
 
@@ -86,7 +83,7 @@ void EventsFile::finish(const SnapshotPtr& snapshot, const std::vector<Event>& e
 void StatusFile::update(const SnapshotPtr& snapshot, const std::vector<Event>&) {
     // A snapshot comes four times a second, and its text takes a while.
     if (snapshot->elapsed_s >= next_s_ || snapshot->state != written_) {
-        base::write_atomically(path_, to_json(*snapshot) + "\n");
+        folder_.write("status.json", to_json(*snapshot) + "\n");
         next_s_ = snapshot->elapsed_s + status_file_every_s;
         written_ = snapshot->state;
     }
@@ -99,13 +96,13 @@ void IncumbentFiles::update(const SnapshotPtr&, const std::vector<Event>& events
     for (std::size_t i = 0; i < best_.all().size(); ++i) {
         const std::string yaml = best_.all()[i].mapping();
         if (i >= written_.size() || written_[i] != yaml) {
-            base::write_atomically(folder_ / mapping_file(i), yaml);
+            folder_.write(mapping_file(i), yaml);
             written_.resize(std::max(written_.size(), i + 1));
             written_[i] = yaml;
         }
     }
     for (; written_.size() > best_.all().size(); written_.pop_back()) {
-        std::filesystem::remove(folder_ / mapping_file(written_.size() - 1));
+        folder_.remove(mapping_file(written_.size() - 1));
     }
 }
 
@@ -121,7 +118,7 @@ bool CheckpointFile::take_state(const std::vector<Event>& events) {
 }
 
 void CheckpointFile::write(const Snapshot& snapshot) {
-    base::write_atomically(path_, wrap_(state_, snapshot.elapsed_s));
+    folder_.write("checkpoint.json", wrap_(state_, snapshot.elapsed_s));
 }
 
 void CheckpointFile::update(const SnapshotPtr& snapshot, const std::vector<Event>& events) {

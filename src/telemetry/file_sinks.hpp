@@ -1,10 +1,10 @@
-// What a running search keeps in its run directory.
+// What a running search keeps in its run directory, which outlives them all.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <string>
 
+#include "base/directory.hpp"
 #include "telemetry/best_mappings.hpp"
 #include "tessera/telemetry/sampler.hpp"
 
@@ -13,7 +13,7 @@ namespace tessera::telemetry {
 /// events.jsonl: one line an event, appended; `resumed`: goes on after the last whole line.
 class EventsFile : public Sink {
 public:
-    EventsFile(const std::filesystem::path& path, bool resumed);
+    EventsFile(const base::Directory& folder, bool resumed);
     ~EventsFile() override;
     std::string name() const override {
         return "events.jsonl";
@@ -33,14 +33,14 @@ private:
 /// status.json: the newest snapshot, once a second and when the state changes.
 class StatusFile : public Sink {
 public:
-    explicit StatusFile(std::filesystem::path path) : path_(std::move(path)) {}
+    explicit StatusFile(const base::Directory& folder) : folder_(folder) {}
     std::string name() const override {
         return "status.json";
     }
     void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
 
 private:
-    const std::filesystem::path path_;
+    const base::Directory& folder_;
     double next_s_ = 0;
     RunState written_ = RunState::running;
 };
@@ -50,15 +50,15 @@ private:
 class IncumbentFiles : public Sink {
 public:
     /// `known`: the value of the mapping that is there already, infinity if there is none.
-    IncumbentFiles(std::filesystem::path folder, std::vector<std::string> metrics, double known)
-        : folder_(std::move(folder)), known_(known), best_(std::move(metrics)) {}
+    IncumbentFiles(const base::Directory& folder, std::vector<std::string> metrics, double known)
+        : folder_(folder), known_(known), best_(std::move(metrics)) {}
     std::string name() const override {
         return "mapping.yaml";
     }
     void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
 
 private:
-    const std::filesystem::path folder_;
+    const base::Directory& folder_;
     const double known_;
     BestMappings best_;
     std::vector<std::string> written_;
@@ -69,9 +69,9 @@ private:
 class CheckpointFile : public Sink {
 public:
     /// `state`: that the search goes on from; `wrap` makes the file of state and seconds spent.
-    CheckpointFile(std::filesystem::path path, Recorder& recorder, std::string state,
+    CheckpointFile(const base::Directory& folder, Recorder& recorder, std::string state,
                    std::function<std::string(const std::string&, double)> wrap)
-        : path_(std::move(path)),
+        : folder_(folder),
           recorder_(recorder),
           wrap_(std::move(wrap)),
           state_(std::move(state)) {}
@@ -85,7 +85,7 @@ private:
     bool take_state(const std::vector<Event>& events);
     void write(const Snapshot& snapshot);
 
-    const std::filesystem::path path_;
+    const base::Directory& folder_;
     Recorder& recorder_;
     const std::function<std::string(const std::string&, double)> wrap_;
     std::string state_;

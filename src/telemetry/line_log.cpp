@@ -5,6 +5,7 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "base/printable.hpp"
 #include "telemetry/events.hpp"
 
 namespace tessera::telemetry {
@@ -109,8 +110,8 @@ std::string sentence(const Snapshot& s, char mark, const Incumbent* found) {
 
 void LineLog::header(const Snapshot& s) {
     if (lines_ == 0) {
-        out_ << "tessera " << s.run.version << ": " << s.run.workload << " on "
-             << s.run.architecture << ", " << metric(s)
+        out_ << "tessera " << s.run.version << ": " << base::one_line(s.run.workload) << " on "
+             << base::one_line(s.run.architecture) << ", " << metric(s)
              << (s.run.unit.empty() ? "" : " in " + s.run.unit) << ", seed " << s.run.seed << "\n";
         if (!settings_.plain) {
             out_ << "* new best mapping, . end\n";
@@ -128,7 +129,7 @@ void LineLog::line(const Snapshot& s, char mark, const Incumbent* found) {
     ++lines_;
     last_s_ = s.elapsed_s;
     if (settings_.plain) {
-        out_ << sentence(s, mark, found) << "\n";
+        out_ << base::one_line(sentence(s, mark, found)) << "\n";
         return;
     }
     const double time = found != nullptr ? found->time_s : s.elapsed_s;
@@ -138,10 +139,11 @@ void LineLog::line(const Snapshot& s, char mark, const Incumbent* found) {
     if (found != nullptr) {
         what = found->found_by + (found->detail.empty() ? "" : ": " + found->detail);
     }
-    out_ << format("%c %8s %9s %6s %11s %11s %7s %8s %9s  %s\n", mark, duration(time).c_str(),
+    out_ << format("%c %8s %9s %6s %11s %11s %7s %8s %9s  ", mark, duration(time).c_str(),
                    count(static_cast<double>(evaluated)).c_str(), percent(valid(s)).c_str(),
                    value(best).c_str(), value(s.bound).c_str(), percent(s.gap).c_str(),
-                   count(s.rate_per_s).c_str(), memory(s.memory_bytes).c_str(), what.c_str());
+                   count(s.rate_per_s).c_str(), memory(s.memory_bytes).c_str())
+         << base::one_line(what) << "\n";
 }
 
 void LineLog::update(const SnapshotPtr& snapshot, const std::vector<Event>& events) {
@@ -150,7 +152,7 @@ void LineLog::update(const SnapshotPtr& snapshot, const std::vector<Event>& even
             line(*snapshot, '*', &*event.incumbent);
         }
         if (event.kind == Event::Kind::log && (settings_.notes || event.level != LogLevel::info)) {
-            out_ << "tessera: " << event.text << "\n";
+            out_ << "tessera: " << base::one_line(event.text) << "\n";
         }
     }
     if (snapshot->elapsed_s >= settings_.quiet_s &&

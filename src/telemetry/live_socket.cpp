@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <optional>
+#include <thread>
 
 #include "tessera/base/error.hpp"
 
@@ -31,11 +33,18 @@ std::pair<sockaddr_un, socklen_t> address(const std::string& run_id) {
     return {a, static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size())};
 }
 
-bool same_user(int socket) {
+/// Process id of the other end; nothing if it is another user's.
+std::optional<int> peer_of_same_user(int socket) {
     ucred peer{};
     socklen_t size = sizeof peer;
-    return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-           (peer.uid == ::getuid() || peer.uid == 0);
+    const bool known = ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+    return known && (peer.uid == ::getuid() || peer.uid == 0) ? std::optional(peer.pid)
+                                                              : std::nullopt;
+}
+
+bool is_plain(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_' || c == '.';
 }
 
 [[noreturn]] void fail(const std::string& what) {
@@ -63,26 +72,36 @@ SocketServer::~SocketServer() {
     ::close(listener_);
 }
 
-void SocketServer::accept_viewers() {
+bool SocketServer::somebody_waits() const {
+    pollfd wanted{listener_, POLLIN, 0};
+    return ::poll(&wanted, 1, 0) > 0;
+}
+
+void SocketServer::accept_viewers(const std::string& line) {
     for (;;) {
         const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (socket < 0) {
             return;
         }
-        if (viewers_.size() >= most_viewers || !same_user(socket)) {
-            ::close(socket);
+        const bool served = peer_of_same_user(socket).has_value();
+        if (served && viewers_.size() < most_viewers) {
+            viewers_.push_back({socket, ""});
             continue;
         }
-        viewers_.push_back({socket, ""});
+        if (served) {
+            [[maybe_unused]] const ssize_t sent =
+                ::send(socket, line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        }
+        ::close(socket);
     }
 }
 
 void SocketServer::update(const SnapshotPtr& snapshot, const std::vector<Event>&) {
-    accept_viewers();
-    if (viewers_.empty()) {
+    if (viewers_.empty() && !somebody_waits()) {
         return;
     }
     const std::string line = to_json(*snapshot) + "\n";
+    accept_viewers(line);
     for (Viewer& viewer : viewers_) {
         viewer.rest = viewer.rest.empty() ? line : viewer.rest;
         const ssize_t n = ::send(viewer.socket, viewer.rest.data(), viewer.rest.size(),
@@ -107,6 +126,13 @@ void SocketServer::finish(const SnapshotPtr& snapshot, const std::vector<Event>&
     update(snapshot, events);
 }
 
+std::string run_id(std::string text) {
+    constexpr std::size_t longest = 64;
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return !is_plain(c); }, '-');
+    return text.size() <= longest ? text : text.substr(text.size() - longest);
+}
+
 std::vector<std::string> running_runs() {
     // Lines end in the name; '@' stands for the zero byte of an abstract one.
     std::ifstream sockets("/proc/net/unix");
@@ -115,8 +141,12 @@ std::vector<std::string> running_runs() {
     for (std::string line; std::getline(sockets, line);) {
         const std::size_t at = line.find(mark);
         // Connections of viewers carry the name too; only listeners have flag 00010000.
-        if (at != std::string::npos && line.find(" 00010000 ") != std::string::npos) {
-            ids.push_back(line.substr(at + mark.size()));
+        if (at == std::string::npos || line.find(" 00010000 ") == std::string::npos) {
+            continue;
+        }
+        std::string id = line.substr(at + mark.size());
+        if (id == run_id(id)) {
+            ids.push_back(std::move(id));
         }
     }
     std::sort(ids.begin(), ids.end());
@@ -124,19 +154,26 @@ std::vector<std::string> running_runs() {
     return ids;
 }
 
-SocketClient::SocketClient(const std::string& run_id) {
-    socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+SocketClient::SocketClient(const std::string& run_id, Clock::time_point until) : run_id_(run_id) {
+    // A socket that blocks would wait as long as the listener likes, whoever that is.
+    socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     const auto [a, size] = address(run_id);
-    if (socket_ < 0 || ::connect(socket_, reinterpret_cast<const sockaddr*>(&a), size) != 0) {
+    while (socket_ < 0 || ::connect(socket_, reinterpret_cast<const sockaddr*>(&a), size) != 0) {
         const int reason = errno;
+        if (socket_ >= 0 && (reason == EAGAIN || reason == EINTR) && Clock::now() < until) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            continue;
+        }
         ::close(socket_);
         errno = reason;
         fail("run " + run_id + " cannot be reached");
     }
-    if (!same_user(socket_)) {
+    const std::optional<int> peer = peer_of_same_user(socket_);
+    if (!peer) {
         ::close(socket_);
         throw UserError("run " + run_id + " belongs to another user");
     }
+    pid_ = *peer;
 }
 
 SocketClient::~SocketClient() {
@@ -171,7 +208,14 @@ SnapshotPtr SocketClient::next(std::chrono::milliseconds at_most) {
             text_.erase(0, end + 1);
         }
     }
-    return newest.empty() ? nullptr : std::make_shared<const Snapshot>(from_json(newest));
+    if (newest.empty()) {
+        return nullptr;
+    }
+    try {
+        return std::make_shared<const Snapshot>(from_json(newest));
+    } catch (const UserError& error) {
+        throw UserError("run " + run_id_ + ": " + error.what());
+    }
 }
 
 }  // namespace tessera::telemetry

@@ -2,7 +2,8 @@
 //
 // The socket has an abstract name (Linux): it is no file, so that nothing is left behind however
 // the process ends. Only the same user (or root) is served. A viewer that does not keep up misses
-// snapshots; one that goes away is forgotten. Nothing a viewer sends is read.
+// snapshots; one that goes away is forgotten. Nothing a viewer sends is read. Viewers beyond the
+// 64th get one snapshot, which names the folder where they can go on.
 #pragma once
 
 #include <chrono>
@@ -30,20 +31,29 @@ private:
         int socket = -1;
         std::string rest;  ///< of the line it was not ready for
     };
-    void accept_viewers();
+    void accept_viewers(const std::string& line);
+    bool somebody_waits() const;
 
     int listener_ = -1;
     std::vector<Viewer> viewers_;
 };
 
-/// Ids of the user's runs on this host, sorted.
+/// An id that may be made of this text: letters, digits, `-`, `_` and `.`, 64 characters at most.
+std::string run_id(std::string text);
+
+/// Ids of what look like runs of the user on this host, sorted. Anybody may have made such a
+/// socket; SocketClient tells whose it is.
 std::vector<std::string> running_runs();
 
 /// A viewer's side. Thread rule: one thread.
 class SocketClient {
 public:
-    /// \throws UserError if no such run can be reached
-    explicit SocketClient(const std::string& run_id);
+    using Clock = std::chrono::steady_clock;
+
+    /// Waits a moment for a run that is busy with other viewers.
+    /// \throws UserError if no such run of this user can be reached until then
+    explicit SocketClient(const std::string& run_id,
+                          Clock::time_point until = Clock::now() + std::chrono::seconds(1));
     ~SocketClient();
     SocketClient(const SocketClient&) = delete;
     SocketClient& operator=(const SocketClient&) = delete;
@@ -55,14 +65,18 @@ public:
     /// The newest snapshot that came within the time, older ones skipped; null: none.
     /// \throws UserError if what comes is no snapshot
     SnapshotPtr next(std::chrono::milliseconds at_most);
+    /// The process at the other end, as the system says; 0: it cannot be seen from here.
+    int pid() const {
+        return pid_;
+    }
     /// The run has ended, or is gone: next() will give nothing more.
     bool ended() const {
         return ended_;
     }
 
 private:
-    int socket_ = -1;
-    std::string text_;
+    int socket_ = -1, pid_ = 0;
+    std::string run_id_, text_;
     bool ended_ = false;
 };
 

@@ -97,7 +97,8 @@ void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, Snapshot
 }
 
 constexpr const char* worker_states[] = {"idle", "running", "done", "failed"};
-constexpr const char* run_states[] = {"running", "stopping", "finished", "interrupted", "failed"};
+constexpr const char* run_states[] = {"running",     "stopping", "finished",
+                                      "interrupted", "failed",   "lost"};
 constexpr const char* levels[] = {"info", "warning", "error"};
 
 // Above 2^53 a number would lose digits in most readers of JSON.

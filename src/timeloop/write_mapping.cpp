@@ -4,6 +4,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "base/printable.hpp"
 #include "tessera/timeloop/write.hpp"
 
 namespace tessera::timeloop {
@@ -88,8 +89,8 @@ std::string yaml_text(const std::string& text) {
     const bool plain = !text.empty() && text.find_first_of("-?:,[]{}#&*!|>'\"%@` ~") != 0 &&
                        text.find(": ") == std::string::npos &&
                        text.find(" #") == std::string::npos && text != "null" && text != "Null" &&
-                       text != "NULL";
-    return plain ? text : "\"" + text + "\"";
+                       text != "NULL" && base::one_line(text) == text;
+    return plain ? text : base::yaml_quoted(text);
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 
+#include "base/printable.hpp"
+
 namespace tessera::timeloop::xml {
 
 inline std::string number(double value) {
@@ -25,7 +27,7 @@ inline std::string number(bool value) {
 }
 inline std::string number(const std::string& text) {
     std::string result;
-    for (const char c : text) {
+    for (const char c : base::one_line(text)) {
         result += c == '<'   ? "&lt;"
                   : c == '>' ? "&gt;"
                   : c == '&' ? "&amp;"

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "abi/program.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/plugin/loader.hpp"
 
 using namespace tessera::abi_test;
 
@@ -176,6 +178,25 @@ BOOST_AUTO_TEST_CASE(what_crashed_once_is_not_run_again) {
     BOOST_TEST(seconds < 0.3);
     const auto document = nlohmann::json::parse(read(folder / "deep/cache.json"));
     BOOST_TEST(document["files"].contains(plugin("hangs")));
+}
+
+BOOST_AUTO_TEST_CASE(a_plugin_that_another_program_cannot_link_is_not_remembered) {
+    // This test exports nothing, so the plugin finds nothing in it.
+    const Folder folder;
+    const std::string cache = (folder / "cache.json").string();
+    const char* before = std::getenv("TESSERA_PLUGIN_CACHE");
+    const std::string kept = before != nullptr ? before : "";
+    ::setenv("TESSERA_PLUGIN_CACHE", cache.c_str(), 1);
+    BOOST_CHECK_EXCEPTION(tessera::plugin::load_file(plugin("corpus")), tessera::PluginError,
+                          [](const tessera::PluginError& error) {
+                              return std::string(error.what()).find("the system cannot load it") !=
+                                     std::string::npos;
+                          });
+    before != nullptr ? ::setenv("TESSERA_PLUGIN_CACHE", kept.c_str(), 1)
+                      : ::unsetenv("TESSERA_PLUGIN_CACHE");
+    const Ran ran = run(tool() + " plugins list --plugin " + plugin("corpus"),
+                        {{"TESSERA_PLUGIN_CACHE", cache}});
+    BOOST_TEST(ran.code == 0, ran.err);
 }
 
 BOOST_AUTO_TEST_CASE(a_broken_cache_is_ignored) {

@@ -1,8 +1,11 @@
 // tessera top: viewers of a search in another process. The searching process is this executable.
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "cli/cli.hpp"
@@ -194,9 +197,107 @@ BOOST_AUTO_TEST_CASE(a_killed_run_is_called_lost) {
     BOOST_TEST(tmux.wait_for("RUNNING"), tmux.screen());
     run.signal(SIGKILL);
     BOOST_TEST(tmux.wait_for("LOST"), tmux.screen());
+    BOOST_TEST(!tmux.shows("RUNNING"), tmux.screen());
     tmux.press("q");
     BOOST_TEST(tmux.wait_end());
     BOOST_TEST(tmux.code() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_tells_whether_its_run_lives) {
+    Tmux tmux(100, 30);
+    const std::string run = (tmux.folder() / "run").string();
+    const std::string search = tessera_program() +
+                               " map -a simba -w matmuls --mapper random --max-time 60s -q -o " +
+                               run + " >out 2>err & echo $! >pid; wait";
+    tmux.type(search);
+    BOOST_REQUIRE(eventually([&] { return std::filesystem::exists(run + "/status.json"); }));
+    BOOST_TEST(invoke({"top", "--once", run}).out.find("RUNNING") != std::string::npos);
+    const pid_t pid = std::atoi(tmux.read("pid").c_str());
+    BOOST_REQUIRE(pid > 0);
+    ::kill(pid, SIGKILL);
+    BOOST_REQUIRE(tmux.wait_for("ready>"));
+    const Outcome after = invoke({"top", "--once", run});
+    BOOST_TEST(after.out.find("LOST") != std::string::npos, after.out);
+    BOOST_TEST(after.out.find("RUNNING") == std::string::npos, after.out);
+    const Outcome json = invoke({"top", "--json", run});
+    BOOST_TEST(nlohmann::json::parse(json.out).at("state") == "lost");
+}
+
+BOOST_AUTO_TEST_CASE(no_folder_chooses_who_is_signalled) {
+    Tmux tmux(100, 30);
+    // A run that is said to be this test's own process: it lives, and has nothing to do with it.
+    telemetry::Snapshot snapshot = running_snapshot();
+    snapshot.run.pid = ::getpid();
+    char host[256] = {};
+    ::gethostname(host, sizeof host - 1);
+    snapshot.run.host = host;
+    std::filesystem::create_directories(tmux.folder() / "run");
+    std::ofstream(tmux.folder() / "run" / "status.json") << telemetry::to_json(snapshot) << "\n";
+    tmux.type(top("--control run"));
+    BOOST_TEST(tmux.wait_for("no process of yours on this host runs it"), tmux.screen());
+    // Nor does the name of another run of the user.
+    Run other("innocent");
+    snapshot.run.id = other.name();
+    snapshot.run.pid = other.pid();
+    std::ofstream(tmux.folder() / "run" / "status.json") << telemetry::to_json(snapshot) << "\n";
+    tmux.type("clear; " + top("--control run"));
+    BOOST_TEST(tmux.wait_for("no process of yours on this host runs it"), tmux.screen());
+    BOOST_TEST(other.alive());
+}
+
+BOOST_AUTO_TEST_CASE(a_listener_that_never_answers_hangs_nobody) {
+    const auto listen = [](const std::string& name) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        std::memcpy(address.sun_path + 1, name.data(), name.size());
+        const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+        std::vector<int> sockets = {::socket(AF_UNIX, SOCK_STREAM, 0)};
+        const auto* place = reinterpret_cast<const sockaddr*>(&address);
+        BOOST_REQUIRE(::bind(sockets[0], place, size) == 0);
+        BOOST_REQUIRE(::listen(sockets[0], 0) == 0);
+        for (int i = 0; i < 3; ++i) {  // the backlog is full
+            sockets.push_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
+            [[maybe_unused]] const int code = ::connect(sockets.back(), place, size);
+        }
+        return sockets;
+    };
+    const std::string prefix = "tessera-" + std::to_string(::getuid()) + "-";
+    std::vector<int> all;
+    for (const char* name : {"deaf-1", "deaf-2", "\x1b]0;T\x07"}) {
+        for (const int socket : listen(prefix + name)) {
+            all.push_back(socket);
+        }
+    }
+    Run run("heard");
+    const auto start = Clock::now();
+    const Outcome listed = invoke({"top", "--list"});
+    BOOST_TEST(seconds_since(start) < 6);
+    BOOST_TEST(listed.out.find(run.name()) != std::string::npos, listed.out);
+    const Outcome named = invoke({"top", "--once", "deaf-1"});
+    BOOST_TEST(named.code == 2);
+    BOOST_TEST(named.err.find("deaf-1 cannot be reached") != std::string::npos, named.err);
+    const Outcome unknown = invoke({"top", "--once", "no-such-run"});
+    BOOST_TEST(unknown.err.find('\x1b') == std::string::npos);
+    BOOST_TEST(unknown.err.find("]0;T") == std::string::npos, unknown.err);
+    BOOST_TEST(seconds_since(start) < 12);
+    for (const int socket : all) {
+        ::close(socket);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(viewers_beyond_the_64th_see_the_folder) {
+    Run run("crowded");
+    std::vector<std::unique_ptr<telemetry::SocketClient>> viewers;
+    const auto patient = Clock::now() + std::chrono::seconds(30);
+    for (int i = 0; i < 64; ++i) {
+        viewers.push_back(std::make_unique<telemetry::SocketClient>(run.name(), patient));
+    }
+    for (const auto& viewer : viewers) {
+        BOOST_REQUIRE(viewer->next(std::chrono::seconds(5)));
+    }
+    const Outcome once = invoke({"top", "--once", run.name()});
+    BOOST_TEST(once.code == 0, once.err);
+    BOOST_TEST(once.out.find("RUNNING") != std::string::npos, once.out);
 }
 
 BOOST_AUTO_TEST_CASE(viewers_stop_a_run_only_with_control) {
@@ -295,6 +396,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_run_is_refused_with_a_remedy) {
         std::ofstream(folder / "status.json") << text;
         const Outcome broken = invoke({"top", "--once", folder.string()});
         BOOST_TEST(broken.code == 2, text << ": " << broken.err);
+        BOOST_TEST(broken.err.find((folder / "status.json").string()) != std::string::npos,
+                   broken.err);
     }
     const Outcome unknown = invoke({"top", "--once", "no-such-run"});
     BOOST_TEST(unknown.code == 2);

@@ -71,16 +71,20 @@ using State = io::RunDirectory::State;
 
 namespace {
 
+constexpr const char* description =
+    R"({"tessera_version": "0.1.0", "command": ["tessera", "map"], "inputs": []})";
+
 /// A run from beginning to end, or up to where it was killed.
 void make_run(const fs::path& path, Policy policy, const std::string& result) {
     io::RunDirectory run(path, policy);
     run.open();
-    run.write("run.json", "{}");
+    run.write("run.json", description);
     run.write("checkpoint.json", "{}");
-    if (!result.empty()) {
+    if (result.empty()) {
+        run.write("mapping.yaml", "found on the way");
+    } else {
         run.finish({{"result.json", result}, {"mapping.yaml", "m"}}, true);
     }
-    run.keep();
 }
 
 }  // namespace
@@ -91,10 +95,10 @@ BOOST_AUTO_TEST_CASE(a_run_directory_fills_and_ends) {
     io::RunDirectory run(target, Policy::refuse);
     BOOST_TEST((run.state() == State::free));
     run.open();
-    run.write("run.json", "{}");
+    run.write("run.json", description);
     run.write("mapping-2.yaml", "found on the way");
-    BOOST_TEST(content(target / "run.json") == "{}");
-    std::ofstream(target / ".status.json.tmp") << "half";
+    BOOST_TEST(content(target / "run.json") == description);
+    std::ofstream(target / ".status.json.17-3.tmp") << "half";
     run.finish({{"result.json", "r"}, {"mapping.yaml", "m"}}, true);
     BOOST_TEST(entries(target) == 3U);
     BOOST_TEST(entries(folder.path / "deep") == 1U);
@@ -122,7 +126,7 @@ BOOST_AUTO_TEST_CASE(a_killed_run_can_be_resumed) {
     io::RunDirectory run(target, Policy::resume);
     BOOST_TEST((run.state() == State::unfinished));
     run.open();
-    BOOST_TEST(run.read("run.json") == "{}");
+    BOOST_TEST(run.read("run.json") == description);
     BOOST_CHECK_THROW(io::RunDirectory(target, Policy::resume).open(), UserError);  // locked
 }
 
@@ -133,11 +137,11 @@ BOOST_AUTO_TEST_CASE(a_forced_run_without_result_brings_the_old_one_back) {
     {
         io::RunDirectory run(target, Policy::replace);
         run.open();
-        run.write("run.json", "new");
+        run.write("run.json", std::string(description) + " ");
         BOOST_TEST(!fs::exists(target / "result.json"));
     }
     BOOST_TEST(content(target / "result.json") == "old");
-    BOOST_TEST(content(target / "run.json") == "{}");
+    BOOST_TEST(content(target / "run.json") == description);
     BOOST_TEST(entries(target) == 3U);
 }
 
@@ -148,6 +152,116 @@ BOOST_AUTO_TEST_CASE(a_folder_that_is_no_run_is_left_alone) {
         BOOST_CHECK_THROW(io::RunDirectory(folder.path, policy), UserError);
     }
     BOOST_TEST(content(folder.path / "precious.txt") == "mine");
+}
+
+BOOST_AUTO_TEST_CASE(files_of_others_in_a_run_are_left_alone) {
+    const Folder folder;
+    const fs::path target = folder.path / "run";
+    make_run(target, Policy::refuse, "old");
+    std::ofstream(target / "notes.txt") << "mine";
+    std::ofstream(target / "mine.mapping.yaml") << "mine";
+    fs::create_directory(target / "mapping");
+    make_run(target, Policy::replace, "new");
+    BOOST_TEST(content(target / "result.json") == "new");
+    BOOST_TEST(content(target / "notes.txt") == "mine");
+    BOOST_TEST(content(target / "mine.mapping.yaml") == "mine");
+    BOOST_TEST(entries(target) == 6U);
+    // Any run.json is not enough.
+    std::ofstream(target / "run.json") << "{\"command\": [\"make\"]}";
+    BOOST_CHECK_THROW(io::RunDirectory(target, Policy::replace), UserError);
+    // Nor is one beside things in the place of our files.
+    std::ofstream(target / "run.json") << description;
+    fs::create_symlink(folder.path / "elsewhere", target / "events.jsonl");
+    for (const Policy policy : {Policy::refuse, Policy::replace, Policy::resume, Policy::skip}) {
+        BOOST_CHECK_THROW(io::RunDirectory(target, policy), UserError);
+    }
+    BOOST_TEST(!fs::exists(folder.path / "elsewhere"));
+}
+
+BOOST_AUTO_TEST_CASE(a_comparison_names_its_files) {
+    const Folder folder;
+    const fs::path target = folder.path / "race";
+    constexpr const char* comparison =
+        R"({"tessera_version": "0.1.0", "command": ["tessera", "compare"], "racers": ["ffm"]})";
+    fs::create_directory(target);
+    std::ofstream(target / "run.json") << comparison;
+    std::ofstream(target / "ffm.mapping.yaml") << "old";
+    std::ofstream(target / "mine.mapping.yaml") << "mine";
+    std::string message;
+    try {
+        io::RunDirectory(target, Policy::refuse);
+    } catch (const UserError& error) {
+        message = error.what();
+    }
+    BOOST_TEST(message.find("cannot be resumed") != std::string::npos, message);
+    BOOST_TEST(message.find("--resume") == std::string::npos, message);
+    make_run(target, Policy::replace, "new");
+    BOOST_TEST(!fs::exists(target / "ffm.mapping.yaml"));
+    BOOST_TEST(content(target / "mine.mapping.yaml") == "mine");
+}
+
+BOOST_AUTO_TEST_CASE(a_run_writes_to_the_folder_it_locked) {
+    const Folder folder;
+    const fs::path a = folder.path / "a", b = folder.path / "b";
+    io::RunDirectory run(a, Policy::refuse);
+    run.open();
+    run.write("run.json", description);
+    fs::rename(a, b);
+    make_run(a, Policy::refuse, "another");
+    BOOST_TEST(run.finish({{"result.json", "r"}, {"mapping.yaml", "m"}}, true).empty());
+    BOOST_TEST(content(a / "result.json") == "another");
+    BOOST_TEST(content(b / "result.json") == "r");
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_second_is_told_so) {
+    const Folder folder;
+    const fs::path target = folder.path / "run";
+    const auto message = [&](const auto& call) -> std::string {
+        try {
+            call();
+        } catch (const UserError& error) {
+            return error.what();
+        }
+        return "no error";
+    };
+    io::RunDirectory late(target, Policy::refuse);  // looks before anything is there
+    io::RunDirectory run(target, Policy::refuse);
+    run.open();
+    const std::string being_written = "is being written by another process";
+    BOOST_TEST(message([&] { late.open(); }).find(being_written) != std::string::npos);
+    for (const char* file : {"checkpoint.json", "run.json"}) {  // at any stage of its beginning
+        run.write(file, description);
+        for (const Policy policy : {Policy::refuse, Policy::replace, Policy::resume}) {
+            const std::string told = message([&] { io::RunDirectory(target, policy); });
+            BOOST_TEST(told.find(being_written) != std::string::npos, told);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_was_found_is_not_removed_when_a_file_fails) {
+    const Folder folder;
+    const fs::path target = folder.path / "run";
+    {
+        io::RunDirectory run(target, Policy::refuse);
+        run.open();
+        run.write("run.json", description);
+        run.write("checkpoint.json", "{}");
+        fs::create_directories(target / "looptree.svg" / "full");
+        const auto unwritten =
+            run.finish({{"looptree.svg", "s"}, {"mapping.yaml", "m"}, {"result.json", "r"}}, true);
+        BOOST_REQUIRE_EQUAL(unwritten.size(), 1U);
+        BOOST_TEST(unwritten.front().name == "looptree.svg");
+    }
+    BOOST_TEST(content(target / "mapping.yaml") == "m");
+    BOOST_TEST(content(target / "result.json") == "r");
+    BOOST_TEST(content(target / "checkpoint.json") == "{}");  // --resume writes the rest
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_makes_no_folder) {
+    const Folder folder;
+    BOOST_CHECK_THROW(io::RunDirectory(folder.path / "missing" / ".." / "x", Policy::refuse).open(),
+                      UserError);
+    BOOST_TEST(entries(folder.path) == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_write_leaves_nothing) {

@@ -41,6 +41,7 @@ enum class RunState : std::uint8_t {
     finished,     ///< ended by itself or at a limit
     interrupted,  ///< ended by a signal or a viewer's wish
     failed,
+    lost,  ///< said by viewers: its process is gone without having ended, or does not answer
 };
 const char* name(RunState state);
 

@@ -1,0 +1,74 @@
+#include "io/run_files.hpp"
+
+#include <algorithm>
+#include <regex>
+
+#include "tessera/base/error.hpp"
+
+namespace tessera::io {
+
+namespace {
+
+/// Names of those compared, whose mappings are files.
+std::vector<std::string> racers(const Json& description) {
+    std::vector<std::string> result;
+    if (description.is_object() && description.contains("racers") &&
+        description["racers"].is_array()) {
+        for (const Json& name : description["racers"]) {
+            if (name.is_string()) {
+                result.push_back(name.get<std::string>());
+            }
+        }
+    }
+    return result;
+}
+
+}  // namespace
+
+Json run_description(const base::Directory& folder) {
+    std::string text;
+    try {
+        text = folder.read("run.json").value_or("");
+    } catch (const UserError&) {
+        return nullptr;
+    }
+    Json json = Json::parse(text, nullptr, false);
+    const bool ours = json.is_object() && json.contains("tessera_version") &&
+                      json.contains("command") && json["command"].is_array() &&
+                      json["command"].size() >= 2 && json["command"][0] == "tessera";
+    return ours ? json : Json(nullptr);
+}
+
+bool is_comparison(const Json& description) {
+    return description.is_object() && description["command"][1] == "compare";
+}
+
+bool is_scratch(const std::string& name) {
+    static const std::regex form(R"(\..+\.\d+-\d+\.tmp)");
+    return std::regex_match(name, form);
+}
+
+bool is_mapping(const std::string& name) {
+    static const std::regex form(R"(mapping(-\d+)?\.yaml)");
+    return std::regex_match(name, form);
+}
+
+std::vector<std::string> run_files(const base::Directory& folder, const Json& description) {
+    static const std::regex fixed(
+        R"((run|status|checkpoint|stopped|result)\.json|events\.jsonl|looptree\.svg|curves\.csv|)"
+        R"(mapping(-\d+)?(\.accelforge)?\.yaml)");
+    const std::vector<std::string> compared = racers(description);
+    std::vector<std::string> result;
+    for (const std::string& name : folder.names()) {
+        const bool racers_mapping =
+            std::any_of(compared.begin(), compared.end(), [&](const std::string& racer) {
+                return name == racer + ".mapping.yaml" || name == racer + ".map.yaml";
+            });
+        if (racers_mapping || is_scratch(name) || std::regex_match(name, fixed)) {
+            result.push_back(name);
+        }
+    }
+    return result;
+}
+
+}  // namespace tessera::io

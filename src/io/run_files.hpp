@@ -1,0 +1,25 @@
+// Which files of a folder a run of tessera wrote.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/directory.hpp"
+#include "io/report_json.hpp"
+
+namespace tessera::io {
+
+/// run.json of the folder; null if there is none, or if it does not describe a run.
+Json run_description(const base::Directory& folder);
+/// Whether it describes a comparison.
+bool is_comparison(const Json& description);
+
+/// Left by a write that was killed.
+bool is_scratch(const std::string& name);
+/// The best mappings that a search has found: mapping.yaml, mapping-2.yaml, ...
+bool is_mapping(const std::string& name);
+
+/// The names in the folder that a run with this description uses, regular files or not.
+std::vector<std::string> run_files(const base::Directory& folder, const Json& description);
+
+}  // namespace tessera::io
