@@ -3,9 +3,26 @@
 #include <algorithm>
 #include <cctype>
 
+#include "spec/limits.hpp"
 #include "tessera/base/nearest.hpp"
 
 namespace tessera::spec {
+
+namespace {
+
+/// Cut between characters if it is long.
+std::string shortened(const std::string& value) {
+    if (value.size() <= max_quote) {
+        return value;
+    }
+    std::size_t end = max_quote;
+    while (end > 0 && (static_cast<unsigned char>(value[end]) & 0xC0U) == 0x80U) {
+        --end;
+    }
+    return value.substr(0, end) + "...";
+}
+
+}  // namespace
 
 std::string complaint_text(std::string_view path, const Complaint& complaint) {
     std::string result;
@@ -14,7 +31,7 @@ std::string complaint_text(std::string_view path, const Complaint& complaint) {
     }
     result += complaint.what;
     if (!complaint.value.empty()) {
-        result += ": '" + complaint.value + "'";
+        result += ": '" + shortened(complaint.value) + "'";
     }
     if (!complaint.expected.empty()) {
         result += " (expected " + complaint.expected + ")";
