@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "spec/limits.hpp"
+#include "spec/quantities.hpp"
 
 namespace tessera::arch {
 

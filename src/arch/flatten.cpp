@@ -1,5 +1,5 @@
 #include "arch/path_builder.hpp"
-#include "spec/limits.hpp"
+#include "spec/quantities.hpp"
 
 namespace tessera::arch {
 

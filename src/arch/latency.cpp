@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "arch/component_values.hpp"
-#include "spec/limits.hpp"
+#include "spec/quantities.hpp"
 
 namespace tessera::arch {
 

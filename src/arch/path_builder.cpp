@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "spec/limits.hpp"
+#include "spec/quantities.hpp"
 
 namespace tessera::arch {
 

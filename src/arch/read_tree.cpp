@@ -5,7 +5,7 @@
 #include <set>
 
 #include "arch/tree.hpp"
-#include "spec/limits.hpp"
+#include "spec/quantities.hpp"
 #include "workload/define_symbols.hpp"
 
 namespace tessera::arch {

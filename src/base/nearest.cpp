@@ -50,7 +50,11 @@ int distance(std::string_view a, std::string_view b) {
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
     std::string best;
     int best_distance = 0;
+    constexpr std::size_t longest = 200;  // of what people call a name
     for (const std::string& candidate : candidates) {
+        if (name.size() > longest || candidate.size() > longest) {
+            continue;
+        }
         const int d = distance(name, candidate);
         // At most a third of the letters, but one edit always, may differ.
         const int limit =

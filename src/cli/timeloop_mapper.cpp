@@ -16,6 +16,7 @@
 #include "tessera/timeloop/mapper.hpp"
 #include "tessera/timeloop/mapspace.hpp"
 #include "tessera/timeloop/result_json.hpp"
+#include "timeloop/with_place.hpp"
 #include "timeloop/write_config.hpp"
 
 namespace tessera::cli {
@@ -230,10 +231,8 @@ void add_best(const Loaded& loaded, const timeloop::MapperResult& result, Timelo
     files.add_evaluation(input, {input.problem, input.architecture, *result.best, stats});
 }
 
-}  // namespace
-
-int timeloop_mapper(const TimeloopArguments& arguments, std::ostream& out, std::ostream& err) {
-    Loaded loaded = load(arguments, out, err);
+int search(Loaded& loaded, const TimeloopArguments& arguments, std::ostream& out,
+           std::ostream& err) {
     timeloop::Input& input = loaded.input;
     print_mapspace(out, loaded);
     const bool master = input.document.dialect == Dialect::master;
@@ -299,6 +298,14 @@ int timeloop_mapper(const TimeloopArguments& arguments, std::ostream& out, std::
         << timeloop::summary_line(evaluation.stats, input.document.dialect) << std::endl;
     files.write();
     return ExitCode::ok;
+}
+
+}  // namespace
+
+int timeloop_mapper(const TimeloopArguments& arguments, std::ostream& out, std::ostream& err) {
+    Loaded loaded = load(arguments, out, err);
+    return timeloop::with_place(loaded.settings.where,
+                                [&] { return search(loaded, arguments, out, err); });
 }
 
 }  // namespace tessera::cli

@@ -10,6 +10,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
 #include "tessera/timeloop/result_json.hpp"
+#include "timeloop/with_place.hpp"
 
 namespace tessera::cli {
 
@@ -88,6 +89,14 @@ TimeloopMetric timeloop_metric(const timeloop::MapperSettings& settings) {
     }
 }
 
+namespace {
+
+Position place_of(const timeloop::Input& input, const timeloop::MapperSettings& settings) {
+    return settings.where.file.empty() ? input.document.root.position : settings.where;
+}
+
+}  // namespace
+
 timeloop::MapperResult timeloop_search(const timeloop::Input& input,
                                        const timeloop::Constraints& constraints,
                                        const timeloop::MapperSettings& settings,
@@ -102,8 +111,10 @@ timeloop::MapperResult timeloop_search(const timeloop::Input& input,
     }
     hooks.recorder = recorder;
     hooks.cycle_s = 1;  // latencies are told in cycles
-    return timeloop::search_mappings(input.problem, input.architecture, constraints, settings,
-                                     hooks);
+    return timeloop::with_place(place_of(input, settings), [&] {
+        return timeloop::search_mappings(input.problem, input.architecture, constraints, settings,
+                                         hooks);
+    });
 }
 
 std::string timeloop_workload(const timeloop::Input& input) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "spec/limits.hpp"
 #include "tessera/spec/fields.hpp"
 #include "tessera/spec/reader.hpp"
 
@@ -17,7 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t max_repeats = 1'000'000;
-constexpr std::size_t max_nodes = 2'000'000;
 
 /// Two spellings of one file must count as the same file for the cycle test.
 std::string identity(const fs::path& path) {
@@ -116,15 +116,26 @@ private:
             fail(file, {"the files include each other in a cycle: " + chain + path.string(), "", "",
                         "remove one of these includes"});
         }
+        if (chain_.size() == max_include_depth) {
+            fail(file, {"more than 100 files include each other in turn", file.text, "", ""});
+        }
         std::error_code ignored;
         if (!fs::is_regular_file(path, ignored)) {
             fail(file, {"the included file does not exist", path.string(), "",
                         "paths are relative to the file that includes"});
         }
-        return load(path.string());
+        Node included = load(path.string());
+        nodes_ += size_of(included);
+        if (++files_ > max_includes || nodes_ > max_nodes) {
+            fail(file, {"the includes bring more than 10000 files or 250000 values", file.text, "",
+                        "include a file once"});
+        }
+        return included;
     }
 
     std::vector<Link> chain_;
+    std::size_t files_ = 0;
+    std::size_t nodes_ = 0;  ///< those of files inside files count once for each level
 };
 
 const Node* arch_variables(const Node& root) {
@@ -155,7 +166,7 @@ public:
 private:
     void count(const Node& node) {
         if (++count_ > max_nodes) {
-            fail(node, {"repeats expand to more than two million values", "", "", "repeat less"});
+            fail(node, {"repeats expand to more than 250000 values", "", "", "repeat less"});
         }
     }
 
@@ -238,6 +249,10 @@ private:
             }
             const std::string key =
                 in_repeat ? substitute(entry.key, entry.value, scope) : entry.key;
+            if (out.entries.size() == max_keys) {
+                fail(entry.key_position, entry.value.path,
+                     {"a map has more than 10000 keys after expansion", key, "", "repeat less"});
+            }
             if (out.find(key) != nullptr) {
                 fail(entry.key_position, entry.value.path,
                      {"the key occurs twice after expansion", key, "every key once",

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "spec/ast.hpp"
+#include "spec/limits.hpp"
 #include "tessera/spec/expression.hpp"
 
 namespace tessera::spec {
@@ -48,6 +49,9 @@ Value binary(const std::string& op, const Value& a, const Value& b) {
     const bool set_operator = op == "|" || op == "&" || op == "^";
     if (!set_operator && !(op == "-" && (is_set(a) || is_set(b)))) {
         if (op == "+" && a.is<std::string>() && b.is<std::string>()) {
+            if (a.as<std::string>().size() + b.as<std::string>().size() > max_text) {
+                throw EvaluationError{"the text becomes longer than a million characters", "", ""};
+            }
             return a.as<std::string>() + b.as<std::string>();
         }
         return arithmetic(op, a, b);
@@ -283,9 +287,39 @@ Value list(const Ast& ast, const Symbols& symbols) {
     return Value::list(std::move(items));
 }
 
+/// The way from the expression asked for to the part that is evaluated, through the names on it.
+class Step {
+public:
+    Step() {
+        steps_ = depth_ == 0 ? 0 : steps_;
+        if (depth_ == max_depth) {
+            throw EvaluationError{"the expression is nested too deeply, with the names in it", "",
+                                  ""};
+        }
+        if (++steps_ > max_steps) {
+            throw EvaluationError{"the expression takes more than a million steps", "",
+                                  "use shorter lists"};
+        }
+        ++depth_;
+    }
+    ~Step() {
+        --depth_;
+    }
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+
+private:
+    static thread_local int depth_;
+    static thread_local std::size_t steps_;
+};
+
+thread_local int Step::depth_ = 0;
+thread_local std::size_t Step::steps_ = 0;
+
 }  // namespace
 
 Value evaluate_ast(const Ast& ast, const Symbols& symbols) {
+    const Step step;
     switch (ast.kind) {
         case Ast::Kind::literal:
             return ast.value;

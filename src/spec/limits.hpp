@@ -1,28 +1,27 @@
-// How large numbers may be. Costs are products of some of them with counts, and the product of
-// energy and latency must not leave double precision; counts and positions are whole numbers.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 
-#include "tessera/spec/fields.hpp"
+#include "tessera/spec/node.hpp"
+
+// How large a spec may be. Far above what a design needs; a short file that asks for more (aliases
+// of aliases, includes of includes, nested repeats) is refused before it takes time and memory.
 
 namespace tessera::spec {
 
-/// Energies, powers, times, rates, widths, factors: largest, and smallest where 0 makes no sense.
-constexpr double largest_quantity = 1e24, smallest_quantity = 1e-24;
-/// Values of a rank variable, instances of a dimension.
-constexpr std::int64_t largest_extent = 2147483647;
-/// Points of an iteration space with all its instances, instances of a component.
-constexpr double most_points = 9223372036854775808.0, most_instances = 9007199254740992.0;
+constexpr std::size_t max_nodes = 250'000;  ///< values of one tree, all included files together
+constexpr std::size_t max_keys = 10'000;    ///< of one map
+constexpr std::size_t max_includes = 10'000;
+constexpr std::size_t max_include_depth = 100;
+constexpr std::size_t max_path = 256;   ///< characters of a path in messages
+constexpr std::size_t max_quote = 200;  ///< characters of a value in messages
 
-inline Range quantity() {
-    return Range::between(0, largest_quantity);
-}
-inline Range positive_quantity() {
-    return Range::between(smallest_quantity, largest_quantity);
-}
-inline Range extent() {
-    return Range::between(1, static_cast<double>(largest_extent));
-}
+constexpr int max_depth = 1'000;              ///< of an expression with the names in it
+constexpr std::size_t max_steps = 1'000'000;  ///< of the evaluation of one expression
+constexpr std::size_t max_text = 1'000'000;   ///< characters that '+' puts together
+constexpr std::size_t max_formula = 10'000;   ///< operations on action counts
+
+/// Values of a tree.
+std::size_t size_of(const Node& node);
 
 }  // namespace tessera::spec

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "spec/limits.hpp"
+
 namespace tessera::spec {
 
 Node Node::scalar(std::string text, Position position, bool quoted) {
@@ -70,7 +72,7 @@ std::string Node::describe() const {
         case Kind::null:
             return "nothing";
         case Kind::scalar:
-            return "the text '" + text + "'";
+            return "the text '" + brief() + "'";
         case Kind::sequence:
             return "a list";
         case Kind::map:
@@ -94,13 +96,26 @@ std::string Node::brief() const {
 }
 
 void assign_paths(Node& root, const std::string& root_path) {
-    root.path = root_path;
+    // Long keys and deep trees would give every value below them a long path.
+    const std::size_t length = root_path.size();
+    root.path = length <= max_path ? root_path : "..." + root_path.substr(length - max_path);
     for (std::size_t i = 0; i < root.items.size(); ++i) {
-        assign_paths(root.items[i], root_path + "[" + std::to_string(i) + "]");
+        assign_paths(root.items[i], root.path + "[" + std::to_string(i) + "]");
     }
     for (Node::Entry& entry : root.entries) {
-        assign_paths(entry.value, root_path.empty() ? entry.key : root_path + "." + entry.key);
+        assign_paths(entry.value, root.path.empty() ? entry.key : root.path + "." + entry.key);
     }
+}
+
+std::size_t size_of(const Node& node) {
+    std::size_t size = 1;
+    for (const Node& item : node.items) {
+        size += size_of(item);
+    }
+    for (const Node::Entry& entry : node.entries) {
+        size += size_of(entry.value);
+    }
+    return size;
 }
 
 void fail(const Node& node, const Complaint& complaint) {

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "spec/ast.hpp"
+#include "spec/limits.hpp"
 
 namespace tessera::spec {
 
@@ -29,6 +30,9 @@ Formula formula_of(const Value& value) {
 Value formula(Op op, const Value& a, const Value& b) {
     Formula result = formula_of(a);
     const Formula right = formula_of(b);
+    if (result.steps.size() + right.steps.size() > max_formula) {
+        throw EvaluationError{"more than 10000 operations on action counts", "", ""};
+    }
     result.steps.insert(result.steps.end(), right.steps.begin(), right.steps.end());
     result.steps.push_back({op, 0, 0});
     return result;

@@ -4,9 +4,26 @@
 #include <cctype>
 
 #include "base/printable.hpp"
+#include "spec/limits.hpp"
 #include "tessera/base/nearest.hpp"
 
 namespace tessera::spec {
+
+namespace {
+
+/// Cut between characters if it is long.
+std::string shortened(const std::string& value) {
+    if (value.size() <= max_quote) {
+        return value;
+    }
+    std::size_t end = max_quote;
+    while (end > 0 && (static_cast<unsigned char>(value[end]) & 0xC0U) == 0x80U) {
+        --end;
+    }
+    return value.substr(0, end) + "...";
+}
+
+}  // namespace
 
 std::string complaint_text(std::string_view path, const Complaint& complaint) {
     std::string result;
@@ -15,7 +32,7 @@ std::string complaint_text(std::string_view path, const Complaint& complaint) {
     }
     result += complaint.what;
     if (!complaint.value.empty()) {
-        result += ": '" + base::one_line(complaint.value) + "'";
+        result += ": '" + base::one_line(shortened(complaint.value)) + "'";
     }
     if (!complaint.expected.empty()) {
         result += " (expected " + complaint.expected + ")";

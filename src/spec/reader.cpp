@@ -13,13 +13,12 @@
 #include <optional>
 #include <sstream>
 
+#include "spec/limits.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::spec {
 
 namespace {
-
-constexpr std::size_t max_nodes = 2'000'000;
 
 /// Builds a Node from parser events. Each open collection is a frame on a stack.
 class TreeBuilder final : public YAML::EventHandler {
@@ -108,23 +107,12 @@ private:
         return tag == "?" || tag == "!" ? "" : tag;
     }
 
-    static std::size_t size_of(const Node& node) {
-        std::size_t size = 1;
-        for (const Node& item : node.items) {
-            size += size_of(item);
-        }
-        for (const Node::Entry& entry : node.entries) {
-            size += size_of(entry.value);
-        }
-        return size;
-    }
-
     /// Aliases copy, so a short file could ask for an exponential tree.
     void count(std::size_t more, const YAML::Mark& mark) {
         count_ += more;
         if (count_ > max_nodes) {
             fail(position(mark), "",
-                 {"the file expands to more than two million values", "", "", "use fewer aliases"});
+                 {"the file expands to more than 250000 values", "", "", "use fewer aliases"});
         }
     }
 
@@ -168,9 +156,12 @@ private:
 
     void complete(Node node, YAML::anchor_t anchor) {
         if (++count_ > max_nodes) {
-            fail(node.position, "", {"the file holds more than two million values", "", "", ""});
+            fail(node.position, "",
+                 {"the file holds more than 250000 values", "", "",
+                  "use 'repeat', or fewer values"});
         }
         if (anchor != 0) {
+            count_ += size_of(node);  // what stands under nested anchors is kept for each
             anchors_[anchor] = node;
         }
         if (stack_.empty()) {
@@ -218,6 +209,9 @@ private:
         frame.skip = earlier != nullptr && options_.first_key_wins;
         if (frame.skip && options_.repeated) {
             options_.repeated(key.text, earlier->key_position, key.position);
+        }
+        if (frame.node.entries.size() == max_keys) {
+            fail(key.position, "", {"a map has more than 10000 keys", key.text, "", ""});
         }
         if (earlier != nullptr && !frame.skip) {
             fail(key.position, "",

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "spec/limits.hpp"
+
 namespace tessera::spec {
 
 namespace {
@@ -85,8 +87,12 @@ std::string Value::text(const SetUniverse* universe) const {
         return set_text(as<RankVariableSet>().mask, universe ? &universe->rank_variables : nullptr);
     }
     if (is<List>()) {
+        // Lists in lists may be shared, so that the whole text could be without end.
         std::string result = "[";
         for (const Value& item : *as<List>()) {
+            if (result.size() > max_quote) {
+                return result + ", ...]";
+            }
             result += (result.size() == 1 ? "" : ", ") + item.text(universe);
         }
         return result + "]";

@@ -236,13 +236,13 @@ void complete_permutation(Node& constraint, const Problem& problem) {
             put_first(dimension.name);
         }
     }
-    constraint.erase("permutation");
+    Node list = list_at(given == nullptr ? constraint : *given);
+    for (const std::string& dimension : order) {
+        list.items.push_back(text_at(list, dimension));
+    }
+    constraint.erase("permutation");  // and with it what `given` points to
     if (!order.empty()) {
-        Node list = list_at(constraint);
-        for (const std::string& dimension : order) {
-            list.items.push_back(text_at(given == nullptr ? constraint : *given, dimension));
-        }
-        constraint.insert("permutation", constraint.position, std::move(list));
+        constraint.insert("permutation", list.position, std::move(list));
     }
 }
 

@@ -47,10 +47,10 @@ struct Joined {
     }
 
     Position locate(int line, int column) const {
-        auto part = parts.begin();
-        while (part + 1 != parts.end() && (part + 1)->first_line <= line) {
-            ++part;
-        }
+        auto part =
+            std::upper_bound(parts.begin(), parts.end(), line,
+                             [](int wanted, const Part& one) { return wanted < one.first_line; });
+        part -= part == parts.begin() ? 0 : 1;
         return {part->file, line - part->first_line + part->file_line, column};
     }
 
@@ -120,6 +120,11 @@ private:
             const fs::path found = find(path, file, place);
             const std::string content = spec::read_bytes(found.string());
             spec::check_text(content, found.string());
+            if (++includes_ > max_includes || joined_.text.size() + content.size() > max_bytes) {
+                spec::fail(place, "",
+                           {"the includes bring more than 1000 files or 16 MiB", path, "",
+                            "include a file once"});
+            }
             add(content, found, depth + 1);
         } else {
             spec::fail(place, "",
@@ -156,8 +161,11 @@ private:
                     "paths are relative to the file that includes"});
     }
 
+    static constexpr std::size_t max_includes = 1000, max_bytes = std::size_t{16} << 20U;
+
     Joined& joined_;
     std::vector<fs::path> folders_;
+    std::size_t includes_ = 0;
 };
 
 Format format_of(const std::string& file) {

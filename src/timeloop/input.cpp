@@ -14,6 +14,8 @@
 #include <string_view>
 
 #include "timeloop/accelergy.hpp"
+#include "timeloop/machine.hpp"
+#include "timeloop/with_place.hpp"
 
 namespace tessera::timeloop {
 
@@ -124,7 +126,10 @@ Input load_input(Document document, const LoadOptions& options) {
     input.warnings = input.document.warnings;
     input.problem = read_problem(input.document, input.warnings);
     input.architecture = read_architecture(input.document, input.warnings);
-    check_supported(input.problem, input.architecture);
+    const spec::Node* section = find_key(input.document.root, "architecture");
+    section = section == nullptr ? find_key(input.document.root, "arch") : section;
+    with_place((section == nullptr ? &input.document.root : section)->position,
+               [&] { Machine(input.problem, input.architecture, {}); });
     if (energies_of_input(input)) {
         input.energies = EnergyOrigin::input;
     } else if (energies_of_accelergy(input, options.accelergy_prefix)) {

@@ -15,6 +15,7 @@
 #include "tessera/spec/position.hpp"
 #include "tessera/timeloop/read.hpp"
 #include "timeloop/constraint_macros.hpp"
+#include "timeloop/read_storage.hpp"
 #include "timeloop/values.hpp"
 
 namespace tessera::timeloop {
@@ -133,6 +134,7 @@ private:
             const Section mesh(*spatial, values_, "the fan-out");
             placed.mesh_x = mesh.integer({"meshX"}, Range::between(1, 9e15)).value_or(1);
             placed.mesh_y = mesh.integer({"meshY"}, Range::between(1, 9e15)).value_or(1);
+            count_of(*spatial, placed.mesh_x, placed.mesh_y);
         }
         if (parallel && (placed.container || placed.mesh_x * placed.mesh_y > 1)) {
             spec::fail(node,
@@ -235,8 +237,9 @@ private:
             const bool fan_out = placed.mesh_x * placed.mesh_y > 1;
             if (fan_out) {
                 place_dummy(placed, x, y);
-                x *= placed.mesh_x;
-                y *= placed.mesh_y;
+                x = count_of(*placed.node, x, placed.mesh_x);
+                y = count_of(*placed.node, y, placed.mesh_y);
+                count_of(*placed.node, x, y);
             }
             if (!placed.container && !placed.nothing) {
                 place(placed, x, y, fan_out);

@@ -103,7 +103,9 @@ private:
         }
         const Section tree(list.front(), values_, "a subtree");
         const Node* name = tree.find({"name"});
-        count_ *= name == nullptr ? 1 : component_name_of(*name, values_.text(*name)).count;
+        if (name != nullptr) {
+            count_ = count_of(*name, count_, component_name_of(*name, values_.text(*name)).count);
+        }
         if (const Node* local = tree.find({"local"})) {
             for (const Node& item : list_of(*local, "local")) {
                 component(Section(item, values_, "a component"));
@@ -116,7 +118,7 @@ private:
         const Node& name_node = item.required({"name"});
         const ComponentName name = component_name_of(name_node, values_.text(name_node));
         const std::string class_name = item.text({"class"}).value_or("");
-        const std::int64_t count = count_ * name.count;
+        const std::int64_t count = count_of(name_node, count_, name.count);
         // An empty `attributes` is an empty map, not the component itself.
         const Section attributes = attributes_of(item);
         if (contains_any(class_name, {"DRAM", "SRAM", "regfile", "smartbuffer", "storage"})) {

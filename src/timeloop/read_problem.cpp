@@ -276,6 +276,22 @@ void read_instance(const Section& instance, Problem& problem, bool nested) {
             }
         }
     }
+    for (const DataSpace& space : problem.data_spaces) {
+        for (const std::vector<Term>& rank : space.ranks) {
+            double extent = 1;
+            for (const Term& term : rank) {
+                const Dimension& dimension =
+                    problem.dimensions[static_cast<std::size_t>(term.dimension)];
+                extent += std::abs(static_cast<double>(term.value)) *
+                          static_cast<double>(dimension.bound - 1);
+            }
+            if (extent > most) {
+                spec::fail(instance.node(), {"a rank of data space '" + space.name +
+                                                 "' has more than 9e15 coordinates",
+                                             "", "", "use smaller bounds or coefficients"});
+            }
+        }
+    }
     read_densities(instance, problem);
     // A misspelt stride would silently be 1.
     std::vector<std::string> known = {"densities", "commonDensity"};

@@ -23,14 +23,14 @@ void read_width(const Section& from, StorageLevel& level, bool block_given, bool
     if (!width) {
         return;
     }
-    const std::int64_t vector_bits = level.word_bits * level.block_size;
+    const std::int64_t vector_bits = count_of(from.node(), level.word_bits, level.block_size);
     if (*width % vector_bits != 0) {
         spec::fail(*from.find(keys),
                    {"the width of level '" + level.name + "' is no multiple of word and block size",
                     std::to_string(*width), "a multiple of " + std::to_string(vector_bits), ""});
     }
     if (block_given && cluster_given) {
-        if (vector_bits * level.cluster_size != *width) {
+        if (count_of(from.node(), vector_bits, level.cluster_size) != *width) {
             spec::fail(*from.find(keys),
                        {"the width of level '" + level.name +
                             "' is not word bits * block size * cluster size",
@@ -38,12 +38,12 @@ void read_width(const Section& from, StorageLevel& level, bool block_given, bool
                         "leave one of the three out"});
         }
     } else if (cluster_given) {
-        level.block_size = *width / level.cluster_size / level.word_bits;
+        const std::int64_t least = count_of(from.node(), level.cluster_size, level.word_bits);
+        level.block_size = *width / least;
         if (level.block_size == 0) {
             spec::fail(*from.find(keys),
                        {"the width of level '" + level.name + "' is less than a word per instance",
-                        std::to_string(*width),
-                        "at least " + std::to_string(level.cluster_size * level.word_bits), ""});
+                        std::to_string(*width), "at least " + std::to_string(least), ""});
         }
     } else if (block_given) {
         level.cluster_size = *width / vector_bits;
@@ -68,7 +68,7 @@ void read_size(const Section& from, StorageLevel& level) {
         level.size = from.integer({"entries"}, whole);
     }
     if (only(from.find(depth))) {
-        level.size = *from.integer(depth, whole) * level.block_size;
+        level.size = count_of(*from.find(depth), *from.integer(depth, whole), level.block_size);
     }
     if (only(from.find({"sizeKB"}))) {
         // Kilobytes may be fractional; scalars are not.
@@ -161,6 +161,15 @@ void read_master(const Section& from, StorageLevel& level) {
 
 }  // namespace
 
+std::int64_t count_of(const Node& where, std::int64_t a, std::int64_t b) {
+    if (static_cast<double>(a) * static_cast<double>(b) > 9e15) {
+        spec::fail(where,
+                   {"more than 9e15 of them", std::to_string(a) + " times " + std::to_string(b), "",
+                    "correct one of the numbers"});
+    }
+    return a * b;
+}
+
 MeshSize read_mesh(const Section& from, const std::string& name, std::int64_t tree_count) {
     const std::optional<std::int64_t> given = from.integer({"instances"}, count);
     const std::optional<std::int64_t> x = from.integer({"meshX"}, count);
@@ -175,7 +184,7 @@ MeshSize read_mesh(const Section& from, const std::string& name, std::int64_t tr
                    {"level '" + name + "': " + what, "", "meshX * meshY = instances", remedy});
     };
     if (!instances && x && y) {
-        instances = *x * *y;
+        instances = count_of(*from.find({"meshX"}), *x, *y);
     }
     if (!instances) {
         fault("the number of instances is not given", "add 'instances', or meshX and meshY");
@@ -188,7 +197,7 @@ MeshSize read_mesh(const Section& from, const std::string& name, std::int64_t tr
         mesh.y = *y;
         mesh.x = *instances / *y;
     }
-    if (mesh.x * mesh.y != mesh.instances) {
+    if (count_of(from.node(), mesh.x, mesh.y) != mesh.instances) {
         fault("a mesh of " + std::to_string(mesh.x) + " by " + std::to_string(mesh.y) +
                   " does not hold " + std::to_string(mesh.instances) + " instances",
               "correct one of the three numbers");

@@ -8,6 +8,10 @@
 
 namespace tessera::timeloop {
 
+/// a * b, for counts of things. \throws UserError at `where` if it is above 9e15, the largest
+/// number that is read
+std::int64_t count_of(const spec::Node& where, std::int64_t a, std::int64_t b);
+
 struct MeshSize {
     std::int64_t instances = 1, x = 1, y = 1;
 };

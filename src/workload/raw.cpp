@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "spec/limits.hpp"
+#include "spec/quantities.hpp"
 #include "workload/define_symbols.hpp"
 #include "workload/einsum_text.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "spec/limits.hpp"
+#include "spec/quantities.hpp"
 #include "workload/iteration_space.hpp"
 #include "workload/raw.hpp"
 

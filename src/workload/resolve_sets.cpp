@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "spec/limits.hpp"
+#include "spec/quantities.hpp"
 #include "tessera/spec/set_map.hpp"
 #include "workload/define_symbols.hpp"
 #include "workload/raw.hpp"

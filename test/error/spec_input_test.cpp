@@ -477,6 +477,23 @@ BOOST_AUTO_TEST_CASE(includes_that_fail_are_named) {
     check("include: {a: 1}\n", "include needs a file name");
     folder.write("list.yaml", "- 1\n");
     check("include: list.yaml\n", "the included file holds a list");
+    // Few files, yet each is included by the one before many times over.
+    for (int i = 0; i < 8; ++i) {
+        const std::string next = "n" + std::to_string(i + 1) + ".yaml";
+        std::string text = "include: [" + next;
+        for (int j = 0; j < 20; ++j) {
+            text += ", " + next;
+        }
+        folder.write("n" + std::to_string(i) + ".yaml", text + "]\n");
+    }
+    folder.write("n8.yaml", "variables: {A: 1}\n");
+    check("include: n0.yaml\n", "the includes bring more than 10000 files or 250000 values");
+    // Each includes the next one.
+    for (int i = 0; i < 5000; ++i) {
+        folder.write("d" + std::to_string(i) + ".yaml",
+                     "include: d" + std::to_string(i + 1) + ".yaml\n");
+    }
+    check("include: d0.yaml\n", "more than 100 files include each other");
 }
 
 BOOST_AUTO_TEST_CASE(directives_that_fail_are_named) {
@@ -491,6 +508,10 @@ BOOST_AUTO_TEST_CASE(directives_that_fail_are_named) {
     check("  - repeat: {variable: i, to: 1}",
           "w.yaml:6:13: workload.einsums[0].repeat: a repeat lacks the key 'body'");
     check("  - repeat: {variable: i, to: 1e8, body: []}", "more than a million repeats");
+    check("  - repeat: {variable: i, to: 90000, body: [1, 2, 3, 4]}",
+          "repeats expand to more than 250000 values");
+    check("  - {name: E, repeat: {variable: i, to: 90000, body: {'E{i}': 1}}}",
+          "a map has more than 10000 keys after expansion");
     check("  - repeat: {variable: i, to: 1, body: ['E{j}']}", "unknown name 'j'");
     check("  - repeat: {variable: i, to: 1, body: ['E{i']}", "a '{' is not closed");
     check("  - {when: MISSING, name: E}", "workload.einsums[0].when: unknown name 'MISSING'");

@@ -83,6 +83,10 @@ BOOST_AUTO_TEST_CASE(wrong_values_are_shown) {
     wrong(problem + replaced(arch, "instances: 4}", "instances: 4, meshX: 3}"),
           {"'RF'", "3 by 1", "4 instances"});
     wrong(problem + replaced(arch, "instances: 4, word", "instances: 6, word"), {"RF"});
+    wrong(problem + replaced(arch, "instances: 4, word", "meshX: 9e15, meshY: 9e15, word"),
+          {"in.yaml:", "more than 9e15", "9000000000000000 times 9000000000000000"});
+    wrong(replaced(replaced(problem, "M: 4", "M: 9e15"), "[M, K]}", "[[[M, 9e15]], K]}") + arch,
+          {"in.yaml:7:", "data space 'A' has more than 9e15 coordinates"});
 }
 
 BOOST_AUTO_TEST_CASE(unknown_names_suggest_the_nearest) {

@@ -359,3 +359,39 @@ BOOST_AUTO_TEST_CASE(action_counts_compile_to_postfix) {
     BOOST_CHECK_THROW(latency("1 if actions[0].n_calls > 3 else 2"), UserError);
     BOOST_CHECK_THROW(latency("actions['reed'].n_calls"), UserError);
 }
+
+BOOST_AUTO_TEST_CASE(evaluation_has_an_end) {
+    Symbols symbols = matmul_symbols();
+    const auto message = [&](const std::string& text) {
+        return message_of([&] { parse(text).evaluate(symbols); });
+    };
+    // Names that stand for names, deeper than the stack.
+    const int links = 100'000;
+    for (int i = 0; i < links; ++i) {
+        symbols.set_lazy("V" + std::to_string(i), parse("V" + std::to_string(i + 1) + " + 1"));
+    }
+    symbols.set("V" + std::to_string(links), 1.0);
+    BOOST_TEST(message("V0").find("nested too deeply") != std::string::npos);
+    BOOST_TEST(parse("V" + std::to_string(links - 100)).number(symbols) == 101);
+    // Texts that double, and lists of lists whose text would.
+    symbols.set("T0", "xxxxxxxx");
+    symbols.set("L0", Value::list({1.0, 2.0}));
+    for (int i = 1; i < 40; ++i) {
+        const std::string text = "T" + std::to_string(i - 1), list = "L" + std::to_string(i - 1);
+        symbols.set_lazy("T" + std::to_string(i), parse(text + " + " + text));
+        symbols.set_lazy("L" + std::to_string(i), parse("[" + list + ", " + list + "]"));
+    }
+    BOOST_TEST(message("T39").find("longer than a million") != std::string::npos);
+    BOOST_TEST(message("L0[L39]").size() < 1000u);
+    // Lists in lists in lists.
+    symbols.set("S", Value::list(std::vector<Value>(1000, 1.0)));
+    BOOST_TEST(message("sum(sum(sum(1 for a in S) for b in S) for c in S)")
+                   .find("more than a million steps") != std::string::npos);
+    // Formulas that double.
+    symbols.set("F0", Formula::leaf(0));
+    for (int i = 1; i < 40; ++i) {
+        const std::string before = "F" + std::to_string(i - 1);
+        symbols.set_lazy("F" + std::to_string(i), parse(before + " * " + before));
+    }
+    BOOST_TEST(message("F39").find("10000 operations") != std::string::npos);
+}

@@ -67,3 +67,56 @@ BOOST_AUTO_TEST_CASE(aliases_cannot_expand_without_bound) {
 BOOST_AUTO_TEST_CASE(deep_nesting_is_refused) {
     BOOST_CHECK_THROW(read_text(std::string(100000, '['), "deep.yaml"), UserError);
 }
+
+namespace {
+
+std::string refusal(const std::string& text) {
+    try {
+        read_text(text, "a.yaml");
+    } catch (const UserError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+std::string times(int count, const std::string& text) {
+    std::string result;
+    for (int i = 0; i < count; ++i) {
+        result += text;
+    }
+    return result;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_map_has_an_end) {
+    std::string text;
+    for (int i = 0; i < 200'000; ++i) {
+        text += "k" + std::to_string(i) + ": 1\n";
+    }
+    BOOST_TEST(refusal(text) == "a.yaml:10001:1: a map has more than 10000 keys: 'k10000'");
+}
+
+BOOST_AUTO_TEST_CASE(nested_anchors_do_not_multiply_what_is_below_them) {
+    std::string text = "a: ";
+    for (int i = 0; i < 300; ++i) {
+        text += "[&a" + std::to_string(i) + " ";
+    }
+    text += "[" + times(20'000, "1, ") + "1]" + times(300, "]");
+    BOOST_TEST(refusal(text).find("250000 values") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(paths_stay_short) {
+    const Node root = read_text(times(900, "k") + ": {a: [1, {b: 2}]}\n", "a.yaml");
+    const Node& last = *root.entries[0].value.find("a")->items[1].find("b");
+    BOOST_TEST(last.path.size() < 300u);
+    BOOST_TEST(last.path.ends_with("kkk.a[1].b"));
+}
+
+BOOST_AUTO_TEST_CASE(messages_quote_long_values_in_part) {
+    const std::string text = times(300, "\xc3\xa4");
+    const std::string message = complaint_text("a", {"no", text, "", ""});
+    BOOST_TEST(message == "a: no: '" + text.substr(0, 200) + "...'");
+    BOOST_TEST(complaint_text("", {"no", "x" + text, "", ""}) ==
+               "no: 'x" + text.substr(0, 198) + "...'");
+}

@@ -1,10 +1,13 @@
 // Timeloop's input files as one tree: merging, spellings, libconfig, dialects, templates.
 #include <unistd.h>
+
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "support/paths.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/reader.hpp"
@@ -257,6 +260,40 @@ problem:
     BOOST_TEST(problem.find("shape")->find("a")->text == "1");
     BOOST_TEST(contains(problem.find("instance")->find("C")->position.text(), "layer.yaml:4:"));
     BOOST_TEST(contains(problem.find("instance")->find("M")->position.text(), "base.yaml:3:"));
+}
+
+BOOST_AUTO_TEST_CASE(includes_cannot_multiply_without_bound) {
+    const Files files;
+    for (int i = 0; i < 8; ++i) {
+        std::string text;
+        for (int j = 0; j < 20; ++j) {
+            text += "{{include_text('n" + std::to_string(i + 1) + ".yaml')}}\n";
+        }
+        files.add("n" + std::to_string(i) + ".yaml", text);
+    }
+    files.add("n8.yaml", "# nothing\n");
+    const std::string said = message({files.add("a.yaml", "{{include_text('n0.yaml')}}\n")});
+    BOOST_TEST(contains(said, "more than 1000 files"), said);
+}
+
+BOOST_AUTO_TEST_CASE(a_permutation_keeps_its_place) {
+    const std::string path = test::test_folder() + "/reference/timeloop/front_end/";
+    std::string text = spec::read_bytes(path + "gemm-bypass/spec.yaml");
+    const std::size_t at = text.find("permutation:");
+    BOOST_REQUIRE(at != std::string::npos);
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<long>(at), '\n');
+    text.replace(at, text.find_first_of(",}\n", at) - at, "permutation: Xx");
+    const Files files;
+    try {
+        Warnings warnings;
+        const Document document = read_document({files.add("spec.yaml", text)});
+        const Problem problem = read_problem(document, warnings);
+        const Architecture architecture = read_architecture(document, warnings);
+        read_mapping(document, problem, architecture, warnings);
+        BOOST_ERROR("accepted");
+    } catch (const UserError& error) {
+        BOOST_TEST(contains(error.what(), "spec.yaml:" + std::to_string(line) + ":"), error.what());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(other_templates_are_refused_with_their_place) {

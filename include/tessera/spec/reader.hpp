@@ -15,7 +15,7 @@ namespace tessera::spec {
 ///
 /// Throws UserError naming file:line:column when the file cannot be read, is empty, is not UTF-8,
 /// holds a NUL byte, more than one document, a duplicate key, an undefined or self-containing
-/// alias, more than two million nodes, or is no YAML.
+/// alias, more than 250 000 values or 10 000 keys in one map, or is no YAML.
 Node read_file(const std::string& path);
 
 /// The same for text held in memory; `name` stands for the file in messages.
