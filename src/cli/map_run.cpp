@@ -323,6 +323,8 @@ mapper::Result search(mapper::Mapper& mapper, const model::Problem& problem,
     } catch (const LimitReached&) {
         mapper::Result result;
         result.status = mapper::Status::feasible;
+        const bool asked = settings.stop != nullptr && settings.stop->load();
+        result.stopped_by = asked ? "stop" : settings.budget.max_time_s > 0 ? "max-time" : "";
         return result;
     }
 }

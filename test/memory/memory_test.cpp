@@ -22,17 +22,19 @@
 
 namespace {
 
-/// Allocations are counted from 1; those from `fail_from` on fail, `fail_count` of them.
-std::atomic<long> allocations{0}, fail_from{0}, fail_count{0};
+/// Allocations are counted from 1. That of this number finds no memory; 0: all find some.
+std::atomic<long> allocations{0}, failing{0};
+/// It throws at once, as if there were no reserve.
+std::atomic<bool> throwing{false};
 
 void* allocate(std::size_t size) {
-    const long number = ++allocations;
-    const long from = fail_from;
-    if (from > 0 && number >= from && number - from < fail_count) {
+    bool fails = ++allocations == failing;
+    if (fails && throwing) {
         throw std::bad_alloc();
     }
-    for (;;) {
-        if (void* block = std::malloc(size == 0 ? 1 : size)) {
+    for (;; fails = false) {
+        void* const block = fails ? nullptr : std::malloc(size == 0 ? 1 : size);
+        if (block != nullptr) {
             return block;
         }
         const std::new_handler handler = std::get_new_handler();
@@ -81,11 +83,11 @@ int run_command() {
     std::set_terminate(cli::report_uncaught);
     std::istringstream words(std::getenv("TESSERA_TEST_COMMAND"));
     const std::vector<std::string> args{std::istream_iterator<std::string>(words), {}};
-    fail_count = number("TESSERA_TEST_FAIL_COUNT");
+    throwing = number("TESSERA_TEST_THROWING") != 0;
     allocations = 0;
-    fail_from = number("TESSERA_TEST_FAIL_FROM");
+    failing = number("TESSERA_TEST_FAILING");
     const int code = cli::run(args, std::cout, std::cerr);
-    fail_from = 0;
+    failing = 0;
     std::cerr << "allocations: " << allocations << "\n";
     return code;
 }
@@ -119,11 +121,11 @@ Ran shell(const std::string& command) {
 
 const fs::path self = fs::read_symlink("/proc/self/exe");
 
-/// The allocations from `from` on fail, `count` of them.
-Ran failing(const std::string& command, long from, long count) {
+/// Allocation `n` fails. `throws`: nothing is kept in reserve for it.
+Ran with_failure(const std::string& command, long n, bool throws) {
     return shell(
-        "TESSERA_TEST_COMMAND=\"" + command + "\" TESSERA_TEST_FAIL_FROM=" + std::to_string(from) +
-        " TESSERA_TEST_FAIL_COUNT=" + std::to_string(count) + " " + self.string() + " --child run");
+        "TESSERA_TEST_COMMAND=\"" + command + "\" TESSERA_TEST_FAILING=" + std::to_string(n) +
+        " TESSERA_TEST_THROWING=" + (throws ? "1 " : "0 ") + self.string() + " --child run");
 }
 
 bool has(const std::string& text, const std::string& part) {
@@ -168,18 +170,17 @@ BOOST_AUTO_TEST_SUITE(memory)
 
 BOOST_AUTO_TEST_CASE(any_allocation_may_fail) {
     for (const std::string search : searches) {
-        const Ran whole = failing(search, 0, 0);
+        const Ran whole = with_failure(search, 0, false);
         BOOST_TEST_REQUIRE(whole.code == 0, whole.err);
         const std::size_t at = whole.err.rfind("allocations: ");
         BOOST_TEST_REQUIRE(at != std::string::npos);
         const long total = std::stol(whole.err.substr(at + 13));
         BOOST_TEST_REQUIRE(total > 1000);
-        // One; some in a row; all from there on.
-        for (const long count : {1L, 200L, 1L << 40}) {
+        for (const bool throws : {false, true}) {
             for (const long n : sweep(total)) {
-                check_end(failing(search, n, count), search + ": " + std::to_string(count) +
-                                                         " from " + std::to_string(n) + " of " +
-                                                         std::to_string(total));
+                check_end(with_failure(search, n, throws),
+                          search + ": " + std::to_string(n) + " of " + std::to_string(total) +
+                              (throws ? ", without the reserve" : ""));
             }
         }
     }
@@ -219,15 +220,16 @@ BOOST_AUTO_TEST_CASE(the_best_mapping_so_far_is_the_result) {
     const std::string search =
         "map -a simba -w matmuls -D N_EINSUMS=1 -q --threads 2 --mapper random "
         "--max-evals 2000";
-    const Ran whole = failing(search, 0, 0);
+    const Ran whole = with_failure(search, 0, false);
     const long total = std::stol(whole.err.substr(whole.err.rfind("allocations: ") + 13));
     int saved = 0;
     for (long n = total / 4; n < total; n += total / 40) {
-        const Ran ran = failing(search, n, 1);
+        const Ran ran = with_failure(search, n, true);
         check_end(ran, std::to_string(n));
-        if (ran.code == 5 && has(ran.out, "Mapping of")) {
+        if (has(ran.err, "the search was stopped with the best mapping so far")) {
             ++saved;
-            BOOST_TEST(has(ran.err, "the search was stopped with the best mapping so far"));
+            BOOST_TEST(ran.code == 5);
+            BOOST_TEST(has(ran.out, "Mapping of"));
             BOOST_TEST(has(ran.out, "Not proven optimal"));
         }
     }
