@@ -3,6 +3,7 @@
 #   make             build only, no root: build/tessera
 #   make demo        install what is missing, build, map one GPT-3 6.7B layer onto a TPU-v4i
 #   make test        install what is missing, build, run all tests (SUITES="unit spec": only these)
+#   make fuzz        FUZZ random inputs for every reader, under sanitizers (a build of its own)
 #   make bench       build the benchmarks and run BENCHES (bench/breadth and bench/vs-accelforge
 #                    take long; see bench/README.md)
 #   make install     into DESTDIR/PREFIX; PLUGINS=loaded: every built-in a shared object
@@ -32,7 +33,7 @@ build = $(scons) $(1) || { tools/deps --check; exit 1; }
 
 sources = $(shell git ls-files -co --exclude-standard -- '*.cpp' '*.hpp')
 
-.PHONY: all deps demo test soak bench install install-files clean format tidy
+.PHONY: all deps demo test soak fuzz fuzz-run bench install install-files clean format tidy
 
 all:
 	@$(call build,)
@@ -56,6 +57,15 @@ soak: deps
 	@$(call build,test-oracle test-transformation)
 	TESSERA_SOAK=$(SOAK) $(BUILD)/test/oracle --run_test=ffm_is_optimal_in_the_whole_mapspace
 	TESSERA_SOAK=$(SOAK) $(BUILD)/test/transformation
+
+# Random inputs for every reader; the test suite has 400 of them, without sanitizers.
+FUZZ ?= 50000
+fuzz: deps
+	@$(MAKE) --no-print-directory fuzz-run SANITIZE=address,undefined
+
+fuzz-run:
+	@$(call build,program test-fuzz)
+	TESSERA_FUZZ=$(FUZZ) $(BUILD)/test/fuzz --log_level=error
 
 bench: deps
 	@$(call build,program benches)
