@@ -2,8 +2,11 @@
 #include <boost/test/unit_test.hpp>
 #include <set>
 
+#include "cli/components.hpp"
 #include "cli/session.hpp"
+#include "cli/stored_run.hpp"
 
+using namespace tessera::cli;
 using namespace tessera::cli_test;
 
 namespace {
@@ -32,6 +35,19 @@ BOOST_AUTO_TEST_CASE(plugins_are_listed_by_kind_and_name) {
     }
     BOOST_TEST(document["refused"].empty());
     BOOST_TEST(invoke({"plugins", "list"}).prints("independent random legal mappings"));
+}
+
+// A stored run goes on in the folder it was started in, which its run.json names.
+BOOST_AUTO_TEST_CASE(a_plugin_that_is_named_for_a_stored_run_is_the_one_beside_the_user) {
+    options::options_description known;
+    add_components(known, true);
+    known.add_options()("output,o", options::value<std::string>(), "");
+    const std::string here = std::filesystem::current_path().string();
+    const std::vector<std::string> expected = {"--plugin", here + "/a.so", "--plugin", "/b.so",
+                                               "--output", here + "/run",  "--model",  "x"};
+    BOOST_TEST(with_absolute({"--plugin=a.so", "--plugin", "/b.so", "-o", "run", "--model", "x"},
+                             known) == expected,
+               boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(plugins_tell_about_themselves) {
