@@ -49,11 +49,13 @@ test: deps
 	@$(call build,program tests)
 	@tools/run-tests $(BUILD) $(SUITES)
 
-# Brute force against the search on SOAK random problems; the test suite has 2000 of them.
+# Brute force against the search, and optima of transformed problems, on SOAK random problems each;
+# the test suite has 2000 and 300 of them.
 SOAK ?= 20000
 soak: deps
-	@$(call build,test-oracle)
+	@$(call build,test-oracle test-transformation)
 	TESSERA_SOAK=$(SOAK) $(BUILD)/test/oracle --run_test=ffm_is_optimal_in_the_whole_mapspace
+	TESSERA_SOAK=$(SOAK) $(BUILD)/test/transformation
 
 bench: deps
 	@$(call build,program benches)

@@ -30,9 +30,10 @@ void add_search_options(options::options_description& description) {
         ("imperfect-temporal", options::bool_switch(),
          "tile shapes need not divide (temporal loops)")  //
         ("imperfect-spatial", options::bool_switch(),
-         "tile shapes need not divide (spatial loops)")                                 //
-        ("unfused", options::bool_switch(), "the outermost memory keeps every tensor")  //
-        ("threads", text("0", "N"), "worker threads; 0: one per core")                  //
+         "tile shapes need not divide (spatial loops)")  //
+        ("unfused", options::bool_switch(),
+         "the outermost memory keeps every tensor, even one that it may not keep otherwise")  //
+        ("threads", text("0", "N"), "worker threads; 0: one per core")                        //
         ("seed", text("0", "N"), "seed of randomised searches");
 }
 

@@ -17,7 +17,8 @@ private:
     void storage();
     void storage_of(int l, arch::TensorMask above, const spec::Symbols& symbols);
     void orders(const spec::Symbols& symbols);
-    bool fits(const std::vector<arch::TensorMask>& option, int level) const;
+    bool sinks(std::size_t holder) const;
+    bool fits(const std::vector<arch::TensorMask>& option, int level, bool as_charged) const;
     void hierarchy();
     bool loop_between(std::size_t i, std::size_t j) const;
     void outermost();

@@ -106,12 +106,29 @@ void Constraints::storage() {
     orders(symbols);
 }
 
+/// The holder is the last before a loop, and its tensor's tile is charged further down for that.
+bool Constraints::sinks(std::size_t holder) const {
+    const Node& node = leaf_.nodes[holder];
+    std::size_t next = holder + 1;
+    while (next + 1 < leaf_.nodes.size() && leaf_.nodes[next].loop() &&
+           leaf_.nodes[next].trips == 1) {
+        ++next;
+    }
+    const Node& below = leaf_.nodes[next];
+    return node.kind == Kind::storage && !node.first && node.tree->lower &&
+           below.kind == Kind::temporal &&
+           leaf_.tensor(node).relevancy[below.variable] != workload::Relevancy::irrelevant;
+}
+
 // All holders of the level stand in the option's order; tensors it does not name stand anywhere,
-// and so do holders among themselves that no loop separates.
-bool Constraints::fits(const std::vector<TensorMask>& option, int level) const {
+// and so do holders among themselves that no loop separates. `as_charged`: not the one that is
+// charged further down because it is the last of them.
+bool Constraints::fits(const std::vector<TensorMask>& option, int level, bool as_charged) const {
     std::size_t before = 0, here = 0;  // innermost places above the last loop and below it
-    for (const Node& node : leaf_.nodes) {
-        if (node.loop() && node.trips > 1) {
+    for (std::size_t i = 0; i < leaf_.nodes.size(); ++i) {
+        const Node& node = leaf_.nodes[i];
+        if ((node.loop() && node.trips > 1) ||
+            (as_charged && node.level == level && node.holder() && sinks(i))) {
             before = std::max(before, here);
         }
         if (node.kind != Kind::storage || node.level != level) {
@@ -137,7 +154,7 @@ void Constraints::orders(const spec::Symbols& symbols) {
         if (level.kind != LevelKind::memory || l == leaf_.path.first_memory()) {
             continue;
         }
-        bool any = false, fit = false;
+        bool any = false, fit = false, fit_as_charged = false;
         std::string text;
         for (const auto& option : level.tensor_order_options) {
             std::vector<TensorMask> places;
@@ -150,13 +167,26 @@ void Constraints::orders(const spec::Symbols& symbols) {
             const bool names_any =
                 std::any_of(places.begin(), places.end(), [](TensorMask m) { return m; });
             any |= names_any;
-            fit |= names_any && fits(places, l);
+            fit |= names_any && fits(places, l, false);
+            fit_as_charged |= names_any && fits(places, l, true);
         }
         if (any && !fit) {
             Violation& v = add("tensor_order",
                                einsum() + ": the holders in " + quoted(level.name) +
                                    " stand in none of the orders " + text,
                                holder_in(l, ~TensorMask{0}));
+            v.level = level.name;
+            v.where = level.where;
+        } else if (any && !fit_as_charged) {
+            Violation& v = add("tensor_order",
+                               einsum() + ": of the holders in " + quoted(level.name) +
+                                   " that no loop separates, the last is charged further down, "
+                                   "and in the orders " +
+                                   text +
+                                   " another is the last; no search gives this mapping, and it "
+                                   "may cost less than the optimum",
+                               holder_in(l, ~TensorMask{0}));
+            v.severity = Severity::warning;
             v.level = level.name;
             v.where = level.where;
         }

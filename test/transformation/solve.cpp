@@ -8,7 +8,7 @@ namespace tessera::transformation {
 
 namespace {
 
-constexpr double time_limit_s = 30;
+constexpr double time_limit_s = 120;
 
 }  // namespace
 

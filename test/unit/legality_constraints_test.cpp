@@ -137,8 +137,14 @@ BOOST_AUTO_TEST_CASE(orders_of_one_memory) {
     BOOST_TEST(c.codes(nest({store("T0", "GLB"), loop("n1", 4), store("W0", "GLB")})) == "");
     BOOST_TEST(c.codes(nest({store("W0", "GLB"), loop("m", 4), store("T0", "GLB")})) ==
                "tensor_order");
-    // Without a loop between them the two have no order.
-    BOOST_TEST(c.codes(nest({store("W0", "GLB"), store("T0", "GLB"), loop("m", 4)})) == "");
+    // Without a loop between them the two have no order, but for what is charged further down
+    // because it stands last.
+    BOOST_TEST(c.codes(nest({store("W0", "GLB"), store("T0", "GLB"), loop("n1", 4)})) == "");
+    const auto found = c.violations(nest({store("W0", "GLB"), store("T0", "GLB"), loop("m", 4)}));
+    BOOST_TEST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found[0].code == "tensor_order");
+    BOOST_TEST((found[0].severity == Severity::warning));
+    BOOST_TEST(found[0].where.line > 0);
 }
 
 BOOST_AUTO_TEST_CASE(limits_count_only_with_options) {
