@@ -1,4 +1,4 @@
-// The words of the command line, and files of knobs.
+// The words of the command line, files of knobs, and folders that commands leave and read.
 
 #include "cli/session.hpp"
 #include "fuzz/hostile.hpp"
@@ -138,6 +138,92 @@ Reader knobs() {
             if (one_in(random, 10)) {
                 pick(random, input.words) = word(hostile_text(random));
                 input.words.front() = "tessera";
+            }
+            return input;
+        }};
+}
+
+namespace {
+
+using Files = std::map<std::string, std::string>;
+
+/// What a command leaves in its folder, with the place where it ran taken out.
+Files left_by(const Words& more, const std::filesystem::path& scratch) {
+    Input input;
+    input.files = {{"arch.yaml", cli_test::small_arch},
+                   {"workload.yaml", cli_test::small_workload}};
+    input.words = {"tessera", more.front(), "-a", "arch.yaml", "-w", "workload.yaml", "-q"};
+    input.words.insert(input.words.end(), more.begin() + 1, more.end());
+    Files files = run(input, scratch, Way::fork).files;
+    for (auto& [name, text] : files) {
+        const std::string here = scratch.string();
+        for (std::size_t at = 0; (at = text.find(here, at)) != std::string::npos;) {
+            text.replace(at, here.size(), ".");
+        }
+    }
+    return files;
+}
+
+std::string mutated(Random& random, const std::string& name, const std::string& text,
+                    const Donors& donors) {
+    if (!name.ends_with(".json") || text.empty()) {
+        std::string copy = text;
+        (one_in(random, 2) ? mutate_lines : mutate_bytes)(random, copy);
+        return copy;
+    }
+    Source source(text);
+    source.format = Format::json;
+    return source.mutated(random, donors);
+}
+
+}  // namespace
+
+Reader run_folders(const std::filesystem::path& scratch) {
+    const auto folders = std::make_shared<std::vector<Files>>();
+    for (const Words& words : std::vector<Words>{
+             {"map", "-o", "run", "--threads", "1"},
+             {"map", "-o", "run", "--max-evals", "3", "--threads", "1"},
+             {"map", "-o", "run", "--mapper", "random", "--max-evals", "300", "--threads", "1"},
+             {"compare", "-o", "run", "--mapper", "random,exhaustive", "--max-evals", "50",
+              "--threads", "1"}}) {
+        folders->push_back(left_by(words, scratch));
+    }
+    const auto donors = std::make_shared<Donors>();
+    for (const Files& files : *folders) {
+        for (const auto& [name, text] : files) {
+            if (name.ends_with(".json")) {
+                donors->add(Source(text).tree);
+            }
+        }
+    }
+    return {
+        "run folders", Place::file, [folders, donors](Random& random) {
+            Input input;
+            input.files = pick(random, *folders);
+            static const std::vector<Words> commands = {
+                {"top", "--once", "run"},
+                {"top", "--once", "--json", "run"},
+                {"top", "--once", "--size", "200x60", "--panel", "8", "run"},
+                {"map", "-o", "run", "--resume"},
+                {"rerun", "run"},
+                {"rerun", "run", "-o", "again"},
+                {"map", "-a", "arch.yaml", "-w", "workload.yaml", "-o", "run", "--skip-if-exists"}};
+            input.words = pick(random, commands);
+            const bool shown = input.words.front() == "top";
+            input.words.insert(input.words.begin(), "tessera");
+            Words names;
+            for (const auto& [name, text] : input.files) {
+                if (name.starts_with("run/")) {
+                    names.push_back(name);
+                }
+            }
+            const std::string name = shown && !one_in(random, 5) ? "run/status.json"
+                                     : one_in(random, 2)         ? "run/run.json"
+                                                                 : pick(random, names);
+            if (one_in(random, 30)) {
+                input.files.erase(name);
+            } else {
+                input.files[name] = mutated(random, name, input.files[name], *donors);
             }
             return input;
         }};

@@ -165,6 +165,10 @@ BOOST_AUTO_TEST_CASE(options_and_knobs) {
     fuzz(knobs(), 0.1, cell());
 }
 
+BOOST_AUTO_TEST_CASE(folders_of_runs) {
+    fuzz(run_folders(cell()), 0.1, cell());
+}
+
 BOOST_AUTO_TEST_CASE(records_of_plugins) {
     fuzz(plugin_records(), 0.08, cell());
 }

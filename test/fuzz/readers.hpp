@@ -25,6 +25,8 @@ Reader mappings();
 Reader timeloop();
 /// Options and knobs, and files of knobs.
 Reader knobs();
+/// Folders of runs. `scratch`: a folder where some are made first.
+Reader run_folders(const std::filesystem::path& scratch);
 /// Records and tables of shared objects.
 Reader plugin_records();
 
