@@ -1,5 +1,6 @@
 #include "base/printable.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace tessera::base {
@@ -141,6 +142,13 @@ PrintableOutput::Buffer::~Buffer() {
 
 bool PrintableOutput::Buffer::put(std::string_view text) {
     const std::lock_guard guard(lock_);
+    // Most text, without a copy: what was found can be told when there is no memory for one.
+    const bool plain = std::all_of(text.begin(), text.end(),
+                                   [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });
+    if (begun_.empty() && plain) {
+        const auto size = static_cast<std::streamsize>(text.size());
+        return to_->sputn(text.data(), size) == size;
+    }
     begun_ += text;
     const std::size_t whole = begun_.size() - unfinished(begun_);
     const std::string ready = printable(std::string_view(begun_).substr(0, whole));

@@ -100,19 +100,25 @@ View view_of(const Arguments& arguments) {
     return view;
 }
 
-SnapshotPtr first(Source& source) {
+/// `run`: as named by the user; empty: the one that started last.
+SnapshotPtr first(Source& source, const std::string& run) {
     SnapshotPtr snapshot = source.next(5s);
     if (!snapshot) {
-        throw UserError("the run does not answer; if it has a folder, name that: tessera top DIR");
+        throw UserError((run.empty() ? "the run" : "'" + base::one_line(run) + "'") +
+                        " does not answer, and status.json tells of no run; if it has a folder, "
+                        "name that: tessera top DIR");
     }
     return snapshot;
+}
+
+std::string run_of(const Arguments& arguments) {
+    return arguments.has("run") ? arguments.text("run") : std::string();
 }
 
 int frame(const Arguments& arguments, std::ostream& out) {
     const Size size = size_of(arguments, arguments.text("size"));
     const View view = view_of(arguments);
-    const SnapshotPtr snapshot =
-        first(*open_source(arguments.has("run") ? arguments.text("run") : std::string()));
+    const SnapshotPtr snapshot = first(*open_source(run_of(arguments)), run_of(arguments));
     if (arguments.flag("json")) {
         out << telemetry::to_json(*snapshot) << "\n";
         return ExitCode::ok;
@@ -230,9 +236,8 @@ void feed(const std::stop_token& stop, Source& source, Viewer& viewer, SnapshotP
 
 int watch(const Arguments& arguments) {
     View view = view_of(arguments);
-    const std::unique_ptr<Source> source =
-        open_source(arguments.has("run") ? arguments.text("run") : std::string());
-    SnapshotPtr snapshot = first(*source);
+    const std::unique_ptr<Source> source = open_source(run_of(arguments));
+    SnapshotPtr snapshot = first(*source, run_of(arguments));
     Viewer viewer(std::move(view), control_of(arguments, *source, snapshot->run));
     viewer.publish(snapshot);
     const CloseOnSignal closing(viewer);

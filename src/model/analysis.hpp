@@ -108,8 +108,8 @@ private:
                              const Exchange& own, const Exchange& child) const;
     void merge_copy();
     Num values(const TensorFacts& tensor, const std::vector<Num>& shape) const;
-    void hold_open(Nodes nodes, std::span<const NestStep> below, const TensorFacts& tensor,
-                   const Num& bits_per_value, HolderNote<Num>& note);
+    void hold_open(Nodes below, const TensorFacts& tensor, const Num& bits_per_value,
+                   HolderNote<Num>& note);
     const Num& trips_for(const NestStep& step) const {
         return step.relevancy == workload::Relevancy::irrelevant ? whole_trips_[step.node]
                                                                  : trips_[step.node];
@@ -268,18 +268,21 @@ Num Analysis<Num>::values(const TensorFacts& tensor, const std::vector<Num>& sha
 // The least that is held when any one of the partially relevant loops right below may come first,
 // and what would be held below all of them.
 template <class Num>
-void Analysis<Num>::hold_open(Nodes nodes, std::span<const NestStep> below,
-                              const TensorFacts& tensor, const Num& bits_per_value,
+void Analysis<Num>::hold_open(Nodes below, const TensorFacts& tensor, const Num& bits_per_value,
                               HolderNote<Num>& note) {
     const std::vector<Num> shape = shape_, largest = largest_;
     std::vector<Num> inside = largest_;  // of all of them
-    for (const NestStep& step : below) {
-        if (step.kind != NestStep::Kind::temporal ||
-            step.relevancy != workload::Relevancy::partially_relevant) {
+    for (const mapping::PmappingNode& node : below) {
+        // The next holder ends the gap, and with it the choice.
+        if (node.kind != mapping::NodeKind::temporal ||
+            !((tensor.relevant | tensor.partial) >> node.rank_variable & 1)) {
             break;
         }
-        enter(nodes[step.node]);
-        inside[nodes[step.node].rank_variable] = largest_[nodes[step.node].rank_variable];
+        if (!(tensor.partial >> node.rank_variable & 1)) {
+            continue;  // the reservation has sunk through it
+        }
+        enter(node);
+        inside[node.rank_variable] = largest_[node.rank_variable];
         note.bits = min(note.bits, values(tensor, largest_) * bits_per_value);
         shape_ = shape;
         largest_ = largest;
@@ -342,7 +345,8 @@ void Analysis<Num>::scan(Nodes nodes, std::span<const NestStep> steps, int tenso
                 note.bits = values(facts, largest_) * bits_per_value;
                 note.least_bits = note.bits;
                 if (node.open_order) {
-                    hold_open(nodes, steps.subspan(s + 1), facts, bits_per_value, note);
+                    const Nodes below = nodes.subspan(static_cast<std::size_t>(step.node) + 1);
+                    hold_open(below, facts, bits_per_value, note);
                 }
                 note.loops_above = loops - node.sliding;
                 break;

@@ -285,9 +285,11 @@ BOOST_AUTO_TEST_CASE(errors_have_their_exit_codes) {
                3);
     BOOST_TEST(files.map({}, [](auto&&...) -> mapper::Result { throw LimitReached("c"); }).code ==
                5);
+    const Outcome full = files.map({}, [](auto&&...) -> mapper::Result { throw std::bad_alloc(); });
+    BOOST_TEST(full.code == 5);
+    BOOST_TEST(full.says("--max-memory"), full.err);
     for (const Answer& broken :
          {Answer([](auto&&...) -> mapper::Result { throw Bug("d"); }),
-          Answer([](auto&&...) -> mapper::Result { throw std::bad_alloc(); }),
           Answer([](auto&&...) -> mapper::Result { throw std::out_of_range("e"); }),
           Answer([](auto&&...) -> mapper::Result { throw 7; })}) {
         const Outcome outcome = files.map({"-o", files.at("run")}, broken);
