@@ -117,8 +117,12 @@ void Chooser::choose(int index, TensorMask above, const spec::Symbols& symbols) 
         may &= above;
     }
     if (space_.copy) {
-        // A copy reuses nothing: a further holder only adds traffic.
+        // A copy reuses nothing: a further holder only adds traffic. The reference has those that
+        // must be kept, though.
         may &= ~above;
+        const bool needless = level.kind == arch::LevelKind::memory &&
+                              space_.options.preset == MapSpaceOptions::Preset::full;
+        must &= needless ? ~above : space_.all;
     }
     // All subsets of `may`, the empty one first.
     TensorMask subset = 0;
