@@ -53,7 +53,8 @@ std::vector<std::string> list_data(const std::string& kind) {
 
 fs::path find_data(const std::string& kind, const std::string& name) {
     std::error_code ignored;
-    if (fs::is_regular_file(name, ignored)) {
+    // A pipe or /dev/stdin is a file, too.
+    if (fs::exists(name, ignored) && !fs::is_directory(name, ignored)) {
         return name;
     }
     for (const fs::path& folder : data_folders()) {

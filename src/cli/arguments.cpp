@@ -161,10 +161,8 @@ double Arguments::duration_s(const std::string& name) const {
 std::uint64_t Arguments::size_bytes(const std::string& name) const {
     const std::string value = text(name);
     static const std::pair<const char*, double> units[] = {
-        {"", 1},          {"B", 1},         {"KiB", 1024},
-        {"MiB", 1048576}, {"GiB", 1 << 30}, {"TiB", 1.099511627776e12},
-        {"kB", 1e3},      {"MB", 1e6},      {"GB", 1e9},
-        {"TB", 1e12}};
+        {"B", 1},    {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1 << 30}, {"TiB", 1.099511627776e12},
+        {"kB", 1e3}, {"MB", 1e6},   {"GB", 1e9},      {"TB", 1e12}};
     double number = 0;
     const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (code == std::errc() && std::isfinite(number) && number > 0 && number < 1e15) {

@@ -1,9 +1,12 @@
 // tessera check: read the given files, evaluate every field, print what they contain.
 #include <ostream>
+#include <sstream>
 
 #include "cli/cli.hpp"
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
+#include "io/json_text.hpp"
+#include "io/report_json.hpp"
 #include "io/units.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapping/pmapping.hpp"
@@ -23,14 +26,39 @@ options::options_description description() {
     add_inputs(result, "awmD");
     result.add_options()("compat",
                          options::value<std::string>()->default_value("none")->value_name("MODEL"),
-                         "none or accelforge: how unknown names in sets are treated");
+                         "none or accelforge: how unknown names in sets are treated")(
+        "json", options::bool_switch(), "print one JSON document");
     return result;
 }
 
+io::Json workload_json(const workload::Workload& workload) {
+    io::Json json;
+    json["name"] = workload.name;
+    json["tensors"] = workload.tensors.size();
+    json["rank_variables"] = workload.rank_variables.size();
+    json["einsums"] = io::Json::array();
+    for (const workload::Einsum& einsum : workload.einsums) {
+        io::Json one;
+        one["name"] = einsum.name;
+        one["bounds"] = io::Json::object();
+        for (const int variable : einsum.rank_variables) {
+            one["bounds"][workload.rank_variables[variable].name] =
+                workload.rank_variables[variable].bound;
+        }
+        one["inputs"] = one["outputs"] = io::Json::array();
+        for (const workload::TensorAccess& access : einsum.accesses) {
+            one[access.output ? "outputs" : "inputs"].push_back(
+                workload.tensors[access.tensor].name);
+        }
+        json["einsums"].push_back(std::move(one));
+    }
+    return json;
+}
+
 void print_workload(std::ostream& out, const workload::Workload& workload) {
-    out << "workload " << workload.name << ": " << workload.einsums.size() << " Einsums, "
-        << workload.tensors.size() << " tensors, " << workload.rank_variables.size()
-        << " rank variables\n";
+    out << "workload " << workload.name << ": " << io::counted(workload.einsums.size(), "Einsum")
+        << ", " << io::counted(workload.tensors.size(), "tensor") << ", "
+        << io::counted(workload.rank_variables.size(), "rank variable") << "\n";
     std::vector<std::vector<std::string>> rows;
     for (const workload::Einsum& einsum : workload.einsums) {
         std::string bounds, tensors;
@@ -60,30 +88,88 @@ std::size_t count(const mapping::TreeNode& node, mapping::TreeKind kind) {
     return result;
 }
 
+struct MappingCounts {
+    std::size_t einsums = 0, temporal = 0, spatial = 0, holders = 0;
+
+    explicit MappingCounts(const mapping::TreeNode& root) {
+        using mapping::TreeKind;
+        einsums = count(root, TreeKind::compute);
+        temporal = count(root, TreeKind::temporal);
+        spatial = count(root, TreeKind::spatial);
+        holders = count(root, TreeKind::storage) + count(root, TreeKind::toll);
+    }
+};
+
 void print_mapping(std::ostream& out, const mapping::Mapping& mapping) {
-    using mapping::TreeKind;
-    out << "mapping: " << count(mapping.root, TreeKind::compute) << " Einsums, "
-        << count(mapping.root, TreeKind::temporal) << " temporal and "
-        << count(mapping.root, TreeKind::spatial) << " spatial loops, "
-        << count(mapping.root, TreeKind::storage) + count(mapping.root, TreeKind::toll)
-        << " holders\n";
+    const MappingCounts n(mapping.root);
+    out << "mapping: " << io::counted(n.einsums, "Einsum") << ", "
+        << io::counted(n.temporal, "temporal loop") << ", "
+        << io::counted(n.spatial, "spatial loop") << ", " << io::counted(n.holders, "holder")
+        << "\n";
 }
 
-// Evaluates every expression of the architecture for every Einsum on every compute.
-void print_paths(std::ostream& out, const model::Problem& problem) {
+io::Json mapping_json(const mapping::Mapping& mapping) {
+    const MappingCounts n(mapping.root);
+    return {{"einsums", n.einsums},
+            {"temporal_loops", n.temporal},
+            {"spatial_loops", n.spatial},
+            {"holders", n.holders}};
+}
+
+/// Per Einsum the computes that are enabled for it. Evaluates every expression of the architecture
+/// for every Einsum on every compute.
+std::vector<std::vector<std::string>> computes_of(const model::Problem& problem) {
+    std::vector<std::vector<std::string>> result;
     for (std::size_t e = 0; e < problem.workload->einsums.size(); ++e) {
-        std::string computes;
+        std::vector<std::string> computes;
         for (const std::string& compute : problem.architecture->compute_names()) {
             const arch::Path path = problem.architecture->path(
                 *problem.workload, static_cast<int>(e), compute, problem.compat);
-            computes += path.compute().enabled ? " " + compute : "";
+            if (path.compute().enabled) {
+                computes.push_back(compute);
+            }
         }
         const std::string& einsum = problem.workload->einsums[e].name;
         if (computes.empty()) {
             throw UserError("no compute of architecture " + problem.architecture->name() +
                             " is enabled for Einsum '" + einsum + "'");
         }
-        out << "  " << einsum << " runs on" << computes << "\n";
+        result.push_back(std::move(computes));
+    }
+    return result;
+}
+
+/// What was found in order, as text and as a document.
+void report(std::ostream& out, io::Json& document, const Inputs& inputs) {
+    if (inputs.architecture) {
+        print_architecture(out, *inputs.architecture);
+        document["architecture"] = {{"name", inputs.architecture->name()},
+                                    {"components", inputs.architecture->component_names()}};
+    }
+    if (inputs.workload) {
+        print_workload(out, *inputs.workload);
+        document["workload"] = workload_json(*inputs.workload);
+    }
+    if (inputs.mapping) {
+        print_mapping(out, *inputs.mapping);
+        document["mapping"] = mapping_json(*inputs.mapping);
+    }
+    if (!inputs.architecture || !inputs.workload) {
+        return;
+    }
+    const std::vector<std::vector<std::string>> computes = computes_of(inputs.problem());
+    for (std::size_t e = 0; e < computes.size(); ++e) {
+        out << "  " << inputs.workload->einsums[e].name << " runs on";
+        for (const std::string& compute : computes[e]) {
+            out << " " << compute;
+        }
+        out << "\n";
+        document["workload"]["einsums"][e]["computes"] = computes[e];
+    }
+    if (inputs.mapping) {
+        mapping::split(*inputs.mapping, *inputs.workload, *inputs.architecture, inputs.compat);
+        out << "  the mapping fits the workload and the architecture (see tessera explain for its "
+               "legality)\n";
     }
 }
 
@@ -100,24 +186,12 @@ int check_command(const std::vector<std::string>& args, std::ostream& out, std::
     if (inputs.files.empty()) {
         throw UserError("nothing to check: give files with -a, -w or -m");
     }
-    if (inputs.architecture) {
-        print_architecture(out, *inputs.architecture);
-    }
-    if (inputs.workload) {
-        print_workload(out, *inputs.workload);
-    }
-    if (inputs.mapping) {
-        print_mapping(out, *inputs.mapping);
-    }
-    if (inputs.architecture && inputs.workload) {
-        print_paths(out, inputs.problem());
-        if (inputs.mapping) {
-            mapping::split(*inputs.mapping, *inputs.workload, *inputs.architecture, inputs.compat);
-            out << "  the mapping fits the workload and the architecture (see tessera explain for "
-                   "its legality)\n";
-        }
-    }
-    out << "ok\n";
+    io::Json document;
+    document["schema_version"] = io::schema_version;
+    document["status"] = "ok";
+    std::ostringstream text;
+    report(text, document, inputs);
+    out << (arguments.flag("json") ? io::dumped(document) : text.str() + "ok\n");
     return ExitCode::ok;
 }
 

@@ -28,6 +28,9 @@ inline constexpr const char* out_of_memory_text =
     "the system has no more memory; --max-memory SIZE ends a search in time, fewer --threads and "
     "narrower limits of the mapspace need less\n";
 
+/// What --version says the program was built from; empty: not known.
+void set_commit(const std::string& of_source);
+
 /// `args`: without the program's name. Results go to `out`, everything else to `err`. Never throws.
 int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 

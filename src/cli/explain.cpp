@@ -4,6 +4,8 @@
 #include "cli/cli.hpp"
 #include "cli/components.hpp"
 #include "cli/inputs.hpp"
+#include "cli/output.hpp"
+#include "io/json_text.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapspace/legality.hpp"
 
@@ -21,7 +23,8 @@ options::options_description description() {
     add_inputs(result, "awmD");
     result.add_options()("compat",
                          options::value<std::string>()->default_value("none")->value_name("MODEL"),
-                         "none or accelforge: whose rules decide");
+                         "none or accelforge: whose rules decide")("json", options::bool_switch(),
+                                                                   "print one JSON document");
     add_components(result, false);
     return result;
 }
@@ -32,7 +35,27 @@ const char* severity_name(mapspace::Severity severity) {
                                                         : "warning";
 }
 
+io::Json to_json(const mapspace::Violation& violation) {
+    const auto text = [](const std::string& name) {
+        return name.empty() ? io::Json(nullptr) : io::Json(name);
+    };
+    return {{"severity", severity_name(violation.severity)},
+            {"rule", violation.code},
+            {"text", mapspace::to_text(violation)},
+            {"einsum", text(violation.einsum)},
+            {"tensor", text(violation.tensor)},
+            {"component", text(violation.level)}};
+}
+
 }  // namespace
+
+std::string verdict_document(bool legal, io::Json violations) {
+    io::Json document;
+    document["schema_version"] = io::schema_version;
+    document["status"] = legal ? "legal" : "illegal";
+    document["violations"] = std::move(violations);
+    return io::dumped(document);
+}
 
 int explain_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
     const options::options_description known = description();
@@ -48,23 +71,37 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
     const auto model = Components(arguments, false).make_model();
     const model::Problem problem = inputs.problem();
     const std::vector<mapspace::Violation> violations = mapspace::check(problem, *inputs.mapping);
+    const bool as_json = arguments.flag("json");
+    io::Json found = io::Json::array();
     std::size_t severe = 0;
     for (const mapspace::Violation& violation : violations) {
         const bool counts = violation.severity != mapspace::Severity::warning;
         severe += counts ? 1 : 0;
-        (counts ? out : err) << severity_name(violation.severity) << ": "
-                             << mapspace::to_text(violation) << "\n";
+        found.push_back(to_json(violation));
+        if (!as_json) {
+            (counts ? out : err) << severity_name(violation.severity) << ": "
+                                 << mapspace::to_text(violation) << "\n";
+        }
     }
     if (severe == 0) {
         // The model has the last word: it may lack something that the rules allow.
         try {
             model->evaluate(problem, *inputs.mapping);
         } catch (const IllegalMapping& error) {
-            out << arguments.text("model") << ": " << error.what() << "\n";
+            found.push_back({{"severity", "impossible"},
+                             {"rule", nullptr},
+                             {"text", arguments.text("model") + ": " + error.what()}});
             ++severe;
+            if (!as_json) {
+                out << arguments.text("model") << ": " << error.what() << "\n";
+            }
         }
     }
-    out << (severe == 0 ? "legal\n" : "illegal\n");
+    if (as_json) {
+        out << verdict_document(severe == 0, std::move(found));
+    } else {
+        out << (severe == 0 ? "legal\n" : "illegal\n");
+    }
     return severe == 0 ? ExitCode::ok : ExitCode::no_legal_mapping;
 }
 

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <set>
-#include <sstream>
+#include <utility>
 
 #include "io/sha256.hpp"
 #include "tessera/base/data_path.hpp"
+#include "tessera/base/error.hpp"
 #include "tessera/spec/reader.hpp"
 
 namespace tessera::cli {
@@ -15,13 +14,6 @@ namespace tessera::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string content(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
 
 // Every file that `include` reaches from a tree, in order of appearance.
 void included(const spec::Node& node, const fs::path& folder, std::vector<fs::path>& found) {
@@ -53,34 +45,69 @@ void record(const std::string& role, const fs::path& path, std::vector<InputFile
     std::vector<fs::path> all = {path};
     included(spec::read_file(path.string()), path.parent_path(), all);
     for (const fs::path& one : all) {
-        files.push_back({role, one.string(), io::sha256(content(one))});
+        files.push_back({role, one.string(), io::sha256(spec::read_bytes(one.string()))});
     }
+}
+
+struct Source {
+    const char* role;
+    const char* option;
+    const char* key;  // of a file of this role
+    std::string path;
+};
+
+/// \throws UserError if the file is what another option takes
+void check_role(const Source& source, const spec::Node& tree) {
+    if (!tree.is_map() || tree.find(source.key) != nullptr) {
+        return;
+    }
+    for (const auto& [key, option] :
+         {std::pair{"arch", "-a"}, {"workload", "-w"}, {"mapping", "-m"}}) {
+        if (tree.find(key) != nullptr) {
+            throw UserError(source.path + ": this file has no '" + source.key + ":' but '" + key +
+                            ":', so it belongs to " + option + ", not to --" + source.option);
+        }
+    }
+}
+
+/// A name of the other folder in place of one of this.
+std::string find_named(const char* folder, const char* option, const std::string& name,
+                       const char* other_folder, const char* other_option) {
+    const std::vector<std::string> own = list_data(folder), others = list_data(other_folder);
+    const auto among = [&](const std::vector<std::string>& names) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    std::error_code ignored;
+    if (!fs::exists(name, ignored) && !among(own) && among(others)) {
+        throw UserError("'" + name + "' is a name in " + other_folder + "/, so it belongs to " +
+                        other_option + ", not to " + option + "; are the two swapped?");
+    }
+    return find_data(folder, name).string();
 }
 
 }  // namespace
 
 Inputs::Inputs(const Arguments& arguments, arch::Compat compat_mode) : compat(compat_mode) {
-    struct Source {
-        const char* role;
-        const char* option;
-        std::string path;
-    };
     std::vector<Source> sources;
     if (arguments.has("arch")) {
         sources.push_back(
-            {"architecture", "arch", find_data("arch-specs", arguments.text("arch")).string()});
+            {"architecture", "arch", "arch",
+             find_named("arch-specs", "-a", arguments.text("arch"), "problem-shapes", "-w")});
     }
     if (arguments.has("workload")) {
-        sources.push_back({"workload", "workload",
-                           find_data("problem-shapes", arguments.text("workload")).string()});
+        sources.push_back(
+            {"workload", "workload", "workload",
+             find_named("problem-shapes", "-w", arguments.text("workload"), "arch-specs", "-a")});
     }
     if (arguments.has("mapping")) {
-        sources.push_back({"mapping", "mapping", arguments.text("mapping")});
+        sources.push_back({"mapping", "mapping", "mapping", arguments.text("mapping")});
     }
     const spec::Defines defines = arguments.defines();
     std::vector<std::string> declared;
     for (const Source& source : sources) {
-        for (const std::string& name : spec::declared_variables(spec::load_tree(source.path))) {
+        const spec::Node tree = spec::load_tree(source.path);
+        check_role(source, tree);
+        for (const std::string& name : spec::declared_variables(tree)) {
             declared.push_back(name);
         }
     }

@@ -25,6 +25,7 @@ void hold_standard_streams() {
 
 int main(int argc, char** argv) {
     hold_standard_streams();
+    tessera::cli::set_commit(TESSERA_COMMIT);
     std::set_terminate(tessera::cli::report_uncaught);
     ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of writing
     // Links named after Timeloop's programs are those programs.

@@ -41,6 +41,34 @@ io::Json search_json(const mapper::Result& result, const mapper::Options& settin
     return search;
 }
 
+/// Why a search ended without a proof: "--max-time stopped the search".
+std::string ending(const std::string& reason) {
+    if (reason.empty()) {
+        return "the search ended without a proof";
+    }
+    if (reason == "stop") {
+        return "an interrupt stopped the search";
+    }
+    if (reason == "strategy") {
+        return "the strategy had nothing more to propose";
+    }
+    if (reason == base::out_of_memory) {
+        return "the system had no more memory";
+    }
+    return reason == "gap" || reason == "target" ? "--" + reason + " was reached"
+                                                 : "--" + reason + " stopped the search";
+}
+
+/// A gap of all of the value says nothing.
+std::string bound_text(const io::Json& gap) {
+    if (gap.is_null()) {
+        return "";
+    }
+    return gap.get<double>() >= 1
+               ? "; no bound yet"
+               : "; no mapping is better by more than " + io::percent(gap.get<double>());
+}
+
 std::string optimality(const mapper::Result& result, const mapper::Options& settings,
                        const std::string& mapper) {
     const mapspace::MapSpaceOptions& space = settings.mapspace;
@@ -64,13 +92,8 @@ std::string optimality(const mapper::Result& result, const mapper::Options& sett
         return (settings.metrics.size() == 1 ? "Proven optimal for " : "Complete Pareto set for ") +
                metric_names(settings.metrics) + " (" + where + ").";
     }
-    const io::Json gap = gap_json(result, settings.metrics);
-    return std::string("Not proven optimal: the search ") +
-           (result.stopped_by.empty() ? "ended without a proof" : "was stopped") +
-           (gap.is_null()
-                ? std::string("")
-                : "; no mapping is better by more than " + io::percent(gap.get<double>())) +
-           " (" + where + ").";
+    return "Not proven optimal: " + ending(result.stopped_by) +
+           bound_text(gap_json(result, settings.metrics)) + " (" + where + ").";
 }
 
 void print_pareto_set(std::ostream& out, const arch::Architecture& architecture,
@@ -152,8 +175,9 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
     out << optimality(result, settings, mapper) << "\n";
     const Usage used = usage();
     out << "Search: " << io::quantity(wall_s, "s") << " wall, " << io::quantity(used.cpu_s, "s")
-        << " CPU, " << result.statistics.threads << " threads, " << io::memory(used.peak_rss_bytes)
-        << " memory, " << result.statistics.evaluated << " pmappings evaluated";
+        << " CPU, " << io::counted(result.statistics.threads, "thread") << ", "
+        << io::memory(used.peak_rss_bytes) << " memory, "
+        << io::counted(result.statistics.evaluated, "pmapping") << " evaluated";
     if (!result.statistics.mapspace_size.empty()) {
         out << " of " << rounded(result.statistics.mapspace_size);
     }
@@ -186,9 +210,14 @@ int explain_nothing(const mapper::Result& result, bool interrupted, std::ostream
         return ExitCode::limit_before_result;
     }
     if (result.status != mapper::Status::infeasible) {
-        err << (interrupted ? "tessera: interrupted before any mapping was found\n"
-                            : "tessera: a limit was hit before any mapping was found; raise "
-                              "--max-time or the limit that was set\n");
+        const std::string& limit = result.stopped_by;
+        err << (interrupted           ? "tessera: interrupted before any mapping was found\n"
+                : limit == "strategy" ? "tessera: the strategy ended before any mapping was found\n"
+                : limit.empty()
+                    ? "tessera: a limit was hit before any mapping was found; raise "
+                      "--max-time or the limit that was set\n"
+                    : "tessera: a limit was hit before any mapping was found; raise --" + limit +
+                          "\n");
         return interrupted ? ExitCode::interrupted : ExitCode::limit_before_result;
     }
     err << "tessera: no legal mapping\n";

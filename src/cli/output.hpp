@@ -29,6 +29,9 @@ io::Json solution_json(const model::Problem& problem, const mapping::Mapping& ma
 /// (best - bound) / best; null without a bound or with several metrics (0 if the set is complete).
 io::Json gap_json(const mapper::Result& result, const std::vector<mapper::Metric>& metrics);
 
+/// What `explain --json` prints.
+std::string verdict_document(bool legal, io::Json violations);
+
 std::string metric_name(mapper::Metric metric);
 /// "energy,latency"
 std::string metric_names(const std::vector<mapper::Metric>& metrics);

@@ -8,6 +8,7 @@
 #include "cli/plugins_actions.hpp"
 #include "tessera/base/data_path.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/plugin/registry.hpp"
 #include "tessera/spec/position.hpp"
 
 namespace tessera::cli {
@@ -52,6 +53,25 @@ void check_name(const std::string& name) {
             "' is no good name (expected small letters, digits and underscores, a letter "
             "first)");
     }
+}
+
+template <class Role>
+void refuse_taken(const std::string& role, const std::string& name) {
+    if (const plugin::Entry<Role>* entry = plugin::Registry<Role>::instance().find(name)) {
+        throw UserError("plugins new: the name '" + name + "' is taken by the " + role + " in " +
+                        (entry->file.empty() ? "the program itself" : entry->file) +
+                        ", and a second one could not be loaded; choose another");
+    }
+}
+
+/// Mappers and strategies share one name space.
+void check_free(const Kind& kind, const std::string& name) {
+    if (kind.name == std::string("model")) {
+        refuse_taken<model::CostModel>("cost model", name);
+        return;
+    }
+    refuse_taken<mapper::Mapper>("mapper", name);
+    refuse_taken<search::SearchStrategy>("search strategy", name);
 }
 
 /// my_strategy -> MyStrategy
@@ -108,6 +128,7 @@ void write(const fs::path& file, const std::string& text) {
 int new_plugin(const std::string& kind_name, const std::string& name, std::ostream& out) {
     const Kind& kind = kind_of(kind_name);
     check_name(name);
+    check_free(kind, name);
     const fs::path from = template_folder(), to = name;
     if (fs::exists(to)) {
         throw UserError("plugins new: " + to.string() + " exists already");

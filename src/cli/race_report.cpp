@@ -80,6 +80,7 @@ io::Json trial_json(const Trial& trial, const RaceSubject& subject, double best)
 io::Json standing_json(const Standing& s, const RaceSubject& subject, double best) {
     io::Json json;
     json["name"] = s.racer->name();
+    json["rank"] = std::isfinite(s.median) ? io::Json(s.rank) : io::Json(nullptr);
     json["kind"] = s.racer->searches() ? "mapper" : "mapping";
     json["value"] = {{"median", finite_json(s.median)},
                      {"least", finite_json(s.least)},
@@ -132,8 +133,13 @@ std::string statement(const Standing& s) {
         return "proven optimal";
     }
     return s.proven > 0 ? "proven " + std::to_string(s.proven) + " of " + std::to_string(s.ran)
-           : s.gap      ? "not proven"
-                        : "no bound";
+           : s.gap && *s.gap < 1 ? "not proven"
+                                 : "no bound";
+}
+
+/// "1", "1=" if shared
+std::string rank_text(const Standing& s) {
+    return std::isfinite(s.median) ? std::to_string(s.rank) + (s.tied ? "=" : "") : "-";
 }
 
 std::string against_first(const Standing& s) {
@@ -144,7 +150,7 @@ void print_ranking(std::ostream& out, const Race& race, const RaceSubject& subje
                    const std::vector<Standing>& all, double best) {
     const bool seeds = race.n_seeds > 1;
     const bool test = race.n_seeds >= fewest_seeds_for_test;
-    std::vector<std::vector<std::string>> rows = {{"  mapper", "statement"}};
+    std::vector<std::vector<std::string>> rows = {{"  rank", "mapper", "statement"}};
     std::vector<std::string>& head = rows.front();
     head.insert(head.end(), {subject.metric, "ratio"});
     if (seeds) {
@@ -155,7 +161,7 @@ void print_ranking(std::ostream& out, const Race& race, const RaceSubject& subje
     }
     head.insert(head.end(), {"energy", "latency", "time", "best at", "evaluated", "bound", "gap"});
     for (const Standing& s : all) {
-        std::vector<std::string> row = {"  " + s.racer->name(), statement(s)};
+        std::vector<std::string> row = {"  " + rank_text(s), s.racer->name(), statement(s)};
         const auto value = [&](double v, const std::string& unit) {
             return std::isfinite(v) ? io::plain(v, unit) : std::string("-");
         };
@@ -179,10 +185,10 @@ void print_ranking(std::ostream& out, const Race& race, const RaceSubject& subje
         row.push_back(searched && std::isfinite(s.best_s) ? io::quantity(s.best_s, "s") : "-");
         row.push_back(searched ? io::plain(s.evaluated, "") : "-");
         row.push_back(s.bound ? value(*s.bound, "") : "-");
-        row.push_back(s.gap ? io::percent(*s.gap) : "-");
+        row.push_back(s.gap && *s.gap < 1 ? io::percent(*s.gap) : "-");
         rows.push_back(std::move(row));
     }
-    print_table(out, rows, 2);
+    print_table(out, rows, 3);
 }
 
 void print_moments(std::ostream& out, const Race& race, const RaceSubject& subject,

@@ -22,6 +22,8 @@ struct RaceSubject {
 /// and counts are of all searches that ran.
 struct Standing {
     const Racer* racer = nullptr;
+    int rank = 1;       ///< by the median; equal ones share it
+    bool tied = false;  ///< somebody else has this rank, too
     int ran = 0, found = 0, proven = 0, failed = 0;
     double median = 0, least = 0, most = 0;  ///< value; infinity: none
     double wall_s = 0, best_s = 0;           ///< medians; best_s: until its own best
@@ -40,7 +42,8 @@ inline constexpr int fewest_seeds_for_test = 5;
 /// Infinity counts as a value; infinity if there are none.
 double median(std::vector<double> values);
 
-/// Best median first; those without a mapping last, in the order given.
+/// Best median first; of equal medians (up to rounding), proven or not, the one that was given
+/// first. Those without a mapping are last.
 std::vector<Standing> standings(const Race& race);
 
 /// Moments at which racers are compared: 1, 3, 10, 30, ... ms up to the longest search.

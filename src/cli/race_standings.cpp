@@ -1,4 +1,5 @@
 // Map:
+//   Ties          values that are equal up to rounding
 //   u_test()      are two racers' values drawn from the same distribution?
 //   standings()   what the trials of a racer come to
 #include <algorithm>
@@ -11,6 +12,34 @@ namespace tessera::cli {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Mappers add up costs in orders of their own: values this close are the same.
+constexpr double rounding = 1e-9;
+
+/// Gives all values of a race that are equal up to rounding one value, the least of them.
+class Ties {
+public:
+    explicit Ties(const Race& race) {
+        for (const auto& racer : race.racers) {
+            for (const Trial& trial : racer->trials) {
+                if (trial.found()) {
+                    least_.push_back(*trial.value);
+                }
+            }
+        }
+        std::sort(least_.begin(), least_.end());
+        const auto same = [](double a, double b) { return b - a <= rounding * std::abs(a); };
+        least_.erase(std::unique(least_.begin(), least_.end(), same), least_.end());
+    }
+    /// Infinity: none found.
+    double operator()(const Trial& trial) const {
+        return trial.found() ? *(std::upper_bound(least_.begin(), least_.end(), *trial.value) - 1)
+                             : infinity;
+    }
+
+private:
+    std::vector<double> least_;  ///< ascending
+};
 
 /// Mann and Whitney's test, two-sided, normal approximation with corrections for ties and
 /// continuity. Infinity is a value like others.
@@ -39,21 +68,17 @@ double u_test(const std::vector<double>& a, const std::vector<double>& b) {
     return variance > 0 ? std::erfc(distance / std::sqrt(2 * variance)) : 1;
 }
 
-double value_or_infinity(const Trial& trial) {
-    return trial.value.value_or(infinity);
-}
-
-std::vector<double> values_of(const Racer& racer) {
+std::vector<double> values_of(const Racer& racer, const Ties& value) {
     std::vector<double> result;
     for (const Trial& trial : racer.trials) {
         if (trial.status != Trial::Status::not_run) {
-            result.push_back(value_or_infinity(trial));
+            result.push_back(value(trial));
         }
     }
     return result;
 }
 
-Standing standing(const Racer& racer) {
+Standing standing(const Racer& racer, const Ties& value) {
     Standing s;
     s.racer = &racer;
     std::vector<double> wall, best, evaluated, gaps;
@@ -78,7 +103,7 @@ Standing standing(const Racer& racer) {
             s.best = &trial;
         }
     }
-    const std::vector<double> values = values_of(racer);
+    const std::vector<double> values = values_of(racer, value);
     s.median = median(values);
     s.least = values.empty() ? infinity : *std::min_element(values.begin(), values.end());
     s.most = values.empty() ? infinity : *std::max_element(values.begin(), values.end());
@@ -92,13 +117,13 @@ Standing standing(const Racer& racer) {
 }
 
 /// Shares the point of each seed among those who were best at it.
-void count_wins(const Race& race, std::vector<Standing>& all) {
+void count_wins(const Race& race, const Ties& value_of, std::vector<Standing>& all) {
     for (std::uint64_t seed = 0; seed < race.n_seeds; ++seed) {
         const auto value = [&](const Standing& s) {
             const std::vector<Trial>& trials = s.racer->trials;
             return trials.empty()
                        ? infinity
-                       : value_or_infinity(trials[std::min<std::size_t>(seed, trials.size() - 1)]);
+                       : value_of(trials[std::min<std::size_t>(seed, trials.size() - 1)]);
         };
         double best = infinity;
         int sharers = 0;
@@ -132,17 +157,24 @@ double median(std::vector<double> values) {
 }
 
 std::vector<Standing> standings(const Race& race) {
+    const Ties value(race);
     std::vector<Standing> all;
     for (const auto& racer : race.racers) {
-        all.push_back(standing(*racer));
+        all.push_back(standing(*racer, value));
     }
-    count_wins(race, all);
-    std::stable_sort(all.begin(), all.end(), [](const Standing& a, const Standing& b) {
-        return a.median != b.median ? a.median < b.median : a.best_s < b.best_s;
-    });
-    const std::vector<double> first = values_of(*all.front().racer);
+    count_wins(race, value, all);
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Standing& a, const Standing& b) { return a.median < b.median; });
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const bool tied = i > 0 && all[i].median == all[i - 1].median;
+        all[i].rank = tied ? all[i - 1].rank : static_cast<int>(i) + 1;
+        if (tied) {
+            all[i].tied = all[i - 1].tied = true;
+        }
+    }
+    const std::vector<double> first = values_of(*all.front().racer, value);
     for (Standing& s : all) {
-        const std::vector<double> own = values_of(*s.racer);
+        const std::vector<double> own = values_of(*s.racer, value);
         if (&s != &all.front() && own.size() >= fewest_seeds_for_test &&
             first.size() >= fewest_seeds_for_test) {
             s.p = u_test(first, own);

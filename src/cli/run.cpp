@@ -33,12 +33,20 @@ Commands:
   plugins   list mappers, strategies and cost models; their knobs
   rerun     run the command of a run directory again and compare
 
-  tessera COMMAND --help    options of a command
-  tessera --version
+  tessera COMMAND --help    options of a command; also: tessera help COMMAND
+  tessera --version         version, commit and compiler
 
 Exit codes: 0 done, 1 no legal mapping, 2 wrong input, 3 plugin refused, 4 some of those compared
 failed, 5 limit hit before any result or no more memory, 70 internal error, 130 interrupted (with results if there were any).
 )";
+
+std::string commit;  // of the source; empty: not known
+
+#ifdef __clang__
+constexpr const char* compiler = "clang++ " __clang_version__;
+#else
+constexpr const char* compiler = "g++ " __VERSION__;
+#endif
 
 struct Command {
     const char* name;
@@ -63,12 +71,16 @@ int dispatch(const std::vector<std::string>& args, std::ostream& out, std::ostre
         return ExitCode::user_error;
     }
     const std::string& first = args.front();
+    if (first == "help" && args.size() == 2) {
+        return dispatch({args[1], "--help"}, out, err);
+    }
     if (first == "--help" || first == "-h" || first == "help") {
         out << help;
         return ExitCode::ok;
     }
     if (first == "--version") {
-        out << "tessera " << version << "\n";
+        out << "tessera " << version << " (" << (commit.empty() ? "" : "commit " + commit + ", ")
+            << compiler << ")\n";
         return ExitCode::ok;
     }
     std::vector<std::string> names;
@@ -134,6 +146,10 @@ int run_command(const std::vector<std::string>& args, std::ostream& out, std::os
 }
 
 }  // namespace
+
+void set_commit(const std::string& of_source) {
+    commit = of_source;
+}
 
 int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
     const base::MemoryReserve reserve;

@@ -8,8 +8,10 @@
 
 #include "cli/arguments.hpp"
 #include "cli/cli.hpp"
+#include "cli/output.hpp"
 #include "cli/timeloop.hpp"
 #include "cli/timeloop_search.hpp"
+#include "io/json_text.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/timeloop/result_json.hpp"
 
@@ -61,7 +63,7 @@ options::options_description description(const std::string& command) {
     auto add = result.add_options();
     add("model", options::value<std::string>()->default_value("timeloop")->value_name("NAME"),
         "cost model: only timeloop");
-    if (command == "map" || command == "model") {
+    if (command != "compare") {
         add("json", options::bool_switch(), "print one JSON document");
     }
     if (command == "model") {
@@ -128,11 +130,20 @@ private:
     int check() {
         timeloop::Warnings warnings;
         const timeloop::Document document = timeloop::read_document(files_, arguments_.defines());
-        for (const std::string& section : timeloop::check_document(document, warnings)) {
-            out_ << section << ": ok\n";
-        }
+        const std::vector<std::string> sections = timeloop::check_document(document, warnings);
         warn(document.warnings);
         warn(warnings);
+        if (arguments_.flag("json")) {
+            io::Json json;
+            json["schema_version"] = io::schema_version;
+            json["status"] = "ok";
+            json["sections"] = sections;
+            out_ << io::dumped(json);
+            return ExitCode::ok;
+        }
+        for (const std::string& section : sections) {
+            out_ << section << ": ok\n";
+        }
         out_ << "ok\n";
         return ExitCode::ok;
     }
@@ -157,11 +168,19 @@ private:
     int explain() {
         const timeloop::Mapping given = timeloop_mapping(input_);
         const std::vector<std::string> found = faults(given);
-        for (const std::string& fault : found) {
-            out_ << "impossible: " << fault << "\n";
-        }
         if (found.empty()) {
             warn(evaluation_warnings(evaluation_.stats));
+        }
+        if (arguments_.flag("json")) {
+            io::Json faults = io::Json::array();
+            for (const std::string& fault : found) {
+                faults.push_back({{"severity", "impossible"}, {"rule", nullptr}, {"text", fault}});
+            }
+            out_ << verdict_document(found.empty(), std::move(faults));
+            return found.empty() ? ExitCode::ok : ExitCode::no_legal_mapping;
+        }
+        for (const std::string& fault : found) {
+            out_ << "impossible: " << fault << "\n";
         }
         out_ << (found.empty() ? "legal\n" : "illegal\n");
         return found.empty() ? ExitCode::ok : ExitCode::no_legal_mapping;

@@ -38,6 +38,10 @@ std::string plain(double value, const std::string& unit) {
     return printed("%.6g", value) + (unit.empty() ? "" : " " + unit);
 }
 
+std::string counted(std::uint64_t n, const std::string& noun, const std::string& nouns) {
+    return std::to_string(n) + " " + (n == 1 ? noun : nouns.empty() ? noun + "s" : nouns);
+}
+
 std::string percent(double fraction) {
     return printed("%.4g", fraction * 100) + " %";
 }

@@ -1,6 +1,7 @@
 // Quantities as people read them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace tessera::io {
@@ -10,6 +11,9 @@ std::string quantity(double value, const std::string& unit);
 
 /// Six significant digits, then the unit if there is one: "1.23457e-05 J s".
 std::string plain(double value, const std::string& unit);
+
+/// "1 thread", "2 threads"; `nouns`: unless that only adds an s.
+std::string counted(std::uint64_t n, const std::string& noun, const std::string& nouns = "");
 
 /// "37.5 %"
 std::string percent(double fraction);

@@ -1,8 +1,6 @@
 // Which files are looked at, in which order, and what becomes of them.
 #include "tessera/plugin/loader.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +12,7 @@
 #include "plugin/gates.hpp"
 #include "plugin/library.hpp"
 #include "plugin/scan.hpp"
+#include "plugin/trust.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"
 
@@ -30,18 +29,13 @@ void tell(const std::string& line) {
     }
 }
 
-bool others_may_write(const std::string& path) {
-    struct stat found {};
-    return ::stat(path.c_str(), &found) == 0 && (found.st_mode & S_IWOTH) != 0;
-}
-
 std::set<std::string>& loaded_files() {
     static std::set<std::string> files;
     return files;
 }
 
-/// Loads one file; returns why not.
-std::string load(const std::string& given) {
+/// Loads one file; returns why not. `named`: by the user, not merely found.
+std::string load(const std::string& given, bool named) {
     std::error_code failed;
     const std::string path = fs::canonical(given, failed).string();
     if (failed) {
@@ -50,10 +44,10 @@ std::string load(const std::string& given) {
     if (loaded_files().count(path) > 0) {
         return "";
     }
-    if (others_may_write(path)) {
-        return "others may write to it; chmod o-w it";
+    std::string problem = named ? distrust_of_named_file(path) : distrust_of_found_file(given);
+    if (problem.empty()) {
+        problem = gate(path);
     }
-    std::string problem = gate(path);
     if (problem.empty()) {
         problem = examine(path);
     }
@@ -122,21 +116,21 @@ std::vector<Refusal> look_everywhere() {
     std::set<std::string> seen;
     for (const std::string& folder : folders()) {
         std::error_code failed;
-        const std::string path = fs::canonical(folder, failed).string();
-        if (failed) {
+        if (!fs::exists(folder, failed)) {
             tell("no folder " + folder);
             continue;
         }
-        if (!seen.insert(path).second) {
+        if (std::string reason = distrust_of_folder(folder); !reason.empty()) {
+            refuse(folder, reason);
+            continue;
+        }
+        const std::string path = fs::canonical(folder, failed).string();
+        if (failed || !seen.insert(path).second) {
             continue;
         }
         tell("looking in " + path);
-        if (others_may_write(path)) {
-            refuse(path, "everybody may write to this folder; chmod o-w it");
-            continue;
-        }
         for (const std::string& file : plugins_in(path)) {
-            if (std::string reason = load(file); !reason.empty()) {
+            if (std::string reason = load(file, false); !reason.empty()) {
                 refuse(file, reason);
             }
         }
@@ -147,7 +141,7 @@ std::vector<Refusal> look_everywhere() {
 }  // namespace
 
 void load_file(const std::string& path) {
-    if (const std::string reason = load(path); !reason.empty()) {
+    if (const std::string reason = load(path, true); !reason.empty()) {
         throw PluginError(Refusal{path, reason}.message());
     }
 }

@@ -117,7 +117,7 @@ void trips_of(const TemplateData& t, std::uint32_t running, const double* values
 /// Whether at most as many loops run more than once as the mapspace allows.
 bool meets_loop_limits(const TemplateData& t, const double* values);
 
-/// Whether the tile shapes nest as their symbols demand.
-bool nests(const TemplateData& t, const double* values);
+/// The first symbol whose tile shape does not nest as its symbol demands; -1: all do.
+int wrong_tile_shape(const TemplateData& t, const double* values);
 
 }  // namespace tessera::search

@@ -51,13 +51,13 @@ bool meets_loop_limits(const TemplateData& t, const double* values) {
     return true;
 }
 
-bool nests(const TemplateData& t, const double* values) {
+int wrong_tile_shape(const TemplateData& t, const double* values) {
     for (std::size_t i = 0; i < t.symbols.size(); ++i) {
         const mapspace::TileShapeSymbol& s = t.symbols[i];
         const double outer = s.outer >= 0 ? values[s.outer] : static_cast<double>(s.bound);
         const double own = values[i];
         if (!(own >= 1) || own > outer) {
-            return false;
+            return static_cast<int>(i);
         }
         const auto divides = [](double a, double b) {
             return static_cast<std::int64_t>(b) % static_cast<std::int64_t>(a) == 0;
@@ -65,12 +65,12 @@ bool nests(const TemplateData& t, const double* values) {
         switch (s.choice) {
             case TileChoice::divisors:
                 if (!divides(own, static_cast<double>(s.bound)) || !divides(own, outer)) {
-                    return false;
+                    return static_cast<int>(i);
                 }
                 break;
             case TileChoice::divisors_of_outer:
                 if (!divides(own, outer)) {
-                    return false;
+                    return static_cast<int>(i);
                 }
                 break;
             case TileChoice::partial_outermost: {
@@ -78,7 +78,7 @@ bool nests(const TemplateData& t, const double* values) {
                 if (outer == static_cast<double>(s.bound)
                         ? !std::binary_search(tiles.begin(), tiles.end(), own)
                         : !divides(own, outer)) {
-                    return false;
+                    return static_cast<int>(i);
                 }
                 break;
             }
@@ -88,7 +88,7 @@ bool nests(const TemplateData& t, const double* values) {
                     s.inner >= 0 && t.symbols[s.inner].choice != TileChoice::one_per_trip_count;
                 const double smaller = own - (multiple ? inner : 1.0);
                 if (smaller >= inner && std::ceil(outer / smaller) == std::ceil(outer / own)) {
-                    return false;
+                    return static_cast<int>(i);
                 }
                 break;
             }
@@ -96,7 +96,7 @@ bool nests(const TemplateData& t, const double* values) {
                 break;
         }
     }
-    return true;
+    return -1;
 }
 
 }  // namespace tessera::search

@@ -181,7 +181,7 @@ struct Worker::Impl {
     }
 
     Verdict check_tiles(const TemplateData& t, const double* v) {
-        if (!nests(t, v)) {
+        if (wrong_tile_shape(t, v) >= 0) {
             return Verdict::tile_shape;
         }
         if (!meets_loop_limits(t, v)) {

@@ -8,6 +8,7 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -357,8 +358,38 @@ Node read_text(std::string_view text, const std::string& name, const ReadOptions
     }
 }
 
+namespace {
+
+/// Whatever ends, within reason: a device may go on for ever.
+std::string read_to_the_end(std::istream& stream, const std::string& path) {
+    constexpr std::size_t largest_bytes = 256u << 20;
+    std::string text;
+    char part[1 << 16];
+    while (stream.read(part, sizeof part), stream.gcount() > 0) {
+        text.append(part, static_cast<std::size_t>(stream.gcount()));
+        if (text.size() > largest_bytes) {
+            throw UserError(path + ": more than 256 MiB come out of it; is it the right file?");
+        }
+    }
+    return text;
+}
+
+}  // namespace
+
 std::string read_bytes(const std::string& path) {
+    // What comes out of a pipe does so once, and is kept for whoever asks again.
+    static std::map<std::string, std::string> piped;
+    if (const auto known = piped.find(path); known != piped.end()) {
+        return known->second;
+    }
+    std::error_code failed;
     std::ifstream stream(path, std::ios::binary);
+    if (const auto kind = std::filesystem::status(path, failed).type();
+        stream && (kind == std::filesystem::file_type::fifo ||
+                   kind == std::filesystem::file_type::character ||
+                   kind == std::filesystem::file_type::socket)) {
+        return piped[path] = read_to_the_end(stream, path);
+    }
     std::ostringstream content;
     if (stream && stream.peek() != std::ifstream::traits_type::eof()) {
         content << stream.rdbuf();

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <iterator>
+#include <limits>
 
 #include "tessera/base/error.hpp"
 #include "tessera/spec/directives.hpp"
@@ -71,6 +72,17 @@ SmallProblem::SmallProblem(int einsums, int m, int n, double buffer_bits)
 
 bool close(double a, double b) {
     return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
+}
+
+void refuse_vacuous(const std::vector<double>& costs) {
+    double least = std::numeric_limits<double>::infinity(), most = 0;
+    for (const double cost : costs) {
+        least = cost > 0 ? std::min(least, cost) : least;
+        most = std::max(most, cost);
+    }
+    if (!(least < most)) {
+        throw Bug("the problem of this kit is vacuous: all its mappings cost the same");
+    }
 }
 
 namespace {

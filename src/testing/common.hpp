@@ -31,6 +31,10 @@ private:
 
 bool close(double a, double b);
 
+/// Costs of legal mappings of a kit's problem (0: not legal). \throws Bug unless some are above 0
+/// and differ: where all mappings cost the same, whatever a plugin does passes.
+void refuse_vacuous(const std::vector<double>& costs);
+
 /// A kit's checks of its own between those that every role has: name and knobs, and silence while
 /// `work` is done.
 template <class Role>

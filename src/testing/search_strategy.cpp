@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 
+#include "search/space_data.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/search/open_space.hpp"
 #include "testing/common.hpp"
@@ -23,6 +24,13 @@ public:
           worker_(space_),
           strategy_(plugin::Registry<search::SearchStrategy>::instance().create(name)),
           batch_(64) {
+        std::vector<double> values;
+        for (std::uint64_t i = 0; i < 64; ++i) {
+            search::Point point;
+            const search::Outcome drawn = worker_.draw(i, point);
+            values.push_back(drawn.legal() ? drawn.energy_j * drawn.latency_s : 0);
+        }
+        refuse_vacuous(values);
         strategy_->start(space_, seed);
     }
 
@@ -72,6 +80,48 @@ bool same(std::span<const Candidate> a, std::span<const Candidate> b) {
     return equal;
 }
 
+/// Why a point is not of the space; empty: it is.
+std::string fault_of(const search::OpenSpace& space, const search::Point& point) {
+    const search::OpenSpace::Data& data = space.data();
+    if (point.choices.size() != space.n_einsums()) {
+        return "it has " + std::to_string(point.choices.size()) + " choices, the workload has " +
+               std::to_string(space.n_einsums()) + " Einsums";
+    }
+    std::size_t at = 0;
+    for (std::uint32_t e = 0; e < space.n_einsums(); ++e) {
+        const std::uint32_t chosen = point.choices[e].tmpl;
+        const std::string where = "Einsum " + data.problem.workload->einsums[e].name +
+                                  ", template " + std::to_string(chosen);
+        if (chosen >= space.n_templates(e)) {
+            return where + ": there are " + std::to_string(space.n_templates(e)) + " templates";
+        }
+        const search::TemplateData& t = data.einsums[e].templates[chosen];
+        if (at + t.symbols.size() > point.tiles.size()) {
+            return where + " needs tile shapes " + std::to_string(at) + " to " +
+                   std::to_string(at + t.symbols.size() - 1) + ", the point has " +
+                   std::to_string(point.tiles.size());
+        }
+        const std::vector<double> values(
+            point.tiles.begin() + static_cast<std::ptrdiff_t>(at),
+            point.tiles.begin() + static_cast<std::ptrdiff_t>(at + t.symbols.size()));
+        if (const int i = search::wrong_tile_shape(t, values.data()); i >= 0) {
+            const mapspace::TileShapeSymbol& symbol = t.symbols[i];
+            const auto outer =
+                symbol.outer >= 0 ? static_cast<std::int64_t>(values[symbol.outer]) : symbol.bound;
+            const int variable = t.tmpl.symbols[i].rank_variable;
+            return where + ": tiles[" + std::to_string(at + i) + "] (symbol " + std::to_string(i) +
+                   ", a loop over " + data.problem.workload->rank_variables[variable].name +
+                   ") is " + std::to_string(point.tiles[at + i]) +
+                   ", expected a divisor of what is around it, " + std::to_string(outer);
+        }
+        at += t.symbols.size();
+    }
+    return at == point.tiles.size()
+               ? ""
+               : "it has " + std::to_string(point.tiles.size()) +
+                     " tile shapes, its templates have " + std::to_string(at) + " symbols";
+}
+
 void check_in_space(const std::string& name, const Settings& s, bool hopeless, Findings& f) {
     Bench bench(name, s.seed);
     for (int i = 0; i < 20; ++i) {
@@ -81,12 +131,8 @@ void check_in_space(const std::string& name, const Settings& s, bool hopeless, F
                          "a variation of an Einsum that does not exist is proposed");
                 continue;
             }
-            bool inside = c.point.choices.size() == bench.space().n_einsums();
-            for (std::uint32_t e = 0; inside && e < bench.space().n_einsums(); ++e) {
-                inside = c.point.choices[e].tmpl < bench.space().n_templates(e);
-            }
-            f.expect(inside && c.outcome.verdict != search::Verdict::tile_shape,
-                     "a point outside the space is proposed");
+            const std::string fault = fault_of(bench.space(), c.point);
+            f.expect(fault.empty(), "a point outside the space is proposed: " + fault);
         }
     }
 }

@@ -371,7 +371,7 @@ Document read_document_text(std::string_view text, const std::string& name) {
 
 bool is_timeloop_file(const std::string& path) {
     std::error_code ignored;
-    if (!fs::is_regular_file(path, ignored)) {
+    if (!fs::exists(path, ignored) || fs::is_directory(path, ignored)) {
         return false;
     }
     try {

@@ -1,5 +1,7 @@
 // Plugins that do not fit are refused with one exact message, before anything of them runs, and
 // never keep the program from its work when they were not asked for by name.
+#include <sys/stat.h>
+
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -256,11 +258,118 @@ BOOST_AUTO_TEST_CASE(folders_that_everybody_may_write_to_are_refused) {
     const Ran found = run(small_map(), {{"TESSERA_PLUGIN_PATH", folder.path().string()}});
     BOOST_TEST(found.code == 0);
     BOOST_TEST(found.err == "tessera: warning: cannot load " + folder.path().string() +
-                                ": everybody may write to this folder; chmod o-w it\n");
+                                ": everybody may write to this folder; chmod go-w it\n");
     const Ran wanted =
         run(small_map() + " --mapper corpus", {{"TESSERA_PLUGIN_PATH", folder.path().string()}});
     BOOST_TEST(wanted.code == 2);
     BOOST_TEST(wanted.err.find("unknown mapper 'corpus'") != std::string::npos);
+}
+
+namespace {
+
+/// A folder of plugins two folders below one of the test.
+struct Shelf {
+    Folder root;
+    fs::path middle = root / "middle", plugins = middle / "plugins",
+             file = plugins / "tessera-corpus.so";
+
+    Shelf() {
+        fs::create_directories(plugins);
+        fs::copy_file(plugin("corpus"), file);
+    }
+    /// What `plugins list` says against using this folder; empty: it takes the plugin.
+    static std::string refusal(const fs::path& searched, const std::string& where = ".") {
+        const Ran ran = run("cd " + quoted(where) + " && " + tool() + " plugins info corpus",
+                            {{"TESSERA_PLUGIN_PATH", searched.string()}});
+        BOOST_TEST((ran.code == 0) == ran.err.empty(), ran.err);
+        return ran.err.substr(0, ran.err.find('\n'));
+    }
+    static std::string warning(const fs::path& path, const std::string& reason) {
+        return "tessera: warning: cannot load " + path.string() + ": " + reason;
+    }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(folders_in_which_others_can_put_plugins_are_refused) {
+    const Shelf shelf;
+    const auto refusal = [&] { return Shelf::refusal(shelf.plugins); };
+    const auto of_folder = [&](const std::string& reason) {
+        return Shelf::warning(shelf.plugins, reason);
+    };
+    const auto group = std::to_string(::getgid());
+    BOOST_TEST(refusal() == "");
+    const auto with_mode = [&](const fs::path& path, mode_t mode, const std::string& expected) {
+        struct stat before {};
+        BOOST_REQUIRE_EQUAL(::stat(path.c_str(), &before), 0);
+        BOOST_REQUIRE_EQUAL(::chmod(path.c_str(), mode), 0);
+        BOOST_TEST(refusal() == expected, path);
+        ::chmod(path.c_str(), before.st_mode & 07777);
+    };
+    with_mode(shelf.plugins, 0775,
+              of_folder("group " + group + " may write to this folder; chmod g-w it"));
+    with_mode(shelf.plugins, 01777, of_folder("everybody may write to this folder; chmod go-w it"));
+    const std::string above = "the folder " + shelf.middle.string() + " above it";
+    with_mode(shelf.middle, 0777, of_folder("everybody may write to " + above + "; chmod go-w it"));
+    with_mode(shelf.middle, 0775,
+              of_folder("group " + group + " may write to " + above + "; chmod g-w it"));
+    with_mode(shelf.middle, 01777, "");  // others cannot rename what is not theirs
+    with_mode(shelf.file, 0664,
+              Shelf::warning(shelf.file, "group " + group + " may write to it; chmod g-w it"));
+    with_mode(shelf.file, 0666,
+              Shelf::warning(shelf.file, "everybody may write to it; chmod go-w it"));
+}
+
+BOOST_AUTO_TEST_CASE(plugins_of_other_users_are_refused,
+                     *boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
+                         return boost::test_tools::assertion_result(::geteuid() == 0);
+                     })) {
+    const Shelf shelf;
+    const std::string stranger = "belongs to user 4242, neither you nor root; ";
+    const auto owned = [&](const fs::path& path, const fs::path& named, const std::string& reason) {
+        BOOST_REQUIRE_EQUAL(::chown(path.c_str(), 4242, 4242), 0);
+        BOOST_TEST(Shelf::refusal(shelf.plugins) == Shelf::warning(named, reason));
+        BOOST_REQUIRE_EQUAL(::chown(path.c_str(), 0, 0), 0);
+    };
+    owned(shelf.plugins, shelf.plugins,
+          "this folder " + stranger + "move the plugins to a folder of your own");
+    owned(shelf.middle, shelf.plugins,
+          "the folder " + shelf.middle.string() + " above it " + stranger +
+              "move the plugins to a folder of your own");
+    owned(shelf.file, shelf.file, "it " + stranger + "copy it yourself, or load it with --plugin");
+}
+
+BOOST_AUTO_TEST_CASE(plugins_behind_links_and_relative_paths_are_refused) {
+    const Shelf shelf;
+    const std::string elsewhere = " is a symbolic link, which may lead elsewhere tomorrow; ";
+    const fs::path link = shelf.root / "link";
+    fs::create_symlink(shelf.plugins, link);
+    BOOST_TEST(Shelf::refusal(link) ==
+               Shelf::warning(
+                   link, link.string() + elsewhere + "name " + shelf.plugins.string() + " itself"));
+    fs::remove(link);
+    fs::create_symlink(shelf.middle, link);
+    BOOST_TEST(Shelf::refusal(link / "plugins") ==
+               Shelf::warning(link / "plugins", link.string() + elsewhere + "name " +
+                                                    shelf.plugins.string() + " itself"));
+    BOOST_TEST(Shelf::refusal("plugins", shelf.middle.string()) ==
+               Shelf::warning("plugins",
+                              "a relative path means another folder wherever the "
+                              "program is started; give the path from / on"));
+    const fs::path other = shelf.root / "corpus.so";
+    fs::rename(shelf.file, other);
+    fs::create_symlink(other, shelf.file);
+    BOOST_TEST(Shelf::refusal(shelf.plugins) ==
+               Shelf::warning(shelf.file,
+                              "it" + elsewhere + "copy the file here, or load it with --plugin"));
+    const Ran named = run(tool() + " plugins list --plugin " + shelf.file.string());
+    BOOST_TEST(named.code == 0, named.err);
+    fs::permissions(shelf.root.path(), fs::perms::all);
+    const Ran open = run(tool() + " plugins list --plugin " + shelf.file.string());
+    BOOST_TEST(open.code == 3);
+    BOOST_TEST(open.err == "tessera: cannot load " + shelf.file.string() +
+                               ": everybody may write to its folder; chmod o-w " +
+                               shelf.root.path().string() + "\n");
 }
 
 BOOST_AUTO_TEST_CASE(exceptions_of_a_plugin_name_it) {

@@ -33,7 +33,21 @@ BOOST_AUTO_TEST_CASE(help_begins_with_two_examples) {
 }
 
 BOOST_AUTO_TEST_CASE(the_version_is_printed) {
-    BOOST_TEST(invoke({"--version"}).out == std::string("tessera ") + tessera::cli::version + "\n");
+    const std::string begin = std::string("tessera ") + tessera::cli::version;
+    const std::string without = invoke({"--version"}).out;
+    BOOST_TEST((without.starts_with(begin + " (g++ ") || without.starts_with(begin + " (clang++ ")),
+               without);
+    BOOST_TEST(without.ends_with(")\n"));
+    tessera::cli::set_commit("0123456789ab");
+    const std::string with = invoke({"--version"}).out;
+    tessera::cli::set_commit("");
+    BOOST_TEST(with.starts_with(begin + " (commit 0123456789ab, "), with);
+}
+
+BOOST_AUTO_TEST_CASE(help_on_a_command_is_that_of_the_command) {
+    BOOST_TEST(invoke({"help", "map"}).out == invoke({"map", "--help"}).out);
+    BOOST_TEST(invoke({"help", "map"}).code == 0);
+    wrong({"help", "mapp"}, "did you mean 'map'?");
 }
 
 BOOST_AUTO_TEST_CASE(without_a_command_the_help_goes_to_stderr) {
@@ -86,6 +100,7 @@ BOOST_AUTO_TEST_CASE(values_of_options_are_checked) {
     wrong(with("--max-time", "3"), "500ms, 3s, 2m or 1h");
     wrong(with("--max-time", "-3s"), "a positive time");
     wrong(with("--max-time", "3days"), "a positive time");
+    wrong(with("--max-memory", "20"), "a positive size with its unit");
     wrong(with("--threads", "two"), "a whole number from 0");
     wrong(with("--seed", "-1"), "a whole number from 0");
     wrong(with("--mapper", "fm"), "unknown mapper 'fm'");
@@ -93,6 +108,96 @@ BOOST_AUTO_TEST_CASE(values_of_options_are_checked) {
     wrong(with("-D", "N_EINSUMS"), "NAME=VALUE");
     wrong(with("-D", "N_EINSUM=2"), "did you mean 'N_EINSUMS'?");
     wrong(with("-a", "smple"), "'--arch' is given twice");
+}
+
+BOOST_AUTO_TEST_CASE(files_at_the_wrong_option_are_named) {
+    wrong({"map", "-a", "matmuls", "-w", "simple"},
+          "'matmuls' is a name in problem-shapes/, so it belongs to -w, not to -a; are the two "
+          "swapped?");
+    wrong({"check", "-w", "simple"},
+          "'simple' is a name in arch-specs/, so it belongs to -a, not to -w");
+    const Folder folder;
+    const std::string arch = folder.file("a.yaml", small_arch);
+    const std::string workload = folder.file("w.yaml", small_workload);
+    const std::string mapping = folder.file("m.yaml", fused_mapping);
+    wrong({"map", "-a", workload, "-w", arch},
+          "w.yaml: this file has no 'arch:' but 'workload:', so it belongs to -w, not to --arch");
+    wrong({"model", "-a", arch, "-w", mapping, "-m", workload},
+          "m.yaml: this file has no 'workload:' but 'mapping:', so it belongs to -m");
+}
+
+namespace {
+
+/// The end of a pipe from which a text comes once.
+std::string piped(const std::string& text) {
+    int ends[2];
+    BOOST_REQUIRE_EQUAL(::pipe(ends), 0);
+    BOOST_REQUIRE_EQUAL(::write(ends[1], text.data(), text.size()),
+                        static_cast<ssize_t>(text.size()));
+    ::close(ends[1]);
+    return "/dev/fd/" + std::to_string(ends[0]);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(pipes_are_files) {
+    const Outcome apart = invoke({"check", "-a", piped(small_arch), "-w", piped(small_workload),
+                                  "-m", piped(fused_mapping)});
+    BOOST_TEST(apart.code == 0, apart.err);
+    BOOST_TEST(apart.prints("the mapping fits"), apart.out);
+    const std::string both = piped(std::string(small_arch) + small_workload);
+    const Outcome joined = invoke({"map", "-q", "-a", both, "-w", both});
+    BOOST_TEST(joined.code == 0, joined.err);
+    wrong({"check", "-a", "/dev/zero"}, "more than 256 MiB come out of it");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_in_order_is_told_as_json) {
+    const Folder folder;
+    const std::string arch = folder.file("a.yaml", small_arch);
+    const std::string workload = folder.file("w.yaml", small_workload);
+    const std::string mapping = folder.file("m.yaml", fused_mapping);
+    const std::vector<std::string> files = {"-a", arch, "-w", workload, "-m", mapping, "--json"};
+    const auto run = [&](std::vector<std::string> args) {
+        args.insert(args.end(), files.begin(), files.end());
+        return invoke(args);
+    };
+    const Json checked = run({"check"}).json();
+    BOOST_TEST(checked["status"] == "ok");
+    BOOST_TEST(checked["workload"]["einsums"].size() == 2u);
+    BOOST_TEST(checked["workload"]["einsums"][0]["computes"].size() == 1u);
+    BOOST_TEST(checked["mapping"]["einsums"] == 2);
+    const Outcome legal = run({"explain"});
+    BOOST_TEST(legal.code == 0);
+    BOOST_TEST(legal.json()["status"] == "legal");
+    BOOST_TEST(legal.json()["violations"].empty());
+    std::string smaller = small_arch;
+    const std::size_t size = smaller.rfind("size: ");
+    smaller.replace(size, smaller.find('\n', size) - size, "size: 1");
+    folder.file("a.yaml", smaller);
+    const Outcome illegal = run({"explain"});
+    BOOST_TEST(illegal.code == 1);
+    BOOST_TEST(illegal.json()["status"] == "illegal", illegal.out);
+    BOOST_TEST(illegal.json()["violations"][0]["rule"] == "capacity");
+    BOOST_TEST(illegal.json()["violations"][0]["severity"] == "impossible");
+}
+
+BOOST_AUTO_TEST_CASE(counts_agree_with_their_nouns) {
+    const Outcome checked = invoke({"check", "-w", "matmuls", "-D", "N_EINSUMS=1"});
+    BOOST_TEST(checked.prints(": 1 Einsum, 3 tensors, 3 rank variables"), checked.out);
+    const Outcome mapped = invoke(
+        {"map", "-a", "simple", "-w", "matmuls", "-D", "N_EINSUMS=1", "-q", "--threads", "1"});
+    BOOST_TEST(mapped.prints(" CPU, 1 thread, "), mapped.out);
+}
+
+BOOST_AUTO_TEST_CASE(the_limit_that_ended_a_search_is_named) {
+    const Outcome stopped = invoke(
+        {"map", "-a", "simple", "-w", "matmuls", "-q", "--mapper", "random", "--max-evals", "20"});
+    BOOST_TEST(stopped.prints("Not proven optimal: --max-evals stopped the search ("), stopped.out);
+    const Outcome nothing = invoke({"map", "-a", "simple", "-w", "matmuls", "-q", "--mapper",
+                                    "random", "--max-memory", "1kB", "--max-time", "60s"});
+    BOOST_TEST(nothing.code == 5);
+    BOOST_TEST(nothing.says("a limit was hit before any mapping was found; raise --max-memory"),
+               nothing.err);
 }
 
 BOOST_AUTO_TEST_CASE(names_of_data_are_looked_up) {

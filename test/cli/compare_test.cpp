@@ -290,6 +290,50 @@ BOOST_AUTO_TEST_CASE(the_test_of_two_racers_is_mann_and_whitneys) {
     BOOST_TEST(*cli::standings(race)[1].p == 1);
 }
 
+// Mappers add up costs in orders of their own, so that equal mappings differ in the last bits.
+BOOST_AUTO_TEST_CASE(equal_values_share_a_rank_proven_or_not) {
+    class Written : public cli::Racer {
+    public:
+        Written(const char* name, double value, cli::Trial::Status status, double best_s)
+            : Racer(name) {
+            for (int i = 0; i < 5; ++i) {
+                cli::Trial trial;
+                trial.status = status;
+                trial.value = value;
+                trial.curve.push_back({best_s, value, 1});
+                trials.push_back(trial);
+            }
+        }
+        void run(const Start&, cli::Trial&) override {}
+    };
+    using Status = cli::Trial::Status;
+    cli::Race race;
+    race.n_seeds = 5;
+    race.racers.push_back(std::make_unique<Written>("worse", 3, Status::feasible, 1));
+    race.racers.push_back(std::make_unique<Written>("heuristic", 2 + 1e-12, Status::feasible, 2));
+    race.racers.push_back(std::make_unique<Written>("proof", 2, Status::optimal, 1));
+    const std::vector<cli::Standing> all = cli::standings(race);
+    BOOST_TEST(all[0].racer->name() == "heuristic");  // as given
+    BOOST_TEST(all[1].racer->name() == "proof");
+    BOOST_TEST(all[2].racer->name() == "worse");
+    BOOST_TEST(all[0].rank == 1);
+    BOOST_TEST(all[1].rank == 1);
+    BOOST_TEST(all[2].rank == 3);
+    BOOST_TEST(all[0].wins == 2.5);
+    BOOST_TEST(*all[1].p == 1);
+    BOOST_TEST(*all[2].p < 0.05);
+    std::ostringstream text;
+    cli::print_race(text, race,
+                    {"w", "a", "m", "s", "edp", "J s", "J", "s", "edp_js", "latency_s", 1});
+    BOOST_TEST(text.str().find("  1=    heuristic  no bound") != std::string::npos, text.str());
+    BOOST_TEST(text.str().find("  1=    proof      proven optimal") != std::string::npos,
+               text.str());
+    BOOST_TEST(text.str().find("  3     worse") != std::string::npos, text.str());
+    const Json json = cli::race_json(
+        race, {"w", "a", "m", "s", "edp", "J s", "J", "s", "edp_js", "latency_s", 1});
+    BOOST_TEST(json["racers"][1]["rank"] == 1);
+}
+
 BOOST_AUTO_TEST_CASE(timeloops_algorithms_race_on_its_inputs) {
     const Folder folder;
     const std::string input = bench + "eyeriss_like-default_problem.yaml";

@@ -6,8 +6,10 @@
 #include <stdexcept>
 
 #include "support/paths.hpp"
+#include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/testing/search_strategy.hpp"
+#include "testing/common.hpp"
 
 using namespace tessera;
 using search::Candidate;
@@ -39,9 +41,8 @@ public:
 // A registered name stays taken, so every strategy gets its own.
 int count = 0;
 
-/// Tests that fail for the strategy.
 template <class Strategy>
-std::vector<std::string> failed() {
+std::vector<testing::Check> checks() {
     const std::string name = "broken" + std::to_string(count++);
     plugin::Registry<search::SearchStrategy>::instance().add(
         {name, "", "", {}, "", "", [name](const plugin::KnobValues&) {
@@ -50,8 +51,14 @@ std::vector<std::string> failed() {
              return plugin::Owned<search::SearchStrategy>(
                  made, [](search::SearchStrategy* object) { delete object; });
          }});
+    return testing::search_strategy_checks(name, {});
+}
+
+/// Tests that fail for the strategy.
+template <class Strategy>
+std::vector<std::string> failed() {
     std::vector<std::string> names;
-    for (const testing::Check& check : testing::search_strategy_checks(name, {})) {
+    for (const testing::Check& check : checks<Strategy>()) {
         if (!testing::findings_of(check).empty()) {
             names.push_back(check.name);
         }
@@ -97,6 +104,27 @@ struct Stray : Sound {
     }
 };
 
+/// Its own best point with one tile shape that divides nothing.
+struct Uneven : Sound {
+    std::size_t ask(std::span<Candidate> batch) override {
+        if (known_.tiles.empty()) {
+            return Sound::ask(batch);
+        }
+        for (Candidate& candidate : batch) {
+            candidate.how = Candidate::How::point;
+            candidate.point = known_;
+            candidate.point.tiles.front() = 5;
+        }
+        return batch.size();
+    }
+    void tell(std::span<const Candidate> batch) override {
+        for (const Candidate& candidate : batch) {
+            known_ = candidate.outcome.legal() ? candidate.point : known_;
+        }
+    }
+    search::Point known_;
+};
+
 struct Amnesiac : Sound {
     std::string save() const override {
         return "something";
@@ -136,6 +164,36 @@ BOOST_AUTO_TEST_CASE(too_many_candidates_are_found) {
 
 BOOST_AUTO_TEST_CASE(points_outside_the_space_are_found) {
     BOOST_TEST(contains(failed<Stray>(), "space"));
+}
+
+template <class Strategy>
+std::string first_finding(const std::string& test) {
+    for (const testing::Check& check : checks<Strategy>()) {
+        if (check.name == test) {
+            const std::vector<std::string> findings = testing::findings_of(check);
+            return findings.empty() ? "" : findings.front();
+        }
+    }
+    return "no such test";
+}
+
+BOOST_AUTO_TEST_CASE(what_is_outside_the_space_is_said) {
+    const std::string begin = "a point outside the space is proposed: Einsum Matmul0, template ";
+    const std::string uneven = first_finding<Uneven>("space");
+    BOOST_TEST(uneven.starts_with(begin), uneven);
+    BOOST_TEST(uneven.find(": tiles[0] (symbol 0, a loop over ") != std::string::npos, uneven);
+    BOOST_TEST(
+        uneven.find(") is 5, expected a divisor of what is around it, ") != std::string::npos,
+        uneven);
+    const std::string stray = first_finding<Stray>("space");
+    BOOST_TEST(stray.starts_with(begin + "1073741824: there are "), stray);
+}
+
+BOOST_AUTO_TEST_CASE(a_problem_on_which_nothing_can_be_wrong_is_refused) {
+    BOOST_CHECK_THROW(testing::refuse_vacuous({}), Bug);
+    BOOST_CHECK_THROW(testing::refuse_vacuous({0, 0, 0}), Bug);
+    BOOST_CHECK_THROW(testing::refuse_vacuous({0, 2, 2}), Bug);
+    testing::refuse_vacuous({0, 2, 3});
 }
 
 BOOST_AUTO_TEST_CASE(state_that_does_not_come_back_is_found) {

@@ -81,7 +81,8 @@ void works(const std::string& kind, const std::string& name, const std::string& 
     BOOST_TEST(nlohmann::json::parse(used.out)["mappings"].size() == 1u);
     // The test that came with it.
     const Ran tested = away("cd " + name + " && sh test/run.sh");
-    BOOST_TEST(tested.code == 0, tested.err);
+    BOOST_TEST(tested.code == 0, tested.out + tested.err);
+    BOOST_TEST(tested.out.find("EDP ") != std::string::npos, tested.out);
 }
 
 }  // namespace
@@ -113,6 +114,13 @@ BOOST_AUTO_TEST_CASE(wrong_requests_for_a_template_are_refused) {
     const Ran taken = away("mkdir -p there && tessera plugins new search there");
     BOOST_TEST(taken.code == 2);
     BOOST_TEST(taken.err.find("exists already") != std::string::npos);
+    for (const char* known : {"search random", "mapper random", "search ffm", "model looptree"}) {
+        const Ran used = away(std::string("tessera plugins new ") + known);
+        BOOST_TEST(used.code == 2, known);
+        BOOST_TEST(used.err.find("in the program itself, and a second one could not be loaded") !=
+                       std::string::npos,
+                   used.err);
+    }
 }
 
 // A copy of the checkout with one more folder under plugins/: nothing else is edited.

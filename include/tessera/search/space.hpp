@@ -3,6 +3,13 @@
 // A point encodes one mapping of the whole workload: for every Einsum a template, one of the ways
 // in which it joins the Einsums before it, and the tile shapes. Not every point is a legal mapping;
 // the host evaluates points and says what is wrong with those that are not.
+//
+// A strategy must propose points of the space only: one choice per Einsum, with a template that
+// there is; one tile shape per symbol of the chosen templates; and each tile shape from 1 on and a
+// divisor of that of the symbol's `outer`, or of the rank variable's bound if there is none (where
+// the mapspace has partial tiles, one of those instead). Evaluation refuses other points with
+// verdict tile_shape or incompatible, and the contract kit fails the strategy. `join` may be any
+// number: whether the templates join is for the host to say.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +51,7 @@ enum class Verdict : std::uint8_t {
     legal,
     no_point,      ///< no legal point was found where one was to be drawn
     incompatible,  ///< the templates do not join: shared tensors or loops differ
-    tile_shape,    ///< tile shapes that do not nest
+    tile_shape,    ///< tile shapes that do not nest: the point is not of the space
     fanout,        ///< more instances used than there are
     capacity,      ///< a memory overflows
     constraint,    ///< a constraint of the architecture or a limit of the mapspace

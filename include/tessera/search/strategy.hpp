@@ -17,7 +17,7 @@ namespace tessera::search {
 /// One proposal, and its outcome once it is told.
 struct Candidate {
     enum class How : std::uint8_t {
-        point,  ///< evaluate `point` as it stands
+        point,  ///< evaluate `point` as it stands; it must be a point of the space (space.hpp)
         draw,   ///< the host draws a random legal point from `seed`, uniformly over templates
         vary    ///< as `point`, but Einsum `einsum` gets new random tile shapes inside its template
     };
