@@ -81,6 +81,8 @@ public:
         make_strategy();
         try {
             search_all();
+        } catch (const LimitReached&) {  // while the space was opened; the watch knows which
+            ended_ = false;
         } catch (const std::bad_alloc&) {
             if (best_.kept().empty()) {
                 throw;

@@ -104,9 +104,9 @@ View view_of(const Arguments& arguments) {
 SnapshotPtr first(Source& source, const std::string& run) {
     SnapshotPtr snapshot = source.next(5s);
     if (!snapshot) {
-        throw UserError((run.empty() ? "the run" : "'" + base::one_line(run) + "'") +
-                        " does not answer, and status.json tells of no run; if it has a folder, "
-                        "name that: tessera top DIR");
+        throw UserError((run.empty() ? "the run" : base::one_line(run)) +
+                        ": the run does not answer, and no status.json tells of it; if it has a "
+                        "folder, name that: tessera top DIR");
     }
     return snapshot;
 }

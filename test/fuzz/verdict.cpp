@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "base/printable.hpp"
 #include "cli/timeloop.hpp"
 
 namespace tessera::fuzz {
@@ -47,6 +48,7 @@ bool names_place(const Input& input, const std::string& text, Place place) {
     const auto quoted = [&](const std::string& word) {
         const std::size_t equals = word.find('=');
         return contains(text, "'" + word + "'") ||
+               contains(text, "'" + base::one_line(word) + "'") ||
                (equals != std::string::npos && contains(text, "'" + word.substr(equals + 1)));
     };
     if (place == Place::word && std::any_of(input.words.begin(), input.words.end(), quoted)) {

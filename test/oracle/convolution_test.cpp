@@ -148,7 +148,7 @@ Metric metric_of(int k) {
 // Batch, and one or two dimensions without a filter, in 2D and 3D.
 BOOST_AUTO_TEST_CASE(convolutions_of_many_variables_equal_their_reduced_form) {
     std::size_t most = 0;
-    for (int k = 0; k < convolutions(6); ++k) {
+    for (int k = 0; k < convolutions(3); ++k) {
         Random random(static_cast<std::uint64_t>(k) + 100);
         const int memories = 4 + k % 2;
         const std::string arch = machine(random, memories, memories == 4 && random.chance(30));
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(convolutions_of_many_variables_equal_their_reduced_form) {
 
 // Each of the two is a search of its own; together they are the one that users get.
 BOOST_AUTO_TEST_CASE(best_first_search_and_open_loop_orders_change_no_optimum) {
-    for (int k = 0; k < convolutions(8); ++k) {
+    for (int k = 0; k < convolutions(4); ++k) {
         Random random(static_cast<std::uint64_t>(k) + 500);
         const std::string arch = machine(random, 3, 2);
         Convolution c;
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(best_first_search_and_open_loop_orders_change_no_optimum) {
 
 BOOST_AUTO_TEST_CASE(no_drawn_mapping_of_a_large_convolution_beats_the_optimum) {
     int drawn = 0;
-    for (int k = 0; k < convolutions(2); ++k) {
+    for (int k = 0; k < convolutions(1); ++k) {
         Random random(static_cast<std::uint64_t>(k) + 900);
         const std::string arch = machine(random, 4, 0);
         Convolution c;
