@@ -38,14 +38,16 @@ std::vector<fs::path> data_folders() {
 std::vector<std::string> list_data(const std::string& kind) {
     std::set<std::string> names;
     for (const fs::path& folder : data_folders()) {
-        std::error_code failed;
+        std::error_code ignored;
         const fs::path base = folder / kind;
-        fs::recursive_directory_iterator entry(base, failed);
-        for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
-            std::error_code ignored;
-            if (entry->path().extension() == ".yaml" && entry->is_regular_file(ignored)) {
-                names.insert(entry->path().lexically_relative(base).replace_extension().string());
+        try {  // without an exception, a step that finds no memory would end the process
+            for (const fs::directory_entry& entry : fs::recursive_directory_iterator(base)) {
+                if (entry.path().extension() == ".yaml" && entry.is_regular_file(ignored)) {
+                    names.insert(
+                        entry.path().lexically_relative(base).replace_extension().string());
+                }
             }
+        } catch (const fs::filesystem_error&) {  // what can be read is listed
         }
     }
     return {names.begin(), names.end()};

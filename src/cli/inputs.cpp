@@ -73,12 +73,11 @@ void check_role(const Source& source, const spec::Node& tree) {
 /// A name of the other folder in place of one of this.
 std::string find_named(const char* folder, const char* option, const std::string& name,
                        const char* other_folder, const char* other_option) {
-    const std::vector<std::string> own = list_data(folder), others = list_data(other_folder);
     const auto among = [&](const std::vector<std::string>& names) {
         return std::find(names.begin(), names.end(), name) != names.end();
     };
     std::error_code ignored;
-    if (!fs::exists(name, ignored) && !among(own) && among(others)) {
+    if (!fs::exists(name, ignored) && !among(list_data(folder)) && among(list_data(other_folder))) {
         throw UserError("'" + name + "' is a name in " + other_folder + "/, so it belongs to " +
                         other_option + ", not to " + option + "; are the two swapped?");
     }
