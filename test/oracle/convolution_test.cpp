@@ -148,7 +148,7 @@ Metric metric_of(int k) {
 // Batch, and one or two dimensions without a filter, in 2D and 3D.
 BOOST_AUTO_TEST_CASE(convolutions_of_many_variables_equal_their_reduced_form) {
     std::size_t most = 0;
-    for (int k = 0; k < convolutions(3); ++k) {
+    for (int k = 0; k < convolutions(6); ++k) {
         Random random(static_cast<std::uint64_t>(k) + 100);
         const int memories = 4 + k % 2;
         const std::string arch = machine(random, memories, memories == 4 && random.chance(30));
