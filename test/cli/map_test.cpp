@@ -258,6 +258,16 @@ BOOST_AUTO_TEST_CASE(a_limit_before_any_result_exits_5) {
     });
     BOOST_TEST(outcome.code == 5);
     BOOST_TEST(outcome.says("--max-time"));
+    // Which limit it was is told by the result, not by the clock.
+    const Outcome memory = files.map({}, [](auto&&...) {
+        mapper::Result result;
+        result.status = mapper::Status::feasible;
+        result.stopped_by = "max-memory";
+        return result;
+    });
+    BOOST_TEST(memory.code == 5);
+    BOOST_TEST(memory.says("a limit was hit before any mapping was found; raise --max-memory"),
+               memory.err);
 }
 
 BOOST_AUTO_TEST_CASE(ctrl_c_keeps_the_incumbent_and_exits_130) {
