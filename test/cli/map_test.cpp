@@ -270,6 +270,25 @@ BOOST_AUTO_TEST_CASE(a_limit_before_any_result_exits_5) {
                memory.err);
 }
 
+BOOST_AUTO_TEST_CASE(what_ended_a_search_is_said) {
+    const Files files;
+    const auto ended_by = [&](const std::string& reason) {
+        return files.map({}, [&](const model::Problem& problem, const model::CostModel& model,
+                                 const mapper::Options& options) {
+            mapper::Result result = optimal(problem, model, options);
+            result.status = mapper::Status::feasible;
+            result.stopped_by = reason;
+            result.bound = 0.0;
+            return result;
+        });
+    };
+    const Outcome gap = ended_by("gap");
+    BOOST_TEST(gap.prints("--gap was reached"), gap.out);
+    BOOST_TEST(gap.prints("; no bound yet"), gap.out);
+    const Outcome stopped = ended_by("stop");
+    BOOST_TEST(stopped.prints("an interrupt stopped the search"), stopped.out);
+}
+
 BOOST_AUTO_TEST_CASE(ctrl_c_keeps_the_incumbent_and_exits_130) {
     const Files files;
     const auto interrupted = [](const model::Problem& problem, const model::CostModel& model,
