@@ -114,6 +114,9 @@ bool Constraints::sinks(std::size_t holder) const {
            leaf_.nodes[next].trips == 1) {
         ++next;
     }
+    if (next == leaf_.nodes.size()) {  // nothing but the compute is below
+        return false;
+    }
     const Node& below = leaf_.nodes[next];
     return node.kind == Kind::storage && !node.first && node.tree->lower &&
            below.kind == Kind::temporal &&
