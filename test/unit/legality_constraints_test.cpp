@@ -147,6 +147,17 @@ BOOST_AUTO_TEST_CASE(orders_of_one_memory) {
     BOOST_TEST(found[0].where.line > 0);
 }
 
+// What is read behind the last node is seen by a sanitized build (SANITIZE=address).
+BOOST_AUTO_TEST_CASE(the_last_holder_of_a_memory_stands_right_above_the_compute) {
+    const Case c = with("{keep: All}", "{may_keep: All, tensor_order_options: [[T0, W0]]}");
+    const auto at_the_end = [&](const std::string& first, const std::string& last) {
+        return c.codes({store("T0, T1, W0", "DRAM"), loop("m", 1), loop("n0", 1), loop("n1", 1),
+                        store(first, "GLB"), store(last, "GLB"), compute("E0")});
+    };
+    BOOST_TEST(at_the_end("T0", "W0") == "");
+    BOOST_TEST(at_the_end("W0", "T0") == "");
+}
+
 BOOST_AUTO_TEST_CASE(limits_count_only_with_options) {
     const Case chain(
         machine(memory("DRAM", "inf", "{may_keep: All}") + memory("GLB", "inf", "{may_keep: All}")),
