@@ -69,8 +69,10 @@ bool is_violated(const mapspace::TileShapeConstraint& c) {
 
 }  // namespace
 
-Exploration::BoxProblem Exploration::open_box(const Box& box, Workshop& tools) const {
+Exploration::BoxProblem Exploration::open_box(const Box& box, Workshop& tools,
+                                              bool keep_sums) const {
     tools.pool.clear();
+    tools.pool.keep_sums(keep_sums);
     const TemplateEntry& t = (*spaces_[0].templates)[box.index];
     BoxProblem out;
     out.entry = fix_tile_shapes(t, box.fixed, out.open);
@@ -86,7 +88,8 @@ Exploration::BoxProblem Exploration::open_box(const Box& box, Workshop& tools) c
 /// A number that the metric is not below in the box; see TileShapeExplorer::convex_bound.
 double Exploration::bound_of_box(const Box& box, double enough, bool closest,
                                  Workshop& tools) const {
-    const BoxProblem p = open_box(box, tools);
+    // What a bound knows of the halo 2 p - 1 is lost where products of halos are multiplied out.
+    const BoxProblem p = open_box(box, tools, true);
     if (std::ranges::any_of(p.problem.constraints, is_violated)) {
         return infinity;
     }

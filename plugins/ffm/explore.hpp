@@ -352,7 +352,7 @@ private:
         std::size_t index = 0;
         TileShapes shapes;  ///< of all symbols; empty: nothing below the incumbent
     };
-    BoxProblem open_box(const Box& box, Workshop& tools) const;
+    BoxProblem open_box(const Box& box, Workshop& tools, bool keep_sums = false) const;
     double bound_of_box(const Box& box, double enough, bool closest, Workshop& tools) const;
     void branch(const Box& box, std::span<const std::vector<int>> chains, double best,
                 Workshop& tools, std::vector<Box>& out) const;

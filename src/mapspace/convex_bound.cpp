@@ -34,29 +34,130 @@ constexpr double slack_below = 1 - 1e-9;
 }  // namespace
 
 /// Tile shapes are the bound over the trips outside them.
-ConvexBound::Term ConvexBound::over_trips(double coefficient, const model::Exponents& tiles) const {
-    Term out{std::log(coefficient), {}};
-    for (const int s : tiles.mask()) {
-        const int e = tiles.get(s);
-        out.logarithm += e * log_bound_[static_cast<std::size_t>(s)];
-        for (int i = s; i >= 0; i = symbols_[static_cast<std::size_t>(i)].outer) {
-            out.exponents.set(i, out.exponents.get(i) - e);
+ConvexBound::Term ConvexBound::over_trips(double coefficient, std::span<const Power> tiles,
+                                          Problem& to) const {
+    Term out{std::log(coefficient), to.exponents.size(), 0};
+    for (const Power& p : tiles) {
+        out.logarithm += std::log(p.factor);
+        if (p.symbol >= 0) {
+            out.logarithm += p.exponent * log_bound_[static_cast<std::size_t>(p.symbol)];
         }
+        for (int i = p.symbol; i >= 0; i = symbols_[static_cast<std::size_t>(i)].outer) {
+            to.exponents.push_back({i, -p.exponent});
+        }
+    }
+    out.last = to.exponents.size();
+    return out;
+}
+
+/// What is nowhere above an extent c x + ... + d with d < 0: of the symbol x that makes most of it,
+/// the others being 1 or more. The logarithm of c x + d, as a function of that of x, is concave for
+/// d < 0, above its chord from 1 to the bound of x; for d > 0 it is convex, above its tangents.
+std::optional<ConvexBound::Power> ConvexBound::extent_below(const model::FormulaPool& pool,
+                                                            const Formula& extent) const {
+    Power out;
+    double slope = 0, rest = 0, largest = 0;
+    for (const model::Term& t : pool.terms(extent)) {
+        const model::Monomial& m = pool.monomial(t.monomial);
+        rest += t.coefficient;
+        if (t.monomial == 0) {
+            continue;
+        }
+        const int symbol = m.mask.first();
+        if (m.atoms != 0 || m.mask.count() != 1 || m.exponents.get(symbol) != 1 ||
+            t.coefficient < 0) {
+            return std::nullopt;
+        }
+        const double all =
+            t.coefficient * static_cast<double>(symbols_[static_cast<std::size_t>(symbol)].bound);
+        if (all > largest) {
+            largest = all;
+            slope = t.coefficient;
+            out.symbol = symbol;
+        }
+    }
+    if (out.symbol < 0 || !(rest > 0)) {
+        return std::nullopt;
+    }
+    // rest = slope + d: the extent where every tile shape is 1.
+    const double length = log_bound_[static_cast<std::size_t>(out.symbol)];
+    const double d = rest - slope;
+    if (d < 0) {
+        out.factor = rest;
+        out.exponent = length > 0 ? std::log((slope * std::exp(length) + d) / rest) / length : 0;
+    } else {
+        const double middle = std::exp(length / 2);
+        out.exponent = slope * middle / (slope * middle + d);
+        out.factor = (slope * middle + d) / std::pow(middle, out.exponent);
     }
     return out;
 }
 
+/// Powers whose product is nowhere above a monomial. False if it has other atoms than extents.
+bool ConvexBound::powers_below(const model::FormulaPool& pool, const model::Monomial& monomial,
+                               std::vector<Power>& to) const {
+    to.clear();
+    for (const int s : monomial.exponents.mask()) {
+        to.push_back({1, s, static_cast<double>(monomial.exponents.get(s))});
+    }
+    for (const model::AtomPower& p : pool.atom_powers(monomial)) {
+        const model::Atom& atom = pool.atom(p.atom);
+        if (atom.kind != model::AtomKind::sum || p.exponent < 0) {
+            return false;
+        }
+        const auto low = extent_below(pool, atom.arguments[0]);
+        if (!low) {
+            return false;
+        }
+        to.insert(to.end(), static_cast<std::size_t>(p.exponent), *low);
+    }
+    return true;
+}
+
+/// Terms with extents as factors; `rest`: the others. False if one is taken away.
+bool ConvexBound::add_products(ChainBounds& bounds, const Formula& f, double scale, Formula& rest,
+                               Problem& to) const {
+    model::FormulaPool& pool = bounds.pool();
+    std::vector<model::Term> others;
+    std::vector<Power> powers;
+    for (const model::Term& t : pool.terms(f)) {
+        const model::Monomial& m = pool.monomial(t.monomial);
+        if (m.atoms == 0 || !powers_below(pool, m, powers)) {
+            others.push_back(t);
+        } else if (t.coefficient > 0) {
+            to.terms.push_back(over_trips(t.coefficient * scale, powers, to));
+        } else {
+            return false;
+        }
+    }
+    rest = pool.polynomial(others);
+    return true;
+}
+
 /// Terms of something that is nowhere above scale * f, if anything can be said.
 void ConvexBound::add_sum(ChainBounds& bounds, const Formula& f, double scale, Problem& to) const {
-    const auto plain = bounds.plain_below(f, to.payer);
+    Sum sum{to.terms.size(), 0, 0};
+    const std::size_t exponents = to.exponents.size();
+    Formula rest = f;
+    std::optional<ChainBounds::PlainSum> plain;
+    if (f.is_constant() || add_products(bounds, f, scale, rest, to)) {
+        plain = bounds.plain_below(rest, to.payer);
+    }
+    if (!plain) {
+        to.terms.resize(sum.first);
+        to.exponents.resize(exponents);
+        plain = bounds.plain_below(bounds.pool().multiplied_out(f), to.payer);
+    }
     if (!plain) {
         return;
     }
     to.choice = to.choice || plain->choice;
-    Sum sum{to.terms.size(), 0, plain->constant * scale};
+    sum.constant = plain->constant * scale;
+    std::vector<Power> powers;
     for (const model::Term& t : plain->terms) {
-        to.terms.push_back(
-            over_trips(t.coefficient * scale, bounds.pool().monomial(t.monomial).exponents));
+        if (powers_below(bounds.pool(), bounds.pool().monomial(t.monomial), powers)) {
+            to.terms.push_back(over_trips(t.coefficient * scale, powers, to));
+        }
     }
     sum.last = to.terms.size();
     to.sums.push_back(sum);
@@ -85,6 +186,7 @@ void ConvexBound::prepare(ChainBounds& bounds, std::span<const TileShapeConstrai
     to.payer = payer;
     to.valid = true;
     to.choice = false;
+    to.exponents.clear();
     to.terms.clear();
     to.sums.clear();
     to.quantities.clear();
@@ -118,10 +220,11 @@ void ConvexBound::prepare(ChainBounds& bounds, std::span<const TileShapeConstrai
             add_sum(bounds, c.below.value_or(c.formula), 1 / c.limit, to);
         }
         const std::span<const model::Term> terms = pool.terms(c.formula);
+        std::vector<Power> powers;
         if (!upper && terms.size() == 1 && terms[0].coefficient > 0 &&
-            pool.monomial(terms[0].monomial).atoms == 0) {
-            to.at_least_one.push_back(over_trips(terms[0].coefficient / c.limit,
-                                                 pool.monomial(terms[0].monomial).exponents));
+            pool.monomial(terms[0].monomial).atoms == 0 &&
+            powers_below(pool, pool.monomial(terms[0].monomial), powers)) {
+            to.at_least_one.push_back(over_trips(terms[0].coefficient / c.limit, powers, to));
         }
     }
 }
@@ -159,8 +262,13 @@ void ConvexBound::add_slope(std::size_t variable, double slope) {
 
 void ConvexBound::write_term(const Term& term) {
     add_term(term.logarithm);
+    exponent_of_.assign(symbols_.size(), 0.0);
+    for (std::size_t e = term.first; e < term.last; ++e) {
+        const Exponent& one = problem_->exponents[e];
+        exponent_of_[static_cast<std::size_t>(one.symbol)] += one.value;
+    }
     for (std::size_t v = 0; v < symbol_of_.size(); ++v) {
-        if (const int e = term.exponents.get(symbol_of_[v]); e != 0) {
+        if (const double e = exponent_of_[static_cast<std::size_t>(symbol_of_[v])]; e != 0) {
             add_slope(v, e);
         }
     }

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,10 +34,20 @@ public:
     double least(std::span<const double> offsets, double enough, bool closest = false);
 
 private:
-    /// exp(logarithm + sum of exponent * log(trips)), exponents by symbol.
+    /// exp(logarithm + sum of exponent * log(trips)).
     struct Term {
         double logarithm = 0;
-        model::Exponents exponents;
+        std::size_t first = 0, last = 0;  ///< exponents
+    };
+    struct Exponent {
+        int symbol = 0;
+        double value = 0;
+    };
+    /// factor * (tile shape of the symbol)^exponent; symbol < 0: a number.
+    struct Power {
+        double factor = 1;
+        int symbol = -1;
+        double exponent = 0;
     };
     /// Terms and a constant, of any sign, that are nowhere above a formula.
     struct Sum {
@@ -68,7 +79,8 @@ private:
     struct Problem {
         ChainBounds::Payer payer = {};
         bool valid = false;
-        bool choice = false;  ///< another rule would come to something else
+        bool choice = false;              ///< another rule would come to something else
+        std::vector<Exponent> exponents;  ///< of all terms
         std::vector<Term> terms;
         std::vector<Sum> sums;
         std::vector<Quantity> quantities;
@@ -76,7 +88,13 @@ private:
         std::vector<Term> at_least_one;   ///< further conditions
     };
 
-    Term over_trips(double coefficient, const model::Exponents& tiles) const;
+    Term over_trips(double coefficient, std::span<const Power> tiles, Problem& to) const;
+    std::optional<Power> extent_below(const model::FormulaPool& pool,
+                                      const model::Formula& extent) const;
+    bool powers_below(const model::FormulaPool& pool, const model::Monomial& monomial,
+                      std::vector<Power>& to) const;
+    bool add_products(ChainBounds& bounds, const model::Formula& f, double scale,
+                      model::Formula& rest, Problem& to) const;
     void add_sum(ChainBounds& bounds, const model::Formula& f, double scale, Problem& to) const;
     void prepare(ChainBounds& bounds, std::span<const TileShapeConstraint> constraints,
                  std::span<const model::Formula> quantities, ChainBounds::Payer payer,
@@ -119,6 +137,7 @@ private:
     double removed_ = 0;  ///< a quantity lacks this of being positive terms
     std::vector<Chain> chains_;
     std::vector<int> symbol_of_;            ///< by variable: those of loops come first
+    std::vector<double> exponent_of_;       ///< by symbol, of one term
     std::vector<double> constants_;         ///< by term
     std::vector<std::size_t> first_slope_;  ///< by term, and the end: into the next two
     std::vector<std::uint32_t> slope_of_;   ///< variables, ascending within a term

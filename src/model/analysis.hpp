@@ -27,6 +27,7 @@
 #include "model/path_tables.hpp"
 #include "tessera/mapping/pmapping.hpp"
 #include "tessera/model/formula.hpp"
+#include "tessera/model/formula_pool.hpp"
 
 namespace tessera::model {
 
@@ -246,6 +247,14 @@ void Analysis<Num>::tensor_pass(Nodes nodes, const NestPlan& plan, int tensor) {
     settle(nodes, tensor);
 }
 
+/// An extent: one factor of a formula, where these are kept so.
+inline double whole(double extent) {
+    return extent;
+}
+inline Formula whole(const Formula& extent) {
+    return extent.is_constant() ? extent : FormulaPool::current().whole(extent);
+}
+
 template <class Num>
 Num Analysis<Num>::values(const TensorFacts& tensor, const std::vector<Num>& shape) const {
     Num total(1);
@@ -260,7 +269,7 @@ Num Analysis<Num>::values(const TensorFacts& tensor, const std::vector<Num>& sha
             const TensorFacts::Term& term = t_->terms[i];
             extent = extent + (shape[term.variable] - Num(1)) * Num(term.coefficient);
         }
-        total = total * extent;
+        total = total * whole(extent);
     }
     return total;
 }

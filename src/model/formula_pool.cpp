@@ -112,6 +112,7 @@ void FormulaPool::clear() {
     branches_.clear();
     monomial_table_.assign(std::max<std::size_t>(256, monomial_table_.size()), 0);
     node_table_.assign(std::max<std::size_t>(256, node_table_.size()), 0);
+    keep_sums_ = false;
     ++epoch_;  // empties the cache
     atom_products_.emplace_back();
     nodes_.emplace_back();
@@ -400,6 +401,41 @@ Formula FormulaPool::as_atom(AtomKind kind, std::span<const Formula> arguments) 
     const AtomPower power{id, 1};
     const Term term{1.0, intern(Exponents{}, intern_atoms({&power, 1}))};
     return polynomial_sorted({&term, 1});
+}
+
+Formula FormulaPool::multiplied_out(const Formula& f) {
+    if (f.is_constant() || is_max(f)) {
+        return f;
+    }
+    const std::vector<Term> list(terms(f).begin(), terms(f).end());
+    Formula out;
+    for (const Term& t : list) {
+        const Monomial m = monomials_[t.monomial];
+        const std::vector<AtomPower> powers(atom_powers(m).begin(), atom_powers(m).end());
+        std::vector<AtomPower> rest;
+        Formula product(1.0);
+        for (const AtomPower& p : powers) {
+            if (atoms_[p.atom].kind != AtomKind::sum || p.exponent < 0) {
+                rest.push_back(p);
+                continue;
+            }
+            const Formula argument = atoms_[p.atom].arguments[0];
+            for (int e = 0; e < p.exponent; ++e) {
+                product = multiply(product, argument);
+            }
+        }
+        const Term plain{t.coefficient, intern(m.exponents, intern_atoms(rest))};
+        out = add(out, multiply(polynomial_sorted({&plain, 1}), product), 1);
+    }
+    return out;
+}
+
+Formula FormulaPool::whole(const Formula& f) {
+    if (!keep_sums_ || f.is_constant() || is_max(f) ||
+        std::ranges::none_of(terms(f), [](const Term& t) { return t.coefficient < 0; })) {
+        return f;
+    }
+    return as_atom(AtomKind::sum, {&f, 1});
 }
 
 }  // namespace tessera::model

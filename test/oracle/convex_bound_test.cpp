@@ -64,6 +64,33 @@ Tally compare(const Flavour& flavour, std::uint64_t first, int count) {
     return tally;
 }
 
+/// Halos of one or two tile shapes, stride * (x - 1) + y or a filter of a given size.
+Formula random_extent(FormulaPool& pool, Random& random, int symbols) {
+    Formula out(1.0);
+    const int n = 1 + random.below(2);
+    for (int i = 0; i < n; ++i) {
+        const Formula x = Formula::symbol(random.below(symbols));
+        out = out + (x - 1.0) * (1.0 + random.below(4));
+    }
+    return pool.whole(out + random.below(3));
+}
+
+/// Traffic of tensors with halos, refetched by trips: sums of products of extents over tile shapes.
+Formula random_traffic(FormulaPool& pool, Random& random, int symbols, bool fractions) {
+    Formula out(random.chance(50) ? 0.0 : random.below(40));
+    for (int i = 0; i < 2; ++i) {
+        Formula product(1.0 + random.below(100));
+        for (int k = random.below(3); k >= 0; --k) {
+            product = product * random_extent(pool, random, symbols);
+        }
+        for (int k = random.below(3); fractions && k > 0; --k) {
+            product = product / Formula::symbol(random.below(symbols));
+        }
+        out = out + product;
+    }
+    return random.chance(20) ? max(out, Formula::symbol(random.below(symbols)) * 50.0) : out;
+}
+
 /// Tile shapes of as many variables of this bound; no conditions.
 TileShapeProblem problem_of(std::size_t n, int bound) {
     TileShapeProblem out;
@@ -160,6 +187,78 @@ BOOST_AUTO_TEST_CASE(an_exploration_is_given_up_when_it_makes_too_many_rows) {
     options.most_enumerated = all;
     explorer.explore(problem, options, result);
     BOOST_TEST(!result.given_up);
+}
+
+// Extents as factors: the bound is below every legal row, and mostly above that of the same sum
+// multiplied out, whose squares of halos have lost what is known of them.
+BOOST_AUTO_TEST_CASE(no_row_costs_less_where_extents_are_factors) {
+    TileShapeExplorer explorer;
+    int problems = 0, higher = 0, lower = 0;
+    for (std::uint64_t seed = 70000; problems < 600; ++seed) {
+        FormulaPool pool;
+        const tessera::model::FormulaScope scope(pool);
+        TileShapeProblem problem = CaseMaker(seed, {}).make();
+        const int symbols = static_cast<int>(problem.symbols.size());
+        double rows_at_most = 1;
+        for (const TileShapeSymbol& s : problem.symbols) {
+            rows_at_most *= s.bound;
+        }
+        if (symbols == 0 || rows_at_most > 20000.0) {
+            continue;
+        }
+        Random random{std::mt19937_64(seed)};
+        pool.keep_sums(true);
+        problem.loop_limits.clear();
+        problem.best_effort.clear();
+        problem.objectives = {random_traffic(pool, random, symbols, true)};
+        problem.constraints = {{random_traffic(pool, random, symbols, false), Relation::less_equal,
+                                20.0 + random.below(2000)}};
+        Solution solution;
+        const auto rows = feasible_rows(problem, solution);
+        double least = infinity;
+        for (const auto& row : rows) {
+            least = std::min(least, problem.objectives[0].value(row));
+        }
+        if (rows.empty() || !(least > 0)) {
+            continue;
+        }
+        const auto bound = [&] {
+            return explorer.convex_bound(problem, problem.objectives, {}, infinity);
+        };
+        const double whole = bound();
+        BOOST_REQUIRE_MESSAGE(whole <= least * (1 + 1e-9),
+                              "seed " << seed << ": " << whole << " above " << least);
+        const Formula kept = problem.objectives[0];
+        problem.objectives[0] = pool.is_max(kept) ? kept : pool.multiplied_out(kept);
+        for (const auto& row : rows) {
+            BOOST_REQUIRE_CLOSE(problem.objectives[0].value(row), kept.value(row), 1e-9);
+        }
+        const double split = bound();
+        higher += whole > split * 1.02 ? 1 : 0;
+        lower += whole < split * 0.98 ? 1 : 0;
+        ++problems;
+    }
+    BOOST_TEST(higher > problems / 20);
+    BOOST_TEST(higher > 4 * lower, higher << " higher, " << lower << " lower");
+}
+
+// (2 x - 1)^2 (64 / x)^2: least at x = 1, where it is 4096; at x = 64 it is 16129. The chord of
+// 2 x - 1 has the slope log 127 / log 64 = 1.165 there, so the bound rises as the cost does, and
+// is exact. Multiplied out, 4 x^2 - 4 x + 1, nothing is left of it once 4 x is paid for.
+BOOST_AUTO_TEST_CASE(a_strided_halo_keeps_its_cost) {
+    FormulaPool pool;
+    const tessera::model::FormulaScope scope(pool);
+    const TileShapeProblem problem = problem_of(1, 64);
+    const Formula x = Formula::symbol(0), halo = 2.0 * x - 1.0;
+    TileShapeExplorer explorer;
+    const auto bound = [&](const Formula& extent) {
+        const Formula cost = extent * extent * (64.0 / x) * (64.0 / x);
+        return explorer.convex_bound(problem, {&cost, 1}, {}, infinity);
+    };
+    BOOST_TEST(bound(halo) < 200);
+    pool.keep_sums(true);
+    BOOST_TEST(bound(pool.whole(halo)) <= 4096);
+    BOOST_TEST(bound(pool.whole(halo)) > 0.998 * 4096);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -136,6 +136,16 @@ public:
     Formula ceil(const Formula& a);
     Formula as_atom(AtomKind kind, std::span<const Formula> arguments);
 
+    /// Until the next `clear`, `whole` makes atoms: a product of extents is then one term, and none
+    /// of its factors is multiplied out.
+    void keep_sums(bool on) {
+        keep_sums_ = on;
+    }
+    /// `f`, as one factor if sums are kept and something is taken away in it (2 p - 1).
+    Formula whole(const Formula& f);
+    /// The polynomial without factors that are sums.
+    Formula multiplied_out(const Formula& f);
+
 private:
     friend class FormulaScope;
     struct Node {
@@ -184,6 +194,7 @@ private:
     std::vector<CacheEntry> cache_;  // results of recent operations, direct mapped
     std::uint32_t epoch_ = 0;
     std::vector<Term> scratch_;
+    bool keep_sums_ = false;
 };
 
 }  // namespace tessera::model
