@@ -169,16 +169,13 @@ Formula FormulaPool::scale(const Formula& a, double factor) {
 }
 
 Formula FormulaPool::multiply_polynomials(const Formula& a, const Formula& b) {
-    const std::vector<Term> left(terms(a).begin(), terms(a).end());
-    const std::vector<Term> right(terms(b).begin(), terms(b).end());
-    std::vector<Term> products;
-    products.reserve(left.size() * right.size());
-    for (const Term& x : left) {
-        for (const Term& y : right) {
-            products.push_back({x.coefficient * y.coefficient, product(x.monomial, y.monomial)});
+    products_.clear();
+    for (const Term& x : terms(a)) {
+        for (const Term& y : terms(b)) {
+            products_.push_back({x.coefficient * y.coefficient, product(x.monomial, y.monomial)});
         }
     }
-    return polynomial(products);
+    return polynomial(products_);
 }
 
 Formula FormulaPool::multiply(const Formula& a, const Formula& b) {

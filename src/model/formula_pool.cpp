@@ -12,6 +12,8 @@ namespace tessera::model {
 
 namespace {
 
+constexpr std::size_t few_terms = 12;
+
 thread_local FormulaPool* current_pool = nullptr;
 
 std::uint64_t mix(std::uint64_t x) {
@@ -32,14 +34,14 @@ std::uint64_t bits_of(double value) {
     return std::bit_cast<std::uint64_t>(value + 0.0);
 }
 
-StructuralHash hash_of(const Exponents& exponents, const StructuralHash& atoms) {
+StructuralHash hash_of(const Exponents& exponents, std::size_t words, const StructuralHash& atoms) {
     const auto& w = exponents.words;
     const std::uint64_t low = mix(w[0] * 0x9e3779b97f4a7c15ull + (w[1] ^ 0x2545f4914f6cdd1dull));
     const std::uint64_t high = mix(w[2] * 0xd6e8feb86659fd93ull + (w[3] ^ 0x8cb92ba72f3d8dd7ull));
     StructuralHash hash =
         combine({low + atoms.first, (low >> 32 | low << 32) ^ atoms.second}, high);
-    // Most templates have few symbols: words further on add to the hash only where there is one.
-    for (std::size_t i = 4; i < w.size(); ++i) {
+    // Words further on add to the hash only where there is a symbol.
+    for (std::size_t i = 4; i < words; ++i) {
         if (w[i] != 0) {
             hash = combine(hash, w[i] + i);
         }
@@ -51,6 +53,18 @@ StructuralHash hash_of(const Exponents& exponents, const StructuralHash& atoms) 
 std::uint64_t add_bytes(std::uint64_t a, std::uint64_t b) {
     constexpr std::uint64_t low = 0x7f7f7f7f7f7f7f7full;
     return ((a & low) + (b & low)) ^ ((a ^ b) & ~low);
+}
+
+/// As far as the first words, of which there are four or more, tell.
+bool same_words(const Exponents& a, const Exponents& b, std::size_t words) {
+    std::uint64_t other = 0;
+    for (std::size_t w = 0; w < 4; ++w) {
+        other |= a.words[w] ^ b.words[w];
+    }
+    for (std::size_t w = 4; w < words; ++w) {
+        other |= a.words[w] ^ b.words[w];
+    }
+    return other == 0;
 }
 
 bool same(const AtomPower& a, const AtomPower& b) {
@@ -78,6 +92,10 @@ SymbolSet Exponents::mask() const {
     SymbolSet result;
     for (int w = 0; w < kWords; ++w) {
         if (words[w] == 0) {
+            // Most have symbols in the first words only.
+            if (w % 4 == 0 && (words[w + 1] | words[w + 2] | words[w + 3]) == 0) {
+                w += 3;
+            }
             continue;
         }
         // Bit 0 of every byte that is not 0, then those eight bits side by side.
@@ -117,19 +135,33 @@ void FormulaPool::clear() {
     atom_products_.emplace_back();
     nodes_.emplace_back();
     Monomial one;
-    one.hash = hash_of(one.exponents, atom_products_[0].hash);
+    words_ = fewest_words;
+    one.hash = hash_of(one.exponents, words_, atom_products_[0].hash);
     monomials_.push_back(one);
 }
 
 MonomialId FormulaPool::intern(const Exponents& exponents, std::uint32_t atom_product) {
-    if (atom_product == 0 && exponents.empty()) {
+    std::uint64_t further = 0;
+    for (std::size_t w = fewest_words; w < exponents.words.size(); ++w) {
+        further |= exponents.words[w];
+    }
+    for (std::size_t w = words_; further != 0 && w < exponents.words.size(); ++w) {
+        words_ = exponents.words[w] != 0 ? w + 1 : words_;
+    }
+    return intern_used(exponents, atom_product);
+}
+
+MonomialId FormulaPool::intern_used(const Exponents& exponents, std::uint32_t atom_product) {
+    const StructuralHash hash = hash_of(exponents, words_, atom_products_[atom_product].hash);
+    if (atom_product == 0 && hash.first == monomials_[0].hash.first &&
+        same_words(exponents, monomials_[0].exponents, words_)) {
         return 0;
     }
-    const StructuralHash hash = hash_of(exponents, atom_products_[atom_product].hash);
     std::size_t slot = hash.first & (monomial_table_.size() - 1);
     for (; monomial_table_[slot] != 0; slot = (slot + 1) & (monomial_table_.size() - 1)) {
         const Monomial& known = monomials_[monomial_table_[slot]];
-        if (known.exponents == exponents && known.atoms == atom_product) {
+        if (known.hash.first == hash.first && known.atoms == atom_product &&
+            same_words(exponents, known.exponents, words_)) {
             return monomial_table_[slot];
         }
     }
@@ -189,14 +221,14 @@ MonomialId FormulaPool::product(MonomialId a, MonomialId b) {
         return a | b;
     }
     Exponents sum;
-    for (int w = 0; w < Exponents::kWords; ++w) {
+    for (std::size_t w = 0; w < words_; ++w) {
         sum.words[w] =
             add_bytes(monomials_[a].exponents.words[w], monomials_[b].exponents.words[w]);
     }
     const std::uint32_t left = monomials_[a].atoms;
     const std::uint32_t right = monomials_[b].atoms;
     if (left == 0 || right == 0) {
-        return intern(sum, left | right);
+        return intern_used(sum, left | right);
     }
     std::vector<AtomPower> powers = atom_products_[left].powers;
     for (const AtomPower& power : atom_products_[right].powers) {
@@ -328,11 +360,24 @@ Formula FormulaPool::polynomial_sorted(std::span<const Term> terms) {
 }
 
 Formula FormulaPool::polynomial(std::vector<Term>& terms) {
-    std::stable_sort(terms.begin(), terms.end(), [this](const Term& a, const Term& b) {
+    const auto before = [this](const Term& a, const Term& b) {
         const StructuralHash& x = monomials_[a.monomial].hash;
         const StructuralHash& y = monomials_[b.monomial].hash;
         return x.first != y.first ? x.first < y.first : x.second < y.second;
-    });
+    };
+    if (terms.size() > few_terms) {
+        std::stable_sort(terms.begin(), terms.end(), before);
+    } else {
+        // In place: most sums are short, and a stable sort of the library takes memory.
+        for (std::size_t i = 1; i < terms.size(); ++i) {
+            const Term term = terms[i];
+            std::size_t at = i;
+            for (; at > 0 && before(term, terms[at - 1]); --at) {
+                terms[at] = terms[at - 1];
+            }
+            terms[at] = term;
+        }
+    }
     std::size_t kept = 0;
     for (std::size_t i = 0; i < terms.size();) {
         Term sum = terms[i];

@@ -167,6 +167,7 @@ private:
         Formula result;
     };
 
+    MonomialId intern_used(const Exponents& exponents, std::uint32_t atom_product);
     Formula add_polynomials(const Formula& a, const Formula& b, double sign);
     Formula multiply_polynomials(const Formula& a, const Formula& b);
     Formula maximum_of(std::vector<Formula>& branches);
@@ -193,8 +194,11 @@ private:
     std::vector<std::uint32_t> node_table_;
     std::vector<CacheEntry> cache_;  // results of recent operations, direct mapped
     std::uint32_t epoch_ = 0;
-    std::vector<Term> scratch_;
+    std::vector<Term> scratch_, products_;
     bool keep_sums_ = false;
+    /// Of Exponents that may differ from 0: most templates have few symbols.
+    static constexpr std::size_t fewest_words = 4;
+    std::size_t words_ = fewest_words;
 };
 
 }  // namespace tessera::model
