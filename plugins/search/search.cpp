@@ -13,6 +13,7 @@
 #include "best.hpp"
 #include "crew.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/json.hpp"
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/open_space.hpp"
@@ -163,18 +164,19 @@ private:
     }
 
     void checkpoint() {
-        nlohmann::json state;
-        state["strategy"] = strategy_->save();
-        if (state["strategy"] == "") {
+        const std::string strategy = strategy_->save();
+        if (strategy.empty()) {
             return;
         }
+        base::Json state;
+        state["strategy"] = strategy;
         state["asked"] = asked_;
         state["batch"] = batch_size_.get();
         for (const Best::Kept& kept : best_.kept()) {
-            nlohmann::json point;
+            base::Json point;
             point["tiles"] = kept.point.tiles;
             for (const Choice& choice : kept.point.choices) {
-                point["choices"].push_back({choice.tmpl, choice.join});
+                point["choices"].push_back(base::Json::array({choice.tmpl, choice.join}));
             }
             state["best"].push_back(std::move(point));
         }

@@ -164,7 +164,7 @@ void report(std::ostream& out, io::Json& document, const Inputs& inputs) {
             out << " " << compute;
         }
         out << "\n";
-        document["workload"]["einsums"][e]["computes"] = computes[e];
+        document["workload"]["einsums"].at(e)["computes"] = computes[e];
     }
     if (inputs.mapping) {
         mapping::split(*inputs.mapping, *inputs.workload, *inputs.architecture, inputs.compat);

@@ -56,8 +56,9 @@ const std::vector<plugin::Knob>* knobs_of_any(const std::string& name) {
 [[noreturn]] void unknown(const std::string& what, const std::string& name,
                           const std::vector<std::string>& names) {
     const std::string near = spec::did_you_mean(name, names);
-    throw UserError("unknown " + what + " '" + base::one_line(name) + "'" + (near.empty() ? "" : "; " + near) +
-                    " (there are: " + spec::name_list(names) + ")" + refused_plugins());
+    throw UserError("unknown " + what + " '" + base::one_line(name) + "'" +
+                    (near.empty() ? "" : "; " + near) + " (there are: " + spec::name_list(names) +
+                    ")" + refused_plugins());
 }
 
 }  // namespace

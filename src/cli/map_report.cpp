@@ -61,12 +61,10 @@ std::string ending(const std::string& reason) {
 
 /// A gap of all of the value says nothing.
 std::string bound_text(const io::Json& gap) {
-    if (gap.is_null()) {
-        return "";
-    }
-    return gap.get<double>() >= 1
-               ? "; no bound yet"
-               : "; no mapping is better by more than " + io::percent(gap.get<double>());
+    const std::optional<double> share = gap.number();
+    return !share        ? ""
+           : *share >= 1 ? "; no bound yet"
+                         : "; no mapping is better by more than " + io::percent(*share);
 }
 
 std::string optimality(const mapper::Result& result, const mapper::Options& settings,

@@ -32,7 +32,7 @@ io::Json solution_json(const model::Problem& problem, const mapping::Mapping& ma
                        const model::Report& report) {
     io::Json result;
     const io::Json costs = io::report_json(report);
-    for (const auto& [key, value] : costs.items()) {
+    for (const auto& [key, value] : costs.members()) {
         if (key == "einsums") {
             result["fused_groups"] = io::fused_groups(problem, mapping);
         }

@@ -114,7 +114,8 @@ Component find(const std::string& wanted) {
 int info(const Component& c, bool json, std::ostream& out) {
     if (json) {
         io::Json document = to_json(c);
-        document["knobs"] = io::Json::parse(plugin::knob_schema(c.name, c.knobs));
+        document["knobs"] =
+            base::written(io::ParsedJson::parse(plugin::knob_schema(c.name, c.knobs)));
         out << io::dumped(document);
         return ExitCode::ok;
     }

@@ -34,11 +34,11 @@ std::vector<Given> parse(const std::vector<std::string>& args,
     return result;
 }
 
-bool has_string(const io::Json& object, const char* key) {
+bool has_string(const io::ParsedJson& object, const char* key) {
     return object.is_object() && object.contains(key) && object[key].is_string();
 }
 
-std::optional<std::string> text_at(const io::Json& object, const char* key) {
+std::optional<std::string> text_at(const io::ParsedJson& object, const char* key) {
     const auto found = object.find(key);
     return found == object.end() ? std::nullopt : io::exact_text(*found);
 }
@@ -53,18 +53,18 @@ std::string quoted(const std::string& word) {
 }
 
 /// Inputs by role and content; where a file lies does not matter.
-io::Json contents(const io::Json& inputs) {
-    io::Json result = io::Json::array();
-    for (const io::Json& input : inputs) {
+io::ParsedJson contents(const io::ParsedJson& inputs) {
+    io::ParsedJson result = io::ParsedJson::array();
+    for (const io::ParsedJson& input : inputs) {
         result.push_back({input.value("role", ""), input.value("sha256", "")});
     }
     return result;
 }
 
 /// Plugins by kind, name and content.
-io::Json plugin_contents(const io::Json& run) {
-    io::Json result = run.value("plugins", io::Json::array());
-    for (io::Json& one : result) {
+io::ParsedJson plugin_contents(const io::ParsedJson& run) {
+    io::ParsedJson result = run.value("plugins", io::ParsedJson::array());
+    for (io::ParsedJson& one : result) {
         one.erase("file");
     }
     return result;
@@ -104,7 +104,7 @@ StoredRun::StoredRun(const base::Directory& folder) : folder_(folder.path()) {
     if (!text) {
         throw UserError(folder_.string() + ": is no run of tessera: it has no run.json");
     }
-    json_ = io::Json::parse(*text, nullptr, false);
+    json_ = io::ParsedJson::parse(*text, nullptr, false);
     check_form();
     if (json_["command"][1] == "compare") {
         throw UserError(folder_.string() +
@@ -120,11 +120,11 @@ void StoredRun::check_form() const {
         return found != json_.end() && found->is_array() &&
                std::all_of(found->begin(), found->end(), good);
     };
-    const auto word = [](const io::Json& one) { return io::exact_text(one).has_value(); };
-    const auto input = [](const io::Json& one) {
+    const auto word = [](const io::ParsedJson& one) { return io::exact_text(one).has_value(); };
+    const auto input = [](const io::ParsedJson& one) {
         return has_string(one, "role") && has_string(one, "sha256") && text_at(one, "path");
     };
-    const auto plugin = [](const io::Json& one) {
+    const auto plugin = [](const io::ParsedJson& one) {
         return has_string(one, "kind") && has_string(one, "name");
     };
     const bool good = has_string(json_, "tessera_version") && list_of("command", word) &&
@@ -144,7 +144,7 @@ std::vector<std::string> StoredRun::arguments(const options::options_description
         without.insert(option.name);
     }
     std::vector<std::string> command;
-    for (const io::Json& word : json_["command"]) {
+    for (const io::ParsedJson& word : json_["command"]) {
         command.push_back(*io::exact_text(word));
     }
     std::vector<std::string> result;
@@ -177,7 +177,7 @@ fs::path StoredRun::directory() const {
 }
 
 void StoredRun::check_same(const io::Json& mine) const {
-    const io::Json now = io::Json::parse(io::dumped(mine));  // as it would be stored
+    const io::ParsedJson now = io::ParsedJson::parse(io::dumped(mine));  // as it would be stored
     const std::string where = file();
     const auto differ = [&](const std::string& what) {
         throw UserError(where + ": the run there has " + what +
@@ -187,10 +187,10 @@ void StoredRun::check_same(const io::Json& mine) const {
         differ("another version of tessera, " + json_.value("tessera_version", ""));
     }
     if (contents(json_["inputs"]) != contents(now["inputs"])) {
-        for (const io::Json& input : json_["inputs"]) {
-            const io::Json stored = contents(io::Json::array({input}));
+        for (const io::ParsedJson& input : json_["inputs"]) {
+            const io::ParsedJson stored = contents(io::ParsedJson::array({input}));
             bool found = false;
-            for (const io::Json& other : contents(now["inputs"])) {
+            for (const io::ParsedJson& other : contents(now["inputs"])) {
                 found = found || other == stored.front();
             }
             if (!found) {
@@ -203,15 +203,15 @@ void StoredRun::check_same(const io::Json& mine) const {
     if (plugin_contents(json_) != plugin_contents(now)) {
         differ("other plugins, or another build of one");
     }
-    if (json_.value("defines", io::Json()) != now["defines"]) {
+    if (json_.value("defines", io::ParsedJson()) != now["defines"]) {
         differ("other variables (-D)");
     }
-    if (json_.value("seed", io::Json()) != now["seed"]) {
+    if (json_.value("seed", io::ParsedJson()) != now["seed"]) {
         differ("another --seed");
     }
-    const io::Json stored = json_.value("options", io::Json::object());
+    const io::ParsedJson stored = json_.value("options", io::ParsedJson::object());
     for (const auto& [name, value] : now["options"].items()) {
-        if (stored.value(name, io::Json()) != value) {
+        if (stored.value(name, io::ParsedJson()) != value) {
             differ("another " + name);
         }
     }
@@ -222,7 +222,7 @@ void StoredRun::compare(const io::Json& result, std::ostream& err) const {
         err << "tessera: " << folder_.string() << " has no result to compare with\n";
         return;
     }
-    const bool same = io::Json::parse(result_, nullptr, false) == result;
+    const bool same = base::written(io::ParsedJson::parse(result_, nullptr, false)) == result;
     err << "tessera: the result is " << (same ? "the same as" : "not the same as") << " in "
         << (folder_ / "result.json").string() << "\n";
 }

@@ -8,7 +8,7 @@
 
 #include "base/directory.hpp"
 #include "cli/arguments.hpp"
-#include "io/report_json.hpp"
+#include "io/json_text.hpp"
 #include "tessera/search/budget.hpp"
 
 namespace tessera::cli {
@@ -49,7 +49,7 @@ private:
     }
 
     std::filesystem::path folder_;
-    io::Json json_;
+    io::ParsedJson json_;
     std::string result_;  ///< result.json; empty: none
 };
 

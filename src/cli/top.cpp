@@ -134,7 +134,8 @@ int list(const Arguments& arguments, std::ostream& out, std::ostream& err) {
     if (arguments.flag("json")) {
         io::Json runs = io::Json::array();
         for (const SnapshotPtr& snapshot : running) {
-            runs.push_back(io::Json::parse(telemetry::to_json(*snapshot)).at("run"));
+            runs.push_back(
+                base::written(io::ParsedJson::parse(telemetry::to_json(*snapshot)).at("run")));
         }
         out << io::dumped({{"runs", runs}});
         return ExitCode::ok;

@@ -5,7 +5,7 @@
 namespace tessera::io {
 
 std::string dumped(const Json& json) {
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json.dump(2) + "\n";
 }
 
 Json exact(const std::string& text) {
@@ -22,7 +22,7 @@ Json exact(const std::string& text) {
     return {{"bytes", hex}};
 }
 
-std::optional<std::string> exact_text(const Json& json) {
+std::optional<std::string> exact_text(const ParsedJson& json) {
     if (json.is_string()) {
         return json.get<std::string>();
     }

@@ -2,14 +2,13 @@
 // finite are left out.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "tessera/base/json.hpp"
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/model/report.hpp"
 
 namespace tessera::io {
 
-using Json = nlohmann::ordered_json;
+using Json = base::Json;
 
 inline constexpr int schema_version = 1;
 

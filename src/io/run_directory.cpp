@@ -115,7 +115,7 @@ RunDirectory::State RunDirectory::look() const {
         return State::free;
     }
     const std::optional<base::Directory> replaced = aside_of(*folder_);
-    const Json description = run_description(*folder_);
+    const ParsedJson description = run_description(*folder_);
     if (description.is_null() && (!replaced || run_description(*replaced).is_null())) {
         fail(path_,
              "exists and is no run of tessera (it has no run.json of one), so it is left "

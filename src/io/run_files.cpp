@@ -10,11 +10,11 @@ namespace tessera::io {
 namespace {
 
 /// Names of those compared, whose mappings are files.
-std::vector<std::string> racers(const Json& description) {
+std::vector<std::string> racers(const ParsedJson& description) {
     std::vector<std::string> result;
     if (description.is_object() && description.contains("racers") &&
         description["racers"].is_array()) {
-        for (const Json& name : description["racers"]) {
+        for (const ParsedJson& name : description["racers"]) {
             if (name.is_string()) {
                 result.push_back(name.get<std::string>());
             }
@@ -25,21 +25,21 @@ std::vector<std::string> racers(const Json& description) {
 
 }  // namespace
 
-Json run_description(const base::Directory& folder) {
+ParsedJson run_description(const base::Directory& folder) {
     std::string text;
     try {
         text = folder.read("run.json").value_or("");
     } catch (const UserError&) {
         return nullptr;
     }
-    Json json = Json::parse(text, nullptr, false);
+    ParsedJson json = ParsedJson::parse(text, nullptr, false);
     const bool ours = json.is_object() && json.contains("tessera_version") &&
                       json.contains("command") && json["command"].is_array() &&
                       json["command"].size() >= 2 && json["command"][0] == "tessera";
-    return ours ? json : Json(nullptr);
+    return ours ? json : ParsedJson(nullptr);
 }
 
-bool is_comparison(const Json& description) {
+bool is_comparison(const ParsedJson& description) {
     return description.is_object() && description["command"][1] == "compare";
 }
 
@@ -53,7 +53,7 @@ bool is_mapping(const std::string& name) {
     return std::regex_match(name, form);
 }
 
-std::vector<std::string> run_files(const base::Directory& folder, const Json& description) {
+std::vector<std::string> run_files(const base::Directory& folder, const ParsedJson& description) {
     static const std::regex fixed(
         R"((run|status|checkpoint|stopped|result)\.json|events\.jsonl|looptree\.svg|curves\.csv|)"
         R"(mapping(-\d+)?(\.accelforge)?\.yaml)");

@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "base/directory.hpp"
-#include "io/report_json.hpp"
+#include "io/json_text.hpp"
 
 namespace tessera::io {
 
 /// run.json of the folder; null if there is none, or if it does not describe a run.
-Json run_description(const base::Directory& folder);
+ParsedJson run_description(const base::Directory& folder);
 /// Whether it describes a comparison.
-bool is_comparison(const Json& description);
+bool is_comparison(const ParsedJson& description);
 
 /// Left by a write that was killed.
 bool is_scratch(const std::string& name);
@@ -20,6 +20,6 @@ bool is_scratch(const std::string& name);
 bool is_mapping(const std::string& name);
 
 /// The names in the folder that a run with this description uses, regular files or not.
-std::vector<std::string> run_files(const base::Directory& folder, const Json& description);
+std::vector<std::string> run_files(const base::Directory& folder, const ParsedJson& description);
 
 }  // namespace tessera::io

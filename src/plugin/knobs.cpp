@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "tessera/base/error.hpp"
+#include "tessera/base/json.hpp"
 #include "tessera/base/nearest.hpp"
 #include "tessera/plugin/registry.hpp"
 
@@ -114,12 +114,12 @@ KnobValues read_knobs(const std::string& component, const std::vector<Knob>& kno
 }
 
 std::string knob_schema(const std::string& component, const std::vector<Knob>& knobs) {
-    nlohmann::ordered_json schema;
+    base::Json schema;
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
     schema["title"] = component;
     schema["type"] = "object";
     schema["additionalProperties"] = false;
-    auto& properties = schema["properties"] = nlohmann::ordered_json::object();
+    auto& properties = schema["properties"] = base::Json::object();
     for (const Knob& knob : knobs) {
         auto& p = properties[knob.name];
         p["description"] = knob.text;
@@ -131,8 +131,7 @@ std::string knob_schema(const std::string& component, const std::vector<Knob>& k
             case KnobType::number: {
                 const bool whole = knob.type == KnobType::integer;
                 const auto number = [&](double v) {
-                    return whole ? nlohmann::ordered_json(static_cast<std::int64_t>(v))
-                                 : nlohmann::ordered_json(v);
+                    return whole ? base::Json(static_cast<std::int64_t>(v)) : base::Json(v);
                 };
                 p["type"] = whole ? "integer" : "number";
                 if (std::isfinite(knob.lowest)) {
@@ -156,7 +155,7 @@ std::string knob_schema(const std::string& component, const std::vector<Knob>& k
                 p["default"] = knob.standard;
         }
     }
-    return schema.dump(2, ' ', false, decltype(schema)::error_handler_t::replace) + "\n";
+    return schema.dump(2) + "\n";
 }
 
 }  // namespace tessera::plugin

@@ -154,7 +154,8 @@ Owned<Role> Registry<Role>::create(const std::string& name, const KnobSettings& 
     for (const Entry<Role>& entry : entries_) {
         names.push_back(entry.name);
     }
-    std::string message = std::string("unknown ") + Contract<Role>::name + " '" + base::one_line(name) + "'";
+    std::string message =
+        std::string("unknown ") + Contract<Role>::name + " '" + base::one_line(name) + "'";
     const std::string near = nearest(name, names);
     message += near.empty() ? "" : "; did you mean '" + near + "'?";
     message += "; there are:";

@@ -9,10 +9,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/child_answer.hpp"
 #include "base/directory.hpp"
+#include "base/parsed_json.hpp"
 #include "base/printable.hpp"
 #include "plugin/library.hpp"
 #include "tessera/base/error.hpp"
@@ -22,7 +22,6 @@ namespace tessera::plugin {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 std::string seconds_text(double seconds) {
     std::string text = std::to_string(seconds);
@@ -48,21 +47,21 @@ fs::path cache_file() {
                                              : fs::path();
 }
 
-Json read_cache(const fs::path& file) {
+/// What is known of each file; an object.
+base::Json read_cache(const fs::path& file) {
     std::string text;
     try {
         text = base::read_regular_file(file).value_or("");
     } catch (const UserError&) {
         // What cannot be read is made anew.
     }
-    Json cache = Json::parse(text, nullptr, false);
-    return cache.is_object() && cache.contains("files") && cache["files"].is_object()
-               ? cache
-               : Json{{"version", 1}, {"files", Json::object()}};
+    const base::ParsedJson cache = base::ParsedJson::parse(text, nullptr, false);
+    const bool good = cache.is_object() && cache.contains("files") && cache["files"].is_object();
+    return good ? base::written(cache["files"]) : base::Json::object();
 }
 
 /// A cache that cannot be written only costs time.
-void write_cache(const fs::path& file, const Json& cache) {
+void write_cache(const fs::path& file, const base::Json& known) {
     if (file.empty()) {
         return;
     }
@@ -70,9 +69,8 @@ void write_cache(const fs::path& file, const Json& cache) {
     std::error_code failed;
     fs::create_directories(folder, failed);
     try {
-        base::Directory(folder)
-            .write(file.filename().string(),
-                   cache.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+        base::Directory(folder).write(file.filename().string(),
+                                      base::Json{{"version", 1}, {"files", known}}.dump(1) + "\n");
     } catch (const UserError&) {
         return;
     }
@@ -148,15 +146,16 @@ std::string examine(const std::string& path) {
         return "it cannot be read";
     }
     const fs::path file = cache_file();
-    Json cache = read_cache(file);
-    const Json identity = {{"size", now.st_size},
-                           {"changed_s", now.st_mtim.tv_sec},
-                           {"changed_ns", now.st_mtim.tv_nsec},
-                           {"inode", now.st_ino}};
-    Json& known = cache["files"][base::one_line(path)];
-    if (known.is_object() && known.value("identity", Json()) == identity &&
-        known.contains("denied") && known["denied"].is_string()) {
-        return known["denied"].get<std::string>();
+    base::Json cache = read_cache(file);
+    const base::Json identity = {{"size", now.st_size},
+                                 {"changed_s", now.st_mtim.tv_sec},
+                                 {"changed_ns", now.st_mtim.tv_nsec},
+                                 {"inode", now.st_ino}};
+    base::Json& known = cache[base::one_line(path)];
+    if (known.is_object() && known["identity"] == identity) {
+        if (const std::string* const denied = known["denied"].text()) {
+            return *denied;
+        }
     }
     const Verdict verdict = scan(path);
     if (verdict.lasting) {

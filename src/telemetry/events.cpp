@@ -1,15 +1,15 @@
 #include "telemetry/events.hpp"
 
-#include <nlohmann/json.hpp>
+#include "tessera/base/json.hpp"
 
 namespace tessera::telemetry {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using base::Json;
 
 std::string line(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json.dump() + "\n";
 }
 
 Json number(const std::optional<double>& value) {

@@ -1,9 +1,9 @@
 // Snapshots as JSON, both ways from one list of fields a type.
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <type_traits>
 
+#include "base/parsed_json.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/telemetry/snapshot.hpp"
 
@@ -11,7 +11,8 @@ namespace tessera::telemetry {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using base::Json;
+using base::ParsedJson;
 
 // One list of fields a type: `f` is a Writer or a Reader.
 template <class F, class T>
@@ -171,7 +172,7 @@ struct Writer {
 };
 
 struct Reader {
-    const Json& json;
+    const ParsedJson& json;
 
     template <class T>
     void operator()(const char* key, T& value) {
@@ -180,23 +181,23 @@ struct Reader {
         }
     }
 
-    static void read(const Json& j, std::string& v) {
+    static void read(const ParsedJson& j, std::string& v) {
         v = j.get<std::string>();
     }
-    static void read(const Json& j, bool& v) {
+    static void read(const ParsedJson& j, bool& v) {
         v = j.get<bool>();
     }
-    static void read(const Json& j, int& v) {
+    static void read(const ParsedJson& j, int& v) {
         v = j.get<int>();
     }
-    static void read(const Json& j, std::uint64_t& v) {
+    static void read(const ParsedJson& j, std::uint64_t& v) {
         v = j.is_string() ? std::stoull(j.get<std::string>()) : j.get<std::uint64_t>();
     }
-    static void read(const Json& j, double& v) {
+    static void read(const ParsedJson& j, double& v) {
         v = j.is_null() ? 0.0 : j.get<double>();
     }
     template <std::size_t n, class T>
-    static void read_name(const Json& j, const char* const (&names)[n], T& v) {
+    static void read_name(const ParsedJson& j, const char* const (&names)[n], T& v) {
         const std::string text = j.get<std::string>();
         for (std::size_t i = 0; i < n; ++i) {
             if (text == names[i]) {
@@ -204,40 +205,40 @@ struct Reader {
             }
         }
     }
-    static void read(const Json& j, WorkerState& v) {
+    static void read(const ParsedJson& j, WorkerState& v) {
         read_name(j, worker_states, v);
     }
-    static void read(const Json& j, RunState& v) {
+    static void read(const ParsedJson& j, RunState& v) {
         read_name(j, run_states, v);
     }
-    static void read(const Json& j, LogLevel& v) {
+    static void read(const ParsedJson& j, LogLevel& v) {
         read_name(j, levels, v);
     }
-    static void read(const Json& j, std::optional<double>& v) {
+    static void read(const ParsedJson& j, std::optional<double>& v) {
         v = j.is_null() ? std::nullopt : std::optional<double>(j.get<double>());
     }
-    static void read(const Json& j, std::array<std::uint64_t, n_reasons>& v) {
+    static void read(const ParsedJson& j, std::array<std::uint64_t, n_reasons>& v) {
         for (std::size_t r = 0; r < n_reasons; ++r) {
             if (const auto at = j.find(name(static_cast<Reason>(r))); at != j.end()) {
                 read(*at, v[r]);
             }
         }
     }
-    static void read(const Json& j, std::vector<std::pair<std::string, std::string>>& v) {
+    static void read(const ParsedJson& j, std::vector<std::pair<std::string, std::string>>& v) {
         for (const auto& [key, value] : j.items()) {
             v.emplace_back(key, value.get<std::string>());
         }
     }
     template <class T>
-    static void read(const Json& j, std::vector<T>& v) {
+    static void read(const ParsedJson& j, std::vector<T>& v) {
         expect(j.is_array());
-        for (const Json& item : j) {
+        for (const ParsedJson& item : j) {
             read(item, v.emplace_back());
         }
     }
     template <class T>
     requires std::is_class_v<T>
-    static void read(const Json& j, T& v) {
+    static void read(const ParsedJson& j, T& v) {
         expect(j.is_object());
         Reader reader{j};
         fields(reader, v);
@@ -275,13 +276,13 @@ std::string to_json(const Snapshot& snapshot) {
     Writer writer;
     writer.json["tessera_snapshot"] = snapshot_version;
     fields(writer, snapshot);
-    return writer.json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return writer.json.dump();
 }
 
 Snapshot from_json(const std::string& text) {
     Snapshot snapshot;
     try {
-        const Json json = Json::parse(text);
+        const ParsedJson json = ParsedJson::parse(text);
         const auto version = json.is_object() ? json.find("tessera_snapshot") : json.end();
         if (version == json.end()) {
             throw UserError("this is no status of a tessera run (no key tessera_snapshot)");
@@ -292,7 +293,7 @@ Snapshot from_json(const std::string& text) {
         }
         Reader reader{json};
         fields(reader, snapshot);
-    } catch (const Json::exception& error) {
+    } catch (const ParsedJson::exception& error) {
         throw UserError(std::string("this is no status of a tessera run: ") + error.what());
     } catch (const std::logic_error& error) {  // std::stoull
         throw UserError(std::string("this is no status of a tessera run: ") + error.what());

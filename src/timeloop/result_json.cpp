@@ -1,15 +1,15 @@
 #include "tessera/timeloop/result_json.hpp"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "tessera/base/json.hpp"
 #include "tessera/timeloop/write.hpp"
 
 namespace tessera::timeloop {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using base::Json;
 
 constexpr int schema_version = 1;
 constexpr double j_per_pj = 1e-12, m2_per_um2 = 1e-12;
@@ -202,7 +202,7 @@ std::string result_json(const RunResult& run) {
         root["search"] = search_json(run);
     }
     root["warnings"] = run.input.warnings;
-    return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return root.dump(2) + "\n";
 }
 
 }  // namespace tessera::timeloop

@@ -329,8 +329,9 @@ BOOST_AUTO_TEST_CASE(equal_values_share_a_rank_proven_or_not) {
     BOOST_TEST(text.str().find("  1=    proof      proven optimal") != std::string::npos,
                text.str());
     BOOST_TEST(text.str().find("  3     worse") != std::string::npos, text.str());
-    const Json json = cli::race_json(
-        race, {"w", "a", "m", "s", "edp", "J s", "J", "s", "edp_js", "latency_s", 1});
+    const cli::RaceSubject subject{"w", "a", "m",      "s",         "edp", "J s",
+                                   "J", "s", "edp_js", "latency_s", 1};
+    const Json json = Json::parse(cli::race_json(race, subject).dump());
     BOOST_TEST(json["racers"][1]["rank"] == 1);
 }
 
