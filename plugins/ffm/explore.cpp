@@ -7,6 +7,7 @@
 
 #include "shapes.hpp"
 #include "shared_tiles.hpp"
+#include "tessera/base/leave.hpp"
 #include "tessera/base/parallel.hpp"
 
 namespace tessera::ffm {
@@ -122,11 +123,13 @@ void Exploration::for_each_template(const base::StopToken& token, const Work& wo
 void Exploration::for_each_job(const std::vector<Job>& jobs, const base::StopToken& token,
                                const Work& work) {
     telemetry::Phase& phase = c_.recorder->extend_phase(jobs.size());
-    std::vector<Workshop> tools(static_cast<std::size_t>(c_.options->threads));
+    const base::StopScope scope(token);
+    base::LeftOnStop<std::vector<Workshop>> all_tools(
+        static_cast<std::size_t>(c_.options->threads));
+    std::vector<Workshop>& tools = *all_tools;
     for (std::size_t thread = 0; thread < tools.size(); ++thread) {
         tools[thread].worker = &c_.recorder->worker(thread, "ffm");
     }
-    const base::StopScope scope(token);
     try {
         base::parallel_for(jobs.size(), c_.options->threads, [&](std::size_t j, int thread) {
             const auto [e, i] = jobs[j];

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "run.hpp"
+#include "tessera/base/leave.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/plugin/registry.hpp"
@@ -61,6 +62,13 @@ Run::Run(const model::Problem& problem, const model::CostModel& model,
                    ? options.threads
                    : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     options_.threads = threads_;
+}
+
+Run::~Run() {
+    if (!silent_) {
+        base::leave(std::move(exploration_));
+        base::leave(std::move(spaces_));
+    }
 }
 
 Run::PhaseTimer::PhaseTimer(Run& run, const char* name) : run_(run) {

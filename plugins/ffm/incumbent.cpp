@@ -85,7 +85,7 @@ void Run::take_used(const Run& perfect) {
 void Run::find_any() {
     const PhaseTimer timer(*this, "incumbent");
     recorder_.begin_phase("incumbent", 0, "templates");
-    exploration_.emplace(context_, spaces_);
+    exploration_ = std::make_unique<Exploration>(context_, spaces_);
     exploration_->first(first_until());
     const base::StopScope scope({watch_.stop(), first_until()});
     join_simple("first");

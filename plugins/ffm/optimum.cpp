@@ -5,7 +5,7 @@
 #include <span>
 
 #include "run.hpp"
-#include "tessera/base/stop.hpp"
+#include "tessera/base/leave.hpp"
 #include "tessera/mapspace/partners.hpp"
 
 namespace tessera::ffm {
@@ -183,18 +183,26 @@ Groups Run::useful_groups(const std::vector<std::vector<double>>& points) {
     base::poll_stop();
     recorder_.begin_phase("tile shapes", 0, "templates");
     exploration_->rows(incumbents_at(points));
-    Groups groups = take_groups();
+    base::LeftOnStop<Groups> groups(take_groups());
     if (context_.switches.partners) {
         mapspace::drop_rows_without_partners(
-            *problem_.workload, groups, goal_,
+            *problem_.workload, *groups, goal_,
             context_.switches.join_bound ? points : std::vector<std::vector<double>>{});
     }
-    return groups;
+    return std::move(*groups);
 }
 
 bool Run::search(std::vector<std::vector<double>> points) {
     exhausted_ = false;
-    const Groups groups = useful_groups(points);
+    Groups groups = useful_groups(points);
+    const bool ended = join_exactly(groups, std::move(points));
+    if (watch_.stopped()) {
+        base::leave(std::move(groups));
+    }
+    return ended;
+}
+
+bool Run::join_exactly(const Groups& groups, std::vector<std::vector<double>> points) {
     std::size_t useful = 0, count = 0;
     for (const auto& einsum : groups) {
         count += einsum.size();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ class Run {
 public:
     Run(const model::Problem& problem, const model::CostModel& model,
         const mapper::Options& options);
+
+    ~Run();
 
     mapper::Result run();
 
@@ -166,6 +169,7 @@ private:
     /// Explores and joins everything that can be at least as good as the points. True if that ended
     /// with a proven result.
     bool search(std::vector<std::vector<double>> points);
+    bool join_exactly(const Groups& groups, std::vector<std::vector<double>> points);
 
     /// A join without bound may return what the rows left out could beat.
     void drop_beaten(const std::vector<std::vector<double>>& points,
@@ -234,7 +238,7 @@ private:
     std::vector<UsedPmapping> used_;                  ///< by its first mapping, by Einsum
     std::vector<mapper::Solution> coarse_solutions_;  ///< the first mapping
     std::vector<EinsumSpace> spaces_;
-    std::optional<Exploration> exploration_;
+    std::unique_ptr<Exploration> exploration_;
     mapper::Result result_;
     Clock::time_point start_ = Clock::now();
 };
