@@ -44,11 +44,13 @@ mapspace::JoinGoal goal_of(const mapper::Options& o) {
 Run::Run(const model::Problem& problem, const model::CostModel& model,
          const mapper::Options& options)
     : problem_(problem),
-      options_(options),
+      options_(without_spent(options)),
       recorder_(options.recorder != nullptr ? *options.recorder : unread_),
-      watch_(options.budget, options.stop, recorder_, options.metrics.size() == 1) {
+      watch_(options_.budget, options.stop, recorder_, options.metrics.size() == 1) {
     options_.stop = watch_.stop();
     saved_ = read_saved_state(options.resume);
+    joins_ = saved_.joins;
+    saved_perfect_ = saved_.perfect;
     context_.recorder = &recorder_;
     context_.problem = &problem_;
     context_.model = &model;
@@ -109,6 +111,7 @@ mapper::Result Run::run() {
 }
 
 void Run::end_early() {
+    save();  // what a stop leaves: a job of short parts advances
     exhausted_ = false;
     finish_with_incumbent();
 }
