@@ -27,12 +27,15 @@ void keep_to_end(std::shared_ptr<void> object);
 /// end and has memory left. No destructor is run then, so it must own nothing but memory.
 /// Thread rule: any.
 template <class T>
-requires(!std::is_reference_v<T>) void leave(T&& object) {
-    if (!detail::process_ends()) {
-        const T freed(std::move(object));
-        return;
+requires(!std::is_reference_v<T>) void leave(T&& object) noexcept {
+    if (detail::process_ends()) {
+        try {
+            detail::keep_to_end(std::make_shared<T>(std::move(object)));
+            return;
+        } catch (...) {  // no memory for the note of it
+        }
     }
-    detail::keep_to_end(std::make_shared<T>(std::move(object)));
+    const T freed(std::move(object));
 }
 
 /// A table that is left where a stop ends its scope, and freed elsewhere. Searches go on after most
@@ -44,10 +47,7 @@ public:
     explicit LeftOnStop(Args&&... args) : object_(std::forward<Args>(args)...) {}
     ~LeftOnStop() {
         if (stop_asked()) {
-            try {
-                leave(std::move(object_));
-            } catch (...) {  // no memory for the note of it: freed as usual
-            }
+            leave(std::move(object_));
         }
     }
     LeftOnStop(const LeftOnStop&) = delete;

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 #include <thread>
 
 #include "tessera/base/error.hpp"
@@ -97,14 +98,19 @@ Pool::Pool(const MapSpace& s, const MapperSettings& m, const MapperHooks& h)
     }
     result.threads = threads;
     result.mapspace_size = s.size_text();
-    clock = std::jthread([this](const std::stop_token& done) {
-        std::mutex own;
-        std::condition_variable_any pause;
-        std::unique_lock lock(own);
-        while (!done.stop_requested() && !out_of_time()) {
-            pause.wait_for(lock, done, clock_period, [] { return false; });
-        }
-    });
+    try {
+        clock = std::jthread([this](const std::stop_token& done) { watch_clock(done); });
+    } catch (const std::system_error&) {  // no more threads: those that search look at it
+    }
+}
+
+void Pool::watch_clock(const std::stop_token& done) {
+    std::mutex own;
+    std::condition_variable_any pause;
+    std::unique_lock lock(own);
+    while (!done.stop_requested() && !out_of_time()) {
+        pause.wait_for(lock, done, clock_period, [] { return false; });
+    }
 }
 
 bool Pool::offer(const Mapping& mapping, const Cost& cost) {

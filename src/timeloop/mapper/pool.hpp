@@ -78,6 +78,8 @@ struct Pool {
     /// Of these, what no thread of the search has to count. Looked at every 5 ms besides, while a
     /// thread is in a long evaluation.
     bool out_of_time();
+    /// Until a limit is met or `done`.
+    void watch_clock(const std::stop_token& done);
     /// Sets `ended`; the first reason counts.
     void end(const char* why);
     void log(const std::string& line);
