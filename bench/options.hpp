@@ -1,5 +1,5 @@
-// The command line of the benchmarks: options with one value each, then `-- options of tessera
-// map`.
+// The command line of the benchmarks: options with one value each, or none, then `-- options of
+// tessera map`.
 #pragma once
 
 #include <cstdlib>
@@ -33,6 +33,10 @@ public:
     void text(const std::string& option, std::string& value) {
         set_[option] = [&value](const std::string& text) { value = text; };
     }
+    /// An option without a value.
+    void flag(const std::string& option, bool& value) {
+        flags_[option] = &value;
+    }
     /// A list with commas, at least one entry.
     void list(const std::string& option, std::vector<std::string>& values) {
         set_[option] = [this, option, &values](const std::string& text) {
@@ -50,6 +54,11 @@ public:
         for (std::size_t i = 0; i < args.size(); i += 2) {
             if (args[i] == "--") {
                 return {args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end()};
+            }
+            if (const auto flag = flags_.find(args[i]); flag != flags_.end()) {
+                *flag->second = true;
+                --i;  // no value follows
+                continue;
             }
             const auto found = set_.find(args[i]);
             if (found == set_.end()) {
@@ -72,6 +81,7 @@ public:
 private:
     std::string name_, usage_;
     std::map<std::string, std::function<void(const std::string&)>> set_;
+    std::map<std::string, bool*> flags_;
 };
 
 }  // namespace bench

@@ -7,6 +7,7 @@
 
 #include "shapes.hpp"
 #include "shared_tiles.hpp"
+#include "tessera/base/leave.hpp"
 #include "tessera/base/parallel.hpp"
 
 namespace tessera::ffm {
@@ -122,11 +123,13 @@ void Exploration::for_each_template(const base::StopToken& token, const Work& wo
 void Exploration::for_each_job(const std::vector<Job>& jobs, const base::StopToken& token,
                                const Work& work) {
     telemetry::Phase& phase = c_.recorder->extend_phase(jobs.size());
-    std::vector<Workshop> tools(static_cast<std::size_t>(c_.options->threads));
+    const base::StopScope scope(token);
+    base::LeftOnStop<std::vector<Workshop>> all_tools(
+        static_cast<std::size_t>(c_.options->threads));
+    std::vector<Workshop>& tools = *all_tools;
     for (std::size_t thread = 0; thread < tools.size(); ++thread) {
         tools[thread].worker = &c_.recorder->worker(thread, "ffm");
     }
-    const base::StopScope scope(token);
     try {
         base::parallel_for(jobs.size(), c_.options->threads, [&](std::size_t j, int thread) {
             const auto [e, i] = jobs[j];
@@ -190,7 +193,9 @@ bool Exploration::floors(const std::function<void()>& save, double most_rows) {
         if (progress_[e].done[i] != 0) {
             return;
         }
-        if (least_of(e, i, tools)) {
+        const bool known = least_of(e, i, tools);
+        note_promises(e, i);
+        if (known) {
             note_floor(e, i);
         } else {
             open = true;
@@ -313,7 +318,7 @@ mapspace::TileShapeProblem Exploration::problem_of(std::size_t e, std::size_t i,
     return problem;
 }
 
-void Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::IncumbentBound& bound,
+bool Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::IncumbentBound& bound,
                           Workshop& tools, bool first_rows) {
     TemplateEntry& t = (*spaces_[e].templates)[index];
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
@@ -322,10 +327,11 @@ void Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::Incu
     problem.incumbent = bound;
     problem.incumbent.quantities = cost;
     if (!allow(e, index, problem)) {
-        return;
+        return false;
     }
     run(e, index, problem, tools, first_rows);
     tabulate_rows(e, index, f, tools);
+    return true;
 }
 
 /// The explorer's rows as groups.
@@ -347,9 +353,23 @@ void Exploration::tabulate_rows(std::size_t e, std::size_t index, const model::T
             rows.objectives[i * costs + k] = r.objectives[k][i];
         }
     }
+    group_rows(e, index, f, tools);
+}
+
+/// Workshop::rows as groups.
+void Exploration::group_rows(std::size_t e, std::size_t index, const model::TemplateFormulas& f,
+                             Workshop& tools) {
+    TemplateEntry& t = (*spaces_[e].templates)[index];
     std::vector<mapspace::PmappingGroup>& groups = results_[e][index].groups;
-    groups = mapspace::tabulate(table(e, t), t.tmpl, f, rows, static_cast<std::uint32_t>(index));
-    keep_tiles(rows, n, groups, t.tiles);
+    groups =
+        mapspace::tabulate(table(e, t), t.tmpl, f, tools.rows, static_cast<std::uint32_t>(index));
+    tools.in_groups.assign(tools.rows.rows, 0);
+    for (const mapspace::PmappingGroup& g : groups) {
+        for (const std::uint32_t row : g.source_row) {
+            tools.in_groups[row] = 1;
+        }
+    }
+    keep_tiles(tools.rows, t.tmpl.symbols.size(), groups, t.tiles);
 }
 
 /// Groups of a distinct Einsum, copied to those that equal it.

@@ -166,6 +166,18 @@ public:
     /// Leaves out of floors() what an earlier run has found. \throws UserError if it was another
     /// problem
     void restore(const std::vector<SavedFloors>& known);
+    /// Keeps what rows() finds in each template, for a run that goes on from there, and takes what
+    /// an earlier run has kept. `save` as for floors(). \throws UserError if it was another problem
+    void keep_rows(std::vector<SavedSearch> known, const std::function<void()>& save);
+    /// What rows() has found so far. Large tables are not kept. Thread rule: any.
+    std::vector<SavedSearch> searches() const;
+    /// Whether the last call of rows() has found more than is kept: a run that goes on from there
+    /// does some of it again.
+    bool overflowed() const {
+        return overflowed_;
+    }
+    /// Forgets what the last call of rows() has kept: nobody will search that again.
+    void forget_search();
     /// Least costs of classes, of use to a run in a larger mapspace.
     std::vector<KnownFloors> known_floors() const;
     /// Costs of a part of this mapspace. Floors that are lower by less than the share
@@ -239,6 +251,7 @@ private:
         mapspace::TileShapeExplorer explorer;
         mapspace::TileShapeResult result;
         mapspace::TemplateRows rows;
+        std::vector<char> in_groups;  ///< by row: some group has it
         telemetry::Worker* worker = nullptr;
         std::vector<telemetry::Reason> reasons;  ///< of the problem's constraints
     };
@@ -316,12 +329,21 @@ private:
         }
     }
     void note_floor(std::size_t e, std::size_t i);
+    void note_promises(std::size_t e, std::size_t i);
+    void restore_raised();
     void collect_floors();
     void lower_unfinished_floors();
     void relax();
     void find_offsets();
-    void rows_of(std::size_t e, std::size_t i, const mapspace::IncumbentBound& bound,
+    /// False if there was nothing to explore.
+    bool rows_of(std::size_t e, std::size_t i, const mapspace::IncumbentBound& bound,
                  Workshop& tools, bool first_rows = false);
+    void begin_search(const Incumbents& incumbents, const Incumbents* near, double own_excess);
+    bool take_kept(std::size_t e, std::size_t i, Workshop& tools);
+    void forget_other_searches();
+    void keep(std::size_t e, std::size_t i, const Workshop& tools);
+    void group_rows(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
+                    Workshop& tools);
     void tabulate_rows(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
                        Workshop& tools);
     class PairSearch;
@@ -404,6 +426,12 @@ private:
     std::vector<KnownFloors> floors_before_;  ///< by Einsum; when floors() began
     mutable std::mutex progress_lock_;
     std::vector<SavedFloors> progress_;  ///< by Einsum; of those that equal another one, empty
+    std::vector<SavedSearch> kept_;      ///< the last one: that of rows()
+    /// Of the last one: which of its rows are of a template, by Einsum and template; -1: none.
+    std::vector<std::vector<int>> kept_at_;
+    std::size_t kept_values_ = 0;                ///< numbers in all of kept_
+    bool overflowed_ = false;                    ///< not all of the last one is kept
+    std::function<void()> save_;                 ///< empty: nothing is kept
     std::unique_ptr<SharedTiles> shared_tiles_;  ///< while Einsums are explored one by one
     std::optional<mapspace::RelaxedJoin> relaxed_;
     std::optional<mapspace::RelaxedJoin> relaxed_joint_;  ///< of joint costs, if they are in use

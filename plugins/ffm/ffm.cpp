@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "run.hpp"
+#include "tessera/base/leave.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/plugin/registry.hpp"
@@ -43,11 +44,13 @@ mapspace::JoinGoal goal_of(const mapper::Options& o) {
 Run::Run(const model::Problem& problem, const model::CostModel& model,
          const mapper::Options& options)
     : problem_(problem),
-      options_(options),
+      options_(without_spent(options)),
       recorder_(options.recorder != nullptr ? *options.recorder : unread_),
-      watch_(options.budget, options.stop, recorder_, options.metrics.size() == 1) {
+      watch_(options_.budget, options.stop, recorder_, options.metrics.size() == 1) {
     options_.stop = watch_.stop();
     saved_ = read_saved_state(options.resume);
+    joins_ = saved_.joins;
+    saved_perfect_ = saved_.perfect;
     context_.recorder = &recorder_;
     context_.problem = &problem_;
     context_.model = &model;
@@ -61,6 +64,13 @@ Run::Run(const model::Problem& problem, const model::CostModel& model,
                    ? options.threads
                    : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     options_.threads = threads_;
+}
+
+Run::~Run() {
+    if (!silent_) {
+        base::leave(std::move(exploration_));
+        base::leave(std::move(spaces_));
+    }
 }
 
 Run::PhaseTimer::PhaseTimer(Run& run, const char* name) : run_(run) {
@@ -101,6 +111,7 @@ mapper::Result Run::run() {
 }
 
 void Run::end_early() {
+    save();  // what a stop leaves: a job of short parts advances
     exhausted_ = false;
     finish_with_incumbent();
 }

@@ -244,7 +244,15 @@ void Exploration::restore(const std::vector<SavedFloors>& known) {
             k.least.size() != found_[k.einsum].size()) {
             throw UserError("the saved state of mapper 'ffm' belongs to another problem");
         }
+        if (!k.raised.empty() && k.raised.size() != k.done.size()) {
+            throw UserError("the saved state of mapper 'ffm' belongs to another problem");
+        }
         progress_[k.einsum] = k;
+        for (std::size_t i = 0; i < k.raised.size() && !promised_by_template_.empty(); ++i) {
+            std::array<double, 2>& promised = promised_by_template_[k.einsum][i];
+            promised = {std::max(promised[0], k.raised[i][0]),
+                        std::max(promised[1], k.raised[i][1])};
+        }
         evaluated_ += static_cast<std::uint64_t>(k.evaluated);
         progress_[k.einsum].least.clear();
         for (std::size_t i = 0; i < k.least.size(); ++i) {

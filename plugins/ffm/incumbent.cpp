@@ -36,7 +36,7 @@ void Run::find_perfect() {
     const PhaseTimer timer(*this, "perfect tile shapes");
     mapper::Options o = options_;
     o.mapspace.imperfect_temporal = o.mapspace.imperfect_spatial = false;
-    o.resume.clear();
+    o.resume = saved_.perfect;
     o.budget = {};
     if (options_.budget.max_time_s > 0) {
         o.budget.max_time_s = perfect_share * options_.budget.max_time_s;
@@ -44,6 +44,7 @@ void Run::find_perfect() {
     o.recorder = &recorder_;
     Run perfect(problem_, *context_.model, o);
     perfect.silent_ = true;
+    perfect.outer_ = this;
     try {
         mapper::Result found = perfect.run();
         coarse_solutions_ = std::move(found.solutions);
@@ -85,7 +86,8 @@ void Run::take_used(const Run& perfect) {
 void Run::find_any() {
     const PhaseTimer timer(*this, "incumbent");
     recorder_.begin_phase("incumbent", 0, "templates");
-    exploration_.emplace(context_, spaces_);
+    exploration_ = std::make_unique<Exploration>(context_, spaces_);
+    exploration_->keep_rows(saved_.searches, [this] { save(); });
     exploration_->first(first_until());
     const base::StopScope scope({watch_.stop(), first_until()});
     join_simple("first");

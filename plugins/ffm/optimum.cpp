@@ -5,7 +5,7 @@
 #include <span>
 
 #include "run.hpp"
-#include "tessera/base/stop.hpp"
+#include "tessera/base/leave.hpp"
 #include "tessera/mapspace/partners.hpp"
 
 namespace tessera::ffm {
@@ -35,6 +35,10 @@ constexpr std::size_t thinned_rows = 6;
 /// for; then bounds are raised as far as these numbers of rows per template reach, in turn.
 constexpr double first_share = 0.2, first_rows = 3e4;
 constexpr double rows_of_turn[] = {3e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7};
+/// Parts of a run that begin a join in vain before lower guesses are tried.
+constexpr int most_begun = 2;
+/// Guesses this close to what is proven are not lowered any more.
+constexpr double least_step = 1.001;
 /// By how much a turn should raise the bound.
 constexpr double worthwhile = 1.003;
 
@@ -102,6 +106,9 @@ void Run::raise_floors() {
             const double before = lower_bound();
             report_bound(before);
             exploration_->raise_floors(joint == 1, rows);
+            if (recorder_.checkpoint_due()) {
+                save();
+            }
             poor[joint] += lower_bound() < before * worthwhile ? 1 : 0;
             pause[joint] = lower_bound() < before * worthwhile ? 1 << 2 * (poor[joint] - 1) : 0;
         }
@@ -109,10 +116,38 @@ void Run::raise_floors() {
 }
 
 void Run::save() {
-    if (!silent_) {
-        recorder_.checkpoint(
-            to_text({std::max(beaten_guess_, saved_.beaten_guess), exploration_->progress()}));
+    SavedState state;
+    state.beaten_guess = std::max(beaten_guess_, saved_.beaten_guess);
+    state.floors = exploration_ ? exploration_->progress() : saved_.floors;
+    state.searches = exploration_ ? exploration_->searches() : saved_.searches;
+    state.joins = joins_;
+    if (outer_ != nullptr) {
+        outer_->save_perfect(to_text(state));
+        return;
     }
+    state.evaluated = saved_.evaluated + static_cast<double>(recorder_.evaluated());
+    {
+        const std::lock_guard lock(saved_perfect_lock_);
+        state.perfect = saved_perfect_;
+    }
+    recorder_.checkpoint(to_text(state));
+}
+
+void Run::save_perfect(std::string state) {
+    {
+        const std::lock_guard lock(saved_perfect_lock_);
+        saved_perfect_ = std::move(state);
+    }
+    save();
+}
+
+mapper::Options Run::without_spent(mapper::Options options) {
+    std::uint64_t& most = options.budget.max_evals;
+    if (most > 0 && !options.resume.empty()) {
+        const double rest = static_cast<double>(most) - read_saved_state(options.resume).evaluated;
+        most = rest > 1 ? static_cast<std::uint64_t>(rest) : 1;
+    }
+    return options;
 }
 
 void Run::find_optimum() {
@@ -137,18 +172,17 @@ void Run::find_optimum() {
             find_simple();
             continue;
         }
-        if (search({point_of(guess)})) {
+        if (decide(guess)) {
             return;
         }
-        // Nothing lies at or below a guess that was searched to the end.
-        beaten_guess_ = exhausted_ ? guess : beaten_guess_;
-        report_bound(beaten_guess_);
-        save();
         if (long_search()) {
             find_simple();
         }
     }
     find_simple();
+    if (scalar() && std::isfinite(known()) && search_lower(known())) {
+        return;
+    }
     std::vector<std::vector<double>> points;
     for (const mapspace::JoinedMapping& m : coarse_.mappings) {
         points.push_back(m.objectives);
@@ -157,6 +191,55 @@ void Run::find_optimum() {
     if (result_.solutions.empty() && result_.reasons.empty()) {
         finish_with_incumbent();
     }
+}
+
+bool Run::decide(double guess) {
+    if (search_lower(guess)) {
+        return true;
+    }
+    if (watch_.stopped()) {
+        return false;
+    }
+    if (search({point_of(guess)})) {
+        return true;
+    }
+    if (exhausted_) {
+        beaten(guess);
+    }
+    return false;
+}
+
+bool Run::search_lower(double guess) {
+    while (begun(guess) >= most_begun && proven() > 0 && guess > proven() * least_step &&
+           !watch_.stopped()) {
+        if (decide(proven() + (guess - proven()) / 2)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void Run::beaten(double guess) {
+    beaten_guess_ = std::max(beaten_guess_, guess);
+    report_bound(beaten_guess_);
+    exploration_->forget_search();
+    save();
+}
+
+int Run::begun(double guess) const {
+    const auto it = std::ranges::find(joins_, guess, &SavedJoin::guess);
+    return it != joins_.end() ? it->begun : 0;
+}
+
+void Run::join_begins(double guess) {
+    const int before = begun(guess);
+    join_ended(guess);
+    joins_.push_back({guess, before + 1});
+    save();
+}
+
+void Run::join_ended(double guess) {
+    std::erase_if(joins_, [&](const SavedJoin& join) { return join.guess == guess; });
 }
 
 std::vector<double> Run::guesses_above(double floor) const {
@@ -183,18 +266,45 @@ Groups Run::useful_groups(const std::vector<std::vector<double>>& points) {
     base::poll_stop();
     recorder_.begin_phase("tile shapes", 0, "templates");
     exploration_->rows(incumbents_at(points));
-    Groups groups = take_groups();
+    base::LeftOnStop<Groups> groups(take_groups());
     if (context_.switches.partners) {
         mapspace::drop_rows_without_partners(
-            *problem_.workload, groups, goal_,
+            *problem_.workload, *groups, goal_,
             context_.switches.join_bound ? points : std::vector<std::vector<double>>{});
     }
-    return groups;
+    return std::move(*groups);
 }
 
 bool Run::search(std::vector<std::vector<double>> points) {
     exhausted_ = false;
-    const Groups groups = useful_groups(points);
+    const bool guessed = scalar() && !points.empty();
+    double guess = 1;
+    for (const double objective : guessed ? points.front() : std::vector<double>{}) {
+        guess *= objective;
+    }
+    Groups groups;
+    try {
+        groups = useful_groups(points);
+    } catch (const base::Stopped&) {
+        // What is not kept is as bad as a join that does not end.
+        if (guessed && exploration_->overflowed()) {
+            join_begins(guess);
+        }
+        throw;
+    }
+    if (guessed) {
+        join_begins(guess);
+    }
+    const bool ended = join_exactly(groups, std::move(points));
+    if (watch_.stopped()) {
+        base::leave(std::move(groups));
+    } else if (guessed) {
+        join_ended(guess);
+    }
+    return ended;
+}
+
+bool Run::join_exactly(const Groups& groups, std::vector<std::vector<double>> points) {
     std::size_t useful = 0, count = 0;
     for (const auto& einsum : groups) {
         count += einsum.size();

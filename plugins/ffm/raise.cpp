@@ -142,8 +142,46 @@ void Exploration::start_raising(const std::vector<KnownFloors>& known,
         joint_.unit = {costs[0], costs[1]};
     }
     promise_joint();
+    restore_raised();
     floors_from_promises();
     relax();
+}
+
+/// What an earlier part of the run has shown. Joint costs are counted in the costs of the mapping
+/// that was known then: what was shown of them holds for the same one.
+void Exploration::restore_raised() {
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        SavedFloors& known = progress_[e];
+        const bool same_unit = known.joint_unit == joint_.unit;
+        known.joint_unit = joint_.unit;
+        for (std::size_t i = 0; i < known.raised.size(); ++i) {
+            std::array<double, 6>& raised = known.raised[i];
+            in_vain_[e][i] = {raised[3], raised[4], same_unit ? raised[5] : 0.0};
+            if (same_unit) {
+                promised_joint_[e][i] = std::max(promised_joint_[e][i], raised[2]);
+            } else {
+                raised[2] = raised[5] = 0;
+            }
+        }
+    }
+}
+
+/// What is known by now of the costs of a template, for a run that goes on from there.
+void Exploration::note_promises(std::size_t e, std::size_t i) {
+    if (promised_by_template_.empty() || !c_.options->mapspace.partial_tiles()) {
+        return;
+    }
+    const std::lock_guard lock(progress_lock_);
+    SavedFloors& progress = progress_[e];
+    progress.raised.resize(progress.done.size());
+    std::array<double, 6>& raised = progress.raised[i];
+    const std::array<double, 2>& promised = promised_by_template_[e][i];
+    raised[0] = promised[0];
+    raised[1] = promised[1];
+    if (!promised_joint_.empty()) {
+        raised[2] = promised_joint_[e][i];
+        std::ranges::copy(in_vain_[e][i], raised.begin() + 3);
+    }
 }
 
 void Exploration::raise_floors(bool joint_costs, double most_rows) {
@@ -159,6 +197,10 @@ void Exploration::raise_floors(bool joint_costs, double most_rows) {
         clear_results();
         for_each_job(jobs, token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
             raise(e, i, raises.at({e, i}), most_rows, tools);
+            note_promises(e, i);
+            if (save_ && c_.recorder->checkpoint_due()) {
+                save_();
+            }
         });
         floors_from_promises();
         relax();

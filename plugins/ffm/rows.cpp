@@ -53,18 +53,22 @@ void Exploration::rows(const Incumbents& incumbents, const Incumbents* near, dou
     const mapspace::IncumbentBound known = bound_of(incumbents);
     const mapspace::IncumbentBound classes = near != nullptr ? bound_of(*near) : known;
     const base::StopScope scope(token());
+    begin_search(incumbents, near, own_excess);
     find_offsets();
     const mapspace::CostFront whole = near != nullptr ? bound() : mapspace::CostFront{};
     const auto explore = [&](std::size_t e, std::size_t i, const std::vector<Offsets>& offsets,
                              Workshop& tools) {
-        if ((*spaces_[e].templates)[i].alone) {
+        if ((*spaces_[e].templates)[i].alone || take_kept(e, i, tools)) {
             return;
         }
         mapspace::IncumbentBound bound = known;
         if (!c_.switches.exploration_bound) {
-            rows_of(e, i, {}, tools);
-        } else if (bound_rows(e, i, offsets, classes, whole, own_excess, bound)) {
-            rows_of(e, i, bound, tools);
+            bound = {};
+        } else if (!bound_rows(e, i, offsets, classes, whole, own_excess, bound)) {
+            return;
+        }
+        if (rows_of(e, i, bound, tools)) {
+            keep(e, i, tools);
         }
     };
     std::size_t distinct = 0;

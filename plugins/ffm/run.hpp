@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +37,8 @@ class Run {
 public:
     Run(const model::Problem& problem, const model::CostModel& model,
         const mapper::Options& options);
+
+    ~Run();
 
     mapper::Result run();
 
@@ -98,6 +102,11 @@ private:
 
     /// Thread rule: any.
     void save();
+    /// What the search without partial tiles, which comes first, has to be saved. Thread rule: any.
+    void save_perfect(std::string state);
+
+    /// The budget that earlier parts of the run leave of evaluations.
+    static mapper::Options without_spent(mapper::Options options);
 
     bool scalar() const {
         return goal_ != mapspace::JoinGoal::pareto;
@@ -166,6 +175,23 @@ private:
     /// Explores and joins everything that can be at least as good as the points. True if that ended
     /// with a proven result.
     bool search(std::vector<std::vector<double>> points);
+    bool join_exactly(const Groups& groups, std::vector<std::vector<double>> points);
+
+    /// search() below a guess. True if that ended with a proven result.
+    bool decide(double guess);
+    /// A join that ended in no part of the run so far is first done below lower guesses, which
+    /// leave it less. True if that ended with a proven result.
+    bool search_lower(double guess);
+    /// Nothing lies at or below the guess.
+    void beaten(double guess);
+    /// What is proven by now: no mapping costs less.
+    double proven() const {
+        return std::max({lower_bound(), beaten_guess_, saved_.beaten_guess});
+    }
+    /// How often the join below a guess was begun and not ended, in all parts of the run.
+    int begun(double guess) const;
+    void join_begins(double guess);
+    void join_ended(double guess);
 
     /// A join without bound may return what the rows left out could beat.
     void drop_beaten(const std::vector<std::vector<double>>& points,
@@ -214,7 +240,8 @@ private:
     void note_used(const Groups& groups);
     UsedPmapping used(const Groups& groups, const mapspace::JoinedEinsum& part) const;
 
-    bool silent_ = false;  ///< its bounds are not those of the whole run
+    bool silent_ = false;   ///< its bounds are not those of the whole run
+    Run* outer_ = nullptr;  ///< which saves the state of this one with its own; null: none
     model::Problem problem_;
     mapper::Options options_;
     telemetry::Recorder unread_;  ///< if nobody wants to know
@@ -230,11 +257,14 @@ private:
     bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
     double beaten_guess_ = 0, reported_bound_ = 0;
     SavedState saved_;  ///< of the run that this one resumes
+    std::vector<SavedJoin> joins_;
+    std::mutex saved_perfect_lock_;
+    std::string saved_perfect_;
     mapspace::JoinResult coarse_;
     std::vector<UsedPmapping> used_;                  ///< by its first mapping, by Einsum
     std::vector<mapper::Solution> coarse_solutions_;  ///< the first mapping
     std::vector<EinsumSpace> spaces_;
-    std::optional<Exploration> exploration_;
+    std::unique_ptr<Exploration> exploration_;
     mapper::Result result_;
     Clock::time_point start_ = Clock::now();
 };

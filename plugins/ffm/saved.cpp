@@ -1,11 +1,18 @@
 // One line per item:
 //   beaten 0x1.8p-3
+//   evaluated 0x1p20
 //   floors EINSUM COUNTED SIZE EVALUATED DONE LEAST...
 //     DONE: one digit per template; LEAST: a pair per class
+//   raised UNIT UNIT NUMBER...           of the floors above: six numbers per template
+//   search NUMBER...
+//   rows EINSUM INDEX EVALUATED N TILE... OBJECTIVE...
+//     of the search above; N: tiles, the rest are objectives
+//   join GUESS BEGUN
+//   perfect LINE                         a line of the state of the search without partial tiles
 #include "saved.hpp"
 
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <sstream>
 
@@ -14,10 +21,20 @@
 namespace tessera::ffm {
 namespace {
 
+/// A checkpoint may have a million of them.
 std::string exact(double value) {
+    if (!std::isfinite(value)) {
+        return value > 0 ? "inf" : value < 0 ? "-inf" : "nan";
+    }
     char text[64];
-    std::snprintf(text, sizeof text, "%a", value);
-    return text;
+    char* at = text;
+    if (std::signbit(value)) {
+        *at++ = '-';
+    }
+    *at++ = '0';
+    *at++ = 'x';
+    at = std::to_chars(at, text + sizeof text, std::abs(value), std::chars_format::hex).ptr;
+    return {text, at};
 }
 
 [[noreturn]] void refuse() {
@@ -54,20 +71,103 @@ SavedFloors read_floors(std::istringstream& words) {
     return out;
 }
 
+std::vector<double> numbers(std::istringstream& words) {
+    std::vector<double> out;
+    for (std::string word; words >> word;) {
+        out.push_back(number(word));
+    }
+    return out;
+}
+
+void read_raised(std::istringstream& words, std::vector<SavedFloors>& floors) {
+    const std::vector<double> all = numbers(words);
+    if (floors.empty() || all.size() != 2 + 6 * floors.back().done.size()) {
+        refuse();
+    }
+    SavedFloors& out = floors.back();
+    out.joint_unit = {all[0], all[1]};
+    out.raised.resize(out.done.size());
+    for (std::size_t i = 0; i < 6 * out.raised.size(); ++i) {
+        out.raised[i / 6][i % 6] = all[2 + i];
+    }
+}
+
+void read_rows(std::istringstream& words, std::vector<SavedSearch>& searches) {
+    SavedRows out;
+    std::string evaluated;
+    std::size_t n = 0;
+    if (searches.empty() || !(words >> out.einsum >> out.index >> evaluated >> n)) {
+        refuse();
+    }
+    out.evaluated = number(evaluated);
+    for (std::int64_t tile = 0; out.tiles.size() < n; out.tiles.push_back(tile)) {
+        if (!(words >> tile) || tile < 1) {
+            refuse();
+        }
+    }
+    out.objectives = numbers(words);
+    searches.back().rows.push_back(std::move(out));
+}
+
+void add_numbers(std::string& text, const std::vector<double>& values) {
+    for (const double value : values) {
+        text += " " + exact(value);
+    }
+}
+
+void add_floors(std::string& text, const SavedFloors& floors) {
+    text += "floors " + std::to_string(floors.einsum) + (floors.counted ? " 1 " : " 0 ") +
+            floors.size + " " + exact(floors.evaluated) + " ";
+    for (const char done : floors.done) {
+        text += done ? '1' : '0';
+    }
+    for (const std::array<double, 2>& least : floors.least) {
+        add_numbers(text, {least.begin(), least.end()});
+    }
+    text += "\n";
+    if (floors.raised.empty()) {
+        return;
+    }
+    text += "raised";
+    add_numbers(text, {floors.joint_unit.begin(), floors.joint_unit.end()});
+    for (const std::array<double, 6>& raised : floors.raised) {
+        add_numbers(text, {raised.begin(), raised.end()});
+    }
+    text += "\n";
+}
+
+void add_search(std::string& text, const SavedSearch& search) {
+    text += "search";
+    add_numbers(text, search.key);
+    text += "\n";
+    for (const SavedRows& rows : search.rows) {
+        text += "rows " + std::to_string(rows.einsum) + " " + std::to_string(rows.index) + " " +
+                exact(rows.evaluated) + " " + std::to_string(rows.tiles.size());
+        for (const std::int64_t tile : rows.tiles) {
+            text += " " + std::to_string(tile);
+        }
+        add_numbers(text, rows.objectives);
+        text += "\n";
+    }
+}
+
 }  // namespace
 
 std::string to_text(const SavedState& state) {
     std::string text = "beaten " + exact(state.beaten_guess) + "\n";
+    text += "evaluated " + exact(state.evaluated) + "\n";
     for (const SavedFloors& floors : state.floors) {
-        text += "floors " + std::to_string(floors.einsum) + (floors.counted ? " 1 " : " 0 ") +
-                floors.size + " " + exact(floors.evaluated) + " ";
-        for (const char done : floors.done) {
-            text += done ? '1' : '0';
-        }
-        for (const std::array<double, 2>& least : floors.least) {
-            text += " " + exact(least[0]) + " " + exact(least[1]);
-        }
-        text += "\n";
+        add_floors(text, floors);
+    }
+    for (const SavedSearch& search : state.searches) {
+        add_search(text, search);
+    }
+    for (const SavedJoin& join : state.joins) {
+        text += "join " + exact(join.guess) + " " + std::to_string(join.begun) + "\n";
+    }
+    std::istringstream perfect(state.perfect);
+    for (std::string line; std::getline(perfect, line);) {
+        text += "perfect " + line + "\n";
     }
     return text;
 }
@@ -81,11 +181,29 @@ SavedState read_saved_state(const std::string& text) {
         words >> kind;
         if (kind == "floors") {
             state.floors.push_back(read_floors(words));
+        } else if (kind == "raised") {
+            read_raised(words, state.floors);
+        } else if (kind == "search") {
+            state.searches.push_back({numbers(words), {}});
+        } else if (kind == "rows") {
+            read_rows(words, state.searches);
+        } else if (kind == "join" && words >> value) {
+            state.joins.push_back({number(value), 0});
+            if (!(words >> state.joins.back().begun)) {
+                refuse();
+            }
+        } else if (kind == "perfect" && line.size() > kind.size()) {
+            state.perfect += line.substr(kind.size() + 1) + "\n";
+        } else if (kind == "evaluated" && words >> value) {
+            state.evaluated = number(value);
         } else if (kind == "beaten" && words >> value) {
             state.beaten_guess = number(value);
         } else {
             refuse();
         }
+    }
+    if (!state.perfect.empty()) {
+        read_saved_state(state.perfect);
     }
     return state;
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,39 @@ struct SavedFloors {
     std::string size = "0";  ///< pmappings of the templates that are done, decimal
     double evaluated = 0;    ///< rows looked at in them
     std::vector<std::array<double, 2>> least;  ///< by class
+    /// By template, with partial tiles: what costs are known not to go below (of the objectives and
+    /// of the joint cost), and rows that were not enough to raise each of these. Else empty.
+    std::vector<std::array<double, 6>> raised;
+    std::array<double, 2> joint_unit{};  ///< what the joint cost is counted in
+};
+
+/// Pmappings of one template that a search has found.
+struct SavedRows {
+    std::size_t einsum = 0, index = 0;
+    double evaluated = 0;             ///< rows looked at
+    std::vector<std::int64_t> tiles;  ///< rows x symbols
+    std::vector<double> objectives;   ///< rows x objectives
+};
+
+/// A search for what is as good as a guess. It is repeated without its finished templates.
+struct SavedSearch {
+    std::vector<double> key;  ///< what it is bounded by
+    std::vector<SavedRows> rows;
+};
+
+/// A join that some parts of the run began and none ended.
+struct SavedJoin {
+    double guess = 0;
+    int begun = 0;
 };
 
 struct SavedState {
     double beaten_guess = 0;  ///< no mapping costs less
+    double evaluated = 0;     ///< rows looked at in all parts of the run, more than once included
     std::vector<SavedFloors> floors;
+    std::vector<SavedSearch> searches;
+    std::vector<SavedJoin> joins;
+    std::string perfect;  ///< with partial tiles: the text of the search without
 };
 
 /// Text without loss.

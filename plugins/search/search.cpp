@@ -27,7 +27,8 @@ using Clock = std::chrono::steady_clock;
 
 /// How many candidates are asked for: a strategy should hear of them ten times a second or more, on
 /// spaces where one of them takes milliseconds too. It goes by the work that candidates were, not
-/// by the clock, so that a search is the same on every machine.
+/// by the clock, so that a search is the same on every machine. The first batch is one candidate:
+/// nothing is known of the work yet, and one candidate can be a second of it.
 class BatchSize {
 public:
     explicit BatchSize(std::size_t most) : most_(most), size_(std::min(most, first)) {}
@@ -47,7 +48,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t first = 8, growth = 4;
+    static constexpr std::size_t first = 1, growth = 4;
     /// Search steps (Worker::take_work): 50 ms or less of one thread.
     static constexpr std::uint64_t work_of_batch = 50000;
     const std::size_t most_;

@@ -89,6 +89,11 @@ public:
         try {
             for (Einsum& einsum : einsums_) {
                 for (const Job& job : einsum.jobs) {
+                    if (stopped()) {
+                        einsum.proven = false;
+                        einsum.bound = 0;
+                        continue;
+                    }
                     search(einsum, job, left--);
                 }
             }
@@ -110,6 +115,9 @@ public:
     }
 
 private:
+    bool stopped() const {
+        return watch_.stopped() || (options_.stop != nullptr && *options_.stop);
+    }
     Einsum prepared(int index) const {
         Einsum einsum;
         einsum.name = problem_.workload->einsums[static_cast<std::size_t>(index)].name;

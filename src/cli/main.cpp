@@ -9,6 +9,7 @@
 #include "cli/cli.hpp"
 #include "cli/timeloop.hpp"
 #include "cli/uncaught.hpp"
+#include "tessera/base/leave.hpp"
 
 namespace {
 
@@ -28,6 +29,10 @@ int main(int argc, char** argv) {
     tessera::cli::set_commit(TESSERA_COMMIT);
     std::set_terminate(tessera::cli::report_uncaught);
     ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of writing
+    const bool searches_once = argc > 1 && std::string(argv[1]) == "map";
+    if (searches_once) {
+        tessera::base::end_process_after_search();
+    }
     // Links named after Timeloop's programs are those programs.
     const std::string name =
         argc > 0 ? std::filesystem::path(argv[0]).filename().string() : std::string();

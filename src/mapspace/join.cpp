@@ -18,6 +18,7 @@
 #include "join_orders.hpp"
 #include "join_relaxed.hpp"
 #include "join_rows.hpp"
+#include "tessera/base/leave.hpp"
 #include "tessera/base/parallel.hpp"
 
 namespace tessera::mapspace {
@@ -248,14 +249,16 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
     const std::vector<Task> tasks = plan_step(c, orders, lookahead, size, left, step);
     const std::vector<LaterBits> later = later_bits(c, sets);
     // Tasks of one target follow each other; their rows are merged as soon as all are there.
-    std::deque<Target> targets = targets_of(tasks, step.plans);
+    base::LeftOnStop<std::deque<Target>> all_targets(targets_of(tasks, step.plans));
+    std::deque<Target>& targets = *all_targets;
     std::vector<std::pair<Target*, std::uint32_t>> queue;
     for (Target& target : targets) {
         for (const std::uint32_t i : target.tasks) {
             queue.emplace_back(&target, i);
         }
     }
-    std::vector<TaskResult> results(tasks.size());
+    base::LeftOnStop<std::vector<TaskResult>> all_results(tasks.size());
+    std::vector<TaskResult>& results = *all_results;
     base::parallel_for(queue.size(), c.options.threads, [&](std::size_t at, int) {
         const auto& [target, i] = queue[at];
         run_task(c, size, left, tasks[i], step.plans[tasks[i].plan], later, results[i]);
@@ -376,7 +379,8 @@ void join_all(const workload::Workload& workload,
     const int objectives = options.goal == JoinGoal::single ? 1 : 2;
     Context c{workload, groups, memories, options, objectives};
     const StepBound known{options.goal, {}, &options.incumbents, options.reference_rules};
-    std::optional<RelaxedRows> relaxed;
+    base::LeftOnStop<std::optional<RelaxedRows>> relaxed_rows;
+    std::optional<RelaxedRows>& relaxed = *relaxed_rows;
     if (options.order == EinsumOrder::file && options.relax && !options.incumbents.empty()) {
         relaxed.emplace(workload, groups, objectives, known);
         if (relaxed->usable()) {
@@ -398,7 +402,8 @@ void join_all(const workload::Workload& workload,
     const Orders orders = orders_of(workload, least, options.order);
     Lookahead lookahead(workload, groups, least);
     result.all_orders = orders.complete;
-    std::vector<Step> steps;
+    base::LeftOnStop<std::vector<Step>> all_steps;
+    std::vector<Step>& steps = *all_steps;
     steps.reserve(groups.size());
     std::vector<StateGroup> first{empty_state(objectives, static_cast<int>(memories.size()))};
     const std::vector<StateGroup>* left = &first;

@@ -5,6 +5,7 @@
 
 #include "search/space_data.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/leave.hpp"
 #include "tessera/base/parallel.hpp"
 #include "tessera/model/formula_pool.hpp"
 
@@ -178,7 +179,9 @@ void OpenSpace::open(const model::CostModel& model, int threads) {
     }
 }
 
-OpenSpace::~OpenSpace() = default;
+OpenSpace::~OpenSpace() {
+    base::leave(std::move(data_));
+}
 
 std::uint32_t OpenSpace::n_einsums() const {
     return static_cast<std::uint32_t>(data_->einsums.size());

@@ -11,6 +11,7 @@
 #include "search/joint_capacity.hpp"
 #include "search/tile_chooser.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/leave.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/mapspace/tabulate.hpp"
@@ -282,7 +283,9 @@ struct Worker::Impl {
 };
 
 Worker::Worker(const OpenSpace& space) : impl_(std::make_unique<Impl>(space)) {}
-Worker::~Worker() = default;
+Worker::~Worker() {
+    base::leave(std::move(impl_));
+}
 
 Outcome Worker::draw(std::uint64_t seed, Point& point) {
     Rng rng(seed);

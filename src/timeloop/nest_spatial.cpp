@@ -4,6 +4,7 @@
 //   collect()         per level: sizes, records, geometry
 #include <algorithm>
 
+#include "tessera/base/stop.hpp"
 #include "timeloop/multicast.hpp"
 #include "timeloop/nest_execution.hpp"
 
@@ -54,6 +55,7 @@ void NestExecution::spatial(int at) {
 }
 
 void NestExecution::spatial_space(int at, int space, int inner, bool with_link) {
+    base::poll_stop();  // large arrays take milliseconds for each of many invocations
     const NestPosition& position = positions_[at];
     Grid grid;
     for (int q = inner; q <= at; ++q) {

@@ -99,3 +99,25 @@ BOOST_AUTO_TEST_CASE(another_command_cannot_resume_a_run) {
     BOOST_TEST(fourth.wait() == 2);
     BOOST_TEST(fourth.says("--resume"), fourth.err());
 }
+
+// Earlier parts count: of the limit a second is left.
+BOOST_AUTO_TEST_CASE(a_limit_on_time_is_one_of_all_parts) {
+    const Folder folder;
+    const std::string run = (folder / "run").string();
+    const Args endless = {"map",      "-a",     "simba",      "-w", "matmuls", "-D", "N_EINSUMS=3",
+                          "--mapper", "random", "--max-time", "1h", "-q",      "-o", run};
+    Process victim(folder.path(), endless);
+    BOOST_REQUIRE(eventually([&] { return fs::exists(folder / "run" / "mapping.yaml"); }));
+    victim.signal(SIGKILL);
+    victim.wait();
+    std::string checkpoint = read(folder / "run" / "checkpoint.json");
+    const std::string spent = "\"spent_s\": ";
+    const std::size_t from = checkpoint.find(spent);
+    BOOST_REQUIRE(from != std::string::npos);
+    const std::size_t at = from + spent.size();
+    checkpoint.replace(at, checkpoint.find_first_of(",\n", at) - at, "3599.0");
+    std::ofstream(folder / "run" / "checkpoint.json") << checkpoint;
+    Process again(folder.path(), joined(endless, {"--resume"}));
+    BOOST_REQUIRE_EQUAL(again.wait(), 0);
+    BOOST_TEST(read(folder / "run" / "result.json").find("max-time") != std::string::npos);
+}

@@ -6,9 +6,11 @@
 
 #include "support/small_mapspace.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/stop.hpp"
 #include "tessera/telemetry/recorder.hpp"
 #include "tessera/timeloop/mapper.hpp"
 #include "tessera/timeloop/mapspace.hpp"
+#include "timeloop/optimal/geometry.hpp"
 
 namespace {
 
@@ -374,6 +376,31 @@ BOOST_AUTO_TEST_CASE(termination_keys_end_the_search) {
     std::atomic<bool> stop = true;
     hooks.stop = &stop;
     BOOST_CHECK_LE(search(gemm, walk(Algorithm::random), hooks).total, 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_stop_ends_the_listing_of_spatial_choices) {
+    Gemm large;
+    for (Dimension& dimension : large.problem.dimensions) {
+        dimension.bound = 5040;
+    }
+    large.architecture.storage[0].instances = large.architecture.arithmetic.instances = 4096;
+    large.architecture.storage[0].mesh_x = large.architecture.arithmetic.mesh_x = 64;
+    large.architecture.storage[0].mesh_y = large.architecture.arithmetic.mesh_y = 64;
+    const MapSpace space = large.space();
+    const Geometry geometry(space, {}, {});
+    std::atomic<bool> stop{false};
+    const base::StopScope scope({&stop});
+    BOOST_CHECK_GT(spatial_choices(geometry).size(), 1000U);
+    stop = true;
+    BOOST_CHECK_THROW(spatial_choices(geometry), base::Stopped);
+
+    // Then nothing is known of the mapspace, and nothing is said to be.
+    MapperHooks hooks;
+    hooks.stop = &stop;
+    const MapperResult result = search(large, walk(Algorithm::optimal), hooks);
+    BOOST_CHECK(result.proof == Proof::none);
+    BOOST_CHECK(!result.best);
+    BOOST_CHECK_EQUAL(result.stopped_by, "stop");
 }
 
 BOOST_AUTO_TEST_CASE(a_seed_changes_the_walk_and_repeats_it) {

@@ -1,9 +1,11 @@
 // The Timeloop cost model on a small example worked by hand, what it refuses and what it warns of.
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
 #include "support/random_timeloop.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/stop.hpp"
 
 namespace {
 
@@ -121,6 +123,15 @@ BOOST_AUTO_TEST_CASE(c12_sparse_optimisations_are_refused) {
     Gemm gemm;
     gemm.architecture.sparse = true;
     refused(gemm, "sparse");
+}
+
+BOOST_AUTO_TEST_CASE(an_evaluation_ends_when_a_stop_is_asked) {
+    const Gemm gemm;
+    std::atomic<bool> stop{false};
+    const base::StopScope scope({&stop});
+    BOOST_CHECK_NO_THROW(gemm.stats());
+    stop = true;
+    BOOST_CHECK_THROW(gemm.stats(), base::Stopped);
 }
 
 BOOST_AUTO_TEST_CASE(c12_distributed_multicast_is_refused) {

@@ -1,9 +1,13 @@
 // Mapper `timeloop` on native specs, through the command line.
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
 #include "cli/session.hpp"
 #include "cli/timeloop.hpp"
+#include "tessera/mapper/mapper.hpp"
+#include "tessera/plugin/registry.hpp"
+#include "tessera/telemetry/recorder.hpp"
 
 using namespace tessera;
 using namespace tessera::cli_test;
@@ -176,6 +180,27 @@ BOOST_AUTO_TEST_CASE(timeloop_mapper_runs_timeloops_algorithms) {
     };
     BOOST_TEST(edp("exhaustive") == edp("optimal"));
     BOOST_TEST(edp("linear-pruned") == edp("optimal"));
+}
+
+BOOST_AUTO_TEST_CASE(timeloop_mapper_begins_no_search_after_a_stop) {
+    const Files files;
+    const workload::Workload workload = workload::load_workload(files.workload, {});
+    const arch::Architecture architecture = arch::load_architecture(files.arch, {});
+    const auto mapper =
+        plugin::Registry<mapper::Mapper>::instance().create("timeloop", {{"algorithm", "random"}});
+    const auto model = plugin::Registry<model::CostModel>::instance().create("timeloop");
+    telemetry::Recorder recorder;
+    recorder.listen();
+    const std::atomic<bool> stop{true};
+    mapper::Options options;
+    options.recorder = &recorder;
+    options.stop = &stop;
+    const mapper::Result result =
+        mapper->map({&workload, &architecture, arch::Compat::none}, *model, options);
+    BOOST_TEST(result.solutions.empty());
+    for (const telemetry::Event& event : recorder.take_events()) {
+        BOOST_TEST((event.kind != telemetry::Event::Kind::log), event.text);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(timeloop_mapper_maps_einsum_by_einsum) {

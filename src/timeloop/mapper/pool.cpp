@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <condition_variable>
 #include <ctime>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 #include <thread>
 
 #include "tessera/base/error.hpp"
@@ -14,6 +16,8 @@
 
 namespace tessera::timeloop {
 namespace {
+
+constexpr auto clock_period = std::chrono::milliseconds(5);
 
 std::uint64_t resident_bytes() {
     std::ifstream statm("/proc/self/statm");
@@ -94,6 +98,19 @@ Pool::Pool(const MapSpace& s, const MapperSettings& m, const MapperHooks& h)
     }
     result.threads = threads;
     result.mapspace_size = s.size_text();
+    try {
+        clock = std::jthread([this](const std::stop_token& done) { watch_clock(done); });
+    } catch (const std::system_error&) {  // no more threads: those that search look at it
+    }
+}
+
+void Pool::watch_clock(const std::stop_token& done) {
+    std::mutex own;
+    std::condition_variable_any pause;
+    std::unique_lock lock(own);
+    while (!done.stop_requested() && !out_of_time()) {
+        pause.wait_for(lock, done, clock_period, [] { return false; });
+    }
 }
 
 bool Pool::offer(const Mapping& mapping, const Cost& cost) {
@@ -137,22 +154,33 @@ void Pool::end(const char* why) {
     ended = true;
 }
 
-bool Pool::over() {
+bool Pool::out_of_time() {
     if (ended) {
         return true;
     }
     const search::Budget& budget = hooks.budget;
-    if ((hooks.stop && hooks.stop->load(std::memory_order_relaxed)) || base::stop_asked()) {
+    if (hooks.stop && hooks.stop->load(std::memory_order_relaxed)) {
         end("stop");
     } else if (time_limit_s > 0 && seconds() >= time_limit_s) {
         end("max-time");
-    } else if (budget.max_evals > 0 && evaluated >= budget.max_evals) {
-        end("max-evals");
     } else if (budget.max_cpu_s > 0 &&
                static_cast<double>(std::clock()) / CLOCKS_PER_SEC >= budget.max_cpu_s) {
         end("max-cpu-time");
     } else if (budget.max_memory_bytes > 0 && resident_bytes() >= budget.max_memory_bytes) {
         end("max-memory");
+    }
+    return ended;
+}
+
+bool Pool::over() {
+    if (out_of_time()) {
+        return true;
+    }
+    const search::Budget& budget = hooks.budget;
+    if (base::stop_asked()) {
+        end("stop");
+    } else if (budget.max_evals > 0 && evaluated >= budget.max_evals) {
+        end("max-evals");
     } else if (budget.gap > 0 && std::isfinite(recorder.best()) &&
                recorder.best() - recorder.bound() <= budget.gap * recorder.best()) {
         end("gap");

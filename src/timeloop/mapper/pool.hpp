@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "tessera/telemetry/recorder.hpp"
 #include "tessera/timeloop/mapper.hpp"
@@ -42,7 +43,8 @@ private:
     bool restricted_ = false;
 };
 
-/// One search.
+/// One search. What it evaluates polls `ended` (base/stop.hpp): evaluations of large arrays take
+/// longer than a stop may.
 struct Pool {
     Pool(const MapSpace& space, const MapperSettings& settings, const MapperHooks& hooks);
 
@@ -73,6 +75,11 @@ struct Pool {
     bool offer(const Mapping& mapping, const Cost& cost);
     /// Clock, Ctrl-C and the limits of the budget; sets `ended`.
     bool over();
+    /// Of these, what no thread of the search has to count. Looked at every 5 ms besides, while a
+    /// thread is in a long evaluation.
+    bool out_of_time();
+    /// Until a limit is met or `done`.
+    void watch_clock(const std::stop_token& done);
     /// Sets `ended`; the first reason counts.
     void end(const char* why);
     void log(const std::string& line);
@@ -88,6 +95,7 @@ struct Pool {
     telemetry::Recorder unread;
     telemetry::Recorder& recorder;
     std::uint64_t counted = 0;  ///< evaluations that the recorder knows of
+    std::jthread clock;         ///< last: it looks at the members above
 };
 
 /// Runs Timeloop's own algorithms.

@@ -1,14 +1,19 @@
 // Threads that run Timeloop's own algorithms under Timeloop's own termination rules.
+#include <chrono>
 #include <cstdio>
 #include <memory>
 
 #include "tessera/base/parallel.hpp"
+#include "tessera/base/stop.hpp"
 #include "timeloop/mapper/failures.hpp"
 #include "timeloop/mapper/pool.hpp"
 #include "timeloop/mapper/walk.hpp"
 
 namespace tessera::timeloop {
 namespace {
+
+/// A search that is stopped still looks for its reasons for so long.
+constexpr auto time_for_reasons = std::chrono::milliseconds(50);
 
 struct Best {
     bool valid = false;
@@ -46,6 +51,20 @@ public:
     }
 
     void run() {
+        try {
+            walk();
+        } catch (const base::Stopped&) {  // inside an evaluation, which counts for nothing
+        }
+        flush_frontier();
+        pool_.evaluated += valid - reported_;
+    }
+
+    Best best;
+    std::uint64_t total = 0, valid = 0;
+    bool complete = false;
+
+private:
+    void walk() {
         MappingId id, previous;
         while (!terminate(id)) {
             if (settings_.sync_interval > 0 && total > 0 && total % settings_.sync_interval == 0) {
@@ -61,15 +80,7 @@ public:
             previous = id;
             step(id, same_loops, only_bypass);
         }
-        flush_frontier();
-        pool_.evaluated += valid - reported_;
     }
-
-    Best best;
-    std::uint64_t total = 0, valid = 0;
-    bool complete = false;
-
-private:
     void say(const std::string& line) {
         pool_.log(text("[%3d] ", thread_) + line);
     }
@@ -232,8 +243,12 @@ Best run_algorithm(Pool& pool, Algorithm algorithm, bool& complete) {
         runners.push_back(std::make_unique<Runner>(pool, exchange, algorithm, thread));
     }
     // One after the other where there are fewer threads: a share of the space belongs to each.
-    base::parallel_for(runners.size(), pool.threads,
-                       [&](std::size_t i, int) { runners[i]->run(); });
+    try {
+        const base::StopScope scope({&pool.ended});
+        base::parallel_for(runners.size(), pool.threads,
+                           [&](std::size_t i, int) { runners[i]->run(); });
+    } catch (const base::Stopped&) {  // not all of them were begun
+    }
     // In thread order, so that the answer does not depend on which thread was first.
     Best best;
     complete = true;
@@ -247,13 +262,18 @@ Best run_algorithm(Pool& pool, Algorithm algorithm, bool& complete) {
         complete &= runner->complete;
     }
     const bool pruned = algorithm != Algorithm::exhaustive && algorithm != Algorithm::random;
+    const auto until = std::chrono::steady_clock::now() + time_for_reasons;
+    const base::StopScope reasons({&pool.ended, until});
     for (int thread = 0; thread < pool.threads; ++thread) {
         if (best.valid && !pool.settings.diagnostics) {
             break;
         }
         MapSpaceView view(pool.space);
         view.deal(static_cast<std::uint64_t>(thread), static_cast<std::uint64_t>(pool.threads));
-        runners[thread]->failures.render(pool.judge, view, pruned, pool.result.failures);
+        try {
+            runners[thread]->failures.render(pool.judge, view, pruned, pool.result.failures);
+        } catch (const base::Stopped&) {  // those that are ready will do
+        }
     }
     return best;
 }

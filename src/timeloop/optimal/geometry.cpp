@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tessera/base/error.hpp"
+#include "tessera/base/stop.hpp"
 
 namespace tessera::timeloop {
 
@@ -241,6 +242,9 @@ private:
         factors(storage, tiling, 0, tiling.fanout_x * tiling.fanout_y);
     }
     void factors(int storage, const TilingLevel& tiling, int d, std::int64_t room) {
+        if ((++steps_ & 1023) == 0) {
+            base::poll_stop();
+        }
         std::int64_t* own = &choice_.factor[static_cast<std::size_t>(storage) * g_.dimensions];
         if (d == g_.dimensions) {
             if (arrange(tiling, own, g_.dimensions, choice_.order[storage],
@@ -290,6 +294,7 @@ private:
     const Geometry& g_;
     SpatialChoice choice_;
     std::vector<std::int64_t> rest_;
+    std::uint64_t steps_ = 0;
     std::vector<SpatialChoice> found_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "tessera/base/error.hpp"
 #include "tessera/base/parallel.hpp"
+#include "tessera/base/stop.hpp"
 #include "timeloop/mapper/pool.hpp"
 #include "timeloop/optimal/members.hpp"
 #include "timeloop/optimal/polish.hpp"
@@ -59,13 +60,16 @@ public:
                 "mapper: the optimal search handles up to 16 data spaces and 15 storage "
                 "levels; name one of Timeloop's algorithms");
         }
-        choices_ = spatial_choices(geometry_);
-        make_tasks();
+        const base::StopScope scope({&pool_.ended});
+        unless_stopped([this] {
+            choices_ = spatial_choices(geometry_);
+            make_tasks();
+        });
         if (!tasks_.empty()) {
             record_bound(std::min(tasks_.front().bound, rest_bound_));
         }
         phase_ = &pool_.recorder.begin_phase("spatial choices", tasks_.size(), "choices");
-        first_incumbents();
+        unless_stopped([this] { first_incumbents(); });
         parallel([this] { solve_tasks(); });
         settle_ = !pool_.over();
         record_bound(std::min(open_bound(), best_value()));
@@ -79,18 +83,26 @@ public:
 
 private:
     void parallel(const std::function<void()>& work) {
-        base::parallel_for(static_cast<std::size_t>(pool_.threads), pool_.threads,
-                           [&](std::size_t, int) { work(); });
+        unless_stopped([&] {
+            base::parallel_for(static_cast<std::size_t>(pool_.threads), pool_.threads,
+                               [&](std::size_t, int) { work(); });
+        });
     }
     // Where there are too many pairs, choices with few cycles come first; of the others a trivial
     // bound is all that is known.
     void make_tasks() {
         const auto& bypasses = pool_.space.bypasses();
-        std::stable_sort(choices_.begin(), choices_.end(),
-                         [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
+        std::uint32_t compared = 0;
+        std::stable_sort(choices_.begin(), choices_.end(), [&](const auto& a, const auto& b) {
+            if ((++compared & 0xfff) == 0) {
+                base::poll_stop();
+            }
+            return a.cycles < b.cycles;
+        });
+        double rest = HUGE_VAL;
         for (std::uint32_t s = 0; s < choices_.size(); ++s) {
             if (tasks_.size() + bypasses.size() > most_tasks || pool_.over()) {
-                rest_bound_ = geometry_.objective(geometry_.compute_cost, choices_[s].cycles);
+                rest = geometry_.objective(geometry_.compute_cost, choices_[s].cycles);
                 break;
             }
             for (std::uint32_t b = 0; b < bypasses.size(); ++b) {
@@ -103,6 +115,7 @@ private:
         }
         std::stable_sort(tasks_.begin(), tasks_.end(),
                          [](const Task& a, const Task& b) { return a.bound < b.bound; });
+        rest_bound_ = rest;
     }
     // Something good at once: simple mappings of the most promising choices, improved step by step.
     void first_incumbents() {
@@ -290,7 +303,7 @@ private:
     Geometry geometry_;
     std::vector<SpatialChoice> choices_;
     std::vector<Task> tasks_;
-    double rest_bound_ = HUGE_VAL;  ///< of what is no task
+    double rest_bound_ = 0;  ///< of what is no task; until all tasks are known, of everything
     std::atomic<std::size_t> next_task_{0}, next_open_{0};
     telemetry::Phase* phase_ = nullptr;
     bool settle_ = false;
@@ -310,7 +323,7 @@ void run_optimal(Pool& pool) {
         Search(pool).run();
     }
     if (!residuals && !ruby) {
-        if (!pool.result.best) {
+        if (!pool.result.best && !pool.ended) {
             run_for_reasons(pool);
         }
         return;
