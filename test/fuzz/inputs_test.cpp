@@ -31,3 +31,35 @@ BOOST_AUTO_TEST_CASE(inputs_that_once_failed) {
     fs::remove_all(cell);
     BOOST_TEST(count > 0);
 }
+
+// The verdict itself: each of its rules fails on what it forbids.
+BOOST_AUTO_TEST_CASE(a_verdict_finds_what_is_forbidden) {
+    const Input input{{{"arch.yaml", "x"}}, {"tessera", "check", "-a", "arch.yaml"}};
+    Outcome good;
+    good.code = 2;
+    good.err = "tessera: arch.yaml:1:1: not a map\n";
+    good.files = input.files;
+    const auto verdict = [&](auto change) {
+        Outcome outcome = good;
+        change(outcome);
+        return fault(input, outcome, Place::position);
+    };
+    BOOST_TEST(verdict([](Outcome&) {}) == "");
+    BOOST_TEST(verdict([](Outcome& o) { o.hung = true; }) == "hangs");
+    BOOST_TEST(verdict([](Outcome& o) { o.grew = true; }) == "needs more than 1 GiB");
+    BOOST_TEST(verdict([](Outcome& o) { o.signal = 11; }) == "signal 11");
+    BOOST_TEST(verdict([](Outcome& o) { o.code = 70; }) == "internal error");
+    BOOST_TEST(verdict([](Outcome& o) { o.code = 9; }) == "exit code 9");
+    BOOST_TEST(verdict([](Outcome& o) { o.err = ""; }) == "no message");
+    BOOST_TEST(verdict([](Outcome& o) { o.err = "not a map\n"; }) == "message without a place");
+    BOOST_TEST(verdict([](Outcome& o) { o.files["new"] = ""; }) ==
+               "refused, yet files were written");
+    BOOST_TEST(verdict([](Outcome& o) { o.out = "half a document"; }) ==
+               "refused, yet something was printed");
+    for (const char* control : {"\x1b[2J", "\a", "\r", "\x7f", "\xc2\x9b"}) {
+        for (std::string Outcome::*stream : {&Outcome::out, &Outcome::err}) {
+            BOOST_TEST(verdict([&](Outcome& o) { o.*stream += control; }) ==
+                       "raw control character");
+        }
+    }
+}

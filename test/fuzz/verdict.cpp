@@ -99,6 +99,20 @@ std::string crash(const Outcome& outcome) {
     return "";
 }
 
+/// What a terminal would act on. Nothing here writes to a terminal, so no escape is meant.
+bool controls_terminal(const std::string& text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto c = static_cast<unsigned char>(text[i]);
+        const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
+        const bool plain = c >= 0x20 || c == '\n' || c == '\t';
+        const bool second_set = c == 0xc2 && next >= 0x80 && next < 0xa0;  // U+0080 to U+009F
+        if (!plain || c == 0x7f || second_set) {
+            return true;
+        }
+    }
+    return false;
+}
+
 }  // namespace
 
 std::string fault(const Input& input, const Outcome& outcome, Place place) {
@@ -111,8 +125,15 @@ std::string fault(const Input& input, const Outcome& outcome, Place place) {
     if (outcome.code != 0 && outcome.err.empty() && outcome.out.empty()) {
         return "no message";
     }
+    if (controls_terminal(outcome.out) || controls_terminal(outcome.err)) {
+        return "raw control character";
+    }
     if (!refused(input, outcome)) {
         return "";
+    }
+    // Timeloop's programs say what they read before they refuse something, as Timeloop does.
+    if (!outcome.out.empty() && !cli::is_timeloop_name(input.words.front())) {
+        return "refused, yet something was printed";
     }
     if (outcome.files != input.files) {
         return "refused, yet files were written";

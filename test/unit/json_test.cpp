@@ -125,6 +125,7 @@ BOOST_AUTO_TEST_CASE(documents_are_spelled_as_the_library_spells_them) {
         // What is read comes back as it was, but for what is no JSON.
         const Read read = Read::parse(pair.ours.dump());
         BOOST_REQUIRE_EQUAL(base::written(read).dump(), read.dump());
+        BOOST_REQUIRE((base::written(read) == base::written(Read::parse(read.dump()))));
     }
 }
 
@@ -135,6 +136,14 @@ BOOST_AUTO_TEST_CASE(lists_of_pairs_are_objects) {
     BOOST_TEST(Json::array({{"a", 1}}).dump() == R"([["a",1]])");
     BOOST_TEST(Json(std::vector<std::string>{"p", "q"}).dump() == R"(["p","q"])");
     BOOST_TEST(Json(std::map<std::string, std::string>{{"k", "v"}}).dump() == R"({"k":"v"})");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_read_again_is_equal) {
+    const Json json = {
+        {"int", 3}, {"long", 3L}, {"negative", -3}, {"size", sizeof(int)}, {"x", 1.5}};
+    BOOST_TEST((base::written(Read::parse(json.dump())) == json));
+    BOOST_TEST((Json(3) == Json(3U)));
+    BOOST_TEST((Json(-3) == Json(-3L)));
 }
 
 BOOST_AUTO_TEST_CASE(members_are_found_kept_in_order_and_removed) {

@@ -40,10 +40,10 @@ public:
             value_ = v;
         } else if constexpr (std::is_floating_point_v<Number>) {
             value_ = static_cast<double>(v);
-        } else if constexpr (std::is_signed_v<Number>) {
+        } else if (v < Number{}) {
             value_ = static_cast<std::int64_t>(v);
         } else {
-            value_ = static_cast<std::uint64_t>(v);
+            value_ = static_cast<std::uint64_t>(v);  // as it is read: equal numbers are equal
         }
     }
     template <class T>
