@@ -47,6 +47,20 @@ options::options_description description() {
     return result;
 }
 
+/// Does what a folder tells. What is wrong with its command is said with the file that has it.
+template <class Run>
+int run_stored(const StoredRun& stored, const Run& run) {
+    try {
+        return run();
+    } catch (const UserError& error) {
+        const std::string message = error.what();
+        if (error.position() || message.find(stored.file()) != std::string::npos) {
+            throw;
+        }
+        throw UserError(message + "; the command is that of " + stored.file());
+    }
+}
+
 /// `map -o DIR --resume` without inputs: the command is in the folder.
 int resume_stored(const std::vector<std::string>& args, const Arguments& arguments,
                   const options::options_description& known, std::ostream& out, std::ostream& err) {
@@ -56,8 +70,10 @@ int resume_stored(const std::vector<std::string>& args, const Arguments& argumen
     const std::vector<std::string> now = with_absolute(args, known);
     full.insert(full.end(), now.begin(), now.end());
     const WorkingDirectory there(stored.directory());
-    const Arguments all("map", full, known);
-    return run_map(full, all, mapper_options(all), out, err);
+    return run_stored(stored, [&] {
+        const Arguments all("map", full, known);
+        return run_map(full, all, mapper_options(all), out, err);
+    });
 }
 
 }  // namespace
@@ -95,8 +111,10 @@ int rerun_command(const std::vector<std::string>& args, std::ostream& out, std::
     const std::vector<std::string> now = with_absolute(more, known);
     full.insert(full.end(), now.begin(), now.end());
     const WorkingDirectory there(original.directory());
-    const Arguments all("map", full, known);
-    return run_map(full, all, mapper_options(all), out, err, &original);
+    return run_stored(original, [&] {
+        const Arguments all("map", full, known);
+        return run_map(full, all, mapper_options(all), out, err, &original);
+    });
 }
 
 }  // namespace tessera::cli

@@ -192,9 +192,15 @@ private:
     }
 
     mapper::Solution evaluated(const std::string& yaml) const {
-        spec::Node root = spec::read_text(yaml, "mapping.yaml");
+        const std::string file =
+            folder_ ? (folder_->path() / "mapping.yaml").string() : "mapping.yaml";
+        spec::Node root = spec::read_text(yaml, file);
         spec::assign_paths(root);
-        mapper::Solution result{mapping::read_mapping(*root.find("mapping")), {}};
+        const spec::Node* const section = root.find("mapping");
+        if (section == nullptr) {
+            spec::fail(root, {.what = "the file has no mapping", .expected = "the key 'mapping'"});
+        }
+        mapper::Solution result{mapping::read_mapping(*section), {}};
         result.report = model_->evaluate(problem(), result.mapping);
         return result;
     }

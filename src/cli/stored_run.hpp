@@ -42,11 +42,13 @@ public:
     /// Says on `err` whether this result is the stored one.
     void compare(const io::Json& result, std::ostream& err) const;
 
-private:
-    void check_form() const;
+    /// Where it was read.
     std::string file() const {
         return (folder_ / "run.json").string();
     }
+
+private:
+    void check_form() const;
 
     std::filesystem::path folder_;
     io::ParsedJson json_;

@@ -45,11 +45,17 @@ bool names_place(const Input& input, const std::string& text, Place place) {
     if (std::regex_search(text.substr(0, 2000), option)) {
         return true;
     }
+    // A word, the value in NAME=VALUE, or the first of a list; as they are or made printable.
     const auto quoted = [&](const std::string& word) {
-        const std::size_t equals = word.find('=');
-        return contains(text, "'" + word + "'") ||
-               contains(text, "'" + base::one_line(word) + "'") ||
-               (equals != std::string::npos && contains(text, "'" + word.substr(equals + 1)));
+        const std::size_t equals = word.find('=') + 1;  // 0: none
+        for (const std::string& part :
+             {word, word.substr(equals), word.substr(0, word.find(','))}) {
+            if (!part.empty() &&
+                (contains(text, "'" + part) || contains(text, "'" + base::one_line(part) + "'"))) {
+                return true;
+            }
+        }
+        return false;
     };
     if (place == Place::word && std::any_of(input.words.begin(), input.words.end(), quoted)) {
         return true;
