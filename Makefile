@@ -46,9 +46,13 @@ demo: deps
 	$(BUILD)/tessera map -a tpu-v4i -w gpt3-6.7b -D BATCH=1 -D TOKENS=2048 --metric edp \
 		-o runs/gpt3-6.7b --force
 
+# Under a sanitizer without those suites that build plugins as users do, plain, and that limit the
+# address space, of which a sanitizer takes most.
+sanitized = $$(ls $(BUILD)/test | grep -vx -e install -e memory)
+
 test: deps
 	@$(call build,program tests)
-	@tools/run-tests $(BUILD) $(SUITES)
+	@tools/run-tests $(BUILD) $(or $(SUITES),$(if $(SANITIZE),$(sanitized)))
 
 # Brute force against the search, and optima of transformed problems, on SOAK random problems each;
 # the test suite has 2000 and 300 of them.
