@@ -14,6 +14,7 @@
 #include "crew.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/json.hpp"
+#include "tessera/base/stop.hpp"
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/open_space.hpp"
@@ -138,7 +139,13 @@ private:
                 watch_.end("max-evals");
                 break;
             }
-            const std::size_t n = std::min(strategy_->ask({batch.data(), room}), room);
+            std::size_t n = 0;
+            try {
+                const base::StopScope scope({options_.stop});
+                n = std::min(strategy_->ask({batch.data(), room}), room);
+            } catch (const base::Stopped&) {  // while it looked for its next candidate
+                break;
+            }
             if (n == 0) {
                 ended_ = true;
                 break;

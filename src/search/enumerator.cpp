@@ -2,6 +2,7 @@
 // can stop after every point.
 #include "search/joiner.hpp"
 #include "search/tile_chooser.hpp"
+#include "tessera/base/stop.hpp"
 
 namespace tessera::search {
 
@@ -37,6 +38,7 @@ public:
             Level& level = levels_[k];
             chooser_.rewind(k);
             if (level.place == level.values.size()) {
+                base::poll_stop();
                 if (k == 0) {
                     return false;
                 }
@@ -136,6 +138,7 @@ private:
     bool advance(std::size_t e) {
         Stage& s = stages_[e];
         for (;;) {
+            base::poll_stop();  // where few tile shapes are legal, a point can take minutes
             if (s.walking && s.walk->next()) {
                 leave(e);
                 return true;
@@ -145,6 +148,7 @@ private:
                 if (s.tmpl == space_.einsums[e].templates.size()) {
                     return false;
                 }
+                base::poll_stop();
                 s.options.clear();
                 s.option = 0;
                 joiner_.options(s.state, s.tmpl++, s.options);

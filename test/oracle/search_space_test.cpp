@@ -1,5 +1,6 @@
 // The searched space against FFM, the legality checker and the cost model, on small random
 // problems.
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <fstream>
@@ -7,6 +8,7 @@
 
 #include "oracle/oracle_instance.hpp"
 #include "support/paths.hpp"
+#include "tessera/base/stop.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/open_space.hpp"
@@ -136,6 +138,21 @@ BOOST_AUTO_TEST_CASE(the_outcome_depends_on_the_seed_and_not_on_the_number_of_th
         BOOST_TEST(texts[0] == texts[2]);
         BOOST_TEST(!texts[0].empty());
     });
+}
+
+// Where few tile shapes are legal, the next point can be minutes away.
+BOOST_AUTO_TEST_CASE(listing_points_obeys_a_stop) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const arch::Architecture architecture = arch::load_architecture("snowcat", {});
+    const workload::Workload workload = workload::load_workload("matmuls", {});
+    const model::Problem problem{&workload, &architecture, arch::Compat::none};
+    const search::OpenSpace space(problem, *model, {});
+    const auto points = space.enumerate();
+    search::Point point;
+    BOOST_TEST(points->next(point));
+    const std::atomic<bool> stop{true};
+    const base::StopScope scope({&stop});
+    BOOST_CHECK_THROW(while (points->next(point)){}, base::Stopped);
 }
 
 // A buffer that holds everything: no tile shapes fail, so nothing but the draw of templates counts.
