@@ -10,8 +10,8 @@
 
 #include <algorithm>
 
+#include "base/data_path.hpp"
 #include "options.hpp"
-#include "tessera/base/data_path.hpp"
 
 namespace {
 

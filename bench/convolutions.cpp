@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/data_path.hpp"
 #include "options.hpp"
-#include "tessera/base/data_path.hpp"
 
 namespace {
 

@@ -21,8 +21,8 @@
 #include <iostream>
 #include <random>
 
+#include "base/data_path.hpp"
 #include "options.hpp"
-#include "tessera/base/data_path.hpp"
 
 namespace {
 

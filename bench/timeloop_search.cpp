@@ -14,10 +14,10 @@
 #include <sstream>
 #include <string>
 
-#include "tessera/base/data_path.hpp"
+#include "base/data_path.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/timeloop/mapper.hpp"
-#include "tessera/timeloop/read.hpp"
+#include "timeloop/mapper.hpp"
+#include "timeloop/read.hpp"
 
 namespace {
 

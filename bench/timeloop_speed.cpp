@@ -16,11 +16,11 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/data_path.hpp"
+#include "base/data_path.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/timeloop/mapspace.hpp"
-#include "tessera/timeloop/model.hpp"
-#include "tessera/timeloop/read.hpp"
+#include "timeloop/mapspace.hpp"
+#include "timeloop/model.hpp"
+#include "timeloop/read.hpp"
 
 namespace {
 

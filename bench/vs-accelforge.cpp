@@ -16,8 +16,8 @@
 #include <iostream>
 #include <map>
 
+#include "base/data_path.hpp"
 #include "program.hpp"
-#include "tessera/base/data_path.hpp"
 
 namespace {
 

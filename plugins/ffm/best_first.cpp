@@ -11,11 +11,11 @@
 #include <limits>
 
 #include "boxes.hpp"
+#include "mapspace/template_shapes.hpp"
+#include "mapspace/tile_shapes_descent.hpp"
 #include "run.hpp"
 #include "shapes.hpp"
 #include "tessera/base/stop.hpp"
-#include "tessera/mapspace/template_shapes.hpp"
-#include "tessera/mapspace/tile_shapes_descent.hpp"
 
 namespace tessera::ffm {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "explore.hpp"
+#include "mapspace/tile_shapes_descent.hpp"
 #include "shapes.hpp"
-#include "tessera/mapspace/tile_shapes_descent.hpp"
 
 namespace tessera::ffm {
 namespace {

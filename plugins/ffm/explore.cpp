@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/leave.hpp"
 #include "shapes.hpp"
 #include "shared_tiles.hpp"
-#include "tessera/base/leave.hpp"
 #include "tessera/base/parallel.hpp"
 
 namespace tessera::ffm {

@@ -14,14 +14,14 @@
 #include <string>
 #include <vector>
 
+#include "mapspace/joint_cost.hpp"
+#include "mapspace/meeting.hpp"
+#include "mapspace/tabulate.hpp"
 #include "saved.hpp"
 #include "switches.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapper/mapper.hpp"
-#include "tessera/mapspace/joint_cost.hpp"
-#include "tessera/mapspace/meeting.hpp"
 #include "tessera/mapspace/relaxed_join.hpp"
-#include "tessera/mapspace/tabulate.hpp"
 #include "tessera/mapspace/tile_shapes.hpp"
 #include "tessera/model/formula_pool.hpp"
 #include "tessera/telemetry/recorder.hpp"

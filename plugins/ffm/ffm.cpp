@@ -15,8 +15,8 @@
 #include <new>
 #include <thread>
 
+#include "base/leave.hpp"
 #include "run.hpp"
-#include "tessera/base/leave.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/plugin/registry.hpp"

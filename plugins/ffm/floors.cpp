@@ -10,8 +10,8 @@
 #include <map>
 
 #include "explore.hpp"
+#include "mapspace/template_shapes.hpp"
 #include "shapes.hpp"
-#include "tessera/mapspace/template_shapes.hpp"
 
 namespace tessera::ffm {
 namespace {

@@ -1,6 +1,6 @@
+#include "mapspace/partners.hpp"
 #include "run.hpp"
 #include "tessera/base/stop.hpp"
-#include "tessera/mapspace/partners.hpp"
 
 namespace tessera::ffm {
 namespace {

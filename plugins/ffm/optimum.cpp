@@ -4,9 +4,9 @@
 #include <limits>
 #include <span>
 
+#include "base/leave.hpp"
+#include "mapspace/partners.hpp"
 #include "run.hpp"
-#include "tessera/base/leave.hpp"
-#include "tessera/mapspace/partners.hpp"
 
 namespace tessera::ffm {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "tessera/mapspace/template_shapes.hpp"
+#include "mapspace/template_shapes.hpp"
 
 namespace tessera::ffm {
 

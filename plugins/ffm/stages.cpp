@@ -15,7 +15,7 @@
 #include <limits>
 #include <set>
 
-#include "tessera/mapspace/partners.hpp"
+#include "mapspace/partners.hpp"
 
 namespace tessera::ffm {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "explore.hpp"
-#include "tessera/mapspace/meeting.hpp"
+#include "mapspace/meeting.hpp"
 
 namespace tessera::ffm {
 

@@ -115,7 +115,7 @@ private:
         const auto knobs = options_.knobs.find(name_);
         strategy_ = plugin::Registry<SearchStrategy>::instance().create(
             name_, knobs == options_.knobs.end() ? plugin::KnobSettings{} : knobs->second);
-        const Budget& b = options_.budget;
+        const base::Budget& b = options_.budget;
         const bool limited = b.max_evals > 0 || b.max_time_s > 0 || b.max_cpu_s > 0 ||
                              b.stall_evals > 0 || b.target.has_value();
         if (!limited && !strategy_->ends()) {

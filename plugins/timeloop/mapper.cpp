@@ -17,7 +17,7 @@
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/watch.hpp"
 #include "tessera/telemetry/recorder.hpp"
-#include "tessera/timeloop/mapper.hpp"
+#include "timeloop/mapper.hpp"
 
 namespace tessera::mapper {
 
@@ -152,7 +152,7 @@ private:
         timeloop::MapperHooks hooks;
         hooks.stop = watch_.stop();
         hooks.model = job.native.options;
-        const search::Budget& budget = options_.budget;
+        const base::Budget& budget = options_.budget;
         // Of what is left every search gets the same part.
         const auto part = static_cast<double>(left);
         if (budget.max_time_s > 0) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tessera/mapping/pmapping.hpp"
-#include "tessera/timeloop/constraints.hpp"
-#include "tessera/timeloop/model.hpp"
+#include "timeloop/constraints.hpp"
+#include "timeloop/model.hpp"
 
 namespace tessera::model {
 

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <string>
 
-#include "model/costs.hpp"
+#include "model/latency.hpp"
 #include "native.hpp"
 #include "tessera/base/error.hpp"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "arch/path_builder.hpp"
-#include "tessera/base/data_path.hpp"
+#include "base/data_path.hpp"
 #include "tessera/spec/directives.hpp"
 #include "workload/define_symbols.hpp"
 

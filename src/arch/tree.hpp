@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "spec/fields.hpp"
+#include "spec/set_map.hpp"
 #include "tessera/arch/path.hpp"
-#include "tessera/spec/fields.hpp"
-#include "tessera/spec/set_map.hpp"
 
 // The architecture as written: structure, keys and syntax are checked, values are not evaluated.
 

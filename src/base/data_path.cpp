@@ -1,12 +1,12 @@
-#include "tessera/base/data_path.hpp"
+#include "base/data_path.hpp"
 
 #include <cstdlib>
 #include <set>
 #include <sstream>
 #include <system_error>
 
+#include "base/nearest.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/base/nearest.hpp"
 
 namespace tessera {
 

@@ -1,4 +1,4 @@
-#include "tessera/base/leave.hpp"
+#include "base/leave.hpp"
 
 #include <atomic>
 #include <mutex>

@@ -23,7 +23,7 @@ namespace {
 
 constexpr double standard_time_s = 10;
 
-bool is_limited(const search::Budget& budget) {
+bool is_limited(const base::Budget& budget) {
     return budget.max_time_s > 0 || budget.max_cpu_s > 0 || budget.max_evals > 0 ||
            budget.stall_evals > 0;
 }

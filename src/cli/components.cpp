@@ -4,10 +4,10 @@
 #include <ostream>
 
 #include "base/printable.hpp"
+#include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/loader.hpp"
 #include "tessera/spec/position.hpp"
-#include "tessera/spec/reader.hpp"
 
 namespace tessera::cli {
 

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/data_path.hpp"
 #include "io/sha256.hpp"
-#include "tessera/base/data_path.hpp"
+#include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/spec/reader.hpp"
 
 namespace tessera::cli {
 

@@ -12,7 +12,7 @@
 #include "cli/interrupt.hpp"
 #include "io/run_directory.hpp"
 #include "telemetry/best_mappings.hpp"
-#include "tessera/telemetry/sampler.hpp"
+#include "telemetry/sampler.hpp"
 
 namespace tessera::cli {
 
@@ -25,7 +25,7 @@ enum class Ui { line, tui, json, none };
 void add_run_control(options::options_description& description);
 /// The limits of --max-evals, --max-time, --max-cpu-time, --max-stall, --max-memory, --gap,
 /// --target. \throws UserError
-search::Budget budget(const Arguments& arguments);
+base::Budget budget(const Arguments& arguments);
 /// What the options ask for, as far as the terminal can do it. \throws UserError
 Ui ui(const Arguments& arguments, std::ostream& err);
 
@@ -33,7 +33,7 @@ class LiveRun : public telemetry::RunControl {
 public:
     struct Settings {
         telemetry::RunIdentity run;
-        search::Budget budget;
+        base::Budget budget;
         std::vector<telemetry::PluginView> plugins;
         Ui ui = Ui::line;
         bool plain = false;

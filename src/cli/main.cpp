@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/leave.hpp"
 #include "cli/cli.hpp"
 #include "cli/timeloop.hpp"
 #include "cli/uncaught.hpp"
-#include "tessera/base/leave.hpp"
 
 namespace {
 

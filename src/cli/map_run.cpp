@@ -21,7 +21,7 @@
 #include "cli/run_description.hpp"
 #include "io/json_text.hpp"
 #include "io/run_directory.hpp"
-#include "tessera/spec/reader.hpp"
+#include "spec/reader.hpp"
 
 namespace tessera::cli {
 

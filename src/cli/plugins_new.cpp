@@ -4,9 +4,9 @@
 #include <iterator>
 #include <ostream>
 
+#include "base/data_path.hpp"
 #include "cli/cli.hpp"
 #include "cli/plugins_actions.hpp"
-#include "tessera/base/data_path.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/spec/position.hpp"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "cli/live_run.hpp"
-#include "tessera/search/budget.hpp"
-#include "tessera/telemetry/sampler.hpp"
+#include "telemetry/sampler.hpp"
+#include "tessera/base/budget.hpp"
 
 namespace tessera::cli {
 
@@ -69,7 +69,7 @@ public:
 
     struct Start {
         std::uint64_t seed = 0;
-        search::Budget budget;
+        base::Budget budget;
         telemetry::Recorder* recorder = nullptr;
         const std::atomic<bool>* stop = nullptr;
     };
@@ -95,7 +95,7 @@ private:
 struct Race {
     std::vector<std::unique_ptr<Racer>> racers;
     std::uint64_t first_seed = 0, n_seeds = 1;
-    search::Budget budget;
+    base::Budget budget;
     telemetry::RunIdentity run;  ///< `mapper` and `seed` are set for each search
     Ui ui = Ui::none;
     bool plain = false;

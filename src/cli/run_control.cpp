@@ -25,8 +25,8 @@ void add_run_control(options::options_description& description) {
         ("quiet,q", options::bool_switch(), "the same as --ui none");
 }
 
-search::Budget budget(const Arguments& arguments) {
-    search::Budget result;
+base::Budget budget(const Arguments& arguments) {
+    base::Budget result;
     const auto limited = [&](const char* name) {
         return arguments.has(name) && arguments.text(name) != "unlimited";
     };

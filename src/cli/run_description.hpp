@@ -7,7 +7,7 @@
 #include "cli/components.hpp"
 #include "cli/inputs.hpp"
 #include "io/report_json.hpp"
-#include "tessera/telemetry/snapshot.hpp"
+#include "telemetry/snapshot.hpp"
 
 namespace tessera::cli {
 

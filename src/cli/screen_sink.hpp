@@ -5,7 +5,7 @@
 
 #include "dashboard/tui_sink.hpp"
 #include "telemetry/line_log.hpp"
-#include "tessera/telemetry/sampler.hpp"
+#include "telemetry/sampler.hpp"
 
 namespace tessera::cli {
 

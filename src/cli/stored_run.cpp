@@ -72,7 +72,7 @@ io::ParsedJson plugin_contents(const io::ParsedJson& run) {
 
 }  // namespace
 
-io::Json limits_json(const search::Budget& b) {
+io::Json limits_json(const base::Budget& b) {
     io::Json limits = io::Json::object();
     const auto add = [&](const char* key, auto value) {
         if (value > 0) {

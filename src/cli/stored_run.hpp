@@ -9,12 +9,12 @@
 #include "base/directory.hpp"
 #include "cli/arguments.hpp"
 #include "io/json_text.hpp"
-#include "tessera/search/budget.hpp"
+#include "tessera/base/budget.hpp"
 
 namespace tessera::cli {
 
 /// The limits that are set, for run.json.
-io::Json limits_json(const search::Budget& budget);
+io::Json limits_json(const base::Budget& budget);
 
 /// -D, for run.json.
 io::Json defines_json(const spec::Defines& defines);

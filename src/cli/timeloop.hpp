@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tessera/timeloop/input.hpp"
-#include "tessera/timeloop/write.hpp"
+#include "timeloop/input.hpp"
+#include "timeloop/write.hpp"
 
 namespace tessera::cli {
 

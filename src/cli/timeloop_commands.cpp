@@ -13,7 +13,7 @@
 #include "cli/timeloop_search.hpp"
 #include "io/json_text.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/timeloop/result_json.hpp"
+#include "timeloop/result_json.hpp"
 
 namespace tessera::cli {
 

@@ -11,7 +11,7 @@
 #include "cli/timeloop_search.hpp"
 #include "io/units.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/timeloop/result_json.hpp"
+#include "timeloop/result_json.hpp"
 
 namespace tessera::cli {
 

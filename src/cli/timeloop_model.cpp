@@ -4,7 +4,7 @@
 #include "cli/cli.hpp"
 #include "cli/timeloop.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/timeloop/result_json.hpp"
+#include "timeloop/result_json.hpp"
 
 namespace tessera::cli {
 

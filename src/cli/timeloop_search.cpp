@@ -9,7 +9,7 @@
 #include "io/units.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
-#include "tessera/timeloop/result_json.hpp"
+#include "timeloop/result_json.hpp"
 #include "timeloop/with_place.hpp"
 
 namespace tessera::cli {
@@ -100,7 +100,7 @@ Position place_of(const timeloop::Input& input, const timeloop::MapperSettings& 
 timeloop::MapperResult timeloop_search(const timeloop::Input& input,
                                        const timeloop::Constraints& constraints,
                                        const timeloop::MapperSettings& settings,
-                                       const search::Budget& budget, telemetry::Recorder* recorder,
+                                       const base::Budget& budget, telemetry::Recorder* recorder,
                                        const std::atomic<bool>* stop) {
     timeloop::MapperHooks hooks;
     hooks.stop = stop;

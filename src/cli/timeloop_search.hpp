@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "cli/arguments.hpp"
-#include "tessera/telemetry/snapshot.hpp"
-#include "tessera/timeloop/input.hpp"
-#include "tessera/timeloop/mapper.hpp"
+#include "telemetry/snapshot.hpp"
+#include "timeloop/input.hpp"
+#include "timeloop/mapper.hpp"
 
 namespace tessera::cli {
 
@@ -35,7 +35,7 @@ TimeloopMetric timeloop_metric(const timeloop::MapperSettings& settings);
 timeloop::MapperResult timeloop_search(const timeloop::Input& input,
                                        const timeloop::Constraints& constraints,
                                        const timeloop::MapperSettings& settings,
-                                       const search::Budget& budget, telemetry::Recorder* recorder,
+                                       const base::Budget& budget, telemetry::Recorder* recorder,
                                        const std::atomic<bool>* stop);
 
 /// The name of the problem, of the architecture.

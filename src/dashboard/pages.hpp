@@ -3,7 +3,7 @@
 
 #include "dashboard/frame.hpp"
 #include "dashboard/view.hpp"
-#include "tessera/telemetry/snapshot.hpp"
+#include "telemetry/snapshot.hpp"
 
 namespace tessera::dashboard {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "dashboard/frame.hpp"
-#include "tessera/telemetry/snapshot.hpp"
+#include "telemetry/snapshot.hpp"
 
 namespace tessera::dashboard {
 

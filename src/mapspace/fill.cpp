@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "mapspace/fused_structure.hpp"
-#include "tessera/mapspace/tabulate.hpp"
+#include "mapspace/tabulate.hpp"
 
 namespace tessera::mapspace {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tessera/mapspace/tabulate.hpp"
+#include "mapspace/tabulate.hpp"
 
 namespace tessera::mapspace {
 

@@ -14,11 +14,11 @@
 #include <numeric>
 #include <optional>
 
+#include "base/leave.hpp"
 #include "join_later.hpp"
 #include "join_orders.hpp"
 #include "join_relaxed.hpp"
 #include "join_rows.hpp"
-#include "tessera/base/leave.hpp"
 #include "tessera/base/parallel.hpp"
 
 namespace tessera::mapspace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "join_state.hpp"
+#include "mapspace/join_state.hpp"
 #include "tessera/mapspace/join.hpp"
 
 namespace tessera::mapspace::detail {

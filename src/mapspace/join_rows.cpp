@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "join_later.hpp"
+#include "mapspace/pareto.hpp"
 #include "tessera/base/stop.hpp"
-#include "tessera/mapspace/pareto.hpp"
 
 namespace tessera::mapspace::detail {
 namespace {

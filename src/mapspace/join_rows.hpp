@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "join_state.hpp"
+#include "mapspace/join_state.hpp"
 #include "tessera/mapspace/join.hpp"
 #include "tessera/mapspace/relaxed_join.hpp"
 

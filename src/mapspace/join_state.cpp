@@ -1,7 +1,7 @@
 // Matching of fused loops. Map:
 //   pair tensors -> candidate right loops of every open loop -> injective assignments -> common
 //   order (both sides' blocks respected) -> structure of the joined state, in canonical loop order.
-#include "join_state.hpp"
+#include "mapspace/join_state.hpp"
 
 #include <algorithm>
 #include <numeric>

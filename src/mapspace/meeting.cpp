@@ -1,12 +1,12 @@
-#include "tessera/mapspace/meeting.hpp"
+#include "mapspace/meeting.hpp"
 
 #include <algorithm>
 #include <map>
 
 #include "mapspace/fused_structure.hpp"
+#include "mapspace/partners.hpp"
 #include "mapspace/tile_shapes_candidates.hpp"
 #include "tessera/base/stop.hpp"
-#include "tessera/mapspace/partners.hpp"
 
 namespace tessera::mapspace {
 namespace {

@@ -1,4 +1,4 @@
-#include "tessera/mapspace/pareto.hpp"
+#include "mapspace/pareto.hpp"
 
 #include <algorithm>
 #include <bit>

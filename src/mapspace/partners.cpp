@@ -5,7 +5,7 @@
 //
 // A tensor's surroundings are compared as a hash of a multiset (loops inside a block may be
 // exchanged). Equal surroundings have equal hashes; a collision keeps a row too many.
-#include "tessera/mapspace/partners.hpp"
+#include "mapspace/partners.hpp"
 
 #include <algorithm>
 #include <limits>

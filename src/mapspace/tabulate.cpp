@@ -1,6 +1,6 @@
 // A template's rows differ in which fused loops are null (trip count 1); each such pattern is a
 // group.
-#include "tessera/mapspace/tabulate.hpp"
+#include "mapspace/tabulate.hpp"
 
 #include <algorithm>
 #include <map>

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "template_internal.hpp"
+#include "test_switches.hpp"
 
 namespace tessera::mapspace::detail {
 
@@ -200,7 +201,7 @@ RankVariableMask TemporalLoops::gap_loops(std::size_t g, bool fused, TensorMask 
             loops &= ~(space_.sinks[holder.tensor] & ~fixed);
         }
     }
-    const bool raise = !fused || space_.options.raise_fused_loops;
+    const bool raise = !fused || raise_fused_loops_in_tests.load(std::memory_order_relaxed);
     return raise ? loops & worth_above_next(g, stopping | fixed) : loops;
 }
 

@@ -1,4 +1,4 @@
-#include "tessera/mapspace/template_shapes.hpp"
+#include "mapspace/template_shapes.hpp"
 
 #include <algorithm>
 

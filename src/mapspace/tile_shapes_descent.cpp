@@ -1,4 +1,4 @@
-#include "tessera/mapspace/tile_shapes_descent.hpp"
+#include "mapspace/tile_shapes_descent.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -15,12 +15,12 @@
 #include <span>
 #include <vector>
 
+#include "mapspace/pareto.hpp"
 #include "mapspace/pareto_window.hpp"
 #include "mapspace/tile_shapes_bounds.hpp"
 #include "mapspace/tile_shapes_candidates.hpp"
 #include "mapspace/tile_shapes_criteria.hpp"
 #include "mapspace/tile_shapes_twins.hpp"
-#include "tessera/mapspace/pareto.hpp"
 #include "tessera/mapspace/tile_shapes.hpp"
 #include "tessera/model/compiled_formulas.hpp"
 

@@ -34,7 +34,7 @@ double Report::latency_s() const {
 }
 
 TemplateFormulas CostModel::formulate(const Problem&, const arch::Path&,
-                                      const mapspace::Template&) const {
+                                      const mapping::Template&) const {
     throw UserError("cost model '" + name() +
                     "' gives no formulas; choose a mapper that only evaluates mappings, or a cost "
                     "model with formulas (looptree)");

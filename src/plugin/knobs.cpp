@@ -3,9 +3,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/nearest.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/json.hpp"
-#include "tessera/base/nearest.hpp"
 #include "tessera/plugin/registry.hpp"
 
 namespace tessera::plugin {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/nearest.hpp"
 #include "base/printable.hpp"
 #include "plugin/guard.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/base/nearest.hpp"
 
 namespace tessera::plugin {
 

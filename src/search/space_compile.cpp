@@ -7,9 +7,9 @@
 #include <cmath>
 #include <map>
 
+#include "mapspace/template_shapes.hpp"
 #include "search/space_data.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/mapspace/template_shapes.hpp"
 #include "tessera/model/formula_pool.hpp"
 
 namespace tessera::search {

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <map>
 
+#include "base/leave.hpp"
 #include "search/space_data.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/base/leave.hpp"
 #include "tessera/base/parallel.hpp"
 #include "tessera/model/formula_pool.hpp"
 

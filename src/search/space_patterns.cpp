@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mapspace/tabulate.hpp"
 #include "search/space_data.hpp"
-#include "tessera/mapspace/tabulate.hpp"
 
 namespace tessera::search {
 

@@ -12,14 +12,14 @@ namespace {
 
 constexpr auto period = std::chrono::milliseconds(5);
 
-bool is_limited(const Budget& b) {
+bool is_limited(const base::Budget& b) {
     return b.max_evals > 0 || b.max_time_s > 0 || b.max_cpu_s > 0 || b.stall_evals > 0 ||
            b.max_memory_bytes > 0 || b.gap > 0 || b.target.has_value();
 }
 
 }  // namespace
 
-Watch::Watch(const Budget& budget, const std::atomic<bool>* outer,
+Watch::Watch(const base::Budget& budget, const std::atomic<bool>* outer,
              const telemetry::Recorder& recorder, bool one_metric)
     : budget_(budget), outer_(outer), recorder_(recorder), one_metric_(one_metric) {
     if (outer_ == nullptr && !is_limited(budget_)) {

@@ -7,14 +7,14 @@
 #include <bit>
 #include <utility>
 
+#include "base/leave.hpp"
+#include "mapspace/tabulate.hpp"
 #include "search/joiner.hpp"
 #include "search/joint_capacity.hpp"
 #include "search/tile_chooser.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/base/leave.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapping/assemble.hpp"
-#include "tessera/mapspace/tabulate.hpp"
 
 namespace tessera::search {
 

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <filesystem>
 
+#include "spec/fields.hpp"
 #include "spec/limits.hpp"
-#include "tessera/spec/fields.hpp"
-#include "tessera/spec/reader.hpp"
+#include "spec/reader.hpp"
 
 namespace tessera::spec {
 

@@ -1,9 +1,9 @@
-#include "tessera/spec/fields.hpp"
+#include "spec/fields.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "tessera/base/nearest.hpp"
+#include "base/nearest.hpp"
 
 namespace tessera::spec {
 

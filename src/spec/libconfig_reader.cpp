@@ -10,7 +10,7 @@
 #include <cstring>
 #include <libconfig.h++>
 
-#include "tessera/spec/reader.hpp"
+#include "spec/reader.hpp"
 
 namespace tessera::spec {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/nearest.hpp"
 #include "base/printable.hpp"
 #include "spec/limits.hpp"
-#include "tessera/base/nearest.hpp"
 
 namespace tessera::spec {
 

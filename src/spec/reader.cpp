@@ -2,7 +2,7 @@
 // interface is used instead of YAML::Node because it reports the positions of keys, the tags and
 // the quoting, and lets duplicate keys be seen.
 
-#include "tessera/spec/reader.hpp"
+#include "spec/reader.hpp"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>

@@ -1,4 +1,4 @@
-#include "tessera/spec/set_map.hpp"
+#include "spec/set_map.hpp"
 
 #include <bit>
 

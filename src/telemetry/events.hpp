@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tessera/telemetry/snapshot.hpp"
+#include "telemetry/snapshot.hpp"
 
 namespace tessera::telemetry {
 

@@ -1,4 +1,4 @@
-#include "tessera/telemetry/sampler.hpp"
+#include "telemetry/sampler.hpp"
 
 #include <exception>
 #include <iterator>

@@ -219,7 +219,7 @@ void Sampler::Builder::add_values(Snapshot& s) const {
 }
 
 void Sampler::Builder::add_budgets(Snapshot& s) const {
-    const search::Budget& b = settings_.budget;
+    const base::Budget& b = settings_.budget;
     const auto add = [&](const char* name, const char* unit, double used, double limit) {
         if (limit > 0) {
             s.budgets.push_back({name, unit, used, limit, share(used, limit)});

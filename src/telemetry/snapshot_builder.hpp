@@ -4,7 +4,7 @@
 #include <deque>
 #include <map>
 
-#include "tessera/telemetry/sampler.hpp"
+#include "telemetry/sampler.hpp"
 
 namespace tessera::telemetry {
 

@@ -4,8 +4,8 @@
 #include <type_traits>
 
 #include "base/parsed_json.hpp"
+#include "telemetry/snapshot.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/telemetry/snapshot.hpp"
 
 namespace tessera::telemetry {
 

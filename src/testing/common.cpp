@@ -10,9 +10,9 @@
 #include <iterator>
 #include <limits>
 
+#include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/directives.hpp"
-#include "tessera/spec/reader.hpp"
 
 namespace tessera::testing {
 

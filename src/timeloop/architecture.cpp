@@ -1,9 +1,9 @@
-#include "tessera/timeloop/architecture.hpp"
+#include "timeloop/architecture.hpp"
 
 #include <cmath>
 
 #include "tessera/base/error.hpp"
-#include "tessera/timeloop/problem.hpp"
+#include "timeloop/problem.hpp"
 
 namespace tessera::timeloop {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tessera/timeloop/input.hpp"
+#include "timeloop/input.hpp"
 
 namespace tessera::timeloop {
 

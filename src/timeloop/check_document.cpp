@@ -1,5 +1,5 @@
 #include "tessera/spec/position.hpp"
-#include "tessera/timeloop/input.hpp"
+#include "timeloop/input.hpp"
 
 namespace tessera::timeloop {
 

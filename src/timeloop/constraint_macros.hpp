@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tessera/spec/node.hpp"
-#include "tessera/timeloop/problem.hpp"
+#include "timeloop/problem.hpp"
 #include "timeloop/values.hpp"
 
 namespace tessera::timeloop {

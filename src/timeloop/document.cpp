@@ -4,16 +4,16 @@
 //   read_joined         one parse of them
 //   detect_dialect      which Timeloop the input was written for
 
-#include "tessera/timeloop/document.hpp"
+#include "timeloop/document.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 
+#include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
-#include "tessera/spec/reader.hpp"
 #include "timeloop/nodes.hpp"
 #include "timeloop/values.hpp"
 

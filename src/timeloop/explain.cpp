@@ -1,4 +1,4 @@
-#include "tessera/timeloop/explain.hpp"
+#include "timeloop/explain.hpp"
 
 #include <algorithm>
 #include <cmath>

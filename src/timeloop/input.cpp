@@ -3,7 +3,7 @@
 //   energies_of_input, energies_of_accelergy   tables from either source
 //   warn_about_tables                          a line for every level costed without them
 
-#include "tessera/timeloop/input.hpp"
+#include "timeloop/input.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tessera/spec/position.hpp"
-#include "tessera/timeloop/read.hpp"
+#include "timeloop/read.hpp"
 
 namespace tessera::timeloop {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tessera/timeloop/architecture.hpp"
-#include "tessera/timeloop/problem.hpp"
+#include "timeloop/architecture.hpp"
+#include "timeloop/problem.hpp"
 #include "timeloop/values.hpp"
 
 namespace tessera::timeloop {

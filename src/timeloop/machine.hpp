@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "tessera/timeloop/model.hpp"
+#include "timeloop/model.hpp"
 
 namespace tessera::timeloop {
 

@@ -1,4 +1,4 @@
-#include "tessera/timeloop/mapping.hpp"
+#include "timeloop/mapping.hpp"
 
 #include <numeric>
 #include <string>

@@ -2,7 +2,7 @@
 // the as-written analysis that the compiled one is compared with.
 #pragma once
 
-#include "tessera/timeloop/model.hpp"
+#include "timeloop/model.hpp"
 #include "timeloop/nest_result.hpp"
 
 namespace tessera::timeloop {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tessera/timeloop/mapping.hpp"
+#include "timeloop/mapping.hpp"
 
 namespace tessera::timeloop {
 

@@ -13,8 +13,8 @@
 
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
-#include "tessera/timeloop/read.hpp"
 #include "timeloop/constraint_macros.hpp"
+#include "timeloop/read.hpp"
 #include "timeloop/read_storage.hpp"
 #include "timeloop/values.hpp"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/timeloop/document.hpp"
+#include "timeloop/document.hpp"
 
 namespace tessera::timeloop {
 

@@ -1,4 +1,4 @@
-#include "tessera/timeloop/problem.hpp"
+#include "timeloop/problem.hpp"
 
 namespace tessera::timeloop {
 

@@ -11,7 +11,7 @@
 
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
-#include "tessera/timeloop/read.hpp"
+#include "timeloop/read.hpp"
 #include "timeloop/read_storage.hpp"
 #include "timeloop/values.hpp"
 

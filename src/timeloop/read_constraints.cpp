@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "tessera/spec/position.hpp"
-#include "tessera/timeloop/read.hpp"
 #include "timeloop/levels.hpp"
+#include "timeloop/read.hpp"
 #include "timeloop/values.hpp"
 
 namespace tessera::timeloop {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tessera/timeloop/read.hpp"
+#include "timeloop/read.hpp"
 #include "timeloop/values.hpp"
 
 namespace tessera::timeloop {

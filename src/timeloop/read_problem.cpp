@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <sstream>
 
-#include "tessera/base/data_path.hpp"
+#include "base/data_path.hpp"
 #include "tessera/spec/position.hpp"
-#include "tessera/timeloop/read.hpp"
+#include "timeloop/read.hpp"
 #include "timeloop/values.hpp"
 
 namespace tessera::timeloop {

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "tessera/spec/position.hpp"
-#include "tessera/timeloop/read.hpp"
+#include "timeloop/read.hpp"
 #include "timeloop/values.hpp"
 
 namespace tessera::timeloop {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tessera/timeloop/architecture.hpp"
+#include "timeloop/architecture.hpp"
 #include "timeloop/values.hpp"
 
 namespace tessera::timeloop {

@@ -1,9 +1,9 @@
-#include "tessera/timeloop/result_json.hpp"
+#include "timeloop/result_json.hpp"
 
 #include <cmath>
 
 #include "tessera/base/json.hpp"
-#include "tessera/timeloop/write.hpp"
+#include "timeloop/write.hpp"
 
 namespace tessera::timeloop {
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "tessera/base/nearest.hpp"
+#include "base/nearest.hpp"
 #include "tessera/spec/position.hpp"
 
 namespace tessera::timeloop {

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "spec/fields.hpp"
 #include "tessera/spec/expression.hpp"
-#include "tessera/spec/fields.hpp"
 #include "tessera/spec/node.hpp"
-#include "tessera/timeloop/document.hpp"
+#include "timeloop/document.hpp"
 
 namespace tessera::timeloop {
 

@@ -5,9 +5,9 @@
 #include <libconfig.h++>
 #include <sstream>
 
+#include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/spec/reader.hpp"
-#include "tessera/timeloop/write.hpp"
+#include "timeloop/write.hpp"
 
 namespace tessera::timeloop {
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "base/printable.hpp"
-#include "tessera/timeloop/write.hpp"
+#include "timeloop/write.hpp"
 
 namespace tessera::timeloop {
 

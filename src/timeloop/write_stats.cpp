@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "tessera/timeloop/write.hpp"
+#include "timeloop/write.hpp"
 
 namespace tessera::timeloop {
 

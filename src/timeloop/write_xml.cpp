@@ -4,7 +4,7 @@
 #include <optional>
 #include <ostream>
 
-#include "tessera/timeloop/write.hpp"
+#include "timeloop/write.hpp"
 #include "timeloop/xml_archive.hpp"
 
 namespace tessera::timeloop {

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <set>
 
-#include "tessera/base/data_path.hpp"
-#include "tessera/spec/fields.hpp"
+#include "base/data_path.hpp"
+#include "spec/fields.hpp"
 #include "workload/raw.hpp"
 #include "workload/slides.hpp"
 

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "spec/quantities.hpp"
-#include "tessera/spec/set_map.hpp"
+#include "spec/set_map.hpp"
 #include "workload/define_symbols.hpp"
 #include "workload/raw.hpp"
 

@@ -5,10 +5,10 @@
 
 #include "cli/race_report.hpp"
 #include "cli/session.hpp"
+#include "spec/reader.hpp"
 #include "support/paths.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"
-#include "tessera/spec/reader.hpp"
 #include "tessera/telemetry/recorder.hpp"
 
 using namespace tessera;

@@ -6,9 +6,9 @@
 #include <stdexcept>
 
 #include "cli/session.hpp"
+#include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"
-#include "tessera/spec/reader.hpp"
 
 using namespace tessera;
 using namespace tessera::cli_test;

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/data_path.hpp"
 #include "support/paths.hpp"
 #include "tessera/arch/architecture.hpp"
-#include "tessera/base/data_path.hpp"
 
 using namespace tessera;
 using arch::Architecture;

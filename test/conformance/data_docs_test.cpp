@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "base/data_path.hpp"
 #include "support/paths.hpp"
 #include "tessera/arch/architecture.hpp"
-#include "tessera/base/data_path.hpp"
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/spec/directives.hpp"
 #include "tessera/workload/workload.hpp"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/data_path.hpp"
 #include "support/paths.hpp"
-#include "tessera/base/data_path.hpp"
 #include "tessera/workload/workload.hpp"
 
 using namespace tessera;

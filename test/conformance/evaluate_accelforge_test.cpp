@@ -6,12 +6,12 @@
 #include <set>
 #include <sstream>
 
+#include "spec/reader.hpp"
 #include "support/reference_cases.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/plugin/registry.hpp"
-#include "tessera/spec/reader.hpp"
 #include "tessera/workload/workload.hpp"
 
 using namespace tessera;

@@ -7,9 +7,9 @@
 #include <memory>
 #include <set>
 
+#include "spec/reader.hpp"
 #include "support/reference_cases.hpp"
 #include "tessera/mapspace/legality.hpp"
-#include "tessera/spec/reader.hpp"
 
 using namespace tessera;
 using mapspace::Severity;

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "spec/reader.hpp"
 #include "support/paths.hpp"
 #include "support/reference_cases.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
-#include "tessera/spec/reader.hpp"
 #include "tessera/workload/workload.hpp"
 
 using namespace tessera;

@@ -3,8 +3,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "support/timeloop_design.hpp"
-#include "tessera/timeloop/mapper.hpp"
-#include "tessera/timeloop/mapspace.hpp"
+#include "timeloop/mapper.hpp"
+#include "timeloop/mapspace.hpp"
 
 namespace {
 

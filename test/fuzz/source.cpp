@@ -2,7 +2,7 @@
 #include <fstream>
 
 #include "fuzz/readers.hpp"
-#include "tessera/spec/reader.hpp"
+#include "spec/reader.hpp"
 
 namespace tessera::fuzz {
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "mapspace/test_switches.hpp"
 #include "oracle/full_compare.hpp"
 #include "tessera/mapspace/template.hpp"
 #include "tessera/model/formula_pool.hpp"
@@ -95,9 +96,10 @@ BOOST_AUTO_TEST_CASE(raising_loops_in_fused_gaps_loses_optima_and_is_noticed) {
     const oracle::Instance tight = oracle::random_full_instance(48);  // the same graph
     BOOST_TEST_REQUIRE(tight.kind == "three-outer");
     BOOST_TEST(oracle::judge(tight).error == "");
-    mapspace::MapSpaceOptions raised = tight.options;
-    raised.raise_fused_loops = true;
-    BOOST_TEST(oracle::judge(tight, &raised).error != "");
+    mapspace::raise_fused_loops_in_tests = true;
+    const auto raised = oracle::judge(tight);
+    mapspace::raise_fused_loops_in_tests = false;
+    BOOST_TEST(raised.error != "");
 }
 
 // docs/ffm.md 2.6: with equal fused tile shapes, what stands above the innermost fused loop has one

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "oracle/oracle_cost.hpp"
+#include "spec/reader.hpp"
 #include "support/paths.hpp"
-#include "tessera/spec/reader.hpp"
 
 using namespace tessera;
 

@@ -10,11 +10,11 @@
 #include "oracle/oracle_cost.hpp"
 #include "oracle/oracle_tree.hpp"
 #include "oracle/step_simulator.hpp"
+#include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
-#include "tessera/spec/reader.hpp"
 
 using namespace tessera;
 using mapper::Metric;

@@ -1,8 +1,8 @@
 #include <boost/test/unit_test.hpp>
 #include <numeric>
 
+#include "mapspace/tile_shapes_descent.hpp"
 #include "oracle/tile_shapes_cases.hpp"
-#include "tessera/mapspace/tile_shapes_descent.hpp"
 
 // Exploration against an incumbent, spaces that cannot be held in memory, and corner cases.
 

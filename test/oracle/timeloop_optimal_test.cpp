@@ -7,8 +7,8 @@
 #include "support/random_timeloop.hpp"
 #include "support/small_mapspace.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/timeloop/mapper.hpp"
-#include "tessera/timeloop/mapspace.hpp"
+#include "timeloop/mapper.hpp"
+#include "timeloop/mapspace.hpp"
 #include "timeloop/optimal/mapping_bound.hpp"
 
 namespace {

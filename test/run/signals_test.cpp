@@ -6,8 +6,8 @@
 
 #include "cli/cli.hpp"
 #include "run/process.hpp"
+#include "spec/reader.hpp"
 #include "tessera/plugin/registry.hpp"
-#include "tessera/spec/reader.hpp"
 #include "tessera/telemetry/recorder.hpp"
 
 using namespace tessera;
@@ -78,8 +78,8 @@ struct DeafRun {
         std::ofstream(folder / "arch.yaml") << small_arch;
         std::ofstream(folder / "workload.yaml") << small_workload;
         Args args = joined({"map", "-a", (folder / "arch.yaml").string(), "-w",
-                                  (folder / "workload.yaml").string(), "--mapper", "deaf"},
-                                 more);
+                            (folder / "workload.yaml").string(), "--mapper", "deaf"},
+                           more);
         if (keep) {
             args = joined(args, {"-o", (folder / "run").string()});
         }

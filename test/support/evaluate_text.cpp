@@ -1,10 +1,10 @@
 #include "support/evaluate_text.hpp"
 
+#include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/spec/directives.hpp"
-#include "tessera/spec/reader.hpp"
 
 namespace tessera::testing {
 

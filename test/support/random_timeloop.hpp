@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "tessera/timeloop/model.hpp"
+#include "timeloop/model.hpp"
 
 namespace tessera::testing {
 

@@ -3,9 +3,9 @@
 
 #include <random>
 
-#include "tessera/timeloop/constraints.hpp"
-#include "tessera/timeloop/mapper_settings.hpp"
-#include "tessera/timeloop/model.hpp"
+#include "timeloop/constraints.hpp"
+#include "timeloop/mapper_settings.hpp"
+#include "timeloop/model.hpp"
 
 namespace tessera::testing {
 

@@ -1,7 +1,7 @@
 #include "support/timeloop_design.hpp"
 
 #include "support/paths.hpp"
-#include "tessera/timeloop/read.hpp"
+#include "timeloop/read.hpp"
 
 namespace tessera::testing {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tessera/timeloop/constraints.hpp"
-#include "tessera/timeloop/model.hpp"
+#include "timeloop/constraints.hpp"
+#include "timeloop/model.hpp"
 
 namespace tessera::testing {
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "tessera/timeloop/read.hpp"
+#include "timeloop/read.hpp"
 
 namespace tessera::testing {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "tessera/timeloop/model.hpp"
+#include "timeloop/model.hpp"
 
 namespace tessera::testing {
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "tessera/telemetry/snapshot.hpp"
+#include "telemetry/snapshot.hpp"
 
 namespace tessera::tui_test {
 

@@ -9,7 +9,7 @@
 #include "base/terminal_restore.hpp"
 #include "dashboard/tui_sink.hpp"
 #include "support/child_program.hpp"
-#include "tessera/telemetry/sampler.hpp"
+#include "telemetry/sampler.hpp"
 #include "tmux.hpp"
 
 using namespace tessera;

@@ -12,7 +12,7 @@
 #include "samples.hpp"
 #include "support/child_program.hpp"
 #include "telemetry/live_socket.hpp"
-#include "tessera/telemetry/sampler.hpp"
+#include "telemetry/sampler.hpp"
 #include "tmux.hpp"
 
 using namespace tessera;

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <limits>
 
+#include "spec/reader.hpp"
 #include "support/paths.hpp"
 #include "tessera/spec/directives.hpp"
-#include "tessera/spec/reader.hpp"
 
 using namespace tessera;
 using namespace tessera::arch;

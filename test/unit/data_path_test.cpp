@@ -1,4 +1,4 @@
-#include "tessera/base/data_path.hpp"
+#include "base/data_path.hpp"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // Corners of what is nowhere below a point and jointly at least so much, against random points.
-#include "tessera/mapspace/joint_cost.hpp"
+#include "mapspace/joint_cost.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Tables that nobody needs are freed, unless the process ends anyway.
-#include "tessera/base/leave.hpp"
+#include "base/leave.hpp"
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "spec/reader.hpp"
 #include "support/evaluate_text.hpp"
 #include "tessera/mapspace/legality.hpp"
-#include "tessera/spec/reader.hpp"
 
 namespace legality_test {
 

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <string>
 
+#include "spec/reader.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/mapping/mapping.hpp"
-#include "tessera/spec/reader.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::mapping_test {

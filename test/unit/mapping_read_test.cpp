@@ -2,8 +2,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "spec/reader.hpp"
 #include "tessera/mapping/mapping.hpp"
-#include "tessera/spec/reader.hpp"
 
 using namespace tessera;
 using namespace tessera::mapping;

@@ -1,4 +1,4 @@
-#include "tessera/base/nearest.hpp"
+#include "base/nearest.hpp"
 
 #include <boost/test/unit_test.hpp>
 

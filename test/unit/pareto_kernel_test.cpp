@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "tessera/mapspace/pareto.hpp"
+#include "mapspace/pareto.hpp"
 
 // Pareto kernels against the definition, row by row.
 

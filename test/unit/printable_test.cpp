@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "io/json_text.hpp"
+#include "spec/reader.hpp"
 #include "tessera/mapping/mapping.hpp"
-#include "tessera/spec/reader.hpp"
 
 using namespace tessera;
 

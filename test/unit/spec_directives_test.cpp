@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tessera/spec/reader.hpp"
+#include "spec/reader.hpp"
 
 using namespace tessera;
 using namespace tessera::spec;

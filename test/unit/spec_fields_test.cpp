@@ -1,9 +1,9 @@
-#include "tessera/spec/fields.hpp"
+#include "spec/fields.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
-#include "tessera/spec/reader.hpp"
+#include "spec/reader.hpp"
 
 using namespace tessera;
 using namespace tessera::spec;

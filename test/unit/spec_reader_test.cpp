@@ -1,4 +1,4 @@
-#include "tessera/spec/reader.hpp"
+#include "spec/reader.hpp"
 
 #include <boost/test/unit_test.hpp>
 

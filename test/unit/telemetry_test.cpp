@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <thread>
 
+#include "telemetry/sampler.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/search/watch.hpp"
-#include "tessera/telemetry/sampler.hpp"
 
 using namespace tessera;
 using namespace tessera::telemetry;
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(every_incumbent_reaches_the_sinks) {
 }
 
 BOOST_AUTO_TEST_CASE(watch_ends_a_search_at_its_limits) {
-    const auto reason = [](search::Budget budget) {
+    const auto reason = [](base::Budget budget) {
         Recorder recorder;
         recorder.worker(0).evaluated(50);
         recorder.incumbent(found(2, 2));
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(watch_ends_a_search_at_its_limits) {
         }
         return std::string(watch.reason());
     };
-    search::Budget budget;
+    base::Budget budget;
     budget.max_evals = 100;
     BOOST_TEST(reason(budget) == "max-evals");
     budget = {};
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(watch_lets_a_search_go_on_below_its_limits) {
     Recorder recorder;
     recorder.incumbent(found(2, 2));
     recorder.bound(3);
-    search::Budget budget;
+    base::Budget budget;
     budget.gap = 0.2499;
     budget.target = 3.9;
     budget.max_evals = 1;

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "spec/reader.hpp"
 #include "support/paths.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/spec/reader.hpp"
-#include "tessera/timeloop/read.hpp"
+#include "timeloop/read.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include "tessera/base/error.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/telemetry/recorder.hpp"
-#include "tessera/timeloop/mapper.hpp"
-#include "tessera/timeloop/mapspace.hpp"
+#include "timeloop/mapper.hpp"
+#include "timeloop/mapspace.hpp"
 #include "timeloop/optimal/geometry.hpp"
 
 namespace {

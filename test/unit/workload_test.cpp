@@ -3,8 +3,8 @@
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 
+#include "spec/reader.hpp"
 #include "support/paths.hpp"
-#include "tessera/spec/reader.hpp"
 
 using namespace tessera;
 using namespace tessera::workload;

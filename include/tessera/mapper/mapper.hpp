@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/budget.hpp"
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/mapspace/template.hpp"
 #include "tessera/model/cost_model.hpp"
-#include "tessera/search/budget.hpp"
 
 namespace tessera::telemetry {
 class Recorder;
@@ -38,7 +38,7 @@ struct Options {
     mapspace::MapSpaceOptions mapspace;
     int threads = 0;  ///< 0: one per core
     std::uint64_t seed = 0;
-    search::Budget budget;
+    base::Budget budget;
     const std::atomic<bool>* stop = nullptr;  ///< set by Ctrl-C; polled every 50 ms of work or less
     std::function<void(const std::string&)>
         progress;  ///< one line, called from one thread at a time

@@ -1,57 +1,17 @@
-// A template: the mapping of one Einsum on one path with unknown tile shapes.
+// The templates of a mapspace, and the switches that say which it has.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <string>
-#include <vector>
 
-#include "tessera/arch/path.hpp"
-#include "tessera/mapping/pmapping.hpp"
+#include "tessera/mapping/template.hpp"
 
 namespace tessera::mapspace {
 
-/// One unknown tile shape. A chain of symbols of one rank variable runs bound, s_a, s_b, ..., 1.
-struct TileSymbol {
-    int rank_variable = 0;
-    int node = 0;        ///< index of the loop in Template::nodes
-    int outer = -1;      ///< symbol of the next outer loop over the same variable, -1: the bound
-    int inner = -1;      ///< symbol of the next inner loop over the same variable, -1: tile 1
-    bool fused = false;  ///< loop above the last backing holder of a fusable tensor
-    bool spatial = false;
-    bool imperfect = false;
-
-    bool operator==(const TileSymbol&) const = default;
-};
-
-/// A condition on trip counts or on the use of a fan-out.
-struct TemplateConstraint {
-    enum class Kind : std::uint8_t { loop_bound, min_usage };
-    Kind kind = Kind::loop_bound;
-    std::vector<int> loops;  ///< loop_bound: node indices; their trip counts are multiplied
-    arch::LoopBound::Op op = arch::LoopBound::Op::le;
-    double value = 1;
-    int level = -1, dim = -1;  ///< min_usage: best effort
-    Position where;
-
-    bool operator==(const TemplateConstraint& o) const {
-        return kind == o.kind && loops == o.loops && op == o.op && value == o.value &&
-               level == o.level && dim == o.dim;
-    }
-};
-
-/// Most loops of one template that stand above shared tensors.
-inline constexpr std::size_t max_fused_loops_of_template = 32;
-
-struct Template {
-    mapping::Pmapping nodes;  ///< no reservations; the cost model places them
-    std::vector<TileSymbol> symbols;
-    std::vector<TemplateConstraint> constraints;
-    int n_fused_nodes = 0;  ///< loops at index < this are fused
-
-    bool operator==(const Template&) const = default;
-};
+using mapping::max_fused_loops_of_template;
+using mapping::Template;
+using mapping::TemplateConstraint;
+using mapping::TileSymbol;
 
 /// Switches of the mapspace. A preset is a set of values for them: `{}` is `accelforge`, full() is
 /// `full`.
@@ -100,9 +60,6 @@ struct MapSpaceOptions {
     /// A backing holder may keep what one iteration of the loop below it reaches, from one to the
     /// next: Einsums share loops inside a sum (`p + r`).
     bool sliding_holders = false;
-    /// For tests only: the rule "raise" of docs/templates.md in fused gaps, too, where it loses
-    /// optima. It shows that the tests notice.
-    bool raise_fused_loops = false;
 };
 
 /// Calls `sink` for every template of the Einsum on the path, deterministic order, duplicates

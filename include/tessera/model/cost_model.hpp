@@ -11,7 +11,7 @@
 #include "tessera/arch/architecture.hpp"
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/mapping/pmapping.hpp"
-#include "tessera/mapspace/template.hpp"
+#include "tessera/mapping/template.hpp"
 #include "tessera/model/formula.hpp"
 #include "tessera/model/report.hpp"
 #include "tessera/workload/workload.hpp"
@@ -81,7 +81,7 @@ public:
 
     /// Formulas of a template. \pre has_formulas() and a current FormulaPool.
     virtual TemplateFormulas formulate(const Problem& problem, const arch::Path& path,
-                                       const mapspace::Template& tmpl) const;
+                                       const mapping::Template& tmpl) const;
 };
 
 }  // namespace tessera::model

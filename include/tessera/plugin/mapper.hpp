@@ -25,10 +25,9 @@ TESSERA_FIELD(all_einsum_orders, bool)
 TESSERA_FIELD(loops_below_holders, bool)
 TESSERA_FIELD(copies_in_distributed_memories, bool)
 TESSERA_FIELD(sliding_holders, bool)
-TESSERA_FIELD(raise_fused_loops, bool)
 TESSERA_END
 
-TESSERA_LAYOUT(search::Budget)
+TESSERA_LAYOUT(base::Budget)
 TESSERA_FIELD(max_evals, std::uint64_t)
 TESSERA_FIELD(max_time_s, double)
 TESSERA_FIELD(max_cpu_s, double)
@@ -43,7 +42,7 @@ TESSERA_FIELD(metrics, std::vector<mapper::Metric>)
 TESSERA_FIELD(mapspace, mapspace::MapSpaceOptions)
 TESSERA_FIELD(threads, int)
 TESSERA_FIELD(seed, std::uint64_t)
-TESSERA_FIELD(budget, search::Budget)
+TESSERA_FIELD(budget, base::Budget)
 TESSERA_FIELD(stop, const std::atomic<bool>*)
 TESSERA_FIELD(progress, std::function<void(const std::string&)>)
 TESSERA_FIELD(recorder, telemetry::Recorder*)
@@ -89,10 +88,10 @@ template <>
 struct Contract<mapper::Mapper> : ContractOf<TESSERA_MAPPER, 1, 0> {
     static constexpr const char* id = "mapper";
     static constexpr const char* name = "mapper";
-    using Types = Joined<
-        Contract<model::CostModel>::Types,
-        TypeList<mapspace::MapSpaceOptions, search::Budget, mapper::Options, mapper::Solution,
-                 mapper::Statistics, mapper::Result, mapper::Mapper>>::type;
+    using Types =
+        Joined<Contract<model::CostModel>::Types,
+               TypeList<mapspace::MapSpaceOptions, base::Budget, mapper::Options, mapper::Solution,
+                        mapper::Statistics, mapper::Result, mapper::Mapper>>::type;
 };
 
 }  // namespace tessera::plugin

@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "tessera/search/budget.hpp"
+#include "tessera/base/budget.hpp"
 
 namespace tessera::telemetry {
 class Recorder;
@@ -20,8 +20,8 @@ class Watch {
 public:
     /// `outer`: Options::stop, may be null. `recorder` must outlive it. `one_metric`: false leaves
     /// gap and target aside, which several metrics do not have.
-    Watch(const Budget& budget, const std::atomic<bool>* outer, const telemetry::Recorder& recorder,
-          bool one_metric = true);
+    Watch(const base::Budget& budget, const std::atomic<bool>* outer,
+          const telemetry::Recorder& recorder, bool one_metric = true);
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
 
@@ -43,7 +43,7 @@ public:
 private:
     const char* limit(double start_s) const;
 
-    const Budget budget_;
+    const base::Budget budget_;
     const std::atomic<bool>* const outer_;
     const telemetry::Recorder& recorder_;
     const bool one_metric_;

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "tessera/timeloop/mapper.hpp"
+#include "timeloop/mapper.hpp"
 
 namespace tessera::timeloop {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "tessera/base/error.hpp"
 #include "tessera/base/stop.hpp"
-#include "tessera/timeloop/write.hpp"
+#include "timeloop/write.hpp"
 
 namespace tessera::timeloop {
 namespace {
@@ -86,7 +86,7 @@ Pool::Pool(const MapSpace& s, const MapperSettings& m, const MapperHooks& h)
     if (h.budget.max_time_s > 0 && (time_limit_s <= 0 || h.budget.max_time_s < time_limit_s)) {
         time_limit_s = h.budget.max_time_s;
     }
-    const search::Budget& b = h.budget;
+    const base::Budget& b = h.budget;
     const bool bounded =
         time_limit_s > 0 || b.max_evals > 0 || b.max_cpu_s > 0 || m.target || b.target || b.gap > 0;
     if (m.algorithm.value_or(Algorithm::optimal) == Algorithm::optimal && !bounded) {
@@ -158,7 +158,7 @@ bool Pool::out_of_time() {
     if (ended) {
         return true;
     }
-    const search::Budget& budget = hooks.budget;
+    const base::Budget& budget = hooks.budget;
     if (hooks.stop && hooks.stop->load(std::memory_order_relaxed)) {
         end("stop");
     } else if (time_limit_s > 0 && seconds() >= time_limit_s) {
@@ -176,7 +176,7 @@ bool Pool::over() {
     if (out_of_time()) {
         return true;
     }
-    const search::Budget& budget = hooks.budget;
+    const base::Budget& budget = hooks.budget;
     if (base::stop_asked()) {
         end("stop");
     } else if (budget.max_evals > 0 && evaluated >= budget.max_evals) {

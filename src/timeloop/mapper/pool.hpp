@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "tessera/telemetry/recorder.hpp"
-#include "tessera/timeloop/mapper.hpp"
-#include "tessera/timeloop/mapspace.hpp"
+#include "timeloop/mapper.hpp"
+#include "timeloop/mapspace.hpp"
 
 namespace tessera::timeloop {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "tessera/timeloop/mapper_settings.hpp"
-#include "tessera/timeloop/mapspace.hpp"
+#include "timeloop/mapper_settings.hpp"
+#include "timeloop/mapspace.hpp"
 
 namespace tessera::timeloop {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "tessera/timeloop/mapspace.hpp"
+#include "timeloop/mapspace.hpp"
 
 namespace tessera::timeloop {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "tessera/timeloop/mapspace.hpp"
+#include "timeloop/mapspace.hpp"
 
 namespace tessera::timeloop {
 

@@ -1,4 +1,4 @@
-#include "tessera/timeloop/mapspace.hpp"
+#include "timeloop/mapspace.hpp"
 
 #include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>

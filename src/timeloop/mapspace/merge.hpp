@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/timeloop/mapspace.hpp"
+#include "timeloop/mapspace.hpp"
 
 namespace tessera::timeloop {
 

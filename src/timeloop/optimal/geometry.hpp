@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "tessera/timeloop/mapper.hpp"
-#include "tessera/timeloop/mapspace.hpp"
+#include "timeloop/mapper.hpp"
+#include "timeloop/mapspace.hpp"
 
 namespace tessera::timeloop {
 

@@ -1,0 +1,62 @@
+// The search as lines of text: for terminals, pipes and files alike. No escape codes, no carriage
+// returns. A new best mapping is told at once, other lines come at a distance.
+//
+//       time  evaluated   valid     best edp        bound      gap      rate    memory  doing
+//   *  1.52s      1.23M   37.5%     1.83e-03     1.61e-03    12.0%    55.3k/s   29 MiB  ffm: join
+//   3/10
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "telemetry/sampler.hpp"
+
+namespace tessera::telemetry {
+
+class LineLog : public Sink {
+public:
+    struct Settings {
+        double heartbeat_s = 30;  ///< between lines when nothing happens
+        double quiet_s = 1;       ///< nothing but new best mappings and warnings before
+        bool plain = false;       ///< sentences instead of columns, for those who listen
+        bool notes = false;       ///< log lines of level info too
+    };
+    LineLog(std::ostream& out, Settings settings) : out_(out), settings_(settings) {}
+    std::string name() const override {
+        return "the log on stderr";
+    }
+    void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
+    void finish(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
+
+private:
+    void line(const Snapshot& snapshot, char mark, const Incumbent* found);
+    void header(const Snapshot& snapshot);
+
+    std::ostream& out_;
+    const Settings settings_;
+    int lines_ = 0;
+    double last_s_ = 0;
+};
+
+/// --ui=json: events as in events.jsonl, and a status line a second.
+class JsonLog : public Sink {
+public:
+    explicit JsonLog(std::ostream& out) : out_(out) {}
+    std::string name() const override {
+        return "the log on stderr";
+    }
+    void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
+    void finish(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
+
+private:
+    void check() const;
+
+    std::ostream& out_;
+    bool begun_ = false;
+    double last_s_ = 0;
+};
+
+/// One line on the state of the run, as SIGUSR1 asks for it.
+std::string summary(const Snapshot& snapshot);
+
+}  // namespace tessera::telemetry

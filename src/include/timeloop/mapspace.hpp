@@ -1,0 +1,213 @@
+// The mapspace of Timeloop: index factors x loop permutations x spatial splits x bypasses, numbered
+// as Timeloop numbers them, under the constraints of the input.
+//
+// Tiling levels, inner to outer: for each storage level its spatial block if it has a fan-out, then
+// its temporal block. A mapping is named by one number per axis:
+//   index factors   one digit per dimension: which of the ways to split its bound over the levels
+//   permutations    one digit per tiling level: factoradic rank of the free dimensions
+//   splits          one digit per spatial level: how many dimensions go along X
+//   bypasses        which free (data space, storage level) pairs are kept
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "timeloop/architecture.hpp"
+#include "timeloop/constraints.hpp"
+#include "timeloop/mapper_settings.hpp"
+#include "timeloop/mapping.hpp"
+#include "timeloop/problem.hpp"
+
+namespace tessera::timeloop {
+
+__extension__ using Wide = unsigned __int128;
+
+/// Decimal digits of a wide integer.
+std::string decimal(Wide number);
+
+/// The constraints of one tiling level after merging both sources.
+struct TilingLevel {
+    int storage = 0;
+    bool spatial = false;
+    std::int64_t fanout_x = 1, fanout_y = 1;  ///< spatial
+    // Per dimension; 0: not constrained.
+    std::vector<std::int64_t> fixed, fixed_residual, at_most, at_least;
+    std::vector<int> prefix, suffix;  ///< fixed innermost and outermost dimensions
+    std::int64_t split = -1;          ///< spatial; -1: free
+    std::int64_t remainder = 0;  ///< Ruby: largest end of a loop with a short last pass; 0: none
+    bool canonical = false;      ///< the order of its loops does not matter
+};
+
+/// One way to split a dimension's bound: end and residual per tiling level.
+struct IndexFactors {
+    std::vector<std::int32_t> ends, residuals;  ///< options x levels
+    std::size_t count = 0;
+
+    const std::int32_t* end(std::size_t option, int levels) const {
+        return ends.data() + option * levels;
+    }
+    const std::int32_t* residual(std::size_t option, int levels) const {
+        return residuals.data() + option * levels;
+    }
+};
+
+/// A mapping's coordinates.
+struct MappingId {
+    Wide factors = 0, permutation = 0, split = 0, bypass = 0;
+
+    bool operator==(const MappingId&) const = default;
+};
+
+/// A spatial block that does not fit its fan-out, or ok.
+struct Misfit {
+    int level = -1;  ///< storage level; -1: ok
+    bool along_y = false;
+    std::int64_t needed = 0, available = 0;
+    double parallelism = 1;  ///< used by available fan-out; meaningful if level is `low`
+    static constexpr int low = -2;
+
+    bool ok() const {
+        return level == -1;
+    }
+};
+std::string describe(const Misfit& misfit, const Architecture& architecture, double min);
+
+/// Immutable after construction; threads share it, each with its own MapSpaceView.
+class MapSpace {
+public:
+    /// Merges and checks the constraints.
+    /// \throws UserError for an item said twice (both places), a spatial constraint where there is
+    /// no fan-out, fixed factors that do not divide a bound.
+    MapSpace(const Problem& problem, const Architecture& architecture,
+             const Constraints& constraints, FactorTemplate factors = FactorTemplate::uber);
+
+    /// Sizes of the four axes and the exact number of mappings, unpruned.
+    Wide factor_count() const {
+        return factor_count_;
+    }
+    Wide permutation_count() const {
+        return permutation_count_;
+    }
+    Wide split_count() const {
+        return split_count_;
+    }
+    std::size_t bypass_count() const {
+        return bypasses_.size();
+    }
+    std::string size_text() const;
+    /// Timeloop's own algorithms number mappings with 128 bits. \throws UserError if they cannot.
+    void check_numbered() const;
+    bool numbered() const {
+        return numbered_;
+    }
+
+    const std::vector<TilingLevel>& levels() const {
+        return levels_;
+    }
+    const std::vector<IndexFactors>& factors() const {
+        return factors_;
+    }
+    /// keep mask per storage level.
+    const std::vector<std::vector<DataSpaceMask>>& bypasses() const {
+        return bypasses_;
+    }
+    double min_parallelism() const {
+        return min_parallelism_;
+    }
+    const Problem& problem() const {
+        return *problem_;
+    }
+    const Architecture& architecture() const {
+        return *architecture_;
+    }
+    const Constraints& constraints() const {
+        return constraints_;
+    }
+    FactorTemplate factor_template() const {
+        return template_;
+    }
+    /// What Timeloop warns about: factors larger than their bound, which are ignored.
+    const std::vector<std::string>& warnings() const {
+        return warnings_;
+    }
+    /// Why a mapping is no member: one text per constraint it breaks, with the constraint's place.
+    /// Empty: it obeys them all. Capacities are the model's business.
+    std::vector<std::string> audit(const Mapping& mapping) const;
+
+private:
+    friend class MapSpaceView;
+    const Problem* problem_;
+    const Architecture* architecture_;
+    Constraints constraints_;
+    FactorTemplate template_;
+    std::vector<TilingLevel> levels_;
+    std::vector<IndexFactors> factors_;  // per dimension
+    std::vector<std::vector<DataSpaceMask>> bypasses_;
+    double min_parallelism_ = 0;
+    Wide factor_count_ = 1, permutation_count_ = 1, split_count_ = 1;
+    bool numbered_ = true;
+    std::vector<std::string> warnings_;
+};
+
+/// One thread's way into the mapspace. No allocation after construction.
+class MapSpaceView {
+public:
+    explicit MapSpaceView(const MapSpace& space);
+
+    /// Every `stride`th index factorisation starting at `first` only, as Timeloop deals them out to
+    /// its threads.
+    void deal(std::uint64_t first, std::uint64_t stride);
+    Wide factor_count() const {
+        return factor_count_;
+    }
+    Wide permutation_count() const {
+        return permutation_count_;
+    }
+    Wide split_count() const {
+        return split_count_;
+    }
+    Wide bypass_count() const {
+        return space_->bypass_count();
+    }
+
+    /// Timeloop's pruning for one index factorisation: dimensions of factor 1 go innermost and are
+    /// not permuted; splits start after them. Changes permutation_count() and split_count().
+    void prune(Wide factors);
+    void prune_nothing();
+
+    /// Loops of all blocks. \return what does not fit; `mapping` is complete in any case unless
+    /// `stop_early`.
+    Misfit build(const MappingId& id, FlatMapping& mapping, bool stop_early = true);
+    /// Only the keep masks of another bypass; the loops stay.
+    void set_bypass(Wide bypass, FlatMapping& mapping) const;
+    /// The mapping of the last build(), with all unit loops.
+    Mapping mapping(Wide bypass) const;
+
+private:
+    struct Order {  // of one tiling level
+        std::array<std::uint8_t, 32> dimensions{};
+        int fixed_front = 0, free = 0;  // [front][free][back]
+        std::uint64_t count = 1;        // factorial(free)
+        int unit = 0;                   // dimensions that splits skip
+        std::uint64_t splits = 1;
+    };
+    void set_order(int level, std::uint32_t units);
+    void count();
+    Misfit assign_split(int level, const Order& order, std::int64_t split, double& parallelism);
+
+    const MapSpace* space_;
+    int dimensions_, level_count_;
+    std::vector<Order> orders_, built_;
+    std::vector<std::int64_t> built_split_;
+    std::vector<const std::int32_t*> ends_, residuals_;  // per dimension
+    Wide factor_count_ = 0, permutation_count_ = 1, split_count_ = 1;
+    std::uint64_t first_ = 0, stride_ = 1;
+};
+
+/// Marks the reuse that the constraints switch off.
+void set_reuse_limits(const Constraints& constraints, Mapping& mapping);
+
+}  // namespace tessera::timeloop

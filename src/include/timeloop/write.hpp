@@ -1,0 +1,74 @@
+// Timeloop's output files, byte for byte in the layout of either dialect, and one JSON document
+// with the same figures under names.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "timeloop/architecture.hpp"
+#include "timeloop/dialect.hpp"
+#include "timeloop/mapping.hpp"
+#include "timeloop/problem.hpp"
+#include "timeloop/stats.hpp"
+
+namespace tessera::timeloop {
+
+/// Style of numbers with a fraction in stats.txt.
+enum class FloatStyle : std::uint8_t { fixed, scientific, general };
+
+struct WriteOptions {
+    Dialect dialect = Dialect::v3_0_3;
+    bool first_read_elision = true;
+    FloatStyle floats = FloatStyle::fixed;
+    bool hide_inconsequential = true;  ///< dialect master: no levels and networks without effect
+
+    /// As the environment variables TIMELOOP_ENABLE_FIRST_READ_ELISION,
+    /// TIMELOOP_OUTPUT_STAT_SCIENTIFIC, TIMELOOP_OUTPUT_STAT_DEFAULT_FLOAT and
+    /// TIMELOOP_HIDE_INCONSEQUENTIAL_STATS say.
+    static WriteOptions from_environment(Dialect dialect);
+};
+
+/// A mapping with everything that is printed about it. Refers to its parts.
+struct Evaluated {
+    const Problem& problem;
+    const Architecture& architecture;
+    const Mapping& mapping;
+    const Stats& stats;
+};
+
+/// "Utilization = 0.57 | pJ/Compute =  183.086", without an end of line; dialect master
+/// adds the cycles.
+std::string summary_line(const Stats& stats, Dialect dialect);
+
+void write_stats(std::ostream& out, const Evaluated& evaluated, const WriteOptions& options);
+/// The loop nest; `indent` stands before every line.
+void write_map_text(std::ostream& out, const Evaluated& evaluated, Dialect dialect,
+                    const std::string& indent = "");
+/// `mapping:` in the grammar of inputs, without an end of line.
+void write_map_yaml(std::ostream& out, const Problem& problem, const Architecture& architecture,
+                    const Mapping& mapping);
+/// The setting `mapping` in libconfig.
+void write_map_cfg(std::ostream& out, const Problem& problem, const Architecture& architecture,
+                   const Mapping& mapping);
+void write_tenssella(std::ostream& out, const Problem& problem, const Mapping& mapping);
+/// The archive `map+stats.xml`, in the layout of 3.0.3.
+void write_xml(std::ostream& out, const Evaluated& evaluated);
+/// One row of oaves.csv (dialect master: orojenesis.csv): capacity used innermost, traffic
+/// outermost. `file`: of the mapping, or "None".
+void write_frontier_row(std::ostream& out, const Evaluated& evaluated, Dialect dialect,
+                        const std::string& compact, const std::string& file);
+
+/// A loop as printed; a level without temporal loops has one of a single iteration.
+struct PrintedLoop {
+    int dimension = 0;
+    std::int64_t end = 1, residual = 1;
+    LoopKind kind = LoopKind::temporal;
+};
+/// Per storage level (innermost first) its loops, innermost first.
+std::vector<std::vector<PrintedLoop>> printed_loops(const Problem& problem, const Mapping& mapping);
+/// "for M in [0:8) (Spatial-X)".
+std::string loop_text(const Problem& problem, const PrintedLoop& loop);
+
+}  // namespace tessera::timeloop

@@ -1,0 +1,11 @@
+// What only tests switch on. It loses optima, and so shows that the tests notice.
+#pragma once
+
+#include <atomic>
+
+namespace tessera::mapspace {
+
+/// The rule "raise" of docs/templates.md in fused gaps, too.
+inline std::atomic<bool> raise_fused_loops_in_tests{false};
+
+}  // namespace tessera::mapspace

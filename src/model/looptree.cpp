@@ -1,0 +1,118 @@
+#include "model/looptree.hpp"
+
+#include <cmath>
+#include <memory>
+
+#include "model/build_report.hpp"
+#include "model/constraints.hpp"
+#include "model/einsum_analysis.hpp"
+#include "model/joined_occupancy.hpp"
+#include "model/legality.hpp"
+
+namespace tessera::model {
+
+namespace {
+
+std::unique_ptr<EinsumAnalysis> analysed(const arch::Path& path,
+                                         std::span<const mapping::PmappingNode> nodes,
+                                         arch::Compat compat) {
+    if (Convention::of(compat).check_physical) {
+        check_tile_shapes(path, nodes);
+    }
+    auto result = std::make_unique<EinsumAnalysis>(path, nodes, compat);
+    check_supported(*result);
+    check_fanout(*result);
+    check_capacity(*result);
+    return result;
+}
+
+/// Holders of a copy that share the bits of an earlier entry are marked, so that sums count them
+/// once.
+void add_occupancies(const PathTables& tables, const Analysis<Formula>& analysis,
+                     std::span<const mapping::PmappingNode> nodes, TemplateFormulas& result) {
+    const auto add = [&](int node, const HolderCounts<Formula>& holder, bool shared) {
+        if (tables.levels[holder.level].kind != arch::LevelKind::memory) {
+            return;
+        }
+        OccupancyFormula occupancy;
+        occupancy.level = holder.level;
+        occupancy.tensor = nodes[node].tensor;
+        occupancy.node = node;
+        occupancy.loops_above = holder.loops_above;
+        occupancy.backing = nodes[node].backing;
+        occupancy.shared = shared;
+        const Formula copies(holder.persistent ? tables.n_instances : 1.0);
+        occupancy.bits = holder.bits * copies;
+        occupancy.least_bits = holder.least_bits * copies;
+        result.occupancies.push_back(occupancy);
+    };
+    if (!tables.copy) {
+        for (const HolderCounts<Formula>& holder : analysis.holders) {
+            add(holder.node, holder, false);
+        }
+        return;
+    }
+    for (const auto& [node, entry] : analysis.merged) {
+        add(node, analysis.holders[entry], analysis.holders[entry].node != node);
+    }
+}
+
+}  // namespace
+
+Report LoopTree::evaluate(const Problem& problem, const mapping::Mapping& mapping) const {
+    const std::vector<mapping::EinsumMapping> parts =
+        mapping::split(mapping, *problem.workload, *problem.architecture, problem.compat);
+    std::vector<std::unique_ptr<EinsumAnalysis>> owned;
+    std::vector<const EinsumAnalysis*> einsums;
+    Report report;
+    for (const mapping::EinsumMapping& part : parts) {
+        owned.push_back(analysed(part.path, part.nodes, problem.compat));
+        einsums.push_back(owned.back().get());
+        report.einsums.push_back(build_report(*owned.back()));
+        for (std::string& warning : constraint_warnings(*owned.back())) {
+            report.warnings.push_back(std::move(warning));
+        }
+    }
+    if (problem.compat == arch::Compat::accelforge) {
+        check_join(*problem.workload, einsums);
+    } else {
+        check_exchange(*problem.workload, einsums);
+    }
+    const JoinedOccupancy occupancy =
+        joined_occupancy(*problem.workload, einsums, shared_loops(einsums));
+    check_joined_capacity(occupancy, einsums);
+    for (const auto& [name, memory] : occupancy.memories) {
+        report.peak_occupancy[name] =
+            std::isinf(memory.size_bits) ? 0 : memory.peak_bits / memory.size_bits;
+    }
+    return report;
+}
+
+EinsumReport LoopTree::evaluate(const Problem& problem, const arch::Path& path,
+                                std::span<const mapping::PmappingNode> nodes) const {
+    return build_report(*analysed(path, nodes, problem.compat));
+}
+
+TemplateFormulas LoopTree::formulate(const Problem& problem, const arch::Path& path,
+                                     const mapping::Template& tmpl) const {
+    const PathTables tables(path, problem.compat);
+    NestPlan plan;
+    plan.build(tables, tmpl.nodes);
+    Analysis<Formula> analysis;
+    analysis.run(tables, tmpl.nodes, plan);
+    Costs<Formula> costs;
+    costs.run(tables, analysis);
+    TemplateFormulas result;
+    result.dynamic_energy_j = costs.dynamic_energy_j;
+    result.leak_energy_j = costs.leak_energy_j;
+    result.latency_s = costs.latency_s;
+    add_occupancies(tables, analysis, tmpl.nodes, result);
+    for (std::size_t d = 0; d < tables.dims.size(); ++d) {
+        if (analysis.looped[d]) {
+            result.fanouts.push_back({tables.dims[d].level, tables.dims[d].dim, analysis.used[d]});
+        }
+    }
+    return result;
+}
+
+}  // namespace tessera::model
