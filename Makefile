@@ -7,6 +7,7 @@
 #   make bench       build the benchmarks and run BENCHES (bench/breadth and bench/vs-accelforge
 #                    take long; see bench/README.md)
 #   make install     into DESTDIR/PREFIX; PLUGINS=loaded: every built-in a shared object
+#   make uninstall   what the same DESTDIR and PREFIX were given by `make install`
 #   make deps clean format tidy
 #
 # Settings: BUILD=dir CXX=clang++ WERROR=1 SANITIZE=address,undefined VERBOSE=1
@@ -19,9 +20,6 @@ PLUGINS ?= linked
 SUITES ?=
 BENCHES ?= tile_shapes evaluate_speed chains paper
 
-to = $(DESTDIR)$(PREFIX)
-version = $(shell sed -n 's/.*TESSERA_VERSION "\(.*\)"/\1/p' include/tessera/base/version.hpp)
-
 # -jN of make is handed on; without it scons uses every core.
 jobs = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
 settings = BUILD=$(BUILD) $(if $(filter-out default,$(origin CXX)),CXX='$(CXX)') \
@@ -33,7 +31,7 @@ build = $(scons) $(1) || { tools/deps --check; exit 1; }
 
 sources = $(shell git ls-files -co --exclude-standard -- '*.cpp' '*.hpp')
 
-.PHONY: all deps demo test soak fuzz fuzz-run bench install install-files clean format tidy
+.PHONY: all deps demo test soak fuzz fuzz-run bench install install-files uninstall clean format tidy
 
 all:
 	@$(call build,)
@@ -77,27 +75,15 @@ bench: deps
 
 # PREFIX/bin, PREFIX/lib, PREFIX/include, PREFIX/share/tessera; nothing there refers to the checkout.
 install:
-	@$(call build,$(if $(filter loaded,$(PLUGINS)),loaded,program))
+	@$(call build,$(if $(filter loaded,$(PLUGINS)),program loaded,program))
 	@$(MAKE) --no-print-directory install-files
 
 # Copies what is built, whatever its settings were.
 install-files:
-	install -d $(to)/bin $(to)/lib/pkgconfig $(to)/lib/tessera/plugins $(to)/include \
-		$(to)/share/tessera/plugins
-ifeq ($(PLUGINS),loaded)
-	install -m 755 $(BUILD)/loaded/bin/tessera $(to)/bin/
-	install -m 644 $(BUILD)/loaded/lib/tessera/plugins/*.so $(to)/lib/tessera/plugins/
-else
-	install -m 755 $(BUILD)/tessera $(to)/bin/
-endif
-	for name in timeloop-model timeloop-mapper; do ln -sf tessera $(to)/bin/$$name; done
-	install -m 644 $(BUILD)/libtessera.a $(to)/lib/
-	for name in tessera tessera-plugin; do \
-		sed 's|@PREFIX@|$(PREFIX)|g; s|@VERSION@|$(version)|g' tools/pkgconfig/$$name.pc.in \
-			> $(to)/lib/pkgconfig/$$name.pc; done
-	cp -R include/tessera $(to)/include/
-	cp -R $(wildcard *-specs *-shapes) $(to)/share/tessera/
-	cp -R plugins/template $(to)/share/tessera/plugins/
+	@DESTDIR='$(DESTDIR)' tools/install '$(BUILD)' '$(PREFIX)' $(PLUGINS)
+
+uninstall:
+	@DESTDIR='$(DESTDIR)' tools/install --remove '$(PREFIX)'
 
 clean:
 	rm -rf $(BUILD)

@@ -49,8 +49,8 @@ double measure(const model::Problem& problem, const Case& c, const std::string& 
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     mapper::Options options;
     options.threads = 1;
-    if (c.space != Space::reference) {
-        options.mapspace = mapspace::MapSpaceOptions::full();
+    if (c.space == Space::reference) {
+        options.mapspace = mapspace::MapSpaceOptions::accelforge();
     }
     options.mapspace.imperfect_temporal = c.space == Space::partial;
     options.mapspace.imperfect_spatial = c.space == Space::partial;

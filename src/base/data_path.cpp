@@ -1,5 +1,8 @@
 #include "base/data_path.hpp"
 
+#include <dlfcn.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <sstream>
@@ -12,6 +15,39 @@ namespace tessera {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// Set before main().
+fs::path& checkout() {
+    static fs::path folder;
+    return folder;
+}
+
+/// PREFIX/share/tessera of PREFIX/bin/program or PREFIX/lib/libtessera.so; empty: there is none.
+fs::path share_of(const fs::path& binary) {
+    std::error_code ignored;
+    const fs::path folder = binary.parent_path().parent_path() / "share" / "tessera";
+    return !binary.empty() && fs::is_directory(folder, ignored) ? folder : fs::path();
+}
+
+/// The file that holds this code.
+fs::path own_file() {
+    Dl_info info{};
+    std::error_code ignored;
+    if (::dladdr(reinterpret_cast<const void*>(&data_folders), &info) == 0 ||
+        info.dli_fname == nullptr) {
+        return {};
+    }
+    const fs::path real = fs::canonical(info.dli_fname, ignored);
+    return ignored ? fs::path() : real;
+}
+
+}  // namespace
+
+void set_checkout(const std::filesystem::path& folder) {
+    checkout() = folder;
+}
+
 std::vector<fs::path> data_folders() {
     std::vector<fs::path> folders;
     if (const char* listed = std::getenv("TESSERA_DATA_PATH")) {
@@ -23,14 +59,17 @@ std::vector<fs::path> data_folders() {
         }
     }
     std::error_code ignored;
-    const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-    const fs::path installed = program.parent_path().parent_path() / "share" / "tessera";
-    if (!program.empty() && fs::is_directory(installed, ignored)) {
-        folders.push_back(installed);
+    bool installed = false;
+    for (const fs::path& binary : {fs::read_symlink("/proc/self/exe", ignored), own_file()}) {
+        const fs::path folder = share_of(binary);
+        if (!folder.empty() && std::find(folders.begin(), folders.end(), folder) == folders.end()) {
+            folders.push_back(folder);
+            installed = true;
+        }
     }
-    // A program that was installed must not depend on the checkout that it was built from.
-    if (folders.empty() || folders.back() != installed) {
-        folders.emplace_back(TESSERA_DATA_DIR);
+    // What is installed must not depend on the checkout that it was built from.
+    if (!installed && !checkout().empty()) {
+        folders.push_back(checkout());
     }
     return folders;
 }

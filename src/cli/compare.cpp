@@ -1,5 +1,6 @@
 // tessera compare: several mappers, strategies and given mappings on one problem under one budget.
 #include "cli/compare.hpp"
+#include "api/search.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -91,7 +92,7 @@ public:
         const auto model = components_.make_model();
         const auto mapper = components_.make_mapper();
         const model::Problem problem = inputs_.problem();
-        const mapper::Result result = search(*mapper, problem, *model, settings);
+        const mapper::Result result = api::run_mapper(*mapper, problem, *model, settings);
         trial.evaluated = result.statistics.evaluated;
         trial.stopped_by = result.stopped_by;
         if (result.solutions.empty()) {

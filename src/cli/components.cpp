@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "base/printable.hpp"
+#include "api/search.hpp"
 #include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/loader.hpp"
@@ -17,7 +17,7 @@ using Models = plugin::Registry<model::CostModel>;
 using Mappers = plugin::Registry<mapper::Mapper>;
 using Strategies = plugin::Registry<search::SearchStrategy>;
 
-const std::string runner = "search";
+const std::string runner = api::strategy_runner;
 
 template <class Role>
 void add_names(std::vector<std::string>& names) {
@@ -51,14 +51,6 @@ const std::vector<plugin::Knob>* knobs_of_any(const std::string& name) {
     }
     const auto* entry = Models::instance().find(name);
     return entry != nullptr ? &entry->knobs : nullptr;
-}
-
-[[noreturn]] void unknown(const std::string& what, const std::string& name,
-                          const std::vector<std::string>& names) {
-    const std::string near = spec::did_you_mean(name, names);
-    throw UserError("unknown " + what + " '" + base::one_line(name) + "'" +
-                    (near.empty() ? "" : "; " + near) + " (there are: " + spec::name_list(names) +
-                    ")" + refused_plugins());
 }
 
 }  // namespace
@@ -107,11 +99,7 @@ void add_components(options::options_description& description, bool mapper) {
 
 Components::Components(const Arguments& arguments, bool with_mapper)
     : model(arguments.text("model")) {
-    if (Models::instance().find(model) == nullptr) {
-        std::vector<std::string> names;
-        add_names<model::CostModel>(names);
-        unknown("cost model", model, names);
-    }
+    api::check_model(model, refused_plugins());
     if (with_mapper) {
         choose_mapper(arguments.text("mapper"), arguments.given("mapper"),
                       arguments.text("strategy"));
@@ -139,35 +127,20 @@ Components::Components(const Arguments& arguments, bool with_mapper)
 }
 
 void Components::choose_mapper(const std::string& name, bool given, const std::string& wanted) {
-    mapper = name;
-    strategy = wanted;
-    if (!given && !wanted.empty()) {
-        mapper = runner;
+    const std::string more = refused_plugins();
+    const api::MapperChoice choice =
+        api::choose_mapper(!given && !wanted.empty() ? api::strategy_runner : name, more);
+    mapper = choice.mapper;
+    strategy = choice.strategy;
+    if (!wanted.empty() && !strategy.empty() && wanted != strategy) {
+        throw UserError("--mapper " + name + " is a strategy itself; leave out --strategy");
     }
-    if (mapper.rfind(runner + ":", 0) == 0 && wanted.empty()) {
-        strategy = mapper.substr(runner.size() + 1);
-        mapper = runner;
-    }
-    if (Mappers::instance().find(mapper) == nullptr) {
-        if (Strategies::instance().find(mapper) == nullptr) {
-            std::vector<std::string> names;
-            add_names<mapper::Mapper>(names);
-            add_names<search::SearchStrategy>(names);
-            unknown("mapper", mapper, names);
-        }
-        if (!wanted.empty() && wanted != mapper) {
-            throw UserError("--mapper " + mapper + " is a strategy itself; leave out --strategy");
-        }
-        strategy = mapper;
-        mapper = runner;
-    }
-    if (!strategy.empty() && mapper != runner) {
+    if (!wanted.empty() && mapper != api::strategy_runner) {
         throw UserError("--strategy belongs to --mapper search, not to --mapper " + mapper);
     }
-    if (!strategy.empty() && Strategies::instance().find(strategy) == nullptr) {
-        std::vector<std::string> names;
-        add_names<search::SearchStrategy>(names);
-        unknown("search strategy", strategy, names);
+    if (!wanted.empty()) {
+        api::check_strategy(wanted, more);
+        strategy = wanted;
     }
 }
 

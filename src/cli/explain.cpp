@@ -1,12 +1,12 @@
 // tessera explain: is this mapping legal, and if not, what does it break?
 #include <ostream>
 
+#include "api/search.hpp"
 #include "cli/cli.hpp"
 #include "cli/components.hpp"
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
 #include "io/json_text.hpp"
-#include "tessera/base/error.hpp"
 #include "tessera/mapspace/legality.hpp"
 
 namespace tessera::cli {
@@ -39,9 +39,10 @@ io::Json to_json(const mapspace::Violation& violation) {
     const auto text = [](const std::string& name) {
         return name.empty() ? io::Json(nullptr) : io::Json(name);
     };
+    const bool by_model = violation.code == api::refused_by_model;
     return {{"severity", severity_name(violation.severity)},
-            {"rule", violation.code},
-            {"text", mapspace::to_text(violation)},
+            {"rule", by_model ? io::Json(nullptr) : io::Json(violation.code)},
+            {"text", by_model ? violation.message : mapspace::to_text(violation)},
             {"einsum", text(violation.einsum)},
             {"tensor", text(violation.tensor)},
             {"component", text(violation.level)}};
@@ -69,8 +70,8 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
     arguments.required("mapping", "the mapping");
     const Inputs inputs(arguments, arguments.compat());
     const auto model = Components(arguments, false).make_model();
-    const model::Problem problem = inputs.problem();
-    const std::vector<mapspace::Violation> violations = mapspace::check(problem, *inputs.mapping);
+    const std::vector<mapspace::Violation> violations =
+        api::explain(inputs.problem(), *inputs.mapping, arguments.text("model"), *model);
     const bool as_json = arguments.flag("json");
     io::Json found = io::Json::array();
     std::size_t severe = 0;
@@ -78,23 +79,14 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
         const bool counts = violation.severity != mapspace::Severity::warning;
         severe += counts ? 1 : 0;
         found.push_back(to_json(violation));
-        if (!as_json) {
+        if (as_json) {
+            continue;
+        }
+        if (violation.code == api::refused_by_model) {
+            out << violation.message << "\n";
+        } else {
             (counts ? out : err) << severity_name(violation.severity) << ": "
                                  << mapspace::to_text(violation) << "\n";
-        }
-    }
-    if (severe == 0) {
-        // The model has the last word: it may lack something that the rules allow.
-        try {
-            model->evaluate(problem, *inputs.mapping);
-        } catch (const IllegalMapping& error) {
-            found.push_back({{"severity", "impossible"},
-                             {"rule", nullptr},
-                             {"text", arguments.text("model") + ": " + error.what()}});
-            ++severe;
-            if (!as_json) {
-                out << arguments.text("model") << ": " << error.what() << "\n";
-            }
         }
     }
     if (as_json) {

@@ -41,8 +41,8 @@ mapper::Options mapper_options(const Arguments& arguments) {
     mapper::Options result;
     result.metrics = arguments.metrics();
     const std::size_t preset = arguments.choice("mapspace", {"full", "accelforge", "timeloop"});
-    if (preset == 0) {
-        result.mapspace = mapspace::MapSpaceOptions::full();
+    if (preset != 0) {
+        result.mapspace = mapspace::MapSpaceOptions::accelforge();
     }
     result.mapspace.max_fused_loops = arguments.limit("max-fused-loops");
     if (arguments.has("max-fused-loops-per-rank-variable")) {

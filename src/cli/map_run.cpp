@@ -10,6 +10,7 @@
 #include <optional>
 #include <ostream>
 
+#include "api/search.hpp"
 #include "base/memory_reserve.hpp"
 #include "cli/cli.hpp"
 #include "cli/components.hpp"
@@ -126,7 +127,7 @@ private:
     /// False: it ended for lack of memory, without a result of its own.
     bool searched(mapper::Result& result) {
         try {
-            result = search(*mapper_, problem(), *model_, settings_);
+            result = api::run_mapper(*mapper_, problem(), *model_, settings_);
             return true;
         } catch (const std::bad_alloc&) {
             return false;
@@ -317,23 +318,6 @@ private:
 };
 
 }  // namespace
-
-mapper::Result search(mapper::Mapper& mapper, const model::Problem& problem,
-                      const model::CostModel& model, const mapper::Options& settings) {
-    try {
-        return mapper.map(problem, model, settings);
-    } catch (const NoLegalMapping& error) {
-        mapper::Result result;
-        result.reasons = {error.what()};
-        return result;
-    } catch (const LimitReached&) {
-        mapper::Result result;
-        result.status = mapper::Status::feasible;
-        const bool asked = settings.stop != nullptr && settings.stop->load();
-        result.stopped_by = asked ? "stop" : settings.budget.max_time_s > 0 ? "max-time" : "";
-        return result;
-    }
-}
 
 int run_map(const std::vector<std::string>& args, const Arguments& arguments,
             const mapper::Options& settings, std::ostream& out, std::ostream& err,

@@ -12,14 +12,9 @@
 
 namespace tessera::cli {
 
-/// Runs the mapper. That no mapping is legal, and that a limit came before any mapping, are
-/// results.
-mapper::Result search(mapper::Mapper& mapper, const model::Problem& problem,
-                      const model::CostModel& model, const mapper::Options& settings);
-
-/// Runs it and delivers the result to `out`, `err` and the folder of -o. `args`: the words of
-/// `arguments`; `settings`: what they ask for; `original`: the run that this one repeats, or null.
-/// \returns the exit code. \throws tessera::Error
+/// Runs the mapper and delivers its result to `out`, `err` and the folder of -o. `args`: the words
+/// of `arguments`; `settings`: what they ask for; `original`: the run that this one repeats, or
+/// null. \returns the exit code. \throws tessera::Error
 int run_map(const std::vector<std::string>& args, const Arguments& arguments,
             const mapper::Options& settings, std::ostream& out, std::ostream& err,
             const StoredRun* original = nullptr);

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "api/search.hpp"
 #include "base/printable.hpp"
 #include "io/fused_groups.hpp"
 #include "io/run_files.hpp"
@@ -57,15 +58,8 @@ std::string metric_names(const std::vector<mapper::Metric>& metrics) {
 }
 
 io::Json gap_json(const mapper::Result& result, const std::vector<mapper::Metric>& metrics) {
-    if (result.status == mapper::Status::optimal) {
-        return 0.0;
-    }
-    if (metrics.size() != 1 || !result.bound || result.solutions.empty()) {
-        return nullptr;
-    }
-    const double best = mapper::metric_value(metrics.front(), result.solutions.front().report);
-    const double gap = best > 0 ? (best - *result.bound) / best : 0;
-    return std::isfinite(gap) ? io::Json(std::max(gap, 0.0)) : io::Json(nullptr);
+    const std::optional<double> gap = api::gap(result, metrics);
+    return gap ? io::Json(*gap) : io::Json(nullptr);
 }
 
 void print_totals(std::ostream& out, const arch::Architecture& architecture,

@@ -106,6 +106,12 @@ fs::path template_folder() {
     throw UserError("the template for plugins is not installed (share/tessera/plugins/template)");
 }
 
+/// Of PREFIX/share/tessera/plugins/template; empty for a template in a checkout.
+std::string prefix_of(const fs::path& folder) {
+    const fs::path share = folder.parent_path().parent_path().parent_path();
+    return share.filename() == "share" ? share.parent_path().string() : "";
+}
+
 std::string read(const fs::path& file) {
     std::ifstream in(file, std::ios::binary);
     if (!in) {
@@ -141,6 +147,7 @@ int new_plugin(const std::string& kind_name, const std::string& name, std::ostre
                               name + ".so " + use);
         filled = replaced(filled, "@KIND@", kind.text);
         filled = replaced(filled, "@CLASS@", class_name(name));
+        filled = replaced(filled, "@PREFIX@", prefix_of(from));
         return replaced(filled, "@NAME@", name);
     };
     std::error_code failed;

@@ -339,7 +339,10 @@ Mapping read_mapping(const spec::Node& node, const spec::Symbols& symbols) {
 }
 
 Mapping load_mapping(const std::string& path, const spec::Defines& defines) {
-    const spec::Document document = spec::load_document({path}, defines);
+    return read_mapping(spec::load_document({path}, defines));
+}
+
+Mapping read_mapping(const spec::Document& document) {
     const Node* section = document.root.find("mapping");
     if (section == nullptr) {
         const std::vector<std::string> keys = document.root.keys();

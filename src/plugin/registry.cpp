@@ -189,4 +189,29 @@ void add_library(const tessera_plugin& plugin, const std::string& file) {
     }
 }
 
+void add_components(const std::vector<const tessera_component*>& components) {
+    static std::vector<const tessera_component*> known = own_components();
+    std::vector<const tessera_component*> fresh;
+    for (const tessera_component* c : components) {
+        if (std::find(known.begin(), known.end(), c) == known.end()) {
+            fresh.push_back(c);
+        }
+    }
+    if (fresh.empty()) {
+        return;
+    }
+    const tessera_plugin own{sizeof(tessera_plugin),
+                             TESSERA_ABI_MAJOR,
+                             TESSERA_ABI_MINOR,
+                             "",
+                             "",
+                             "",
+                             "",
+                             "",
+                             fresh.data(),
+                             static_cast<std::uint32_t>(fresh.size())};
+    add_library(own, "");
+    known.insert(known.end(), fresh.begin(), fresh.end());
+}
+
 }  // namespace tessera::plugin

@@ -142,6 +142,7 @@ BOOST_AUTO_TEST_CASE(several_metrics_give_the_whole_set) {
 BOOST_AUTO_TEST_CASE(options_reach_the_mapper) {
     const Files files;
     mapper::Options seen;
+    seen.mapspace = mapspace::MapSpaceOptions::accelforge();
     arch::Compat compat = arch::Compat::none;
     const auto spy = [&](const model::Problem& problem, const model::CostModel& model,
                          const mapper::Options& options) {

@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(optima_of_the_reference_are_legal) {
     testing::for_each_case(
         testing::accelforge_folder() + "optimum.jsonl.gz", [&](const YAML::Node& c) {
             const YAML::Node options = c["options"];
-            mapspace::MapSpaceOptions limits;
+            mapspace::MapSpaceOptions limits = mapspace::MapSpaceOptions::accelforge();
             const auto limit = [&](const char* key, int otherwise) {
                 const YAML::Node value = options[key];
                 return !value || value.as<std::string>() == "inf" ? otherwise : value.as<int>();

@@ -39,8 +39,8 @@ mapper::Result map_files(const std::string& arch_file, const std::string& worklo
     const model::Problem problem{&workload, &architecture, setting.compat};
     mapper::Options o;
     o.metrics = setting.metrics;
-    if (setting.full) {
-        o.mapspace = mapspace::MapSpaceOptions::full();
+    if (!setting.full) {
+        o.mapspace = mapspace::MapSpaceOptions::accelforge();
     }
     o.mapspace.max_fused_loops = setting.max_fused_loops;
     o.mapspace.max_fused_loops_per_rank_variable = setting.per_rank_variable;

@@ -230,10 +230,11 @@ BOOST_AUTO_TEST_CASE(every_template_of_the_reference_is_ours_too) {
                 workload, workload.find_einsum(c["einsum"].as<std::string>()),
                 c["compute"].as<std::string>(), arch::Compat::accelforge);
             std::map<Structure, std::vector<Sinks>> found;
-            ours += mapspace::enumerate_templates(path, {}, [&](mapspace::Template&& tmpl) {
-                const std::vector<Node> nodes = nodes_of(tmpl);
-                found[structure(nodes)].push_back(sinks(path, nodes));
-            });
+            ours += mapspace::enumerate_templates(
+                path, mapspace::MapSpaceOptions::accelforge(), [&](mapspace::Template&& tmpl) {
+                    const std::vector<Node> nodes = nodes_of(tmpl);
+                    found[structure(nodes)].push_back(sinks(path, nodes));
+                });
             ++cases;
             for (const YAML::Node& text : c["templates"]) {
                 const std::vector<Node> nodes = parse(path, text.as<std::string>());

@@ -232,6 +232,7 @@ int times_asked(const char* architecture, const char* workload,
     const auto mapper = plugin::Registry<mapper::Mapper>::instance().create(
         "search", {{"strategy", "counting" + std::to_string(count - 1)}});
     mapper::Options options;
+    options.mapspace = mapspace::MapSpaceOptions::accelforge();
     options.threads = 2;
     options.budget.max_evals = evaluations;
     Counting::asked = 0;

@@ -1,6 +1,7 @@
 // From an installed prefix, with the checkout out of reach: plugins made from the template build,
 // are listed, pass their contract tests and are used. And in the checkout: a plugin is one folder.
 #include <boost/test/unit_test.hpp>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "abi/program.hpp"
@@ -23,7 +24,7 @@ public:
         BOOST_REQUIRE_MESSAGE(made.code == 0, made.out + made.err);
     }
     std::string prefix() const {
-        return (folder_ / "prefix").string();
+        return (folder_ / "opt/odd+prefix_1.0").string();
     }
     std::string tool() const {
         return prefix() + "/bin/tessera";
@@ -121,6 +122,124 @@ BOOST_AUTO_TEST_CASE(wrong_requests_for_a_template_are_refused) {
                        std::string::npos,
                    used.err);
     }
+}
+
+namespace {
+
+/// EDP with all digits and status, as the example prints them, of a JSON document of `map`.
+std::string answer(const std::string& document) {
+    const auto json = nlohmann::json::parse(document);
+    char digits[64];
+    std::snprintf(digits, sizeof digits, "%.17g", json["mappings"][0]["edp_js"].get<double>());
+    return std::string(digits) + " " + json["status"].get<std::string>() + "\n";
+}
+
+std::string demo() {
+    const Ran ran = away("tessera map -a tpu-v4i -w gpt3-6.7b -D BATCH=1 -D TOKENS=2048 -q --json");
+    BOOST_REQUIRE_MESSAGE(ran.code == 0, ran.err);
+    return answer(ran.out);
+}
+
+/// The examples as they are in the checkout, out of its reach.
+std::string example(const std::string& name) {
+    const std::string to = installed().at("examples-" + name);
+    fs::copy(fs::path(checkout()) / "examples" / name, to,
+             fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    return to;
+}
+
+void gives_the_demo(const Ran& built, const std::string& program,
+                    const std::string& variables = "") {
+    BOOST_REQUIRE_MESSAGE(built.code == 0, built.out + built.err);
+    const Ran ran = away(variables + program);
+    BOOST_TEST(ran.code == 0, ran.err);
+    BOOST_TEST(ran.out == demo());
+    BOOST_TEST(ran.err.find("EDP") != std::string::npos);
+    const Ran needs = away("ldd " + program);
+    BOOST_TEST(needs.out.find("libyaml-cpp") != std::string::npos);
+    BOOST_TEST(needs.out.find("ncurses") == std::string::npos);
+    BOOST_TEST(needs.out.find("tinfo") == std::string::npos);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_program_with_the_shared_library_equals_the_command_line) {
+    const std::string folder = example("embed");
+    const Ran built = away("cd " + folder +
+                           " && c++ -std=c++20 -Wall -Wextra -Werror embed.cpp"
+                           " $(pkg-config --cflags --libs tessera) -o embed");
+    gives_the_demo(built, folder + "/embed");
+    BOOST_TEST(away("ldd " + folder + "/embed").out.find("libtessera.so.0.1") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_program_with_the_static_library_equals_the_command_line) {
+    const std::string folder = example("embed");
+    const Ran built = away("cd " + folder +
+                           " && c++ -std=c++20 embed.cpp $(pkg-config --cflags tessera)"
+                           " -Wl,-Bstatic $(pkg-config --libs-only-L tessera) -ltessera"
+                           " -Wl,-Bdynamic $(pkg-config --static --libs tessera) -o embed-static");
+    gives_the_demo(built, folder + "/embed-static",
+                   "TESSERA_DATA_PATH=" + installed().prefix() + "/share/tessera ");
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_cmake_builds_equals_the_command_line) {
+    const std::string folder = example("embed");
+    const Ran built = away("cmake -S " + folder + " -B " + folder + "/made -DCMAKE_PREFIX_PATH=" +
+                           installed().prefix() + " && cmake --build " + folder + "/made");
+    gives_the_demo(built, folder + "/made/embed");
+    const Ran newer = away("sed -i s/0.1/0.2/ " + folder + "/CMakeLists.txt && cmake -S " + folder +
+                           " -B " + folder + "/newer -DCMAKE_PREFIX_PATH=" + installed().prefix());
+    BOOST_TEST(newer.code != 0);
+}
+
+BOOST_AUTO_TEST_CASE(examples_of_plugins_work) {
+    struct Example {
+        const char *folder, *name, *use;
+    };
+    const std::string map = "tessera map -a snowcat -w matmuls -D N_EINSUMS=2 -q --json ";
+    for (const Example& e : {Example{"strategy", "hill_climbing", "--mapper hill_climbing"},
+                             Example{"model", "launch", "--model launch --knob launch.overhead=0"},
+                             Example{"mapper", "portfolio", "--mapper portfolio"}}) {
+        const std::string name = e.name, file = "tessera-" + name + ".so";
+        const Ran built = away("cd " + example(e.folder) + " && c++ -Wall -Wextra -Werror " + name +
+                               ".cpp $(pkg-config --cflags --libs tessera-plugin) -o " + file +
+                               " && tessera plugins check ./" + file);
+        BOOST_REQUIRE_MESSAGE(built.code == 0, name << built.out << built.err);
+        BOOST_TEST(built.out.find(" 0 failed") != std::string::npos);
+        const Ran used = away(map + e.use + " --max-evals 20000 --plugin " +
+                              installed().at("examples-" + std::string(e.folder)) + "/" + file);
+        BOOST_REQUIRE_MESSAGE(used.code == 0, name << used.err);
+        // All of them can reach the optimum here, bit for bit.
+        const std::string found = answer(used.out), optimum = answer(away(map).out);
+        BOOST_TEST(found.substr(0, found.find(' ')) == optimum.substr(0, optimum.find(' ')), name);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(uninstall_leaves_nothing) {
+    const Folder folder;
+    const std::string make = "make -C " + checkout() + " BUILD=" + build().string() +
+                             " DESTDIR=" + (folder / "stage").string() + " PREFIX=/opt/t ";
+    BOOST_REQUIRE(run(make + "install-files").code == 0);
+    BOOST_TEST(fs::exists(folder / "stage/opt/t/bin/timeloop-mapper"));
+    BOOST_TEST(read(folder / "stage/opt/t/lib/pkgconfig/tessera.pc").find("prefix=/opt/t\n") !=
+               std::string::npos);
+    // What is not ours stays, and what an older version left goes.
+    std::ofstream(folder / "stage/opt/t/bin/mine") << "mine";
+    std::ofstream(folder / "stage/opt/t/share/tessera/old") << "old";
+    std::ofstream(folder / "stage/opt/t/share/tessera/installed", std::ios::app)
+        << "share/tessera/old\n";
+    BOOST_REQUIRE(run(make + "install-files").code == 0);
+    BOOST_TEST(!fs::exists(folder / "stage/opt/t/share/tessera/old"));
+    BOOST_TEST(run(make + "uninstall").code == 0);
+    BOOST_TEST(fs::exists(folder / "stage/opt/t/bin/mine"));
+    fs::remove(folder / "stage/opt/t/bin/mine");
+    BOOST_REQUIRE(run(make + "install-files").code == 0);
+    BOOST_TEST(run(make + "uninstall").code == 0);
+    BOOST_TEST(!fs::exists(folder / "stage/opt/t/bin"));
+    BOOST_TEST(run("find " + (folder / "stage").string() + " -type f -o -type l").out == "");
+    const Ran again = run(make + "uninstall");
+    BOOST_TEST(again.code != 0);
+    BOOST_TEST(again.err.find("nothing of tessera is installed there") != std::string::npos);
 }
 
 // A copy of the checkout with one more folder under plugins/: nothing else is edited.

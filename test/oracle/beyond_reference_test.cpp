@@ -23,7 +23,6 @@ mapper::Result map(const model::Problem& problem, Metric metric) {
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     mapper::Options options;
     options.metrics = {metric};
-    options.mapspace = mapspace::MapSpaceOptions::full();
     options.threads = 2;
     mapper::Result result = ffm->map(problem, *model, options);
     for (const mapper::Solution& s : result.solutions) {

@@ -124,9 +124,9 @@ std::size_t most_symbols(const std::string& text) {
     const arch::Path path =
         instance.architecture->path(instance.workload, 0, "MAC", arch::Compat::none);
     std::size_t most = 0;
-    mapspace::enumerate_templates(
-        path, mapspace::MapSpaceOptions::full(),
-        [&](mapspace::Template&& t) { most = std::max(most, t.symbols.size()); });
+    mapspace::enumerate_templates(path, mapspace::MapSpaceOptions{}, [&](mapspace::Template&& t) {
+        most = std::max(most, t.symbols.size());
+    });
     return most;
 }
 
@@ -193,6 +193,7 @@ BOOST_AUTO_TEST_CASE(best_first_search_and_open_loop_orders_change_no_optimum) {
         const std::string text = arch + workload_of(c);
         const Metric metric = metric_of(k);
         mapper::Options plain;
+        plain.mapspace = mapspace::MapSpaceOptions::accelforge();
         plain.threads = 1;
         const double best = least(text, metric, plain);
         plain.without = {"best-first"};
@@ -224,7 +225,6 @@ BOOST_AUTO_TEST_CASE(no_drawn_mapping_of_a_large_convolution_beats_the_optimum) 
         const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
         mapper::Options options;
         options.metrics = {metric};
-        options.mapspace = mapspace::MapSpaceOptions::full();
         options.budget.max_evals = 300;
         options.threads = 1;
         const mapper::Result r = random_search->map(instance.problem, *model, options);

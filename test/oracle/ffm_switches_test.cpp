@@ -112,6 +112,7 @@ BOOST_AUTO_TEST_CASE(a_dive_changes_no_optimum) {
                                                          {"KN_STEP", std::to_string(16 * (i % 4))}};
         const Shipped shipped(i % 2 == 0 ? "edge" : "tpu-v4i", "matmuls", defines);
         mapper::Options options;
+        options.mapspace = mapspace::MapSpaceOptions::accelforge();
         options.metrics = {i % 3 == 0 ? Metric::energy : Metric::edp};
         const mapper::Result with = run(shipped.problem, options);
         options.without = {"dive"};
@@ -276,7 +277,6 @@ BOOST_AUTO_TEST_CASE(a_search_that_a_gap_ends_returns_that_gap) {
 BOOST_AUTO_TEST_CASE(the_gap_that_is_asked_for_is_looked_for) {
     const Shipped shipped("nvdla", "mobilenet-28", {});
     mapper::Options options;
-    options.mapspace = mapspace::MapSpaceOptions::full();
     options.mapspace.imperfect_temporal = options.mapspace.imperfect_spatial = true;
     options.budget.gap = 0.03;
     const mapper::Result r = run(shipped.problem, options);
@@ -292,6 +292,7 @@ BOOST_AUTO_TEST_CASE(partial_tiles_that_compat_prices_differently_are_refused) {
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         const oracle::LoadedInstance instance(oracle::random_instance(seed).yaml);
         mapper::Options options;
+        options.mapspace = mapspace::MapSpaceOptions::accelforge();
         options.threads = 1;
         options.mapspace.imperfect_temporal = options.mapspace.imperfect_spatial = true;
         try {
@@ -306,6 +307,7 @@ BOOST_AUTO_TEST_CASE(partial_tiles_that_compat_prices_differently_are_refused) {
 BOOST_AUTO_TEST_CASE(unknown_names_are_refused) {
     const oracle::LoadedInstance instance(oracle::random_instance(seeds().front()).yaml);
     mapper::Options options;
+    options.mapspace = mapspace::MapSpaceOptions::accelforge();
     options.without = {"luck"};
     BOOST_CHECK_THROW(run(instance.problem, options), UserError);
 }
@@ -314,6 +316,7 @@ BOOST_AUTO_TEST_CASE(fifty_searches_stopped_at_random_moments_return_valid_mappi
     const Shipped shipped("tpu-v4i", "gpt3-6.7b", {{"BATCH", "1"}, {"TOKENS", "2048"}},
                           arch::Compat::accelforge);
     mapper::Options options;
+    options.mapspace = mapspace::MapSpaceOptions::accelforge();
     options.threads = 2;
     // Without guesses and relaxed join there is more to stop.
     options.without = {"dive", "class-floors", "guesses"};
@@ -355,7 +358,6 @@ BOOST_AUTO_TEST_CASE(fifty_searches_stopped_at_random_moments_return_valid_mappi
 BOOST_AUTO_TEST_CASE(a_mapping_near_the_bound_does_not_end_the_search_for_one_at_it) {
     const Shipped shipped("simba", "llama3-8b", {{"DECODE", "1"}});
     mapper::Options options;
-    options.mapspace = mapspace::MapSpaceOptions::full();
     options.budget.max_evals = 3'000'000;
 #ifndef __SANITIZE_ADDRESS__  // which keeps what was freed
     options.budget.max_memory_bytes = 1u << 30;
@@ -371,7 +373,6 @@ BOOST_AUTO_TEST_CASE(partial_tiles_improve_the_mapping_without_them_at_once) {
     const Shipped shipped("eyeriss", "gpt3-6.7b", {});
     mapper::Options options;
     options.threads = 1;
-    options.mapspace = mapspace::MapSpaceOptions::full();
     options.mapspace.imperfect_temporal = options.mapspace.imperfect_spatial = true;
     options.budget.max_evals = 6'000'000;
     const mapper::Result improved = run(shipped.problem, options);
@@ -394,7 +395,6 @@ BOOST_AUTO_TEST_CASE(two_fused_loops_may_change_together) {
     const Shipped shipped("tpu-v4i", "gpt3-6.7b", {{"BATCH", "64"}, {"TOKENS", "4096"}});
     mapper::Options options;
     options.threads = 1;
-    options.mapspace = mapspace::MapSpaceOptions::full();
     options.mapspace.imperfect_temporal = options.mapspace.imperfect_spatial = true;
     options.budget.max_evals = 15'000'000;
     BOOST_TEST(value(run(shipped.problem, options), Metric::edp) < 21.25);

@@ -224,7 +224,7 @@ Instance random_full_instance(std::uint64_t seed) {
                         : kind < 7  ? convolutions(r)
                         : kind < 10 ? triple(r)
                                     : quadruple(r);
-    Instance out{seed, shape.kind, "", mapspace::MapSpaceOptions::full()};
+    Instance out{seed, shape.kind, "", mapspace::MapSpaceOptions{}};
     out.yaml = architecture_text(r, shape.einsums.size());
     out.yaml += workload_text(shape, r, Random(~seed));
     switch (r.below(10)) {

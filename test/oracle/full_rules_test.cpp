@@ -43,7 +43,7 @@ std::string einsum(const std::string& name, const std::vector<std::string>& acce
 oracle::Instance outer_product(const std::string& buffer_size) {
     oracle::Instance out;
     out.kind = "outer-product";
-    out.options = mapspace::MapSpaceOptions::full();
+    out.options = mapspace::MapSpaceOptions{};
     out.yaml = machine(buffer_size, "{keep: ~MainMemory, may_keep: All}") +
                "workload:\n  iteration_space_shape:\n    a: 0 <= a < 4\n    b: 0 <= b < 2\n"
                "    c: 0 <= c < 3\n    d: 0 <= d < 3\n  bits_per_value: {All: 1}\n  einsums:\n" +
@@ -61,7 +61,7 @@ oracle::Instance equal_products(const std::string& size, const std::string& from
                                 const std::string& to) {
     oracle::Instance out;
     out.kind = "equal-products";
-    out.options = mapspace::MapSpaceOptions::full();
+    out.options = mapspace::MapSpaceOptions{};
     out.yaml = machine(size, "{keep: ~MainMemory, may_keep: All}") +
                "workload:\n  iteration_space_shape:\n";
     for (int i = 0; i < 4; ++i) {

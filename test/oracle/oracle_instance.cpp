@@ -369,7 +369,7 @@ std::string common_variable(const Shape& s) {
 }
 
 mapspace::MapSpaceOptions random_options(Random& r) {
-    mapspace::MapSpaceOptions options;
+    mapspace::MapSpaceOptions options = mapspace::MapSpaceOptions::accelforge();
     switch (r.below(12)) {
         case 0:
             options.max_fused_loops = 0;

@@ -15,7 +15,7 @@ struct Instance {
     std::uint64_t seed = 0;
     std::string kind;  ///< what the workload looks like: "chain2", "residual", ...
     std::string yaml;
-    mapspace::MapSpaceOptions options;
+    mapspace::MapSpaceOptions options = mapspace::MapSpaceOptions::accelforge();
 };
 
 /// The same seed gives the same text on every machine.

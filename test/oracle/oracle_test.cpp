@@ -97,7 +97,8 @@ BOOST_AUTO_TEST_CASE(loops_are_spread_over_all_gaps) {
 
 BOOST_AUTO_TEST_CASE(one_matmul_in_a_large_buffer_moves_each_tensor_once) {
     const oracle::LoadedInstance instance(machine("inf", "{keep: All}", "{keep: All}") + matmul);
-    const auto best = oracle::search(oracle::make_space(instance.problem, {}, 1'000'000));
+    const auto best = oracle::search(
+        oracle::make_space(instance.problem, mapspace::MapSpaceOptions::accelforge(), 1'000'000));
     // MainMemory: A 6, B 4 read, C 6 written, 10 J each. GlobalBuffer: the same 16 filled or
     // drained, and per compute (12) reads of A, B and C and a write of C, less the 6 first reads of
     // C.
@@ -109,7 +110,8 @@ BOOST_AUTO_TEST_CASE(a_reader_never_shares_a_loop_its_writer_still_reduces_over)
     const oracle::LoadedInstance instance(machine("inf", "{keep: ~Intermediates, may_keep: All}",
                                                   "{keep: ~MainMemory, may_keep: All}") +
                                           normalise);
-    const auto space = oracle::make_space(instance.problem, {}, 1'000'000);
+    const auto space =
+        oracle::make_space(instance.problem, mapspace::MapSpaceOptions::accelforge(), 1'000'000);
     const int n = space.einsums[1].paths.front().einsum.find_rank_variable("n");
     int fitting = 0, sharing_m = 0;
     std::vector<int> shared;
@@ -134,7 +136,8 @@ BOOST_AUTO_TEST_CASE(a_reader_never_shares_a_loop_its_writer_still_reduces_over)
 BOOST_AUTO_TEST_CASE(what_stands_above_a_shared_loop_coexists_and_what_stands_below_does_not) {
     const oracle::LoadedInstance instance(
         machine("1000", "{keep: ~Intermediates, may_keep: All}", "{keep: All}") + normalise);
-    auto space = oracle::make_space(instance.problem, {}, 1'000'000);
+    auto space =
+        oracle::make_space(instance.problem, mapspace::MapSpaceOptions::accelforge(), 1'000'000);
     const int c = instance.workload.find_tensor("C"), d = instance.workload.find_tensor("D");
     const oracle::SharedLoop m{0, 2, false, "", ""};
     const auto bits = [](std::vector<double> b) {

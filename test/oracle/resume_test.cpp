@@ -140,6 +140,7 @@ BOOST_AUTO_TEST_CASE(every_saved_state_leads_to_the_same_result_with_less_work) 
     recorder.listen();
     recorder.ask_for_checkpoint();
     mapper::Options options;
+    options.mapspace = mapspace::MapSpaceOptions::accelforge();
     options.recorder = &recorder;
     // More states to save than the dive leaves.
     options.without = {"dive"};
@@ -153,6 +154,7 @@ BOOST_AUTO_TEST_CASE(every_saved_state_leads_to_the_same_result_with_less_work) 
         }
         ++states;
         mapper::Options again;
+        again.mapspace = mapspace::MapSpaceOptions::accelforge();
         again.without = options.without;
         again.resume = event.text;
         telemetry::Recorder counts;
@@ -172,6 +174,7 @@ BOOST_AUTO_TEST_CASE(every_saved_state_leads_to_the_same_result_with_less_work) 
 
 BOOST_AUTO_TEST_CASE(parts_shorter_than_a_guess_reach_the_same_result) {
     mapper::Options options;
+    options.mapspace = mapspace::MapSpaceOptions::accelforge();
     options.without = {"dive"};
     const InParts cut = in_parts(*this, options, 12, 60);
     BOOST_TEST_REQUIRE((cut.last.status == mapper::Status::optimal));
@@ -184,6 +187,7 @@ BOOST_AUTO_TEST_CASE(parts_shorter_than_a_guess_reach_the_same_result) {
 
 BOOST_AUTO_TEST_CASE(with_partial_tiles_the_search_without_them_is_kept) {
     mapper::Options options;
+    options.mapspace = mapspace::MapSpaceOptions::accelforge();
     options.mapspace.imperfect_temporal = options.mapspace.imperfect_spatial = true;
     std::string state;
     part(options, 200'000, state);
@@ -199,6 +203,7 @@ BOOST_AUTO_TEST_CASE(a_join_that_never_ends_is_done_below_lower_guesses_first) {
     telemetry::Recorder recorder;
     recorder.listen();
     mapper::Options options;
+    options.mapspace = mapspace::MapSpaceOptions::accelforge();
     options.recorder = &recorder;
     options.without = {"dive"};
     const mapper::Result whole = run(options);
@@ -226,6 +231,7 @@ BOOST_AUTO_TEST_CASE(a_join_that_never_ends_is_done_below_lower_guesses_first) {
 BOOST_AUTO_TEST_CASE(evaluations_are_limited_over_all_parts) {
     std::string state;
     mapper::Options options;
+    options.mapspace = mapspace::MapSpaceOptions::accelforge();
     options.budget.max_evals = 150'000;
     BOOST_TEST((part(options, 1'000'000'000, state).status == mapper::Status::feasible));
     telemetry::Recorder second;
@@ -241,6 +247,7 @@ BOOST_AUTO_TEST_CASE(what_is_reported_as_evaluated_is_what_was_looked_at) {
     for (const std::uint64_t most : {0, 1'500'000}) {
         telemetry::Recorder recorder;
         mapper::Options options;
+        options.mapspace = mapspace::MapSpaceOptions::accelforge();
         options.recorder = &recorder;
         options.mapspace.imperfect_temporal = options.mapspace.imperfect_spatial = most > 0;
         options.budget.max_evals = most;
@@ -260,6 +267,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_state_of_this_search_is_refused) {
           "search 1\nrows 0 0 5 1 -7 0x1p0 0x1p0\n", "join 0x1p0\n", "raised 0x0p0 0x0p0\n",
           "perfect nonsense\n"}) {
         mapper::Options options;
+        options.mapspace = mapspace::MapSpaceOptions::accelforge();
         options.resume = text;
         BOOST_CHECK_THROW(run(options), UserError);
     }

@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(listing_points_obeys_a_stop) {
     const arch::Architecture architecture = arch::load_architecture("snowcat", {});
     const workload::Workload workload = workload::load_workload("matmuls", {});
     const model::Problem problem{&workload, &architecture, arch::Compat::none};
-    const search::OpenSpace space(problem, *model, {});
+    const search::OpenSpace space(problem, *model, {mapspace::MapSpaceOptions::accelforge()});
     const auto points = space.enumerate();
     search::Point point;
     BOOST_TEST(points->next(point));
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(every_template_of_a_single_einsum_is_drawn_equally_often) {
     const arch::Architecture architecture = arch::load_architecture("snowcat", {});
     const workload::Workload workload = workload::load_workload("matmuls", {});
     const model::Problem problem{&workload, &architecture, arch::Compat::none};
-    const search::OpenSpace space(problem, *model, {});
+    const search::OpenSpace space(problem, *model, {mapspace::MapSpaceOptions::accelforge()});
     search::Worker worker(space);
     search::Point point;
     std::map<std::uint32_t, int> counts;

@@ -71,7 +71,6 @@ std::vector<mapper::Solution> map(const oracle::LoadedInstance& instance, Metric
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     mapper::Options options;
     options.metrics = {metric};
-    options.mapspace = mapspace::MapSpaceOptions::full();
     options.mapspace.sliding_holders = sliding;
     options.threads = 1;
     return ffm->map(instance.problem, *model, options).solutions;
@@ -130,7 +129,7 @@ BOOST_AUTO_TEST_CASE(checker_and_model_refuse_a_reader_that_is_too_far_ahead) {
         model::Problem problem;
     } instance{{&loaded.workload, loaded.architecture.get(), arch::Compat::none}};
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
-    const auto options = mapspace::MapSpaceOptions::full();
+    const auto options = mapspace::MapSpaceOptions{};
     const auto right = given("3");
     BOOST_TEST(mapspace::check(instance.problem, right, &options).empty());
     BOOST_TEST(model->evaluate(instance.problem, right).energy_j() > 0);
@@ -157,7 +156,7 @@ BOOST_AUTO_TEST_CASE(every_iteration_counted_one_by_one) {
                              machine(1000) + two_convolutions(7, 6, 2, 3)}) {
         const oracle::LoadedInstance instance(text);
         const auto space =
-            oracle::make_space(instance.problem, mapspace::MapSpaceOptions::full(), 200'000);
+            oracle::make_space(instance.problem, mapspace::MapSpaceOptions{}, 200'000);
         for (const auto& einsum : space.einsums) {
             for (const auto& group : einsum.groups) {
                 for (const auto& row : group.rows) {
@@ -231,7 +230,7 @@ BOOST_AUTO_TEST_CASE(brute_force_finds_nothing_better) {
         for (const int bits : {3, 4, 5, 6, 8, 12}) {
             oracle::Instance instance;
             instance.kind = "sliding";
-            instance.options = mapspace::MapSpaceOptions::full();
+            instance.options = mapspace::MapSpaceOptions{};
             instance.yaml = machine(bits) + workload;
             const auto outcome = oracle::judge(instance);
             BOOST_TEST(outcome.error == "", bits << " bits: " << outcome.error << workload);

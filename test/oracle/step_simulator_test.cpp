@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(stepping_through_the_loops_confirms_the_counts_of_templates
         for (int e = 0; e < static_cast<int>(p.workload->einsums.size()); ++e) {
             const auto path = p.architecture->path(*p.workload, e, "MAC", p.compat);
             std::vector<mapspace::Template> templates;
-            mapspace::MapSpaceOptions options;
+            mapspace::MapSpaceOptions options = mapspace::MapSpaceOptions::accelforge();
             options.open_loop_orders = false;  // as they stand
             mapspace::enumerate_templates(
                 path, options, [&](mapspace::Template&& t) { templates.push_back(std::move(t)); });

@@ -40,6 +40,7 @@ double seconds_to_stop(const model::Problem& problem, double after_s) {
         stop = true;
     });
     mapper::Options options;
+    options.mapspace = mapspace::MapSpaceOptions::accelforge();
     options.threads = 1;
     options.stop = &stop;
     const auto ffm = plugin::Registry<mapper::Mapper>::instance().create("ffm");

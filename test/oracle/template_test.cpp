@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(the_explorer_keeps_the_pareto_set_of_every_template) {
             std::vector<Template> suitable;
             // One template per loop order: the points are those of the nodes as they stand.
             // convolution_test holds templates with open orders against these.
-            mapspace::MapSpaceOptions options;
+            mapspace::MapSpaceOptions options = mapspace::MapSpaceOptions::accelforge();
             options.open_loop_orders = false;
             mapspace::enumerate_templates(path, options, [&](Template&& t) {
                 const double rows = oracle::count_rows(path, t);

@@ -71,7 +71,7 @@ struct Problem {
     std::vector<Einsum> einsums;
     std::vector<Component> components;  ///< from the outside to the inside
     arch::Compat compat = arch::Compat::none;
-    mapspace::MapSpaceOptions options;
+    mapspace::MapSpaceOptions options = mapspace::MapSpaceOptions::accelforge();
 
     /// Whether any dimension has the key, and any component among its own keys or `tensors`.
     bool has_rule(const std::string& key) const;

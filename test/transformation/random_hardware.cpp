@@ -241,7 +241,7 @@ std::vector<std::string> features(const Problem& problem) {
 namespace {
 
 mapspace::MapSpaceOptions random_options(Random& r) {
-    mapspace::MapSpaceOptions o = mapspace::MapSpaceOptions::full();
+    mapspace::MapSpaceOptions o = mapspace::MapSpaceOptions{};
     switch (r.below(14)) {
         case 0:
             o.max_fused_loops = r.below(3);
@@ -283,7 +283,7 @@ Problem random_problem(std::uint64_t seed) {
     }
     if (r.chance(15)) {
         problem.compat = arch::Compat::accelforge;
-        mapspace::MapSpaceOptions o;
+        mapspace::MapSpaceOptions o = mapspace::MapSpaceOptions::accelforge();
         o.all_einsum_orders = problem.options.all_einsum_orders;
         o.max_fused_loops = problem.options.max_fused_loops;
         o.max_loops_per_spatial_dimension = problem.options.max_loops_per_spatial_dimension;

@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(limits_count_only_with_options) {
                                         compute("E1"),
                                         "<"};
     };
-    mapspace::MapSpaceOptions options;
+    mapspace::MapSpaceOptions options = mapspace::MapSpaceOptions::accelforge();
     BOOST_TEST(chain.codes(nodes(4, 2)) == "");
     BOOST_TEST(chain.codes(nodes(4, 2), &options) == "max_fused_loops_per_rank_variable");
     BOOST_TEST(chain.codes(nodes(4, 4), &options) == "");
@@ -198,14 +198,14 @@ BOOST_AUTO_TEST_CASE(loops_above_the_outermost_memory_leave_the_mapspace) {
     const std::vector<std::string> nodes{store("T0, W0", "DRAM"), loop("m", 1),
                                          store("T1", "DRAM"),     loop("n0", 1),
                                          loop("n1", 1),           compute("E0")};
-    const mapspace::MapSpaceOptions options;
+    const mapspace::MapSpaceOptions options = mapspace::MapSpaceOptions::accelforge();
     BOOST_TEST(c.codes(nodes) == "");
     BOOST_TEST(c.codes(nodes, &options) == "outermost");
 }
 
 BOOST_AUTO_TEST_CASE(loops_per_spatial_dimension) {
     const Case c = with("{keep: All}", "{may_keep: All}", "{may_keep: All}", "min_usage: 0");
-    mapspace::MapSpaceOptions options;
+    mapspace::MapSpaceOptions options = mapspace::MapSpaceOptions::accelforge();
     const auto two = nest({array("m", 4, "Reg"), array("n1", 4, "Reg")});
     BOOST_TEST(c.codes(two, &options) == "");
     options.max_loops_per_spatial_dimension = 1;
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(unfused_means_all_in_the_outermost_memory) {
     const std::vector<std::string> nodes{
         store("T0, W0", "DRAM"), store("T1", "GLB"), loop("m", 1),
         loop("n0", 1),           loop("n1", 1),      compute("E0")};
-    mapspace::MapSpaceOptions options;
+    mapspace::MapSpaceOptions options = mapspace::MapSpaceOptions::accelforge();
     BOOST_TEST(c.codes(nodes, &options) == "");
     options.unfused = true;
     BOOST_TEST(c.codes(nodes, &options) == "keep");

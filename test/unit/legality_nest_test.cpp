@@ -38,7 +38,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 BOOST_AUTO_TEST_CASE(a_plain_mapping_is_legal) {
     BOOST_TEST(simple().codes(unit_loops({store("T0, T1, W0", "DRAM")})) == "");
-    const mapspace::MapSpaceOptions options;
+    const mapspace::MapSpaceOptions options = mapspace::MapSpaceOptions::accelforge();
     BOOST_TEST(simple().codes(unit_loops({store("T0, T1, W0", "DRAM")}), &options) == "");
 }
 
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(only_an_outermost_loop_may_leave_a_partial_tile) {
     BOOST_TEST(c.codes(unit_loops({store("T0, T1, W0", "DRAM"), loop("m", 3)})) == "");
     BOOST_TEST(c.codes(unit_loops({store("T0, T1, W0", "DRAM"), loop("m", 6), loop("m", 4)})) ==
                "tile_shape");
-    mapspace::MapSpaceOptions options;
+    mapspace::MapSpaceOptions options = mapspace::MapSpaceOptions::accelforge();
     BOOST_TEST(c.codes(unit_loops({store("T0, T1, W0", "DRAM"), loop("m", 3)}), &options) ==
                "imperfect");
     options.imperfect_temporal = true;
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(only_an_outermost_loop_may_leave_a_partial_tile) {
 BOOST_AUTO_TEST_CASE(a_partial_tile_is_as_small_as_its_trip_count_allows) {
     // 8 values: 3 makes three iterations, where 4 makes two; 5, 6 and 7 make two as well.
     Case c = simple();
-    mapspace::MapSpaceOptions options;
+    mapspace::MapSpaceOptions options = mapspace::MapSpaceOptions::accelforge();
     options.imperfect_spatial = true;
     const auto tiled = [](int tile) {
         return unit_loops({store("T0, T1, W0", "DRAM"), loop("m", tile)});
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_partial_tile_is_as_small_as_its_trip_count_allows) {
 }
 
 BOOST_AUTO_TEST_CASE(the_tile_shapes_of_the_search_are_the_partial_tiles_that_are_legal) {
-    mapspace::MapSpaceOptions options;
+    mapspace::MapSpaceOptions options = mapspace::MapSpaceOptions::accelforge();
     options.imperfect_temporal = true;
     std::string workload = matmuls();
     workload.replace(workload.find("m < 8"), 5, "m < 30");
@@ -234,6 +234,6 @@ BOOST_AUTO_TEST_CASE(inputs_do_not_come_from_nowhere_in_this_mapspace) {
     const std::vector<std::string> nodes{store("T0, T1", "DRAM"), loop("m", 1),  store("W0", "GLB"),
                                          loop("n0", 1),           loop("n1", 1), compute("E0")};
     BOOST_TEST(c.codes(nodes) == "");
-    const mapspace::MapSpaceOptions options;
+    const mapspace::MapSpaceOptions options = mapspace::MapSpaceOptions::accelforge();
     BOOST_TEST(c.codes(nodes, &options) == "recomputation");
 }

@@ -15,7 +15,8 @@ using mapping::NodeKind;
 using mapspace::MapSpaceOptions;
 using mapspace::Template;
 
-inline std::vector<Template> templates(const Path& path, const MapSpaceOptions& options = {}) {
+inline std::vector<Template> templates(
+    const Path& path, const MapSpaceOptions& options = MapSpaceOptions::accelforge()) {
     std::vector<Template> found;
     const std::size_t n = mapspace::enumerate_templates(
         path, options, [&](Template&& tmpl) { found.push_back(std::move(tmpl)); });
@@ -41,7 +42,8 @@ inline std::string text(const Path& path, const Template& tmpl) {
     return result.substr(0, result.find_last_not_of(' ') + 1);
 }
 
-inline std::set<std::string> texts(const Path& path, const MapSpaceOptions& options = {}) {
+inline std::set<std::string> texts(const Path& path,
+                                   const MapSpaceOptions& options = MapSpaceOptions::accelforge()) {
     std::set<std::string> result;
     for (const Template& tmpl : templates(path, options)) {
         result.insert(text(path, tmpl));
@@ -49,7 +51,8 @@ inline std::set<std::string> texts(const Path& path, const MapSpaceOptions& opti
     return result;
 }
 
-inline std::string infeasible(const Path& path, const MapSpaceOptions& options = {}) {
+inline std::string infeasible(const Path& path,
+                              const MapSpaceOptions& options = MapSpaceOptions::accelforge()) {
     try {
         templates(path, options);
     } catch (const NoLegalMapping& error) {

@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(no_fused_loops_if_none_are_allowed) {
     b.memory("DRAM").keep = set("~Intermediates");
     b.memory("GLB").keep = set("T1");
     b.finish();
-    MapSpaceOptions options;
+    MapSpaceOptions options = MapSpaceOptions::accelforge();
     options.max_fused_loops = 0;
     BOOST_TEST(texts(b.path, options) == std::set<std::string>{"DRAM:T0 DRAM:W0 GLB:T1 m n0 n1"},
                boost::test_tools::per_element());
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(unfused_option_keeps_all_in_the_outermost_memory) {
     b.path.levels[0].may_keep = set("All");
     b.memory("GLB").may_keep = set("All");
     b.finish();
-    MapSpaceOptions options;
+    MapSpaceOptions options = MapSpaceOptions::accelforge();
     options.unfused = true;
     BOOST_TEST(templates(b.path).size() == 27u);
     BOOST_TEST(templates(b.path, options).size() == 16u);
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(memories_keep_their_order_unless_told_otherwise) {
     b.path.levels[2].force_memory_hierarchy_order = false;
     BOOST_TEST(templates(b.path).size() == 2u);
     b.path.levels[2].force_memory_hierarchy_order = true;
-    MapSpaceOptions options;
+    MapSpaceOptions options = MapSpaceOptions::accelforge();
     options.force_memory_hierarchy_order = false;
     BOOST_TEST(templates(b.path, options).size() == 2u);
 }
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(every_first_loop_of_a_sum_is_a_variant_or_left_open) {
     BOOST_TEST_REQUIRE(open.size() == 1u);
     BOOST_TEST(std::ranges::count_if(open.front().nodes,
                                      [](const auto& node) { return node.open_order; }) == 1);
-    MapSpaceOptions options;
+    MapSpaceOptions options = MapSpaceOptions::accelforge();
     options.open_loop_orders = false;
     const auto found = texts(conv.path, options);
     BOOST_TEST(found == (std::set<std::string>{"DRAM:F DRAM:I DRAM:O p* r* GLB:I p r",

@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_loop_may_stay_above_a_holder_that_may_not_send_twice) {
 
 BOOST_AUTO_TEST_CASE(partial_tiles_are_labelled_on_the_outer_loop) {
     auto b = two_levels(matmul(), "T0 | W0");
-    MapSpaceOptions options;
+    MapSpaceOptions options = MapSpaceOptions::accelforge();
     options.imperfect_temporal = true;
     bool labelled = false;
     for (const Template& tmpl : templates(b.path, options)) {
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(any_loop_may_become_the_outermost_one_with_a_partial_tile) 
     b.memory("DRAM").keep = set("~Intermediates");
     b.memory("GLB").keep = set("T1 | W0");
     b.finish();
-    MapSpaceOptions options;
+    MapSpaceOptions options = MapSpaceOptions::accelforge();
     const auto perfect = texts(b.path, options);
     options.imperfect_temporal = true;
     BOOST_TEST(perfect.count("DRAM:T0 DRAM:W0 m* n1* GLB:W0 m* GLB:T1 m n0 n1") == 1u);
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(tiles_stay_contiguous_when_memories_leave_their_order) {
     reg.keep = set("W0");
     reg.spatial = {PathBuilder::dim("X", 4)};
     b.finish();
-    MapSpaceOptions options;
+    MapSpaceOptions options = MapSpaceOptions::accelforge();
     options.force_memory_hierarchy_order = false;
     const auto check = [&](bool temporals_only) {
         bool seen = false;

@@ -69,6 +69,8 @@ struct Mapping {
 /// \throws UserError with file:line:column for unknown keys, wrong types and a broken structure.
 /// `defines`: -D NAME=VALUE; tile shapes may be expressions over the file's `variables`.
 Mapping load_mapping(const std::string& path, const spec::Defines& defines = {});
+/// The section `mapping` of a document.
+Mapping read_mapping(const spec::Document& document);
 /// `node`: the map under `mapping`, or the list of its nodes.
 Mapping read_mapping(const spec::Node& node, const spec::Symbols& symbols = {});
 

@@ -13,18 +13,18 @@ using mapping::Template;
 using mapping::TemplateConstraint;
 using mapping::TileSymbol;
 
-/// Switches of the mapspace. A preset is a set of values for them: `{}` is `accelforge`, full() is
-/// `full`.
+/// Switches of the mapspace. A preset is a set of values for them: `{}` is `full`, accelforge() is
+/// `accelforge`.
 struct MapSpaceOptions {
     static constexpr int unlimited = -1;
     enum class Preset : std::uint8_t { full, accelforge };
 
-    static MapSpaceOptions full() {
+    static MapSpaceOptions accelforge() {
         MapSpaceOptions o;
-        o.preset = Preset::full;
-        o.copies_in_distributed_memories = true;
-        o.all_einsum_orders = true;
-        o.sliding_holders = true;
+        o.preset = Preset::accelforge;
+        o.copies_in_distributed_memories = false;
+        o.all_einsum_orders = false;
+        o.sliding_holders = false;
         return o;
     }
 
@@ -33,7 +33,7 @@ struct MapSpaceOptions {
         return imperfect_temporal || imperfect_spatial;
     }
 
-    Preset preset = Preset::accelforge;
+    Preset preset = Preset::full;
     int max_fused_loops = unlimited;
     int max_fused_loops_per_rank_variable = 1;
     int max_loops_per_spatial_dimension = unlimited;
@@ -50,16 +50,16 @@ struct MapSpaceOptions {
     bool open_loop_orders = true;
     bool unfused = false;  ///< the outermost memory keeps every tensor
     bool out_of_order_removes_spatials = false;
-    bool all_einsum_orders = false;  ///< every order in which producers come before consumers
+    bool all_einsum_orders = true;  ///< every order in which producers come before consumers
     /// In a fused gap a loop may also stand below a holder whose tensor it indexes (lifts L5 of
     /// docs/mapspace.md). No preset has it: where two loops over one variable would meet in one
     /// gap, the templates do not cover all of it.
     bool loops_below_holders = false;
     /// Below a memory inside an array, spatial loops that do not index its tensor.
-    bool copies_in_distributed_memories = false;
+    bool copies_in_distributed_memories = true;
     /// A backing holder may keep what one iteration of the loop below it reaches, from one to the
     /// next: Einsums share loops inside a sum (`p + r`).
-    bool sliding_holders = false;
+    bool sliding_holders = true;
 };
 
 /// Calls `sink` for every template of the Einsum on the path, deterministic order, duplicates

@@ -69,6 +69,18 @@ std::string knob_schema(const std::string& component, const std::vector<Knob>& k
 /// "integer from 1 to 4096", for people.
 std::string describe(const Knob& knob);
 
+/// Makes sure that every built-in component is linked and registered. May be repeated. Thread rule:
+/// any thread.
+void register_builtins();
+
+/// Adds components that this program or library defines with TESSERA_PLUGIN itself. What is known
+/// already is left as it is. \throws PluginError if a name is taken. Thread rule: before searches
+/// are started.
+void add_components(const std::vector<const tessera_component*>& components);
+inline void register_own_components() {
+    add_components(own_components());
+}
+
 /// Adds the components of one plugin to the registries. `file`: "" for what is linked in.
 /// \throws PluginError if a name is taken: all or nothing is added.
 void add_library(const tessera_plugin& plugin, const std::string& file);

@@ -193,6 +193,7 @@ BOOST_AUTO_TEST_CASE(timeloop_mapper_begins_no_search_after_a_stop) {
     recorder.listen();
     const std::atomic<bool> stop{true};
     mapper::Options options;
+    options.mapspace = mapspace::MapSpaceOptions::accelforge();
     options.recorder = &recorder;
     options.stop = &stop;
     const mapper::Result result =

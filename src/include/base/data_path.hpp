@@ -7,9 +7,12 @@
 namespace tessera {
 
 /// Folders that hold `arch-specs/` and `problem-shapes/`, in search order: the colon-separated
-/// entries of the environment variable TESSERA_DATA_PATH, `../share/tessera` next to the program
-/// (an installed copy), the checkout the program was built from.
+/// entries of the environment variable TESSERA_DATA_PATH, `../share/tessera` next to the folder of
+/// the program or of libtessera.so (an installed copy), else the checkout of set_checkout().
 std::vector<std::filesystem::path> data_folders();
+
+/// The checkout that a program was built in. Thread rule: before main().
+void set_checkout(const std::filesystem::path& folder);
 
 /// The file that `name` stands for. `kind` is "arch-specs" or "problem-shapes". A name that exists
 /// as a file is a path and returned as it is; any other is looked up as `<data

@@ -1,0 +1,50 @@
+#include <algorithm>
+
+#include "api/search.hpp"
+#include "spec/reader.hpp"
+#include "tessera/plugin/registry.hpp"
+#include "tessera/spec/directives.hpp"
+#include "tessera/tessera.hpp"
+
+namespace tessera {
+
+std::vector<mapspace::Violation> explain(const Problem& problem, const mapping::Mapping& mapping,
+                                         const std::string& model) {
+    plugin::register_builtins();
+    api::check_model(model);
+    return api::explain(problem.view(), mapping, model,
+                        *plugin::Registry<model::CostModel>::instance().create(model));
+}
+
+mapping::Mapping parse_mapping(const std::string& yaml, const std::string& name) {
+    const spec::Document document = spec::expand_document(spec::read_text(yaml, name), {});
+    return mapping::read_mapping(document);
+}
+
+}  // namespace tessera
+
+namespace tessera::api {
+
+std::vector<mapspace::Violation> explain(const model::Problem& problem,
+                                         const mapping::Mapping& mapping, const std::string& name,
+                                         const model::CostModel& model) {
+    std::vector<mapspace::Violation> found = mapspace::check(problem, mapping);
+    const bool legal = std::none_of(found.begin(), found.end(), [](const auto& violation) {
+        return violation.severity != mapspace::Severity::warning;
+    });
+    if (!legal) {
+        return found;
+    }
+    // The model has the last word: it may lack something that the rules allow.
+    try {
+        model.evaluate(problem, mapping);
+    } catch (const IllegalMapping& error) {
+        mapspace::Violation refused;
+        refused.code = refused_by_model;
+        refused.message = name + ": " + error.what();
+        found.push_back(std::move(refused));
+    }
+    return found;
+}
+
+}  // namespace tessera::api

@@ -1,0 +1,94 @@
+#include "api/inputs.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/data_path.hpp"
+#include "tessera/base/error.hpp"
+
+namespace tessera::api {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Source {
+    const char* role;
+    const char* option;
+    const char* key;  // of a file of this role
+    std::string path;
+};
+
+/// \throws UserError if the file is what another option takes
+void check_role(const Source& source, const spec::Node& tree) {
+    if (!tree.is_map() || tree.find(source.key) != nullptr) {
+        return;
+    }
+    for (const auto& [key, option] :
+         {std::pair{"arch", "-a"}, {"workload", "-w"}, {"mapping", "-m"}}) {
+        if (tree.find(key) != nullptr) {
+            throw UserError(source.path + ": this file has no '" + source.key + ":' but '" + key +
+                            ":', so it belongs to " + option + ", not to --" + source.option);
+        }
+    }
+}
+
+/// A name of the other folder in place of one of this.
+std::string find_named(const char* folder, const char* option, const std::string& name,
+                       const char* other_folder, const char* other_option) {
+    const auto among = [&](const std::vector<std::string>& names) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    std::error_code ignored;
+    if (!fs::exists(name, ignored) && !among(list_data(folder)) && among(list_data(other_folder))) {
+        throw UserError("'" + name + "' is a name in " + other_folder + "/, so it belongs to " +
+                        other_option + ", not to " + option + "; are the two swapped?");
+    }
+    return find_data(folder, name).string();
+}
+
+std::vector<Source> sources_of(const InputNames& names) {
+    std::vector<Source> sources;
+    if (!names.architecture.empty()) {
+        sources.push_back(
+            {"architecture", "arch", "arch",
+             find_named("arch-specs", "-a", names.architecture, "problem-shapes", "-w")});
+    }
+    if (!names.workload.empty()) {
+        sources.push_back({"workload", "workload", "workload",
+                           find_named("problem-shapes", "-w", names.workload, "arch-specs", "-a")});
+    }
+    if (!names.mapping.empty()) {
+        sources.push_back({"mapping", "mapping", "mapping", names.mapping});
+    }
+    return sources;
+}
+
+}  // namespace
+
+Inputs load_inputs(const InputNames& names) {
+    const std::vector<Source> sources = sources_of(names);
+    std::vector<std::string> declared;
+    for (const Source& source : sources) {
+        const spec::Node tree = spec::load_tree(source.path);
+        check_role(source, tree);
+        for (const std::string& name : spec::declared_variables(tree)) {
+            declared.push_back(name);
+        }
+    }
+    spec::check_defines(names.defines, declared);
+    Inputs result;
+    for (const Source& source : sources) {
+        if (source.option == std::string("arch")) {
+            result.architecture.emplace(arch::load_architecture(source.path, names.defines));
+        } else if (source.option == std::string("workload")) {
+            result.workload.emplace(workload::load_workload(source.path, names.defines));
+        } else {
+            result.mapping.emplace(mapping::load_mapping(source.path, names.defines));
+        }
+        result.files.push_back({source.role, source.path});
+    }
+    return result;
+}
+
+}  // namespace tessera::api

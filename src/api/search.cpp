@@ -1,0 +1,100 @@
+#include "api/search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/printable.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/plugin/registry.hpp"
+#include "tessera/spec/position.hpp"
+
+namespace tessera::api {
+
+namespace {
+
+using Mappers = plugin::Registry<mapper::Mapper>;
+using Strategies = plugin::Registry<search::SearchStrategy>;
+
+[[noreturn]] void unknown(const std::string& what, const std::string& name,
+                          const std::vector<std::string>& names, const std::string& more) {
+    const std::string near = spec::did_you_mean(name, names);
+    throw UserError("unknown " + what + " '" + base::one_line(name) + "'" +
+                    (near.empty() ? "" : "; " + near) + " (there are: " + spec::name_list(names) +
+                    ")" + more);
+}
+
+template <class Role>
+void add_names(std::vector<std::string>& names) {
+    for (const plugin::Entry<Role>& entry : plugin::Registry<Role>::instance().entries()) {
+        names.push_back(entry.name);
+    }
+}
+
+}  // namespace
+
+void check_strategy(const std::string& name, const std::string& more) {
+    if (Strategies::instance().find(name) == nullptr) {
+        std::vector<std::string> names;
+        add_names<search::SearchStrategy>(names);
+        unknown("search strategy", name, names, more);
+    }
+}
+
+void check_model(const std::string& name, const std::string& more) {
+    if (plugin::Registry<model::CostModel>::instance().find(name) == nullptr) {
+        std::vector<std::string> names;
+        add_names<model::CostModel>(names);
+        unknown("cost model", name, names, more);
+    }
+}
+
+MapperChoice choose_mapper(const std::string& name, const std::string& more) {
+    const std::string prefix = std::string(strategy_runner) + ":";
+    if (name.rfind(prefix, 0) == 0) {
+        const std::string strategy = name.substr(prefix.size());
+        check_strategy(strategy, more);
+        return {strategy_runner, strategy};
+    }
+    if (Mappers::instance().find(name) != nullptr) {
+        return {name, ""};
+    }
+    if (Strategies::instance().find(name) != nullptr) {
+        return {strategy_runner, name};
+    }
+    std::vector<std::string> names;
+    add_names<mapper::Mapper>(names);
+    add_names<search::SearchStrategy>(names);
+    unknown("mapper", name, names, more);
+}
+
+mapper::Result run_mapper(mapper::Mapper& mapper, const model::Problem& problem,
+                          const model::CostModel& model, const mapper::Options& settings) {
+    try {
+        return mapper.map(problem, model, settings);
+    } catch (const NoLegalMapping& error) {
+        mapper::Result result;
+        result.reasons = {error.what()};
+        return result;
+    } catch (const LimitReached&) {
+        mapper::Result result;
+        result.status = mapper::Status::feasible;
+        const bool asked = settings.stop != nullptr && settings.stop->load();
+        result.stopped_by = asked ? "stop" : settings.budget.max_time_s > 0 ? "max-time" : "";
+        return result;
+    }
+}
+
+std::optional<double> gap(const mapper::Result& result,
+                          const std::vector<mapper::Metric>& metrics) {
+    if (result.status == mapper::Status::optimal) {
+        return 0.0;
+    }
+    if (metrics.size() != 1 || !result.bound || result.solutions.empty()) {
+        return std::nullopt;
+    }
+    const double best = mapper::metric_value(metrics.front(), result.solutions.front().report);
+    const double share = best > 0 ? (best - *result.bound) / best : 0;
+    return std::isfinite(share) ? std::optional(std::max(share, 0.0)) : std::nullopt;
+}
+
+}  // namespace tessera::api

@@ -1,0 +1,38 @@
+// What a problem is made of, read from files: shared by the library's front door and the commands.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/arch/architecture.hpp"
+#include "tessera/mapping/mapping.hpp"
+#include "tessera/spec/directives.hpp"
+#include "tessera/workload/workload.hpp"
+
+namespace tessera::api {
+
+/// What is given; empty: nothing.
+struct InputNames {
+    std::string architecture;  ///< file, or name in arch-specs/
+    std::string workload;      ///< file, or name in problem-shapes/
+    std::string mapping;       ///< file
+    spec::Defines defines;
+};
+
+struct Input {
+    std::string role;  ///< "architecture", "workload" or "mapping"
+    std::string path;
+};
+
+struct Inputs {
+    std::optional<arch::Architecture> architecture;
+    std::optional<workload::Workload> workload;
+    std::optional<mapping::Mapping> mapping;
+    std::vector<Input> files;  ///< those that were named, without what they include
+};
+
+/// \throws UserError, also for a file in the place of another and for a define that none declares
+Inputs load_inputs(const InputNames& names);
+
+}  // namespace tessera::api

@@ -1,0 +1,45 @@
+// Single steps of a command: shared by the library's front door and the commands.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/mapper/mapper.hpp"
+#include "tessera/mapspace/legality.hpp"
+
+namespace tessera::api {
+
+/// Mapper `search` runs strategies.
+inline constexpr const char* strategy_runner = "search";
+
+struct MapperChoice {
+    std::string mapper;
+    std::string strategy;  ///< of mapper `search`; empty: its own choice, or another mapper
+};
+
+/// "ffm", "annealing" or "search:annealing". \throws UserError listing the names there are, with
+/// `more` at its end
+MapperChoice choose_mapper(const std::string& name, const std::string& more = "");
+
+/// \throws UserError listing the names there are, with `more` at its end
+void check_strategy(const std::string& name, const std::string& more = "");
+void check_model(const std::string& name, const std::string& more = "");
+
+/// Runs the mapper. That no mapping is legal, and that a limit came before any mapping, are
+/// results.
+mapper::Result run_mapper(mapper::Mapper& mapper, const model::Problem& problem,
+                          const model::CostModel& model, const mapper::Options& settings);
+
+/// Violation::code of what the model alone refuses.
+inline constexpr const char* refused_by_model = "model";
+
+/// What the independent checker finds, or else what the model refuses. `name`: of the model.
+std::vector<mapspace::Violation> explain(const model::Problem& problem,
+                                         const mapping::Mapping& mapping, const std::string& name,
+                                         const model::CostModel& model);
+
+/// (best - bound) / best of the only metric; 0 if optimal. Empty: unknown, or several metrics.
+std::optional<double> gap(const mapper::Result& result, const std::vector<mapper::Metric>& metrics);
+
+}  // namespace tessera::api
