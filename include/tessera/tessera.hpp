@@ -83,8 +83,8 @@ struct Options {
     int threads = 0;  ///< 0: one per core
     std::uint64_t seed = 0;
     std::stop_token stop;  ///< ends the search with its best mapping
-    /// Called four times a second, and once at the end, on a thread of its own. What it throws ends
-    /// the calls, not the search.
+    /// Called four times a second, when something was found, and once at the end, on a thread of
+    /// its own. What it throws ends the calls, not the search.
     std::function<void(const Progress&)> progress;
 };
 

@@ -11,6 +11,7 @@
 //   settle                   turns the notes into traffic: what a holder exchanges with its child
 //   is
 //                            the child's tile times the trips of the segment between them
+// Its other methods, for who runs it:
 //   traffic_analysis.hpp     settle and merge_copy
 //   network_analysis.hpp     hops and link traffic, and how many units of a distributed memory are
 //   used
@@ -375,6 +376,3 @@ void Analysis<Num>::scan(Nodes nodes, std::span<const NestStep> steps, int tenso
 }
 
 }  // namespace tessera::model
-
-#include "model/network_analysis.hpp"  // IWYU pragma: keep
-#include "model/traffic_analysis.hpp"  // IWYU pragma: keep

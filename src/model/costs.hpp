@@ -14,6 +14,8 @@
 
 #include "model/analysis.hpp"
 #include "model/latency.hpp"
+#include "model/network_analysis.hpp"
+#include "model/traffic_analysis.hpp"
 
 namespace tessera::model {
 

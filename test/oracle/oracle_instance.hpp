@@ -6,6 +6,7 @@
 #include <string>
 
 #include "oracle/random.hpp"
+#include "tessera/mapspace/template.hpp"
 #include "tessera/model/cost_model.hpp"
 
 namespace tessera::oracle {

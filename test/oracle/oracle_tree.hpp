@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "oracle/oracle_chain.hpp"
+#include "tessera/mapspace/template.hpp"
 #include "tessera/model/cost_model.hpp"
 
 namespace tessera::oracle {

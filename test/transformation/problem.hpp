@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/mapspace/template.hpp"
 #include "tessera/model/cost_model.hpp"
 
 namespace tessera::transformation {
