@@ -13,10 +13,11 @@ namespace tessera::plugin {
 
 namespace {
 
-/// One component's record (layout.hpp).
+/// One component's record (record.hpp).
 struct Claims {
     std::map<std::string, std::string> values;   // key -> value
-    std::map<std::string, std::string> layouts;  // type -> hash
+    std::map<std::string, std::string> headers;  // name -> fingerprint
+    std::map<std::string, std::string> sizes;    // type -> bytes
 };
 
 std::vector<Claims> parse(const std::string& record) {
@@ -39,8 +40,9 @@ std::vector<Claims> parse(const std::string& record) {
             continue;
         }
         const std::size_t last = value.rfind(' ');
-        if (key == "layout" && last != std::string::npos) {
-            all.back().layouts[value.substr(0, last)] = value.substr(last + 1);
+        if ((key == "header" || key == "size") && last != std::string::npos) {
+            auto& list = key == "header" ? all.back().headers : all.back().sizes;
+            list[value.substr(0, last)] = value.substr(last + 1);
         } else {
             all.back().values[key] = value;
         }
@@ -127,15 +129,30 @@ std::string check_toolchain(const Claims& plugin, const Claims& own) {
     return "";
 }
 
-std::string check_layouts(const Claims& plugin, const Claims& own) {
-    for (const auto& [type, hash] : own.layouts) {
-        const auto theirs = plugin.layouts.find(type);
-        if (theirs == plugin.layouts.end() || theirs->second != hash) {
-            const auto built = plugin.values.find("built-for");
-            return "type " + type + " differs (it is built for tessera " +
-                   (built == plugin.values.end() ? "?" : built->second) + ", this is tessera " +
-                   version + "); rebuild it with the headers of this program";
+/// A name of `own` that `theirs` lacks or has another value for; empty: there is none.
+std::string differing(const std::map<std::string, std::string>& theirs,
+                      const std::map<std::string, std::string>& own) {
+    for (const auto& [name, value] : own) {
+        const auto found = theirs.find(name);
+        if (found == theirs.end() || found->second != value) {
+            return name;
         }
+    }
+    return "";
+}
+
+std::string check_shared(const Claims& plugin, const Claims& own) {
+    const auto built = plugin.values.find("built-for");
+    const std::string versions = std::string(" (it is built for tessera ") +
+                                 (built == plugin.values.end() ? "?" : built->second) +
+                                 ", this is tessera " + version + "); ";
+    if (const std::string header = differing(plugin.headers, own.headers); !header.empty()) {
+        return "header " + header + " differs" + versions +
+               "rebuild it with the headers of this program";
+    }
+    if (const std::string type = differing(plugin.sizes, own.sizes); !type.empty()) {
+        return "type " + type + " has another size" + versions +
+               "build both with the same compiler settings";
     }
     return "";
 }
@@ -182,7 +199,7 @@ std::string check_claims(const Claims& plugin) {
         }
         std::string problem = check_toolchain(plugin, own);
         if (problem.empty()) {
-            problem = check_layouts(plugin, own);
+            problem = check_shared(plugin, own);
         }
         return problem.empty() ? check_interface(theirs, mine) : problem;
     }

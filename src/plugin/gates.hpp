@@ -1,5 +1,5 @@
-// The four gates before a plugin: file, toolchain, layouts, interface version. Nothing of the
-// plugin runs while they are checked.
+// The four gates before a plugin: file, toolchain, shared headers, interface version. Nothing of
+// the plugin runs while they are checked.
 #pragma once
 
 #include <string>

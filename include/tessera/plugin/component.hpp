@@ -17,7 +17,7 @@
 
 #include "tessera/plugin/abi.h"
 #include "tessera/plugin/knobs.hpp"
-#include "tessera/plugin/layout.hpp"
+#include "tessera/plugin/record.hpp"
 
 namespace tessera::plugin {
 
