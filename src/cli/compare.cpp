@@ -32,7 +32,7 @@ constexpr double agreement = 1e-9;
 
 constexpr const char* examples =
     R"(  tessera compare -a simba -w matmuls -D N_EINSUMS=2 --mapper ffm,random --max-time 5s
-  tessera compare -a simba -w matmuls --mapper random --mapper timeloop -m mine.yaml --seeds 5 -o runs/race
+  tessera compare -a simba -w matmuls --mapper random --mapper timeloop -m mine.yaml --seeds 5 -o runs/comparison
   tessera compare -a arch.yaml -w problem.yaml --mapper optimal,random,hybrid --max-time 10s
 )";
 
@@ -69,11 +69,11 @@ void judge(const model::Problem& problem, const model::CostModel& model,
     trial.files = {{".mapping.yaml", mapping::to_yaml(mapping)}};
 }
 
-class MapperRacer : public Racer {
+class MapperContender : public Contender {
 public:
-    MapperRacer(std::string name, Components components, const Inputs& inputs,
+    MapperContender(std::string name, Components components, const Inputs& inputs,
                 const mapper::Options& settings)
-        : Racer(std::move(name)),
+        : Contender(std::move(name)),
           components_(std::move(components)),
           inputs_(inputs),
           settings_(settings) {
@@ -126,11 +126,11 @@ private:
 };
 
 /// A mapping from a file.
-class GivenRacer : public Racer {
+class GivenContender : public Contender {
 public:
-    GivenRacer(const std::string& path, const spec::Defines& defines, const Components& components,
+    GivenContender(const std::string& path, const spec::Defines& defines, const Components& components,
                const Inputs& inputs, mapper::Metric metric)
-        : Racer(std::filesystem::path(path).filename().string()),
+        : Contender(std::filesystem::path(path).filename().string()),
           mapping_(mapping::load_mapping(path, defines)),
           components_(components),
           inputs_(inputs),
@@ -182,9 +182,9 @@ Components components_of(const Arguments& arguments, const std::string& mapper,
     return Components(Arguments("compare", words, known), true);
 }
 
-class Comparison {
+class CompareCommand {
 public:
-    Comparison(const std::vector<std::string>& args, const Arguments& arguments, std::ostream& out,
+    CompareCommand(const std::vector<std::string>& args, const Arguments& arguments, std::ostream& out,
                std::ostream& err)
         : args_(args),
           arguments_(arguments),
@@ -196,26 +196,26 @@ public:
         if (settings_.metrics.size() != 1) {
             arguments.refuse("metric", "one metric: a comparison ranks by it");
         }
-        race_.first_seed = settings_.seed;
-        read_race_options(arguments, race_);
-        race_.ui = ui(arguments, err);
+        comparison_.first_seed = settings_.seed;
+        read_comparison_options(arguments, comparison_);
+        comparison_.ui = ui(arguments, err);
         if (arguments.text("mapspace") == timeloop_name) {
             arguments.refuse("mapspace", "full or accelforge: --mapper timeloop has its own");
         }
-        add_racers();
+        add_contenders();
         describe();
     }
 
     int run() {
-        return deliver_race(race_, subject_, arguments_, run_json(), out_, err_);
+        return deliver_comparison(comparison_, subject_, arguments_, run_json(), out_, err_);
     }
 
 private:
-    void add_racers() {
+    void add_contenders() {
         const std::vector<std::string> knobs = arguments_.list("knob");
         std::set<std::string> unused(knobs.begin(), knobs.end());
-        for (const std::string& name : racer_names(arguments_)) {
-            race_.racers.push_back(std::make_unique<MapperRacer>(
+        for (const std::string& name : contender_names(arguments_)) {
+            comparison_.contenders.push_back(std::make_unique<MapperContender>(
                 name, components_of(arguments_, name, unused), inputs_, settings_));
         }
         if (!unused.empty()) {
@@ -226,10 +226,10 @@ private:
         const Components model(Arguments("compare", {"--model", arguments_.text("model")}, known),
                                false);
         for (const std::string& path : arguments_.list("mapping")) {
-            race_.racers.push_back(std::make_unique<GivenRacer>(
+            comparison_.contenders.push_back(std::make_unique<GivenContender>(
                 path, arguments_.defines(), model, inputs_, settings_.metrics.front()));
         }
-        check_names(race_);
+        check_names(comparison_);
     }
 
     void describe() {
@@ -248,11 +248,11 @@ private:
                     keys[metric],
                     "latency_s",
                     settings_.threads};
-        race_.run = race_identity(args_, subject_);
+        comparison_.run = comparison_identity(args_, subject_);
     }
 
     io::Json run_json() const {
-        io::Json root = race_run_json(args_);
+        io::Json root = comparison_run_json(args_);
         root["inputs"] = io::Json::array();
         for (const InputFile& file : inputs_.files) {
             root["inputs"].push_back(
@@ -269,8 +269,8 @@ private:
     Inputs inputs_;
     std::ostream& out_;
     std::ostream& err_;
-    Race race_;
-    RaceSubject subject_;
+    Comparison comparison_;
+    ComparisonSubject subject_;
 };
 
 }  // namespace
@@ -284,7 +284,7 @@ int compare_command(const std::vector<std::string>& args, std::ostream& out, std
     }
     arguments.required("arch", "the architecture");
     arguments.required("workload", "the workload");
-    return Comparison(args, arguments, out, err).run();
+    return CompareCommand(args, arguments, out, err).run();
 }
 
 }  // namespace tessera::cli

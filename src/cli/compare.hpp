@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/arguments.hpp"
-#include "cli/race.hpp"
-#include "cli/race_report.hpp"
+#include "cli/comparison.hpp"
+#include "cli/comparison_report.hpp"
 
 namespace tessera::cli {
 
@@ -15,19 +15,19 @@ namespace tessera::cli {
 void add_compare_options(options::options_description& description, const std::string& mappers,
                          const std::string& what);
 /// The names of --mapper, each once.
-std::vector<std::string> racer_names(const Arguments& arguments);
-/// Seeds, limits (10 s if none is given) and --plain. \pre race.first_seed is set
-void read_race_options(const Arguments& arguments, Race& race);
-/// \throws UserError if two racers would have one name
-void check_names(const Race& race);
+std::vector<std::string> contender_names(const Arguments& arguments);
+/// Seeds, limits (10 s if none is given) and --plain. \pre comparison.first_seed is set
+void read_comparison_options(const Arguments& arguments, Comparison& comparison);
+/// \throws UserError if two contenders would have one name
+void check_names(const Comparison& comparison);
 
-telemetry::RunIdentity race_identity(const std::vector<std::string>& args,
-                                     const RaceSubject& subject);
+telemetry::RunIdentity comparison_identity(const std::vector<std::string>& args,
+                                     const ComparisonSubject& subject);
 /// run.json without the inputs.
-io::Json race_run_json(const std::vector<std::string>& args);
+io::Json comparison_run_json(const std::vector<std::string>& args);
 
-/// Runs the race, then prints and writes what it came to. \returns the exit code
-int deliver_race(Race& race, const RaceSubject& subject, const Arguments& arguments,
+/// Runs the comparison, then prints and writes what it came to. \returns the exit code
+int deliver_comparison(Comparison& comparison, const ComparisonSubject& subject, const Arguments& arguments,
                  io::Json run_json, std::ostream& out, std::ostream& err);
 
 }  // namespace tessera::cli

@@ -47,7 +47,7 @@ void add_compare_options(options::options_description& description, const std::s
         ("json", options::bool_switch(), "print one JSON document");
 }
 
-std::vector<std::string> racer_names(const Arguments& arguments) {
+std::vector<std::string> contender_names(const Arguments& arguments) {
     std::vector<std::string> names;
     for (const std::string& item : arguments.all("mapper")) {
         std::istringstream list(item);
@@ -63,28 +63,28 @@ std::vector<std::string> racer_names(const Arguments& arguments) {
     return names;
 }
 
-void read_race_options(const Arguments& arguments, Race& race) {
-    race.n_seeds = arguments.whole("seeds", 1, 1000);
-    race.budget = budget(arguments);
-    if (!is_limited(race.budget)) {
-        race.budget.max_time_s = standard_time_s;
+void read_comparison_options(const Arguments& arguments, Comparison& comparison) {
+    comparison.n_seeds = arguments.whole("seeds", 1, 1000);
+    comparison.budget = budget(arguments);
+    if (!is_limited(comparison.budget)) {
+        comparison.budget.max_time_s = standard_time_s;
     }
-    race.plain = arguments.flag("plain");
+    comparison.plain = arguments.flag("plain");
 }
 
-void check_names(const Race& race) {
+void check_names(const Comparison& comparison) {
     std::set<std::string> seen;
-    for (const auto& racer : race.racers) {
-        if (!seen.insert(plain_name(racer->name())).second) {
-            throw UserError("'" + racer->name() +
+    for (const auto& contender : comparison.contenders) {
+        if (!seen.insert(plain_name(contender->name())).second) {
+            throw UserError("'" + contender->name() +
                             "' is compared with itself; give each mapper, and mappings of "
                             "different file names, once");
         }
     }
 }
 
-telemetry::RunIdentity race_identity(const std::vector<std::string>& args,
-                                     const RaceSubject& subject) {
+telemetry::RunIdentity comparison_identity(const std::vector<std::string>& args,
+                                     const ComparisonSubject& subject) {
     telemetry::RunIdentity run;
     run.workload = subject.workload;
     run.architecture = subject.architecture;
@@ -104,7 +104,7 @@ telemetry::RunIdentity race_identity(const std::vector<std::string>& args,
     return run;
 }
 
-io::Json race_run_json(const std::vector<std::string>& args) {
+io::Json comparison_run_json(const std::vector<std::string>& args) {
     io::Json root;
     root["schema_version"] = io::schema_version;
     root["tessera_version"] = version;
@@ -119,7 +119,7 @@ io::Json race_run_json(const std::vector<std::string>& args) {
     return root;
 }
 
-int deliver_race(Race& race, const RaceSubject& subject, const Arguments& arguments,
+int deliver_comparison(Comparison& comparison, const ComparisonSubject& subject, const Arguments& arguments,
                  io::Json run_json, std::ostream& out, std::ostream& err) {
     using Policy = io::RunDirectory::Policy;
     std::optional<io::RunDirectory> folder;
@@ -127,8 +127,8 @@ int deliver_race(Race& race, const RaceSubject& subject, const Arguments& argume
         folder.emplace(arguments.text("output"),
                        arguments.flag("force") ? Policy::replace : Policy::refuse);
         folder->open();
-        for (const auto& racer : race.racers) {
-            run_json["racers"].push_back(plain_name(racer->name()));
+        for (const auto& contender : comparison.contenders) {
+            run_json["contenders"].push_back(plain_name(contender->name()));
         }
         folder->write("run.json", io::dumped(run_json), true);
     } else if (arguments.flag("force")) {
@@ -138,15 +138,15 @@ int deliver_race(Race& race, const RaceSubject& subject, const Arguments& argume
     const auto deliver = [&] {
         const bool json = arguments.flag("json");
         if (json) {
-            out << io::dumped(race_json(race, subject));
+            out << io::dumped(comparison_json(comparison, subject));
         } else {
-            print_race(out, race, subject);
+            print_comparison(out, comparison, subject);
         }
         out.flush();
         if (!folder) {
             return true;
         }
-        const std::map<std::string, std::string> files = race_files(race, subject);
+        const std::map<std::string, std::string> files = comparison_files(comparison, subject);
         const auto unwritten = folder->finish(files, true);
         if (!unwritten.empty()) {
             explain_unwritten(err, *folder, unwritten, files,
@@ -157,9 +157,9 @@ int deliver_race(Race& race, const RaceSubject& subject, const Arguments& argume
         }
         return unwritten.empty();
     };
-    race.rescue = [&] { deliver(); };
-    const bool complete = race.run_all(err);
-    return deliver() ? race_exit_code(race, !complete) : ExitCode::user_error;
+    comparison.rescue = [&] { deliver(); };
+    const bool complete = comparison.run_all(err);
+    return deliver() ? comparison_exit_code(comparison, !complete) : ExitCode::user_error;
 }
 
 }  // namespace tessera::cli

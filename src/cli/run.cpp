@@ -25,7 +25,7 @@ tessera finds the best fused mapping of a tensor workload on an accelerator.
 
 Commands:
   map       find the optimal mapping of a workload
-  compare   race mappers, strategies and mappings on one problem under one budget
+  compare   comparison mappers, strategies and mappings on one problem under one budget
   top       watch a search that runs, or look at one that ran
   model     energy, latency and access counts of a given mapping
   check     validate architecture, workload and mapping files

@@ -35,7 +35,7 @@ options::options_description description() {
     return result;
 }
 
-/// What all racers share.
+/// What all contenders share.
 struct Ground {
     timeloop::Input input;
     timeloop::Constraints constraints;
@@ -72,10 +72,10 @@ struct Ground {
     }
 };
 
-class AlgorithmRacer : public Racer {
+class AlgorithmContender : public Contender {
 public:
-    AlgorithmRacer(const std::string& name, const Ground& ground)
-        : Racer(name), ground_(ground), settings_(ground.settings) {
+    AlgorithmContender(const std::string& name, const Ground& ground)
+        : Contender(name), ground_(ground), settings_(ground.settings) {
         settings_.algorithm = timeloop_algorithm("mapper", name);
         // The budget of the comparison alone counts.
         settings_.timeout = settings_.victory = settings_.search_size = 0;
@@ -110,11 +110,11 @@ private:
     timeloop::MapperSettings settings_;
 };
 
-class GivenRacer : public Racer {
+class GivenContender : public Contender {
 public:
-    GivenRacer(const std::string& path, std::vector<std::string> files,
+    GivenContender(const std::string& path, std::vector<std::string> files,
                const spec::Defines& defines, const Ground& ground)
-        : Racer(std::filesystem::path(path).filename().string()), ground_(ground) {
+        : Contender(std::filesystem::path(path).filename().string()), ground_(ground) {
         files.insert(files.begin(), path);
         timeloop::Input input = timeloop::load_input(timeloop::read_document(files, defines));
         mapping_ = timeloop_mapping(input);
@@ -145,7 +145,7 @@ private:
 
 io::Json run_json(const std::vector<std::string>& args, const std::vector<std::string>& files,
                   const Arguments& arguments) {
-    io::Json root = race_run_json(args);
+    io::Json root = comparison_run_json(args);
     root["inputs"] = io::Json::array();
     for (const std::string& file : files) {
         root["inputs"].push_back(
@@ -182,19 +182,19 @@ int timeloop_compare(const std::vector<std::string>& args, const std::vector<std
             err << "tessera: warning: " << warning << "\n";
         }
     }
-    Race race;
-    race.first_seed = ground.settings.seed;
-    read_race_options(arguments, race);
-    race.ui = ui(arguments, err);
-    for (const std::string& name : racer_names(arguments)) {
-        race.racers.push_back(std::make_unique<AlgorithmRacer>(name, ground));
+    Comparison comparison;
+    comparison.first_seed = ground.settings.seed;
+    read_comparison_options(arguments, comparison);
+    comparison.ui = ui(arguments, err);
+    for (const std::string& name : contender_names(arguments)) {
+        comparison.contenders.push_back(std::make_unique<AlgorithmContender>(name, ground));
     }
     for (const std::string& path : arguments.list("mapping")) {
-        race.racers.push_back(
-            std::make_unique<GivenRacer>(path, files, arguments.defines(), ground));
+        comparison.contenders.push_back(
+            std::make_unique<GivenContender>(path, files, arguments.defines(), ground));
     }
-    check_names(race);
-    const RaceSubject subject = {timeloop_workload(ground.input),
+    check_names(comparison);
+    const ComparisonSubject subject = {timeloop_workload(ground.input),
                                  timeloop_hardware(ground.input),
                                  "timeloop",
                                  "timeloop",
@@ -205,8 +205,8 @@ int timeloop_compare(const std::vector<std::string>& args, const std::vector<std
                                  ground.metric.key,
                                  "cycles",
                                  ground.settings.threads};
-    race.run = race_identity(args, subject);
-    return deliver_race(race, subject, arguments, run_json(args, files, arguments), out, err);
+    comparison.run = comparison_identity(args, subject);
+    return deliver_comparison(comparison, subject, arguments, run_json(args, files, arguments), out, err);
 }
 
 }  // namespace tessera::cli

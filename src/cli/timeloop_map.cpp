@@ -64,14 +64,14 @@ private:
 
     telemetry::RunIdentity identity() const {
         const TimeloopMetric metric = timeloop_metric(settings_);
-        RaceSubject subject;
+        ComparisonSubject subject;
         subject.workload = timeloop_workload(input_);
         subject.architecture = timeloop_hardware(input_);
         subject.model = "timeloop";
         subject.metric = metric.name;
         subject.value_unit = metric.unit;
         subject.threads = settings_.threads;
-        telemetry::RunIdentity run = race_identity(args_, subject);
+        telemetry::RunIdentity run = comparison_identity(args_, subject);
         run.mapper = "timeloop";
         run.seed = settings_.seed;
         run.command[1] = "map";

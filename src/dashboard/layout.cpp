@@ -8,7 +8,7 @@ namespace {
 
 constexpr Panel by_importance[panel_count] = {
     Panel::summary, Panel::incumbents, Panel::funnel, Panel::workers,
-    Panel::pareto,  Panel::log,        Panel::race,   Panel::plugins,
+    Panel::pareto,  Panel::log,        Panel::comparison,   Panel::plugins,
 };
 
 constexpr int tile_width = 38, tile_height = 9;
@@ -34,7 +34,7 @@ void tile(std::vector<Placed>& panels, Rect body, int count, int rows, int colum
 
 const char* title(Panel panel) {
     static constexpr const char* titles[panel_count] = {
-        "Summary", "Incumbents", "Workers", "Funnel", "Pareto", "Race", "Plugins", "Log"};
+        "Summary", "Incumbents", "Workers", "Funnel", "Pareto", "Comparison", "Plugins", "Log"};
     return titles[static_cast<int>(panel)];
 }
 

@@ -158,7 +158,7 @@ void draw_too_small(Canvas canvas, const Snapshot& snapshot, const View& view) {
 
 int draw_help(Canvas canvas, const View& view) {
     static constexpr const char* keys[][2] = {
-        {"1 ... 8", "Summary, Incumbents, Workers, Funnel, Pareto, Race, Plugins, Log"},
+        {"1 ... 8", "Summary, Incumbents, Workers, Funnel, Pareto, Comparison, Plugins, Log"},
         {"Tab", "next panel; Shift-Tab: the one before"},
         {"Enter", "the focused panel alone, and back; Esc: back to the summary"},
         {"up, down, k, j", "scroll by a line; PageUp, PageDown, Home, End"},

@@ -12,7 +12,7 @@ using Draw = int (*)(Canvas, const Snapshot&, const View&);
 
 // In the order of the enumeration Panel.
 constexpr Draw draw[panel_count] = {draw_summary, draw_incumbents, draw_workers, draw_funnel,
-                                    draw_pareto,  draw_race,       draw_plugins, draw_log};
+                                    draw_pareto,  draw_comparison,       draw_plugins, draw_log};
 
 // The mono theme keeps bold and reverse, so that what stands out still does.
 void drop_colors(Frame& frame) {

@@ -10,11 +10,11 @@ namespace tessera::io {
 namespace {
 
 /// Names of those compared, whose mappings are files.
-std::vector<std::string> racers(const ParsedJson& description) {
+std::vector<std::string> contenders(const ParsedJson& description) {
     std::vector<std::string> result;
-    if (description.is_object() && description.contains("racers") &&
-        description["racers"].is_array()) {
-        for (const ParsedJson& name : description["racers"]) {
+    if (description.is_object() && description.contains("contenders") &&
+        description["contenders"].is_array()) {
+        for (const ParsedJson& name : description["contenders"]) {
             if (name.is_string()) {
                 result.push_back(name.get<std::string>());
             }
@@ -57,14 +57,14 @@ std::vector<std::string> run_files(const base::Directory& folder, const ParsedJs
     static const std::regex fixed(
         R"((run|status|checkpoint|stopped|result)\.json|events\.jsonl|looptree\.svg|curves\.csv|)"
         R"(mapping(-\d+)?(\.accelforge)?\.yaml)");
-    const std::vector<std::string> compared = racers(description);
+    const std::vector<std::string> compared = contenders(description);
     std::vector<std::string> result;
     for (const std::string& name : folder.names()) {
-        const bool racers_mapping =
-            std::any_of(compared.begin(), compared.end(), [&](const std::string& racer) {
-                return name == racer + ".mapping.yaml" || name == racer + ".map.yaml";
+        const bool contenders_mapping =
+            std::any_of(compared.begin(), compared.end(), [&](const std::string& contender) {
+                return name == contender + ".mapping.yaml" || name == contender + ".map.yaml";
             });
-        if (racers_mapping || is_scratch(name) || std::regex_match(name, fixed)) {
+        if (contenders_mapping || is_scratch(name) || std::regex_match(name, fixed)) {
             result.push_back(name);
         }
     }

@@ -162,10 +162,10 @@ void Sampler::Builder::add_workers(Snapshot& s) {
         s.workers.push_back(std::move(view));
     }
     s.funnel.improved = improved_;
-    add_race(s, evaluated);
+    add_comparison(s, evaluated);
 }
 
-void Sampler::Builder::add_race(Snapshot& s,
+void Sampler::Builder::add_comparison(Snapshot& s,
                                 const std::map<std::string, std::uint64_t>& evaluated) {
     std::optional<double> best;
     for (const auto& [name, count] : evaluated) {
@@ -174,25 +174,25 @@ void Sampler::Builder::add_race(Snapshot& s,
         }
     }
     for (auto& [name, source] : sources_) {
-        RacerView racer;
-        racer.name = name;
-        racer.improved = source.improved;
-        racer.history = source.history;
+        ContenderView contender;
+        contender.name = name;
+        contender.improved = source.improved;
+        contender.history = source.history;
         const auto count = evaluated.find(name);
-        racer.evaluated = count == evaluated.end() ? 0 : count->second;
-        racer.rate_per_s = source.rate.of(s.elapsed_s, racer.evaluated);
+        contender.evaluated = count == evaluated.end() ? 0 : count->second;
+        contender.rate_per_s = source.rate.of(s.elapsed_s, contender.evaluated);
         for (const Step& step : source.history) {
-            if (!racer.best || step.value < *racer.best) {
-                racer.best = step.value;
-                racer.time_to_best_s = step.time_s;
+            if (!contender.best || step.value < *contender.best) {
+                contender.best = step.value;
+                contender.time_to_best_s = step.time_s;
             }
         }
-        best = racer.best && (!best || *racer.best < *best) ? racer.best : best;
-        s.race.push_back(std::move(racer));
+        best = contender.best && (!best || *contender.best < *best) ? contender.best : best;
+        s.comparison.push_back(std::move(contender));
     }
-    for (RacerView& racer : s.race) {
-        if (racer.best) {
-            racer.gap = *racer.best > 0 ? (*racer.best - *best) / *racer.best : 0.0;
+    for (ContenderView& contender : s.comparison) {
+        if (contender.best) {
+            contender.gap = *contender.best > 0 ? (*contender.best - *best) / *contender.best : 0.0;
         }
     }
 }

@@ -32,7 +32,7 @@ private:
     void take_incumbent(const Incumbent& found);
     void add_phases(Snapshot& snapshot) const;
     void add_workers(Snapshot& snapshot);
-    void add_race(Snapshot& snapshot, const std::map<std::string, std::uint64_t>& evaluated);
+    void add_comparison(Snapshot& snapshot, const std::map<std::string, std::uint64_t>& evaluated);
     void add_values(Snapshot& snapshot) const;
     void add_budgets(Snapshot& snapshot) const;
     void add_rates(Snapshot& snapshot);

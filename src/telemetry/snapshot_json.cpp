@@ -51,7 +51,7 @@ void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, Step> {
     f("time_s", v.time_s), f("value", v.value);
 }
 template <class F, class T>
-void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, RacerView> {
+void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, ContenderView> {
     f("name", v.name), f("best", v.best), f("gap", v.gap);
     f("time_to_best_s", v.time_to_best_s), f("evaluated", v.evaluated);
     f("improved", v.improved), f("rate_per_s", v.rate_per_s), f("history", v.history);
@@ -92,7 +92,7 @@ void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, Snapshot
     f("incumbent_age_s", v.incumbent_age_s), f("rate_per_s", v.rate_per_s);
     f("rate_history", v.rate_history), f("phases", v.phases), f("einsums", v.einsums);
     f("workers", v.workers), f("funnel", v.funnel), f("incumbents", v.incumbents);
-    f("bounds", v.bounds), f("front", v.front), f("race", v.race), f("plugins", v.plugins);
+    f("bounds", v.bounds), f("front", v.front), f("comparison", v.comparison), f("plugins", v.plugins);
     f("budgets", v.budgets), f("fields", v.fields), f("log", v.log);
     f("checkpoint_s", v.checkpoint_s);
 }

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <csignal>
 
-#include "cli/race_report.hpp"
+#include "cli/comparison_report.hpp"
 #include "cli/session.hpp"
 #include "spec/reader.hpp"
 #include "support/paths.hpp"
@@ -99,13 +99,13 @@ struct Files : Folder {
     }
 };
 
-const Json& racer(const Json& document, const std::string& name) {
-    for (const Json& one : document["racers"]) {
+const Json& contender(const Json& document, const std::string& name) {
+    for (const Json& one : document["contenders"]) {
         if (one["name"] == name) {
             return one;
         }
     }
-    throw std::runtime_error("no racer " + name);
+    throw std::runtime_error("no contender " + name);
 }
 
 const std::string bench = test::test_folder() + "/../bench/timeloop/";
@@ -120,13 +120,13 @@ BOOST_AUTO_TEST_CASE(the_best_comes_first_and_ratios_are_to_it) {
     BOOST_TEST(outcome.code == 0, outcome.err);
     const Json json = outcome.json();
     BOOST_TEST(json["status"] == "compared");
-    BOOST_TEST(json["racers"][0]["name"] == "ffm");
-    BOOST_TEST(json["racers"][0]["ratio"] == 1.0);
-    const Json& best = json["racers"][0]["trials"][0];
+    BOOST_TEST(json["contenders"][0]["name"] == "ffm");
+    BOOST_TEST(json["contenders"][0]["ratio"] == 1.0);
+    const Json& best = json["contenders"][0]["trials"][0];
     BOOST_TEST(best["status"] == "optimal");
     BOOST_TEST(best["gap"] == 0.0);
     BOOST_TEST(best["value"] == json["best"]);
-    const Json& slow = racer(json, "slow");
+    const Json& slow = contender(json, "slow");
     const Json& trial = slow["trials"][0];
     BOOST_TEST(slow["ratio"].get<double>() ==
                trial["value"].get<double>() / json["best"].get<double>());
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(the_best_comes_first_and_ratios_are_to_it) {
 BOOST_AUTO_TEST_CASE(seeds_give_medians_wins_and_a_test) {
     const Files files;
     const Json json = files.compare({"--mapper", "slow,ffm", "--seeds", "6", "--json"}).json();
-    const Json& slow = racer(json, "slow");
+    const Json& slow = contender(json, "slow");
     BOOST_TEST(slow["trials"].size() == 6U);
     BOOST_TEST(slow["trials"][3]["seed"] == 3);
     const double even = slow["trials"][0]["value"], odd = slow["trials"][1]["value"];
@@ -151,8 +151,8 @@ BOOST_AUTO_TEST_CASE(seeds_give_medians_wins_and_a_test) {
     BOOST_TEST(slow["value"]["least"] == odd);
     BOOST_TEST(slow["value"]["most"] == even);
     BOOST_TEST(slow["value"]["median"] == (odd + even) / 2);
-    BOOST_TEST(slow["wins"].get<double>() + racer(json, "ffm")["wins"].get<double>() == 6);
-    BOOST_TEST(racer(json, "ffm")["p"].is_null());
+    BOOST_TEST(slow["wins"].get<double>() + contender(json, "ffm")["wins"].get<double>() == 6);
+    BOOST_TEST(contender(json, "ffm")["p"].is_null());
     BOOST_TEST(slow["p"].get<double>() > 0);
     // Both points of the curve, in order.
     const Json& curve = slow["trials"][1]["curve"];
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(given_mappings_take_part) {
     const Files files;
     const std::string given = files.file("hand.yaml", fused_mapping);
     const Json json = files.compare({"--mapper", "ffm", "-m", given, "--json"}).json();
-    const Json& hand = racer(json, "hand.yaml");
+    const Json& hand = contender(json, "hand.yaml");
     BOOST_TEST(hand["kind"] == "mapping");
     BOOST_TEST(hand["trials"][0]["status"] == "evaluated");
     const Outcome model =
@@ -186,10 +186,10 @@ BOOST_AUTO_TEST_CASE(what_fails_is_told_and_the_others_are_compared) {
     const Outcome outcome = files.compare({"--mapper", "liar,slow", "-m", bad, "--json"});
     BOOST_TEST(outcome.code == 4);
     const Json json = outcome.json();
-    BOOST_TEST(json["racers"][0]["name"] == "slow");
-    const std::string liar = racer(json, "liar")["trials"][0]["error"];
+    BOOST_TEST(json["contenders"][0]["name"] == "slow");
+    const std::string liar = contender(json, "liar")["trials"][0]["error"];
     BOOST_TEST(liar.find("the mapper says that its mapping costs") != std::string::npos, liar);
-    const std::string illegal = racer(json, "bad.yaml")["trials"][0]["error"];
+    const std::string illegal = contender(json, "bad.yaml")["trials"][0]["error"];
     BOOST_TEST(illegal.find("the mapping is illegal: ") != std::string::npos, illegal);
     BOOST_TEST(files.compare({"--mapper", "liar,slow"}).prints("liar: the mapper says"));
 }
@@ -221,15 +221,15 @@ BOOST_AUTO_TEST_CASE(wrong_input_ends_it_before_anything_runs) {
 
 BOOST_AUTO_TEST_CASE(files_hold_the_document_the_curves_and_the_mappings) {
     const Files files;
-    const std::string folder = files.at("race");
+    const std::string folder = files.at("comparison");
     const Outcome outcome =
         files.compare({"--mapper", "slow,ffm", "--seeds", "2", "-o", folder, "--json"});
     BOOST_TEST(outcome.code == 0, outcome.err);
-    BOOST_TEST(files.read("race/result.json") == outcome.out);
-    BOOST_TEST(files.read("race/curves.csv").rfind("mapper,seed,time_s,evaluated,value\n", 0) ==
+    BOOST_TEST(files.read("comparison/result.json") == outcome.out);
+    BOOST_TEST(files.read("comparison/curves.csv").rfind("mapper,seed,time_s,evaluated,value\n", 0) ==
                0U);
-    BOOST_TEST((files.read("race/curves.csv").find("\nslow,1,") != std::string::npos));
-    const Json run = Json::parse(files.read("race/run.json"));
+    BOOST_TEST((files.read("comparison/curves.csv").find("\nslow,1,") != std::string::npos));
+    const Json run = Json::parse(files.read("comparison/run.json"));
     BOOST_TEST(run["command"][1] == "compare");
     BOOST_TEST(run["inputs"].size() == 2U);
     const Outcome model = invoke({"model", "-a", files.arch, "-w", files.workload, "-m",
@@ -247,8 +247,8 @@ BOOST_AUTO_TEST_CASE(an_interrupt_ends_it_with_what_there_is) {
     const Outcome outcome = files.compare({"--mapper", "slow,disturbed,ffm", "--json"});
     BOOST_TEST(outcome.code == 130);
     const Json json = outcome.json();
-    BOOST_TEST(racer(json, "disturbed")["trials"][0]["status"] == "feasible");
-    BOOST_TEST(racer(json, "ffm")["trials"][0]["status"] == "not run");
+    BOOST_TEST(contender(json, "disturbed")["trials"][0]["status"] == "feasible");
+    BOOST_TEST(contender(json, "ffm")["trials"][0]["status"] == "not run");
     BOOST_TEST(!json["best"].is_null());
 }
 
@@ -258,18 +258,18 @@ BOOST_AUTO_TEST_CASE(a_budget_counts_for_each_alone) {
         files.compare({"--mapper", "random,search:exhaustive", "--max-evals", "7", "--json"})
             .json();
     BOOST_TEST(json["limits"]["max_evals"] == 7);
-    for (const Json& one : json["racers"]) {
+    for (const Json& one : json["contenders"]) {
         BOOST_TEST(one["trials"][0]["evaluated"] == 7, one.dump());
         BOOST_TEST(one["trials"][0]["stopped_by"] == "max-evals");
     }
 }
 
-BOOST_AUTO_TEST_CASE(the_test_of_two_racers_is_mann_and_whitneys) {
+BOOST_AUTO_TEST_CASE(the_test_of_two_contenders_is_mann_and_whitneys) {
     // 1..5 against 6..10: U = 25, mean 12.5, variance 25 * 11 / 12; z = 12 / 4.787.
-    cli::Race race;
-    class Written : public cli::Racer {
+    cli::Comparison comparison;
+    class Written : public cli::Contender {
     public:
-        Written(const char* name, double first) : Racer(name) {
+        Written(const char* name, double first) : Contender(name) {
             for (int i = 0; i < 5; ++i) {
                 cli::Trial trial;
                 trial.status = cli::Trial::Status::feasible;
@@ -279,23 +279,23 @@ BOOST_AUTO_TEST_CASE(the_test_of_two_racers_is_mann_and_whitneys) {
         }
         void run(const Start&, cli::Trial&) override {}
     };
-    race.racers.push_back(std::make_unique<Written>("a", 6));
-    race.racers.push_back(std::make_unique<Written>("b", 1));
-    race.n_seeds = 5;
-    const std::vector<cli::Standing> all = cli::standings(race);
-    BOOST_TEST(all[0].racer->name() == "b");
+    comparison.contenders.push_back(std::make_unique<Written>("a", 6));
+    comparison.contenders.push_back(std::make_unique<Written>("b", 1));
+    comparison.n_seeds = 5;
+    const std::vector<cli::Standing> all = cli::standings(comparison);
+    BOOST_TEST(all[0].contender->name() == "b");
     BOOST_TEST(all[0].wins == 5);
     BOOST_TEST(std::abs(*all[1].p - std::erfc(12 / std::sqrt(2 * 25 * 11 / 12.0))) < 1e-12);
-    race.racers.push_back(std::make_unique<Written>("c", 1));
-    BOOST_TEST(*cli::standings(race)[1].p == 1);
+    comparison.contenders.push_back(std::make_unique<Written>("c", 1));
+    BOOST_TEST(*cli::standings(comparison)[1].p == 1);
 }
 
 // Mappers add up costs in orders of their own, so that equal mappings differ in the last bits.
 BOOST_AUTO_TEST_CASE(equal_values_share_a_rank_proven_or_not) {
-    class Written : public cli::Racer {
+    class Written : public cli::Contender {
     public:
         Written(const char* name, double value, cli::Trial::Status status, double best_s)
-            : Racer(name) {
+            : Contender(name) {
             for (int i = 0; i < 5; ++i) {
                 cli::Trial trial;
                 trial.status = status;
@@ -307,15 +307,15 @@ BOOST_AUTO_TEST_CASE(equal_values_share_a_rank_proven_or_not) {
         void run(const Start&, cli::Trial&) override {}
     };
     using Status = cli::Trial::Status;
-    cli::Race race;
-    race.n_seeds = 5;
-    race.racers.push_back(std::make_unique<Written>("worse", 3, Status::feasible, 1));
-    race.racers.push_back(std::make_unique<Written>("heuristic", 2 + 1e-12, Status::feasible, 2));
-    race.racers.push_back(std::make_unique<Written>("proof", 2, Status::optimal, 1));
-    const std::vector<cli::Standing> all = cli::standings(race);
-    BOOST_TEST(all[0].racer->name() == "heuristic");  // as given
-    BOOST_TEST(all[1].racer->name() == "proof");
-    BOOST_TEST(all[2].racer->name() == "worse");
+    cli::Comparison comparison;
+    comparison.n_seeds = 5;
+    comparison.contenders.push_back(std::make_unique<Written>("worse", 3, Status::feasible, 1));
+    comparison.contenders.push_back(std::make_unique<Written>("heuristic", 2 + 1e-12, Status::feasible, 2));
+    comparison.contenders.push_back(std::make_unique<Written>("proof", 2, Status::optimal, 1));
+    const std::vector<cli::Standing> all = cli::standings(comparison);
+    BOOST_TEST(all[0].contender->name() == "heuristic");  // as given
+    BOOST_TEST(all[1].contender->name() == "proof");
+    BOOST_TEST(all[2].contender->name() == "worse");
     BOOST_TEST(all[0].rank == 1);
     BOOST_TEST(all[1].rank == 1);
     BOOST_TEST(all[2].rank == 3);
@@ -323,40 +323,40 @@ BOOST_AUTO_TEST_CASE(equal_values_share_a_rank_proven_or_not) {
     BOOST_TEST(*all[1].p == 1);
     BOOST_TEST(*all[2].p < 0.05);
     std::ostringstream text;
-    cli::print_race(text, race,
+    cli::print_comparison(text, comparison,
                     {"w", "a", "m", "s", "edp", "J s", "J", "s", "edp_js", "latency_s", 1});
     BOOST_TEST(text.str().find("  1=    heuristic  no bound") != std::string::npos, text.str());
     BOOST_TEST(text.str().find("  1=    proof      proven optimal") != std::string::npos,
                text.str());
     BOOST_TEST(text.str().find("  3     worse") != std::string::npos, text.str());
-    const cli::RaceSubject subject{"w", "a", "m",      "s",         "edp", "J s",
+    const cli::ComparisonSubject subject{"w", "a", "m",      "s",         "edp", "J s",
                                    "J", "s", "edp_js", "latency_s", 1};
-    const Json json = Json::parse(cli::race_json(race, subject).dump());
-    BOOST_TEST(json["racers"][1]["rank"] == 1);
+    const Json json = Json::parse(cli::comparison_json(comparison, subject).dump());
+    BOOST_TEST(json["contenders"][1]["rank"] == 1);
 }
 
-BOOST_AUTO_TEST_CASE(timeloops_algorithms_race_on_its_inputs) {
+BOOST_AUTO_TEST_CASE(timeloops_algorithms_are_compared_on_its_inputs) {
     const Folder folder;
     const std::string input = bench + "eyeriss_like-default_problem.yaml";
     const Outcome outcome =
         invoke({"compare", "-a", input, "-w", input, "--mapper", "optimal,random", "--threads", "1",
-                "--max-evals", "2000", "-q", "--json", "-o", folder.at("race")});
+                "--max-evals", "2000", "-q", "--json", "-o", folder.at("comparison")});
     BOOST_TEST(outcome.code == 0, outcome.err);
     const Json json = outcome.json();
     BOOST_TEST(json["model"] == "timeloop");
     BOOST_TEST(json["value_key"] == "edp_j_cycles");
-    const Json& optimal = racer(json, "optimal");
-    BOOST_TEST(json["racers"][0]["name"] == "optimal");
+    const Json& optimal = contender(json, "optimal");
+    BOOST_TEST(json["contenders"][0]["name"] == "optimal");
     BOOST_TEST(optimal["bound"].get<double>() <= optimal["value"]["median"].get<double>());
-    BOOST_TEST(racer(json, "random")["trials"][0]["stopped_by"] == "max-evals");
-    BOOST_TEST(racer(json, "random")["trials"][0]["curve"].size() > 1U);
+    BOOST_TEST(contender(json, "random")["trials"][0]["stopped_by"] == "max-evals");
+    BOOST_TEST(contender(json, "random")["trials"][0]["curve"].size() > 1U);
     // Its mapping, given, costs what it cost.
-    const std::string map = folder.at("race/random.map.yaml");
+    const std::string map = folder.at("comparison/random.map.yaml");
     const Json again = invoke({"compare", "-a", input, "-w", input, "--mapper", "random", "-m", map,
                                "--max-evals", "10", "-q", "--json"})
                            .json();
-    BOOST_TEST(racer(again, "random.map.yaml")["value"]["median"] ==
-               racer(json, "random")["value"]["median"]);
+    BOOST_TEST(contender(again, "random.map.yaml")["value"]["median"] ==
+               contender(json, "random")["value"]["median"]);
     const Outcome wrong =
         invoke({"compare", "-a", input, "-w", input, "--mapper", "optimal,rondom", "-q"});
     BOOST_TEST(wrong.code == 2);

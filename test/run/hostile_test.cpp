@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(paths_that_are_no_utf8_work) {
         BOOST_TEST(rerun.wait() == 0, rerun.err());
     }
     Process compare(folder.path(), {"compare", "-a", (odd / "a.yaml").string(), "-w", "matmuls",
-                                    "-q", "--mapper", "ffm", "-o", (odd / "race").string()});
+                                    "-q", "--mapper", "ffm", "-o", (odd / "comparison").string()});
     BOOST_TEST(compare.wait() == 0, compare.err());
     std::ofstream(odd / "tessera-x.so") << "no shared object";
     Process::How how;
@@ -332,13 +332,13 @@ BOOST_AUTO_TEST_CASE(a_refused_folder_leaves_nothing) {
 
 BOOST_AUTO_TEST_CASE(a_killed_comparison_is_not_told_to_resume) {
     const Folder folder;
-    const Args race = {"compare", "-a",       "simba",  "-w", "matmuls",
-                       "-q",      "--mapper", "random", "-o", (folder / "race").string()};
-    Process victim(folder.path(), race);
-    BOOST_REQUIRE(eventually([&] { return fs::exists(folder / "race" / "run.json"); }));
+    const Args comparison = {"compare", "-a",       "simba",  "-w", "matmuls",
+                       "-q",      "--mapper", "random", "-o", (folder / "comparison").string()};
+    Process victim(folder.path(), comparison);
+    BOOST_REQUIRE(eventually([&] { return fs::exists(folder / "comparison" / "run.json"); }));
     victim.signal(SIGKILL);
     victim.wait();
-    for (const Args& command : {race, joined(small, {"-o", (folder / "race").string()})}) {
+    for (const Args& command : {comparison, joined(small, {"-o", (folder / "comparison").string()})}) {
         Process again(folder.path(), command);
         BOOST_TEST(again.wait() == 2);
         BOOST_TEST(!again.says("--resume"), again.err());

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(every_panel_shows_its_own_facts_at_three_sizes) {
                                                    {Panel::workers, "6.90k"},
                                                    {Panel::funnel, "pruned     770M"},
                                                    {Panel::pareto, "mJ"},
-                                                   {Panel::race, "annealing"},
+                                                   {Panel::comparison, "annealing"},
                                                    {Panel::plugins, "looptree"},
                                                    {Panel::log, "foo: threw"}};
     for (const Size size : three_sizes) {

@@ -79,7 +79,7 @@ inline Snapshot running_snapshot() {
     s.funnel.rejected[static_cast<std::size_t>(Reason::fanout)] = 200000;
     s.funnel.rejected[static_cast<std::size_t>(Reason::bound)] = 770000000;
     add_incumbents(s);
-    s.race = {{"search:annealing",
+    s.comparison = {{"search:annealing",
                1.83e-3,
                0.0,
                752.0,
@@ -165,10 +165,10 @@ inline Snapshot hostile_snapshot(unsigned seed) {
         worker.age_s = number();
         worker.einsum = worker.source = text();
     }
-    for (RacerView& racer : s.race) {
-        racer.name = text();
-        racer.best = racer.gap = racer.time_to_best_s = number();
-        racer.history = {{number(), number()}, {number(), number()}};
+    for (ContenderView& contender : s.comparison) {
+        contender.name = text();
+        contender.best = contender.gap = contender.time_to_best_s = number();
+        contender.history = {{number(), number()}, {number(), number()}};
     }
     for (BudgetView& budget : s.budgets) {
         budget = {text(), text(), number(), number(), number()};

@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(all_panels_at_three_sizes_on_a_real_terminal) {
     tmux.run_between_stty(child("counts"));
     BOOST_REQUIRE(started(tmux));
     const char* titles[] = {"1 Summary", "2 Incumbents", "3 Workers", "4 Funnel",
-                            "5 Pareto",  "6 Race",       "7 Plugins", "8 Log"};
+                            "5 Pareto",  "6 Comparison",       "7 Plugins", "8 Log"};
     for (const auto& [width, height] : {std::pair(40, 10), {80, 24}, {200, 60}}) {
         tmux.resize(width, height);
         for (int i = 0; i < 8; ++i) {

@@ -180,9 +180,9 @@ BOOST_AUTO_TEST_CASE(files_of_others_in_a_run_are_left_alone) {
 
 BOOST_AUTO_TEST_CASE(a_comparison_names_its_files) {
     const Folder folder;
-    const fs::path target = folder.path / "race";
+    const fs::path target = folder.path / "comparison";
     constexpr const char* comparison =
-        R"({"tessera_version": "0.1.0", "command": ["tessera", "compare"], "racers": ["ffm"]})";
+        R"({"tessera_version": "0.1.0", "command": ["tessera", "compare"], "contenders": ["ffm"]})";
     fs::create_directory(target);
     std::ofstream(target / "run.json") << comparison;
     std::ofstream(target / "ffm.mapping.yaml") << "old";

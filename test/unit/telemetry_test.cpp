@@ -158,8 +158,8 @@ BOOST_AUTO_TEST_CASE(snapshot_shows_what_was_recorded) {
     BOOST_TEST(*s.gap == 0.75);
     BOOST_TEST(s.workers.at(1).einsum == "B");
     BOOST_TEST(s.workers.at(1).evaluated == 40);
-    BOOST_TEST(s.race.at(0).name == "random");
-    BOOST_TEST(*s.race.at(0).gap == 0);
+    BOOST_TEST(s.comparison.at(0).name == "random");
+    BOOST_TEST(*s.comparison.at(0).gap == 0);
     BOOST_TEST(s.budgets.at(0).fraction == 0.04);
     BOOST_TEST(s.phases.at(0).done == 3);
     BOOST_TEST(s.log.at(0).text == "a \"line\"\n");

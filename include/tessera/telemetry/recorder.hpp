@@ -182,7 +182,7 @@ public:
     }
 
     /// The counters of thread `index`; made when first asked for, never moved. `source`: the mapper
-    /// or strategy the thread works for, by which the race is reckoned.
+    /// or strategy the thread works for, by which the comparison is reckoned.
     Worker& worker(std::size_t index, const std::string& source = "");
     /// Ends the phase that runs and begins this one (again, if the name is known). `total` 0:
     /// unknown. The reference stays valid.

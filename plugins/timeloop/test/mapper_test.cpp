@@ -326,14 +326,14 @@ BOOST_AUTO_TEST_CASE(timeloop_mapper_options_are_checked) {
     BOOST_TEST(algorithm.says("--algorithm belongs to --mapper timeloop"), algorithm.err);
 }
 
-BOOST_AUTO_TEST_CASE(timeloop_mapper_races_others) {
+BOOST_AUTO_TEST_CASE(timeloop_mapper_is_compared_with_others) {
     const Files files;
     const Outcome outcome =
         invoke({"compare", "-a", files.arch, "-w", files.workload, "--mapper", "ffm,timeloop",
                 "--max-time", "20s", "--threads", "1", "-q", "--json"});
     BOOST_TEST(outcome.code == 0, outcome.err + outcome.out);
     const Json json = outcome.json();
-    BOOST_TEST(json["racers"][0]["name"] == "ffm");
-    BOOST_TEST(json["racers"][1]["name"] == "timeloop");
-    BOOST_TEST(!json["racers"][1]["trials"][0]["curve"].empty());
+    BOOST_TEST(json["contenders"][0]["name"] == "ffm");
+    BOOST_TEST(json["contenders"][1]["name"] == "timeloop");
+    BOOST_TEST(!json["contenders"][1]["trials"][0]["curve"].empty());
 }

@@ -17,7 +17,7 @@ int draw_incumbents(Canvas canvas, const Snapshot& snapshot, const View& view);
 int draw_workers(Canvas canvas, const Snapshot& snapshot, const View& view);
 int draw_funnel(Canvas canvas, const Snapshot& snapshot, const View& view);
 int draw_pareto(Canvas canvas, const Snapshot& snapshot, const View& view);
-int draw_race(Canvas canvas, const Snapshot& snapshot, const View& view);
+int draw_comparison(Canvas canvas, const Snapshot& snapshot, const View& view);
 int draw_plugins(Canvas canvas, const Snapshot& snapshot, const View& view);
 int draw_log(Canvas canvas, const Snapshot& snapshot, const View& view);
 

@@ -16,7 +16,7 @@ enum class Panel : std::uint8_t {
     workers,
     funnel,
     pareto,
-    race,
+    comparison,
     plugins,
     log
 };

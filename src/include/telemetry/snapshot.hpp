@@ -100,7 +100,7 @@ struct Step {
 };
 
 /// One mapper or strategy of several that run side by side.
-struct RacerView {
+struct ContenderView {
     std::string name;
     std::optional<double> best, gap;  ///< gap to the best known of all, (own - best) / own
     std::optional<double> time_to_best_s;
@@ -108,7 +108,7 @@ struct RacerView {
     double rate_per_s = 0;
     std::vector<Step> history;
 
-    bool operator==(const RacerView&) const = default;
+    bool operator==(const ContenderView&) const = default;
 };
 
 struct EinsumView {
@@ -175,7 +175,7 @@ struct Snapshot {
     std::optional<double> best, bound, gap;  ///< of the first metric; gap = (best - bound) / best
     std::optional<double> incumbent_age_s;
     std::vector<PointView> front;
-    std::vector<RacerView> race;  ///< one entry per source of workers or incumbents
+    std::vector<ContenderView> comparison;  ///< one entry per source of workers or incumbents
     std::vector<PluginView> plugins;
     std::vector<BudgetView> budgets;  ///< limits that are set
     std::vector<FieldView> fields;

@@ -17,13 +17,13 @@
 namespace tessera::cli {
 
 /// The best value from some time on.
-struct RacePoint {
+struct ComparisonPoint {
     double time_s = 0;  ///< since its search began
     double value = 0;
     std::uint64_t evaluated = 0;
 };
 
-/// One search of one racer, or one evaluation of a given mapping.
+/// One search of one contender, or one evaluation of a given mapping.
 struct Trial {
     enum class Status : std::uint8_t {
         not_run,     ///< an interrupt came before
@@ -41,7 +41,7 @@ struct Trial {
     std::uint64_t generated = 0, evaluated = 0;
     std::uint64_t memory_bytes = 0;  ///< most that was resident while it ran
     std::string stopped_by, error;
-    std::vector<RacePoint> curve;                            ///< every better mapping
+    std::vector<ComparisonPoint> curve;                            ///< every better mapping
     std::vector<std::pair<std::string, std::string>> files;  ///< name ending, content
 
     bool found() const {
@@ -58,14 +58,14 @@ struct Trial {
 /// "optimal", "not run"
 const char* name(Trial::Status status);
 
-/// A racer's name in ids and file names.
+/// A contender's name in ids and file names.
 std::string plain_name(std::string text);
 
 /// One of those that are compared.
-class Racer {
+class Contender {
 public:
-    explicit Racer(std::string name) : name_(std::move(name)) {}
-    virtual ~Racer() = default;
+    explicit Contender(std::string name) : name_(std::move(name)) {}
+    virtual ~Contender() = default;
 
     struct Start {
         std::uint64_t seed = 0;
@@ -92,8 +92,8 @@ private:
     std::string name_;
 };
 
-struct Race {
-    std::vector<std::unique_ptr<Racer>> racers;
+struct Comparison {
+    std::vector<std::unique_ptr<Contender>> contenders;
     std::uint64_t first_seed = 0, n_seeds = 1;
     base::Budget budget;
     telemetry::RunIdentity run;  ///< `mapper` and `seed` are set for each search
@@ -102,12 +102,12 @@ struct Race {
     /// Delivers what there is if a search does not react to the second Ctrl-C.
     std::function<void()> rescue;
 
-    /// Runs all. Racers take turns in going first, so that none always finds a warm machine. What a
-    /// racer throws becomes its trial's error. \returns false if it was interrupted.
+    /// Runs all. Contenders take turns in going first, so that none always finds a warm machine. What a
+    /// contender throws becomes its trial's error. \returns false if it was interrupted.
     bool run_all(std::ostream& err);
 
 private:
-    bool run_one(Racer& racer, Trial& trial, std::ostream& err);
+    bool run_one(Contender& contender, Trial& trial, std::ostream& err);
 };
 
 }  // namespace tessera::cli

@@ -1,6 +1,6 @@
 // The document of a comparison, its files, and two tables: the ranking, and the best values at
 // equal times.
-#include "cli/race_report.hpp"
+#include "cli/comparison_report.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -25,10 +25,10 @@ double value_or_infinity(const Trial& trial) {
     return trial.value.value_or(infinity);
 }
 
-double best_known(const Race& race) {
+double best_known(const Comparison& comparison) {
     double best = infinity;
-    for (const auto& racer : race.racers) {
-        for (const Trial& trial : racer->trials) {
+    for (const auto& contender : comparison.contenders) {
+        for (const Trial& trial : contender->trials) {
             best = std::min(best, value_or_infinity(trial));
         }
     }
@@ -43,7 +43,7 @@ io::Json finite_json(double value) {
     return std::isfinite(value) ? io::Json(value) : io::Json(nullptr);
 }
 
-io::Json trial_json(const Trial& trial, const RaceSubject& subject, double best) {
+io::Json trial_json(const Trial& trial, const ComparisonSubject& subject, double best) {
     io::Json json;
     json["seed"] = trial.seed;
     json["status"] = name(trial.status);
@@ -71,17 +71,17 @@ io::Json trial_json(const Trial& trial, const RaceSubject& subject, double best)
     json["stopped_by"] = trial.stopped_by.empty() ? io::Json(nullptr) : io::Json(trial.stopped_by);
     json["error"] = trial.error.empty() ? io::Json(nullptr) : io::Json(trial.error);
     json["curve"] = io::Json::array();
-    for (const RacePoint& point : trial.curve) {
+    for (const ComparisonPoint& point : trial.curve) {
         json["curve"].push_back({point.time_s, point.value, point.evaluated});
     }
     return json;
 }
 
-io::Json standing_json(const Standing& s, const RaceSubject& subject, double best) {
+io::Json standing_json(const Standing& s, const ComparisonSubject& subject, double best) {
     io::Json json;
-    json["name"] = s.racer->name();
+    json["name"] = s.contender->name();
     json["rank"] = std::isfinite(s.median) ? io::Json(s.rank) : io::Json(nullptr);
-    json["kind"] = s.racer->searches() ? "mapper" : "mapping";
+    json["kind"] = s.contender->searches() ? "mapper" : "mapping";
     json["value"] = {{"median", finite_json(s.median)},
                      {"least", finite_json(s.least)},
                      {"most", finite_json(s.most)}};
@@ -97,7 +97,7 @@ io::Json standing_json(const Standing& s, const RaceSubject& subject, double bes
     json["time_to_best_s"] = finite_json(s.best_s);
     json["evaluated"] = s.evaluated;
     json["trials"] = io::Json::array();
-    for (const Trial& trial : s.racer->trials) {
+    for (const Trial& trial : s.contender->trials) {
         json["trials"].push_back(trial_json(trial, subject, best));
     }
     return json;
@@ -119,14 +119,14 @@ std::string statement(const Standing& s) {
         return "failed";
     }
     if (s.best == nullptr) {
-        for (const Trial& trial : s.racer->trials) {
+        for (const Trial& trial : s.contender->trials) {
             if (trial.status == Trial::Status::infeasible) {
                 return "no legal mapping";
             }
         }
         return "nothing found";
     }
-    if (!s.racer->searches()) {
+    if (!s.contender->searches()) {
         return "given";
     }
     if (s.proven == s.ran) {
@@ -146,10 +146,10 @@ std::string against_first(const Standing& s) {
     return !s.p ? "-" : *s.p < evidence ? "worse" : "no evidence";
 }
 
-void print_ranking(std::ostream& out, const Race& race, const RaceSubject& subject,
+void print_ranking(std::ostream& out, const Comparison& comparison, const ComparisonSubject& subject,
                    const std::vector<Standing>& all, double best) {
-    const bool seeds = race.n_seeds > 1;
-    const bool test = race.n_seeds >= fewest_seeds_for_test;
+    const bool seeds = comparison.n_seeds > 1;
+    const bool test = comparison.n_seeds >= fewest_seeds_for_test;
     std::vector<std::vector<std::string>> rows = {{"  rank", "mapper", "statement"}};
     std::vector<std::string>& head = rows.front();
     head.insert(head.end(), {subject.metric, "ratio"});
@@ -161,7 +161,7 @@ void print_ranking(std::ostream& out, const Race& race, const RaceSubject& subje
     }
     head.insert(head.end(), {"energy", "latency", "time", "best at", "evaluated", "bound", "gap"});
     for (const Standing& s : all) {
-        std::vector<std::string> row = {"  " + rank_text(s), s.racer->name(), statement(s)};
+        std::vector<std::string> row = {"  " + rank_text(s), s.contender->name(), statement(s)};
         const auto value = [&](double v, const std::string& unit) {
             return std::isfinite(v) ? io::plain(v, unit) : std::string("-");
         };
@@ -180,7 +180,7 @@ void print_ranking(std::ostream& out, const Race& race, const RaceSubject& subje
                           ? io::quantity(*s.best->energy_j, subject.energy_unit)
                           : "-");
         row.push_back(s.best && s.best->latency ? latency(*s.best->latency) : "-");
-        const bool searched = s.racer->searches() && s.ran > 0;
+        const bool searched = s.contender->searches() && s.ran > 0;
         row.push_back(searched ? io::quantity(s.wall_s, "s") : "-");
         row.push_back(searched && std::isfinite(s.best_s) ? io::quantity(s.best_s, "s") : "-");
         row.push_back(searched ? io::plain(s.evaluated, "") : "-");
@@ -191,9 +191,9 @@ void print_ranking(std::ostream& out, const Race& race, const RaceSubject& subje
     print_table(out, rows, 3);
 }
 
-void print_moments(std::ostream& out, const Race& race, const RaceSubject& subject,
+void print_moments(std::ostream& out, const Comparison& comparison, const ComparisonSubject& subject,
                    const std::vector<Standing>& all) {
-    const std::vector<double> at = moments(race);
+    const std::vector<double> at = moments(comparison);
     if (at.empty()) {
         return;
     }
@@ -202,32 +202,32 @@ void print_moments(std::ostream& out, const Race& race, const RaceSubject& subje
         rows.front().push_back(io::quantity(time_s, "s"));
     }
     for (const Standing& s : all) {
-        if (!s.racer->searches() || s.found == 0) {
+        if (!s.contender->searches() || s.found == 0) {
             continue;
         }
-        rows.push_back({"  " + s.racer->name()});
+        rows.push_back({"  " + s.contender->name()});
         for (const double time_s : at) {
             std::vector<double> values;
-            for (const Trial& trial : s.racer->trials) {
+            for (const Trial& trial : s.contender->trials) {
                 values.push_back(trial.at(time_s));
             }
             const double value = median(values);
             rows.back().push_back(std::isfinite(value) ? io::plain(value, "") : "-");
         }
     }
-    out << "Best " << subject.metric << " at equal times" << (race.n_seeds > 1 ? " (medians)" : "")
+    out << "Best " << subject.metric << " at equal times" << (comparison.n_seeds > 1 ? " (medians)" : "")
         << ":\n";
     print_table(out, rows, 1);
 }
 
-std::string curves_csv(const Race& race) {
+std::string curves_csv(const Comparison& comparison) {
     std::ostringstream out;
     out.precision(17);
     out << "mapper,seed,time_s,evaluated,value\n";
-    for (const auto& racer : race.racers) {
-        for (const Trial& trial : racer->trials) {
-            for (const RacePoint& point : trial.curve) {
-                out << racer->name() << "," << trial.seed << "," << point.time_s << ","
+    for (const auto& contender : comparison.contenders) {
+        for (const Trial& trial : contender->trials) {
+            for (const ComparisonPoint& point : trial.curve) {
+                out << contender->name() << "," << trial.seed << "," << point.time_s << ","
                     << point.evaluated << "," << point.value << "\n";
             }
         }
@@ -237,8 +237,8 @@ std::string curves_csv(const Race& race) {
 
 }  // namespace
 
-io::Json race_json(const Race& race, const RaceSubject& subject) {
-    const double best = best_known(race);
+io::Json comparison_json(const Comparison& comparison, const ComparisonSubject& subject) {
+    const double best = best_known(comparison);
     io::Json root;
     root["schema_version"] = io::schema_version;
     root["status"] = "compared";
@@ -248,60 +248,60 @@ io::Json race_json(const Race& race, const RaceSubject& subject) {
     root["mapspace"] = subject.mapspace;
     root["metric"] = subject.metric;
     root["value_key"] = subject.value_key;
-    root["limits"] = limits_json(race.budget);
+    root["limits"] = limits_json(comparison.budget);
     root["threads"] = subject.threads;
-    root["first_seed"] = race.first_seed;
-    root["seeds"] = race.n_seeds;
+    root["first_seed"] = comparison.first_seed;
+    root["seeds"] = comparison.n_seeds;
     root["best"] = finite_json(best);
-    root["racers"] = io::Json::array();
-    for (const Standing& s : standings(race)) {
-        root["racers"].push_back(standing_json(s, subject, best));
+    root["contenders"] = io::Json::array();
+    for (const Standing& s : standings(comparison)) {
+        root["contenders"].push_back(standing_json(s, subject, best));
     }
     return root;
 }
 
-void print_race(std::ostream& out, const Race& race, const RaceSubject& subject) {
-    const double best = best_known(race);
-    const std::vector<Standing> all = standings(race);
+void print_comparison(std::ostream& out, const Comparison& comparison, const ComparisonSubject& subject) {
+    const double best = best_known(comparison);
+    const std::vector<Standing> all = standings(comparison);
     out << "Comparison on " << base::one_line(subject.workload + " on " + subject.architecture)
         << " (model " << subject.model << ", mapspace " << subject.mapspace << ", ";
-    out << (race.n_seeds > 1 ? std::to_string(race.n_seeds) + " seeds, medians" : "one seed")
+    out << (comparison.n_seeds > 1 ? std::to_string(comparison.n_seeds) + " seeds, medians" : "one seed")
         << ")\n";
-    print_ranking(out, race, subject, all, best);
-    print_moments(out, race, subject, all);
+    print_ranking(out, comparison, subject, all, best);
+    print_moments(out, comparison, subject, all);
     for (const Standing& s : all) {
-        for (const Trial& trial : s.racer->trials) {
+        for (const Trial& trial : s.contender->trials) {
             if (!trial.error.empty()) {
-                out << s.racer->name() << ": " << trial.error << "\n";
+                out << s.contender->name() << ": " << trial.error << "\n";
                 break;
             }
         }
     }
 }
 
-std::map<std::string, std::string> race_files(const Race& race, const RaceSubject& subject) {
+std::map<std::string, std::string> comparison_files(const Comparison& comparison, const ComparisonSubject& subject) {
     std::map<std::string, std::string> files;
-    files["result.json"] = io::dumped(race_json(race, subject));
-    files["curves.csv"] = curves_csv(race);
-    for (const Standing& s : standings(race)) {
+    files["result.json"] = io::dumped(comparison_json(comparison, subject));
+    files["curves.csv"] = curves_csv(comparison);
+    for (const Standing& s : standings(comparison)) {
         if (s.best != nullptr) {
             for (const auto& [ending, content] : s.best->files) {
-                files[plain_name(s.racer->name()) + ending] = content;
+                files[plain_name(s.contender->name()) + ending] = content;
             }
         }
     }
     return files;
 }
 
-int race_exit_code(const Race& race, bool interrupted) {
+int comparison_exit_code(const Comparison& comparison, bool interrupted) {
     if (interrupted) {
         return ExitCode::interrupted;
     }
     bool found = false, failed = false, infeasible = false;
-    for (const Standing& s : standings(race)) {
+    for (const Standing& s : standings(comparison)) {
         found = found || s.found > 0;
         failed = failed || s.failed > 0;
-        for (const Trial& trial : s.racer->trials) {
+        for (const Trial& trial : s.contender->trials) {
             infeasible = infeasible || trial.status == Trial::Status::infeasible;
         }
     }

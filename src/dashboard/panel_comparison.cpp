@@ -1,4 +1,4 @@
-// Race: mappers and strategies that run side by side; a table, and one curve each on common axes.
+// Comparison: mappers and strategies that run side by side; a table, and one curve each on common axes.
 #include <algorithm>
 
 #include "dashboard/numbers.hpp"
@@ -21,32 +21,32 @@ char32_t letter(std::size_t i) {
     return letters[i % 26];
 }
 
-Line racer_line(const Table& columns, const telemetry::RacerView& racer, std::size_t i,
+Line contender_line(const Table& columns, const telemetry::ContenderView& contender, std::size_t i,
                 const Symbols& symbols) {
-    const bool leads = racer.gap && *racer.gap <= 0;
+    const bool leads = contender.gap && *contender.gap <= 0;
     Span mark{"", lane(i)};
     append_utf8(mark.text, symbols.set == SymbolSet::ascii ? letter(i) : U'\u2501');
     return columns.row({mark,
-                        {short_name(racer.name), leads ? style::value : style::text},
-                        {racer.best ? quantity(*racer.best, "") : "none", style::best},
-                        {racer.gap ? (leads ? "leads" : percent(*racer.gap)) : "-", {}},
-                        {count(racer.rate_per_s), {}},
-                        {racer.time_to_best_s ? quantity(*racer.time_to_best_s, "s") : "-", {}},
-                        {count(static_cast<double>(racer.improved)), {}},
-                        {count(static_cast<double>(racer.evaluated)), {}}});
+                        {short_name(contender.name), leads ? style::value : style::text},
+                        {contender.best ? quantity(*contender.best, "") : "none", style::best},
+                        {contender.gap ? (leads ? "leads" : percent(*contender.gap)) : "-", {}},
+                        {count(contender.rate_per_s), {}},
+                        {contender.time_to_best_s ? quantity(*contender.time_to_best_s, "s") : "-", {}},
+                        {count(static_cast<double>(contender.improved)), {}},
+                        {count(static_cast<double>(contender.evaluated)), {}}});
 }
 
 }  // namespace
 
-int draw_race(Canvas canvas, const Snapshot& snapshot, const View& view) {
+int draw_comparison(Canvas canvas, const Snapshot& snapshot, const View& view) {
     const int height = canvas.height();
-    const int racers = static_cast<int>(snapshot.race.size());
-    const int plot = height >= racers + 6 ? height - racers - 1 : height >= 10 ? height / 2 : 0;
+    const int contenders = static_cast<int>(snapshot.comparison.size());
+    const int plot = height >= contenders + 6 ? height - contenders - 1 : height >= 10 ? height / 2 : 0;
     if (plot > 0) {
         Curves curves;
         curves.end_s = snapshot.elapsed_s;
-        for (std::size_t i = 0; i < snapshot.race.size(); ++i) {
-            curves.series.push_back({snapshot.race[i].history, lane(i), false, letter(i)});
+        for (std::size_t i = 0; i < snapshot.comparison.size(); ++i) {
+            curves.series.push_back({snapshot.comparison[i].history, lane(i), false, letter(i)});
         }
         draw_steps(canvas.part({0, 0, canvas.width(), plot}), curves);
     }
@@ -62,14 +62,14 @@ int draw_race(Canvas canvas, const Snapshot& snapshot, const View& view) {
                         below.width());
     draw_line(below, 0, 0, columns.header());
     std::vector<Line> lines;
-    for (std::size_t i = 0; i < snapshot.race.size(); ++i) {
-        lines.push_back(racer_line(columns, snapshot.race[i], i, canvas.symbols()));
+    for (std::size_t i = 0; i < snapshot.comparison.size(); ++i) {
+        lines.push_back(contender_line(columns, snapshot.comparison[i], i, canvas.symbols()));
     }
     if (lines.empty()) {
         below.text(0, 1, "nobody has started yet", style::label);
     }
     return draw_lines(below.part({0, 1, below.width(), below.height() - 1}), lines,
-                      view.scroll_of(Panel::race), view.filter);
+                      view.scroll_of(Panel::comparison), view.filter);
 }
 
 }  // namespace tessera::dashboard

@@ -1,4 +1,4 @@
-#include "cli/race.hpp"
+#include "cli/comparison.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -13,7 +13,7 @@ namespace tessera::cli {
 
 namespace {
 
-void add_point(std::vector<RacePoint>& curve, const RacePoint& point) {
+void add_point(std::vector<ComparisonPoint>& curve, const ComparisonPoint& point) {
     if (curve.empty() || point.value < curve.back().value) {
         curve.push_back(point);
     }
@@ -29,9 +29,9 @@ void count(const telemetry::Recorder& recorder, Trial& trial) {
     trial.evaluated = std::max(trial.evaluated, evaluated);
 }
 
-void attempt(Racer& racer, const Racer::Start& start, Trial& trial) {
+void attempt(Contender& contender, const Contender::Start& start, Trial& trial) {
     try {
-        racer.run(start, trial);
+        contender.run(start, trial);
     } catch (const Error& error) {
         trial.error = error.what();
         trial.status = Trial::Status::failed;
@@ -65,7 +65,7 @@ std::optional<double> Trial::gap() const {
 }
 
 std::optional<double> Trial::time_to(double goal) const {
-    for (const RacePoint& point : curve) {
+    for (const ComparisonPoint& point : curve) {
         if (point.value <= goal) {
             return point.time_s;
         }
@@ -75,7 +75,7 @@ std::optional<double> Trial::time_to(double goal) const {
 
 double Trial::at(double time_s) const {
     double best = std::numeric_limits<double>::infinity();
-    for (const RacePoint& point : curve) {
+    for (const ComparisonPoint& point : curve) {
         if (point.time_s <= time_s) {
             best = std::min(best, point.value);
         }
@@ -89,12 +89,12 @@ const char* name(Trial::Status status) {
     return names[static_cast<int>(status)];
 }
 
-bool Race::run_one(Racer& racer, Trial& trial, std::ostream& err) {
-    Racer::Start start;
+bool Comparison::run_one(Contender& contender, Trial& trial, std::ostream& err) {
+    Contender::Start start;
     start.seed = trial.seed;
     start.budget = budget;
-    if (!racer.searches()) {
-        attempt(racer, start, trial);
+    if (!contender.searches()) {
+        attempt(contender, start, trial);
         if (trial.value) {
             trial.curve = {{0, *trial.value, 1}};
         }
@@ -105,15 +105,15 @@ bool Race::run_one(Racer& racer, Trial& trial, std::ostream& err) {
     }
     LiveRun::Settings settings;
     settings.run = run;
-    settings.run.mapper = racer.name();
+    settings.run.mapper = contender.name();
     settings.run.seed = trial.seed;
-    settings.run.id = telemetry::run_id(settings.run.id + "-" + racer.name());
+    settings.run.id = telemetry::run_id(settings.run.id + "-" + contender.name());
     settings.budget = start.budget;
-    settings.plugins = racer.plugins();
+    settings.plugins = contender.plugins();
     settings.ui = ui;
     settings.plain = plain;
     settings.rescue = [this](const std::vector<std::string>&) { rescue(); };
-    std::vector<RacePoint> curve;  // written by the sampler, read after its end
+    std::vector<ComparisonPoint> curve;  // written by the sampler, read after its end
     std::uint64_t memory = 0;
     settings.watch = [&](const telemetry::Snapshot& now,
                          const std::vector<telemetry::Event>& events) {
@@ -129,7 +129,7 @@ bool Race::run_one(Racer& racer, Trial& trial, std::ostream& err) {
     start.recorder = &live.recorder();
     start.stop = live.interrupt().stop();
     const double cpu_s = usage().cpu_s, begin_s = live.recorder().now_s();
-    attempt(racer, start, trial);
+    attempt(contender, start, trial);
     trial.wall_s = live.recorder().now_s() - begin_s;
     trial.cpu_s = usage().cpu_s - cpu_s;
     live.hold();
@@ -139,7 +139,7 @@ bool Race::run_one(Racer& racer, Trial& trial, std::ostream& err) {
                                                       : telemetry::RunState::finished);
     count(live.recorder(), trial);
     trial.memory_bytes = memory;
-    for (RacePoint& point : curve) {
+    for (ComparisonPoint& point : curve) {
         point.time_s = std::clamp(point.time_s - begin_s, 0.0, trial.wall_s);
     }
     trial.curve = std::move(curve);
@@ -149,17 +149,17 @@ bool Race::run_one(Racer& racer, Trial& trial, std::ostream& err) {
     return !cut;
 }
 
-bool Race::run_all(std::ostream& err) {
-    for (const auto& racer : racers) {
-        racer->trials.resize(racer->searches() ? n_seeds : 1);
-        for (std::uint64_t s = 0; s < racer->trials.size(); ++s) {
-            racer->trials[s].seed = first_seed + s;
+bool Comparison::run_all(std::ostream& err) {
+    for (const auto& contender : contenders) {
+        contender->trials.resize(contender->searches() ? n_seeds : 1);
+        for (std::uint64_t s = 0; s < contender->trials.size(); ++s) {
+            contender->trials[s].seed = first_seed + s;
         }
     }
     for (std::uint64_t s = 0; s < n_seeds; ++s) {
-        for (std::size_t i = 0; i < racers.size(); ++i) {
-            Racer& racer = *racers[(i + s) % racers.size()];
-            if (s < racer.trials.size() && !run_one(racer, racer.trials[s], err)) {
+        for (std::size_t i = 0; i < contenders.size(); ++i) {
+            Contender& contender = *contenders[(i + s) % contenders.size()];
+            if (s < contender.trials.size() && !run_one(contender, contender.trials[s], err)) {
                 return false;
             }
         }

@@ -1,11 +1,11 @@
 // Map:
 //   Ties          values that are equal up to rounding
-//   u_test()      are two racers' values drawn from the same distribution?
-//   standings()   what the trials of a racer come to
+//   u_test()      are two contenders' values drawn from the same distribution?
+//   standings()   what the trials of a contender come to
 #include <algorithm>
 #include <cmath>
 
-#include "cli/race_report.hpp"
+#include "cli/comparison_report.hpp"
 
 namespace tessera::cli {
 
@@ -16,12 +16,12 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Mappers add up costs in orders of their own: values this close are the same.
 constexpr double rounding = 1e-9;
 
-/// Gives all values of a race that are equal up to rounding one value, the least of them.
+/// Gives all values of a comparison that are equal up to rounding one value, the least of them.
 class Ties {
 public:
-    explicit Ties(const Race& race) {
-        for (const auto& racer : race.racers) {
-            for (const Trial& trial : racer->trials) {
+    explicit Ties(const Comparison& comparison) {
+        for (const auto& contender : comparison.contenders) {
+            for (const Trial& trial : contender->trials) {
                 if (trial.found()) {
                     least_.push_back(*trial.value);
                 }
@@ -68,9 +68,9 @@ double u_test(const std::vector<double>& a, const std::vector<double>& b) {
     return variance > 0 ? std::erfc(distance / std::sqrt(2 * variance)) : 1;
 }
 
-std::vector<double> values_of(const Racer& racer, const Ties& value) {
+std::vector<double> values_of(const Contender& contender, const Ties& value) {
     std::vector<double> result;
-    for (const Trial& trial : racer.trials) {
+    for (const Trial& trial : contender.trials) {
         if (trial.status != Trial::Status::not_run) {
             result.push_back(value(trial));
         }
@@ -78,11 +78,11 @@ std::vector<double> values_of(const Racer& racer, const Ties& value) {
     return result;
 }
 
-Standing standing(const Racer& racer, const Ties& value) {
+Standing standing(const Contender& contender, const Ties& value) {
     Standing s;
-    s.racer = &racer;
+    s.contender = &contender;
     std::vector<double> wall, best, evaluated, gaps;
-    for (const Trial& trial : racer.trials) {
+    for (const Trial& trial : contender.trials) {
         if (trial.status == Trial::Status::not_run) {
             continue;
         }
@@ -103,7 +103,7 @@ Standing standing(const Racer& racer, const Ties& value) {
             s.best = &trial;
         }
     }
-    const std::vector<double> values = values_of(racer, value);
+    const std::vector<double> values = values_of(contender, value);
     s.median = median(values);
     s.least = values.empty() ? infinity : *std::min_element(values.begin(), values.end());
     s.most = values.empty() ? infinity : *std::max_element(values.begin(), values.end());
@@ -117,10 +117,10 @@ Standing standing(const Racer& racer, const Ties& value) {
 }
 
 /// Shares the point of each seed among those who were best at it.
-void count_wins(const Race& race, const Ties& value_of, std::vector<Standing>& all) {
-    for (std::uint64_t seed = 0; seed < race.n_seeds; ++seed) {
+void count_wins(const Comparison& comparison, const Ties& value_of, std::vector<Standing>& all) {
+    for (std::uint64_t seed = 0; seed < comparison.n_seeds; ++seed) {
         const auto value = [&](const Standing& s) {
-            const std::vector<Trial>& trials = s.racer->trials;
+            const std::vector<Trial>& trials = s.contender->trials;
             return trials.empty()
                        ? infinity
                        : value_of(trials[std::min<std::size_t>(seed, trials.size() - 1)]);
@@ -156,13 +156,13 @@ double median(std::vector<double> values) {
     return (values[half - 1] + upper) / 2;
 }
 
-std::vector<Standing> standings(const Race& race) {
-    const Ties value(race);
+std::vector<Standing> standings(const Comparison& comparison) {
+    const Ties value(comparison);
     std::vector<Standing> all;
-    for (const auto& racer : race.racers) {
-        all.push_back(standing(*racer, value));
+    for (const auto& contender : comparison.contenders) {
+        all.push_back(standing(*contender, value));
     }
-    count_wins(race, value, all);
+    count_wins(comparison, value, all);
     std::stable_sort(all.begin(), all.end(),
                      [](const Standing& a, const Standing& b) { return a.median < b.median; });
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -172,9 +172,9 @@ std::vector<Standing> standings(const Race& race) {
             all[i].tied = all[i - 1].tied = true;
         }
     }
-    const std::vector<double> first = values_of(*all.front().racer, value);
+    const std::vector<double> first = values_of(*all.front().contender, value);
     for (Standing& s : all) {
-        const std::vector<double> own = values_of(*s.racer, value);
+        const std::vector<double> own = values_of(*s.contender, value);
         if (&s != &all.front() && own.size() >= fewest_seeds_for_test &&
             first.size() >= fewest_seeds_for_test) {
             s.p = u_test(first, own);
@@ -183,10 +183,10 @@ std::vector<Standing> standings(const Race& race) {
     return all;
 }
 
-std::vector<double> moments(const Race& race) {
+std::vector<double> moments(const Comparison& comparison) {
     double longest = 0;
-    for (const auto& racer : race.racers) {
-        for (const Trial& trial : racer->trials) {
+    for (const auto& contender : comparison.contenders) {
+        for (const Trial& trial : contender->trials) {
             longest = std::max(longest, trial.wall_s);
         }
     }

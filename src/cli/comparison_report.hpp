@@ -5,23 +5,23 @@
 #include <map>
 #include <string>
 
-#include "cli/race.hpp"
+#include "cli/comparison.hpp"
 #include "io/report_json.hpp"
 
 namespace tessera::cli {
 
 /// What was compared on.
-struct RaceSubject {
+struct ComparisonSubject {
     std::string workload, architecture, model, mapspace, metric;  ///< metric: "edp"
     std::string value_unit, energy_unit, latency_unit;  ///< "J s", "J", "s"; empty: arbitrary
     std::string value_key, latency_key;                 ///< "edp_js", "latency_s"
     int threads = 0;
 };
 
-/// One racer over its seeds. Medians count a search without a mapping as infinitely bad; its times
+/// One contender over its seeds. Medians count a search without a mapping as infinitely bad; its times
 /// and counts are of all searches that ran.
 struct Standing {
-    const Racer* racer = nullptr;
+    const Contender* contender = nullptr;
     int rank = 1;       ///< by the median; equal ones share it
     bool tied = false;  ///< somebody else has this rank, too
     int ran = 0, found = 0, proven = 0, failed = 0;
@@ -44,16 +44,16 @@ double median(std::vector<double> values);
 
 /// Best median first; of equal medians (up to rounding), proven or not, the one that was given
 /// first. Those without a mapping are last.
-std::vector<Standing> standings(const Race& race);
+std::vector<Standing> standings(const Comparison& comparison);
 
-/// Moments at which racers are compared: 1, 3, 10, 30, ... ms up to the longest search.
-std::vector<double> moments(const Race& race);
+/// Moments at which contenders are compared: 1, 3, 10, 30, ... ms up to the longest search.
+std::vector<double> moments(const Comparison& comparison);
 
-io::Json race_json(const Race& race, const RaceSubject& subject);
-void print_race(std::ostream& out, const Race& race, const RaceSubject& subject);
-/// result.json, curves.csv, and of each racer the best mapping.
-std::map<std::string, std::string> race_files(const Race& race, const RaceSubject& subject);
-/// 0; 1, 5: nobody found a mapping; 4: some racer failed. \p interrupted: 130.
-int race_exit_code(const Race& race, bool interrupted);
+io::Json comparison_json(const Comparison& comparison, const ComparisonSubject& subject);
+void print_comparison(std::ostream& out, const Comparison& comparison, const ComparisonSubject& subject);
+/// result.json, curves.csv, and of each contender the best mapping.
+std::map<std::string, std::string> comparison_files(const Comparison& comparison, const ComparisonSubject& subject);
+/// 0; 1, 5: nobody found a mapping; 4: some contender failed. \p interrupted: 130.
+int comparison_exit_code(const Comparison& comparison, bool interrupted);
 
 }  // namespace tessera::cli
