@@ -1,5 +1,5 @@
 // One Einsum by itself: best-first branch and bound over templates and boxes (boxes.hpp).
-//   descent   local searches in a few templates: the incumbent
+//   local search   local searches in a few templates: the incumbent
 //   branch    every template into its boxes, one filter after the other; what a convex bound of the
 //             metric, which sees energy, latency and all capacities at once, shows to be no better
 //             than the incumbent is left out with all boxes inside
@@ -12,7 +12,7 @@
 
 #include "boxes.hpp"
 #include "mapspace/template_shapes.hpp"
-#include "mapspace/tile_shapes_descent.hpp"
+#include "mapspace/tile_shapes_local_search.hpp"
 #include "run.hpp"
 #include "shapes.hpp"
 #include "tessera/base/stop.hpp"
@@ -23,11 +23,11 @@ namespace {
 using model::Formula;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// With fewer templates the floors are known sooner than the bounds of all of them.
+/// With fewer templates the class bounds are known sooner than the bounds of all of them.
 constexpr std::size_t many_templates = 64;
 /// Local searches: in templates, in boxes; rows of one, and partial rows kept on the way to it.
-constexpr std::size_t first_descents = 12, box_descents = 48;
-constexpr double descent_rows = 5000;
+constexpr std::size_t first_local_searches = 12, box_local_searches = 48;
+constexpr double local_search_rows = 5000;
 constexpr std::size_t beam_rows = 128;
 /// Before all templates are branched, every so-manieth is: the lower the incumbent, the less is
 /// left of the others.
@@ -69,39 +69,40 @@ bool is_violated(const mapspace::TileShapeConstraint& c) {
 
 }  // namespace
 
-Exploration::BoxProblem Exploration::open_box(const Box& box, Workshop& tools,
+Exploration::BoxProblem Exploration::open_box(const Box& box, Scratch& scratch,
                                               bool keep_sums) const {
-    tools.pool.clear();
-    tools.pool.keep_sums(keep_sums);
+    scratch.pool.clear();
+    scratch.pool.keep_sums(keep_sums);
     const TemplateEntry& t = (*spaces_[0].templates)[box.index];
     BoxProblem out;
     out.entry = fix_tile_shapes(t, box.fixed, out.open);
     out.formulas = c_.model->formulate(*c_.problem, *t.path, out.entry.tmpl);
     out.cost = costs(c_, out.formulas);
-    out.problem = out.open.size() == box.fixed.size()
-                      ? problem_of(0, box.index, out.formulas, tools)
-                      : tile_shape_problem(c_, out.entry, out.formulas, table(0, t), tools.reasons);
+    out.problem =
+        out.open.size() == box.fixed.size()
+            ? problem_of(0, box.index, out.formulas, scratch)
+            : tile_shape_problem(c_, out.entry, out.formulas, table(0, t), scratch.reasons);
     out.problem.incumbent.quantities = out.cost;
     return out;
 }
 
 /// A number that the metric is not below in the box; see TileShapeExplorer::convex_bound.
 double Exploration::bound_of_box(const Box& box, double enough, bool closest,
-                                 Workshop& tools) const {
+                                 Scratch& scratch) const {
     // What a bound knows of the halo 2 p - 1 is lost where products of halos are multiplied out.
-    const BoxProblem p = open_box(box, tools, true);
+    const BoxProblem p = open_box(box, scratch, true);
     if (std::ranges::any_of(p.problem.constraints, is_violated)) {
         return infinity;
     }
-    return tools.explorer.convex_bound(p.problem, p.cost, {}, enough, closest) * bound_slack;
+    return scratch.explorer.convex_bound(p.problem, p.cost, {}, enough, closest) * bound_slack;
 }
 
 void Exploration::branch(const Box& box, std::span<const Chain> chains, double best,
-                         Workshop& tools, std::vector<Box>& out) const {
+                         Scratch& scratch, std::vector<Box>& out) const {
     base::poll_stop();
     if (chains.empty()) {
         Box whole = box;
-        whole.bound = std::max(box.bound, bound_of_box(box, best, true, tools));
+        whole.bound = std::max(box.bound, bound_of_box(box, best, true, scratch));
         if (whole.bound < best) {
             out.push_back(std::move(whole));
         }
@@ -114,22 +115,23 @@ void Exploration::branch(const Box& box, std::span<const Chain> chains, double b
             inside.fixed[static_cast<std::size_t>(chains.front()[k])] = choice[k];
         }
         if (chains.size() > 1) {
-            inside.bound = std::max(box.bound, bound_of_box(inside, best, false, tools));
+            inside.bound = std::max(box.bound, bound_of_box(inside, best, false, scratch));
         }
         if (inside.bound < best) {
-            branch(inside, chains.subspan(1), best, tools, out);
+            branch(inside, chains.subspan(1), best, scratch, out);
         }
     }
 }
 
 void Exploration::make_boxes(double best, std::size_t every) {
     std::vector<std::vector<Box>> by_template(spaces_[0].templates->size());
-    for_each_template(token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
+    for_each_template(token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
         if (i % every != 0) {
             return;
         }
         const TemplateEntry& t = (*spaces_[e].templates)[i];
-        results_[e][i].space = tools.explorer.space(mapspace::tile_shape_symbols(*t.path, t.tmpl));
+        results_[e][i].space =
+            scratch.explorer.space(mapspace::tile_shape_symbols(*t.path, t.tmpl));
         const Box whole{i, 0.0, TileShapes(t.tmpl.symbols.size(), 0), false};
         // What is decided over all rows of a template cannot be decided in its parts.
         const bool divisible =
@@ -143,13 +145,13 @@ void Exploration::make_boxes(double best, std::size_t every) {
             by_template[i].back().few_rows = true;
             return;
         }
-        branch(whole, chains, best, tools, by_template[i]);
+        branch(whole, chains, best, scratch, by_template[i]);
     });
     base::poll_stop();
     boxes_.clear();
     for (std::size_t i = 0; i < by_template.size(); ++i) {
         if (every == 1) {
-            note_floor(0, i);
+            note_class_bound(0, i);
         }
         std::ranges::move(by_template[i], std::back_inserter(boxes_));
     }
@@ -163,9 +165,9 @@ double Exploration::bound_of_rank(std::size_t rank) const {
 }
 
 /// The best of the explorer's rows, if there are any.
-void Exploration::offer_rows(const Box& box, const BoxProblem& p, const Workshop& tools,
+void Exploration::offer_rows(const Box& box, const BoxProblem& p, const Scratch& scratch,
                              BoxRow& best) const {
-    const mapspace::TileShapeResult& r = tools.result;
+    const mapspace::TileShapeResult& r = scratch.result;
     for (std::size_t row = 0; row < r.rows; ++row) {
         double value = 1;
         for (std::size_t q = 0; q < p.cost.size(); ++q) {
@@ -181,13 +183,13 @@ void Exploration::offer_rows(const Box& box, const BoxProblem& p, const Workshop
 }
 
 void Exploration::explore_rows(BoxProblem& p, const mapspace::TileShapeOptions& how,
-                               Workshop& tools) const {
-    tools.explorer.explore(p.problem, how, tools.result);
-    count(tools);
+                               Scratch& scratch) const {
+    scratch.explorer.explore(p.problem, how, scratch.result);
+    count(scratch);
 }
 
-Exploration::BoxRow Exploration::explore_box(const Box& box, double best, Workshop& tools) const {
-    BoxProblem p = open_box(box, tools);
+Exploration::BoxRow Exploration::explore_box(const Box& box, double best, Scratch& scratch) const {
+    BoxProblem p = open_box(box, scratch);
     if (p.cost.size() == 2) {
         p.problem.incumbent.best_product = best;
     } else {
@@ -195,22 +197,22 @@ Exploration::BoxRow Exploration::explore_box(const Box& box, double best, Worksh
     }
     mapspace::TileShapeOptions how = c_.switches.tiles;
     if (box.few_rows) {
-        how.corner_signs = how.partial_pareto = false;
+        how.vertex_bounds = how.partial_pareto = false;
     }
-    explore_rows(p, how, tools);
+    explore_rows(p, how, scratch);
     BoxRow out{best, box.index, {}};
-    offer_rows(box, p, tools, out);
+    offer_rows(box, p, scratch, out);
     return out;
 }
 
 /// A local search, from what a beam finds.
-Exploration::BoxRow Exploration::descend_box(const Box& box, Workshop& tools) const {
-    BoxProblem p = open_box(box, tools);
+Exploration::BoxRow Exploration::local_search_box(const Box& box, Scratch& scratch) const {
+    BoxProblem p = open_box(box, scratch);
     mapspace::TileShapeOptions how = c_.switches.tiles;
     how.beam = beam_rows;
-    explore_rows(p, how, tools);
+    explore_rows(p, how, scratch);
     BoxRow out{infinity, box.index, {}};
-    offer_rows(box, p, tools, out);
+    offer_rows(box, p, scratch, out);
     if (out.shapes.empty() || p.open.empty()) {
         return out;
     }
@@ -218,10 +220,10 @@ Exploration::BoxRow Exploration::descend_box(const Box& box, Workshop& tools) co
     for (const int s : p.open) {
         start.push_back(out.shapes[static_cast<std::size_t>(s)]);
     }
-    mapspace::TileShapeDescent search(p.problem, {p.cost, {}}, start);
-    search.run(descent_rows);
-    tools.worker->generated(static_cast<std::uint64_t>(search.rows()));
-    tools.worker->evaluated(static_cast<std::uint64_t>(search.rows()));
+    mapspace::TileShapeLocalSearch search(p.problem, {p.cost, {}}, start);
+    search.run(local_search_rows);
+    scratch.worker->generated(static_cast<std::uint64_t>(search.rows()));
+    scratch.worker->evaluated(static_cast<std::uint64_t>(search.rows()));
     evaluated_ += static_cast<std::uint64_t>(search.rows());
     const std::vector<double> values(search.shapes().begin(), search.shapes().end());
     std::vector<double> cost;
@@ -245,45 +247,46 @@ bool Exploration::search_boxes(std::span<const Box> boxes, double best, const Se
         jobs.push_back({0, k});
     }
     std::vector<BoxRow> found(boxes.size());
-    for_each_job(jobs, token(), [&](std::size_t, std::size_t k, Workshop& tools) {
-        found[k] = search(boxes[k], tools);
+    for_each_job(jobs, token(), [&](std::size_t, std::size_t k, Scratch& scratch) {
+        found[k] = search(boxes[k], scratch);
     });
     const auto least = std::min_element(
         found.begin(), found.end(), [](const auto& a, const auto& b) { return a.value < b.value; });
     if (least == found.end() || !(least->value < best)) {
         return false;
     }
-    for_each_job({{0, least->index}}, {}, [&](std::size_t e, std::size_t i, Workshop& tools) {
+    for_each_job({{0, least->index}}, {}, [&](std::size_t e, std::size_t i, Scratch& scratch) {
         const TemplateEntry& t = (*spaces_[e].templates)[i];
         const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
-        keep_row(e, i, f, problem_of(e, i, f, tools), least->shapes, tools);
+        keep_row(e, i, f, problem_of(e, i, f, scratch), least->shapes, scratch);
     });
     share_groups();
     return true;
 }
 
-bool Exploration::descend_templates(double best) {
+bool Exploration::local_search_templates(double best) {
     std::vector<Box> some;
     const std::vector<TemplateEntry>& all = *spaces_[0].templates;
-    for (std::size_t k = 0; k < first_descents; ++k) {
-        const std::size_t i = k * all.size() / first_descents;
+    for (std::size_t k = 0; k < first_local_searches; ++k) {
+        const std::size_t i = k * all.size() / first_local_searches;
         some.push_back({i, 0.0, TileShapes(all[i].tmpl.symbols.size(), 0), false});
     }
-    return search_boxes(some, best,
-                        [&](const Box& b, Workshop& tools) { return descend_box(b, tools); });
+    return search_boxes(
+        some, best, [&](const Box& b, Scratch& scratch) { return local_search_box(b, scratch); });
 }
 
-bool Exploration::descend_boxes(double best) {
-    const std::size_t n = std::min(boxes_.size(), box_descents);
-    return search_boxes(std::span(boxes_).first(n), best,
-                        [&](const Box& b, Workshop& tools) { return descend_box(b, tools); });
+bool Exploration::local_search_boxes(double best) {
+    const std::size_t n = std::min(boxes_.size(), box_local_searches);
+    return search_boxes(std::span(boxes_).first(n), best, [&](const Box& b, Scratch& scratch) {
+        return local_search_box(b, scratch);
+    });
 }
 
 bool Exploration::explore_boxes(std::size_t first, std::size_t n, double best) {
     const std::span<const Box> some =
         std::span(boxes_).subspan(first, std::min(n, boxes_.size() - first));
-    return search_boxes(some, best, [&](const Box& b, Workshop& tools) {
-        return b.bound < best ? explore_box(b, best, tools) : BoxRow{};
+    return search_boxes(some, best, [&](const Box& b, Scratch& scratch) {
+        return b.bound < best ? explore_box(b, best, scratch) : BoxRow{};
     });
 }
 
@@ -304,21 +307,21 @@ bool Run::search_best_first() {
     {
         const PhaseTimer timer(*this, "incumbent");
         recorder_.begin_phase("incumbent", 0, "templates");
-        take(exploration_->descend_templates(known()), "descent");
+        take(exploration_->local_search_templates(known()), "local-search");
         exploration_->make_boxes(known(), sample_every);
-        take(exploration_->descend_boxes(known()), "descent");
+        take(exploration_->local_search_boxes(known()), "local-search");
     }
     {
-        const PhaseTimer timer(*this, "floors");
-        recorder_.begin_phase("floors", 0, "templates");
+        const PhaseTimer timer(*this, "class bounds");
+        recorder_.begin_phase("class bounds", 0, "templates");
         exploration_->make_boxes(known(), 1);
         report_bound(std::min(known(), exploration_->bound_of_rank(0)));
-        say("floors: bound " + number(std::min(known(), exploration_->bound_of_rank(0))) + ", " +
-            std::to_string(exploration_->n_boxes()) + " boxes are left");
+        say("class bounds: bound " + number(std::min(known(), exploration_->bound_of_rank(0))) +
+            ", " + std::to_string(exploration_->n_boxes()) + " boxes are left");
     }
     const PhaseTimer timer(*this, "tile shapes");
     recorder_.begin_phase("tile shapes", 0, "boxes");
-    take(exploration_->descend_boxes(known()), "descent");
+    take(exploration_->local_search_boxes(known()), "local-search");
     std::size_t rank = 0;
     for (std::size_t round = first_round; exploration_->bound_of_rank(rank) < known();
          round = std::min(2 * round, largest_round)) {

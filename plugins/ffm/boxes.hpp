@@ -1,6 +1,6 @@
 // Parts of a template: the tile shapes of some rank variables are given, the others are open.
 //
-// Where a filter slides over an input (`p + r`), costs are sums with negative terms (the halo of a
+// Where a filter moves over an input (`p + r`), costs are sums with negative terms (the halo of a
 // tile is p + r - 1 values), whose least values are hard to bound. Filters are small: with every
 // tile shape of `r` given, the halo is p plus a number, and all terms are positive.
 #pragma once

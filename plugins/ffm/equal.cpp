@@ -41,17 +41,17 @@ private:
 void add_einsum(const workload::EinsumView& e, Key& key) {
     key(e.is_copy_operation, e.n_instances, e.rank_variables.size(), e.tensors.size());
     for (const workload::LocalRankVariable& v : e.rank_variables) {
-        key(v.bound, v.simple, v.leads.size());
-        for (const workload::Lead& lead : v.leads) {
-            key(lead.base, lead.lead);
+        key(v.bound, v.simple, v.prologues.size());
+        for (const workload::Prologue& prologue : v.prologues) {
+            key(prologue.base, prologue.prologue);
         }
     }
     for (const workload::LocalTensor& t : e.tensors) {
         key(t.output, t.persistent, t.intermediate, t.fusable, t.bits_per_value, t.size_values);
         key.mask(t.relevant).mask(t.partially_relevant);
         key.mask(t.directly_indexing).mask(t.expression_indexing);
-        key(t.slides.size());
-        for (const workload::Slide& s : t.slides) {
+        key(t.windows.size());
+        for (const workload::Window& s : t.windows) {
             key(s.variable, s.rank, s.factor, s.base, s.need);
         }
         key(t.ranks.size());

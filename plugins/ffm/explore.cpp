@@ -1,4 +1,5 @@
-// Templates explored in parallel. Floors are in floors.cpp, what can beat incumbents in rows.cpp.
+// Templates explored in parallel. Class bounds are in class_bounds.cpp, what can beat incumbents in
+// rows.cpp.
 #include "explore.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ using telemetry::Reason;
 
 /// Size of the table in which any legal rows are looked for.
 constexpr std::size_t few_rows = 128;
-/// How far above its floors a first mapping's pmappings may be; tried in turn.
+/// How far above its class bounds a first mapping's pmappings may be; tried in turn.
 constexpr double simple_excess[] = {0.05, 0.5, 4.0, std::numeric_limits<double>::infinity()};
 
 bool has_fused_loops(const mapspace::Template& tmpl) {
@@ -91,7 +92,7 @@ Exploration::Exploration(const ExploreContext& context, std::vector<EinsumSpace>
 Exploration::~Exploration() = default;
 
 void Exploration::clear_results() {
-    forget_stages();
+    forget_sequence();
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         results_[e].clear();
         results_[e].resize(explored(e) ? spaces_[e].templates->size() : 0);
@@ -124,16 +125,15 @@ void Exploration::for_each_job(const std::vector<Job>& jobs, const base::StopTok
                                const Work& work) {
     telemetry::Phase& phase = c_.recorder->extend_phase(jobs.size());
     const base::StopScope scope(token);
-    base::LeftOnStop<std::vector<Workshop>> all_tools(
-        static_cast<std::size_t>(c_.options->threads));
-    std::vector<Workshop>& tools = *all_tools;
-    for (std::size_t thread = 0; thread < tools.size(); ++thread) {
-        tools[thread].worker = &c_.recorder->worker(thread, "ffm");
+    base::LeftOnStop<std::vector<Scratch>> all_tools(static_cast<std::size_t>(c_.options->threads));
+    std::vector<Scratch>& scratch = *all_tools;
+    for (std::size_t thread = 0; thread < scratch.size(); ++thread) {
+        scratch[thread].worker = &c_.recorder->worker(thread, "ffm");
     }
     try {
         base::parallel_for(jobs.size(), c_.options->threads, [&](std::size_t j, int thread) {
             const auto [e, i] = jobs[j];
-            Workshop& own = tools[static_cast<std::size_t>(thread)];
+            Scratch& own = scratch[static_cast<std::size_t>(thread)];
             const Busy busy(*own.worker, e, i);
             own.pool.clear();
             const model::FormulaScope formulas(own.pool);
@@ -146,16 +146,16 @@ void Exploration::for_each_job(const std::vector<Job>& jobs, const base::StopTok
 }
 
 /// Tells the worker what became of the rows of an exploration.
-void Exploration::count(Workshop& tools) const {
-    const mapspace::TileShapeStatistics& s = tools.result.statistics;
+void Exploration::count(Scratch& scratch) const {
+    const mapspace::TileShapeStatistics& s = scratch.result.statistics;
     const auto rows = [](double n) { return static_cast<std::uint64_t>(n); };
-    telemetry::Worker& worker = *tools.worker;
+    telemetry::Worker& worker = *scratch.worker;
     worker.generated(rows(s.enumerated));
     worker.evaluated(rows(s.enumerated));
     evaluated_ += rows(s.enumerated);
     for (std::size_t c = 0; c < s.dropped_by_constraint.size(); ++c) {
-        const bool known = c < tools.reasons.size();
-        worker.rejected(known ? tools.reasons[c] : Reason::constraint,
+        const bool known = c < scratch.reasons.size();
+        worker.rejected(known ? scratch.reasons[c] : Reason::constraint,
                         rows(s.dropped_by_constraint[c]));
     }
     worker.rejected(Reason::loop_limit, rows(s.dropped_by_loop_limit));
@@ -166,7 +166,7 @@ void Exploration::count(Workshop& tools) const {
 }
 
 void Exploration::run(std::size_t e, std::size_t i, mapspace::TileShapeProblem& problem,
-                      Workshop& tools, bool first_rows, std::size_t beam, double most_rows) {
+                      Scratch& scratch, bool first_rows, std::size_t beam, double most_rows) {
     mapspace::TileShapeOptions how = c_.switches.tiles;
     how.beam = beam;
     how.most_enumerated = most_rows;
@@ -175,28 +175,28 @@ void Exploration::run(std::size_t e, std::size_t i, mapspace::TileShapeProblem& 
         how.max_rows = few_rows;
         how.prune_min_rows = few_rows / 8;
     }
-    tools.explorer.explore(problem, how, tools.result);
-    results_[e][i].evaluated += tools.result.statistics.enumerated;
-    count(tools);
+    scratch.explorer.explore(problem, how, scratch.result);
+    results_[e][i].evaluated += scratch.result.statistics.enumerated;
+    count(scratch);
     TemplateEntry& t = (*spaces_[e].templates)[i];
-    if (!problem.best_effort.empty() && tools.result.levels && !t.levels) {
-        t.levels = tools.result.levels;
-        fix_levels(*t.levels, problem, tools.reasons);
+    if (!problem.best_effort.empty() && scratch.result.levels && !t.levels) {
+        t.levels = scratch.result.levels;
+        fix_levels(*t.levels, problem, scratch.reasons);
     }
 }
 
-bool Exploration::floors(const std::function<void()>& save, double most_rows) {
-    most_floor_rows_ = most_rows;
-    floors_before_ = known_floors();
+bool Exploration::class_bounds(const std::function<void()>& save, double most_rows) {
+    most_class_bound_rows_ = most_rows;
+    class_bounds_before_ = known_class_bounds();
     std::atomic<bool> open = false;
-    for_each_template(token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
+    for_each_template(token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
         if (progress_[e].done[i] != 0) {
             return;
         }
-        const bool known = least_of(e, i, tools);
-        note_promises(e, i);
+        const bool known = least_of(e, i, scratch);
+        note_root_bounds(e, i);
         if (known) {
-            note_floor(e, i);
+            note_class_bound(e, i);
         } else {
             open = true;
         }
@@ -204,12 +204,12 @@ bool Exploration::floors(const std::function<void()>& save, double most_rows) {
             save();
         }
     });
-    collect_floors();
-    if ((stopped() || open) && !promised_by_template_.empty()) {
-        lower_unfinished_floors();
+    collect_class_bounds();
+    if ((stopped() || open) && !root_bound_by_template_.empty()) {
+        lower_unfinished_class_bounds();
     }
     if (stopped()) {
-        if (!promised_by_template_.empty()) {
+        if (!root_bound_by_template_.empty()) {
             relax();
         }
         return false;
@@ -230,13 +230,13 @@ void Exploration::first(std::chrono::steady_clock::time_point until) {
     }
     // One job per Einsum, so that the first template of a class that has rows is always the same.
     for_each_template({c_.options->stop, until},
-                      [&](std::size_t e, std::size_t i, Workshop& tools) {
+                      [&](std::size_t e, std::size_t i, Scratch& scratch) {
                           for (std::size_t t = 0; i == 0 && t < spaces_[e].templates->size(); ++t) {
                               char& found = done[e][class_of(e, t)];
-                              if (!found && !(*spaces_[e].templates)[t].alone &&
+                              if (!found && !(*spaces_[e].templates)[t].unmatched &&
                                   !has_fused_loops((*spaces_[e].templates)[t].tmpl)) {
-                                  tools.pool.clear();
-                                  rows_of(e, t, {}, tools, true);
+                                  scratch.pool.clear();
+                                  rows_of(e, t, {}, scratch, true);
                                   found = results_[e][t].groups.empty() ? 0 : 1;
                               }
                           }
@@ -256,10 +256,10 @@ void Exploration::simple() {
         kept[e].resize(explored(e) ? spaces_[e].templates->size() : 0);
     }
     for (const double excess : simple_excess) {
-        for_each_template(token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
+        for_each_template(token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
             const TemplateClass& own = spaces_[e].classes[class_of(e, i)];
             const bool all = std::isinf(excess);
-            if (done[e][class_of(e, i)] || (*spaces_[e].templates)[i].alone ||
+            if (done[e][class_of(e, i)] || (*spaces_[e].templates)[i].unmatched ||
                 has_fused_loops((*spaces_[e].templates)[i].tmpl) ||
                 (all && std::any_of(own.templates.begin(), own.templates.end(), [&](std::size_t t) {
                      return has_fused_loops((*spaces_[e].templates)[t].tmpl);
@@ -272,7 +272,7 @@ void Exploration::simple() {
             } else if (!all) {
                 bound.points = {own.least[0] * (1 + excess)};
             }
-            rows_of(e, i, bound, tools);
+            rows_of(e, i, bound, scratch);
         });
         for (std::size_t e = 0; e < spaces_.size(); ++e) {
             for (std::size_t i = 0; i < results_[e].size(); ++i) {
@@ -292,9 +292,9 @@ void Exploration::simple() {
 /// reached of best-effort conditions (C4): partial tiles only add to the mapspace.
 mapspace::TileShapeProblem Exploration::problem_of(std::size_t e, std::size_t i,
                                                    const model::TemplateFormulas& f,
-                                                   Workshop& tools) const {
+                                                   Scratch& scratch) const {
     TemplateEntry& t = (*spaces_[e].templates)[i];
-    mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), tools.reasons);
+    mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), scratch.reasons);
     const auto partial = [](const mapspace::TileShapeSymbol& s) {
         return s.choice == mapspace::TileChoice::partial_outermost;
     };
@@ -310,38 +310,38 @@ mapspace::TileShapeProblem Exploration::problem_of(std::size_t e, std::size_t i,
             s.choice = mapspace::TileChoice::divisors;
             s.only.reset();
         }
-        t.levels = tools.explorer.best_effort_levels(perfect, c_.switches.tiles);
+        t.levels = scratch.explorer.best_effort_levels(perfect, c_.switches.tiles);
     }
     if (t.levels && !t.levels->empty()) {
-        fix_levels(*t.levels, problem, tools.reasons);
+        fix_levels(*t.levels, problem, scratch.reasons);
     }
     return problem;
 }
 
 bool Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::IncumbentBound& bound,
-                          Workshop& tools, bool first_rows) {
+                          Scratch& scratch, bool first_rows) {
     TemplateEntry& t = (*spaces_[e].templates)[index];
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     const std::vector<Formula> cost = costs(c_, f);
-    mapspace::TileShapeProblem problem = problem_of(e, index, f, tools);
+    mapspace::TileShapeProblem problem = problem_of(e, index, f, scratch);
     problem.incumbent = bound;
     problem.incumbent.quantities = cost;
     if (!allow(e, index, problem)) {
         return false;
     }
-    run(e, index, problem, tools, first_rows);
-    tabulate_rows(e, index, f, tools);
+    run(e, index, problem, scratch, first_rows);
+    tabulate_rows(e, index, f, scratch);
     return true;
 }
 
 /// The explorer's rows as groups.
 void Exploration::tabulate_rows(std::size_t e, std::size_t index, const model::TemplateFormulas& f,
-                                Workshop& tools) {
+                                Scratch& scratch) {
     TemplateEntry& t = (*spaces_[e].templates)[index];
-    const mapspace::TileShapeResult& r = tools.result;
+    const mapspace::TileShapeResult& r = scratch.result;
     const std::size_t n = t.tmpl.symbols.size();
     const auto costs = static_cast<std::size_t>(c_.n_objectives());
-    mapspace::TemplateRows& rows = tools.rows;
+    mapspace::TemplateRows& rows = scratch.rows;
     rows.rows = r.rows;
     rows.tiles.assign(r.rows * n, 0);
     rows.objectives.assign(r.rows * costs, 0.0);
@@ -353,23 +353,23 @@ void Exploration::tabulate_rows(std::size_t e, std::size_t index, const model::T
             rows.objectives[i * costs + k] = r.objectives[k][i];
         }
     }
-    group_rows(e, index, f, tools);
+    group_rows(e, index, f, scratch);
 }
 
-/// Workshop::rows as groups.
+/// Scratch::rows as groups.
 void Exploration::group_rows(std::size_t e, std::size_t index, const model::TemplateFormulas& f,
-                             Workshop& tools) {
+                             Scratch& scratch) {
     TemplateEntry& t = (*spaces_[e].templates)[index];
     std::vector<mapspace::PmappingGroup>& groups = results_[e][index].groups;
     groups =
-        mapspace::tabulate(table(e, t), t.tmpl, f, tools.rows, static_cast<std::uint32_t>(index));
-    tools.in_groups.assign(tools.rows.rows, 0);
+        mapspace::tabulate(table(e, t), t.tmpl, f, scratch.rows, static_cast<std::uint32_t>(index));
+    scratch.in_groups.assign(scratch.rows.rows, 0);
     for (const mapspace::PmappingGroup& g : groups) {
         for (const std::uint32_t row : g.source_row) {
-            tools.in_groups[row] = 1;
+            scratch.in_groups[row] = 1;
         }
     }
-    keep_tiles(tools.rows, t.tmpl.symbols.size(), groups, t.tiles);
+    keep_tiles(scratch.rows, t.tmpl.symbols.size(), groups, t.tiles);
 }
 
 /// Groups of a distinct Einsum, copied to those that equal it.

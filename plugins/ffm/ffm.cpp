@@ -1,14 +1,14 @@
 // Mapper `ffm`: optimal fused mappings from Pareto-optimal partial mappings (FFM), tile shapes
 // explored by partial Pareto pruning (TCM). Map:
-//   open      templates of every Einsum on every compute that may run it
-//   descent   networks that share nothing: a beam and a local search per Einsum, before all proofs
-//   improve   with partial tiles: the mapping that was found without
-//   floors    least energy and latency of every Einsum: bounds from the first moment
-//   incumbent a mapping of templates without fused loops
-//   optimum   all tile shapes that can still beat a guess close to the bound, pmappings grouped by
-//             what the join must know, and the exact join, bounded likewise; last guess: the
-//             incumbent
-//   finish    LoopTrees of the winners, evaluated again by the cost model and checked
+//   open          templates of every Einsum on every compute that may run it
+//   local search  networks that share nothing: a beam and a local search per Einsum, before proofs
+//   improve       with partial tiles: the mapping that was found without
+//   class bounds  least energy and latency of every Einsum: bounds from the first moment
+//   incumbent     a mapping of templates without fused loops
+//   optimum       all tile shapes that can still beat a cutoff close to the bound, pmappings
+//                 grouped by what the join must know, and the exact join, bounded likewise; last
+//                 cutoff: the incumbent
+//   finish        LoopTrees of the winners, evaluated again by the cost model and checked
 //   one Einsum with many templates: best-first branch and bound instead (best_first.cpp)
 // incumbent.cpp has the steps that find mappings, optimum.cpp those that prove something.
 
@@ -124,9 +124,9 @@ void Run::search_all() {
         if (best_first_applies() && search_best_first()) {
             return;
         }
-        find_promises();
+        find_root_bounds();
         improve();
-        find_floors();
+        find_class_bounds();
     }
     if (result_.reasons.empty()) {
         find_incumbent();
@@ -166,8 +166,8 @@ void Run::open() {
         }
     }
     context_.tracked = tracked_memories(spaces_);
-    if (context_.switches.template_partners && result_.reasons.empty()) {
-        mark_alone(context_, spaces_);
+    if (context_.switches.template_semijoin && result_.reasons.empty()) {
+        mark_unmatched(context_, spaces_);
     }
     say("templates: " + std::to_string(result_.statistics.templates) + " of " +
         std::to_string(w.einsums.size()) + " Einsums");

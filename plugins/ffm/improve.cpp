@@ -2,9 +2,9 @@
 // one or two fused loops at a time. Fast and without proof. Map:
 //   pairs     tile shapes of two rank variables are explored exactly, all others stay, as long as
 //             that improves the mapping
-//   wishes    pairs with one or two fused loops free: the tile shapes that one Einsum would like
+//   proposals pairs with one or two fused loops free: the tile shapes that one Einsum would like
 //             them to have (two, as batch and token may have to change together)
-//   granted   pairs of every Einsum inside these loops, with what any of them wishes
+//   granted   pairs of every Einsum inside these loops, with what any of them proposes
 // Each is done twice: as if the memories were this Einsum's own, and with no more of them than it
 // has now, since others hold something there at the same time.
 #include <algorithm>
@@ -20,8 +20,8 @@ using mapspace::Relation;
 
 /// Rows that a pair of rank variables is worth.
 constexpr double rows_of_pair = 1e5;
-/// Others may gain by a wish what this Einsum loses.
-constexpr double loss_for_a_wish = 2;
+/// Others may gain by a proposal what this Einsum loses.
+constexpr double loss_for_a_proposal = 2;
 /// Of a pair with more rows only the best one is kept.
 constexpr std::size_t most_rows_kept = 300;
 /// Improvements below this share are noise.
@@ -32,7 +32,7 @@ std::vector<double> values_of(const TileShapes& shapes) {
 }
 
 /// Tile shapes of fused loops.
-using Wish = std::map<int, std::int32_t>;
+using Proposal = std::map<int, std::int32_t>;
 
 std::vector<std::set<int>> ones_and_pairs(const std::set<int>& all) {
     std::vector<std::set<int>> out;
@@ -62,14 +62,14 @@ TileShapes shapes_of(const mapspace::TileShapeResult& r, std::size_t row) {
 /// Improves pmappings of one template.
 class Exploration::PairSearch {
 public:
-    PairSearch(Exploration& all, std::size_t e, std::size_t i, Workshop& tools)
+    PairSearch(Exploration& all, std::size_t e, std::size_t i, Scratch& scratch)
         : all_(all),
           e_(e),
           i_(i),
-          tools_(tools),
+          scratch_(scratch),
           formulas_(all.c_.model->formulate(*all.c_.problem, *entry().path, entry().tmpl)),
           cost_(costs(all.c_, formulas_)),
-          problem_(all.problem_of(e, i, formulas_, tools)) {}
+          problem_(all.problem_of(e, i, formulas_, scratch)) {}
 
     /// What follows improves a pmapping of a mapping with these costs.
     void improve(const TileShapes& own, const std::vector<double>& total);
@@ -105,7 +105,7 @@ private:
 
     Exploration& all_;
     std::size_t e_, i_;
-    Workshop& tools_;
+    Scratch& scratch_;
     model::TemplateFormulas formulas_;
     std::vector<model::Formula> cost_;
     mapspace::TileShapeProblem problem_;
@@ -113,11 +113,11 @@ private:
 };
 
 void Exploration::PairSearch::improve(const TileShapes& own, const std::vector<double>& total) {
-    problem_ = all_.problem_of(e_, i_, formulas_, tools_);
+    problem_ = all_.problem_of(e_, i_, formulas_, scratch_);
     problem_.incumbent.quantities = cost_;
     known_ = 1;
     for (std::size_t q = 0; q < cost_.size(); ++q) {
-        problem_.incumbent.offsets.push_back(
+        problem_.incumbent.completions.push_back(
             std::max(0.0, total[q] - cost_[q].value(values_of(own))));
         known_ *= total[q];
     }
@@ -127,7 +127,7 @@ void Exploration::PairSearch::limit_bits(const TileShapes& own) {
     for (std::size_t m = cost_.size(); m < problem_.objectives.size(); ++m) {
         const model::Formula bits = problem_.objectives[m];
         problem_.constraints.push_back({bits, Relation::less_equal, bits.value(values_of(own))});
-        tools_.reasons.push_back(telemetry::Reason::capacity);
+        scratch_.reasons.push_back(telemetry::Reason::capacity);
     }
 }
 
@@ -144,7 +144,7 @@ std::vector<int> Exploration::PairSearch::variables(const std::set<int>& free) c
 double Exploration::PairSearch::value(std::size_t row) const {
     double out = 1;
     for (std::size_t q = 0; q < cost_.size(); ++q) {
-        out *= tools_.result.objectives[q][row] + problem_.incumbent.offsets[q];
+        out *= scratch_.result.objectives[q][row] + problem_.incumbent.completions[q];
     }
     return out;
 }
@@ -167,8 +167,8 @@ bool Exploration::PairSearch::explore(int a, int b, const std::set<int>& free, T
     if (cost_.size() == 1) {
         problem.incumbent.points = {below};
     }
-    all_.run(e_, i_, problem, tools_, false, 0, rows_of_pair);
-    const mapspace::TileShapeResult& r = tools_.result;
+    all_.run(e_, i_, problem, scratch_, false, 0, rows_of_pair);
+    const mapspace::TileShapeResult& r = scratch_.result;
     bool better = false;
     for (std::size_t row = 0; row < r.rows; ++row) {
         if (r.rows <= most_rows_kept) {
@@ -204,7 +204,7 @@ TileShapes Exploration::PairSearch::run(TileShapes start, const std::set<int>& f
 }
 
 void Exploration::PairSearch::tabulate(const std::set<TileShapes>& rows) {
-    mapspace::TileShapeResult& r = tools_.result;
+    mapspace::TileShapeResult& r = scratch_.result;
     r = {};
     r.rows = rows.size();
     r.shapes.resize(problem_.symbols.size());
@@ -217,7 +217,7 @@ void Exploration::PairSearch::tabulate(const std::set<TileShapes>& rows) {
             r.objectives[q].push_back(problem_.objectives[q].value(values_of(row)));
         }
     }
-    all_.tabulate_rows(e_, i_, formulas_, tools_);
+    all_.tabulate_rows(e_, i_, formulas_, scratch_);
 }
 
 void Exploration::improve(const std::vector<UsedPmapping>& known,
@@ -241,8 +241,8 @@ void Exploration::improve(const std::vector<UsedPmapping>& known,
     }
     const FusedLoops loops(spaces_, known, firsts);
     const auto for_each_user = [&](const auto& work) {
-        for_each_improved([&](std::size_t e, std::size_t i, Workshop& tools) {
-            PairSearch search(*this, e, i, tools);
+        for_each_improved([&](std::size_t e, std::size_t i, Scratch& scratch) {
+            PairSearch search(*this, e, i, scratch);
             for (const std::size_t user : users[e].at(i)) {
                 for (const bool limited : {false, true}) {
                     search.improve(known[user].shapes, total);
@@ -255,7 +255,7 @@ void Exploration::improve(const std::vector<UsedPmapping>& known,
         });
     };
     std::mutex lock;
-    std::set<Wish> wishes;
+    std::set<Proposal> proposals;
     clear_results();
     for_each_user([&](PairSearch& search, std::size_t user, ImprovedRows& found) {
         TileShapes best = search.run(known[user].shapes, {}, 1, found);
@@ -269,25 +269,25 @@ void Exploration::improve(const std::vector<UsedPmapping>& known,
             if (shapes.empty()) {
                 continue;
             }
-            Wish wish;
+            Proposal proposal;
             for (const int loop : some) {
                 const int symbol = *loops.symbols(user, loop).begin();
-                wish[loop] = shapes[static_cast<std::size_t>(symbol)];
+                proposal[loop] = shapes[static_cast<std::size_t>(symbol)];
             }
             const std::lock_guard guard(lock);
-            wishes.insert(std::move(wish));
+            proposals.insert(std::move(proposal));
         }
     });
     for_each_user([&](PairSearch& search, std::size_t user, ImprovedRows& found) {
-        for (const Wish& wish : wishes) {
+        for (const Proposal& proposal : proposals) {
             TileShapes start = known[user].shapes;
-            for (const auto& [loop, tile] : wish) {
+            for (const auto& [loop, tile] : proposal) {
                 for (const int s : loops.symbols(user, loop)) {
                     start[static_cast<std::size_t>(s)] = tile;
                 }
             }
             if (start != known[user].shapes) {
-                search.run(start, {}, loss_for_a_wish, found);
+                search.run(start, {}, loss_for_a_proposal, found);
             }
         }
     });
@@ -305,9 +305,9 @@ void Exploration::for_each_improved(const Work& work) {
 
 void Exploration::improved(bool all) {
     clear_results();
-    for_each_improved([&](std::size_t e, std::size_t i, Workshop& tools) {
+    for_each_improved([&](std::size_t e, std::size_t i, Scratch& scratch) {
         const ImprovedRows& rows = improved_[e].at(i);
-        PairSearch(*this, e, i, tools).tabulate(all ? rows.all : rows.best);
+        PairSearch(*this, e, i, scratch).tabulate(all ? rows.all : rows.best);
     });
     share_groups();
 }

@@ -1,4 +1,4 @@
-#include "mapspace/partners.hpp"
+#include "mapspace/row_semijoin.hpp"
 #include "run.hpp"
 #include "tessera/base/stop.hpp"
 
@@ -6,16 +6,16 @@ namespace tessera::ffm {
 namespace {
 
 constexpr std::size_t beam_rows = 400;
-/// Local searches before the floors: calls, and rows that are quick enough for more than two.
-constexpr int most_descents = 6;
-constexpr std::uint64_t descent_rows = 600000;
+/// Local searches before the class bounds: calls, and rows that are quick enough for more than two.
+constexpr int most_local_searches = 6;
+constexpr std::uint64_t local_search_rows = 600000;
 /// The same for the first mapping, which is looked for in classes that the bound allows so close.
-constexpr double dive_excess = 0.01;
+constexpr double beam_excess = 0.01;
 constexpr double near_excess = 1e-3;
-/// In a dive: how much an Einsum may cost above its own least. Long chains leave all of the above
-/// to every single Einsum, which is far too much.
+/// In a beam search: how much an Einsum may cost above its own least. Long chains leave all of the
+/// above to every single Einsum, which is far too much.
 constexpr double own_excess[] = {0.003, 0.1, 1.0};
-/// Up to here exact searches below guesses at the bound are as quick: no dive.
+/// Up to here exact searches below cutoffs at the bound are as quick: no beam search.
 constexpr std::size_t short_chain = 12;
 /// Share of a time limit for tile shapes without partial tiles.
 constexpr double perfect_share = 0.5;
@@ -24,7 +24,7 @@ constexpr double improved_to[] = {0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 1};
 constexpr std::size_t rows_of_improved_join = 10000;
 /// By how much partial tiles have to improve a mapping to be tried once more.
 constexpr double worthwhile = 0.99;
-/// The floors of fewer Einsums are known before a local search would end.
+/// The class bounds of fewer Einsums are known before a local search would end.
 constexpr std::size_t few_einsums = 4;
 
 }  // namespace
@@ -53,8 +53,8 @@ void Run::find_perfect() {
             take_used(perfect);
         }
         result_.statistics.evaluated += found.statistics.evaluated;
-        if (perfect.floors_known_) {
-            perfect_floors_ = perfect.exploration_->known_floors();
+        if (perfect.class_bounds_known_) {
+            perfect_class_bounds_ = perfect.exploration_->known_class_bounds();
         }
     } catch (const LimitReached&) {  // no mapping in time: this run may still find one
         result_.statistics.evaluated += perfect.evaluated();
@@ -91,12 +91,12 @@ void Run::find_any() {
     exploration_->first(first_until());
     const base::StopScope scope({watch_.stop(), first_until()});
     join_simple("first");
-    const bool descend = context_.switches.descent && scalar() && exploration_->nothing_shared() &&
-                         spaces_.size() >= few_einsums;
-    for (int pass = 0; pass < most_descents && descend; ++pass) {
-        if (!watch_.stopped() && (pass < 2 || evaluated() < descent_rows)) {
-            exploration_->descend(pass == 0 ? std::vector<double>{} : costs_of_known());
-            join_simple("descent");
+    const bool local_search = context_.switches.local_search && scalar() &&
+                              exploration_->nothing_shared() && spaces_.size() >= few_einsums;
+    for (int pass = 0; pass < most_local_searches && local_search; ++pass) {
+        if (!watch_.stopped() && (pass < 2 || evaluated() < local_search_rows)) {
+            exploration_->local_search(pass == 0 ? std::vector<double>{} : costs_of_known());
+            join_simple("local-search");
         }
     }
 }
@@ -123,17 +123,17 @@ void Run::improve() {
 void Run::join_improved(const Groups& groups) {
     const double most = known();
     for (const double share : improved_to) {
-        const std::vector<double> guess = point_of(most * share);
+        const std::vector<double> cutoff = point_of(most * share);
         Groups useful = groups;
-        mapspace::drop_rows_without_partners(*problem_.workload, useful, goal_, {guess});
+        mapspace::semijoin_rows(*problem_.workload, useful, goal_, {cutoff});
         mapspace::JoinOptions j = join_options();
-        j.incumbents = {guess};
+        j.incumbents = {cutoff};
         j.stop = watch_.stop();
         j.most_rows = rows_of_improved_join;
         mapspace::JoinResult found =
             mapspace::join(*problem_.workload, useful, context_.tracked, j);
         if (found.given_up) {
-            beam_join(useful, guess, "improved");
+            beam_join(useful, cutoff, "improved");
         } else {
             offer(useful, std::move(found), "improved");
         }
@@ -162,13 +162,13 @@ void Run::find_incumbent() {
         const PhaseTimer timer(*this, "incumbent");
         recorder_.begin_phase("incumbent", 0, "templates");
         // Perfect tile shapes have given one already where some may be partial.
-        if (scalar() && context_.switches.dive && spaces_.size() > short_chain &&
+        if (scalar() && context_.switches.beam_search && spaces_.size() > short_chain &&
             (!options_.mapspace.partial_tiles() || coarse_solutions_.empty())) {
-            dive();
+            beam_search();
         }
     }
     // Where the search is quick it is likely to end before this is of use.
-    if (!scalar() || !context_.switches.guesses || long_search()) {
+    if (!scalar() || !context_.switches.cutoffs || long_search()) {
         find_simple();
     }
 }
@@ -177,15 +177,15 @@ bool Run::long_search() const {
     std::uint64_t rows = 0;
     for (const EinsumSpace& s : spaces_) {
         const bool first = s.same == static_cast<std::size_t>(s.einsum);
-        rows +=
-            s.evaluated - s.evaluated_in_floors + (first ? floor_rows * s.templates->size() : 0);
+        rows += s.evaluated - s.evaluated_in_class_bounds +
+                (first ? class_bound_rows * s.templates->size() : 0);
     }
     return rows > quick_search;
 }
 
 void Run::find_simple() {
     // Close to the bound there is nothing to gain from it.
-    if (!floors_known_ || simple_tried_ || watch_.stopped() ||
+    if (!class_bounds_known_ || simple_tried_ || watch_.stopped() ||
         known() <= lower_bound() * close_enough) {
         return;
     }
@@ -196,25 +196,25 @@ void Run::find_simple() {
     join_simple("simple");
 }
 
-void Run::dive() {
-    const double floor = lower_bound();
-    if (floor > 0 && !watch_.stopped()) {
-        const Incumbents near = incumbents_at({point_of(floor * (1 + near_excess))});
-        const std::vector<double> guess = point_of(floor * (1 + dive_excess));
+void Run::beam_search() {
+    const double class_bound = lower_bound();
+    if (class_bound > 0 && !watch_.stopped()) {
+        const Incumbents near = incumbents_at({point_of(class_bound * (1 + near_excess))});
+        const std::vector<double> cutoff = point_of(class_bound * (1 + beam_excess));
         for (const double own : own_excess) {
-            if (known() > floor * (1 + dive_excess) && !watch_.stopped()) {
-                exploration_->rows(incumbents_at({guess}), &near, own);
-                beam_join(take_groups(), guess, "dive");
+            if (known() > class_bound * (1 + beam_excess) && !watch_.stopped()) {
+                exploration_->rows(incumbents_at({cutoff}), &near, own);
+                beam_join(take_groups(), cutoff, "beam-search");
             }
         }
     }
 }
 
-void Run::beam_join(const Groups& groups, const std::vector<double>& guess,
+void Run::beam_join(const Groups& groups, const std::vector<double>& cutoff,
                     const std::string& step) {
     mapspace::JoinOptions j = join_options();
     j.beam = beam_rows;
-    j.incumbents = {guess};
+    j.incumbents = {cutoff};
     j.stop = watch_.stop();
     offer(groups, mapspace::join(*problem_.workload, groups, context_.tracked, j), step);
 }

@@ -101,7 +101,7 @@ void Exploration::begin_search(const Incumbents& incumbents, const Incumbents* n
 }
 
 /// The rows of a template that are known. False: none are.
-bool Exploration::take_kept(std::size_t e, std::size_t i, Workshop& tools) {
+bool Exploration::take_kept(std::size_t e, std::size_t i, Scratch& scratch) {
     if (!save_ || kept_at_[e][i] < 0) {
         return false;
     }
@@ -111,36 +111,37 @@ bool Exploration::take_kept(std::size_t e, std::size_t i, Workshop& tools) {
         // Others append to it.
         const std::lock_guard lock(progress_lock_);
         const SavedRows& known = kept_.back().rows[static_cast<std::size_t>(kept_at_[e][i])];
-        tools.rows.tiles = known.tiles;
-        tools.rows.objectives = known.objectives;
+        scratch.rows.tiles = known.tiles;
+        scratch.rows.objectives = known.objectives;
         evaluated = known.evaluated;
     }
-    tools.rows.rows = tools.rows.objectives.size() / static_cast<std::size_t>(c_.n_objectives());
+    scratch.rows.rows =
+        scratch.rows.objectives.size() / static_cast<std::size_t>(c_.n_objectives());
     results_[e][i].evaluated += evaluated;
     evaluated_ += static_cast<std::uint64_t>(evaluated);
     t.tiles.clear();
-    if (tools.rows.rows > 0) {
-        group_rows(e, i, c_.model->formulate(*c_.problem, *t.path, t.tmpl), tools);
+    if (scratch.rows.rows > 0) {
+        group_rows(e, i, c_.model->formulate(*c_.problem, *t.path, t.tmpl), scratch);
     }
     return true;
 }
 
-void Exploration::keep(std::size_t e, std::size_t i, const Workshop& tools) {
+void Exploration::keep(std::size_t e, std::size_t i, const Scratch& scratch) {
     if (!save_) {
         return;
     }
     // Rows that no group has are dominated by others, which stay in their order.
-    SavedRows found{e, i, tools.result.statistics.enumerated, {}, {}};
+    SavedRows found{e, i, scratch.result.statistics.enumerated, {}, {}};
     const std::size_t n = (*spaces_[e].templates)[i].tmpl.symbols.size();
     const auto objectives = static_cast<std::size_t>(c_.n_objectives());
     const auto copy = [](const auto& from, std::size_t row, std::size_t width, auto& to) {
         const auto first = from.begin() + static_cast<std::ptrdiff_t>(row * width);
         to.insert(to.end(), first, first + static_cast<std::ptrdiff_t>(width));
     };
-    for (std::size_t row = 0; row < tools.rows.rows; ++row) {
-        if (tools.in_groups[row] != 0) {
-            copy(tools.rows.tiles, row, n, found.tiles);
-            copy(tools.rows.objectives, row, objectives, found.objectives);
+    for (std::size_t row = 0; row < scratch.rows.rows; ++row) {
+        if (scratch.in_groups[row] != 0) {
+            copy(scratch.rows.tiles, row, n, found.tiles);
+            copy(scratch.rows.objectives, row, objectives, found.objectives);
         }
     }
     {

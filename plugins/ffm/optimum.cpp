@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/leave.hpp"
-#include "mapspace/partners.hpp"
+#include "mapspace/row_semijoin.hpp"
 #include "run.hpp"
 
 namespace tessera::ffm {
@@ -14,36 +14,37 @@ namespace {
 // An incumbent this close to the bound is at the bound, summed in another order.
 constexpr double reached = 1e-13;
 /// How far above the bound an optimum is looked for, before everything below the incumbent is.
-constexpr double guesses[] = {1e-5, 1e-3, 0.015, 0.08, 0.4};
-/// Guesses up to this are tried whatever is known: a mapping within a percent leaves far more to
+constexpr double cutoffs[] = {1e-5, 1e-3, 0.015, 0.08, 0.4};
+/// Cutoffs up to this are tried whatever is known: a mapping within a percent leaves far more to
 /// explore, where everything fits, than the optimum at the bound.
 constexpr double always_tried = 1e-3;
-/// The same with partial tiles, where a search below a guess can take longer than there is time:
+/// The same with partial tiles, where a search below a cutoff can take longer than there is time:
 /// every one that ends without a mapping is a better bound.
-constexpr double partial_guesses[] = {0.01, 0.02, 0.045, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0};
+constexpr double partial_cutoffs[] = {0.01, 0.02, 0.045, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0};
 /// Before these, where the known mapping is that close to the bound: what leaves it these gaps, or
 /// the one that is asked for. Small steps up to there take a tenth of the time.
 constexpr double usual_gaps[] = {0.05, 0.02}, near_bound = 1.08;
 // A gap must not be missed for a rounding.
 constexpr double gap_slack = 1e-3;
-/// With more partial mappings a mapping below the guess is looked for first: what lies between the
+/// With more partial mappings a mapping below the cutoff is looked for first: what lies between the
 /// two need not be joined.
 constexpr std::size_t rows_of_long_join = 100000;
 constexpr std::size_t thinned_rows = 6;
-/// With partial tiles: a search for the last digits of a floor can take longer than there is time.
-/// At first, costs of classes that are lower by less than this share than without are not looked
-/// for; then bounds are raised as far as these numbers of rows per template reach, in turn.
+/// With partial tiles: a search for the last digits of a class bound can take longer than there is
+/// time. At first, costs of classes that are lower by less than this share than without are not
+/// looked for; then bounds are tightened as far as these numbers of rows per template reach, in
+/// turn.
 constexpr double first_share = 0.2, first_rows = 3e4;
 constexpr double rows_of_turn[] = {3e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7};
-/// Parts of a run that begin a join in vain before lower guesses are tried.
+/// Parts of a run that begin a join in vain before lower cutoffs are tried.
 constexpr int most_begun = 2;
-/// Guesses this close to what is proven are not lowered any more.
+/// Cutoffs this close to what is proven are not lowered any more.
 constexpr double least_step = 1.001;
-/// By how much a turn should raise the bound.
+/// By how much a turn should tighten the bound.
 constexpr double worthwhile = 1.003;
 
-/// Descending. `asked`: 0 if no gap is.
-std::vector<double> gaps_of_guesses(double asked) {
+/// By local search. `asked`: 0 if no gap is.
+std::vector<double> gaps_of_cutoffs(double asked) {
     std::vector<double> out(std::begin(usual_gaps), std::end(usual_gaps));
     if (asked >= out.back()) {
         return {asked};  // others on the way would not end the search
@@ -56,36 +57,36 @@ std::vector<double> gaps_of_guesses(double asked) {
 
 }  // namespace
 
-void Run::find_promises() {
+void Run::find_root_bounds() {
     if (!exploration_->nothing_shared() && !options_.mapspace.partial_tiles()) {
         return;
     }
-    const PhaseTimer timer(*this, "floors");
-    recorder_.begin_phase("floors", 0, "templates");
-    promised_ = exploration_->promises();
+    const PhaseTimer timer(*this, "class bounds");
+    recorder_.begin_phase("class bounds", 0, "templates");
+    root_bound_ = exploration_->root_bounds();
     report_bound(lower_bound());
 }
 
-void Run::find_floors() {
-    const PhaseTimer timer(*this, "floors");
-    recorder_.begin_phase("floors", 0, "templates");
-    exploration_->start_from(perfect_floors_, first_share);
-    exploration_->restore(saved_.floors);
-    const bool turns = !perfect_floors_.empty();
-    floors_known_ = exploration_->floors(
+void Run::find_class_bounds() {
+    const PhaseTimer timer(*this, "class bounds");
+    recorder_.begin_phase("class bounds", 0, "templates");
+    exploration_->start_from(perfect_class_bounds_, first_share);
+    exploration_->restore(saved_.class_bounds);
+    const bool turns = !perfect_class_bounds_.empty();
+    class_bounds_known_ = exploration_->class_bounds(
         [this] { save(); }, turns ? first_rows : std::numeric_limits<double>::infinity());
     for (const EinsumSpace& s : spaces_) {
-        if (s.least.empty() && floors_known_) {
+        if (s.least.empty() && class_bounds_known_) {
             for (std::string& reason : explain_empty(*problem_.workload, s)) {
                 result_.reasons.push_back(std::move(reason));
             }
         }
     }
-    if (turns && floors_known_ && result_.reasons.empty()) {
-        raise_floors();
+    if (turns && class_bounds_known_ && result_.reasons.empty()) {
+        tighten_class_bounds();
     }
-    if (floors_known_ && result_.reasons.empty()) {
-        say("floors: bound " + number(lower_bound()));
+    if (class_bounds_known_ && result_.reasons.empty()) {
+        say("class bounds: bound " + number(lower_bound()));
         report_bound(lower_bound());
     }
     save();  // what a stop leaves of it too: a job of short parts advances
@@ -93,32 +94,33 @@ void Run::find_floors() {
 
 /// Energy and latency in turn with both of them together. What gains little pauses, four times
 /// longer each time.
-void Run::raise_floors() {
+void Run::tighten_class_bounds() {
     report_bound(lower_bound());
-    exploration_->start_raising(perfect_floors_, costs_of_known());
+    exploration_->start_tightening(perfect_class_bounds_, costs_of_known());
     std::array<int, 2> pause{}, poor{};
     for (const double rows : rows_of_turn) {
-        for (const std::size_t joint : {0, 1}) {
-            if (watch_.stopped() || (joint == 1 && !exploration_->joint_costs()) ||
-                pause[joint]-- > 0) {
+        for (const std::size_t scalarised : {0, 1}) {
+            if (watch_.stopped() || (scalarised == 1 && !exploration_->scalarised_bounds()) ||
+                pause[scalarised]-- > 0) {
                 continue;
             }
             const double before = lower_bound();
             report_bound(before);
-            exploration_->raise_floors(joint == 1, rows);
+            exploration_->tighten_class_bounds(scalarised == 1, rows);
             if (recorder_.checkpoint_due()) {
                 save();
             }
-            poor[joint] += lower_bound() < before * worthwhile ? 1 : 0;
-            pause[joint] = lower_bound() < before * worthwhile ? 1 << 2 * (poor[joint] - 1) : 0;
+            poor[scalarised] += lower_bound() < before * worthwhile ? 1 : 0;
+            pause[scalarised] =
+                lower_bound() < before * worthwhile ? 1 << 2 * (poor[scalarised] - 1) : 0;
         }
     }
 }
 
 void Run::save() {
     SavedState state;
-    state.beaten_guess = std::max(beaten_guess_, saved_.beaten_guess);
-    state.floors = exploration_ ? exploration_->progress() : saved_.floors;
+    state.refuted_cutoff = std::max(refuted_cutoff_, saved_.refuted_cutoff);
+    state.class_bounds = exploration_ ? exploration_->progress() : saved_.class_bounds;
     state.searches = exploration_ ? exploration_->searches() : saved_.searches;
     state.joins = joins_;
     if (outer_ != nullptr) {
@@ -151,28 +153,28 @@ mapper::Options Run::without_spent(mapper::Options options) {
 }
 
 void Run::find_optimum() {
-    const double floor = lower_bound();
-    if (scalar() && floors_known_ && known() <= floor * (1 + reached)) {
+    const double class_bound = lower_bound();
+    if (scalar() && class_bounds_known_ && known() <= class_bound * (1 + reached)) {
         exhausted_ = true;
         finish_with_incumbent();
         return;
     }
-    for (const double excess : guesses_above(floor)) {
-        const double guess = floor * (1 + excess);
+    for (const double excess : cutoffs_above(class_bound)) {
+        const double cutoff = class_bound * (1 + excess);
         // A mapping close enough is as good a bound, and certain to end the search.
-        if (!scalar() || !context_.switches.guesses || !(floor > 0) ||
-            (known() <= floor * close_enough && excess > always_tried &&
+        if (!scalar() || !context_.switches.cutoffs || !(class_bound > 0) ||
+            (known() <= class_bound * close_enough && excess > always_tried &&
              !options_.mapspace.partial_tiles()) ||
-            guess >= known() || watch_.stopped()) {
+            cutoff >= known() || watch_.stopped()) {
             break;
         }
-        if (guess <= saved_.beaten_guess) {  // proven before the search was interrupted
-            beaten_guess_ = guess;
-            report_bound(beaten_guess_);
+        if (cutoff <= saved_.refuted_cutoff) {  // proven before the search was interrupted
+            refuted_cutoff_ = cutoff;
+            report_bound(refuted_cutoff_);
             find_simple();
             continue;
         }
-        if (decide(guess)) {
+        if (decide(cutoff)) {
             return;
         }
         if (long_search()) {
@@ -193,69 +195,69 @@ void Run::find_optimum() {
     }
 }
 
-bool Run::decide(double guess) {
-    if (search_lower(guess)) {
+bool Run::decide(double cutoff) {
+    if (search_lower(cutoff)) {
         return true;
     }
     if (watch_.stopped()) {
         return false;
     }
-    if (search({point_of(guess)})) {
+    if (search({point_of(cutoff)})) {
         return true;
     }
     if (exhausted_) {
-        beaten(guess);
+        refuted(cutoff);
     }
     return false;
 }
 
-bool Run::search_lower(double guess) {
-    while (begun(guess) >= most_begun && proven() > 0 && guess > proven() * least_step &&
+bool Run::search_lower(double cutoff) {
+    while (begun(cutoff) >= most_begun && proven() > 0 && cutoff > proven() * least_step &&
            !watch_.stopped()) {
-        if (decide(proven() + (guess - proven()) / 2)) {
+        if (decide(proven() + (cutoff - proven()) / 2)) {
             return true;
         }
     }
     return false;
 }
 
-void Run::beaten(double guess) {
-    beaten_guess_ = std::max(beaten_guess_, guess);
-    report_bound(beaten_guess_);
+void Run::refuted(double cutoff) {
+    refuted_cutoff_ = std::max(refuted_cutoff_, cutoff);
+    report_bound(refuted_cutoff_);
     exploration_->forget_search();
     save();
 }
 
-int Run::begun(double guess) const {
-    const auto it = std::ranges::find(joins_, guess, &SavedJoin::guess);
+int Run::begun(double cutoff) const {
+    const auto it = std::ranges::find(joins_, cutoff, &SavedJoin::cutoff);
     return it != joins_.end() ? it->begun : 0;
 }
 
-void Run::join_begins(double guess) {
-    const int before = begun(guess);
-    join_ended(guess);
-    joins_.push_back({guess, before + 1});
+void Run::join_begins(double cutoff) {
+    const int before = begun(cutoff);
+    join_ended(cutoff);
+    joins_.push_back({cutoff, before + 1});
     save();
 }
 
-void Run::join_ended(double guess) {
-    std::erase_if(joins_, [&](const SavedJoin& join) { return join.guess == guess; });
+void Run::join_ended(double cutoff) {
+    std::erase_if(joins_, [&](const SavedJoin& join) { return join.cutoff == cutoff; });
 }
 
-std::vector<double> Run::guesses_above(double floor) const {
+std::vector<double> Run::cutoffs_above(double class_bound) const {
     if (!options_.mapspace.partial_tiles()) {
-        return {std::begin(guesses), std::end(guesses)};
+        return {std::begin(cutoffs), std::end(cutoffs)};
     }
     std::vector<double> out;
-    if (known() < floor * near_bound) {
-        for (const double gap : gaps_of_guesses(options_.budget.gap)) {
-            const double excess = known() * (1 - gap * (1 - gap_slack)) / floor - 1;
+    if (known() < class_bound * near_bound) {
+        for (const double gap : gaps_of_cutoffs(options_.budget.gap)) {
+            const double excess = known() * (1 - gap * (1 - gap_slack)) / class_bound - 1;
             if (excess > 0) {
                 out.push_back(excess);
             }
         }
     }
-    std::ranges::copy_if(partial_guesses, std::back_inserter(out),
+    std::ranges::copy_if(partial_cutoffs, std::back_inserter(out),
                          [&](double g) { return out.empty() || g > out.back(); });
     return out;
 }
@@ -267,8 +269,8 @@ Groups Run::useful_groups(const std::vector<std::vector<double>>& points) {
     recorder_.begin_phase("tile shapes", 0, "templates");
     exploration_->rows(incumbents_at(points));
     base::LeftOnStop<Groups> groups(take_groups());
-    if (context_.switches.partners) {
-        mapspace::drop_rows_without_partners(
+    if (context_.switches.row_semijoin) {
+        mapspace::semijoin_rows(
             *problem_.workload, *groups, goal_,
             context_.switches.join_bound ? points : std::vector<std::vector<double>>{});
     }
@@ -277,29 +279,29 @@ Groups Run::useful_groups(const std::vector<std::vector<double>>& points) {
 
 bool Run::search(std::vector<std::vector<double>> points) {
     exhausted_ = false;
-    const bool guessed = scalar() && !points.empty();
-    double guess = 1;
-    for (const double objective : guessed ? points.front() : std::vector<double>{}) {
-        guess *= objective;
+    const bool below_cutoff = scalar() && !points.empty();
+    double cutoff = 1;
+    for (const double objective : below_cutoff ? points.front() : std::vector<double>{}) {
+        cutoff *= objective;
     }
     Groups groups;
     try {
         groups = useful_groups(points);
     } catch (const base::Stopped&) {
         // What is not kept is as bad as a join that does not end.
-        if (guessed && exploration_->overflowed()) {
-            join_begins(guess);
+        if (below_cutoff && exploration_->overflowed()) {
+            join_begins(cutoff);
         }
         throw;
     }
-    if (guessed) {
-        join_begins(guess);
+    if (below_cutoff) {
+        join_begins(cutoff);
     }
     const bool ended = join_exactly(groups, std::move(points));
     if (watch_.stopped()) {
         base::leave(std::move(groups));
-    } else if (guessed) {
-        join_ended(guess);
+    } else if (cutoff) {
+        join_ended(cutoff);
     }
     return ended;
 }
@@ -353,7 +355,7 @@ bool Run::join_exactly(const Groups& groups, std::vector<std::vector<double>> po
         j.most_rows = 0;
         exact = join();
     }
-    drop_beaten(points, exact);
+    drop_pruned(points, exact);
     timer.reset();
     result_.statistics.all_orders = exact.all_orders;
     if (!exact.complete) {
@@ -386,7 +388,7 @@ bool Run::join_exactly(const Groups& groups, std::vector<std::vector<double>> po
     return true;
 }
 
-void Run::drop_beaten(const std::vector<std::vector<double>>& points,
+void Run::drop_pruned(const std::vector<std::vector<double>>& points,
                       mapspace::JoinResult& found) const {
     if (scalar() && !points.empty()) {
         const std::vector<double>& p = points.front();
@@ -424,7 +426,7 @@ mapspace::JoinOptions Run::join_options() const {
     j.order = options_.mapspace.all_einsum_orders ? mapspace::EinsumOrder::all
                                                   : mapspace::EinsumOrder::file;
     j.lookahead = context_.switches.lookahead;
-    j.settle = context_.switches.settled_peaks;
+    j.settle = context_.switches.redundant_capacity;
     j.relax = context_.switches.relaxed_join;
     j.reference_rules = problem_.compat == arch::Compat::accelforge;
     j.threads = threads_;
@@ -452,7 +454,7 @@ Groups Run::thin(const Groups& groups) {
 }
 
 double Run::lower_bound() const {
-    if (!floors_known_ && !promised_) {
+    if (!class_bounds_known_ && !root_bound_) {
         return 0;
     }
     return exploration_->least_value();

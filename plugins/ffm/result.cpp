@@ -115,11 +115,11 @@ std::vector<mapper::Solution> front_of(const std::vector<mapper::Metric>& metric
                      [](const Point& a, const Point& b) { return a.values < b.values; });
     std::vector<Point> front;
     for (Point& p : points) {
-        const bool beaten = std::any_of(front.begin(), front.end(), [&](const Point& known) {
+        const bool pruned = std::any_of(front.begin(), front.end(), [&](const Point& known) {
             return std::equal(known.values.begin(), known.values.end(), p.values.begin(),
                               [](double a, double b) { return a <= b; });
         });
-        if (!beaten) {
+        if (!pruned) {
             front.push_back(std::move(p));
         }
     }

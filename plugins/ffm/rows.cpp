@@ -1,13 +1,13 @@
 // Every row that can be part of a mapping better than the incumbents.
-//   all at once   many Einsums, or a dive: bounded by the floors of the others
-//   in stages     one distinct Einsum after the other: those explored bound the rest (stages.hpp)
-//                 and say which fused tile shapes can meet anything
+//   all at once  many Einsums, or a beam search: bounded by the class bounds of the others
+//   one by one   one distinct Einsum after the other: those explored bound the rest
+//                (sequential.hpp) and say which fused tile shapes can be joined
 #include <algorithm>
 #include <limits>
 
 #include "explore.hpp"
+#include "sequential.hpp"
 #include "shared_tiles.hpp"
-#include "stages.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::ffm {
@@ -16,7 +16,7 @@ namespace {
 // The known mapping's own pmappings must not be dropped for a rounding of its cost.
 constexpr double incumbent_slack = 1 + 1e-9;
 /// With more distinct Einsums all are explored at once.
-constexpr std::size_t max_stages = 24;
+constexpr std::size_t max_sequence = 24;
 
 /// Bound of one Einsum's costs with the incumbents' values.
 mapspace::IncumbentBound bound_of(const Incumbents& incumbents) {
@@ -34,7 +34,7 @@ mapspace::IncumbentBound bound_of(const Incumbents& incumbents) {
 }
 
 /// Whether costs that are at least `cost` are of no use.
-bool beaten(const mapspace::IncumbentBound& bound, const double* cost, std::size_t n) {
+bool pruned(const mapspace::IncumbentBound& bound, const double* cost, std::size_t n) {
     double product = 1;
     for (std::size_t k = 0; k < n; ++k) {
         product *= std::max(0.0, cost[k]);
@@ -54,55 +54,56 @@ void Exploration::rows(const Incumbents& incumbents, const Incumbents* near, dou
     const mapspace::IncumbentBound classes = near != nullptr ? bound_of(*near) : known;
     const base::StopScope scope(token());
     begin_search(incumbents, near, own_excess);
-    find_offsets();
+    find_completions();
     const mapspace::CostFront whole = near != nullptr ? bound() : mapspace::CostFront{};
-    const auto explore = [&](std::size_t e, std::size_t i, const std::vector<Offsets>& offsets,
-                             Workshop& tools) {
-        if ((*spaces_[e].templates)[i].alone || take_kept(e, i, tools)) {
+    const auto explore = [&](std::size_t e, std::size_t i,
+                             const std::vector<Completions>& completions, Scratch& scratch) {
+        if ((*spaces_[e].templates)[i].unmatched || take_kept(e, i, scratch)) {
             return;
         }
         mapspace::IncumbentBound bound = known;
         if (!c_.switches.exploration_bound) {
             bound = {};
-        } else if (!bound_rows(e, i, offsets, classes, whole, own_excess, bound)) {
+        } else if (!bound_rows(e, i, completions, classes, whole, own_excess, bound)) {
             return;
         }
-        if (rows_of(e, i, bound, tools)) {
-            keep(e, i, tools);
+        if (rows_of(e, i, bound, scratch)) {
+            keep(e, i, scratch);
         }
     };
     std::size_t distinct = 0;
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         distinct += explored(e) ? 1 : 0;
     }
-    if (near == nullptr && c_.switches.stages && distinct <= max_stages) {
-        for_each_stage(explore);
+    if (near == nullptr && c_.switches.sequential && distinct <= max_sequence) {
+        for_each_in_sequence(explore);
         return;
     }
-    for_each_template(token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
-        explore(e, i, offsets_[e], tools);
+    for_each_template(token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
+        explore(e, i, completions_[e], scratch);
     });
     base::poll_stop();
     share_groups();
 }
 
 /// Adds to `bound` what the rows of a template have to beat, together with the others' costs. False
-/// if none of them can. `whole`: least costs of whole mappings, in a dive; else empty.
-bool Exploration::bound_rows(std::size_t e, std::size_t i, const std::vector<Offsets>& offsets,
+/// if none of them can. `whole`: least costs of whole mappings, in a beam search; else empty.
+bool Exploration::bound_rows(std::size_t e, std::size_t i,
+                             const std::vector<Completions>& completions,
                              const mapspace::IncumbentBound& classes,
                              const mapspace::CostFront& whole, double own_excess,
                              mapspace::IncumbentBound& bound) const {
     const auto n = static_cast<std::size_t>(c_.n_objectives());
-    const bool dive = !whole.empty();
+    const bool beam_search = !whole.empty();
     double least_whole = std::numeric_limits<double>::infinity();
     for (const mapspace::CostPoint& p : whole) {
         least_whole = std::min(least_whole, n == 2 ? p[0] * p[1] : p[0]);
     }
     const std::size_t k = class_of(e, i);
     const mapspace::IncumbentBound known = bound;
-    const Offsets& all = offsets[k];
+    const Completions& all = completions[k];
     bool useful = false;
-    double allowed = 0;  // a dive: what the Einsum may add to the least cost
+    double allowed = 0;  // a beam search: what the Einsum may add to the least cost
     for (std::size_t at = 0; at + n <= all.size(); at += n) {
         const std::array<double, 2>& own = spaces_[e].classes[k].least;
         std::array<double, 2> least{}, mine{};  // of the class, of the template
@@ -113,92 +114,93 @@ bool Exploration::bound_rows(std::size_t e, std::size_t i, const std::vector<Off
         const double cost = n == 2 ? least[0] * least[1] : least[0];
         const double excess =
             own_excess * (n == 2 ? own[0] * least[1] + own[1] * least[0] : own[0]);
-        // In a dive: nor may the class itself cost more than that above the least of the whole, of
-        // which the share of one Einsum in a long chain is small.
+        // In a beam search: nor may the class itself cost more than that above the least of the
+        // whole, of which the share of one Einsum in a long chain is small.
         const bool of_use =
-            !beaten(classes, mine.data(), n) && (!dive || cost <= least_whole + excess);
+            !pruned(classes, mine.data(), n) && (!beam_search || cost <= least_whole + excess);
         useful = useful || of_use;
         if (of_use) {
             allowed = std::max(allowed, cost + excess);
         }
-        if (!beaten(known, mine.data(), n)) {
+        if (!pruned(known, mine.data(), n)) {
             const auto from = all.begin() + static_cast<std::ptrdiff_t>(at);
-            bound.offsets.insert(bound.offsets.end(), from, from + static_cast<std::ptrdiff_t>(n));
+            bound.completions.insert(bound.completions.end(), from,
+                                     from + static_cast<std::ptrdiff_t>(n));
         }
     }
-    if (dive && n == 2) {
+    if (beam_search && n == 2) {
         bound.best_product = std::min(bound.best_product, allowed);
-    } else if (dive) {
+    } else if (beam_search) {
         bound.points = {std::min(bound.points.front(), allowed)};
     }
-    return useful && !bound.offsets.empty();
+    return useful && !bound.completions.empty();
 }
 
 /// One distinct Einsum after the other; what is explored bounds the rest.
 template <class Explore>
-void Exploration::for_each_stage(const Explore& explore) {
+void Exploration::for_each_in_sequence(const Explore& explore) {
     std::vector<std::size_t> same_as;
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         same_as.push_back(same(e));
     }
     clear_results();
-    Stages stages(c_, spaces_);
+    SequentialBound sequence(c_, spaces_);
     shared_tiles_ = std::make_unique<SharedTiles>(c_, spaces_);
-    for (const std::size_t e : order_of_stages(spaces_, same_as)) {
-        const std::vector<Offsets> offsets = offsets_at(stages, e);
-        find_partners(stages, e);
+    for (const std::size_t e : order_of_sequence(spaces_, same_as)) {
+        const std::vector<Completions> completions = completions_at(sequence, e);
+        find_compatible(sequence, e);
         std::vector<Job> jobs;
         for (std::size_t i = 0; i < results_[e].size(); ++i) {
             jobs.push_back({e, i});
         }
         c_.recorder->einsum(e).templates_done = 0;
-        for_each_job(jobs, token(), [&](std::size_t, std::size_t i, Workshop& tools) {
-            explore(e, i, offsets, tools);
+        for_each_job(jobs, token(), [&](std::size_t, std::size_t i, Scratch& scratch) {
+            explore(e, i, completions, scratch);
         });
         base::poll_stop();
         gather(e);
         for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
             if (same(copy) == e) {
-                stages.add(copy);
+                sequence.add(copy);
                 shared_tiles_->add(copy);
             }
         }
     }
-    forget_stages();
+    forget_sequence();
     results_.clear();
     results_.resize(spaces_.size());
 }
 
 /// What explored Einsums say holds for one search alone.
-void Exploration::forget_stages() {
-    partners_.clear();
+void Exploration::forget_sequence() {
+    compatible_.clear();
     shared_tiles_.reset();
 }
 
 /// For the tensors that every copy of the Einsum shares with explored ones.
-void Exploration::find_partners(const Stages& stages, std::size_t e) {
-    partners_.assign(spaces_[e].paths.front()->einsum.tensors.size(), std::nullopt);
-    std::vector<std::size_t> known(partners_.size(), 0);
+void Exploration::find_compatible(const SequentialBound& sequence, std::size_t e) {
+    compatible_.assign(spaces_[e].paths.front()->einsum.tensors.size(), std::nullopt);
+    std::vector<std::size_t> known(compatible_.size(), 0);
     std::size_t copies = 0;
     for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
         if (same(copy) != e) {
             continue;
         }
         ++copies;
-        const auto held = stages.partners(copy);
+        const auto held = sequence.compatible(copy);
         for (std::size_t k = 0; k < held.size(); ++k) {
             const auto t = static_cast<std::size_t>(spaces_[copy].shared[k]);
             if (held[k]) {
                 ++known[t];
-                mapspace::SurroundingsSet& all =
-                    partners_[t] ? *partners_[t] : partners_[t].emplace();
+                mapspace::CompatibilitySet& all =
+                    compatible_[t] ? *compatible_[t] : compatible_[t].emplace();
                 all.insert(held[k]->begin(), held[k]->end());
             }
         }
     }
     for (std::size_t t = 0; t < known.size(); ++t) {
         if (known[t] < copies) {
-            partners_[t].reset();
+            compatible_[t].reset();
         }
     }
 }
@@ -206,12 +208,12 @@ void Exploration::find_partners(const Stages& stages, std::size_t e) {
 /// Restricts the fused tile shapes to those that meet explored Einsums. False: none does.
 bool Exploration::allow(std::size_t e, std::size_t i, mapspace::TileShapeProblem& problem) const {
     const TemplateEntry& t = (*spaces_[e].templates)[i];
-    for (std::size_t k = 0; k < partners_.size(); ++k) {
-        if (!partners_[k]) {
+    for (std::size_t k = 0; k < compatible_.size(); ++k) {
+        if (!compatible_[k]) {
             continue;
         }
         auto shapes = mapspace::allowed_shapes(table(e, t), t.tmpl, problem.symbols,
-                                               static_cast<int>(k), *partners_[k]);
+                                               static_cast<int>(k), *compatible_[k]);
         if (shapes && shapes->symbols.empty()) {
             return false;
         }
@@ -222,21 +224,21 @@ bool Exploration::allow(std::size_t e, std::size_t i, mapspace::TileShapeProblem
     return true;
 }
 
-/// Costs of all other Einsums by class, as offsets_, with what the stages have shown.
-std::vector<Exploration::Offsets> Exploration::offsets_at(const Stages& stages,
-                                                          std::size_t e) const {
-    if (!stages.knows_more()) {
-        return offsets_[e];
+/// Costs of all other Einsums by class, as completions_, with what the steps have shown.
+std::vector<Exploration::Completions> Exploration::completions_at(const SequentialBound& sequence,
+                                                                  std::size_t e) const {
+    if (!sequence.knows_more()) {
+        return completions_[e];
     }
     const auto n = static_cast<std::ptrdiff_t>(c_.n_objectives());
-    std::vector<Offsets> out(spaces_[e].classes.size());
+    std::vector<Completions> out(spaces_[e].classes.size());
     for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
         if (same(copy) != e) {
             continue;
         }
-        const auto rest = stages.rest(copy);
+        const auto rest = sequence.rest(copy);
         if (!rest) {
-            return offsets_[e];
+            return completions_[e];
         }
         for (std::size_t k = 0; k < out.size(); ++k) {
             for (const mapspace::CostPoint& p : (*rest)[k]) {

@@ -20,12 +20,12 @@
 
 namespace tessera::ffm {
 
-/// A mapping within this factor of the bound leaves nothing to guess.
+/// A mapping within this factor of the bound needs no cutoff.
 inline constexpr double close_enough = 1.03;
 /// Rows of a search that is quick so far: about half a second.
 inline constexpr std::uint64_t quick_search = 8'000'000;
-/// Rows that the floors of one template are worth in this.
-inline constexpr std::uint64_t floor_rows = 1000;
+/// Rows that the class bounds of one template are worth in this.
+inline constexpr std::uint64_t class_bound_rows = 1000;
 /// A search that is stopped earlier still looks for any mapping for so long: it takes tens of
 /// milliseconds, and there is nothing to show without.
 inline constexpr std::chrono::milliseconds first_mapping{200};
@@ -93,12 +93,13 @@ private:
     /// Joins pmappings without fused loops, with few rows per step.
     void join_simple(const std::string& step);
 
-    /// What the formulas promise, where that is quick compared to the floors.
-    void find_promises();
+    /// What the root relaxation of the formulas says, where that is quick compared to the class
+    /// bounds.
+    void find_root_bounds();
 
     /// Least energy and latency of every Einsum: bounds of everything that follows.
-    void find_floors();
-    void raise_floors();
+    void find_class_bounds();
+    void tighten_class_bounds();
 
     /// Thread rule: any.
     void save();
@@ -133,7 +134,7 @@ private:
     }
 
     /// A first mapping: of the classes that the bound comes from; of templates without fused loops
-    /// at once if the search will take long, else when the first guess has failed.
+    /// at once if the search will take long, else when the first cutoff has failed.
     void find_incumbent();
 
     /// A mapping of templates without fused loops.
@@ -146,28 +147,29 @@ private:
 
     /// Whether the search has taken so long that a mapping is wanted before it goes on. It says the
     /// same whatever the threads do: rows explored within given bounds are counted, templates in
-    /// place of the rows of the floors, where threads drop what others have just beaten.
+    /// place of the rows of the class bounds, where threads drop what others have just pruned.
     bool long_search() const;
 
     /// Rows of few classes, not too far above the bound, joined with few rows per step.
-    void dive();
+    void beam_search();
 
-    /// Looks for a mapping at least as good as `guess` among the rows, with few rows per step.
-    void beam_join(const Groups& groups, const std::vector<double>& guess, const std::string& step);
+    /// Looks for a mapping at least as good as `cutoff` among the rows, with few rows per step.
+    void beam_join(const Groups& groups, const std::vector<double>& cutoff,
+                   const std::string& step);
 
-    /// Takes what a join found as the mapping to be beaten, if it is better than what is known.
+    /// Takes what a join found as the incumbent, if it is better than what is known.
     void offer(const Groups& groups, mapspace::JoinResult&& found, const std::string& step);
 
     static double value_of(const mapspace::JoinedMapping& m) {
         return m.objectives.size() == 2 ? m.objectives[0] * m.objectives[1] : m.objectives[0];
     }
 
-    /// The exact search, first only for mappings close to the bound: what is found below a guess is
-    /// optimal, and a low guess leaves little to explore.
+    /// The exact search, first only for mappings close to the bound: what is found below a cutoff
+    /// is optimal, and a low cutoff leaves little to explore.
     void find_optimum();
 
-    /// By how much guesses are above the bound, ascending, as shares of it.
-    std::vector<double> guesses_above(double floor) const;
+    /// By how much cutoffs are above the bound, ascending, as shares of it.
+    std::vector<double> cutoffs_above(double class_bound) const;
 
     /// Pmappings that can be part of a mapping as good as the points. \throws base::Stopped
     Groups useful_groups(const std::vector<std::vector<double>>& points);
@@ -177,24 +179,24 @@ private:
     bool search(std::vector<std::vector<double>> points);
     bool join_exactly(const Groups& groups, std::vector<std::vector<double>> points);
 
-    /// search() below a guess. True if that ended with a proven result.
-    bool decide(double guess);
-    /// A join that ended in no part of the run so far is first done below lower guesses, which
+    /// search() below a cutoff. True if that ended with a proven result.
+    bool decide(double cutoff);
+    /// A join that ended in no part of the run so far is first done below lower cutoffs, which
     /// leave it less. True if that ended with a proven result.
-    bool search_lower(double guess);
-    /// Nothing lies at or below the guess.
-    void beaten(double guess);
+    bool search_lower(double cutoff);
+    /// Nothing lies at or below the cutoff.
+    void refuted(double cutoff);
     /// What is proven by now: no mapping costs less.
     double proven() const {
-        return std::max({lower_bound(), beaten_guess_, saved_.beaten_guess});
+        return std::max({lower_bound(), refuted_cutoff_, saved_.refuted_cutoff});
     }
-    /// How often the join below a guess was begun and not ended, in all parts of the run.
-    int begun(double guess) const;
-    void join_begins(double guess);
-    void join_ended(double guess);
+    /// How often the join below a cutoff was begun and not ended, in all parts of the run.
+    int begun(double cutoff) const;
+    void join_begins(double cutoff);
+    void join_ended(double cutoff);
 
     /// A join without bound may return what the rows left out could beat.
-    void drop_beaten(const std::vector<std::vector<double>>& points,
+    void drop_pruned(const std::vector<std::vector<double>>& points,
                      mapspace::JoinResult& found) const;
 
     /// Stopped early: the first mapping, and what is proven about it.
@@ -211,7 +213,7 @@ private:
         }
     }
 
-    /// What was reported once holds to the end, though a stop can leave the floors lower.
+    /// What was reported once holds to the end, though a stop can leave the class bounds lower.
     void report_bound(double value) {
         if (options_.metrics.size() != 1) {
             return;
@@ -230,7 +232,8 @@ private:
 
     static Groups thin(const Groups& groups);
 
-    /// From the floors of all Einsums, before from what their formulas promise; 0 without both.
+    /// From the class bounds of all Einsums, before from what the root relaxation of their formulas
+    /// says; 0 without both.
     double lower_bound() const;
 
     /// The mapping, costed by the model. \throws Bug if that or the legality checker disagree
@@ -250,12 +253,12 @@ private:
     ExploreContext context_;
     mapspace::JoinGoal goal_ = mapspace::JoinGoal::single;
     int threads_ = 1;
-    bool floors_known_ = false;
-    std::vector<KnownFloors> perfect_floors_;  ///< with partial tiles
+    bool class_bounds_known_ = false;
+    std::vector<KnownClassBounds> perfect_class_bounds_;  ///< with partial tiles
     bool simple_tried_ = false;
-    bool promised_ = false;
+    bool root_bound_ = false;
     bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
-    double beaten_guess_ = 0, reported_bound_ = 0;
+    double refuted_cutoff_ = 0, reported_bound_ = 0;
     SavedState saved_;  ///< of the run that this one resumes
     std::vector<SavedJoin> joins_;
     std::mutex saved_perfect_lock_;

@@ -1,13 +1,13 @@
 // One line per item:
-//   beaten 0x1.8p-3
+//   refuted 0x1.8p-3
 //   evaluated 0x1p20
-//   floors EINSUM COUNTED SIZE EVALUATED DONE LEAST...
+//   class_bounds EINSUM COUNTED SIZE EVALUATED DONE LEAST...
 //     DONE: one digit per template; LEAST: a pair per class
-//   raised UNIT UNIT NUMBER...           of the floors above: six numbers per template
+//   tightened UNIT UNIT NUMBER...           of the class bounds above: six numbers per template
 //   search NUMBER...
 //   rows EINSUM INDEX EVALUATED N TILE... OBJECTIVE...
 //     of the search above; N: tiles, the rest are objectives
-//   join GUESS BEGUN
+//   join CUTOFF BEGUN
 //   perfect LINE                         a line of the state of the search without partial tiles
 #include "saved.hpp"
 
@@ -50,8 +50,8 @@ double number(const std::string& text) {
     return value;
 }
 
-SavedFloors read_floors(std::istringstream& words) {
-    SavedFloors out;
+SavedClassBounds read_class_bounds(std::istringstream& words) {
+    SavedClassBounds out;
     std::string evaluated, done;
     if (!(words >> out.einsum >> out.counted >> out.size >> evaluated >> done) ||
         out.size.find_first_not_of("0123456789") != std::string::npos ||
@@ -79,16 +79,16 @@ std::vector<double> numbers(std::istringstream& words) {
     return out;
 }
 
-void read_raised(std::istringstream& words, std::vector<SavedFloors>& floors) {
+void read_tightened(std::istringstream& words, std::vector<SavedClassBounds>& class_bounds) {
     const std::vector<double> all = numbers(words);
-    if (floors.empty() || all.size() != 2 + 6 * floors.back().done.size()) {
+    if (class_bounds.empty() || all.size() != 2 + 6 * class_bounds.back().done.size()) {
         refuse();
     }
-    SavedFloors& out = floors.back();
-    out.joint_unit = {all[0], all[1]};
-    out.raised.resize(out.done.size());
-    for (std::size_t i = 0; i < 6 * out.raised.size(); ++i) {
-        out.raised[i / 6][i % 6] = all[2 + i];
+    SavedClassBounds& out = class_bounds.back();
+    out.scalarised_unit = {all[0], all[1]};
+    out.tightened.resize(out.done.size());
+    for (std::size_t i = 0; i < 6 * out.tightened.size(); ++i) {
+        out.tightened[i / 6][i % 6] = all[2 + i];
     }
 }
 
@@ -115,23 +115,24 @@ void add_numbers(std::string& text, const std::vector<double>& values) {
     }
 }
 
-void add_floors(std::string& text, const SavedFloors& floors) {
-    text += "floors " + std::to_string(floors.einsum) + (floors.counted ? " 1 " : " 0 ") +
-            floors.size + " " + exact(floors.evaluated) + " ";
-    for (const char done : floors.done) {
+void add_class_bounds(std::string& text, const SavedClassBounds& class_bounds) {
+    text += "class_bounds " + std::to_string(class_bounds.einsum) +
+            (class_bounds.counted ? " 1 " : " 0 ") + class_bounds.size + " " +
+            exact(class_bounds.evaluated) + " ";
+    for (const char done : class_bounds.done) {
         text += done ? '1' : '0';
     }
-    for (const std::array<double, 2>& least : floors.least) {
+    for (const std::array<double, 2>& least : class_bounds.least) {
         add_numbers(text, {least.begin(), least.end()});
     }
     text += "\n";
-    if (floors.raised.empty()) {
+    if (class_bounds.tightened.empty()) {
         return;
     }
-    text += "raised";
-    add_numbers(text, {floors.joint_unit.begin(), floors.joint_unit.end()});
-    for (const std::array<double, 6>& raised : floors.raised) {
-        add_numbers(text, {raised.begin(), raised.end()});
+    text += "tightened";
+    add_numbers(text, {class_bounds.scalarised_unit.begin(), class_bounds.scalarised_unit.end()});
+    for (const std::array<double, 6>& tightened : class_bounds.tightened) {
+        add_numbers(text, {tightened.begin(), tightened.end()});
     }
     text += "\n";
 }
@@ -154,16 +155,16 @@ void add_search(std::string& text, const SavedSearch& search) {
 }  // namespace
 
 std::string to_text(const SavedState& state) {
-    std::string text = "beaten " + exact(state.beaten_guess) + "\n";
+    std::string text = "refuted " + exact(state.refuted_cutoff) + "\n";
     text += "evaluated " + exact(state.evaluated) + "\n";
-    for (const SavedFloors& floors : state.floors) {
-        add_floors(text, floors);
+    for (const SavedClassBounds& class_bounds : state.class_bounds) {
+        add_class_bounds(text, class_bounds);
     }
     for (const SavedSearch& search : state.searches) {
         add_search(text, search);
     }
     for (const SavedJoin& join : state.joins) {
-        text += "join " + exact(join.guess) + " " + std::to_string(join.begun) + "\n";
+        text += "join " + exact(join.cutoff) + " " + std::to_string(join.begun) + "\n";
     }
     std::istringstream perfect(state.perfect);
     for (std::string line; std::getline(perfect, line);) {
@@ -179,10 +180,10 @@ SavedState read_saved_state(const std::string& text) {
         std::istringstream words(line);
         std::string kind, value;
         words >> kind;
-        if (kind == "floors") {
-            state.floors.push_back(read_floors(words));
-        } else if (kind == "raised") {
-            read_raised(words, state.floors);
+        if (kind == "class_bounds") {
+            state.class_bounds.push_back(read_class_bounds(words));
+        } else if (kind == "tightened") {
+            read_tightened(words, state.class_bounds);
         } else if (kind == "search") {
             state.searches.push_back({numbers(words), {}});
         } else if (kind == "rows") {
@@ -196,8 +197,8 @@ SavedState read_saved_state(const std::string& text) {
             state.perfect += line.substr(kind.size() + 1) + "\n";
         } else if (kind == "evaluated" && words >> value) {
             state.evaluated = number(value);
-        } else if (kind == "beaten" && words >> value) {
-            state.beaten_guess = number(value);
+        } else if (kind == "refuted" && words >> value) {
+            state.refuted_cutoff = number(value);
         } else {
             refuse();
         }

@@ -9,8 +9,8 @@
 
 namespace tessera::ffm {
 
-/// Floors of one distinct Einsum as far as they are known.
-struct SavedFloors {
+/// Class bounds of one distinct Einsum as far as they are known.
+struct SavedClassBounds {
     std::size_t einsum = 0;
     std::vector<char> done;  ///< by template: 1 if nothing is left to be found in it
     bool counted = true;     ///< `size` is exact
@@ -18,9 +18,9 @@ struct SavedFloors {
     double evaluated = 0;    ///< rows looked at in them
     std::vector<std::array<double, 2>> least;  ///< by class
     /// By template, with partial tiles: what costs are known not to go below (of the objectives and
-    /// of the joint cost), and rows that were not enough to raise each of these. Else empty.
-    std::vector<std::array<double, 6>> raised;
-    std::array<double, 2> joint_unit{};  ///< what the joint cost is counted in
+    /// of the scalarised cost), and rows that were not enough to tighten each of these. Else empty.
+    std::vector<std::array<double, 6>> tightened;
+    std::array<double, 2> scalarised_unit{};  ///< what the scalarised cost is counted in
 };
 
 /// Pmappings of one template that a search has found.
@@ -31,7 +31,7 @@ struct SavedRows {
     std::vector<double> objectives;   ///< rows x objectives
 };
 
-/// A search for what is as good as a guess. It is repeated without its finished templates.
+/// A search for what is as good as a cutoff. It is repeated without its finished templates.
 struct SavedSearch {
     std::vector<double> key;  ///< what it is bounded by
     std::vector<SavedRows> rows;
@@ -39,14 +39,14 @@ struct SavedSearch {
 
 /// A join that some parts of the run began and none ended.
 struct SavedJoin {
-    double guess = 0;
+    double cutoff = 0;
     int begun = 0;
 };
 
 struct SavedState {
-    double beaten_guess = 0;  ///< no mapping costs less
-    double evaluated = 0;     ///< rows looked at in all parts of the run, more than once included
-    std::vector<SavedFloors> floors;
+    double refuted_cutoff = 0;  ///< no mapping costs less
+    double evaluated = 0;       ///< rows looked at in all parts of the run, more than once included
+    std::vector<SavedClassBounds> class_bounds;
     std::vector<SavedSearch> searches;
     std::vector<SavedJoin> joins;
     std::string perfect;  ///< with partial tiles: the text of the search without

@@ -81,7 +81,7 @@ mapspace::TileShapeProblem tile_shape_problem(const ExploreContext& c, const Tem
             {u.used, Relation::less_equal, static_cast<double>(dim.fanout) / dim.usage_scale});
         reasons.push_back(Reason::fanout);
     }
-    for (mapspace::TileShapeConstraint& limit : mapspace::sliding_limits(path, t.tmpl)) {
+    for (mapspace::TileShapeConstraint& limit : mapspace::line_buffer_limits(path, t.tmpl)) {
         p.constraints.push_back(std::move(limit));
         reasons.push_back(Reason::constraint);
     }

@@ -10,22 +10,22 @@
 namespace tessera::ffm {
 
 struct Switches {
-    bool guesses = true;               ///< search close to the bound before the incumbent's cost
-    bool descent = true;               ///< first mappings from local searches
+    bool cutoffs = true;               ///< search close to the bound before the incumbent's cost
+    bool local_search = true;          ///< first mappings from local searches
     bool improvement = true;           ///< partial tiles for the mapping found without
-    bool joint_costs = true;           ///< energy and latency bounded together, with partial tiles
+    bool scalarised_bounds = true;     ///< energy and latency bounded together, with partial tiles
     bool best_first = true;            ///< of one Einsum: templates by ascending bound
-    bool dive = true;                  ///< first mapping from the classes that the bound comes from
+    bool beam_search = true;           ///< first mapping from the classes that the bound comes from
     bool exploration_bound = true;     ///< bounds while tile shapes are enumerated
-    bool class_floors = true;          ///< bounds by class of templates, not by Einsum alone
-    bool stages = true;                ///< Einsums that are explored bound the next ones
-    bool meeting = true;               ///< fused tile shapes that explored Einsums have
+    bool class_bounds = true;          ///< bounds by class of templates, not by Einsum alone
+    bool sequential = true;            ///< Einsums that are explored bound the next ones
+    bool shape_semijoin = true;        ///< fused tile shapes that explored Einsums have
     bool join_bound = true;            ///< bounds in the join
     bool lookahead = true;             ///< what live tensors ask of later Einsums
     bool relaxed_join = true;          ///< least costs of the rest, from the relaxed join
-    bool settled_peaks = true;         ///< peaks that can overflow no more are forgotten
-    bool partners = true;              ///< rows without partners go before the join
-    bool template_partners = true;     ///< templates without partners are not explored
+    bool redundant_capacity = true;    ///< peaks that can overflow no more are forgotten
+    bool row_semijoin = true;          ///< rows without compatible rows go before the join
+    bool template_semijoin = true;     ///< templates without compatible rows are not explored
     bool equal_einsums = true;         ///< equal Einsums are explored once
     mapspace::TileShapeOptions tiles;  ///< its switches
 };

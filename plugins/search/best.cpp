@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "crew.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapspace/legality.hpp"
+#include "worker_pool.hpp"
 
 namespace tessera::search {
 namespace {

@@ -1,6 +1,6 @@
 // Mapper `search`: runs any search strategy. Map:
-//   crew.hpp  threads that evaluate a batch; every candidate is independent of who evaluates it
-//   best.hpp  the best mappings so far, each checked by the cost model and the legality checker
+//   worker pool.hpp  threads that evaluate a batch; every candidate is independent of who evaluates
+//   it best.hpp  the best mappings so far, each checked by the cost model and the legality checker
 //   Run       open the space; ask, evaluate, tell, until the budget or the strategy ends
 // The outcome depends on the seed and the batch size, not on the number of threads, as long as no
 // limit on time cuts it short.
@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "best.hpp"
-#include "crew.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/json.hpp"
 #include "tessera/base/stop.hpp"
@@ -20,6 +19,7 @@
 #include "tessera/search/open_space.hpp"
 #include "tessera/search/watch.hpp"
 #include "tessera/telemetry/recorder.hpp"
+#include "worker_pool.hpp"
 
 namespace tessera::search {
 namespace {
@@ -126,10 +126,10 @@ private:
 
     void search(const OpenSpace& space) {
         progress_ = &recorder_.begin_phase("search", options_.budget.max_evals, "candidates");
-        Crew crew(space, options_.threads, options_, recorder_, "search:" + name_);
+        WorkerPool worker_pool(space, options_.threads, options_, recorder_, "search:" + name_);
         strategy_->start(space, options_.seed);
         std::vector<Candidate> batch(batch_);
-        resume(crew);
+        resume(worker_pool);
         while (!watch_.stopped()) {
             std::size_t room = batch_size_.get();
             if (options_.budget.max_evals > 0) {
@@ -150,16 +150,16 @@ private:
                 ended_ = true;
                 break;
             }
-            round(crew, {batch.data(), n});
+            round(worker_pool, {batch.data(), n});
         }
         ended_ = ended_ && strategy_->exhausted();
     }
 
-    void round(Crew& crew, std::span<Candidate> batch) {
-        batch_size_.note(batch.size(), crew.evaluate(batch));
+    void round(WorkerPool& worker_pool, std::span<Candidate> batch) {
+        batch_size_.note(batch.size(), worker_pool.evaluate(batch));
         for (Candidate& c : batch) {
             if (c.outcome.legal()) {
-                best_.offer(c, crew.worker());
+                best_.offer(c, worker_pool.worker());
             }
             evaluated_ += c.outcome.verdict == Verdict::not_evaluated ? 0 : 1;
         }
@@ -191,7 +191,7 @@ private:
         recorder_.checkpoint(state.dump());
     }
 
-    void resume(Crew& crew) {
+    void resume(WorkerPool& worker_pool) {
         if (options_.resume.empty()) {
             return;
         }
@@ -212,9 +212,9 @@ private:
                 c.point.choices.push_back(
                     {choice[0].get<std::uint32_t>(), choice[1].get<std::uint32_t>()});
             }
-            c.outcome = crew.worker().evaluate(c.point);
+            c.outcome = worker_pool.worker().evaluate(c.point);
             if (c.outcome.legal()) {
-                best_.offer(c, crew.worker());
+                best_.offer(c, worker_pool.worker());
             }
         }
     }

@@ -1,5 +1,6 @@
 #include "base/child_answer.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,10 +40,27 @@ bool read_until_closed(int pipe, double limit_s, std::string& text) {
 
 }  // namespace
 
-ChildAnswer answer_of(pid_t child, int pipe, double limit_s) {
+ChildAnswer answer_of(const std::function<void(int pipe)>& body, double limit_s) {
     ChildAnswer answer;
-    answer.in_time = read_until_closed(pipe, limit_s, answer.text);
-    ::close(pipe);
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) {
+        answer.failed = "no pipe to a child process could be made";
+        return answer;
+    }
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::close(ends[0]);
+        body(ends[1]);
+        ::_exit(1);
+    }
+    ::close(ends[1]);
+    if (child < 0) {
+        ::close(ends[0]);
+        answer.failed = "no child process could be started";
+        return answer;
+    }
+    answer.in_time = read_until_closed(ends[0], limit_s, answer.text);
+    ::close(ends[0]);
     if (!answer.in_time) {
         ::kill(child, SIGKILL);
     }

@@ -82,20 +82,11 @@ std::vector<Subject> subjects(const std::string& wanted, const testing::Settings
 }
 
 std::vector<std::string> in_child(const testing::Check& check) {
-    int ends[2];
-    if (::pipe(ends) != 0) {
-        return {"no pipe to a child process could be made"};
+    const auto [failed, text, in_time, status] =
+        base::answer_of([&](int pipe) { child(check, pipe); }, time_limit_s);
+    if (!failed.empty()) {
+        return {failed};
     }
-    const pid_t process = ::fork();
-    if (process < 0) {
-        return {"no child process could be started"};
-    }
-    if (process == 0) {
-        ::close(ends[0]);
-        child(check, ends[1]);
-    }
-    ::close(ends[1]);
-    const auto [text, in_time, status] = base::answer_of(process, ends[0], time_limit_s);
     std::vector<std::string> findings;
     std::size_t begin = 0;
     for (std::size_t at; (at = text.find('\0', begin)) != std::string::npos; begin = at + 1) {

@@ -8,25 +8,25 @@ namespace {
 
 using Kind = Key::Kind;
 
-Wish answer(View& view, Key key) {
+Request answer(View& view, Key key) {
     const Question question = view.question;
     const char32_t c = key.kind == Kind::character ? key.character : 0;
     if (c == U'y' || c == U'Y') {
         view.question = Question::none;
         view.message = "stopping: the result is written when the search has ended";
-        return Wish::stop;
+        return Request::stop;
     }
     if (question == Question::quit && (c == U'd' || c == U'D')) {
         view.question = Question::none;
-        return Wish::close;
+        return Request::close;
     }
     if (c == U'n' || c == U'N' || key.kind == Kind::escape || key.kind == Kind::enter) {
         view.question = Question::none;
     }
-    return Wish::none;
+    return Request::none;
 }
 
-Wish type_filter(View& view, Key key) {
+Request type_filter(View& view, Key key) {
     switch (key.kind) {
         case Kind::enter:
             view.typing_filter = false;
@@ -53,7 +53,7 @@ Wish type_filter(View& view, Key key) {
             break;
     }
     view.scroll.fill(0);
-    return Wish::none;
+    return Request::none;
 }
 
 void focus(View& view, int panel) {
@@ -71,16 +71,16 @@ void scroll(View& view, const Screen& screen, int by) {
     position = std::clamp(std::clamp(position, 0, limit) + sign * by, 0, limit);
 }
 
-Wish quit(View& view) {
+Request quit(View& view) {
     if (view.page != Page::panels) {
         view.page = Page::panels;
-        return Wish::none;
+        return Request::none;
     }
     if (!view.owner) {
-        return Wish::close;
+        return Request::close;
     }
     view.question = Question::quit;
-    return Wish::none;
+    return Request::none;
 }
 
 void open_page(View& view, Page page) {
@@ -99,77 +99,77 @@ void click(View& view, Key key, const Screen& screen) {
     }
 }
 
-Wish ask_control(View& view, Wish wish) {
+Request ask_control(View& view, Request request) {
     if (!view.control) {
         view.message = "this view only watches (tessera top --control may also stop)";
-        return Wish::none;
+        return Request::none;
     }
-    if (wish == Wish::stop) {
+    if (request == Request::stop) {
         view.question = Question::stop;
-        return Wish::none;
+        return Request::none;
     }
     view.message = "checkpoint asked for";
-    return wish;
+    return request;
 }
 
-Wish character(View& view, char32_t c, const Screen& screen) {
+Request character(View& view, char32_t c, const Screen& screen) {
     switch (c) {
         case U'q':
             return quit(view);
         case U'd':
-            return Wish::close;
+            return Request::close;
         case U'?':
         case U'h':
             open_page(view, Page::help);
-            return Wish::none;
+            return Request::none;
         case U'j':
             scroll(view, screen, 1);
-            return Wish::none;
+            return Request::none;
         case U'k':
             scroll(view, screen, -1);
-            return Wish::none;
+            return Request::none;
         case U'/':
             view.typing_filter = true;
             view.filter.clear();
-            return Wish::none;
+            return Request::none;
         case U'p':
             view.paused = !view.paused;
-            return Wish::none;
+            return Request::none;
         case U'+':
             view.rate_hz = std::min(16.0, view.rate_hz * 2);
-            return Wish::none;
+            return Request::none;
         case U'-':
             view.rate_hz = std::max(0.25, view.rate_hz / 2);
-            return Wish::none;
+            return Request::none;
         case U's':
-            return ask_control(view, Wish::stop);
+            return ask_control(view, Request::stop);
         case U'c':
-            return ask_control(view, Wish::checkpoint);
+            return ask_control(view, Request::checkpoint);
         case U'e':
-            return Wish::export_frame;
+            return Request::export_frame;
         case U't':
             view.theme = view.theme == Theme::mono ? Theme::color : Theme::mono;
-            return Wish::none;
+            return Request::none;
         case U'g':
             view.symbols = view.symbols == SymbolSet::block     ? SymbolSet::braille
                            : view.symbols == SymbolSet::braille ? SymbolSet::ascii
                                                                 : SymbolSet::block;
-            return Wish::none;
+            return Request::none;
         case U'm':
             view.mouse = !view.mouse;
-            return Wish::none;
+            return Request::none;
         case 0x0c:
-            return Wish::redraw;
+            return Request::redraw;
         default:
             if (c >= U'1' && c <= U'8') {
                 focus(view, static_cast<int>(c - U'1'));
             }
-            return Wish::none;
+            return Request::none;
     }
 }
 
 // Keys without a character.
-Wish special(View& view, Key key, const Screen& screen) {
+Request special(View& view, Key key, const Screen& screen) {
     const int page = std::max(1, screen.frame.size().height - 6);
     switch (key.kind) {
         case Kind::character:
@@ -224,12 +224,12 @@ Wish special(View& view, Key key, const Screen& screen) {
         case Kind::backspace:
             break;
     }
-    return Wish::none;
+    return Request::none;
 }
 
 }  // namespace
 
-Wish react(View& view, Key key, const Screen& screen) {
+Request react(View& view, Key key, const Screen& screen) {
     view.message.clear();
     if (view.question != Question::none) {
         return answer(view, key);

@@ -116,27 +116,27 @@ void Viewer::read_keys(Terminal& terminal) {
     }
 }
 
-void Viewer::fulfil(Wish wish, Terminal& terminal) {
-    switch (wish) {
-        case Wish::none:
+void Viewer::fulfil(Request request, Terminal& terminal) {
+    switch (request) {
+        case Request::none:
             break;
-        case Wish::close:
+        case Request::close:
             close();
             break;
-        case Wish::stop:
+        case Request::stop:
             if (hooks_.stop) {
                 hooks_.stop();
             }
             break;
-        case Wish::checkpoint:
+        case Request::checkpoint:
             if (hooks_.checkpoint) {
                 hooks_.checkpoint();
             }
             break;
-        case Wish::export_frame:
+        case Request::export_frame:
             view_.message = export_files();
             break;
-        case Wish::redraw:
+        case Request::redraw:
             terminal.repaint();
             break;
     }

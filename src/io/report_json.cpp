@@ -129,8 +129,8 @@ Json node_json(const mapping::TreeNode& node) {
             if (node.persistent) {
                 result["persistent"] = true;
             }
-            if (node.sliding) {
-                result["sliding"] = true;
+            if (node.line_buffer) {
+                result["line_buffer"] = true;
             }
             if (!node.lower) {
                 result["lower"] = false;

@@ -9,7 +9,7 @@ namespace tessera::mapping {
 namespace {
 
 bool needs_extensions(const TreeNode& node) {
-    return !node.einsums.empty() || !node.lower || node.sliding || !node.uses.empty() ||
+    return !node.einsums.empty() || !node.lower || node.line_buffer || !node.uses.empty() ||
            node.rank_variables.size() > 1 ||
            std::any_of(node.children.begin(), node.children.end(), needs_extensions);
 }
@@ -29,8 +29,8 @@ std::string to_accelforge_yaml(const Mapping& mapping, const workload::Workload&
     for (EinsumMapping& one : split(mapping, workload, architecture, arch::Compat::none)) {
         for (PmappingNode& node : one.nodes) {
             node.lower = true;
-            node.sliding = false;
-            node.lead = node.base = 0;
+            node.line_buffer = false;
+            node.prologue = node.base = 0;
         }
         sequential.children.push_back(assemble({{&one.path, one.nodes}}, {}).root);
     }

@@ -150,7 +150,7 @@ void Assembler::emit_gap(int low, int high, std::vector<Shared> gap, TreeNode& n
         node.tensors = {shared.holder.tensor};
         node.persistent = shared.holder.persistent;
         node.lower = shared.holder.lower;
-        node.sliding = shared.holder.sliding;
+        node.line_buffer = shared.holder.line_buffer;
         const std::vector<int>& users = users_.at(shared.holder.tensor);
         const bool all = std::all_of(users.begin(), users.end(), [&](int i) {
             return i < low || i >= high || shared.users.count(i) > 0;
@@ -164,7 +164,7 @@ void Assembler::emit_gap(int low, int high, std::vector<Shared> gap, TreeNode& n
         const bool joins = last != nullptr && last->kind == node.kind &&
                            last->component == node.component &&
                            last->persistent == node.persistent && last->lower == node.lower &&
-                           last->sliding == node.sliding && last->einsums == node.einsums &&
+                           last->line_buffer == node.line_buffer && last->einsums == node.einsums &&
                            std::find(last->tensors.begin(), last->tensors.end(), node.tensors[0]) ==
                                last->tensors.end();
         if (joins) {

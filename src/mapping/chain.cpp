@@ -126,7 +126,7 @@ Chain chain_of(const Branch& branch) {
                                          einsum.tensors[node.tensor].name, node.persistent,
                                          node.lower || i + 1 == nodes.size() ||
                                              !lower_matters(*branch.path, node, nodes[i + 1]),
-                                         node.backing, node.sliding});
+                                         node.backing, node.line_buffer});
         } else if (node.kind != NodeKind::compute) {
             Loop loop;
             loop.rank_variable = einsum.rank_variables[node.rank_variable].name;

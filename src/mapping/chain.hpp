@@ -18,14 +18,14 @@ struct Holder {
     bool persistent = false;
     bool lower = true;
     bool backing = false;
-    bool sliding = false;
+    bool line_buffer = false;
     /// Stands before the last backing holder of a copy, and counts for that alone.
     bool before_backing = false;
 
     bool same_place(const Holder& other) const {
-        return sliding == other.sliding && kind == other.kind && component == other.component &&
-               tensor == other.tensor && persistent == other.persistent && lower == other.lower &&
-               backing == other.backing;
+        return line_buffer == other.line_buffer && kind == other.kind &&
+               component == other.component && tensor == other.tensor &&
+               persistent == other.persistent && lower == other.lower && backing == other.backing;
     }
     /// Its place among the holders of the gap matters: its capacity may be charged further down.
     bool sinks() const {
@@ -37,7 +37,7 @@ struct Loop {
     TreeKind kind = TreeKind::temporal;
     std::string component, dim, rank_variable;
     std::int64_t tile_shape = 1;
-    std::int64_t initial_tile_shape = 0, n_iterations = 0;  ///< of a loop that runs ahead
+    std::int64_t initial_tile_shape = 0, n_iterations = 0;  ///< of a loop with a prologue
 };
 
 struct Chain {

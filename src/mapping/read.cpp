@@ -28,7 +28,8 @@ const std::vector<Tag>& tags() {
     static const std::vector<Tag> all = {
         {"!Storage",
          TreeKind::storage,
-         {"tensors", "component", "persistent", "einsums", "lower", "sliding", "binding", "text"}},
+         {"tensors", "component", "persistent", "einsums", "lower", "line_buffer", "binding",
+          "text"}},
         {"!Toll", TreeKind::toll, {"tensors", "component", "persistent", "einsums", "text"}},
         {"!Temporal",
          TreeKind::temporal,
@@ -186,8 +187,8 @@ void read_uses(const Node& variable, const Node& tile, const spec::Symbols& symb
     loop.tile_shape = loop.uses.front().tile_shape;
 }
 
-// `initial_tile_shape: {A: 9, B: 7}, n_iterations: 4`: A runs ahead of B. A plain number must be
-// the tile shape.
+// `initial_tile_shape: {A: 9, B: 7}, n_iterations: 4`: the loop has a prologue in A. A plain number
+// must be the tile shape.
 void read_initial(const Node& node, const Node& initial, const spec::Symbols& symbols,
                   TreeNode& loop) {
     const Node* iterations = node.find("n_iterations");
@@ -264,8 +265,8 @@ TreeNode read_node(const Node& node, const spec::Symbols& symbols) {
             if (const Node* value = node.find("lower")) {
                 result.lower = truth_of(*value, symbols);
             }
-            if (const Node* value = node.find("sliding")) {
-                result.sliding = truth_of(*value, symbols);
+            if (const Node* value = node.find("line_buffer")) {
+                result.line_buffer = truth_of(*value, symbols);
             }
             if (const Node* value = node.find("einsums")) {
                 result.einsums = names_of(*value, "a list of Einsum names");

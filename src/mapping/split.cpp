@@ -122,7 +122,7 @@ void ChainReader::hold(const Step& step, int tensor) {
     result.backing = first;
     result.persistent = node.persistent;
     result.lower = node.lower;
-    result.sliding = node.sliding && first;
+    result.line_buffer = node.line_buffer && first;
     result.origin = step.origin;
     out_.nodes.push_back(result);
 }
@@ -177,7 +177,7 @@ void ChainReader::loop(const Step& step) {
     result.rank_variable = static_cast<std::int8_t>(variable);
     result.origin = step.origin;
     if (initial > 0) {
-        result.lead = static_cast<std::int32_t>(initial - result.tile);
+        result.prologue = static_cast<std::int32_t>(initial - result.tile);
         result.base = static_cast<std::int32_t>(node.n_iterations * result.tile);
     }
     if (node.kind == TreeKind::spatial) {

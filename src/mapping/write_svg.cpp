@@ -116,7 +116,7 @@ Box Drawing::box(const TreeNode& node) const {
     box.kind = node.kind;
     if (node.kind == TreeKind::storage || node.kind == TreeKind::toll) {
         std::string head = node.component + (node.persistent ? " (persistent)" : "") +
-                           (node.sliding ? " (sliding)" : "");
+                           (node.line_buffer ? " (line-buffer)" : "");
         for (std::size_t i = 0; i < node.einsums.size(); ++i) {
             head += (i == 0 ? " for " : ", ") + node.einsums[i];
         }

@@ -38,7 +38,7 @@ std::string loop_text(const TreeNode& node) {
 
 std::string holder_text(const TreeNode& node) {
     std::string result = base::one_line(node.component);
-    result += node.kind == TreeKind::toll ? " passes " : node.sliding ? " slides " : " holds ";
+    result += node.kind == TreeKind::toll ? " passes " : node.line_buffer ? " windows " : " holds ";
     result += joined(node.tensors);
     if (node.persistent) {
         result += " (persistent)";

@@ -49,8 +49,8 @@ std::string holder(const TreeNode& node) {
     if (!node.lower) {
         result += ", lower: False";
     }
-    if (node.sliding) {
-        result += ", sliding: True";
+    if (node.line_buffer) {
+        result += ", line_buffer: True";
     }
     if (!node.einsums.empty()) {
         result += ", einsums: " + list(node.einsums);

@@ -141,12 +141,12 @@ void ConvexBound::add_sum(ChainBounds& bounds, const Formula& f, double scale, P
     Formula rest = f;
     std::optional<ChainBounds::PlainSum> plain;
     if (f.is_constant() || add_products(bounds, f, scale, rest, to)) {
-        plain = bounds.plain_below(rest, to.payer);
+        plain = bounds.plain_below(rest, to.compensating_term);
     }
     if (!plain) {
         to.terms.resize(sum.first);
         to.exponents.resize(exponents);
-        plain = bounds.plain_below(bounds.pool().multiplied_out(f), to.payer);
+        plain = bounds.plain_below(bounds.pool().multiplied_out(f), to.compensating_term);
     }
     if (!plain) {
         return;
@@ -172,18 +172,18 @@ void ConvexBound::prepare(model::FormulaPool& pool, std::span<const TileShapeSym
         log_bound_.push_back(std::log(static_cast<double>(s.bound)));
     }
     ChainBounds bounds(pool, symbols);
-    prepare(bounds, constraints, quantities, ChainBounds::Payer::surest, surest_);
+    prepare(bounds, constraints, quantities, ChainBounds::CompensatingTerm::surest, surest_);
     closest_.valid = false;
     if (surest_.choice) {
-        prepare(bounds, constraints, quantities, ChainBounds::Payer::closest, closest_);
+        prepare(bounds, constraints, quantities, ChainBounds::CompensatingTerm::closest, closest_);
     }
 }
 
 void ConvexBound::prepare(ChainBounds& bounds, std::span<const TileShapeConstraint> constraints,
-                          std::span<const Formula> quantities, ChainBounds::Payer payer,
-                          Problem& to) const {
+                          std::span<const Formula> quantities,
+                          ChainBounds::CompensatingTerm compensating_term, Problem& to) const {
     const model::FormulaPool& pool = bounds.pool();
-    to.payer = payer;
+    to.compensating_term = compensating_term;
     to.valid = true;
     to.choice = false;
     to.exponents.clear();

@@ -77,7 +77,7 @@ private:
 
     /// Positive terms for everything, with one rule for what is taken away.
     struct Problem {
-        ChainBounds::Payer payer = {};
+        ChainBounds::CompensatingTerm compensating_term = {};
         bool valid = false;
         bool choice = false;              ///< another rule would come to something else
         std::vector<Exponent> exponents;  ///< of all terms
@@ -97,8 +97,8 @@ private:
                       model::Formula& rest, Problem& to) const;
     void add_sum(ChainBounds& bounds, const model::Formula& f, double scale, Problem& to) const;
     void prepare(ChainBounds& bounds, std::span<const TileShapeConstraint> constraints,
-                 std::span<const model::Formula> quantities, ChainBounds::Payer payer,
-                 Problem& to) const;
+                 std::span<const model::Formula> quantities,
+                 ChainBounds::CompensatingTerm compensating_term, Problem& to) const;
     double least_of_one(std::span<const double> offsets, double enough, bool closest);
     double share_left(std::span<const double> offsets);
     double solve(double goal, bool closest);
@@ -128,8 +128,8 @@ private:
     double certificate();
 
     std::vector<TileShapeSymbol> symbols_;
-    std::vector<double> log_bound_;     ///< by symbol
-    Problem surest_, closest_;          ///< by payer: the larger bound may be that of either
+    std::vector<double> log_bound_;  ///< by symbol
+    Problem surest_, closest_;  ///< by compensating term: the larger bound may be that of either
     const Problem* problem_ = nullptr;  ///< that is being solved
 
     // One call's problem.

@@ -10,16 +10,16 @@ using mapping::PmappingNode;
 namespace {
 
 /// How the loop right below the holder walks along its tensor.
-void slide(BackedTensor& b, const workload::LocalTensor& t, const GroupStructure& st) {
+void window(BackedTensor& b, const workload::LocalTensor& t, const GroupStructure& st) {
     if (b.level >= static_cast<int>(st.loops.size())) {
-        throw Bug("a sliding holder of tensor '" + t.name + "' has no loop below it");
+        throw Bug("a line buffer of tensor '" + t.name + "' has no loop below it");
     }
     const FusedLoop& loop = st.loops[static_cast<std::size_t>(b.level)];
-    for (const workload::Slide& s : t.slides) {
+    for (const workload::Window& s : t.windows) {
         if (s.variable == loop.rank_variable) {
-            b.slide_rank = s.rank;
-            b.slide_base = loop.ahead.base > 0 ? s.factor * loop.ahead.base : s.base;
-            b.slide_lead = s.factor * loop.ahead.lead + (t.output ? 0 : s.need);
+            b.window_rank = s.rank;
+            b.window_base = loop.prologue.base > 0 ? s.factor * loop.prologue.base : s.base;
+            b.window_prologue = s.factor * loop.prologue.prologue + (t.output ? 0 : s.need);
         }
     }
 }
@@ -107,7 +107,7 @@ GroupStructure structure_of(const TabulateContext& c, const Template& tmpl,
             st.loops.push_back({n.rank_variable,
                                 dim,
                                 e.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound,
-                                {n.base, n.lead}});
+                                {n.base, n.prologue}});
         }
     }
     for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
@@ -130,8 +130,8 @@ GroupStructure structure_of(const TabulateContext& c, const Template& tmpl,
             b.rank_of_loop.push_back(
                 t.rank_of_variable[static_cast<std::size_t>(loop.rank_variable)]);
         }
-        if (node.sliding) {
-            slide(b, t, st);
+        if (node.line_buffer) {
+            window(b, t, st);
             add_break(st, b.level + 1);
         }
         st.tensors.push_back(std::move(b));

@@ -14,7 +14,7 @@ constexpr std::size_t poll_every = 256;
 
 }  // namespace
 
-std::size_t Treatments::Hash::operator()(const std::vector<std::int64_t>& key) const {
+std::size_t CompatibilityIndex::Hash::operator()(const std::vector<std::int64_t>& key) const {
     std::uint64_t h = 0x9e3779b97f4a7c15ull;
     for (const std::int64_t v : key) {
         h ^= static_cast<std::uint64_t>(v) + (h << 6) + (h >> 2);
@@ -24,7 +24,7 @@ std::size_t Treatments::Hash::operator()(const std::vector<std::int64_t>& key) c
     return static_cast<std::size_t>(h);
 }
 
-void Treatments::add_loops(std::vector<Loop>& loops, std::vector<std::int64_t>& key) {
+void CompatibilityIndex::add_loops(std::vector<Loop>& loops, std::vector<std::int64_t>& key) {
     std::sort(loops.begin(), loops.end());
     for (const Loop& loop : loops) {
         key.insert(key.end(), loop.begin(), loop.end());
@@ -32,19 +32,19 @@ void Treatments::add_loops(std::vector<Loop>& loops, std::vector<std::int64_t>& 
 }
 
 template <class Tensor>
-void Treatments::add_slide(const Tensor& t, const std::int64_t* trips,
-                           std::vector<std::int64_t>& key) const {
-    key.push_back(t.slide_rank);
-    key.push_back(t.slide_base);
-    key.push_back(t.slide_rank >= 0 && detail_ == Detail::trips ? trips[t.level] : 0);
+void CompatibilityIndex::add_window(const Tensor& t, const std::int64_t* trips,
+                                    std::vector<std::int64_t>& key) const {
+    key.push_back(t.window_rank);
+    key.push_back(t.window_base);
+    key.push_back(t.window_rank >= 0 && detail_ == Detail::trips ? trips[t.level] : 0);
 }
 
-std::int32_t Treatments::of_group(const GroupStructure& g, std::size_t index,
-                                  const std::int64_t* trips) {
+std::int32_t CompatibilityIndex::of_group(const GroupStructure& g, std::size_t index,
+                                          const std::int64_t* trips) {
     const BackedTensor& t = g.tensors[index];
     key_.assign({t.memory, detail_ == Detail::memory ? 0 : t.level});
     if (detail_ != Detail::memory) {
-        add_slide(t, trips, key_);
+        add_window(t, trips, key_);
     }
     loops_.clear();
     for (int j = 0; detail_ != Detail::memory && j < t.level; ++j) {
@@ -57,8 +57,8 @@ std::int32_t Treatments::of_group(const GroupStructure& g, std::size_t index,
     return known.try_emplace(key_, static_cast<std::int32_t>(known.size())).first->second;
 }
 
-std::int32_t Treatments::of_state(const StateStructure& st, std::size_t live,
-                                  const std::int64_t* trips) const {
+std::int32_t CompatibilityIndex::of_state(const StateStructure& st, std::size_t live,
+                                          const std::int64_t* trips) const {
     const LiveTensor& t = st.live[live];
     // One per thread: they keep their memory.
     thread_local std::vector<std::int64_t> key;
@@ -66,7 +66,7 @@ std::int32_t Treatments::of_state(const StateStructure& st, std::size_t live,
     key.assign({t.memory, detail_ == Detail::memory ? 0 : t.level});
     loops.clear();
     if (detail_ != Detail::memory) {
-        add_slide(t, trips, key);
+        add_window(t, trips, key);
     }
     for (int j = 0; detail_ != Detail::memory && j < t.level; ++j) {
         const auto i = static_cast<std::size_t>(j);
@@ -131,12 +131,12 @@ void RelaxedRows::add_rows(const PmappingGroup& g, std::size_t e, std::size_t gr
             own[r] = own[last];
         } else {
             for (std::size_t t = 0; t < key.size(); ++t) {
-                key[t] = round.treatments.of_group(g.structure, order[t].second, trips);
+                key[t] = round.compatibility_keys.of_group(g.structure, order[t].second, trips);
                 if (round_) {
                     auto& to = coarser.choices[static_cast<std::size_t>(tensors[t])];
                     if (static_cast<std::size_t>(key[t]) >= to.size()) {
-                        to.push_back(
-                            round_->treatments.of_group(g.structure, order[t].second, trips));
+                        to.push_back(round_->compatibility_keys.of_group(g.structure,
+                                                                         order[t].second, trips));
                     }
                 }
             }
@@ -155,12 +155,12 @@ void RelaxedRows::add_rows(const PmappingGroup& g, std::size_t e, std::size_t gr
 
 std::unique_ptr<RelaxedRows::Round> RelaxedRows::make_round(Detail detail) {
     auto round = std::make_unique<Round>(
-        Round{Treatments(workload_.tensors.size(), detail), {}, {}, {}, {}});
+        Round{CompatibilityIndex(workload_.tensors.size(), detail), {}, {}, {}, {}});
     CoarserJoin coarser;
     coarser.choices.resize(workload_.tensors.size());
     if (round_) {
         coarser.join = &*round_->relaxed;
-        coarser.useless = [this](double a, double b) { return bound_.beaten(a, b); };
+        coarser.useless = [this](double a, double b) { return bound_.pruned_by_incumbent(a, b); };
     }
     std::vector<ChoiceTable> einsums;
     for (std::size_t e = 0; e < groups_.size(); ++e) {
@@ -197,7 +197,8 @@ void RelaxedRows::mark(const Round& round) {
                     base::poll_stop();
                 }
                 const CostFront* front = marks[r] ? fronts[round.choices_of[e][g][r]] : nullptr;
-                marks[r] = front != nullptr && !bound_.hopeless(group.row(r), *front) ? 1 : 0;
+                marks[r] =
+                    front != nullptr && !bound_.pruned_by_bound(group.row(r), *front) ? 1 : 0;
                 n_useful_ += marks[r] ? 1 : 0;
             }
         }
@@ -212,7 +213,7 @@ const CostFront* RelaxedRows::from(std::size_t e, const StateStructure& st,
         std::int32_t choice = -1;
         for (std::size_t i = 0; i < st.live.size(); ++i) {
             if (st.live[i].tensor == tensor) {
-                choice = round_->treatments.of_state(st, i, trips);
+                choice = round_->compatibility_keys.of_state(st, i, trips);
             }
         }
         if (choice < 0) {

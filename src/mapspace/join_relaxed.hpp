@@ -11,17 +11,17 @@
 
 namespace tessera::mapspace::detail {
 
-/// How much of a treatment is told apart; see Treatments.
+/// How far compatibilities are refined; see CompatibilityIndex.
 enum class Detail : std::uint8_t { memory, loops, trips };
 
 /// A way to treat a shared tensor: its memory; the number of loops above it, and of each of these
 /// the rank that it indexes and its kind; their trip counts. match() and combine() demand that all
 /// users of a tensor agree in this; the order of the loops is left aside.
-class Treatments {
+class CompatibilityIndex {
 public:
-    Treatments(std::size_t n_tensors, Detail detail) : detail_(detail), known_(n_tensors) {}
+    CompatibilityIndex(std::size_t n_tensors, Detail detail) : detail_(detail), known_(n_tensors) {}
 
-    /// Number of the treatment of the group's tensor `index` with these trip counts.
+    /// Number of the compatibility of the group's tensor `index` with these trip counts.
     std::int32_t of_group(const GroupStructure& g, std::size_t index, const std::int64_t* trips);
     /// The same of a state's live tensor; -1 if no group treats the tensor so.
     /// Thread rule: any number of threads, while nobody calls of_group.
@@ -34,8 +34,8 @@ private:
         std::size_t operator()(const std::vector<std::int64_t>& key) const;
     };
     template <class Tensor>
-    void add_slide(const Tensor& t, const std::int64_t* trips,
-                   std::vector<std::int64_t>& key) const;
+    void add_window(const Tensor& t, const std::int64_t* trips,
+                    std::vector<std::int64_t>& key) const;
     static void add_loops(std::vector<Loop>& loops, std::vector<std::int64_t>& key);
 
     Detail detail_;
@@ -73,7 +73,7 @@ public:
 
 private:
     struct Round {
-        Treatments treatments;
+        CompatibilityIndex compatibility_keys;
         /// By Einsum and group: number of a row's choices, and the choices by number.
         std::vector<std::vector<std::vector<std::uint32_t>>> choices_of;
         std::vector<std::vector<TensorChoices>> choices;

@@ -153,7 +153,7 @@ double combine_memory(int m, double size_bits, const StateGroup& left, const dou
 
 }  // namespace
 
-bool StepBound::beaten(double first, double second) const {
+bool StepBound::pruned_by_incumbent(double first, double second) const {
     if (incumbents == nullptr) {
         return false;
     }
@@ -170,13 +170,13 @@ bool StepBound::beaten(double first, double second) const {
     });
 }
 
-bool StepBound::hopeless(const double* o) const {
-    return beaten(o[0] + future[0], goal == JoinGoal::single ? 0.0 : o[1] + future[1]);
+bool StepBound::pruned_by_bound(const double* o) const {
+    return pruned_by_incumbent(o[0] + future[0], goal == JoinGoal::single ? 0.0 : o[1] + future[1]);
 }
 
-bool StepBound::hopeless(const double* o, const CostFront& rest) const {
+bool StepBound::pruned_by_bound(const double* o, const CostFront& rest) const {
     return std::all_of(rest.begin(), rest.end(), [&](const auto& p) {
-        return beaten(o[0] + p[0], goal == JoinGoal::single ? 0.0 : o[1] + p[1]);
+        return pruned_by_incumbent(o[0] + p[0], goal == JoinGoal::single ? 0.0 : o[1] + p[1]);
     });
 }
 
@@ -208,7 +208,7 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
     };
     // The open loops of the joined state are loops of the right row.
     std::vector<const CostFront*> rest(filter.rest ? right.rows() : 0, nullptr);
-    std::vector<char> rest_known(rest.size(), 0);
+    std::vector<char> completion_known(rest.size(), 0);
     std::uint64_t pairs = 0;
     RowLimit limit;
     for (std::size_t i = 0; i < left.rows(); ++i) {
@@ -236,15 +236,15 @@ std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const Pm
                 t.row[static_cast<std::size_t>(k)] = l[k] + r[k];
             }
             if (filter.rest) {
-                if (!rest_known[j]) {
+                if (!completion_known[j]) {
                     open_trips(j);
                     rest[j] = filter.rest(trips.data());
-                    rest_known[j] = 1;
+                    completion_known[j] = 1;
                 }
-                if (rest[j] == nullptr || bound.hopeless(t.row.data(), *rest[j])) {
+                if (rest[j] == nullptr || bound.pruned_by_bound(t.row.data(), *rest[j])) {
                     continue;
                 }
-            } else if (bound.hopeless(t.row.data())) {
+            } else if (bound.pruned_by_bound(t.row.data())) {
                 continue;
             }
             bool fits = true;

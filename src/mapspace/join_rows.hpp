@@ -72,11 +72,11 @@ struct StepBound {
     const LaterBits* later = nullptr;  ///< what they may still hold; null: not known
 
     /// True if a row with these partial objectives cannot beat (or tie) a known solution.
-    bool hopeless(const double* objectives) const;
+    bool pruned_by_bound(const double* objectives) const;
     /// The same with the least costs of the rest in place of `future`: whichever of them is taken.
-    bool hopeless(const double* objectives, const CostFront& rest) const;
+    bool pruned_by_bound(const double* objectives, const CostFront& rest) const;
     /// Whether some known solution is better than these costs; false if none is known.
-    bool beaten(double first, double second) const;
+    bool pruned_by_incumbent(double first, double second) const;
 };
 
 /// Lowest over-capacity use seen, to explain an empty result.

@@ -38,9 +38,10 @@ bool pair_tensors(const StateStructure& left, const GroupStructure& right,
                 continue;
             }
             // A reader reaches no further than its producer has come.
-            if (r.memory != t.memory || r.level != t.level || r.slide_rank != t.slide_rank ||
-                r.slide_base != t.slide_base ||
-                (r.slide_rank >= 0 && (r.output || !t.produced || r.slide_lead > t.slide_lead))) {
+            if (r.memory != t.memory || r.level != t.level || r.window_rank != t.window_rank ||
+                r.window_base != t.window_base ||
+                (r.window_rank >= 0 &&
+                 (r.output || !t.produced || r.window_prologue > t.window_prologue))) {
                 return false;
             }
             pairs.push_back({&t, &r, static_cast<int>(i)});
@@ -63,7 +64,7 @@ bool compatible(const StateStructure& left, const GroupStructure& right,
         if (j >= static_cast<int>(p.left->ranks.size())) {
             continue;
         }
-        if (j == p.left->level && p.left->slide_rank >= 0) {
+        if (j == p.left->level && p.left->window_rank >= 0) {
             if (x != p.right->level) {
                 return false;
             }
@@ -78,7 +79,7 @@ bool compatible(const StateStructure& left, const GroupStructure& right,
             return false;
         }
         const FusedLoop& loop = right.loops[xu];
-        if (rank >= 0 && p.left->bounds[ju] != std::pair(loop.bound, loop.ahead)) {
+        if (rank >= 0 && p.left->bounds[ju] != std::pair(loop.bound, loop.prologue)) {
             return false;
         }
     }
@@ -223,7 +224,7 @@ void collect_live(const StateStructure& left, const GroupStructure& right, const
             t.ranks.push_back(r.rank_of_loop[x]);
             t.bounds.emplace_back();
             if (r.rank_of_loop[x] >= 0) {
-                t.bounds.back() = {right.loops[x].bound, right.loops[x].ahead};
+                t.bounds.back() = {right.loops[x].bound, right.loops[x].prologue};
             }
         }
     };
@@ -239,7 +240,7 @@ void collect_live(const StateStructure& left, const GroupStructure& right, const
         LiveTensor t = left.live[i];
         const auto n = std::min<std::size_t>(t.ranks.size(), static_cast<std::size_t>(s));
         std::vector<int> ranks(n);
-        std::vector<std::pair<std::int64_t, LoopAhead>> bounds(n);
+        std::vector<std::pair<std::int64_t, LoopPrologue>> bounds(n);
         for (std::size_t j = 0; j < n; ++j) {
             const auto p = static_cast<std::size_t>(plan.position_of_left[j]);
             // A permutation never crosses the end of a tensor's ranks: a break stands there.
@@ -276,9 +277,9 @@ void collect_live(const StateStructure& left, const GroupStructure& right, const
         t.tracked = r.tracked;
         t.shares_buffer_of = r.shares_buffer_of;
         t.produced = r.output;
-        t.slide_rank = r.slide_rank;
-        t.slide_base = r.slide_base;
-        t.slide_lead = r.slide_lead;
+        t.window_rank = r.window_rank;
+        t.window_base = r.window_base;
+        t.window_prologue = r.window_prologue;
         loop_ranks(r, r.output ? static_cast<int>(right.loops.size()) : std::max(r.level, 0), t);
         items.push_back({t, {-1, static_cast<int>(i), r.tracked, r.level, r.shares_buffer_of < 0}});
     }
@@ -400,7 +401,7 @@ void finish_structure(const StateStructure& left, const GroupStructure& right, c
         if (t.level > 0) {
             st.breaks |= 1u << t.level;
         }
-        if (t.slide_rank >= 0) {
+        if (t.window_rank >= 0) {
             st.breaks |= 1u << (t.level + 1);
         }
         st.breaks |= 1u << t.ranks.size();

@@ -49,7 +49,7 @@ struct Allocation {
 int allocated_at(const Leaf& leaf, int h) {
     const Node& holder = leaf.nodes[h];
     int at = h + 1;
-    if (const int slid = leaf.sliding_loop(h); slid >= 0) {
+    if (const int slid = leaf.line_buffer_loop(h); slid >= 0) {
         return slid + 1;
     }
     if (holder.first || !holder.tree->lower || holder.kind == Kind::toll) {
@@ -93,7 +93,7 @@ std::vector<std::int64_t> tile_at(const Leaf& leaf, int h, int at) {
         std::int64_t& size = tile[loop.variable];
         const bool nested =
             loop.previous < 0 || std::binary_search(around.begin(), around.end(), loop.previous);
-        size = nested ? loop.tile + loop.lead
+        size = nested ? loop.tile + loop.prologue
                       : std::max<std::int64_t>(1, (size + loop.trips - 1) / loop.trips);
     }
     return tile;
@@ -235,8 +235,8 @@ private:
             a.first = 0;
             a.last = static_cast<int>(checker_.leaves.size()) - 1;
         } else {
-            // What a sliding holder keeps is needed in the next iteration, too.
-            extend(a, leaf, leaf.sliding_loop(h) >= 0 ? at - 1 : at);
+            // What a line buffer keeps is needed in the next iteration, too.
+            extend(a, leaf, leaf.line_buffer_loop(h) >= 0 ? at - 1 : at);
         }
         a.users.emplace_back(a.first, a.bits);
         if (!holder.first) {

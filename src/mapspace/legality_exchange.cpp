@@ -38,7 +38,7 @@ public:
             if (uses.size() > 1) {
                 same_place(uses.front(), use);
                 private_loops(uses, use);
-                sliding(uses, use);
+                line_buffer(uses, use);
             }
             for (const Use& producer : uses) {
                 if (producer.local().output && !use.local().output && producer.leaf != use.leaf) {
@@ -89,10 +89,10 @@ private:
         }
     }
 
-    // All Einsums that access what a sliding holder keeps run inside its loop.
-    void sliding(const std::vector<Use>& uses, const Use& use) {
+    // All Einsums that access what a line buffer keeps run inside its loop.
+    void line_buffer(const std::vector<Use>& uses, const Use& use) {
         const int first = use.leaf->first_holder(use.tensor);
-        const int slid = use.leaf->sliding_loop(first);
+        const int slid = use.leaf->line_buffer_loop(first);
         for (const Use& other : uses) {
             if (slid >= 0 && other.leaf->node_of(use.leaf->nodes[slid].tree) < 0) {
                 checker_
@@ -100,7 +100,7 @@ private:
                          "Einsum " + quoted(other.leaf->view().name) + " accesses tensor " +
                              quoted(use.local().name) + " outside the " +
                              loop_text(*use.leaf, use.leaf->nodes[slid]) +
-                             ", by which its holder slides",
+                             ", with which its line buffer moves",
                          other.leaf)
                     .tensor = use.local().name;
                 return;
@@ -131,7 +131,7 @@ private:
             if (p.trips == 1 && c.trips == 1) {
                 continue;
             }
-            const bool slid = slides(producer, p) || slides(consumer, c);
+            const bool slid = windows(producer, p) || windows(consumer, c);
             const std::string why =
                 slid ? beyond(producer, p, consumer, c) : unfinished(producer, p, consumer, c);
             if (!why.empty()) {
@@ -148,20 +148,20 @@ private:
         }
     }
 
-    /// The tensor's outermost holder slides by this loop.
-    static bool slides(const Use& use, const Node& loop) {
+    /// The tensor's outermost holder moves with this loop.
+    static bool windows(const Use& use, const Node& loop) {
         const int holder = use.leaf->first_holder(use.tensor);
-        const int slid = use.leaf->sliding_loop(holder);
+        const int slid = use.leaf->line_buffer_loop(holder);
         return slid >= 0 && &use.leaf->nodes[slid] == &loop;
     }
 
     /// Why an iteration may read values that no iteration so far has made, or that are no longer
-    /// kept: both must advance alike, and the producer be as far ahead as the consumer reads.
+    /// kept: both must advance alike, and the producer have come as far as the consumer reads.
     static std::string beyond(const Use& producer, const Node& p, const Use& consumer,
                               const Node& c) {
         int rank = -1;
-        if (!slides(producer, p) || !slides(consumer, c)) {
-            return "only one of the two slides along it";
+        if (!windows(producer, p) || !windows(consumer, c)) {
+            return "only one of the two moves along it";
         }
         if (!plain_rank(producer.local(), p.variable, rank)) {
             return "the producer does not walk along a rank of the tensor";
@@ -183,7 +183,7 @@ private:
             const bool own = term.rank_variable == c.variable;
             factor += own ? term.coefficient : 0;
             reach += term.coefficient *
-                     (own ? c.tile + c.lead - 1
+                     (own ? c.tile + c.prologue - 1
                           : consumer.leaf->view().rank_variables[term.rank_variable].bound - 1);
             if (term.coefficient < 1) {
                 return "the consumer walks against the loop";
@@ -193,10 +193,10 @@ private:
             return "the producer advances by " + std::to_string(p.tile) +
                    " values in an iteration and the consumer by " + std::to_string(factor * c.tile);
         }
-        if (reach > p.tile + p.lead) {
+        if (reach > p.tile + p.prologue) {
             return "an iteration reads up to " + std::to_string(reach) +
                    " values from where it begins, and the producer has made " +
-                   std::to_string(p.tile + p.lead);
+                   std::to_string(p.tile + p.prologue);
         }
         return "";
     }
@@ -223,7 +223,8 @@ private:
             return "it walks rank " + quoted(a) + " in the producer and rank " + quoted(b) +
                    " in the consumer";
         }
-        if (p.outer != c.outer || p.tile != c.tile || p.lead != c.lead || p.base != c.base) {
+        if (p.outer != c.outer || p.tile != c.tile || p.prologue != c.prologue ||
+            p.base != c.base) {
             return "the tiles of the two differ";
         }
         return "";

@@ -25,9 +25,9 @@ struct Node {
     const mapping::TreeNode* tree = nullptr;
     int tensor = -1, level = -1, dim = -1, variable = -1;
     std::int64_t outer = 1, tile = 1, trips = 1;  ///< loops; trips are rounded up
-    /// Of a loop that runs ahead: its first tile has so many values more, and all iterations
+    /// Of a loop with a prologue: its first tile has so many values more, and all iterations
     /// advance by `base` values together. Else 0.
-    std::int64_t lead = 0, base = 0;
+    std::int64_t prologue = 0, base = 0;
     int previous = -1;   ///< next outer loop over the same variable
     bool first = false;  ///< outermost holder of its tensor
 
@@ -60,8 +60,8 @@ struct Leaf {
     }
     int first_holder(int tensor) const;                ///< node index or -1
     int node_of(const mapping::TreeNode* tree) const;  ///< first node read from it, or -1
-    /// The loop by which the outermost holder at this node slides; -1 if it does not.
-    int sliding_loop(int holder) const;
+    /// The loop with which the line buffer at this node moves; -1 if it is no line buffer.
+    int line_buffer_loop(int holder) const;
     /// Node indices of the loops that enclose the holder as its own tensor sees it: temporal loops
     /// above it, and spatial loops of its level or an outer one wherever they are written.
     std::vector<int> loops_around(int holder) const;

@@ -176,11 +176,11 @@ void Constraints::limits() {
     for (std::size_t i = 0; i < leaf_.nodes.size(); ++i) {
         if (leaf_.nodes[i].holder() && leaf_.nodes[i].first &&
             leaf_.tensor(leaf_.nodes[i]).fusable) {
-            const int slid = leaf_.sliding_loop(static_cast<int>(i));
+            const int slid = leaf_.line_buffer_loop(static_cast<int>(i));
             fused_end = slid >= 0 ? static_cast<std::size_t>(slid) + 1 : i;
-            if (slid >= 0 && !checker_.options->sliding_holders) {
-                add("sliding_holders",
-                    einsum() + " has a sliding holder of tensor " +
+            if (slid >= 0 && !checker_.options->line_buffers) {
+                add("line_buffers",
+                    einsum() + " has a line buffer of tensor " +
                         quoted(leaf_.tensor(leaf_.nodes[i]).name) + "; they are switched off",
                     &leaf_.nodes[i]);
             }

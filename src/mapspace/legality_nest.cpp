@@ -29,21 +29,21 @@ void check_tiles(Checker& checker, const Leaf& leaf) {
             v.found = static_cast<double>(node.tile);
             v.limit = static_cast<double>(node.outer);
         };
-        const bool below_lead = node.previous >= 0 && leaf.nodes[node.previous].base > 0;
+        const bool below_prologue = node.previous >= 0 && leaf.nodes[node.previous].base > 0;
         if (node.base > 0) {
-            const bool fits = node.tile >= 1 && node.tile + node.lead <= node.outer &&
-                              node.base <= node.outer && node.outer <= node.base + node.lead;
+            const bool fits = node.tile >= 1 && node.tile + node.prologue <= node.outer &&
+                              node.base <= node.outer && node.outer <= node.base + node.prologue;
             if (!fits || node.previous >= 0 || node.kind != Kind::temporal) {
                 report("tile_shape", Severity::physical,
-                       "runs ahead by " + std::to_string(node.lead) + " values over " +
+                       "has a prologue of " + std::to_string(node.prologue) + " values over " +
                            std::to_string(node.trips) + " iterations, which does not give the " +
                            std::to_string(node.outer) +
                            " values of the variable; only its outermost loop can, in time");
             }
-        } else if (below_lead && node.tile != 1) {
+        } else if (below_prologue && node.tile != 1) {
             report("tile_shape", Severity::physical,
                    "has tile shape " + std::to_string(node.tile) +
-                       ", but below a loop that runs ahead the only one is 1");
+                       ", but below a loop with a prologue the only one is 1");
         } else if (node.tile < 1 || node.tile > node.outer) {
             report("tile_shape", Severity::physical,
                    "has tile shape " + std::to_string(node.tile) + ", outside 1 to " +
@@ -80,7 +80,7 @@ void check_unit_loops(Checker& checker, const Leaf& leaf) {
         std::int64_t tile = leaf.view().rank_variables[v].bound;
         for (const Node& node : leaf.nodes) {
             if (node.loop() && node.variable == static_cast<int>(v)) {
-                tile = node.tile + node.lead;
+                tile = node.tile + node.prologue;
             }
         }
         if (tile != 1) {

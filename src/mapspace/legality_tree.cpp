@@ -27,9 +27,9 @@ int Leaf::node_of(const TreeNode* tree) const {
     return -1;
 }
 
-int Leaf::sliding_loop(int holder) const {
+int Leaf::line_buffer_loop(int holder) const {
     const Node& node = nodes[holder];
-    if (!node.first || node.kind != Kind::storage || !node.tree->sliding) {
+    if (!node.first || node.kind != Kind::storage || !node.tree->line_buffer) {
         return -1;
     }
     for (std::size_t i = holder + 1; i < nodes.size(); ++i) {
@@ -204,7 +204,7 @@ void LeafReader::loop(const TreeNode& tree) {
             node.variable = leaf_.view().find_rank_variable(use.rank_variable);
             node.tile = use.tile_shape;
             if (use.initial_tile_shape > 0) {
-                node.lead = use.initial_tile_shape - use.tile_shape;
+                node.prologue = use.initial_tile_shape - use.tile_shape;
                 node.base = tree.n_iterations * use.tile_shape;
             }
         }
@@ -232,7 +232,7 @@ void LeafReader::loop(const TreeNode& tree) {
     node.previous = last_[node.variable];
     node.outer = node.previous < 0
                      ? leaf_.view().rank_variables[node.variable].bound
-                     : leaf_.nodes[node.previous].tile + leaf_.nodes[node.previous].lead;
+                     : leaf_.nodes[node.previous].tile + leaf_.nodes[node.previous].prologue;
     if (node.tile >= 1) {
         const std::int64_t values = node.base > 0 ? node.base : node.outer;
         node.trips = std::max<std::int64_t>(1, (values + node.tile - 1) / node.tile);

@@ -79,7 +79,7 @@ bool add_to_front(CostFront& front, const CostPoint& point) {
 
 void coarsen_front(CostFront& front, std::size_t size) {
     while (front.size() > size) {
-        // Replace the two neighbours that are nearest by their common lower left corner.
+        // Replace the two neighbours that are nearest by their common lower left vertex.
         std::size_t best = 0;
         double least = 0;
         for (std::size_t i = 0; i + 1 < front.size(); ++i) {

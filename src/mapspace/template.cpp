@@ -34,11 +34,11 @@ Space::Space(const arch::Path& path, const MapSpaceOptions& options)
         indexing.push_back(direct.back() | expression.back());
         relevant.push_back(tensor.relevant & variables);
         sinks.push_back(direct.back() & relevant.back());
-        slides.push_back(0);
-        for (const workload::Slide& s : tensor.slides) {
-            slides.back() |= options.sliding_holders ? RankVariableMask{1} << s.variable : 0;
+        windows.push_back(0);
+        for (const workload::Window& s : tensor.windows) {
+            windows.back() |= options.line_buffers ? RankVariableMask{1} << s.variable : 0;
         }
-        slides.back() &= variables;
+        windows.back() &= variables;
     }
 }
 
@@ -144,7 +144,7 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
                 insert_missing(space, items);
                 constrain(space, items);
                 split_crossings(space, items, [&](Items& left) {
-                    choose_leads(space, left, [&](const Items& led) { collector.add(led); });
+                    choose_prologues(space, left, [&](const Items& led) { collector.add(led); });
                 });
             });
         });

@@ -11,7 +11,7 @@ int fused_end(const Space& space, const Items& items) {
     int end = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
         if (items[i].holder() && items[i].backing && (space.fusable >> items[i].tensor & 1)) {
-            end = static_cast<int>(i) + (items[i].sliding ? 2 : 0);
+            end = static_cast<int>(i) + (items[i].line_buffer ? 2 : 0);
         }
     }
     return end;
@@ -244,7 +244,7 @@ std::string structure_key(const Space& space, const Items& items,
         const Item& item = items[i];
         if (item.holder()) {
             run.emplace_back(static_cast<std::uint16_t>((item.tensor << 8 | item.level) << 1 |
-                                                        (item.sliding ? 1 : 0)),
+                                                        (item.line_buffer ? 1 : 0)),
                              i);
             continue;
         }
@@ -253,7 +253,7 @@ std::string structure_key(const Space& space, const Items& items,
         key.push_back(static_cast<char>(item.rank_variable));
         if (item.base > 0) {
             key.push_back('\4');
-            key.append(reinterpret_cast<const char*>(&item.lead), sizeof item.lead);
+            key.append(reinterpret_cast<const char*>(&item.prologue), sizeof item.prologue);
             key.append(reinterpret_cast<const char*>(&item.base), sizeof item.base);
         }
         if (item.kind == NodeKind::spatial) {
@@ -278,9 +278,9 @@ bool finish(const Space& space, const Items& items, Template& out, Reasons& reas
         node.rank_variable = item.rank_variable;
         node.backing = item.backing;
         node.persistent = item.persistent;
-        node.sliding = item.sliding;
+        node.line_buffer = item.line_buffer;
         node.open_order = item.open_order;
-        node.lead = item.lead;
+        node.prologue = item.prologue;
         node.base = item.base;
         node.lower = item.kind == NodeKind::storage && !item.backing;
         if (item.loop()) {

@@ -7,7 +7,7 @@
 //   insert_missing()       a loop for variables that have none               (template_loops.cpp)
 //   constrain()            loops that a constraint forces to one trip go     (constraint.cpp)
 //   split_crossings()      tiles stay contiguous                             (constraint.cpp)
-//   choose_leads()         which fused loops run ahead of others            (template_sliding.cpp)
+//   choose_prologues()     which fused loops have a prologue         (template_line_buffers.cpp)
 //   finish()               symbols, labels, surviving constraints            (template_finish.cpp)
 //
 // Rank variables of bound 1 take no part at all: a loop over one has a single trip, changes no
@@ -46,10 +46,10 @@ struct Item {
     bool must_keep = false;
     /// The previous holder of the tensor could be left out if no loop stands between the two.
     bool spare_outer = false;
-    /// Backing holder that keeps what the loop below it reaches, see PmappingNode::sliding.
-    bool sliding = false;
-    bool open_order = false;          ///< see PmappingNode::open_order
-    std::int32_t lead = 0, base = 0;  ///< of a loop that runs ahead
+    /// Backing holder that keeps what the loop below it reaches, see PmappingNode::line_buffer.
+    bool line_buffer = false;
+    bool open_order = false;              ///< see PmappingNode::open_order
+    std::int32_t prologue = 0, base = 0;  ///< of a loop with a prologue
 
     bool holder() const {
         return kind == NodeKind::storage || kind == NodeKind::toll;
@@ -78,7 +78,8 @@ struct Space {
     std::vector<RankVariableMask> indexing;    ///< both
     std::vector<RankVariableMask> relevant;    ///< as the cost model sees it; sinks a reservation
     std::vector<RankVariableMask> sinks;       ///< direct and relevant
-    std::vector<RankVariableMask> slides;      ///< by which its backing holder may slide
+    std::vector<RankVariableMask>
+        windows;  ///< with which its backing holder may move as a line buffer
 
     double fanout(int level) const {
         return path.levels[level].cumulative_fanout;
@@ -160,16 +161,16 @@ bool forces_one(const arch::LoopBound& bound);
 bool holds(arch::LoopBound::Op op, double left, double right);
 const char* op_text(arch::LoopBound::Op op);
 
-/// Calls `sink` with the template and with every variant in which fused loops run ahead.
-void choose_leads(const Space& space, const Items& items,
-                  const std::function<void(const Items&)>& sink);
+/// Calls `sink` with the template and with every variant in which fused loops have a prologue.
+void choose_prologues(const Space& space, const Items& items,
+                      const std::function<void(const Items&)>& sink);
 
 /// Bytes equal for templates that differ in nothing but where reservations end up below the fused
 /// loops; `sinks` gets the number of loops that each such reservation passes.
 std::string structure_key(const Space& space, const Items& items, std::vector<std::uint8_t>& sinks);
 
-/// Index of the last backing holder of a fusable tensor, or after the loop below it if it slides;
-/// 0 if there is none.
+/// Index of the last backing holder of a fusable tensor, or after the loop below it if it is a line
+/// buffer; 0 if there is none.
 int fused_end(const Space& space, const Items& items);
 
 /// Symbols, labels and constraints. False (with a reason) if no tile shapes can be legal.

@@ -25,8 +25,8 @@ struct Group {
 struct Gap {
     struct Order {
         std::vector<std::int8_t> loops;
-        bool sliding = false;  ///< the holder above slides by the first loop
-        bool open = false;     ///< see PmappingNode::open_order
+        bool line_buffer = false;  ///< the holder above moves with the first loop
+        bool open = false;         ///< see PmappingNode::open_order
     };
     std::vector<Order> orders;
 };
@@ -58,7 +58,7 @@ private:
     bool spatials_below(std::size_t g) const;
     RankVariableMask worth_above_next(std::size_t g, RankVariableMask stay) const;
     Gap orders(std::size_t g, RankVariableMask loops, bool fused, TensorMask seen) const;
-    void add_sliding(std::size_t g, TensorMask seen, Gap& gap) const;
+    void add_line_buffer(std::size_t g, TensorMask seen, Gap& gap) const;
     bool superfluous_holder(const std::vector<RankVariableMask>& loops) const;
 
     const Space& space_;
@@ -172,7 +172,7 @@ bool TemporalLoops::shares_memory_below(const Group& group) const {
 //   above
 //                  or below it; above it, it occupies less. (Not so for backing holders, whose
 //                  place decides what is fused.)
-//   raise          a loop that does not index the next holder's tensor may as well stand below that
+//   hoist          a loop that does not index the next holder's tensor may as well stand below that
 //                  holder: its tile and all traffic stay. Not in the fused region, where the holder
 //                  would then live longer; not if the loop may stop the reservation above; not if
 //                  the next memory may not send the tensor twice.
@@ -201,8 +201,8 @@ RankVariableMask TemporalLoops::gap_loops(std::size_t g, bool fused, TensorMask 
             loops &= ~(space_.sinks[holder.tensor] & ~fixed);
         }
     }
-    const bool raise = !fused || raise_fused_loops_in_tests.load(std::memory_order_relaxed);
-    return raise ? loops & worth_above_next(g, stopping | fixed) : loops;
+    const bool hoist = !fused || hoist_fused_loops_in_tests.load(std::memory_order_relaxed);
+    return hoist ? loops & worth_above_next(g, stopping | fixed) : loops;
 }
 
 // The exception to "sink": in a fused gap another Einsum may need its loops in an order in which a
@@ -229,7 +229,7 @@ bool TemporalLoops::spatials_below(std::size_t g) const {
     return false;
 }
 
-// The rule "raise". `stay`: variables that it must not touch.
+// The rule "hoist". `stay`: variables that it must not touch.
 RankVariableMask TemporalLoops::worth_above_next(std::size_t g, RankVariableMask stay) const {
     RankVariableMask loops = ~RankVariableMask{0};
     for (std::size_t next = g + 1; next < groups_.size(); ++next) {
@@ -289,20 +289,20 @@ Gap TemporalLoops::orders(std::size_t g, RankVariableMask loops, bool fused,
             add({sinking, first, stopping & ~first, rest});
         });
     }
-    add_sliding(g, seen, gap);
+    add_line_buffer(g, seen, gap);
     return gap;
 }
 
-// The holder above slides by one more loop, the first of the gap. Whatever is backed further down
+// The holder above moves with one more loop, the first of the gap. Whatever is backed further down
 // must be indexed by it directly, as for every loop above a backing holder.
-void TemporalLoops::add_sliding(std::size_t g, TensorMask seen, Gap& gap) const {
+void TemporalLoops::add_line_buffer(std::size_t g, TensorMask seen, Gap& gap) const {
     const Group& group = groups_[g];
     const Item& holder = holders_[group.end > group.begin ? group.end - 1 : 0];
     if (group.end == group.begin || group.end - group.begin > 1 || !holder.backing ||
         holder.persistent || holder.kind != NodeKind::storage || space_.copy) {
         return;
     }
-    RankVariableMask by = space_.slides[holder.tensor];
+    RankVariableMask by = space_.windows[holder.tensor];
     for_each_bit(space_.all & ~seen, [&](int t) { by &= space_.direct[t]; });
     if (space_.options.max_fused_loops == 0 || foreign_spatials_below(g) ||
         holder.level == space_.first_memory) {
@@ -313,7 +313,7 @@ void TemporalLoops::add_sliding(std::size_t g, TensorMask seen, Gap& gap) const 
         for (std::size_t k = 0; k < plain; ++k) {
             Gap::Order order = gap.orders[k];
             order.loops.insert(order.loops.begin(), static_cast<std::int8_t>(v));
-            order.sliding = true;
+            order.line_buffer = true;
             gap.orders.push_back(std::move(order));
         }
     });
@@ -368,8 +368,8 @@ void TemporalLoops::enumerate(const std::function<void(Items&)>& sink) {
             items.insert(items.end(), holders_.begin() + groups_[g].begin,
                          holders_.begin() + groups_[g].end);
             const Gap::Order& order = gaps[g].orders[pick[g]];
-            if (order.sliding) {
-                items.back().sliding = true;
+            if (order.line_buffer) {
+                items.back().line_buffer = true;
             }
             if (order.open) {
                 items.back().open_order = true;

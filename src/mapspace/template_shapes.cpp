@@ -89,17 +89,17 @@ std::vector<LoopLimit> loop_limits(const arch::Path& path, const Template& tmpl,
     return limits;
 }
 
-std::vector<TileShapeConstraint> sliding_limits(const arch::Path& path, const Template& tmpl) {
+std::vector<TileShapeConstraint> line_buffer_limits(const arch::Path& path, const Template& tmpl) {
     std::vector<TileShapeConstraint> limits;
     for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
         const mapping::PmappingNode& n = tmpl.nodes[i];
-        const bool slid = i > 0 && tmpl.nodes[i - 1].sliding;
+        const bool slid = i > 0 && tmpl.nodes[i - 1].line_buffer;
         if (n.symbol < 0 || (!slid && n.base == 0)) {
             continue;
         }
         const std::int64_t bound =
             path.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound;
-        const std::int64_t most = std::min((n.base > 0 ? n.base : bound) / 2, bound - n.lead);
+        const std::int64_t most = std::min((n.base > 0 ? n.base : bound) / 2, bound - n.prologue);
         limits.push_back(
             {Formula::symbol(n.symbol), Relation::less_equal, static_cast<double>(most)});
     }
@@ -113,7 +113,7 @@ Formula trip_formula(const arch::Path& path, const Template& tmpl, int node) {
     for (int i = 0; i < node; ++i) {
         const mapping::PmappingNode& m = tmpl.nodes[static_cast<std::size_t>(i)];
         if (m.is_loop() && m.rank_variable == n.rank_variable) {
-            outer = tile_formula(m) + Formula(static_cast<double>(m.lead));
+            outer = tile_formula(m) + Formula(static_cast<double>(m.prologue));
         }
     }
     if (n.base > 0) {

@@ -5,7 +5,7 @@
 
 namespace tessera::mapspace {
 
-/// The rule "raise" of docs/templates.md in fused gaps, too.
-inline std::atomic<bool> raise_fused_loops_in_tests{false};
+/// The rule "hoist" of docs/templates.md in fused gaps, too.
+inline std::atomic<bool> hoist_fused_loops_in_tests{false};
 
 }  // namespace tessera::mapspace

@@ -41,7 +41,7 @@ struct TileShapeExplorer::Impl {
                       std::span<const double> levels, TileShapeStatistics& statistics);
     bool decide_levels(const TileShapeProblem& problem, const TileShapeOptions& options,
                        std::vector<double>& levels, TileShapeStatistics& statistics);
-    bool beaten_as_a_whole(const TileShapeProblem& problem, const TileShapeOptions& options);
+    bool pruned_as_a_whole(const TileShapeProblem& problem, const TileShapeOptions& options);
     std::vector<double> explore_all(const TileShapeProblem& problem,
                                     const TileShapeOptions& options,
                                     TileShapeStatistics& statistics);
@@ -52,7 +52,8 @@ struct TileShapeExplorer::Impl {
                    TileShapeStatistics& statistics);
     void run(const TileShapeRun& run, const TileShapeOptions& options, RowTable& to,
              TileShapeStatistics& statistics);
-    void write_all_ways(const TileShapeProblem& problem, const std::vector<FusedTwins>& twins);
+    void write_all_ways(const TileShapeProblem& problem,
+                        const std::vector<FusedSymmetries>& symmetries);
     void copy_result(const TileShapeProblem& problem, TileShapeResult& result) const;
 };
 
@@ -236,9 +237,9 @@ bool TileShapeExplorer::Impl::decide_levels(const TileShapeProblem& problem,
                                             const TileShapeOptions& options,
                                             std::vector<double>& levels,
                                             TileShapeStatistics& statistics) {
-    const std::vector<int> order = tile_shape_order(
-        model::FormulaPool::current(), problem.symbols, problem.constraints,
-        limits_first(problem, options), {}, options.pinned_first, scratch.divisors);
+    const std::vector<int> order =
+        tile_shape_order(model::FormulaPool::current(), problem.symbols, problem.constraints,
+                         limits_first(problem, options), {}, options.fixed_first, scratch.divisors);
     std::vector<Formula> objectives;
     for (const BestEffortMinimum& condition : problem.best_effort) {
         objectives.push_back(-condition.formula);
@@ -277,16 +278,18 @@ bool TileShapeExplorer::Impl::reach_levels(const TileShapeProblem& problem,
     const std::vector<TileShapeConstraint> constraints = with_levels(problem, levels);
     model::FormulaPool& pool = model::FormulaPool::current();
     const bool all_rows = options.beam == 0 && !options.first_rows;
-    const Twins twins =
-        options.twins ? find_twins(pool, problem, options.fused_twins && all_rows) : Twins{};
+    const Symmetries symmetries =
+        options.symmetries ? find_symmetries(pool, problem, options.fused_symmetries && all_rows)
+                           : Symmetries{};
     const std::vector<AllowedShapes> allowed =
-        twins.fused.empty() ? problem.allowed : allowed_of_products(problem.allowed, twins.fused);
+        symmetries.fused.empty() ? problem.allowed
+                                 : allowed_of_products(problem.allowed, symmetries.fused);
     const std::vector<int> order =
         tile_shape_order(pool, problem.symbols, constraints, limits_first(problem, options),
-                         twins.pairs, options.pinned_first, scratch.divisors);
-    // Pairs with one fused symbol per chain are twins like any other.
-    std::vector<FusedTwins> two_fused = twins.fused;
-    std::erase_if(two_fused, [](const FusedTwins& group) { return group.fused == 1; });
+                         symmetries.pairs, options.fixed_first, scratch.divisors);
+    // Pairs with one fused symbol per chain are symmetric variables like any other.
+    std::vector<FusedSymmetries> two_fused = symmetries.fused;
+    std::erase_if(two_fused, [](const FusedSymmetries& group) { return group.fused == 1; });
     TileShapeRun run;
     run.symbols = problem.symbols;
     run.objectives = problem.objectives;
@@ -294,8 +297,8 @@ bool TileShapeExplorer::Impl::reach_levels(const TileShapeProblem& problem,
     run.loop_limits = problem.loop_limits;
     run.incumbent = &problem.incumbent;
     run.allowed = allowed;
-    run.twins = twins.pairs;
-    run.fused_twins = two_fused;
+    run.symmetries = symmetries.pairs;
+    run.fused_symmetries = two_fused;
     run.order = order;
     run.stop_at_first = options.first_rows;
     TileShapeStatistics counts;
@@ -304,14 +307,15 @@ bool TileShapeExplorer::Impl::reach_levels(const TileShapeProblem& problem,
     const bool open = counts.dropped_by_incumbent + counts.dropped_as_not_allowed > 0.0;
     levels_met = table.rows > 0 ||
                  (!levels.empty() && !given_up && open && reachable(run, options, statistics));
-    write_all_ways(problem, twins.fused);
+    write_all_ways(problem, symmetries.fused);
     return levels.empty() || given_up || levels_met;
 }
 
-/// Rows of fused twins, one per product of their tile shapes, as rows of all tile shapes.
+/// Rows of fused symmetric variables, one per product of their tile shapes, as rows of all tile
+/// shapes.
 void TileShapeExplorer::Impl::write_all_ways(const TileShapeProblem& problem,
-                                             const std::vector<FusedTwins>& twins) {
-    if (twins.empty() || table.rows == 0) {
+                                             const std::vector<FusedSymmetries>& symmetries) {
+    if (symmetries.empty() || table.rows == 0) {
         return;
     }
     const std::size_t n = problem.symbols.size();
@@ -328,7 +332,7 @@ void TileShapeExplorer::Impl::write_all_ways(const TileShapeProblem& problem,
         for (std::size_t s = 0; s < n; ++s) {
             shapes[s] = table.columns[s][row];
         }
-        for_each_way(twins, problem.symbols, problem.allowed, shapes, scratch.divisors, write);
+        for_each_way(symmetries, problem.symbols, problem.allowed, shapes, scratch.divisors, write);
     }
     table.rows = columns.front().size();
     std::swap_ranges(columns.begin(), columns.end(), table.columns.begin());
@@ -338,9 +342,9 @@ bool TileShapeExplorer::Impl::levels_reachable(const TileShapeProblem& problem,
                                                const TileShapeOptions& options,
                                                std::span<const double> levels) {
     const std::vector<TileShapeConstraint> constraints = with_levels(problem, levels);
-    const std::vector<int> order = tile_shape_order(model::FormulaPool::current(), problem.symbols,
-                                                    constraints, limits_first(problem, options), {},
-                                                    options.pinned_first, scratch.divisors);
+    const std::vector<int> order =
+        tile_shape_order(model::FormulaPool::current(), problem.symbols, constraints,
+                         limits_first(problem, options), {}, options.fixed_first, scratch.divisors);
     TileShapeRun run;
     run.symbols = problem.symbols;
     run.constraints = constraints;
@@ -370,15 +374,17 @@ bool TileShapeExplorer::Impl::reachable(const TileShapeRun& main, const TileShap
     return side_table.rows > 0;
 }
 
-double lower_bound_of(const TileShapeProblem& problem, const Formula& formula, bool raise) {
+double lower_bound_of(const TileShapeProblem& problem, const Formula& formula,
+                      bool surrogate_bounds) {
     model::FormulaPool& pool = model::FormulaPool::current();
-    const Formula raised = raise ? raised_by_limits(pool, formula, problem.constraints) : formula;
+    const Formula surrogate =
+        surrogate_bounds ? surrogate_of_limits(pool, formula, problem.constraints) : formula;
     return with_slack_below(
-        ChainBounds(pool, problem.symbols).never_above(raised, {}).constant_value());
+        ChainBounds(pool, problem.symbols).never_above(surrogate, {}).constant_value());
 }
 
 /// True if no assignment at all can beat the incumbent.
-bool TileShapeExplorer::Impl::beaten_as_a_whole(const TileShapeProblem& problem,
+bool TileShapeExplorer::Impl::pruned_as_a_whole(const TileShapeProblem& problem,
                                                 const TileShapeOptions& options) {
     const IncumbentBound& incumbent = problem.incumbent;
     const std::size_t n = incumbent.quantities.size();
@@ -387,26 +393,27 @@ bool TileShapeExplorer::Impl::beaten_as_a_whole(const TileShapeProblem& problem,
     }
     std::vector<double> least(n), total(n);
     for (std::size_t q = 0; q < n; ++q) {
-        least[q] = lower_bound_of(problem, incumbent.quantities[q], options.raised_bounds);
+        least[q] = lower_bound_of(problem, incumbent.quantities[q], options.surrogate_bounds);
     }
     std::size_t at = 0;
     do {
         double product = 1.0;
         for (std::size_t q = 0; q < n; ++q) {
             total[q] =
-                least[q] + (at + q < incumbent.offsets.size() ? incumbent.offsets[at + q] : 0.0);
+                least[q] +
+                (at + q < incumbent.completions.size() ? incumbent.completions[at + q] : 0.0);
             product *= std::max(0.0, total[q]);
         }
-        bool beaten = product >= incumbent.best_product;
-        for (std::size_t p = 0; p + n <= incumbent.points.size() && !beaten; p += n) {
-            beaten = std::equal(total.begin(), total.end(), incumbent.points.begin() + p,
+        bool pruned = product >= incumbent.best_product;
+        for (std::size_t p = 0; p + n <= incumbent.points.size() && !pruned; p += n) {
+            pruned = std::equal(total.begin(), total.end(), incumbent.points.begin() + p,
                                 [](double mine, double theirs) { return mine >= theirs; });
         }
-        if (!beaten) {
+        if (!pruned) {
             return false;
         }
         at += n;
-    } while (at < incumbent.offsets.size());
+    } while (at < incumbent.completions.size());
     return true;
 }
 
@@ -427,11 +434,11 @@ bool TileShapeExplorer::Impl::convex_beats_all(const TileShapeProblem& problem,
     }
     convex.prepare(model::FormulaPool::current(), problem.symbols, problem.constraints,
                    incumbent.quantities);
-    const std::span<const double> all = incumbent.offsets;
+    const std::span<const double> all = incumbent.completions;
     std::size_t at = 0;
     do {
-        const auto offsets = all.empty() ? all : all.subspan(at, n);
-        if (!(convex.least(offsets, goal) >= goal)) {
+        const auto completions = all.empty() ? all : all.subspan(at, n);
+        if (!(convex.least(completions, goal) >= goal)) {
             return false;
         }
         at += n;
@@ -465,11 +472,11 @@ double TileShapeExplorer::lower_bound(const TileShapeProblem& problem, const For
 
 double TileShapeExplorer::convex_bound(const TileShapeProblem& problem,
                                        std::span<const Formula> quantities,
-                                       std::span<const double> offsets, double enough,
+                                       std::span<const double> completions, double enough,
                                        bool closest) {
     impl_->convex.prepare(model::FormulaPool::current(), problem.symbols, problem.constraints,
                           quantities);
-    return impl_->convex.least(offsets, enough, closest);
+    return impl_->convex.least(completions, enough, closest);
 }
 
 std::string TileShapeExplorer::space(std::span<const TileShapeSymbol> symbols) {
@@ -508,7 +515,7 @@ void TileShapeExplorer::explore(const TileShapeProblem& problem, const TileShape
     statistics.space =
         count_assignments(problem.symbols, impl_->scratch.divisors, statistics.exact_space);
 
-    if (impl_->beaten_as_a_whole(problem, options) || impl_->convex_beats_all(problem, options)) {
+    if (impl_->pruned_as_a_whole(problem, options) || impl_->convex_beats_all(problem, options)) {
         statistics.dropped_by_incumbent = statistics.space;
         impl_->table.reset(problem.symbols.size() + problem.objectives.size());
         impl_->copy_result(problem, result);

@@ -37,8 +37,8 @@ double integer_power(double base, int exponent) {
 }  // namespace
 
 ChainBounds::ChainBounds(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
-                         bool corners)
-    : pool_(pool), symbols_(symbols), corners_(corners) {
+                         bool vertices)
+    : pool_(pool), symbols_(symbols), vertices_(vertices) {
     for (std::size_t s = 0; s < symbols.size(); ++s) {
         if (symbols[s].outer < 0) {
             for (int i = static_cast<int>(s); i >= 0; i = symbols[i].inner) {
@@ -241,7 +241,7 @@ void ChainBounds::eliminate(std::vector<Term>& terms, int symbol, int outer, int
         (occurs ? with : rest).push_back(t);
         mixed = mixed || (occurs && t.coefficient < 0.0);
     }
-    if (!mixed || !corners_) {
+    if (!mixed || !vertices_) {
         eliminate_from(with, symbol, 0, outer, inner, side);
         rest.insert(rest.end(), with.begin(), with.end());
     } else {
@@ -433,11 +433,11 @@ Formula ChainBounds::bound_polynomial(const Formula& f, const SymbolSet& known, 
 
 /// c m - d n >= (c - d / low) m where m >= low n: positive terms pay for negative ones, as far as
 /// they can. At (m, n) this takes (m / (low n) - 1) d n too much. True if there was a choice.
-bool ChainBounds::pay_negative_terms(std::vector<Term>& terms, Payer rule) const {
+bool ChainBounds::pay_negative_terms(std::vector<Term>& terms, CompensatingTerm rule) const {
     bool choice = false;
     for (Term& negative : terms) {
         while (negative.coefficient < 0.0 && negative.monomial != 0) {
-            Term* payer = nullptr;
+            Term* compensating_term = nullptr;
             double best = 0.0, least_excess = kInfinity;
             for (Term& t : terms) {
                 const bool pays = t.coefficient > 0.0 && t.monomial != 0;
@@ -445,29 +445,32 @@ bool ChainBounds::pay_negative_terms(std::vector<Term>& terms, Payer rule) const
                 if (!(low > 0.0)) {
                     continue;
                 }
-                const double middle =
-                    rule == Payer::closest ? middle_ratio(t.monomial, negative.monomial) : 1.0;
-                choice = choice || payer != nullptr;
+                const double middle = rule == CompensatingTerm::closest
+                                          ? middle_ratio(t.monomial, negative.monomial)
+                                          : 1.0;
+                choice = choice || compensating_term != nullptr;
                 if (middle / low < least_excess * (1 - tie)) {
                     best = low;
                     least_excess = middle / low;
-                    payer = &t;
+                    compensating_term = &t;
                 }
             }
-            if (payer == nullptr) {
+            if (compensating_term == nullptr) {
                 break;
             }
-            const bool all = payer->coefficient * best >= -negative.coefficient;
-            const double left = payer->coefficient + negative.coefficient / best;
-            negative.coefficient = all ? 0.0 : negative.coefficient + payer->coefficient * best;
-            payer->coefficient = all ? std::max(0.0, left) : 0.0;
+            const bool all = compensating_term->coefficient * best >= -negative.coefficient;
+            const double left = compensating_term->coefficient + negative.coefficient / best;
+            negative.coefficient =
+                all ? 0.0 : negative.coefficient + compensating_term->coefficient * best;
+            compensating_term->coefficient = all ? std::max(0.0, left) : 0.0;
         }
     }
     std::erase_if(terms, [](const Term& t) { return t.coefficient == 0.0; });
     return choice;
 }
 
-std::optional<ChainBounds::PlainSum> ChainBounds::plain_below(const Formula& f, Payer payer) {
+std::optional<ChainBounds::PlainSum> ChainBounds::plain_below(const Formula& f,
+                                                              CompensatingTerm compensating_term) {
     PlainSum out;
     if (f.is_constant()) {
         out.constant = f.constant_value();
@@ -479,7 +482,7 @@ std::optional<ChainBounds::PlainSum> ChainBounds::plain_below(const Formula& f, 
         return std::nullopt;
     }
     merge(terms);
-    out.choice = pay_negative_terms(terms, payer);
+    out.choice = pay_negative_terms(terms, compensating_term);
     for (const Term& t : terms) {
         if (t.monomial == 0) {
             out.constant += t.coefficient;
@@ -554,8 +557,8 @@ std::optional<model::Term> positive_monomial(model::FormulaPool& pool, const For
 
 }  // namespace
 
-Formula raised_by_limits(model::FormulaPool& pool, const Formula& f,
-                         std::span<const TileShapeConstraint> constraints) {
+Formula surrogate_of_limits(model::FormulaPool& pool, const Formula& f,
+                            std::span<const TileShapeConstraint> constraints) {
     std::vector<model::Term> factors;  // at most 1 on every legal row
     for (const TileShapeConstraint& c : constraints) {
         const bool upper = c.relation != Relation::greater && c.relation != Relation::greater_equal;

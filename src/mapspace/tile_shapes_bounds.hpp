@@ -20,9 +20,10 @@ namespace tessera::mapspace {
 
 class ChainBounds {
 public:
-    /// `corners`: signs may be proven at the ends of the symbols' ranges (tile_shapes_corners.cpp).
+    /// `vertices`: signs may be proven at the ends of the symbols' ranges
+    /// (tile_shapes_vertices.cpp).
     ChainBounds(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
-                bool corners = true);
+                bool vertices = true);
 
     /// Formula over the `known` symbols that is never above (below) `f`, whatever legal values the
     /// other symbols take. Equal to `f` if it depends on known symbols only.
@@ -36,10 +37,11 @@ public:
     };
     /// Which term pays for a negative one: the one that is surely the largest multiple of it, or
     /// the one that is the smallest multiple, of what it surely is, in the middle of the space.
-    enum class Payer : std::uint8_t { surest, closest };
+    enum class CompensatingTerm : std::uint8_t { surest, closest };
     /// A sum that is nowhere above the polynomial on legal rows. None if that takes signs that are
     /// unknown.
-    std::optional<PlainSum> plain_below(const model::Formula& f, Payer payer);
+    std::optional<PlainSum> plain_below(const model::Formula& f,
+                                        CompensatingTerm compensating_term);
 
     /// True if the atom cannot be negative (positive: cannot be zero either).
     bool atom_not_negative(model::AtomId atom, bool positive);
@@ -61,7 +63,8 @@ private:
     model::Formula bound_polynomial(const model::Formula& f, const model::SymbolSet& known,
                                     Side side);
     bool surely_positive(const model::Formula& f);
-    bool pay_negative_terms(std::vector<model::Term>& terms, Payer payer) const;
+    bool pay_negative_terms(std::vector<model::Term>& terms,
+                            CompensatingTerm compensating_term) const;
     void drop_ceilings(std::vector<model::Term>& terms, const model::SymbolSet& known);
     bool plain_ceiling(model::AtomId atom) const;
     bool at_least_one(const model::Monomial& over, const model::Monomial& under) const;
@@ -73,7 +76,7 @@ private:
                         Side side);
     bool never_negative(std::span<const model::Term> terms);
     bool never_negative(std::span<const model::Term> terms, int depth, int& sums);
-    int corner_symbol(std::span<const model::Term> terms) const;
+    int vertex_symbol(std::span<const model::Term> terms) const;
     void substitute(std::span<const model::Term> terms, int symbol, int neighbour, double end,
                     std::vector<model::Term>& to) const;
     void find_parts(std::span<const model::Term> terms, std::vector<int>& part) const;
@@ -88,14 +91,14 @@ private:
     std::vector<double> shares_;
     std::vector<model::Term> slope_;
     std::vector<model::Term> spare_;
-    bool corners_ = true;
+    bool vertices_ = true;
 };
 
 /// A formula that is nowhere above `f` on rows that meet the constraints, and in general closer to
 /// `f` once symbols are unknown: a branch c * m of a maximum is multiplied by g / limit <= 1 for
 /// conditions g <= limit where that removes symbols (work / (fan-out in use) becomes
 /// work / fan-out).
-model::Formula raised_by_limits(model::FormulaPool& pool, const model::Formula& f,
-                                std::span<const TileShapeConstraint> constraints);
+model::Formula surrogate_of_limits(model::FormulaPool& pool, const model::Formula& f,
+                                   std::span<const TileShapeConstraint> constraints);
 
 }  // namespace tessera::mapspace

@@ -205,7 +205,7 @@ void CandidateCursor::start(const double* values, const model::SymbolSet& known)
     jump_ = self.choice == TileChoice::one_per_trip_count && outer_known && is_known(self.inner);
 }
 
-void CandidateCursor::narrow(double low, double high, bool pick, double either, double other) {
+void CandidateCursor::restrict(double low, double high, bool pick, double either, double other) {
     high_ = high;
     pick_ = pick;
     either_ = either;

@@ -115,7 +115,7 @@ void TileShapeEngine::expand(const Step& step, const RowTable& in, RowTable& out
     double values[model::kMaxSymbols];
     std::size_t filled = 0;
     double* own = staged(step.symbol);
-    const bool narrowed = step.n_highest + step.n_lowest + step.picks.size() > 0;
+    const bool propagated = step.n_highest + step.n_lowest + step.picks.size() > 0;
     while (at.row < in.rows) {
         for (const int s : step.chain) {
             values[s] = in.columns[s][at.row];
@@ -123,15 +123,15 @@ void TileShapeEngine::expand(const Step& step, const RowTable& in, RowTable& out
         if (!at.started) {
             at.cursor.start(values, step.before);
             at.started = true;
-            if (narrowed) {
-                narrow(step, in, at);
+            if (propagated) {
+                propagate(step, in, at);
             }
             start_filters(step, in, at);
         }
         const std::size_t room = kBlock - filled;
         const std::size_t made = at.cursor.next(own + filled, room);
         std::size_t kept = keep_allowed(step, at, own + filled, made);
-        kept = keep_twins(step, in, at.row, own + filled, kept);
+        kept = keep_symmetries(step, in, at.row, own + filled, kept);
         std::fill_n(parents_.data() + filled, kept, static_cast<std::uint32_t>(at.row));
         filled += kept;
         if (made < room) {

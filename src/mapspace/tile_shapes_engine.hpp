@@ -20,7 +20,7 @@
 #include "mapspace/tile_shapes_bounds.hpp"
 #include "mapspace/tile_shapes_candidates.hpp"
 #include "mapspace/tile_shapes_criteria.hpp"
-#include "mapspace/tile_shapes_twins.hpp"
+#include "mapspace/tile_shapes_symmetries.hpp"
 #include "tessera/mapspace/tile_shapes.hpp"
 #include "tessera/model/compiled_formulas.hpp"
 
@@ -106,8 +106,8 @@ struct TileShapeStep {
     std::vector<double> lowest, highest;  ///< by row of the input
     std::vector<TileShapePick> picks;
     std::vector<TileShapeFilter> filters;
-    std::vector<TwinSymbols> twins;  ///< those that this symbol completes
-    std::vector<int> fused_twins;    ///< the same, by place in TileShapeRun::fused_twins
+    std::vector<SymmetricSymbols> symmetries;  ///< those that this symbol completes
+    std::vector<int> fused_symmetries;  ///< the same, by place in TileShapeRun::fused_symmetries
 
     /// Empty again, but with its memory.
     void reset();
@@ -132,9 +132,9 @@ struct TileShapeRun {
     std::span<const LoopLimit> loop_limits;
     const IncumbentBound* incumbent = nullptr;
     std::span<const AllowedShapes> allowed;
-    std::span<const TwinSymbols> twins;
-    std::span<const FusedTwins> fused_twins;  ///< with two fused symbols per chain
-    std::span<const int> order;               ///< symbols to enumerate; all others stay unknown
+    std::span<const SymmetricSymbols> symmetries;
+    std::span<const FusedSymmetries> fused_symmetries;  ///< with two fused symbols per chain
+    std::span<const int> order;  ///< symbols to enumerate; all others stay unknown
     bool fused_are_keys = true;
     bool stop_at_first = false;  ///< one legal row is all that is asked for
 };
@@ -164,7 +164,7 @@ private:
         bool upper = true;  ///< formula <= limit, else >=
         bool strict = false;
         bool done = false;
-        bool pinned = false;  ///< another check pins the formula to the same limit
+        bool fixed = false;  ///< another check pins the formula to the same limit
     };
     struct Expansion {
         CandidateCursor cursor;
@@ -183,14 +183,14 @@ private:
     void prepare_ranges(Step& step, std::span<const model::Formula> tested);
     void prepare_picks(Step& step);
     void find_ranges(Step& step, const RowTable& in);
-    void narrow(const Step& step, const RowTable& in, Expansion& at) const;
+    void propagate(const Step& step, const RowTable& in, Expansion& at) const;
     void prepare_filters(Step& step);
     void start_filters(const Step& step, const RowTable& in, Expansion& at) const;
     std::size_t keep_allowed(const Step& step, Expansion& at, double* candidates, std::size_t n);
-    static model::SymbolSet fused_symbols(const FusedTwins& group);
-    void prepare_twins(Step& step) const;
-    std::size_t keep_twins(const Step& step, const RowTable& in, std::size_t row,
-                           double* candidates, std::size_t n) const;
+    static model::SymbolSet fused_symbols(const FusedSymmetries& group);
+    void prepare_symmetries(Step& step) const;
+    std::size_t keep_symmetries(const Step& step, const RowTable& in, std::size_t row,
+                                double* candidates, std::size_t n) const;
     bool prepare_test(Check& check, const model::SymbolSet& known, Test& test,
                       model::Formula& bound);
     void prepare_incumbent(Step& step, bool worthwhile, std::vector<model::Formula>& outputs);
@@ -213,7 +213,7 @@ private:
     void drop_by_loop_limits(const Step& step, std::size_t rows, std::uint8_t* alive);
     void drop_by_incumbent(const Step& step, const double* registers, std::size_t rows,
                            std::uint8_t* alive);
-    bool beaten_by_incumbent();
+    bool pruned_by_incumbent();
     void least_products(const double* a, const double* b, bool exact, double* least) const;
     void prune(std::size_t index, RowTable& table);
     void keep_beam(std::size_t index, RowTable& table);
@@ -251,13 +251,14 @@ private:
 };
 
 /// Order of enumeration: inner before outer, fused last; limited loops first if they leave few
-/// combinations. With twins: what encloses the first of them, then twins together. `pinned_first`:
-/// in chains with partial tiles, symbols that constraints leave one value.
+/// combinations. With symmetric variables: what encloses the first of them, then symmetric
+/// variables together. `fixed_first`: in chains with partial tiles, symbols that constraints leave
+/// one value.
 std::vector<int> tile_shape_order(const model::FormulaPool& pool,
                                   std::span<const TileShapeSymbol> symbols,
                                   std::span<const TileShapeConstraint> constraints,
                                   std::span<const LoopLimit> limits,
-                                  std::span<const TwinSymbols> twins, bool pinned_first,
+                                  std::span<const SymmetricSymbols> symmetries, bool fixed_first,
                                   DivisorCache& cache);
 
 /// value <relation> limit

@@ -5,7 +5,7 @@
 // Candidates that are not made.
 //   combinations of fused tile shapes that are of no use: after every step the table is projected
 //   onto the symbols known so far, and a candidate needs some completion in it;
-//   pairs of twins that stand for a product for which another pair counts.
+//   pairs of symmetric variables that stand for a product for which another pair counts.
 
 namespace tessera::mapspace {
 
@@ -96,23 +96,23 @@ std::size_t TileShapeEngine::keep_allowed(const Step& step, Expansion& at, doubl
     return n;
 }
 
-void TileShapeEngine::prepare_twins(Step& step) const {
-    for (const TwinSymbols& t : run_.twins) {
+void TileShapeEngine::prepare_symmetries(Step& step) const {
+    for (const SymmetricSymbols& t : run_.symmetries) {
         const SymbolSet all =
             SymbolSet::of(t.first) | SymbolSet::of(t.second) | SymbolSet::of(t.top);
         if (step.after.contains(all) && !step.before.contains(all)) {
-            step.twins.push_back(t);
+            step.symmetries.push_back(t);
         }
     }
-    for (std::size_t g = 0; g < run_.fused_twins.size(); ++g) {
-        const SymbolSet all = fused_symbols(run_.fused_twins[g]);
+    for (std::size_t g = 0; g < run_.fused_symmetries.size(); ++g) {
+        const SymbolSet all = fused_symbols(run_.fused_symmetries[g]);
         if (step.after.contains(all) && !step.before.contains(all)) {
-            step.fused_twins.push_back(static_cast<int>(g));
+            step.fused_symmetries.push_back(static_cast<int>(g));
         }
     }
 }
 
-SymbolSet TileShapeEngine::fused_symbols(const FusedTwins& group) {
+SymbolSet TileShapeEngine::fused_symbols(const FusedSymmetries& group) {
     SymbolSet out;
     for (const std::vector<int>& chain : group.chains) {
         for (std::size_t k = 0; k < group.fused; ++k) {
@@ -123,12 +123,12 @@ SymbolSet TileShapeEngine::fused_symbols(const FusedTwins& group) {
 }
 
 /// Returns how many candidates are left, in front.
-std::size_t TileShapeEngine::keep_twins(const Step& step, const RowTable& in, std::size_t row,
-                                        double* candidates, std::size_t n) const {
+std::size_t TileShapeEngine::keep_symmetries(const Step& step, const RowTable& in, std::size_t row,
+                                             double* candidates, std::size_t n) const {
     const auto known = [&](int s) {
         return s == step.symbol ? 0.0 : in.columns[static_cast<std::size_t>(s)][row];
     };
-    for (const TwinSymbols& t : step.twins) {
+    for (const SymmetricSymbols& t : step.symmetries) {
         double first = known(t.first), second = known(t.second);
         double top = t.top < 0 ? static_cast<double>(t.bound) : known(t.top);
         double& own = t.first == step.symbol ? first : t.second == step.symbol ? second : top;
@@ -136,13 +136,13 @@ std::size_t TileShapeEngine::keep_twins(const Step& step, const RowTable& in, st
         for (std::size_t i = 0; i < n; ++i) {
             own = candidates[i];
             candidates[kept] = own;
-            kept += is_first_of_twins(top, first, second) ? 1 : 0;
+            kept += is_representative(top, first, second) ? 1 : 0;
         }
         n = kept;
     }
     double shapes[model::kMaxSymbols];
-    for (const int g : step.fused_twins) {
-        const FusedTwins& group = run_.fused_twins[static_cast<std::size_t>(g)];
+    for (const int g : step.fused_symmetries) {
+        const FusedSymmetries& group = run_.fused_symmetries[static_cast<std::size_t>(g)];
         for (const int s : fused_symbols(group)) {
             shapes[s] = known(s);
         }

@@ -7,23 +7,24 @@
 
 namespace tessera::mapspace {
 
-/// Holds quantity_ against the incumbent, with each of the alternative offsets.
-bool TileShapeEngine::beaten_by_incumbent() {
+/// Holds quantity_ against the incumbent, with each of the alternative completion bounds.
+bool TileShapeEngine::pruned_by_incumbent() {
     const IncumbentBound& incumbent = *run_.incumbent;
     const std::size_t n = quantity_.size();
     std::size_t at = 0;
     do {
         double product = 1.0;
         for (std::size_t q = 0; q < n; ++q) {
-            total_[q] = quantity_[q] +
-                        (at + q < incumbent.offsets.size() ? incumbent.offsets[at + q] : 0.0);
+            total_[q] =
+                quantity_[q] +
+                (at + q < incumbent.completions.size() ? incumbent.completions[at + q] : 0.0);
             product *= std::max(0.0, total_[q]);
         }
         if (product < incumbent.best_product && !incumbent_points_->dominates(total_.data())) {
             return false;
         }
         at += n;
-    } while (at < incumbent.offsets.size());
+    } while (at < incumbent.completions.size());
     return true;
 }
 
@@ -98,9 +99,9 @@ void TileShapeEngine::drop_by_incumbent(const Step& step, const double* register
         least_products(values(0), values(1), step.last, least);
         std::size_t dropped = 0;
         for (std::size_t i = 0; i < rows; ++i) {
-            const bool beaten = !(least[i] < run_.incumbent->best_product);
-            dropped += alive[i] & (beaten ? 1 : 0);
-            alive[i] &= beaten ? 0 : 1;
+            const bool pruned = !(least[i] < run_.incumbent->best_product);
+            dropped += alive[i] & (pruned ? 1 : 0);
+            alive[i] &= pruned ? 0 : 1;
         }
         statistics_->dropped_by_incumbent += static_cast<double>(dropped);
         return;
@@ -113,28 +114,29 @@ void TileShapeEngine::drop_by_incumbent(const Step& step, const double* register
             const double value = values(q)[i];
             quantity_[q] = step.last ? value : with_slack_below(value);
         }
-        if (beaten_by_incumbent()) {
+        if (pruned_by_incumbent()) {
             alive[i] = 0;
             statistics_->dropped_by_incumbent += 1.0;
         }
     }
 }
 
-/// Of a block: least product of both quantities over all offsets. All rows of the block, there or
-/// not: the compiler computes a fixed number of them several at a time.
+/// Of a block: least product of both quantities over all completion bounds. All rows of the block,
+/// there or not: the compiler computes a fixed number of them several at a time.
 void TileShapeEngine::least_products(const double* a, const double* b, bool exact,
                                      double* least) const {
-    static constexpr double no_offset[] = {0.0, 0.0};
-    const std::vector<double>& given = run_.incumbent->offsets;
-    const std::span<const double> offsets = given.empty() ? std::span(no_offset) : std::span(given);
+    static constexpr double no_completion[] = {0.0, 0.0};
+    const std::vector<double>& given = run_.incumbent->completions;
+    const std::span<const double> completions =
+        given.empty() ? std::span(no_completion) : std::span(given);
     double low_a[kBlock], low_b[kBlock];
     for (std::size_t i = 0; i < kBlock; ++i) {
         low_a[i] = exact ? a[i] : with_slack_below(a[i]);
         low_b[i] = exact ? b[i] : with_slack_below(b[i]);
         least[i] = HUGE_VAL;
     }
-    for (std::size_t at = 0; at + 2 <= offsets.size(); at += 2) {
-        const double more_a = offsets[at], more_b = offsets[at + 1];
+    for (std::size_t at = 0; at + 2 <= completions.size(); at += 2) {
+        const double more_a = completions[at], more_b = completions[at + 1];
         for (std::size_t i = 0; i < kBlock; ++i) {
             const double sum_a = low_a[i] + more_a, sum_b = low_b[i] + more_b;
             const double product = (0.0 < sum_a ? sum_a : 0.0) * (0.0 < sum_b ? sum_b : 0.0);

@@ -26,8 +26,8 @@ void TileShapeStep::reset() {
     n_highest = n_lowest = 0;
     picks.clear();
     filters.clear();
-    twins.clear();
-    fused_twins.clear();
+    symmetries.clear();
+    fused_symmetries.clear();
 }
 
 TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& run,
@@ -36,7 +36,7 @@ TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& r
       run_(run),
       options_(options),
       scratch_(scratch),
-      bounds_(pool, run.symbols, options.corner_signs),
+      bounds_(pool, run.symbols, options.vertex_bounds),
       criteria_builder_(bounds_) {
     SymbolSet known;
     const std::size_t n_steps = std::max<std::size_t>(1, run.order.size());
@@ -104,8 +104,8 @@ TileShapeEngine::TileShapeEngine(model::FormulaPool& pool, const TileShapeRun& r
             at == run_.objectives.end()
                 ? with_fixed_products(quantity)
                 : objectives_[static_cast<std::size_t>(at - run_.objectives.begin())]);
-        if (options_.raised_bounds) {
-            quantities_.back() = raised_by_limits(pool_, quantities_.back(), run_.constraints);
+        if (options_.surrogate_bounds) {
+            quantities_.back() = surrogate_of_limits(pool_, quantities_.back(), run_.constraints);
         }
     }
     rows_worth_bounds_ = rows_worth_bounds();
@@ -122,7 +122,7 @@ void TileShapeEngine::find_fixed_products() {
                 !(low.formula == high.formula) || low.limit != high.limit) {
                 continue;
             }
-            low.pinned = high.pinned = true;
+            low.fixed = high.fixed = true;
             const std::span<const model::Term> terms = pool_.terms(low.formula);
             if (terms.size() == 1 && low.limit != 0.0) {
                 const double value = terms[0].coefficient / low.limit;
@@ -314,12 +314,12 @@ void TileShapeEngine::prepare(std::size_t index, std::size_t rows) {
     step.ready = true;
     std::vector<Formula> outputs;
     prepare_tests(step, outputs);
-    if (options_.narrowed && !run_.order.empty()) {
+    if (options_.domain_propagation && !run_.order.empty()) {
         prepare_ranges(step, outputs);
         prepare_picks(step);
     }
     prepare_filters(step);
-    prepare_twins(step);
+    prepare_symmetries(step);
     prepare_incumbent(step, 4 * rows >= rows_worth_bounds_, outputs);
     step.first_objective = outputs.size();
     if (step.last) {
@@ -376,15 +376,15 @@ SymbolSet TileShapeEngine::keys_of(const SymbolSet& known) const {
                     SymbolSet::of(symbol.inner);
         }
     }
-    // Which of the twins counts depends on the others and on what encloses them.
-    for (const TwinSymbols& t : run_.twins) {
+    // Which of the symmetric variables counts depends on the others and on what encloses them.
+    for (const SymmetricSymbols& t : run_.symmetries) {
         const SymbolSet all =
             SymbolSet::of(t.first) | SymbolSet::of(t.second) | SymbolSet::of(t.top);
         if ((enumerated - known).meets(all)) {
             keys |= all;
         }
     }
-    for (const FusedTwins& group : run_.fused_twins) {
+    for (const FusedSymmetries& group : run_.fused_symmetries) {
         const SymbolSet all = fused_symbols(group);
         if ((enumerated - known).meets(all)) {
             keys |= all;
@@ -408,7 +408,7 @@ void TileShapeEngine::prepare_criteria(std::size_t index) {
         if (step.after.contains(pool_.mask(check.formula))) {
             continue;
         }
-        if (check.pinned) {
+        if (check.fixed) {
             builder.add_equal(check.formula);
         } else {
             builder.add_condition(check.formula, check.upper ? 1 : -1, static_cast<int>(c));

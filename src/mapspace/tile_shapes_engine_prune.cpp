@@ -163,8 +163,9 @@ void TileShapeEngine::keep_beam(std::size_t index, RowTable& table) {
     for (std::size_t i = 0; i < table.rows; ++i) {
         double product = 1.0;
         for (std::size_t q = 0; q < n; ++q) {
-            const std::vector<double>& offsets = run_.incumbent->offsets;
-            product *= std::max(0.0, values[q][i] + (q < offsets.size() ? offsets[q] : 0.0));
+            const std::vector<double>& completions = run_.incumbent->completions;
+            product *=
+                std::max(0.0, values[q][i] + (q < completions.size() ? completions[q] : 0.0));
         }
         order[i] = {product, static_cast<std::uint32_t>(i)};
     }

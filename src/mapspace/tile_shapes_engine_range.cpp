@@ -125,7 +125,7 @@ void TileShapeEngine::find_ranges(Step& step, const RowTable& in) {
 }
 
 /// Leaves out values of the symbol for the row at hand.
-void TileShapeEngine::narrow(const Step& step, const RowTable& in, Expansion& at) const {
+void TileShapeEngine::propagate(const Step& step, const RowTable& in, Expansion& at) const {
     const auto value = [&](int symbol, double otherwise) {
         return symbol < 0 ? otherwise : in.columns[symbol][at.row];
     };
@@ -153,7 +153,7 @@ void TileShapeEngine::narrow(const Step& step, const RowTable& in, Expansion& at
         high = pick.inside && left < 1 ? std::min(high, inner) : high;
         break;  // the limits themselves are tested in any case
     }
-    at.cursor.narrow(low, high, picked, either, other);
+    at.cursor.restrict(low, high, picked, either, other);
 }
 
 }  // namespace tessera::mapspace

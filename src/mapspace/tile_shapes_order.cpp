@@ -12,10 +12,10 @@
 //   - then few candidates before many;
 //   - chains with partial tiles go the other way, outside in: few values divide a given tile. But
 //     what constraints leave one value comes before all others: few tiles are multiples of it.
-// Twins (tile_shapes_twins.hpp) come together, below everything that encloses them.
-// Exception: if limits on loops leave the symbols of these loops few combinations, they come first,
-// outermost first. Every other chain is then complete below them: its symbols cease to be keys, and
-// capacities are tested with the real tiles.
+// Symmetric variables (tile_shapes_symmetries.hpp) come together, below everything that encloses
+// them. Exception: if limits on loops leave the symbols of these loops few combinations, they come
+// first, outermost first. Every other chain is then complete below them: its symbols cease to be
+// keys, and capacities are tested with the real tiles.
 
 namespace tessera::mapspace {
 
@@ -143,11 +143,11 @@ std::vector<int> limited_symbols(std::span<const TileShapeSymbol> symbols,
     return placed == limited ? order : std::vector<int>{};
 }
 
-/// What encloses twins, outermost first.
-void add_enclosing(std::span<const TileShapeSymbol> symbols, std::span<const TwinSymbols> twins,
-                   std::vector<int>& order) {
+/// What encloses symmetric variables, outermost first.
+void add_enclosing(std::span<const TileShapeSymbol> symbols,
+                   std::span<const SymmetricSymbols> symmetries, std::vector<int>& order) {
     SymbolSet wanted, placed;
-    for (const TwinSymbols& t : twins) {
+    for (const SymmetricSymbols& t : symmetries) {
         for (int s = t.top; s >= 0; s = symbols[static_cast<std::size_t>(s)].outer) {
             wanted |= SymbolSet::of(s);
         }
@@ -170,8 +170,8 @@ void add_enclosing(std::span<const TileShapeSymbol> symbols, std::span<const Twi
 
 /// Symbols of chains with partial tiles that constraints leave one value: what encloses them is a
 /// multiple of it.
-void add_pinned(const model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
-                std::span<const TileShapeConstraint> constraints, std::vector<int>& order) {
+void add_fixed(const model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
+               std::span<const TileShapeConstraint> constraints, std::vector<int>& order) {
     const auto limits = [&](const TileShapeConstraint& c, int s, Relation relation) {
         return c.relation == relation && pool.mask(c.formula) == SymbolSet::of(s) &&
                c.formula == model::Formula::symbol(s);
@@ -194,9 +194,9 @@ void add_pinned(const model::FormulaPool& pool, std::span<const TileShapeSymbol>
     }
 }
 
-/// A twin of the symbol that is not known yet, -1: none.
-int twin_of(std::span<const TwinSymbols> twins, int symbol, const SymbolSet& known) {
-    for (const TwinSymbols& t : twins) {
+/// A symmetric variable of the symbol that is not known yet, -1: none.
+int symmetry_of(std::span<const SymmetricSymbols> symmetries, int symbol, const SymbolSet& known) {
+    for (const SymmetricSymbols& t : symmetries) {
         const int other = t.first == symbol ? t.second : t.second == symbol ? t.first : -1;
         if (other >= 0 && !known.has(other)) {
             return other;
@@ -211,7 +211,7 @@ std::vector<int> tile_shape_order(const model::FormulaPool& pool,
                                   std::span<const TileShapeSymbol> symbols,
                                   std::span<const TileShapeConstraint> constraints,
                                   std::span<const LoopLimit> limits,
-                                  std::span<const TwinSymbols> twins, bool pinned_first,
+                                  std::span<const SymmetricSymbols> symmetries, bool fixed_first,
                                   DivisorCache& cache) {
     std::vector<double> allowed(symbols.size());
     std::vector<char> inwards(symbols.size());
@@ -228,9 +228,9 @@ std::vector<int> tile_shape_order(const model::FormulaPool& pool,
                                         cache.of(symbols[s].bound));
     }
     std::vector<int> order = limited_symbols(symbols, limits, cache);
-    add_enclosing(symbols, twins, order);
-    if (pinned_first) {
-        add_pinned(pool, symbols, constraints, order);
+    add_enclosing(symbols, symmetries, order);
+    if (fixed_first) {
+        add_fixed(pool, symbols, constraints, order);
     }
     SymbolSet known;
     for (const int s : order) {
@@ -238,7 +238,7 @@ std::vector<int> tile_shape_order(const model::FormulaPool& pool,
     }
     const auto is_known = [&](int s) { return s < 0 || known.has(s); };
     while (order.size() < symbols.size()) {
-        int best = order.empty() ? -1 : twin_of(twins, order.back(), known);
+        int best = order.empty() ? -1 : symmetry_of(symmetries, order.back(), known);
         if (best >= 0 && is_known(symbols[static_cast<std::size_t>(best)].inner)) {
             order.push_back(best);
             known |= SymbolSet::of(best);

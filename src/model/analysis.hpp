@@ -129,7 +129,7 @@ private:
 
     const PathTables* t_ = nullptr;
     /// Per variable, at the current position: what an iteration covers on average, and the most.
-    /// They differ only below a loop that runs ahead.
+    /// They differ only below a loop with a prologue.
     std::vector<Num> shape_, largest_;
     std::vector<Num> trips_;        ///< per node, average for partial tiles
     std::vector<Num> whole_trips_;  ///< per node, partial tiles rounded up
@@ -149,7 +149,7 @@ Num Analysis<Num>::tile_of(const mapping::PmappingNode& node) {
     return Num(static_cast<double>(node.tile));
 }
 
-// A loop that runs ahead covers all values of its variable in base / tile iterations: traffic,
+// A loop with a prologue covers all values of its variable in base / tile iterations: traffic,
 // which is linear in the tile, counts the average, and a capacity the first iteration.
 template <class Num>
 Num Analysis<Num>::average_tile(const mapping::PmappingNode& node) const {
@@ -160,7 +160,8 @@ Num Analysis<Num>::average_tile(const mapping::PmappingNode& node) const {
 template <class Num>
 void Analysis<Num>::enter(const mapping::PmappingNode& node) {
     shape_[node.rank_variable] = average_tile(node);
-    largest_[node.rank_variable] = node.lead > 0 ? tile_of(node) + Num(node.lead) : tile_of(node);
+    largest_[node.rank_variable] =
+        node.prologue > 0 ? tile_of(node) + Num(node.prologue) : tile_of(node);
 }
 
 // A template says which loops may have a partial last tile, and any of them can turn out to be the
@@ -211,7 +212,7 @@ void Analysis<Num>::loops_pass(Nodes nodes) {
     looped.assign(t.dims.size(), 0);
     operations = Num(1);
     steps = Num(1);
-    std::uint64_t seen = 0, below_lead = 0;
+    std::uint64_t seen = 0, below_prologue = 0;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const int v = nodes[i].rank_variable;
         if (v < 0) {
@@ -230,11 +231,11 @@ void Analysis<Num>::loops_pass(Nodes nodes) {
             steps = steps * counted;
         } else {
             const int dim = dim_index(nodes[i]);
-            used[dim] = used[dim] * (below_lead >> v & 1 ? largest_[v] / tile : counted);
+            used[dim] = used[dim] * (below_prologue >> v & 1 ? largest_[v] / tile : counted);
             looped[dim] = 1;
         }
-        below_lead &= ~(std::uint64_t{1} << v);
-        below_lead |= std::uint64_t{nodes[i].base > 0} << v;
+        below_prologue &= ~(std::uint64_t{1} << v);
+        below_prologue |= std::uint64_t{nodes[i].base > 0} << v;
         enter(nodes[i]);
     }
 }
@@ -358,7 +359,7 @@ void Analysis<Num>::scan(Nodes nodes, std::span<const NestStep> steps, int tenso
                     const Nodes below = nodes.subspan(static_cast<std::size_t>(step.node) + 1);
                     hold_open(below, facts, bits_per_value, note);
                 }
-                note.loops_above = loops - node.sliding;
+                note.loops_above = loops - node.line_buffer;
                 break;
             }
             case NestStep::Kind::holder:

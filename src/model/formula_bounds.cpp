@@ -24,9 +24,9 @@ double times(double a, double b) {
 }
 
 Interval times(const Interval& a, const Interval& b) {
-    const double corners[] = {times(a.lo, b.lo), times(a.lo, b.hi), times(a.hi, b.lo),
-                              times(a.hi, b.hi)};
-    return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
+    const double vertices[] = {times(a.lo, b.lo), times(a.lo, b.hi), times(a.hi, b.lo),
+                               times(a.hi, b.hi)};
+    return {*std::min_element(vertices, vertices + 4), *std::max_element(vertices, vertices + 4)};
 }
 
 double integer_power(double base, int exponent) {

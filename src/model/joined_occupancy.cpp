@@ -185,7 +185,7 @@ std::vector<Backing> backings(const EinsumAnalysis& einsum) {
         backing.node = i;
         backing.memory = einsum.tables.path().levels[node.level].name;
         backing.depth = node.persistent ? -1 : einsum.plan.loops_above(einsum.nodes, i);
-        backing.sliding = node.sliding;
+        backing.line_buffer = node.line_buffer;
         backing.bits = instance_bits(einsum, einsum.analysis.holders[entry]);
         result.push_back(backing);
     }
@@ -203,7 +203,7 @@ std::vector<int> live_loops(const std::vector<std::vector<Backing>>& backings) {
     std::map<int, int> depths;
     for (std::size_t e = 0; e + 1 < backings.size(); ++e) {
         for (const Backing& backing : backings[e]) {
-            depths.emplace(backing.tensor, backing.depth + backing.sliding);
+            depths.emplace(backing.tensor, backing.depth + backing.line_buffer);
         }
         int deepest = 0;
         for (auto it = depths.begin(); it != depths.end();) {

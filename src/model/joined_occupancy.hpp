@@ -21,9 +21,9 @@ struct Backing {
     int tensor = 0;  ///< index into Workload::tensors
     int node = 0;    ///< index of the holder in the Einsum's nodes
     std::string memory;
-    int depth = 0;         ///< loops above its reservation, -1: persistent
-    bool sliding = false;  ///< its users run inside one loop more
-    double bits = 0;       ///< n_instances of persistent tensors included
+    int depth = 0;             ///< loops above its reservation, -1: persistent
+    bool line_buffer = false;  ///< its users run inside one loop more
+    double bits = 0;           ///< n_instances of persistent tensors included
 };
 
 /// Backing holders of all fusable tensors of one Einsum.

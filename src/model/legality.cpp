@@ -106,19 +106,20 @@ void check_tile_shapes(const arch::Path& path, std::span<const PmappingNode> nod
                     "; choose a value from 1 to " + std::to_string(shape[v]));
         }
         const bool outermost = !(seen >> v & 1);
-        const bool below_lead = leading >> v & 1;
+        const bool below_prologue = leading >> v & 1;
         if (node.base > 0) {
             const std::int64_t bound = variable.bound;
             if (!outermost || node.kind != NodeKind::temporal || node.largest_tile() > bound ||
-                node.base > bound || bound > node.base + node.lead) {
+                node.base > bound || bound > node.base + node.prologue) {
                 illegal(what + " with a first tile of " + std::to_string(node.largest_tile()) +
                         " and " + std::to_string(node.trips(bound)) +
                         " iterations does not give the " + std::to_string(bound) +
-                        " values of the variable; only its outermost temporal loop can run ahead");
+                        " values of the variable; only its outermost temporal loop can have a "
+                        "prologue");
             }
             leading |= std::uint64_t{1} << v;
-        } else if (below_lead && node.tile != 1) {
-            illegal(what + " stands below a loop that runs ahead; only tile shape 1 can");
+        } else if (below_prologue && node.tile != 1) {
+            illegal(what + " stands below a loop with a prologue; only tile shape 1 can");
         }
         if (node.base == 0 && shape[v] % node.tile != 0 && !(outermost && variable.simple)) {
             illegal(what + " does not divide the enclosing " + std::to_string(shape[v]) +
@@ -240,21 +241,21 @@ std::vector<int> shared_loops(const std::vector<const EinsumAnalysis*>& einsums)
 
 namespace {
 
-/// The holder slides by this loop: the first below it.
-bool slides_by(const EinsumAnalysis& einsum, int holder, int loop) {
-    return einsum.nodes[holder].sliding && einsum.plan.reservation_before(holder) == loop + 1;
+/// The holder moves with this loop: the first below it.
+bool windows_by(const EinsumAnalysis& einsum, int holder, int loop) {
+    return einsum.nodes[holder].line_buffer && einsum.plan.reservation_before(holder) == loop + 1;
 }
 
-// A holder that slides by the loops `a` of the producer and `b` of the consumer: both advance
+// A holder that moves with the loops `a` of the producer and `b` of the consumer: both advance
 // alike, and the consumer reads no further than the producer has come.
-void check_sliding_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer, int tensor,
-                        int a, int b, const std::string& where) {
+void check_line_buffer_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer,
+                            int tensor, int a, int b, const std::string& where) {
     const workload::LocalTensor& written =
         producer.einsum().tensors[local_tensor(producer, tensor)];
     const workload::LocalTensor& read = consumer.einsum().tensors[local_tensor(consumer, tensor)];
-    const PmappingNode& ahead = producer.nodes[a];
+    const PmappingNode& prologue = producer.nodes[a];
     const PmappingNode& behind = consumer.nodes[b];
-    const int rank = rank_of(written, ahead.rank_variable);
+    const int rank = rank_of(written, prologue.rank_variable);
     std::int64_t factor = 0, reach = 1;
     if (rank >= 0) {
         for (const workload::AffineTerm& term : read.ranks[rank].terms) {
@@ -266,12 +267,12 @@ void check_sliding_read(const EinsumAnalysis& producer, const EinsumAnalysis& co
                       1);
         }
     }
-    if (rank < 0 || factor < 1 || ahead.tile != factor * behind.tile) {
+    if (rank < 0 || factor < 1 || prologue.tile != factor * behind.tile) {
         illegal(where + " does not carry both along one rank of the tensor at the same pace");
     }
-    if (reach > ahead.largest_tile()) {
+    if (reach > prologue.largest_tile()) {
         illegal(where + " reads " + std::to_string(reach) + " values of which only " +
-                std::to_string(ahead.largest_tile()) +
+                std::to_string(prologue.largest_tile()) +
                 " are made; give the producer a larger initial_tile_shape");
     }
 }
@@ -289,10 +290,10 @@ void check_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer, 
                 "the split of the two branches");
     }
     const auto common = common_loops(producer, consumer);
-    if (producer.nodes[holder].sliding &&
+    if (producer.nodes[holder].line_buffer &&
         std::none_of(common.begin(), common.end(),
-                     [&](const auto& pair) { return slides_by(producer, holder, pair.first); })) {
-        illegal(who + " outside the loop by which its holder slides; move its branch inside");
+                     [&](const auto& pair) { return windows_by(producer, holder, pair.first); })) {
+        illegal(who + " outside the loop with which its line buffer moves; move its branch inside");
     }
     for (const auto& [a, b] : common) {
         if (producer.trips(a) == 1 && consumer.trips(b) == 1) {
@@ -311,11 +312,11 @@ void check_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer, 
                     " still reduces over it; move that loop below the split");
         }
         const workload::LocalTensor& seen = consumer.einsum().tensors[read];
-        if (slides_by(producer, holder, a) || slides_by(consumer, other, b)) {
-            check_sliding_read(producer, consumer, tensor, a, b, who + ", but " + loop);
+        if (windows_by(producer, holder, a) || windows_by(consumer, other, b)) {
+            check_line_buffer_read(producer, consumer, tensor, a, b, who + ", but " + loop);
             continue;
         }
-        const bool same_slice = producer.nodes[a].lead == consumer.nodes[b].lead &&
+        const bool same_slice = producer.nodes[a].prologue == consumer.nodes[b].prologue &&
                                 rank_of(written, va) >= 0 &&
                                 rank_of(written, va) == rank_of(seen, vb);
         if (!same_slice) {
@@ -364,9 +365,9 @@ std::vector<LoopKey> loops_of(const EinsumAnalysis& einsum, const Backing& backi
     std::vector<LoopKey> result;
     const workload::LocalTensor& tensor =
         einsum.einsum().tensors[einsum.nodes[backing.node].tensor];
-    const int end = backing.depth < 0 ? 0
-                    : backing.sliding ? backing.node
-                                      : einsum.plan.reservation_before(backing.node);
+    const int end = backing.depth < 0     ? 0
+                    : backing.line_buffer ? backing.node
+                                          : einsum.plan.reservation_before(backing.node);
     for (int i = 0; i < end; ++i) {
         if (einsum.nodes[i].is_loop()) {
             const int rank = rank_of(tensor, einsum.nodes[i].rank_variable);
@@ -385,7 +386,7 @@ struct LiveTensor {
 int deepest(const std::map<int, LiveTensor>& live) {
     int depth = 0;
     for (const auto& [tensor, entry] : live) {
-        depth = std::max(depth, entry.backing.depth + entry.backing.sliding);
+        depth = std::max(depth, entry.backing.depth + entry.backing.line_buffer);
     }
     return depth;
 }

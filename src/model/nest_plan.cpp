@@ -76,7 +76,7 @@ void NestPlan::cut_copy(Nodes nodes) {
     }
 }
 
-// A sliding holder keeps what the loop below it reaches in one iteration, from one to the next. Any
+// A line buffer keeps what the loop below it reaches in one iteration, from one to the next. Any
 // other holder's reservation sinks through relevant temporal loops, through one partially relevant
 // loop, and through spatial loops of its own component; anything else stops it. Where a template
 // leaves open which partially relevant loop that is, it stands above them (Analysis::hold_open).
@@ -89,7 +89,7 @@ void NestPlan::place_reservations(const PathTables& tables, Nodes nodes) {
             continue;
         }
         int stop = i + 1;
-        if (nodes[i].sliding) {
+        if (nodes[i].line_buffer) {
             while (stop < n && !nodes[stop].is_loop()) {
                 ++stop;
             }
@@ -120,7 +120,7 @@ int NestPlan::loops_above(Nodes nodes, int i) const {
     for (int j = 0; j < reservation_[i]; ++j) {
         loops += nodes[j].is_loop();
     }
-    return loops - nodes[i].sliding;
+    return loops - nodes[i].line_buffer;
 }
 
 void NestPlan::order_tensor(const PathTables& tables, Nodes nodes, int tensor) {

@@ -8,6 +8,9 @@
 #include "base/directory.hpp"
 #include "tessera/base/error.hpp"
 
+/// The header of the file that this code lies in; the linker defines it.
+extern "C" [[gnu::visibility("hidden")]] const Elf64_Ehdr own_header asm("__ehdr_start");
+
 namespace tessera::plugin {
 
 namespace {
@@ -19,14 +22,6 @@ struct End {
 };
 using ElfHandle = std::unique_ptr<Elf, End>;
 
-std::optional<std::string> content_of(const std::string& path) {
-    try {
-        return base::read_regular_file(path);
-    } catch (const UserError&) {
-        return std::nullopt;  // a pipe, or something else without an end
-    }
-}
-
 /// Looks into `content`, which must outlive the handle.
 ElfHandle opened(std::string& content) {
     static const unsigned version = ::elf_version(EV_CURRENT);
@@ -34,24 +29,14 @@ ElfHandle opened(std::string& content) {
     return ElfHandle(::elf_memory(content.data(), content.size()));
 }
 
-/// Of the program that this code runs in.
-unsigned own_machine() {
-    static const unsigned machine = [] {
-        std::string content = content_of("/proc/self/exe").value_or("");
-        const ElfHandle elf = opened(content);
-        GElf_Ehdr header;
-        return ::gelf_getehdr(elf.get(), &header) != nullptr ? header.e_machine : EM_NONE;
-    }();
-    return machine;
-}
-
 std::string header_problem(const GElf_Ehdr& header) {
     if (header.e_ident[EI_CLASS] != ELFCLASS64) {
         return "it is not a 64-bit file; build it for this machine";
     }
-    if (header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != own_machine()) {
+    if (header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != own_header.e_machine) {
         return "it is built for another machine (ELF machine " + std::to_string(header.e_machine) +
-               ", this one is " + std::to_string(own_machine()) + "); build it for this machine";
+               ", this one is " + std::to_string(own_header.e_machine) +
+               "); build it for this machine";
     }
     return header.e_type == ET_DYN
                ? ""
@@ -77,8 +62,10 @@ void read_exports(Elf* elf, Elf_Scn* section, const GElf_Shdr& table,
 
 /// \returns false if the tables contradict themselves
 bool read_sections(Elf* elf, ElfFile& file) {
-    std::size_t names = 0;
-    if (::elf_getshdrstrndx(elf, &names) != 0) {
+    std::size_t names = 0, count = 0;
+    // A table that does not lie in the file counts as none.
+    if (::elf_getshdrnum(elf, &count) != 0 || ::elf_getshdrstrndx(elf, &names) != 0 ||
+        names >= count) {
         return false;
     }
     Elf_Scn* section = nullptr;
@@ -90,7 +77,6 @@ bool read_sections(Elf* elf, ElfFile& file) {
         const char* const name = ::elf_strptr(elf, names, header.sh_name);
         if (name != nullptr && std::string(name) == ".tessera.plugin") {
             const Elf_Data* const data = ::elf_rawdata(section, nullptr);
-            file.has_record = true;
             file.record = data == nullptr || data->d_buf == nullptr
                               ? ""
                               : std::string(static_cast<const char*>(data->d_buf), data->d_size);
@@ -105,7 +91,11 @@ bool read_sections(Elf* elf, ElfFile& file) {
 
 ElfFile read_elf(const std::string& path) {
     ElfFile file;
-    std::optional<std::string> content = content_of(path);
+    std::optional<std::string> content;
+    try {
+        content = base::read_regular_file(path);
+    } catch (const UserError&) {  // a pipe, or something else without an end
+    }
     if (!content) {
         file.problem = "it cannot be read as a file";
         return file;

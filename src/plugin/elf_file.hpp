@@ -1,6 +1,7 @@
 // What can be learned from a shared object without loading it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,8 @@ struct ElfFile {
         bool unique = false;  ///< STB_GNU_UNIQUE: one for the whole process
     };
 
-    std::string problem;  ///< why it cannot be a plugin at all; empty: it may be one
-    std::string record;   ///< section .tessera.plugin
-    bool has_record = false;
+    std::string problem;                ///< why it cannot be a plugin at all; empty: it may be one
+    std::optional<std::string> record;  ///< section .tessera.plugin
     std::vector<Export> exports;
 };
 

@@ -1,6 +1,6 @@
 #include "plugin/gates.hpp"
 
-#include <cctype>
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <sstream>
@@ -13,74 +13,52 @@ namespace tessera::plugin {
 
 namespace {
 
-/// One component's record (record.hpp).
-struct Claims {
-    std::map<std::string, std::string> values;   // key -> value
-    std::map<std::string, std::string> headers;  // name -> fingerprint
-    std::map<std::string, std::string> sizes;    // type -> bytes
-};
+/// One component's record (record.hpp): its lines up to the last blank, and what follows that.
+using Claims = std::map<std::string, std::string>;
 
-std::vector<Claims> parse(const std::string& record) {
+std::vector<Claims> parse(std::string record) {
+    std::replace(record.begin(), record.end(), '\0', '\n');
     std::vector<Claims> all;
-    std::string text = record;
-    for (char& c : text) {
-        c = c == '\0' ? '\n' : c;
-    }
-    std::istringstream lines(text);
+    std::istringstream lines(record);
     for (std::string line; std::getline(lines, line);) {
-        const std::size_t space = line.find(' ');
-        if (space == std::string::npos) {
-            continue;
-        }
-        const std::string key = line.substr(0, space), value = line.substr(space + 1);
-        if (key == "tessera-plugin") {
+        const std::size_t blank = line.rfind(' ');
+        if (line.rfind("tessera-plugin ", 0) == 0) {
             all.emplace_back();
         }
-        if (all.empty()) {
-            continue;
-        }
-        const std::size_t last = value.rfind(' ');
-        if ((key == "header" || key == "size") && last != std::string::npos) {
-            auto& list = key == "header" ? all.back().headers : all.back().sizes;
-            list[value.substr(0, last)] = value.substr(last + 1);
-        } else {
-            all.back().values[key] = value;
+        if (blank != std::string::npos && !all.empty()) {
+            all.back()[line.substr(0, blank)] = line.substr(blank + 1);
         }
     }
     return all;
 }
 
+/// Of a claim that is missing: nothing.
+std::string value_of(const Claims& claims, const std::string& key) {
+    const auto found = claims.find(key);
+    return found == claims.end() ? "" : found->second;
+}
+
 const std::vector<Claims>& own_claims() {
-    static const std::vector<Claims> claims = [] {
-        std::string text;
-        const auto add = [&](const auto& record) { text.append(record.data(), record.size()); };
-        static constexpr auto model = make_record<Contract<model::CostModel>>("");
-        static constexpr auto strategy = make_record<Contract<search::SearchStrategy>>("");
-        static constexpr auto mapper = make_record<Contract<mapper::Mapper>>("");
-        add(model);
-        add(strategy);
-        add(mapper);
-        return parse(text);
-    }();
+    static constexpr std::array<char, Record::size> records[] = {
+        make_record<Contract<model::CostModel>>(""),
+        make_record<Contract<search::SearchStrategy>>(""),
+        make_record<Contract<mapper::Mapper>>("")};
+    static const std::vector<Claims> claims = parse(std::string(records[0].data(), sizeof records));
     return claims;
 }
 
 bool ours(const std::string& symbol) {
     // Older linkers export the ends of the sections of every shared object.
-    for (const char* known :
-         {TESSERA_PLUGIN_ENTRY, "_init", "_fini", "_edata", "_end", "__bss_start"}) {
-        if (symbol == known) {
-            return true;
-        }
-    }
-    return false;
+    static constexpr std::string_view known[] = {
+        TESSERA_PLUGIN_ENTRY, "_init", "_fini", "_edata", "_end", "__bss_start"};
+    return std::find(std::begin(known), std::end(known), symbol) != std::end(known);
 }
 
 std::string check_file(const ElfFile& file) {
     if (!file.problem.empty()) {
         return file.problem;
     }
-    if (!file.has_record) {
+    if (!file.record) {
         return "it is no Tessera plugin: it has no section .tessera.plugin, which the macro "
                "TESSERA_PLUGIN makes";
     }
@@ -107,103 +85,82 @@ std::string check_file(const ElfFile& file) {
 
 std::string check_toolchain(const Claims& plugin, const Claims& own) {
     static constexpr std::pair<const char*, const char*> tags[] = {
-        {"words", "for words of "},
         {"standard-library", "with the C++ standard library "},
         {"strings", "with "},
-        {"language", "as "},
         {"instrumentation", "with instrumentation "}};
     for (const auto& [key, with] : tags) {
-        const auto theirs = plugin.values.find(key);
-        const std::string& wanted = own.values.at(key);
-        const std::string found = theirs == plugin.values.end() ? "none" : theirs->second;
-        if (found == wanted) {
-            continue;
+        const std::string found = value_of(plugin, key), wanted = value_of(own, key);
+        if (found != wanted) {
+            return std::string("it is built ") + with + (found.empty() ? "none" : found) +
+                   ", this program " + with + wanted +
+                   (std::string(key) == "strings"
+                        ? "; compile it without -D_GLIBCXX_USE_CXX11_ABI=0"
+                        : "; build both with the same compiler settings");
         }
-        std::string remedy = "; build both with the same compiler settings";
-        if (std::string(key) == "strings") {
-            remedy = "; compile it without -D_GLIBCXX_USE_CXX11_ABI=0";
-        }
-        return std::string("it is built ") + with + found + ", this program " + with + wanted +
-               remedy;
     }
     return "";
 }
 
-/// A name of `own` that `theirs` lacks or has another value for; empty: there is none.
-std::string differing(const std::map<std::string, std::string>& theirs,
-                      const std::map<std::string, std::string>& own) {
-    for (const auto& [name, value] : own) {
-        const auto found = theirs.find(name);
-        if (found == theirs.end() || found->second != value) {
-            return name;
+/// The first claim of this kind ("header") that the plugin lacks or has another value for, without
+/// its kind; empty: there is none.
+std::string differing(const std::string& kind, const Claims& plugin, const Claims& own) {
+    for (const auto& [key, value] : own) {
+        if (key.rfind(kind + " ", 0) == 0 && value_of(plugin, key) != value) {
+            return key.substr(kind.size() + 1);
         }
     }
     return "";
 }
 
 std::string check_shared(const Claims& plugin, const Claims& own) {
-    const auto built = plugin.values.find("built-for");
-    const std::string versions = std::string(" (it is built for tessera ") +
-                                 (built == plugin.values.end() ? "?" : built->second) +
+    const std::string built = value_of(plugin, "built-for");
+    const std::string versions = " (it is built for tessera " + (built.empty() ? "?" : built) +
                                  ", this is tessera " + version + "); ";
-    if (const std::string header = differing(plugin.headers, own.headers); !header.empty()) {
+    if (const std::string header = differing("header", plugin, own); !header.empty()) {
         return "header " + header + " differs" + versions +
                "rebuild it with the headers of this program";
     }
-    if (const std::string type = differing(plugin.sizes, own.sizes); !type.empty()) {
+    if (const std::string type = differing("size", plugin, own); !type.empty()) {
         return "type " + type + " has another size" + versions +
                "build both with the same compiler settings";
     }
     return "";
 }
 
-/// "search-strategy 1.0" -> name, major, minor.
-struct Interface {
-    std::string id;
-    unsigned major = 0, minor = 0;
-
-    explicit Interface(const std::string& text) {
-        const std::size_t space = text.find(' ');
-        id = text.substr(0, space);
-        if (space != std::string::npos) {
-            std::sscanf(text.c_str() + space, "%u.%u", &major, &minor);
-        }
+std::string check_interface(const std::string& id, const std::string& theirs,
+                            const std::string& own) {
+    unsigned major = 0, minor = 0, own_major = 0, own_minor = 0;
+    std::sscanf(theirs.c_str(), "%u.%u", &major, &minor);
+    std::sscanf(own.c_str(), "%u.%u", &own_major, &own_minor);
+    if (major != own_major) {
+        return "it implements interface " + id + " " + theirs + ", this program has " + own +
+               "; port it to the new interface (docs/plugin-abi.md)";
     }
-    std::string number() const {
-        return std::to_string(major) + "." + std::to_string(minor);
-    }
-};
-
-std::string check_interface(const Interface& theirs, const Interface& own) {
-    if (theirs.major != own.major) {
-        return "it implements interface " + own.id + " " + theirs.number() + ", this program has " +
-               own.number() + "; port it to the new interface (docs/plugin-abi.md)";
-    }
-    if (theirs.minor > own.minor) {
-        return "it needs interface " + own.id + " " + theirs.number() + ", this program has " +
-               own.number() + "; use a newer tessera";
+    if (minor > own_minor) {
+        return "it needs interface " + id + " " + theirs + ", this program has " + own +
+               "; use a newer tessera";
     }
     return "";
 }
 
 std::string check_claims(const Claims& plugin) {
-    const auto text = plugin.values.find("interface");
-    if (text == plugin.values.end()) {
+    const auto interface = plugin.lower_bound("interface ");
+    if (interface == plugin.end() || interface->first.rfind("interface ", 0) != 0) {
         return "its section .tessera.plugin is broken; build it again";
     }
-    const Interface theirs(text->second);
+    const auto& [key, theirs] = *interface;
+    const std::string id = key.substr(key.find(' ') + 1);
     for (const Claims& own : own_claims()) {
-        const Interface mine(own.values.at("interface"));
-        if (mine.id != theirs.id) {
+        if (own.count(key) == 0) {
             continue;
         }
         std::string problem = check_toolchain(plugin, own);
         if (problem.empty()) {
             problem = check_shared(plugin, own);
         }
-        return problem.empty() ? check_interface(theirs, mine) : problem;
+        return problem.empty() ? check_interface(id, theirs, own.at(key)) : problem;
     }
-    return "it holds a component of the unknown kind '" + theirs.id + "'; use a newer tessera";
+    return "it holds a component of the unknown kind '" + id + "'; use a newer tessera";
 }
 
 }  // namespace
@@ -213,7 +170,7 @@ std::string gate(const std::string& path) {
     if (std::string problem = check_file(file); !problem.empty()) {
         return problem;
     }
-    const std::vector<Claims> claims = parse(file.record);
+    const std::vector<Claims> claims = parse(*file.record);
     if (claims.empty()) {
         return "its section .tessera.plugin is broken; build it again";
     }

@@ -16,18 +16,13 @@
 #include "base/printable.hpp"
 #include "plugin/library.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/spec/value.hpp"
 
 namespace tessera::plugin {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string seconds_text(double seconds) {
-    std::string text = std::to_string(seconds);
-    text.erase(text.find_last_not_of('0') + 1);
-    return text.back() == '.' ? text.substr(0, text.size() - 1) : text;
-}
 
 double time_limit_s() {
     const char* given = std::getenv("TESSERA_PLUGIN_SCAN_TIME");
@@ -52,8 +47,7 @@ base::Json read_cache(const fs::path& file) {
     std::string text;
     try {
         text = base::read_regular_file(file).value_or("");
-    } catch (const UserError&) {
-        // What cannot be read is made anew.
+    } catch (const UserError&) {  // what cannot be read is made anew
     }
     const base::ParsedJson cache = base::ParsedJson::parse(text, nullptr, false);
     const bool good = cache.is_object() && cache.contains("files") && cache["files"].is_object();
@@ -62,16 +56,12 @@ base::Json read_cache(const fs::path& file) {
 
 /// A cache that cannot be written only costs time.
 void write_cache(const fs::path& file, const base::Json& known) {
-    if (file.empty()) {
-        return;
-    }
-    const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
-    std::error_code failed;
-    fs::create_directories(folder, failed);
     try {
-        base::Directory(folder).write(file.filename().string(),
-                                      base::Json{{"version", 1}, {"files", known}}.dump(1) + "\n");
-    } catch (const UserError&) {
+        fs::create_directories(file.parent_path());
+        base::Directory(file.parent_path())
+            .write(file.filename().string(),
+                   base::Json{{"version", 1}, {"files", known}}.dump(1) + "\n");
+    } catch (const std::exception&) {
         return;
     }
 }
@@ -104,24 +94,14 @@ struct Verdict {
 };
 
 Verdict scan(const std::string& path) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) {
-        return {"no pipe to a child process could be made"};
-    }
-    const pid_t process = ::fork();
-    if (process < 0) {
-        ::close(ends[0]);
-        ::close(ends[1]);
-        return {"no child process could be started"};
-    }
-    if (process == 0) {
-        child(path, ends[1]);
-    }
-    ::close(ends[1]);
     const double limit_s = time_limit_s();
-    auto [answer, in_time, status] = base::answer_of(process, ends[0], limit_s);
+    auto [failed, answer, in_time, status] =
+        base::answer_of([&](int pipe) { child(path, pipe); }, limit_s);
+    if (!failed.empty()) {
+        return {failed};
+    }
     if (!in_time) {
-        return {"it did not come back within " + seconds_text(limit_s) +
+        return {"it did not come back within " + spec::number_text(limit_s) +
                     " s when it was first examined; its initialisation must not wait for anything",
                 true};
     }

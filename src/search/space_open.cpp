@@ -17,7 +17,7 @@ namespace {
 void enumerate_einsum(const model::Problem& p, const mapspace::MapSpaceOptions& options, int einsum,
                       EinsumData& out) {
     mapspace::MapSpaceOptions allowed = options;
-    allowed.sliding_holders = false;  // the joiner knows none
+    allowed.line_buffers = false;  // the joiner knows none
     const std::string& name = p.workload->einsums[einsum].name;
     std::string reason = "Einsum " + name + ": no compute may run it (`enabled` is false)";
     for (const std::string& compute : p.architecture->compute_names()) {

@@ -41,8 +41,8 @@ public:
         return space_;
     }
 
-    /// One round; `hopeless`: nothing is ever legal.
-    std::span<const Candidate> round(std::size_t room, bool hopeless = false) {
+    /// One round; `nothing_legal`: nothing is ever legal.
+    std::span<const Candidate> round(std::size_t room, bool nothing_legal = false) {
         const std::size_t n = strategy_->ask({batch_.data(), room});
         if (n > room) {
             throw Bug("ask() returned " + std::to_string(n) + " of at most " +
@@ -54,7 +54,7 @@ public:
                         : c.how == Candidate::How::vary ? worker_.vary(c.seed, c.einsum, c.point)
                                                         : worker_.evaluate(c.point);
             c.outcome.value = c.outcome.energy_j * c.outcome.latency_s;
-            if (hopeless) {
+            if (nothing_legal) {
                 c.outcome = {};
                 c.outcome.verdict = search::Verdict::capacity;
             }
@@ -122,10 +122,10 @@ std::string fault_of(const search::OpenSpace& space, const search::Point& point)
                      " tile shapes, its templates have " + std::to_string(at) + " symbols";
 }
 
-void check_in_space(const std::string& name, const Settings& s, bool hopeless, Findings& f) {
+void check_in_space(const std::string& name, const Settings& s, bool nothing_legal, Findings& f) {
     Bench bench(name, s.seed);
     for (int i = 0; i < 20; ++i) {
-        for (const Candidate& c : bench.round(32, hopeless)) {
+        for (const Candidate& c : bench.round(32, nothing_legal)) {
             if (c.how != Candidate::How::point) {
                 f.expect(c.how == Candidate::How::draw || c.einsum < bench.space().n_einsums(),
                          "a variation of an Einsum that does not exist is proposed");
@@ -241,7 +241,7 @@ std::vector<Check> search_strategy_checks(const std::string& name, const Setting
          [=](Findings& f) { check_batches(name, s, f); }},
         {"space", "no point outside the space",
          [=](Findings& f) { check_in_space(name, s, false, f); }},
-        {"hopeless", "goes on when nothing is legal",
+        {"nothing_legal", "goes on when nothing is legal",
          [=](Findings& f) { check_in_space(name, s, true, f); }},
         {"seed", "same seed, same proposals", [=](Findings& f) { check_seed(name, s, f); }},
         {"resume", "save() and restore() go on with the same proposals",

@@ -7,7 +7,7 @@
 #include "base/data_path.hpp"
 #include "spec/fields.hpp"
 #include "workload/raw.hpp"
-#include "workload/slides.hpp"
+#include "workload/windows.hpp"
 
 namespace tessera::workload {
 

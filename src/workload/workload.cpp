@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "workload/define_symbols.hpp"
-#include "workload/slides.hpp"
+#include "workload/windows.hpp"
 
 namespace tessera::workload {
 
@@ -162,7 +162,7 @@ EinsumView view(const Workload& workload, int index) {
             }
         }
     }
-    find_slides(workload, result);
+    find_windows(workload, result);
     return result;
 }
 

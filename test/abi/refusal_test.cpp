@@ -1,8 +1,10 @@
 // Plugins that do not fit are refused with one exact message, before anything of them runs, and
 // never keep the program from its work when they were not asked for by name.
+#include <elf.h>
 #include <sys/stat.h>
 
 #include <boost/test/unit_test.hpp>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "abi/program.hpp"
@@ -83,7 +85,34 @@ BOOST_AUTO_TEST_CASE(a_shared_object_cut_off_anywhere_is_refused) {
         std::ofstream(file, std::ios::binary) << whole.substr(0, size);
         const Ran cut = run(tool() + " plugins list --plugin " + file.string());
         BOOST_TEST(cut.code == 3, "cut off at " << size << ": " << cut.err);
+        // The header is whole; the section table, which ends the file, is not.
+        if (size >= sizeof(Elf64_Ehdr)) {
+            BOOST_TEST(cut.err == "tessera: cannot load " + file.string() +
+                                      ": its section table is broken; build it again\n");
+        }
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_section_table_outside_of_the_file_is_refused) {
+    const std::string whole = read(plugin("corpus"));
+    const Folder folder;
+    const auto changed = [&](const auto& change) {
+        Elf64_Ehdr header;
+        std::memcpy(&header, whole.data(), sizeof header);
+        change(header);
+        std::string bytes = whole;
+        std::memcpy(bytes.data(), &header, sizeof header);
+        const fs::path file = folder / "tessera-table.so";
+        std::ofstream(file, std::ios::binary) << bytes;
+        const Ran ran = run(tool() + " plugins list --plugin " + file.string());
+        BOOST_TEST(ran.code == 3);
+        BOOST_TEST(ran.err == "tessera: cannot load " + file.string() +
+                                  ": its section table is broken; build it again\n");
+    };
+    changed([&](Elf64_Ehdr& header) { header.e_shoff = whole.size() + 10000; });
+    changed([](Elf64_Ehdr& header) { header.e_shoff = ~std::uint64_t{7}; });
+    changed([](Elf64_Ehdr& header) { header.e_shnum = 65000; });
+    changed([](Elf64_Ehdr& header) { header.e_shstrndx = 60000; });
 }
 
 BOOST_AUTO_TEST_CASE(another_machine) {
@@ -218,12 +247,12 @@ BOOST_AUTO_TEST_CASE(a_broken_cache_is_ignored) {
 }
 
 BOOST_AUTO_TEST_CASE(names_are_taken_once) {
-    const Ran twins =
-        run(tool() + " plugins list --plugin " + plugin("corpus") + " --plugin " + plugin("twin"));
-    BOOST_TEST(twins.code == 3);
-    BOOST_TEST(twins.err == "tessera: cannot load " + plugin("twin") +
+    const Ran named = run(tool() + " plugins list --plugin " + plugin("corpus") + " --plugin " +
+                          plugin("second"));
+    BOOST_TEST(named.code == 3);
+    BOOST_TEST(named.err == "tessera: cannot load " + plugin("second") +
                                 ": two components are called 'corpus': a search strategy in " +
-                                plugin("corpus") + " and one in " + plugin("twin") +
+                                plugin("corpus") + " and one in " + plugin("second") +
                                 "; load only one of them\n");
     refused("taken",
             "two components are called 'random': a search strategy in the program itself "
@@ -231,9 +260,10 @@ BOOST_AUTO_TEST_CASE(names_are_taken_once) {
                 plugin("taken") + "; load only one of them");
     const Ran both =
         run(small_map(), {{"TESSERA_PLUGIN_PATH", (build() / "abi/corpus").string() + ":" +
-                                                      (build() / "abi/twin").string()}});
+                                                      (build() / "abi/second").string()}});
     BOOST_TEST(both.code == 0);
-    BOOST_TEST(both.err.find(plugin("twin") + ": two components are called") != std::string::npos);
+    BOOST_TEST(both.err.find(plugin("second") + ": two components are called") !=
+               std::string::npos);
     // The same file twice is no conflict.
     const Ran same = run(tool() + " plugins list --plugin " + plugin("corpus") + " --plugin " +
                          plugin("corpus"));

@@ -124,7 +124,7 @@ private:
         used_.push_back(std::move(used));
     }
 
-    // Rows that reach the wish, else those that come closest.
+    // Rows that reach the condition, else those that come closest.
     void prefer_used(const TemplateConstraint& c) {
         const double fanout = static_cast<double>(path_.levels[static_cast<std::size_t>(c.level)]
                                                       .spatial[static_cast<std::size_t>(c.dim)]

@@ -1,8 +1,8 @@
 // Convolutions of six to nine rank variables on four and five memories: templates with more tile
 // shapes than any other family has. They are too many for brute force, so they are held against
 //   a reduced form   variables that index the same tensors in the same way (batch, rows without a
-//                    filter) are twins: one variable of all their values has the same optimum
-//                    (docs/ffm.md, 2.21), and half as many tile shapes
+//                    filter) are symmetric variables: one variable of all their values has the same
+//                    optimum (docs/ffm.md, 2.21), and half as many tile shapes
 //   a plain search   without best-first search, without open loop orders
 //   drawn mappings   none costs less than a proven optimum
 // TESSERA_SOAK=n: n / 50 convolutions in place of a few, from number TESSERA_SOAK_FROM.
@@ -34,10 +34,10 @@ struct Variable {
 };
 
 /// O[n.., p, m] += I[n.., p + r, c] * W[r, c, m]; `plain` variables index O and I by themselves,
-/// every pair of `sliding` ones by their sum.
+/// every pair of `line_buffer` ones by their sum.
 struct Convolution {
     std::vector<Variable> plain;
-    std::vector<std::pair<Variable, Variable>> sliding;
+    std::vector<std::pair<Variable, Variable>> line_buffer;
     int stride = 1, channels = 2, outputs = 2;
 };
 
@@ -51,7 +51,7 @@ std::string workload_of(const Convolution& c) {
         add(o, "D" + v.name, v.name);
         add(i, "D" + v.name, v.name);
     }
-    for (const auto& [out, filter] : c.sliding) {
+    for (const auto& [out, filter] : c.line_buffer) {
         all.push_back(out);
         all.push_back(filter);
         add(o, "X" + out.name, out.name);
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(convolutions_of_many_variables_equal_their_reduced_form) {
         if (memories == 4) {
             whole.plain.push_back({"d", d});
         }
-        whole.sliding = {{{"p", 2 + random.below(4)}, {"r", 2 + random.below(2)}}};
+        whole.line_buffer = {{{"p", 2 + random.below(4)}, {"r", 2 + random.below(2)}}};
         whole.stride = 1 + random.below(2);
         whole.channels = 2 + random.below(2);
         whole.outputs = 2 + random.below(3);
@@ -183,9 +183,9 @@ BOOST_AUTO_TEST_CASE(best_first_search_and_open_loop_orders_change_no_optimum) {
         Random random(static_cast<std::uint64_t>(k) + 500);
         const std::string arch = machine(random, 3, 2);
         Convolution c;
-        c.sliding = {{{"p", 2 + random.below(6)}, {"r", 2 + random.below(3)}}};
+        c.line_buffer = {{{"p", 2 + random.below(6)}, {"r", 2 + random.below(3)}}};
         if (k % 4 == 0) {
-            c.sliding.push_back({{"q", 2}, {"s", 2}});
+            c.line_buffer.push_back({{"q", 2}, {"s", 2}});
         }
         c.stride = 1 + random.below(2);
         c.channels = 1 + random.below(4);
@@ -213,8 +213,8 @@ BOOST_AUTO_TEST_CASE(no_drawn_mapping_of_a_large_convolution_beats_the_optimum) 
         const std::string arch = machine(random, 4, 0);
         Convolution c;
         c.plain = {{"n", 2}};
-        c.sliding = {{{"p", 2 + random.below(3)}, {"r", 2}},
-                     {{"q", 2 + random.below(3)}, {"s", 2}}};
+        c.line_buffer = {{{"p", 2 + random.below(3)}, {"r", 2}},
+                         {{"q", 2 + random.below(3)}, {"s", 2}}};
         const std::string text = arch + workload_of(c);
         most = std::max(most, most_symbols(text));
         const Metric metric = metric_of(k);
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(too_many_tile_shapes_are_refused_by_number) {
     for (int v = 0; v < 45; ++v) {
         c.plain.push_back({"v" + std::to_string(v), 2});
     }
-    c.sliding = {{{"p", 2}, {"r", 2}}};
+    c.line_buffer = {{{"p", 2}, {"r", 2}}};
     const std::string arch = machine(random, 5, 0);
     try {
         most_symbols(arch + workload_of(c));

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(there_are_two_hundred_instances) {
 }
 
 BOOST_AUTO_TEST_CASE(the_order_of_the_search_changes_no_optimum) {
-    without_changes_nothing({"guesses", "descent", "equal-einsums", "limited-first"});
+    without_changes_nothing({"cutoffs", "local-search", "equal-einsums", "limited-first"});
 }
 
 /// One of the architectures and one of the workloads that come with Tessera.
@@ -103,8 +103,8 @@ struct Shipped {
 };
 
 // Chains of at most 12 Einsums have none.
-BOOST_AUTO_TEST_CASE(a_dive_changes_no_optimum) {
-    int dived = 0;
+BOOST_AUTO_TEST_CASE(a_beam_search_changes_no_optimum) {
+    int beam_used = 0;
     for (int i = 0; i < 12; ++i) {
         const std::map<std::string, std::string> defines{{"N_EINSUMS", std::to_string(13 + i % 3)},
                                                          {"M", std::to_string(24 + 8 * i)},
@@ -115,27 +115,28 @@ BOOST_AUTO_TEST_CASE(a_dive_changes_no_optimum) {
         options.mapspace = mapspace::MapSpaceOptions::accelforge();
         options.metrics = {i % 3 == 0 ? Metric::energy : Metric::edp};
         const mapper::Result with = run(shipped.problem, options);
-        options.without = {"dive"};
+        options.without = {"beam-search"};
         const mapper::Result other = run(shipped.problem, options);
-        dived += with.statistics.evaluated != other.statistics.evaluated ? 1 : 0;
+        beam_used += with.statistics.evaluated != other.statistics.evaluated ? 1 : 0;
         BOOST_TEST((with.status == mapper::Status::optimal));
         BOOST_TEST((other.status == mapper::Status::optimal));
         const double best = value(with, options.metrics.front());
         BOOST_TEST(std::abs(value(other, options.metrics.front()) - best) <= rounding * best);
     }
-    BOOST_TEST(dived >= 10);
+    BOOST_TEST(beam_used >= 10);
 }
 
 BOOST_AUTO_TEST_CASE(bounds_change_no_optimum) {
-    without_changes_nothing({"exploration-bound", "class-floors", "raised-bounds", "corner-signs"});
+    without_changes_nothing(
+        {"exploration-bound", "class-bounds", "surrogate-bounds", "vertex-bounds"});
 }
 
 BOOST_AUTO_TEST_CASE(what_the_join_leaves_out_changes_no_optimum) {
-    without_changes_nothing({"join-bound", "lookahead", "relaxed-join", "settled-peaks", "partners",
-                             "stages", "meeting"});
+    without_changes_nothing({"join-bound", "lookahead", "relaxed-join", "redundant-capacity",
+                             "row-semijoin", "sequential", "shape-semijoin"});
 }
 
-// Where loops run ahead: two convolutions one after the other.
+// Where loops have a prologue: two convolutions one after the other.
 BOOST_AUTO_TEST_CASE(templates_that_no_einsum_can_meet_change_no_optimum) {
     std::uint64_t with = 0, without = 0;
     int instances = 0;
@@ -148,7 +149,7 @@ BOOST_AUTO_TEST_CASE(templates_that_no_einsum_can_meet_change_no_optimum) {
         mapper::Options options = options_of(drawn, seed);
         const Metric metric = options.metrics.front();
         const mapper::Result best = run(instance.problem, options);
-        options.without = {"template-partners"};
+        options.without = {"template-semijoin"};
         const mapper::Result other = run(instance.problem, options);
         BOOST_TEST_REQUIRE(best.solutions.size() == other.solutions.size());
         with += best.statistics.evaluated;
@@ -165,7 +166,7 @@ BOOST_AUTO_TEST_CASE(templates_that_no_einsum_can_meet_change_no_optimum) {
 
 BOOST_AUTO_TEST_CASE(what_tile_shapes_leave_out_changes_no_optimum) {
     without_changes_nothing({"partial-pareto", "partial-conditions", "safe-rows", "fixed-products",
-                             "narrowed", "twins", "fused-twins"});
+                             "domain-propagation", "symmetries", "fused-symmetries"});
 }
 
 oracle::Instance instance_with_partial_tiles(std::uint64_t seed) {
@@ -174,7 +175,7 @@ oracle::Instance instance_with_partial_tiles(std::uint64_t seed) {
     return drawn;
 }
 
-// With partial tiles, where floors are given up and guesses are tried.
+// With partial tiles, where class bounds are given up and cutoffs are tried.
 void without_changes_no_partial_tiles(const std::string& name) {
     int instances = 0;
     for (std::uint64_t seed = 1; instances < 200; ++seed) {
@@ -200,25 +201,25 @@ BOOST_AUTO_TEST_CASE(convex_bounds_change_no_optimum) {
     without_changes_no_partial_tiles("convex-bound");
 }
 
-BOOST_AUTO_TEST_CASE(pinned_tiles_first_change_no_optimum) {
-    without_changes_no_partial_tiles("pinned-first");
+BOOST_AUTO_TEST_CASE(fixed_tiles_first_change_no_optimum) {
+    without_changes_no_partial_tiles("fixed-first");
 }
 
-BOOST_AUTO_TEST_CASE(meetings_of_partial_tiles_change_no_optimum) {
-    without_changes_no_partial_tiles("meeting");
+BOOST_AUTO_TEST_CASE(semijoins_of_partial_tiles_change_no_optimum) {
+    without_changes_no_partial_tiles("shape-semijoin");
 }
 
-BOOST_AUTO_TEST_CASE(stages_of_partial_tiles_change_no_optimum) {
-    without_changes_no_partial_tiles("stages");
+BOOST_AUTO_TEST_CASE(sequence_of_partial_tiles_change_no_optimum) {
+    without_changes_no_partial_tiles("sequential");
 }
 
-BOOST_AUTO_TEST_CASE(joint_costs_change_no_optimum) {
-    without_changes_no_partial_tiles("joint-costs");
+BOOST_AUTO_TEST_CASE(scalarised_bounds_change_no_optimum) {
+    without_changes_no_partial_tiles("scalarised-bounds");
 }
 
 // Where partial tiles gain, a bound that is too high returns the mapping without them, or loses
 // what is best of the rest.
-BOOST_AUTO_TEST_CASE(joint_costs_do_not_hide_what_partial_tiles_gain) {
+BOOST_AUTO_TEST_CASE(scalarised_bounds_do_not_hide_what_partial_tiles_gain) {
     int instances = 0;
     for (std::uint64_t seed = 1; instances < 25; ++seed) {
         const oracle::Instance drawn = oracle::random_full_instance(seed);
@@ -237,7 +238,7 @@ BOOST_AUTO_TEST_CASE(joint_costs_do_not_hide_what_partial_tiles_gain) {
             continue;
         }
         ++instances;
-        options.without = {"improvement", "joint-costs"};
+        options.without = {"improvement", "scalarised-bounds"};
         const mapper::Result other = run(instance.problem, options);
         BOOST_TEST((best.status == mapper::Status::optimal));
         const double a = value(best, Metric::edp), b = value(other, Metric::edp);
@@ -249,7 +250,7 @@ BOOST_AUTO_TEST_CASE(an_improved_first_mapping_changes_no_optimum) {
     without_changes_no_partial_tiles("improvement");
 }
 
-// A stop can catch floors half raised; what ended the search holds all the same.
+// A stop can catch class bounds half tightened; what ended the search holds all the same.
 BOOST_AUTO_TEST_CASE(a_search_that_a_gap_ends_returns_that_gap) {
     int ended = 0;
     for (std::uint64_t seed = 1; ended < 200; ++seed) {
@@ -318,8 +319,8 @@ BOOST_AUTO_TEST_CASE(fifty_searches_stopped_at_random_moments_return_valid_mappi
     mapper::Options options;
     options.mapspace = mapspace::MapSpaceOptions::accelforge();
     options.threads = 2;
-    // Without guesses and relaxed join there is more to stop.
-    options.without = {"dive", "class-floors", "guesses"};
+    // Without cutoffs and relaxed join there is more to stop.
+    options.without = {"beam-search", "class-bounds", "cutoffs"};
     // Moments in CPU time: the load of the machine changes from one search to the next.
     const std::clock_t start = std::clock();
     const double optimum = value(run(shipped.problem, options), Metric::edp);

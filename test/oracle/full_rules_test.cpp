@@ -39,7 +39,7 @@ std::string einsum(const std::string& name, const std::vector<std::string>& acce
 }
 
 /// W[c] is the same for all a and b. Held inside the loop over a, it makes room for the third
-/// Einsum, which does not need it; raised above that loop it is there all the time.
+/// Einsum, which does not need it; hoisted above that loop it is there all the time.
 oracle::Instance outer_product(const std::string& buffer_size) {
     oracle::Instance out;
     out.kind = "outer-product";
@@ -87,7 +87,7 @@ oracle::Instance equal_products(const std::string& size, const std::string& from
 
 BOOST_AUTO_TEST_SUITE(full_rules)
 
-BOOST_AUTO_TEST_CASE(raising_loops_in_fused_gaps_loses_optima_and_is_noticed) {
+BOOST_AUTO_TEST_CASE(hoisting_loops_in_fused_gaps_loses_optima_and_is_noticed) {
     for (const char* size : {"4", "5", "6", "7", "8", "9", "10", "12"}) {
         const auto right = oracle::judge(outer_product(size));
         BOOST_TEST(right.judged);
@@ -96,10 +96,10 @@ BOOST_AUTO_TEST_CASE(raising_loops_in_fused_gaps_loses_optima_and_is_noticed) {
     const oracle::Instance tight = oracle::random_full_instance(48);  // the same graph
     BOOST_TEST_REQUIRE(tight.kind == "three-outer");
     BOOST_TEST(oracle::judge(tight).error == "");
-    mapspace::raise_fused_loops_in_tests = true;
-    const auto raised = oracle::judge(tight);
-    mapspace::raise_fused_loops_in_tests = false;
-    BOOST_TEST(raised.error != "");
+    mapspace::hoist_fused_loops_in_tests = true;
+    const auto hoisted = oracle::judge(tight);
+    mapspace::hoist_fused_loops_in_tests = false;
+    BOOST_TEST(hoisted.error != "");
 }
 
 // docs/ffm.md 2.6: with equal fused tile shapes, what stands above the innermost fused loop has one

@@ -35,7 +35,8 @@ auto& at(T& items, int index) {
 struct Slot {
     int gap = 0;
     int level = -1, dim = -1;
-    bool slides = false;  // the first place of the gap, for the loop by which the holder slides
+    bool windows =
+        false;  // the first place of the gap, for the loop with which the line buffer moves
     bool temporal() const {
         return level < 0;
     }
@@ -46,15 +47,15 @@ struct PlacedLoop {
     Slot slot;
     int variable = 0;
     std::int64_t trips = 1;
-    workload::Lead ahead{0, 0};     // base 0: does not run ahead
-    std::int64_t partial_tile = 0;  // its tile shape if that does not divide the bound
+    workload::Prologue prologue{0, 0};  // base 0: none
+    std::int64_t partial_tile = 0;      // its tile shape if that does not divide the bound
 };
 
 class Enumerator {
 public:
     Enumerator(const Path& path, const MapSpaceOptions& options,
-               const std::function<bool(const Pmapping&)>& sink, const Sliding& sliding)
-        : path_(path), options_(options), sink_(sink), sliding_(sliding) {
+               const std::function<bool(const Pmapping&)>& sink, const LineBuffer& line_buffer)
+        : path_(path), options_(options), sink_(sink), line_buffer_(line_buffer) {
         for (const auto& t : path.einsum.tensors) {
             tensors_.push_back(&t);
         }
@@ -66,8 +67,8 @@ public:
     bool run() {
         return enumerate_holders(path_, options_, [&](const std::vector<Holder>& holders) {
             holders_ = holders;
-            slides_.assign(holders.size(), -1);
-            return choose_sliding(0);
+            windows_.assign(holders.size(), -1);
+            return choose_line_buffer(0);
         });
     }
 
@@ -97,33 +98,33 @@ private:
         return true;
     }
 
-    // --- Sliding holders (S1, S2) --------------------------------------------------------------
+    // --- Line buffers (S1, S2) --------------------------------------------------------------
 
-    bool choose_sliding(int i) {
+    bool choose_line_buffer(int i) {
         if (i == static_cast<int>(holders_.size())) {
             return place_loops();
         }
-        at(slides_, i) = -1;
-        if (!choose_sliding(i + 1)) {
+        at(windows_, i) = -1;
+        if (!choose_line_buffer(i + 1)) {
             return false;
         }
         for (int v = 0; v < static_cast<int>(path_.einsum.rank_variables.size()); ++v) {
-            if (may_slide(i, v)) {
-                at(slides_, i) = v;
-                if (!choose_sliding(i + 1)) {
+            if (may_window(i, v)) {
+                at(windows_, i) = v;
+                if (!choose_line_buffer(i + 1)) {
                     return false;
                 }
             }
         }
-        at(slides_, i) = -1;
+        at(windows_, i) = -1;
         return true;
     }
 
-    bool may_slide(int i, int variable) const {
+    bool may_window(int i, int variable) const {
         const Holder& h = at(holders_, i);
         const LocalTensor& t = *at(tensors_, h.tensor);
-        if (!options_.sliding_holders || options_.max_fused_loops == 0 || !h.backing ||
-            t.persistent || !t.intermediate || stands_first(path_, h) ||
+        if (!options_.line_buffers || options_.max_fused_loops == 0 || !h.backing || t.persistent ||
+            !t.intermediate || stands_first(path_, h) ||
             !directly_indexes_all(variable, unseen(i))) {
             return false;
         }
@@ -132,7 +133,7 @@ private:
         for (const auto& rank : t.ranks) {
             for (const auto& term : rank.terms) {
                 if (term.rank_variable == variable) {
-                    found += sliding_.overlap.contains({t.tensor, rank.rank}) ? 1 : 2;
+                    found += line_buffer_.overlap.contains({t.tensor, rank.rank}) ? 1 : 2;
                     forward = rank.constant == 0;
                     std::int64_t rest = 1;
                     for (const auto& other : rank.terms) {
@@ -161,7 +162,7 @@ private:
             }
         }
         for (int gap = first; gap < static_cast<int>(holders_.size()); ++gap) {
-            if (gap >= 0 && at(slides_, gap) == variable) {
+            if (gap >= 0 && at(windows_, gap) == variable) {
                 result.push_back({gap, -1, -1, true});
             }
             if (directly_indexes_all(variable, unseen(gap)) &&
@@ -223,16 +224,16 @@ private:
             return constraints_hold() ? order_gaps() : true;
         }
         const auto places = slots(variable);
-        return run_ahead(variable, places) &&
+        return add_prologue(variable, places) &&
                split_rest(variable, places, 0, at(path_.einsum.rank_variables, variable).bound);
     }
 
     bool split_rest(int variable, const std::vector<Slot>& places, std::size_t next,
                     std::int64_t rest) {
         if (rest == 1) {
-            // A loop by which a holder slides has more than one trip.
+            // A loop with which a line buffer moves has more than one trip.
             const bool idle = std::any_of(places.begin() + static_cast<std::ptrdiff_t>(next),
-                                          places.end(), [](const Slot& s) { return s.slides; });
+                                          places.end(), [](const Slot& s) { return s.windows; });
             return idle ? true : split_variable(variable + 1);
         }
         if (next == places.size()) {
@@ -240,8 +241,8 @@ private:
         }
         for (std::int64_t trips = 1; trips <= rest; ++trips) {
             if (rest % trips != 0 || !fits_fanout(places[next], trips) ||
-                (places[next].slides && trips == 1) ||
-                (trips > 1 && !places[next].slides && slides_below(places, next))) {
+                (places[next].windows && trips == 1) ||
+                (trips > 1 && !places[next].windows && windows_below(places, next))) {
                 continue;
             }
             if (trips > 1) {
@@ -292,36 +293,36 @@ private:
         return true;
     }
 
-    // A holder slides by the outermost loop over the variable.
-    static bool slides_below(const std::vector<Slot>& places, std::size_t place) {
+    // A holder moves with the outermost loop over the variable.
+    static bool windows_below(const std::vector<Slot>& places, std::size_t place) {
         return std::any_of(places.begin() + static_cast<std::ptrdiff_t>(place), places.end(),
-                           [](const Slot& s) { return s.slides; });
+                           [](const Slot& s) { return s.windows; });
     }
 
-    // S3: the outermost loop over the variable runs ahead, and one unfused loop of tile shape 1
+    // S3: the outermost loop over the variable has a prologue, and one unfused loop of tile shape 1
     // stands below it.
-    bool run_ahead(int variable, const std::vector<Slot>& places) {
+    bool add_prologue(int variable, const std::vector<Slot>& places) {
         const std::int64_t bound = at(path_.einsum.rank_variables, variable).bound;
-        for (const auto& ahead : sliding_.leads) {
-            const bool plain = ahead.lead == 0 && ahead.base == bound;
-            if (plain || ahead.lead > ahead.base || bound < ahead.base ||
-                bound > ahead.base + ahead.lead) {
+        for (const auto& prologue : line_buffer_.prologues) {
+            const bool plain = prologue.prologue == 0 && prologue.base == bound;
+            if (plain || prologue.prologue > prologue.base || bound < prologue.base ||
+                bound > prologue.base + prologue.prologue) {
                 continue;
             }
             for (std::size_t f = 0; f < places.size(); ++f) {
                 const bool others = std::any_of(places.begin(), places.end(), [&](const Slot& s) {
-                    return s.slides && s.gap != places[f].gap;
+                    return s.windows && s.gap != places[f].gap;
                 });
                 const bool mine = std::any_of(places.begin(), places.end(), [&](const Slot& s) {
-                    return s.slides && s.gap == places[f].gap;
+                    return s.windows && s.gap == places[f].gap;
                 });
-                if (!places[f].temporal() || others || (mine && !places[f].slides) ||
-                    !(places[f].slides || fused(places[f].gap))) {
+                if (!places[f].temporal() || others || (mine && !places[f].windows) ||
+                    !(places[f].windows || fused(places[f].gap))) {
                     continue;
                 }
                 for (std::size_t q = f + 1; q < places.size(); ++q) {
                     if (!fused(places[q].gap) &&
-                        !run_ahead(variable, places[f], places[q], ahead)) {
+                        !add_prologue(variable, places[f], places[q], prologue)) {
                         return false;
                     }
                 }
@@ -330,16 +331,16 @@ private:
         return true;
     }
 
-    bool run_ahead(int variable, const Slot& outer, const Slot& inner,
-                   const workload::Lead& ahead) {
+    bool add_prologue(int variable, const Slot& outer, const Slot& inner,
+                      const workload::Prologue& prologue) {
         const std::int64_t bound = at(path_.einsum.rank_variables, variable).bound;
-        for (std::int64_t trips = 2; trips <= ahead.base; ++trips) {
-            const std::int64_t first = ahead.base / trips + ahead.lead;
-            if (ahead.base % trips != 0 || first > bound || first == 1 ||
+        for (std::int64_t trips = 2; trips <= prologue.base; ++trips) {
+            const std::int64_t first = prologue.base / trips + prologue.prologue;
+            if (prologue.base % trips != 0 || first > bound || first == 1 ||
                 !fits_fanout(inner, first)) {
                 continue;
             }
-            loops_.push_back({outer, variable, trips, ahead, 0});
+            loops_.push_back({outer, variable, trips, prologue, 0});
             loops_.push_back({inner, variable, first, {0, 0}, 0});
             const bool go_on = split_variable(variable + 1);
             loops_.resize(loops_.size() - 2);
@@ -481,8 +482,8 @@ private:
     // L4 and the second half of L5 for the loops of the gap, which begin at `first`.
     bool order_fits(int gap, std::size_t first) const {
         auto begin = order_.begin() + static_cast<std::ptrdiff_t>(first);
-        if (gap >= 0 && at(slides_, gap) >= 0) {
-            if (begin == order_.end() || !begin->slot.slides) {
+        if (gap >= 0 && at(windows_, gap) >= 0) {
+            if (begin == order_.end() || !begin->slot.windows) {
                 return false;
             }
             ++begin;
@@ -544,7 +545,7 @@ private:
                 n.level = static_cast<std::int8_t>(h.level);
                 n.backing = h.backing;
                 n.persistent = h.backing && at(tensors_, h.tensor)->persistent;
-                n.sliding = at(slides_, gap) >= 0;
+                n.line_buffer = at(windows_, gap) >= 0;
                 nodes.push_back(n);
             }
             for (; next < order_.size() && order_[next].slot.gap == gap; ++next) {
@@ -555,11 +556,11 @@ private:
                 n.dim = static_cast<std::int8_t>(l.slot.dim);
                 n.rank_variable = static_cast<std::int8_t>(l.variable);
                 std::int64_t& around = at(tile, l.variable);
-                if (l.ahead.base > 0) {
-                    n.base = static_cast<std::int32_t>(l.ahead.base);
-                    n.lead = static_cast<std::int32_t>(l.ahead.lead);
-                    n.tile = l.ahead.base / l.trips;
-                    around = n.tile + n.lead;
+                if (l.prologue.base > 0) {
+                    n.base = static_cast<std::int32_t>(l.prologue.base);
+                    n.prologue = static_cast<std::int32_t>(l.prologue.prologue);
+                    n.tile = l.prologue.base / l.trips;
+                    around = n.tile + n.prologue;
                 } else if (l.partial_tile > 0) {
                     if (around != at(path_.einsum.rank_variables, l.variable).bound) {
                         return true;  // another loop has come to stand outside
@@ -572,8 +573,8 @@ private:
                 }
                 nodes.push_back(n);
                 const bool counts =
-                    l.ahead.base > 0 || n.tile > 1 || place_below(l.slot, l.variable);
-                if ((fused(gap) || l.slot.slides) && counts) {
+                    l.prologue.base > 0 || n.tile > 1 || place_below(l.slot, l.variable);
+                if ((fused(gap) || l.slot.windows) && counts) {
                     ++at(counted, l.variable);
                 }
             }
@@ -585,8 +586,8 @@ private:
     bool place_below(const Slot& slot, int variable) {
         const auto places = slots(variable);
         return std::any_of(places.begin(), places.end(), [&](const Slot& p) {
-            if (p.gap == slot.gap && slot.slides != p.slides) {
-                return slot.slides;
+            if (p.gap == slot.gap && slot.windows != p.windows) {
+                return slot.windows;
             }
             if (p.gap != slot.gap) {
                 return p.gap > slot.gap && (!p.temporal() || refetches_allow(variable, p.gap));
@@ -632,8 +633,8 @@ private:
     const Path& path_;
     const MapSpaceOptions& options_;
     const std::function<bool(const Pmapping&)>& sink_;
-    const Sliding& sliding_;
-    std::vector<int> slides_;  // per holder: the variable by which it slides, -1: it does not
+    const LineBuffer& line_buffer_;
+    std::vector<int> windows_;  // per holder: the variable with which it moves, -1: none
     std::vector<const LocalTensor*> tensors_;
     std::vector<Holder> holders_;    // as they stand
     std::vector<PlacedLoop> loops_;  // in no particular order
@@ -643,8 +644,9 @@ private:
 }  // namespace
 
 bool enumerate_chains(const Path& path, const MapSpaceOptions& options,
-                      const std::function<bool(const Pmapping&)>& sink, const Sliding& sliding) {
-    return Enumerator(path, options, sink, sliding).run();
+                      const std::function<bool(const Pmapping&)>& sink,
+                      const LineBuffer& line_buffer) {
+    return Enumerator(path, options, sink, line_buffer).run();
 }
 
 }  // namespace tessera::oracle

@@ -17,9 +17,9 @@
 
 namespace tessera::oracle {
 
-/// What a chain must know of other Einsums to slide and to run ahead.
-struct Sliding {
-    std::vector<workload::Lead> leads;  ///< that readers bring about, whatever the variable
+/// What a chain must know of other Einsums to have line buffers and prologues.
+struct LineBuffer {
+    std::vector<workload::Prologue> prologues;  ///< that readers bring about, whatever the variable
     std::set<std::pair<int, std::string>> overlap;  ///< tensor, rank that a reader indexes by a sum
 };
 
@@ -28,7 +28,7 @@ struct Sliding {
 /// `sink` did so, which ends the enumeration.
 bool enumerate_chains(const arch::Path& path, const mapspace::MapSpaceOptions& options,
                       const std::function<bool(const mapping::Pmapping&)>& sink,
-                      const Sliding& sliding = {});
+                      const LineBuffer& line_buffer = {});
 
 /// One fused loop as the other chains see it.
 struct SharedLoop {
@@ -36,7 +36,7 @@ struct SharedLoop {
     std::int64_t trips = 1;
     bool spatial = false;
     std::string level, dim;  ///< spatial
-    std::int64_t tile = 1, lead = 0, base = 0;
+    std::int64_t tile = 1, prologue = 0, base = 0;
     bool operator==(const SharedLoop&) const = default;
 };
 
@@ -47,9 +47,9 @@ struct Backing {
     int depth = 0;
     double bits = 0;
     bool persistent = false;
-    bool sliding = false;
+    bool line_buffer = false;
     int shared_loops() const {
-        return depth + (sliding ? 1 : 0);
+        return depth + (line_buffer ? 1 : 0);
     }
     bool operator==(const Backing&) const = default;
 };
@@ -90,6 +90,6 @@ struct TooMany : std::runtime_error {
 };
 EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>& memories,
                         const mapspace::MapSpaceOptions& options, std::uint64_t limit,
-                        const Sliding& sliding = {});
+                        const LineBuffer& line_buffer = {});
 
 }  // namespace tessera::oracle

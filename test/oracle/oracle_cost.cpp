@@ -36,12 +36,12 @@ std::vector<double> bounds(const Path& path) {
 }
 
 // Trip count of every loop in the order it was written, partial tiles counted as whole ones; 1 for
-// other nodes. A loop below one that runs ahead has fewer trips after the first iteration: their
+// other nodes. A loop below one with a prologue has fewer trips after the first iteration: their
 // average.
 std::vector<double> trip_counts(const Path& path, Nodes nodes) {
     const std::vector<double> bound = bounds(path);
     std::vector<double> tile = bound, trips;
-    std::set<int> below_lead;
+    std::set<int> below_prologue;
     for (const auto& n : nodes) {
         double count = 1;
         if (n.is_loop()) {
@@ -49,7 +49,7 @@ std::vector<double> trip_counts(const Path& path, Nodes nodes) {
             const auto v = static_cast<std::size_t>(n.rank_variable);
             count = n.base > 0 ? static_cast<double>(n.base / n.tile)
                                : current / static_cast<double>(n.tile);
-            const bool exact = below_lead.contains(n.rank_variable);
+            const bool exact = below_prologue.contains(n.rank_variable);
             if (!exact && count != std::floor(count) && current == bound[v] &&
                 path.einsum.rank_variables[v].simple) {
                 count = std::ceil(count);
@@ -59,7 +59,7 @@ std::vector<double> trip_counts(const Path& path, Nodes nodes) {
             }
             current = n.base > 0 ? bound[v] / count : static_cast<double>(n.tile);
             if (n.base > 0) {
-                below_lead.insert(n.rank_variable);
+                below_prologue.insert(n.rank_variable);
             }
         }
         trips.push_back(count);
@@ -75,7 +75,7 @@ std::vector<double> most_trips(const Path& path, Nodes nodes) {
         if (n.is_loop()) {
             auto& current = tile[static_cast<std::size_t>(n.rank_variable)];
             trips.back() = (n.base > 0 ? n.base : current) / static_cast<double>(n.tile);
-            current = static_cast<double>(n.tile + n.lead);
+            current = static_cast<double>(n.tile + n.prologue);
         }
     }
     return trips;
@@ -91,7 +91,7 @@ struct Entry {
 // Where the bits of the holder at index `h` are counted: the index of the node it stands above.
 int reservation_place(const Path& path, Nodes nodes, int h) {
     const auto& holder = nodes[static_cast<std::size_t>(h)];
-    if (holder.sliding) {
+    if (holder.line_buffer) {
         int at = h + 1;
         while (!nodes[static_cast<std::size_t>(at)].is_loop()) {
             ++at;
@@ -264,7 +264,7 @@ void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>&
                 std::vector<HolderCost>& costs) {
     const auto& tensor = path.einsum.tensors[static_cast<std::size_t>(t)];
     std::vector<double> tile = bounds(path);
-    std::vector<double> largest = tile;  // of the first iteration of a loop that runs ahead
+    std::vector<double> largest = tile;  // of the first iteration of a loop with a prologue
     std::vector<Loop> loops;
     std::vector<Stop> stops;
     for (const Entry& e : nest(path, nodes, t)) {
@@ -276,7 +276,7 @@ void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>&
                     c.bits = tile_values(tensor, largest) *
                              level.bits_per_value[static_cast<std::size_t>(t)];
                     c.bits *= n.persistent ? path.einsum.n_instances : 1;
-                    c.depth = n.persistent ? -1 : static_cast<int>(loops.size()) - n.sliding;
+                    c.depth = n.persistent ? -1 : static_cast<int>(loops.size()) - n.line_buffer;
                 }
             }
         } else if (n.is_loop()) {
@@ -294,7 +294,7 @@ void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>&
                 l.shared = r == Relevancy::irrelevant && (dim.may_reuse >> t & 1) != 0;
             }
             const auto v = static_cast<std::size_t>(n.rank_variable);
-            largest[v] = static_cast<double>(n.tile + n.lead);
+            largest[v] = static_cast<double>(n.tile + n.prologue);
             current = n.base > 0
                           ? static_cast<double>(path.einsum.rank_variables[v].bound) / l.trips
                           : static_cast<double>(n.tile);

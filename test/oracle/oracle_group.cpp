@@ -71,7 +71,7 @@ std::vector<SharedLoop> leading_loops(const arch::Path& path, const Pmapping& no
                         "",
                         "",
                         n.tile,
-                        n.lead,
+                        n.prologue,
                         n.base};
         loop.trips = partial_tiles ? loop.trips << 32 | n.tile : loop.trips;
         if (loop.spatial) {
@@ -79,7 +79,7 @@ std::vector<SharedLoop> leading_loops(const arch::Path& path, const Pmapping& no
             loop.level = level.name;
             loop.dim = level.spatial[static_cast<std::size_t>(n.dim)].name;
         }
-        current = n.tile + n.lead;
+        current = n.tile + n.prologue;
         loops.push_back(loop);
     }
     return loops;
@@ -96,7 +96,7 @@ Costed describe(const arch::Path& path, const Pmapping& nodes, const ChainCost& 
             out.backings.push_back({tensor.tensor,
                                     path.levels[static_cast<std::size_t>(h.level)].name,
                                     std::max(h.depth, 0), h.bits, persistent,
-                                    nodes[static_cast<std::size_t>(h.node)].sliding});
+                                    nodes[static_cast<std::size_t>(h.node)].line_buffer});
             depth = std::max(depth, out.backings.back().shared_loops());
         }
     }
@@ -132,12 +132,12 @@ using GroupKey = std::vector<std::tuple<std::int64_t, std::int64_t, std::string,
 GroupKey key_of(const Costed& c) {
     GroupKey key;
     for (const auto& b : c.backings) {
-        key.emplace_back(b.tensor, b.depth, b.memory, b.sliding ? "slides" : "");
+        key.emplace_back(b.tensor, b.depth, b.memory, b.line_buffer ? "windows" : "");
     }
     for (const auto& l : c.prefix) {
         key.emplace_back(l.rank_variable, l.spatial ? -l.trips : l.trips,
                          l.level + "/" + std::to_string(l.tile),
-                         l.dim + "/" + std::to_string(l.lead) + "/" + std::to_string(l.base));
+                         l.dim + "/" + std::to_string(l.prologue) + "/" + std::to_string(l.base));
     }
     return key;
 }
@@ -149,8 +149,8 @@ std::vector<double> row_key(const ChainRow& row) {
     return key;
 }
 
-// C4: the wishes about utilisation, dimension after dimension, for chains with the same holders in
-// the same order. First all utilisations that occur are collected, then the ones to keep are
+// C4: the conditions about utilisation, dimension after dimension, for chains with the same holders
+// in the same order. First all utilisations that occur are collected, then the ones to keep are
 // chosen.
 class Utilisation {
 public:
@@ -160,14 +160,14 @@ public:
             for (int d = 0; d < static_cast<int>(dims.size()); ++d) {
                 const auto& dim = dims[static_cast<std::size_t>(d)];
                 if (dim.min_usage > 0) {
-                    wishes_.push_back({l, d, dim.min_usage * static_cast<double>(dim.fanout)});
+                    conditions_.push_back({l, d, dim.min_usage * static_cast<double>(dim.fanout)});
                 }
             }
         }
     }
 
     bool any() const {
-        return !wishes_.empty();
+        return !conditions_.empty();
     }
 
     void collect(const Pmapping& nodes, const ChainCost& c, bool perfect) {
@@ -181,13 +181,13 @@ public:
         for (auto& [key, all] : kept_) {
             // Chains without partial tiles say what can be asked for, where there are any.
             auto& deciding = perfect_[key];
-            for (std::size_t w = 0; w < wishes_.size(); ++w) {
+            for (std::size_t w = 0; w < conditions_.size(); ++w) {
                 double most = 0;
                 for (const auto& u : deciding.empty() ? all : deciding) {
                     most = std::max(most, u[w]);
                 }
                 const auto too_low = [&](const auto& u) {
-                    return u[w] < std::min(most, wishes_[w].used);
+                    return u[w] < std::min(most, conditions_[w].used);
                 };
                 std::erase_if(all, too_low);
                 std::erase_if(deciding, too_low);
@@ -211,10 +211,10 @@ private:
     }
 
     std::vector<double> used(const ChainCost& c) const {
-        std::vector<double> result(wishes_.size(), 1);
+        std::vector<double> result(conditions_.size(), 1);
         for (const auto& d : c.dims) {
-            for (std::size_t w = 0; w < wishes_.size(); ++w) {
-                if (wishes_[w].level == d.level && wishes_[w].dim == d.dim) {
+            for (std::size_t w = 0; w < conditions_.size(); ++w) {
+                if (conditions_[w].level == d.level && conditions_[w].dim == d.dim) {
                     result[w] = d.used;
                 }
             }
@@ -222,7 +222,7 @@ private:
         return result;
     }
 
-    std::vector<DimUse> wishes_;
+    std::vector<DimUse> conditions_;
     std::map<std::vector<int>, std::set<std::vector<double>>> kept_, perfect_;
 };
 
@@ -230,7 +230,7 @@ private:
 
 EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>& memories,
                         const mapspace::MapSpaceOptions& options, std::uint64_t limit,
-                        const Sliding& sliding) {
+                        const LineBuffer& line_buffer) {
     const bool partial_tiles = options.partial_tiles();
     EinsumChains all;
     all.paths = std::move(paths);
@@ -250,7 +250,7 @@ EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>
                     }
                     return ++visited < limit;
                 },
-                sliding);
+                line_buffer);
             utilisation.choose();
         }
         const bool complete = enumerate_chains(
@@ -277,7 +277,7 @@ EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>
                 }
                 return ++visited < limit;
             },
-            sliding);
+            line_buffer);
         if (!complete) {
             throw TooMany("oracle: too many chains");
         }

@@ -272,7 +272,7 @@ struct ArchitectureOptions {
 };
 
 // More keys for the `tensors` of a memory, now and then.
-std::string with_wishes(std::string tensors, Random& r, bool any_order) {
+std::string with_conditions(std::string tensors, Random& r, bool any_order) {
     std::string more;
     switch (r.below(20)) {
         case 0:
@@ -316,11 +316,11 @@ void write_architecture(std::ostream& out, const ArchitectureOptions& o, Random&
                                           "{keep: ~MainMemory | Outputs, may_keep: All}"};
     int left = o.fanouts;
     const bool any_order = o.fanouts == 0;
-    write_memory(
-        out,
-        {"GlobalBuffer", std::to_string(r.pick(o.buffer_bits)),
-         with_wishes(r.pick(buffer), r, any_order), r.pick(std::vector{1, 2, 4}), true, leaks, ""},
-        r);
+    write_memory(out,
+                 {"GlobalBuffer", std::to_string(r.pick(o.buffer_bits)),
+                  with_conditions(r.pick(buffer), r, any_order), r.pick(std::vector{1, 2, 4}), true,
+                  leaks, ""},
+                 r);
     if (left > 1 || (left == 1 && r.chance(50))) {
         out << "  - !Container\n    name: Array\n    spatial: [" << spatial(r, "X", o.variable)
             << "]\n";
@@ -339,7 +339,7 @@ void write_architecture(std::ostream& out, const ArchitectureOptions& o, Random&
         }
         write_memory(out,
                      {"Scratchpad", std::to_string(r.pick(o.scratch_bits)),
-                      with_wishes(r.pick(scratch), r, any_order), 1, r.chance(30),
+                      with_conditions(r.pick(scratch), r, any_order), 1, r.chance(30),
                       leaks && r.chance(50), own},
                      r);
     }

@@ -93,7 +93,7 @@ const workload::LocalTensor& local(const Space& space, int einsum, int tensor) {
     throw std::logic_error("oracle: the Einsum does not access the tensor");
 }
 
-// J4 for a sliding holder: in every iteration the writer's and the reader's loop advance by the
+// J4 for a line buffer: in every iteration the writer's and the reader's loop advance by the
 // same values of one rank, and the reader needs no value that the writer has not made. Value sets
 // are compared, iteration by iteration.
 bool in_reach(const Space& space, int writer, int reader, int tensor, const SharedLoop& w,
@@ -127,13 +127,13 @@ bool in_reach(const Space& space, int writer, int reader, int tensor, const Shar
         // With partial tiles, `trips` holds the tile shape besides (leading_loops).
         const std::int64_t trips = r.trips >> 32 > 0 ? r.trips >> 32 : r.trips;
         for (std::int64_t i = 0; i < trips; ++i) {
-            const std::int64_t last =
-                std::min(walks.bound, (i + 1) * r.tile + r.lead) - 1;  // of the reader's variable
-            const std::int64_t done = std::min(made.bound, (i + 1) * w.tile + w.lead);
+            const std::int64_t last = std::min(walks.bound, (i + 1) * r.tile + r.prologue) -
+                                      1;  // of the reader's variable
+            const std::int64_t done = std::min(made.bound, (i + 1) * w.tile + w.prologue);
             // Values that the producer never makes are padding.
             if (std::min(factor * last + rest, made.bound - 1) >= done ||
-                factor * i * r.tile + factor * (r.tile + r.lead) + rest - factor >=
-                    i * w.tile + w.tile + w.lead) {
+                factor * i * r.tile + factor * (r.tile + r.prologue) + rest - factor >=
+                    i * w.tile + w.tile + w.prologue) {
                 return false;
             }
         }
@@ -145,7 +145,7 @@ bool in_reach(const Space& space, int writer, int reader, int tensor, const Shar
 // J1, J4 and J5 for two chains that both access a tensor.
 Fit agree_on(const Space& space, const Groups& groups, const std::vector<int>& shared, int i, int j,
              const Backing& a, const Backing& b) {
-    if (a.memory != b.memory || a.depth != b.depth || a.sliding != b.sliding) {
+    if (a.memory != b.memory || a.depth != b.depth || a.line_buffer != b.line_buffer) {
         return Fit::backing;
     }
     const bool read_after_write = writes(space, i, a.tensor) && !writes(space, j, a.tensor);
@@ -153,7 +153,7 @@ Fit agree_on(const Space& space, const Groups& groups, const std::vector<int>& s
         read_after_write ? std::max(a.depth, shared_between(shared, i, j)) : a.shared_loops();
     for (int p = 0; p < loops; ++p) {
         const auto q = static_cast<std::size_t>(p);
-        if (a.sliding && p == a.depth) {
+        if (a.line_buffer && p == a.depth) {
             if (read_after_write && !in_reach(space, i, j, a.tensor, at(groups, i).prefix[q],
                                               at(groups, j).prefix[q])) {
                 return Fit::ranks;
@@ -162,7 +162,7 @@ Fit agree_on(const Space& space, const Groups& groups, const std::vector<int>& s
         }
         const SharedLoop& one = at(groups, i).prefix[q];
         const SharedLoop& other = at(groups, j).prefix[q];
-        if (one.lead != other.lead || one.base != other.base) {
+        if (one.prologue != other.prologue || one.base != other.base) {
             return p < a.depth ? Fit::ranks : Fit::unfinished;
         }
         const auto rank = indexed_rank(space, i, a.tensor, one);
@@ -241,8 +241,8 @@ private:
         for (std::size_t j = 0; j + 1 < groups_.size(); ++j) {
             for (const auto& b : last.backings) {
                 const Backing* a = find_backing(*groups_[j], b.tensor);
-                if (a != nullptr &&
-                    (a->memory != b.memory || a->depth != b.depth || a->sliding != b.sliding)) {
+                if (a != nullptr && (a->memory != b.memory || a->depth != b.depth ||
+                                     a->line_buffer != b.line_buffer)) {
                     return false;
                 }
             }
@@ -359,8 +359,8 @@ bool producers_first(const Space& space) {
 }
 
 // Whatever some reader of some tensor asks of a producer, and what two readers in a row ask.
-Sliding sliding_of(const workload::Workload& w) {
-    std::set<std::pair<std::int64_t, std::int64_t>> found;  // base, lead
+LineBuffer line_buffer_of(const workload::Workload& w) {
+    std::set<std::pair<std::int64_t, std::int64_t>> found;  // base, prologue
     const auto bound = [&](int v) { return w.rank_variables[static_cast<std::size_t>(v)].bound; };
     for (int round = 0; round < 3; ++round) {
         auto next = found;
@@ -381,9 +381,9 @@ Sliding sliding_of(const workload::Workload& w) {
                             continue;
                         }
                         next.emplace(f * values, need);
-                        for (const auto& [base, lead] : found) {
-                            if (base <= values && values <= base + lead) {
-                                next.emplace(f * base, f * lead + need);
+                        for (const auto& [base, prologue] : found) {
+                            if (base <= values && values <= base + prologue) {
+                                next.emplace(f * base, f * prologue + need);
                             }
                         }
                     }
@@ -392,9 +392,9 @@ Sliding sliding_of(const workload::Workload& w) {
         }
         found = next;
     }
-    Sliding sliding;
-    for (const auto& [base, lead] : found) {
-        sliding.leads.push_back({base, lead});
+    LineBuffer line_buffer;
+    for (const auto& [base, prologue] : found) {
+        line_buffer.prologues.push_back({base, prologue});
     }
     for (const auto& einsum : w.einsums) {
         for (const auto& access : einsum.accesses) {
@@ -402,12 +402,12 @@ Sliding sliding_of(const workload::Workload& w) {
                 const auto& terms = rank.terms;
                 if (!access.output &&
                     (terms.size() > 1 || (terms.size() == 1 && terms[0].coefficient > 1))) {
-                    sliding.overlap.emplace(access.tensor, rank.rank);
+                    line_buffer.overlap.emplace(access.tensor, rank.rank);
                 }
             }
         }
     }
-    return sliding;
+    return line_buffer;
 }
 
 }  // namespace
@@ -443,10 +443,10 @@ Space make_space(const model::Problem& problem, const mapspace::MapSpaceOptions&
             }
         }
     }
-    const Sliding sliding = sliding_of(*problem.workload);
+    const LineBuffer line_buffer = line_buffer_of(*problem.workload);
     for (auto& p : paths) {
         space.einsums.push_back(all_chains(std::move(p), space.memories, options, chain_limit,
-                                           options.sliding_holders ? sliding : Sliding()));
+                                           options.line_buffers ? line_buffer : LineBuffer()));
     }
     return space;
 }

@@ -16,19 +16,19 @@ inline bool close(double a, double b) {
     return std::abs(a - b) <= kRelative * std::max(std::abs(a), std::abs(b));
 }
 
-// Leaves out points that another one beats but for rounding.
+// Leaves out points that another one dominates but for rounding.
 inline std::vector<Point> without_ties(const std::vector<Point>& points) {
     const auto below = [](double a, double b) { return a <= b || close(a, b); };
     std::vector<Point> kept;
     for (std::size_t i = 0; i < points.size(); ++i) {
-        bool beaten = false;
+        bool dominated = false;
         for (std::size_t j = 0; j < points.size(); ++j) {
             const Point &p = points[i], &q = points[j];
             const bool better = !close(q.energy_j, p.energy_j) || !close(q.latency_s, p.latency_s);
             const bool as_good = below(q.energy_j, p.energy_j) && below(q.latency_s, p.latency_s);
-            beaten = beaten || (i != j && as_good && (better || j < i));
+            dominated = dominated || (i != j && as_good && (better || j < i));
         }
-        if (!beaten) {
+        if (!dominated) {
             kept.push_back(points[i]);
         }
     }

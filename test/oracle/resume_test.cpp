@@ -135,15 +135,15 @@ std::set<std::string> saved_values(const std::vector<telemetry::Event>& events,
 
 BOOST_FIXTURE_TEST_SUITE(ffm_resume, Fixture)
 
-BOOST_AUTO_TEST_CASE(every_saved_state_leads_to_the_same_result_with_less_work) {
+BOOST_AUTO_TEST_CASE(every_saved_state_prologues_to_the_same_result_with_less_work) {
     telemetry::Recorder recorder;
     recorder.listen();
     recorder.ask_for_checkpoint();
     mapper::Options options;
     options.mapspace = mapspace::MapSpaceOptions::accelforge();
     options.recorder = &recorder;
-    // More states to save than the dive leaves.
-    options.without = {"dive"};
+    // More states to save than the beam search leaves.
+    options.without = {"beam-search"};
     const mapper::Result whole = run(options);
     BOOST_TEST_REQUIRE(whole.solutions.size() == 1u);
     int states = 0;
@@ -167,15 +167,15 @@ BOOST_AUTO_TEST_CASE(every_saved_state_leads_to_the_same_result_with_less_work) 
         BOOST_TEST(resumed.statistics.mapspace_size == whole.statistics.mapspace_size);
         least_work = std::min(least_work, counts.evaluated());
     }
-    BOOST_TEST(states >= 2);  // amid the floors and after them
-    // Threads bound each other, so the number varies; without the floors it is far less.
+    BOOST_TEST(states >= 2);  // amid the class bounds and after them
+    // Threads bound each other, so the number varies; without the class bounds it is far less.
     BOOST_TEST(least_work * 4 < recorder.evaluated() * 3);
 }
 
-BOOST_AUTO_TEST_CASE(parts_shorter_than_a_guess_reach_the_same_result) {
+BOOST_AUTO_TEST_CASE(parts_shorter_than_a_cutoff_reach_the_same_result) {
     mapper::Options options;
     options.mapspace = mapspace::MapSpaceOptions::accelforge();
-    options.without = {"dive"};
+    options.without = {"beam-search"};
     const InParts cut = in_parts(*this, options, 12, 60);
     BOOST_TEST_REQUIRE((cut.last.status == mapper::Status::optimal));
     BOOST_TEST(cut.parts >= 3);
@@ -191,21 +191,21 @@ BOOST_AUTO_TEST_CASE(with_partial_tiles_the_search_without_them_is_kept) {
     options.mapspace.imperfect_temporal = options.mapspace.imperfect_spatial = true;
     std::string state;
     part(options, 200'000, state);
-    BOOST_TEST(state.find("\nperfect floors ") != std::string::npos);
-    // In the end what the part with them raises is kept, too.
+    BOOST_TEST(state.find("\nperfect class_bounds ") != std::string::npos);
+    // In the end what the part with them tightens is kept, too.
     for (int i = 0; i < 20 && state.find("\nraised ") == std::string::npos; ++i) {
         part(options, 200'000, state);
     }
     BOOST_TEST(state.find("\nraised ") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_join_that_never_ends_is_done_below_lower_guesses_first) {
+BOOST_AUTO_TEST_CASE(a_join_that_never_ends_is_done_below_lower_cutoffs_first) {
     telemetry::Recorder recorder;
     recorder.listen();
     mapper::Options options;
     options.mapspace = mapspace::MapSpaceOptions::accelforge();
     options.recorder = &recorder;
-    options.without = {"dive"};
+    options.without = {"beam-search"};
     const mapper::Result whole = run(options);
     const std::vector<telemetry::Event> events = recorder.take_events();
     std::string state;
@@ -260,11 +260,11 @@ BOOST_AUTO_TEST_CASE(what_is_reported_as_evaluated_is_what_was_looked_at) {
 
 BOOST_AUTO_TEST_CASE(what_is_no_state_of_this_search_is_refused) {
     for (const char* text :
-         {"nonsense", "beaten", "beaten x\n", "floors 0 1 5 7\n", "floors 0 1 5 7 01 0x1p0\n",
-          "floors 99 1 5 7 01 0x1p0 0x1p0\n", "floors 0 1 5 7 012 0x1p0 0x1p0\n",
-          "floors 0 1 -5 7 01\n", "rows 0 0 5 0\n", "search 1\nrows 0 0 5 2 1\n",
-          "search 1\nrows 99 0 5 0\n", "search 1\nrows 0 0 5 1 7\n",
-          "search 1\nrows 0 0 5 1 -7 0x1p0 0x1p0\n", "join 0x1p0\n", "raised 0x0p0 0x0p0\n",
+         {"nonsense", "refuted", "pruned x\n", "class bounds 0 1 5 7\n",
+          "class bounds 0 1 5 7 01 0x1p0\n", "class bounds 99 1 5 7 01 0x1p0 0x1p0\n",
+          "class bounds 0 1 5 7 012 0x1p0 0x1p0\n", "class bounds 0 1 -5 7 01\n", "rows 0 0 5 0\n",
+          "search 1\nrows 0 0 5 2 1\n", "search 1\nrows 99 0 5 0\n", "search 1\nrows 0 0 5 1 7\n",
+          "search 1\nrows 0 0 5 1 -7 0x1p0 0x1p0\n", "join 0x1p0\n", "tightened 0x0p0 0x0p0\n",
           "perfect nonsense\n"}) {
         mapper::Options options;
         options.mapspace = mapspace::MapSpaceOptions::accelforge();

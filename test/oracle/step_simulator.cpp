@@ -96,7 +96,7 @@ private:
         const auto v = static_cast<std::size_t>(n.rank_variable);
         const std::int64_t outer = tile_[v];
         if (n.base > 0) {
-            run_ahead(i, instances, parent, parent_loops);
+            add_prologue(i, instances, parent, parent_loops);
             return;
         }
         const std::int64_t trips = outer / n.tile;
@@ -128,14 +128,14 @@ private:
     }
 
     // The first iteration covers more values than the others, the last ones what is left.
-    void run_ahead(std::size_t i, const std::vector<Instance>& instances, int parent,
-                   std::size_t parent_loops) {
+    void add_prologue(std::size_t i, const std::vector<Instance>& instances, int parent,
+                      std::size_t parent_loops) {
         const PmappingNode& n = nodes_[i];
         const auto v = static_cast<std::size_t>(n.rank_variable);
         const std::int64_t values = tile_[v];
         std::int64_t done = 0;
         for (std::int64_t k = 0; k < n.base / n.tile; ++k) {
-            const std::int64_t next = std::min(values, (k + 1) * n.tile + n.lead);
+            const std::int64_t next = std::min(values, (k + 1) * n.tile + n.prologue);
             std::vector<Instance> now = instances;
             for (Instance& instance : now) {
                 instance.begin[v] += done;
@@ -240,7 +240,7 @@ private:
     void measure(std::size_t i, const std::vector<Instance>& instances) {
         const PmappingNode& holder = nodes_[i];
         std::vector<std::int64_t> saved = tile_;
-        if (holder.sliding) {
+        if (holder.line_buffer) {
             // All that one iteration of the next loop reaches.
             std::size_t j = i + 1;
             while (nodes_[j].kind != NodeKind::temporal) {

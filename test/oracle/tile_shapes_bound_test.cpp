@@ -1,10 +1,10 @@
 #include <boost/test/unit_test.hpp>
 #include <numeric>
 
-#include "mapspace/tile_shapes_descent.hpp"
+#include "mapspace/tile_shapes_local_search.hpp"
 #include "oracle/tile_shapes_cases.hpp"
 
-// Exploration against an incumbent, spaces that cannot be held in memory, and corner cases.
+// Exploration against an incumbent, spaces that cannot be held in memory, and edge cases.
 
 using namespace tile_shape_cases;
 
@@ -18,15 +18,15 @@ TileShapeSymbol symbol(std::int64_t bound, int outer = -1, int inner = -1) {
     return s;
 }
 
-/// Beaten with each of the alternative offsets.
+/// Pruned with each of the alternative completion bounds.
 bool dropped(const IncumbentBound& incumbent, const std::vector<double>& quantities) {
     const std::size_t n = quantities.size();
     bool all = true;
-    for (std::size_t at = 0; at < incumbent.offsets.size(); at += n) {
+    for (std::size_t at = 0; at < incumbent.completions.size(); at += n) {
         double product = 1.0;
         std::vector<double> total;
         for (std::size_t q = 0; q < n; ++q) {
-            total.push_back(quantities[q] + incumbent.offsets[at + q]);
+            total.push_back(quantities[q] + incumbent.completions[at + q]);
             product *= std::max(0.0, total[q]);
         }
         bool out = product >= incumbent.best_product;
@@ -80,18 +80,18 @@ BOOST_AUTO_TEST_CASE(an_incumbent_drops_what_cannot_beat_it_and_nothing_else) {
         if (free.statistics.space > 5000.0 || free.rows == 0) {
             continue;
         }
-        // Some of the reachable points become incumbents, moved by an offset.
+        // Some of the reachable points become incumbents, moved by a completion bound.
         Random random{std::mt19937_64(seed)};
         IncumbentBound& incumbent = problem.incumbent;
         incumbent.quantities = problem.objectives;
         for (std::size_t k = 0; k < problem.objectives.size(); ++k) {
-            incumbent.offsets.push_back(random.below(4));
+            incumbent.completions.push_back(random.below(4));
         }
         if (random.chance(60)) {
             for (int p = 1 + random.below(3); p > 0; --p) {
                 const std::size_t row = random.below(static_cast<int>(free.rows));
                 for (std::size_t k = 0; k < problem.objectives.size(); ++k) {
-                    incumbent.points.push_back(free.objectives[k][row] + incumbent.offsets[k] +
+                    incumbent.points.push_back(free.objectives[k][row] + incumbent.completions[k] +
                                                random.below(3) - 1);
                 }
             }
@@ -100,12 +100,12 @@ BOOST_AUTO_TEST_CASE(an_incumbent_drops_what_cannot_beat_it_and_nothing_else) {
             incumbent.best_product = 1.0;
             for (std::size_t k = 0; k < problem.objectives.size(); ++k) {
                 incumbent.best_product *=
-                    std::max(0.0, free.objectives[k][row] + incumbent.offsets[k]);
+                    std::max(0.0, free.objectives[k][row] + incumbent.completions[k]);
             }
         }
         // Every third time the others may also cost more of one and less of another.
         for (std::size_t k = 0; seed % 3 == 1 && k < problem.objectives.size(); ++k) {
-            incumbent.offsets.push_back(random.below(4));
+            incumbent.completions.push_back(random.below(4));
         }
         explorer.explore(problem, options, bounded);
         BOOST_REQUIRE_MESSAGE(collect(problem, bounded).fronts == without_dropped(problem).fronts,
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(beams_and_local_searches_end_in_legal_rows) {
         }
         BOOST_TEST(is_legal(row), "beam, seed " << seed);
         const double before = problem.objectives[0].value(row);
-        TileShapeDescent search(problem, {problem.incumbent.quantities, {}}, start);
+        TileShapeLocalSearch search(problem, {problem.incumbent.quantities, {}}, start);
         search.run(3000);
         row.assign(search.shapes().begin(), search.shapes().end());
         BOOST_TEST(is_legal(row), "local search, seed " << seed);

@@ -315,10 +315,11 @@ struct Flavour {
     bool real_coefficients = false;  ///< values are rounded: compare with a tolerance
     bool imperfect = false;
     bool partial = false;  ///< chains as templates with partial tiles have them
-    bool pinned = false;   ///< constraints leave some symbols one value
+    bool fixed = false;    ///< constraints leave some symbols one value
     bool best_effort = false;
-    bool twins = false;                ///< two or three chains occur as a product
-    int fused_twins = 0;               ///< twins end in so many fused symbols that are twins too
+    bool symmetries = false;  ///< two or three chains occur as a product
+    int fused_symmetries =
+        0;  ///< symmetric variables end in so many fused symbols that are symmetric variables too
     bool allowed = false;              ///< only some combinations of fused tile shapes
     bool arbitrary_monomials = false;  ///< bounds are powers of two, so that all values are exact
 };
@@ -338,7 +339,7 @@ public:
             problem_.objectives.push_back(capacity());
         }
         make_conditions();
-        for (int s = 0; flavour_.pinned && s < static_cast<int>(problem_.symbols.size()); ++s) {
+        for (int s = 0; flavour_.fixed && s < static_cast<int>(problem_.symbols.size()); ++s) {
             if (random_.chance(25)) {
                 pin(s);
             }
@@ -355,11 +356,12 @@ private:
         static constexpr int kPowers[] = {4, 8, 16, 32, 64};
         static constexpr int kDense[] = {5, 6, 7, 9, 10, 12};
         const int variables = random_.chance(10) ? 1 : 2 + random_.below(2);
-        twins_ = flavour_.twins ? random_.below(variables + 1) : 0;
-        const int common = flavour_.twins ? 1 + random_.below(2) : 0;
+        symmetries_ = flavour_.symmetries ? random_.below(variables + 1) : 0;
+        const int common = flavour_.symmetries ? 1 + random_.below(2) : 0;
         for (int v = 0; v < variables; ++v) {
-            const int fused = flavour_.fused_twins > 0 ? flavour_.fused_twins : random_.below(2);
-            const int length = v < twins_ ? common + fused : 1 + random_.below(3);
+            const int fused =
+                flavour_.fused_symmetries > 0 ? flavour_.fused_symmetries : random_.below(2);
+            const int length = v < symmetries_ ? common + fused : 1 + random_.below(3);
             const bool partial = flavour_.partial && random_.chance(70);
             const bool dense = partial || (flavour_.imperfect && random_.chance(60));
             const int bound = dense                          ? kDense[random_.below(6)]
@@ -372,7 +374,7 @@ private:
                 symbol.outer = i == 0 ? -1 : first + i - 1;
                 symbol.inner = i + 1 == length ? -1 : first + i + 1;
                 symbol.fused = random_.chance(i == 0 ? 30 : 10);
-                if (v < twins_) {
+                if (v < symmetries_) {
                     symbol.fused = i < length - common;
                     place_.push_back(length - i);
                 } else {
@@ -402,7 +404,7 @@ private:
     int any_symbol() {
         return random_.below(static_cast<int>(problem_.symbols.size()));
     }
-    /// The product over all twins at the same distance from the innermost place.
+    /// The product over all symmetric variables at the same distance from the innermost place.
     Formula tile(int s) {
         if (s < 0 || place_[static_cast<std::size_t>(s)] == 0) {
             return s < 0 ? Formula(1.0) : Formula::symbol(s);
@@ -420,7 +422,7 @@ private:
     Formula trips(int s) {
         const TileShapeSymbol& symbol = problem_.symbols[s];
         if (place_[static_cast<std::size_t>(s)] > 0 &&
-            (!symbol.fused || flavour_.fused_twins > 0)) {
+            (!symbol.fused || flavour_.fused_symmetries > 0)) {
             return around(s) / tile(s);
         }
         const Formula outer = symbol.outer < 0 ? Formula(static_cast<double>(symbol.bound))
@@ -429,14 +431,14 @@ private:
         return flavour_.imperfect || flavour_.partial ? ceil(quotient) : quotient;
     }
 
-    /// What encloses the twins at the place of `s`: the product over their chains.
+    /// What encloses the symmetric variables at the place of `s`: the product over their chains.
     Formula around(int s) {
         Formula product = 1.0;
         for (std::size_t i = 0; i < place_.size(); ++i) {
             if (place_[i] == place_[static_cast<std::size_t>(s)]) {
-                const TileShapeSymbol& twin = problem_.symbols[i];
-                product *= twin.outer < 0 ? Formula(static_cast<double>(twin.bound))
-                                          : Formula::symbol(twin.outer);
+                const TileShapeSymbol& symmetry = problem_.symbols[i];
+                product *= symmetry.outer < 0 ? Formula(static_cast<double>(symmetry.bound))
+                                              : Formula::symbol(symmetry.outer);
             }
         }
         return product;
@@ -560,7 +562,7 @@ private:
             const auto relation = static_cast<Relation>(random_.below(5));
             problem_.constraints.push_back({f, relation, limit_of(f)});
         }
-        if (random_.chance(flavour_.fused_twins > 0 ? 10 : 30)) {
+        if (random_.chance(flavour_.fused_symmetries > 0 ? 10 : 30)) {
             LoopLimit group;
             for (std::size_t s = 0; s < problem_.symbols.size(); ++s) {
                 const TileShapeSymbol& symbol = problem_.symbols[s];
@@ -575,7 +577,8 @@ private:
             problem_.loop_limits.push_back(group);
         }
         // At most one fused loop per variable.
-        for (std::size_t s = 0; flavour_.fused_twins == 2 && s < problem_.symbols.size(); ++s) {
+        for (std::size_t s = 0; flavour_.fused_symmetries == 2 && s < problem_.symbols.size();
+             ++s) {
             const TileShapeSymbol& symbol = problem_.symbols[s];
             if (place_[s] > 0 && symbol.outer < 0 && random_.chance(90)) {
                 const int outer = static_cast<int>(s);
@@ -593,8 +596,9 @@ private:
     Random random_;
     Flavour flavour_;
     TileShapeProblem problem_;
-    int twins_ = 0;           ///< so many variables are twins
-    std::vector<int> place_;  ///< by symbol of twins: from the innermost outwards, 1, 2, ...
+    int symmetries_ = 0;  ///< so many variables are symmetric variables
+    std::vector<int>
+        place_;  ///< by symbol of symmetric variables: from the innermost outwards, 1, 2, ...
 };
 
 }  // namespace tile_shape_cases

@@ -122,9 +122,9 @@ BOOST_AUTO_TEST_CASE(partial_outermost_tiles_equal_enumeration) {
 }
 
 // They are enumerated first, whatever encloses them.
-BOOST_AUTO_TEST_CASE(pinned_partial_tiles_equal_enumeration) {
+BOOST_AUTO_TEST_CASE(fixed_partial_tiles_equal_enumeration) {
     Flavour flavour;
-    flavour.partial = flavour.pinned = true;
+    flavour.partial = flavour.fixed = true;
     const Totals totals = compare_exactly(flavour, 1300000, 600);
     BOOST_TEST(totals.large >= 100);
     BOOST_TEST(totals.infeasible < 400);
@@ -141,9 +141,9 @@ BOOST_AUTO_TEST_CASE(best_effort_conditions_equal_enumeration) {
     compare_exactly(flavour, 400000, 100);
 }
 
-BOOST_AUTO_TEST_CASE(one_pair_per_product_of_twins_equals_enumeration) {
+BOOST_AUTO_TEST_CASE(one_pair_per_product_of_symmetries_equals_enumeration) {
     Flavour flavour;
-    flavour.twins = true;
+    flavour.symmetries = true;
     const Totals totals = compare_exactly(flavour, 600000, 400);
     BOOST_TEST(totals.large >= 100);
     flavour.best_effort = true;
@@ -155,16 +155,17 @@ BOOST_AUTO_TEST_CASE(allowed_fused_tile_shapes_equal_enumeration) {
     flavour.allowed = true;
     compare_exactly(flavour, 800000, 200);
     flavour.best_effort = true;
-    flavour.twins = true;
+    flavour.symmetries = true;
     compare_exactly(flavour, 900000, 200);
 }
 
-// All ways to write the products of fused twins are there, with one or two fused symbols each.
-BOOST_AUTO_TEST_CASE(one_row_per_product_of_fused_twins_stands_for_all) {
+// All ways to write the products of fused symmetric variables are there, with one or two fused
+// symbols each.
+BOOST_AUTO_TEST_CASE(one_row_per_product_of_fused_symmetries_stands_for_all) {
     for (const int fused : {1, 2}) {
         Flavour flavour;
-        flavour.twins = true;
-        flavour.fused_twins = fused;
+        flavour.symmetries = true;
+        flavour.fused_symmetries = fused;
         const Totals totals = compare_exactly(flavour, 1000000, 300);
         BOOST_TEST(totals.large >= 60);
         flavour.allowed = true;
@@ -174,7 +175,7 @@ BOOST_AUTO_TEST_CASE(one_row_per_product_of_fused_twins_stands_for_all) {
     }
 }
 
-double rows_without(bool TileShapeOptions::* idea, const Flavour& flavour, double& with) {
+double rows_without(bool TileShapeOptions::*idea, const Flavour& flavour, double& with) {
     double without = 0.0;
     TileShapeExplorer explorer;
     TileShapeResult result;
@@ -194,23 +195,23 @@ double rows_without(bool TileShapeOptions::* idea, const Flavour& flavour, doubl
 }
 
 // Otherwise the cases above would compare nothing.
-BOOST_AUTO_TEST_CASE(twins_save_rows) {
+BOOST_AUTO_TEST_CASE(symmetries_save_rows) {
     Flavour flavour;
-    flavour.twins = true;
+    flavour.symmetries = true;
     double with = 0.0;
-    const double without = rows_without(&TileShapeOptions::twins, flavour, with);
+    const double without = rows_without(&TileShapeOptions::symmetries, flavour, with);
     BOOST_TEST(with < 0.8 * without);
     for (const int fused : {1, 2}) {
-        flavour.fused_twins = fused;
+        flavour.fused_symmetries = fused;
         double with_fused = 0.0;
         const double without_fused =
-            rows_without(&TileShapeOptions::fused_twins, flavour, with_fused);
+            rows_without(&TileShapeOptions::fused_symmetries, flavour, with_fused);
         BOOST_TEST(with_fused < 0.9 * without_fused);
     }
 }
 
 // Of all tiles of a loop around a weight's 16 columns only multiples of 16 are made.
-BOOST_AUTO_TEST_CASE(pinned_tiles_first_save_rows) {
+BOOST_AUTO_TEST_CASE(fixed_tiles_first_save_rows) {
     FormulaPool pool;
     const tessera::model::FormulaScope scope(pool);
     TileShapeProblem problem;
@@ -231,7 +232,7 @@ BOOST_AUTO_TEST_CASE(pinned_tiles_first_save_rows) {
     TileShapeResult with, without;
     TileShapeOptions options;
     explorer.explore(problem, options, with);
-    options.pinned_first = false;
+    options.fixed_first = false;
     explorer.explore(problem, options, without);
     BOOST_TEST(with.rows > 10u);
     BOOST_TEST((collect(problem, with).fronts == collect(problem, without).fronts));

@@ -7,7 +7,7 @@
 
 #include "tessera/base/error.hpp"
 #include "transformation/solve.hpp"
-#include "transformation/twin.hpp"
+#include "transformation/transformed.hpp"
 #include "transformation/wider.hpp"
 
 namespace tessera::transformation {
@@ -44,7 +44,7 @@ bool no_worse(const Cost& a, const Cost& b, const std::vector<Metric>& metrics) 
                        [&](Metric m) { return at_most(a.of(m), b.of(m)); });
 }
 
-/// Every point of `old` is met or beaten.
+/// Every point of `old` is met or undercut.
 bool covers(const std::vector<Cost>& front, const std::vector<Cost>& old,
             const std::vector<Metric>& metrics) {
     return std::all_of(old.begin(), old.end(), [&](const Cost& o) {
@@ -92,22 +92,22 @@ private:
             return;
         }
         outcome_.mapped = !own->points.empty();
-        outcome_.settled = with_twin(*own);
-        outcome_.settled = with_wider(*own) && outcome_.settled;
+        outcome_.proven = with_transformed(*own);
+        outcome_.proven = with_wider(*own) && outcome_.proven;
     }
 
-    bool with_twin(const Optimum& own) {
-        const Twin twin = draw_twin(problem_, random_);
-        enter("twin", twin.changes);
-        const std::optional<Optimum> other = solve(twin.problem, metrics_);
+    bool with_transformed(const Optimum& own) {
+        const Transformed transformed = draw_transformed(problem_, random_);
+        enter("transformed", transformed.changes);
+        const std::optional<Optimum> other = solve(transformed.problem, metrics_);
         if (!other) {
             return false;
         }
         std::vector<Cost> expected;
         for (const Cost& c : own.points) {
-            expected.push_back({c.energy_j * twin.energy, c.latency_s * twin.time});
+            expected.push_back({c.energy_j * transformed.energy, c.latency_s * transformed.time});
         }
-        const bool same = twin.exact
+        const bool same = transformed.exact
                               ? described(expected, metrics_) == described(other->points, metrics_)
                               : covers(other->points, expected, metrics_) &&
                                     covers(expected, other->points, metrics_);
@@ -115,8 +115,8 @@ private:
             complain(stage_ + ":" + described(other->points, metrics_) + ", expected" +
                      described(expected, metrics_));
         }
-        if (own.mapping && twin.same_tree) {
-            carried(twin.problem, twin.rewritten(*own.mapping), expected.front());
+        if (own.mapping && transformed.same_tree) {
+            carried(transformed.problem, transformed.rewritten(*own.mapping), expected.front());
         }
         return true;
     }

@@ -1,4 +1,4 @@
-// One instance of the suite: a problem, its twin and a wider one.
+// One instance of the suite: a problem, its transformed and a wider one.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace tessera::transformation {
 struct Outcome {
     std::string family;
     std::vector<std::string> features, changes;  ///< of the problem; applied to it
-    bool settled = false;                        ///< all searches ended with a proof
+    bool proven = false;                         ///< all searches ended with a proof
     bool mapped = false;                         ///< the problem has a legal mapping
     double seconds = 0;
     std::string error;  ///< "" if everything moved as it must

@@ -141,11 +141,11 @@ private:
                 {"keep", r_.pick(Texts{"Nothing", "Nothing", "Outputs"})},
                 {"may_keep", r_.pick(Texts{"Outputs", "Inputs - Intermediates", "Inputs"})}};
         }
-        wish(c);
+        condition(c);
     }
 
     // More keys for the `tensors` of a memory, now and then.
-    void wish(Component& c) {
+    void condition(Component& c) {
         switch (r_.below(24)) {
             case 0:
                 c.tensors.emplace_back("no_refetch_from_above", "Inputs");
@@ -259,7 +259,7 @@ mapspace::MapSpaceOptions random_options(Random& r) {
             o.imperfect_temporal = true;
             break;
         case 5:
-            o.sliding_holders = false;
+            o.line_buffers = false;
             break;
         case 6:
             o.all_einsum_orders = false;

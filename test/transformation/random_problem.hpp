@@ -15,7 +15,7 @@ using oracle::Random;
 /// Every family that random_problem() draws from.
 const std::vector<std::string>& families();
 
-/// What of the hardware and of the constraints is told apart: "toll", "network", "reuse", ...
+/// What of the hardware and of the constraints is counted: "toll", "network", "reuse", ...
 std::vector<std::string> features(const Problem& problem);
 
 /// The same seed gives the same problem on every machine.

@@ -83,10 +83,10 @@ bool more_fused_loops(Problem& p, Random&) {
     return true;
 }
 
-/// Strides do not slide beside partial tiles.
+/// Strides have no line buffers beside partial tiles.
 bool partial_tiles(Problem& p, Random& r) {
     MapSpaceOptions& o = p.options;
-    if (p.compat != arch::Compat::none || (o.sliding_holders && strides(p))) {
+    if (p.compat != arch::Compat::none || (o.line_buffers && strides(p))) {
         return false;
     }
     bool& chosen = r.chance(60) ? o.imperfect_spatial : o.imperfect_temporal;
@@ -97,11 +97,11 @@ bool other_orders(Problem& p, Random&) {
     return !std::exchange(p.options.all_einsum_orders, true);
 }
 
-bool sliding(Problem& p, Random&) {
+bool line_buffer(Problem& p, Random&) {
     if (p.compat != arch::Compat::none || p.options.partial_tiles()) {
         return false;
     }
-    return !std::exchange(p.options.sliding_holders, true);
+    return !std::exchange(p.options.line_buffers, true);
 }
 
 /// Not where the outermost memory may not keep what it then would not have to.
@@ -187,7 +187,7 @@ constexpr Change all_changes[] = {
     {"more fused loops", more_fused_loops},
     {"partial tiles", partial_tiles},
     {"other Einsum orders", other_orders},
-    {"sliding holders", sliding},
+    {"line buffers", line_buffer},
     {"fused", fused},
     {"may keep more", may_keep_more},
     {"need not keep", need_not_keep},
@@ -202,7 +202,7 @@ constexpr Change all_changes[] = {
 
 Wider draw_wider(const Problem& problem, Random& r) {
     Wider wider{problem, {}};
-    // A wish for utilisation is measured by the best that any member reaches: new members may
+    // A condition for utilisation is measured by the best that any member reaches: new members may
     // raise it, and old ones fall short of it.
     const bool measured = problem.has_rule("min_usage");
     for (const Change& change : all_changes) {

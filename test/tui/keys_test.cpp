@@ -15,13 +15,13 @@ struct Terminal {
     Size size{80, 24};
     telemetry::Snapshot snapshot = tui_test::running_snapshot();
 
-    Wish press(Key key) {
+    Request press(Key key) {
         return react(view, key, render(size, snapshot, view));
     }
-    Wish press(char32_t c) {
+    Request press(char32_t c) {
         return press(Key{Key::Kind::character, c, 0, 0});
     }
-    Wish press(Key::Kind kind) {
+    Request press(Key::Kind kind) {
         return press(Key{kind, 0, 0, 0});
     }
 };
@@ -63,45 +63,45 @@ BOOST_AUTO_TEST_CASE(scrolling_stops_at_the_ends) {
 
 BOOST_AUTO_TEST_CASE(a_viewer_quits_at_once_and_an_owner_is_asked) {
     Terminal viewer;
-    BOOST_TEST((viewer.press(U'q') == Wish::close));
+    BOOST_TEST((viewer.press(U'q') == Request::close));
     Terminal owner;
     owner.view.owner = owner.view.control = true;
-    BOOST_TEST((owner.press(U'q') == Wish::none));
+    BOOST_TEST((owner.press(U'q') == Request::none));
     BOOST_TEST((owner.view.question == Question::quit));
-    BOOST_TEST((owner.press(U'x') == Wish::none));
+    BOOST_TEST((owner.press(U'x') == Request::none));
     BOOST_TEST((owner.view.question == Question::quit));
-    BOOST_TEST((owner.press(U'n') == Wish::none));
+    BOOST_TEST((owner.press(U'n') == Request::none));
     BOOST_TEST((owner.view.question == Question::none));
     owner.press(Key::Kind::f10);
-    BOOST_TEST((owner.press(U'd') == Wish::close));
+    BOOST_TEST((owner.press(U'd') == Request::close));
     owner.press(U'q');
-    BOOST_TEST((owner.press(U'y') == Wish::stop));
+    BOOST_TEST((owner.press(U'y') == Request::stop));
 }
 
 BOOST_AUTO_TEST_CASE(stopping_is_confirmed_and_needs_control) {
     Terminal viewer;
-    BOOST_TEST((viewer.press(U's') == Wish::none));
+    BOOST_TEST((viewer.press(U's') == Request::none));
     BOOST_TEST((viewer.view.question == Question::none));
     BOOST_TEST(!viewer.view.message.empty());
-    BOOST_TEST((viewer.press(U'c') == Wish::none));
+    BOOST_TEST((viewer.press(U'c') == Request::none));
     viewer.view.control = true;
     viewer.press(U's');
     BOOST_TEST((viewer.view.question == Question::stop));
-    BOOST_TEST((viewer.press(U'y') == Wish::stop));
-    BOOST_TEST((viewer.press(U'c') == Wish::checkpoint));
+    BOOST_TEST((viewer.press(U'y') == Request::stop));
+    BOOST_TEST((viewer.press(U'c') == Request::checkpoint));
 }
 
 BOOST_AUTO_TEST_CASE(no_key_means_something_else_in_another_panel) {
-    // Each character, in each panel: the wish and the change of the view are the same, but for what
-    // is scrolled and focused.
+    // Each character, in each panel: the request and the change of the view are the same, but for
+    // what is scrolled and focused.
     for (char32_t c = 0x20; c < 0x7f; ++c) {
-        std::vector<Wish> wishes;
+        std::vector<Request> requests;
         std::vector<std::string> changes;
         for (int i = 0; i < panel_count; ++i) {
             Terminal terminal;
             terminal.size = {40, 10};
             terminal.view.focus = static_cast<Panel>(i);
-            wishes.push_back(terminal.press(c));
+            requests.push_back(terminal.press(c));
             const View& v = terminal.view;
             changes.push_back(std::to_string(static_cast<int>(v.page)) + v.message +
                               std::to_string(v.paused) + std::to_string(v.alone) +
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(no_key_means_something_else_in_another_panel) {
                               name(v.symbols) + std::to_string(static_cast<int>(v.theme)));
         }
         for (int i = 1; i < panel_count; ++i) {
-            BOOST_TEST((wishes[0] == wishes[static_cast<std::size_t>(i)]));
+            BOOST_TEST((requests[0] == requests[static_cast<std::size_t>(i)]));
             BOOST_TEST(changes[0] == changes[static_cast<std::size_t>(i)]);
         }
     }
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(no_key_means_something_else_in_another_panel) {
 BOOST_AUTO_TEST_CASE(random_keys_at_random_sizes_do_no_harm) {
     std::mt19937 random(5);
     Terminal terminal;
-    int wishes = 0;
+    int requests = 0;
     for (int i = 0; i < 6000; ++i) {
         if (i % 50 == 0) {
             terminal.size = {static_cast<int>(random() % 200) + 1,
@@ -126,10 +126,10 @@ BOOST_AUTO_TEST_CASE(random_keys_at_random_sizes_do_no_harm) {
         }
         Key key{static_cast<Key::Kind>(random() % 18), static_cast<char32_t>(random() % 256),
                 static_cast<int>(random() % 300) - 20, static_cast<int>(random() % 100) - 20};
-        wishes += terminal.press(key) != Wish::none;
+        requests += terminal.press(key) != Request::none;
         BOOST_REQUIRE(terminal.view.rate_hz >= 0.25 && terminal.view.rate_hz <= 16);
     }
-    BOOST_TEST(wishes > 0);
+    BOOST_TEST(requests > 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_click_focuses_the_panel_under_it) {

@@ -162,10 +162,10 @@ double least_energy(const std::vector<std::vector<PmappingGroup>>& groups, doubl
 
 BOOST_AUTO_TEST_CASE(a_peak_that_cannot_overflow_any_more_is_forgotten) {
     const auto b = group({}, {backed(1, 0, 0, false, {})}, {{1, 1, 0, 50, 0}}, {{}});
-    const JoinResult settled = run({low_or_cheap(), {b}}, 100);
-    BOOST_REQUIRE_EQUAL(settled.mappings.size(), 1u);
-    BOOST_TEST(settled.mappings[0].objectives[0] == 2.0);
-    BOOST_TEST(settled.rows_kept == 2u);
+    const JoinResult reduced = run({low_or_cheap(), {b}}, 100);
+    BOOST_REQUIRE_EQUAL(reduced.mappings.size(), 1u);
+    BOOST_TEST(reduced.mappings[0].objectives[0] == 2.0);
+    BOOST_TEST(reduced.rows_kept == 2u);
     BOOST_TEST(run({low_or_cheap(), {b}}, 100, false).rows_kept == 4u);
 }
 
@@ -261,14 +261,14 @@ BOOST_AUTO_TEST_CASE(forgotten_peaks_change_no_front) {
             }
         }
         const double capacity = 30 + below(60);
-        const JoinResult settled = run(groups, capacity), plain = run(groups, capacity, false);
-        with += settled.rows_kept;
+        const JoinResult reduced = run(groups, capacity), plain = run(groups, capacity, false);
+        with += reduced.rows_kept;
         without += plain.rows_kept;
-        BOOST_TEST_REQUIRE(settled.mappings.size() == plain.mappings.size());
+        BOOST_TEST_REQUIRE(reduced.mappings.size() == plain.mappings.size());
         for (std::size_t i = 0; i < plain.mappings.size(); ++i) {
-            BOOST_TEST(settled.mappings[i].objectives == plain.mappings[i].objectives);
+            BOOST_TEST(reduced.mappings[i].objectives == plain.mappings[i].objectives);
         }
-        BOOST_TEST(settled.failed_needed_bits == plain.failed_needed_bits);
+        BOOST_TEST(reduced.failed_needed_bits == plain.failed_needed_bits);
         fronts += plain.mappings.empty() ? 0 : 1;
         points += static_cast<int>(plain.mappings.size());
     }

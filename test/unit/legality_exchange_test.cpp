@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_consumer_does_not_read_unfinished_sums) {
     BOOST_TEST(found[0].message.find("still reduces over 'n'") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_consumer_does_not_read_ahead) {
+BOOST_AUTO_TEST_CASE(a_consumer_does_not_read_beyond) {
     // K[m] and QK[m, p] = Q[m] K[p]: one loop drives K's m and QK's m, but QK needs all of K each
     // time.
     const std::string workload =

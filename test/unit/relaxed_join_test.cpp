@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_coarser_join_drops_what_is_of_no_use_and_nothing_else) {
         if (free.total().empty()) {
             continue;
         }
-        // Choices 0, 1 and 2, 3 are not told apart.
+        // Choices 0, 1 and 2, 3 are one.
         std::vector<ChoiceTable> coarse;
         for (const ChoiceTable& table : einsums) {
             ChoiceTable& to = coarse.emplace_back();

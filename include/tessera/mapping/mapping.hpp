@@ -52,8 +52,8 @@ struct TreeNode {
     std::string dim;     ///< spatial: dimension name of the component
     std::string einsum;  ///< compute
     bool persistent = false;
-    bool lower = true;     ///< storage: capacity may be charged further down (PmappingNode::lower)
-    bool sliding = false;  ///< storage: PmappingNode::sliding
+    bool lower = true;  ///< storage: capacity may be charged further down (PmappingNode::lower)
+    bool line_buffer = false;  ///< storage: PmappingNode::line_buffer
     /// Storage, toll: only these Einsums use the holder (empty: all below). Written when an Einsum
     /// below accesses the tensor but has no such holder of its own.
     std::vector<std::string> einsums;

@@ -33,10 +33,10 @@ struct PmappingNode {
     bool open_order = false;
     bool imperfect = false;  ///< loop may have a partial last tile
     /// Backing holders: the next loop below walks along the tensor. Only what this and later
-    /// iterations use is kept (see docs/model.md, sliding holders).
-    bool sliding = false;
-    /// Loops that run ahead (base > 0), see workload::Lead: base / tile iterations.
-    std::int32_t lead = 0, base = 0;
+    /// iterations use is kept (see docs/model.md, line buffers).
+    bool line_buffer = false;
+    /// Loops with a prologue (base > 0), see workload::Prologue: base / tile iterations.
+    std::int32_t prologue = 0, base = 0;
     std::int32_t origin = -1;  ///< index of the LoopTree node it came from (pre-order), -1 if none
 
     bool operator==(const PmappingNode&) const = default;
@@ -46,7 +46,7 @@ struct PmappingNode {
     }
     /// Largest tile that the loop hands to its body.
     std::int64_t largest_tile() const {
-        return tile + lead;
+        return tile + prologue;
     }
     /// Iterations over an enclosing tile of this size.
     std::int64_t trips(std::int64_t enclosing) const {

@@ -6,7 +6,7 @@
 //   physical     the hardware cannot run it, or a value is read before it is finished
 //   constraint   the hardware could, but the architecture's mapper constraints or the limits of the
 //                mapspace forbid it
-//   warning      a best-effort wish that is not met
+//   warning      a best-effort condition that is not met
 #pragma once
 
 #include <map>

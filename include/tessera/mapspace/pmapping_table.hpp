@@ -17,11 +17,11 @@ struct TrackedMemory {
     double size_bits = 0;
 };
 
-/// How a loop runs ahead, see workload::Lead; zeros if it does not.
-struct LoopAhead {
-    std::int64_t base = 0, lead = 0;
+/// The prologue of a loop, see workload::Prologue; zeros if it does not.
+struct LoopPrologue {
+    std::int64_t base = 0, prologue = 0;
 
-    auto operator<=>(const LoopAhead&) const = default;
+    auto operator<=>(const LoopPrologue&) const = default;
 };
 
 /// One fused loop of a group, outermost first. Trip counts are columns.
@@ -29,7 +29,7 @@ struct FusedLoop {
     int rank_variable = 0;   ///< local to the Einsum
     int spatial_dim = -1;    ///< temporal: -1; spatial: component * 16 + dimension
     std::int64_t bound = 1;  ///< of the rank variable
-    LoopAhead ahead = {};
+    LoopPrologue prologue = {};
 
     auto operator<=>(const FusedLoop&) const = default;
 };
@@ -43,18 +43,18 @@ struct BackedTensor {
     bool output = false;
     /// Copy Einsum: the output shares the buffer of this tensor (same memory), -1 otherwise.
     int shares_buffer_of = -1;
-    /// A sliding holder: the rank along which the loop below it (number `level`) walks, how many
+    /// A line buffer: the rank along which the loop below it (number `level`) walks, how many
     /// values of it all iterations together pass, and how far an iteration reaches beyond them; of
-    /// the output: how far it has been made. -1: it does not slide.
-    int slide_rank = -1;
-    std::int64_t slide_base = 0, slide_lead = 0;
+    /// the output: how far it has been made. -1: it is no line buffer.
+    int window_rank = -1;
+    std::int64_t window_base = 0, window_prologue = 0;
     /// Per fused loop: the rank of the tensor that the loop's variable indexes directly, -1 if
     /// none.
     std::vector<int> rank_of_loop;
 
     /// Loops that all its users run inside.
     int shared_loops() const {
-        return level + (slide_rank >= 0 ? 1 : 0);
+        return level + (window_rank >= 0 ? 1 : 0);
     }
 
     auto operator<=>(const BackedTensor&) const = default;

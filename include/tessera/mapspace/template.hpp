@@ -24,7 +24,7 @@ struct MapSpaceOptions {
         o.preset = Preset::accelforge;
         o.copies_in_distributed_memories = false;
         o.all_einsum_orders = false;
-        o.sliding_holders = false;
+        o.line_buffers = false;
         return o;
     }
 
@@ -59,7 +59,7 @@ struct MapSpaceOptions {
     bool copies_in_distributed_memories = true;
     /// A backing holder may keep what one iteration of the loop below it reaches, from one to the
     /// next: Einsums share loops inside a sum (`p + r`).
-    bool sliding_holders = true;
+    bool line_buffers = true;
 };
 
 /// Calls `sink` for every template of the Einsum on the path, deterministic order, duplicates

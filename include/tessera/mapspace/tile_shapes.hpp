@@ -86,16 +86,15 @@ struct LoopLimit {
 };
 
 /// What is already known to be reachable. A row is dropped if its quantities cannot get below with
-/// any of the alternative offsets: with points, if for some point p every quantity_j + offset_j >=
-/// p_j; with a product, if the product of all (quantity_j + offset_j) >= best_product (energy and
-/// latency: EDP).
-/// Quantities and offsets must not be negative in product mode. Equality drops. A quantity must be
-/// an objective or a sum of objectives with positive factors: a row that another row prunes is then
-/// dropped whenever that one is.
+/// any of the alternative completion bounds: with points, if for some point p every quantity_j +
+/// completion_j >= p_j; with a product, if the product of all (quantity_j + completion_j) >=
+/// best_product (energy and latency: EDP). Quantities and completion bounds must not be negative in
+/// product mode. Equality drops. A quantity must be an objective or a sum of objectives with
+/// positive factors: a row that another row prunes is then dropped whenever that one is.
 struct IncumbentBound {
     std::vector<model::Formula> quantities;
-    std::vector<double> offsets;  ///< alternative after alternative; empty: one of zeros
-    std::vector<double> points;   ///< point after point, one number per quantity
+    std::vector<double> completions;  ///< alternative after alternative; empty: one of zeros
+    std::vector<double> points;       ///< point after point, one number per quantity
     double best_product = std::numeric_limits<double>::infinity();
 };
 
@@ -131,21 +130,21 @@ struct TileShapeOptions {
     /// The exploration is given up when it has produced more rows.
     double most_enumerated = std::numeric_limits<double>::infinity();
     /// Not exact: partial choices kept per step, those whose bound of the incumbent's quantities is
-    /// least (their product, with the first offsets). 0: all.
+    /// least (their product, with the first completion bounds). 0: all.
     std::size_t beam = 0;
     /// Ideas that can be switched off; the result is the same, the work is not.
     bool partial_pareto = true;      ///< compare incomplete rows
     bool partial_conditions = true;  ///< test conditions on incomplete rows
     bool safe_rows = true;           ///< rows that meet a condition anyway are not compared by it
     bool fixed_products = true;      ///< products that conditions pin simplify criteria
-    bool raised_bounds = true;       ///< upper limits raise bounds of incomplete rows
-    bool corner_signs = true;        ///< signs of sums proven at the ends of the symbols' ranges
+    bool surrogate_bounds = true;    ///< upper limits raise bounds of incomplete rows
+    bool vertex_bounds = true;       ///< signs of sums proven at the ends of the symbols' ranges
     bool limited_first = true;       ///< symbols of limited loops may come first
-    bool pinned_first = true;        ///< with partial tiles: those with one value come first
-    bool twins = true;               ///< of tile shapes with the same products one is made
-    bool fused_twins = true;         ///< of fused ones too; the others are written down afterwards
+    bool fixed_first = true;         ///< with partial tiles: those with one value come first
+    bool symmetries = true;          ///< of tile shapes with the same products one is made
+    bool fused_symmetries = true;    ///< of fused ones too; the others are written down afterwards
     bool convex = true;              ///< a bound that sees all constraints, where tiles are partial
-    bool narrowed = true;            ///< values that conditions and loop limits drop are not made
+    bool domain_propagation = true;  ///< values that conditions and loop limits drop are not made
     /// For tests only: an unsound criterion, which adds up addends with different unknown factors.
     /// It shows that the tests notice a lost optimum.
     bool sum_groups = false;
@@ -199,12 +198,12 @@ public:
     /// attained.
     double lower_bound(const TileShapeProblem& problem, const model::Formula& formula);
 
-    /// A number that the product of all (quantity + offset) does not go below on any row that meets
-    /// the constraints; at least 0. Closer and dearer than lower_bound, as it sees all constraints
-    /// at once. Ends early with a number that is `enough`, and where it is clear that there is
-    /// none; with `closest` only with the former.
+    /// A number that the product of all (quantity + completion bound) does not go below on any row
+    /// that meets the constraints; at least 0. Closer and dearer than lower_bound, as it sees all
+    /// constraints at once. Ends early with a number that is `enough`, and where it is clear that
+    /// there is none; with `closest` only with the former.
     double convex_bound(const TileShapeProblem& problem, std::span<const model::Formula> quantities,
-                        std::span<const double> offsets, double enough, bool closest = false);
+                        std::span<const double> completions, double enough, bool closest = false);
 
     /// TileShapeStatistics::exact_space of the symbols.
     std::string space(std::span<const TileShapeSymbol> symbols);

@@ -16,11 +16,9 @@ struct Contract<mapper::Mapper> : ContractOf<TESSERA_MAPPER, 1, 0> {
     static constexpr TypeSize sizes[] = {
         TESSERA_SIZE(std::string),           TESSERA_SIZE(std::vector<int>),
         TESSERA_SIZE(std::optional<double>), TESSERA_SIZE(std::function<void()>),
-        TESSERA_SIZE(mapping::Mapping),      TESSERA_SIZE(mapping::TreeNode),
-        TESSERA_SIZE(mapping::Template),     TESSERA_SIZE(model::Problem),
-        TESSERA_SIZE(model::Report),         TESSERA_SIZE(mapspace::MapSpaceOptions),
-        TESSERA_SIZE(mapper::Options),       TESSERA_SIZE(mapper::Result),
-        TESSERA_SIZE(telemetry::Recorder)};
+        TESSERA_SIZE(mapping::Mapping),      TESSERA_SIZE(mapspace::MapSpaceOptions),
+        TESSERA_SIZE(model::Problem),        TESSERA_SIZE(model::Report),
+        TESSERA_SIZE(mapper::Options),       TESSERA_SIZE(mapper::Result)};
 };
 
 }  // namespace tessera::plugin

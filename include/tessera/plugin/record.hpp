@@ -16,8 +16,8 @@
 
 namespace tessera::plugin {
 
-/// What the compiled code relies on besides the headers: "libstdc++ cxx11-strings c++20 64-bit
-/// plain".
+// What the compiled code relies on besides the headers. Their language is C++20 in any case, and
+// the machine is told by the file.
 consteval std::string_view standard_library() {
 #if defined(_LIBCPP_VERSION)
     return "libc++";
@@ -33,12 +33,6 @@ consteval std::string_view string_abi() {
 #else
     return "new-strings";
 #endif
-}
-consteval std::string_view language() {
-    return __cplusplus >= 202002L ? "c++20" : "older-c++";
-}
-consteval std::string_view word_size() {
-    return sizeof(void*) == 8 ? "64-bit" : "32-bit";
 }
 consteval std::string_view instrumentation() {
 #if defined(__has_feature)
@@ -104,8 +98,6 @@ consteval std::array<char, Record::size> make_record(std::string_view component)
     r.line("component", component);
     r.line("standard-library", standard_library());
     r.line("strings", string_abi());
-    r.line("language", language());
-    r.line("words", word_size());
     r.line("instrumentation", instrumentation());
     r.line("built-for", TESSERA_VERSION);
     r.put("interface ");

@@ -112,28 +112,28 @@ enum class Relevancy : std::uint8_t { irrelevant, relevant, partially_relevant }
 /// A way to walk along a rank of an intermediate tensor whose pieces a reader reads with overlap
 /// (`P: p + r`): a loop over `variable` advances by factor * tile shape on the rank and covers
 /// `base` values of it in all; an iteration reads up to `need` values more than it advances.
-struct Slide {
+struct Window {
     int variable = 0;         ///< local
     int rank = 0;             ///< index into LocalTensor::ranks
     std::int64_t factor = 1;  ///< of the variable in the rank's expression
     std::int64_t base = 1;    ///< factor * bound of the variable
-    /// Extent of the other addends beyond the factor; of an output: the least lead of the loop that
-    /// serves all readers.
+    /// Extent of the other addends beyond the factor; of an output: the least prologue of the loop
+    /// that serves all readers.
     std::int64_t need = 0;
 
-    bool operator==(const Slide&) const = default;
+    bool operator==(const Window&) const = default;
 };
 
-/// A loop that runs ahead of those that read what it makes: base / tile iterations, of which the
-/// first covers tile + lead values and each other the next tile values, as far as there are any.
-struct Lead {
+/// Prologue of a loop whose readers overlap: base / tile iterations, of which the first covers
+/// tile + prologue values and each other the next tile values, as far as there are any.
+struct Prologue {
     std::int64_t base = 1;
-    std::int64_t lead = 0;
+    std::int64_t prologue = 0;
 
-    bool operator<(const Lead& o) const {
-        return lead != o.lead ? lead < o.lead : base < o.base;
+    bool operator<(const Prologue& o) const {
+        return prologue != o.prologue ? prologue < o.prologue : base < o.base;
     }
-    bool operator==(const Lead&) const = default;
+    bool operator==(const Prologue&) const = default;
 };
 
 /// One tensor of an EinsumView. Affine terms use local rank variables.
@@ -157,7 +157,7 @@ struct LocalTensor {
         rank_of_variable;  ///< local variable -> index into ranks if directly indexing, else -1
     double size_values = 0;
     /// Intermediates with overlapping reads: how this Einsum may walk along them.
-    std::vector<Slide> slides;
+    std::vector<Window> windows;
 };
 
 struct LocalRankVariable {
@@ -165,9 +165,9 @@ struct LocalRankVariable {
     int rank_variable = 0;  ///< index into Workload::rank_variables
     std::int64_t bound = 1;
     bool simple = true;  ///< never inside a sum or a multiple in any access of the Einsum
-    /// How a shared loop over it may run ahead (at most four, the smallest leads), beside not at
-    /// all.
-    std::vector<Lead> leads;
+    /// How a shared loop over it may have a prologue (at most four, the smallest prologues), beside
+    /// not at all.
+    std::vector<Prologue> prologues;
 };
 
 /// One Einsum with dense local indices. Local tensors stand in sorted name order, so do variables.

@@ -1,20 +1,20 @@
 // What a child process says through a pipe before it ends.
 #pragma once
 
-#include <sys/types.h>
-
+#include <functional>
 #include <string>
 
 namespace tessera::base {
 
 struct ChildAnswer {
+    std::string failed;    ///< why there was no child; empty: there was one
     std::string text;      ///< all that was written
     bool in_time = false;  ///< false: it was killed when its time was up
     int status = 0;        ///< as of waitpid()
 };
 
-/// Reads from `pipe` until the other end is closed or the time is up, closes it, and waits for the
-/// child's end.
-ChildAnswer answer_of(pid_t child, int pipe, double limit_s);
+/// Runs `body` in a child process and waits for its end. It writes to the pipe that it is given,
+/// and does not return. Thread rule: as for fork().
+ChildAnswer answer_of(const std::function<void(int pipe)>& body, double limit_s);
 
 }  // namespace tessera::base

@@ -1,4 +1,4 @@
-// What keys do: a pure function from view and key to view and wish.
+// What keys do: a pure function from view and key to view and request.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Key {
 };
 
 /// What the loop around the view has to do after a key.
-enum class Wish : std::uint8_t {
+enum class Request : std::uint8_t {
     none,
     close,  ///< end the view; the search goes on
     stop,   ///< ask the search to stop
@@ -45,6 +45,6 @@ enum class Wish : std::uint8_t {
 };
 
 /// `screen`: what is shown now. Every key means the same in every panel.
-Wish react(View& view, Key key, const Screen& screen);
+Request react(View& view, Key key, const Screen& screen);
 
 }  // namespace tessera::dashboard

@@ -42,7 +42,7 @@ private:
 
     void draw(Terminal& terminal);
     void read_keys(Terminal& terminal);
-    void fulfil(Wish wish, Terminal& terminal);
+    void fulfil(Request request, Terminal& terminal);
     std::string export_files() const;
     telemetry::SnapshotPtr as_drawn(bool lost) const;
 

@@ -26,14 +26,14 @@ struct LiveTensor {
     /// inside; at least `level` entries unless persistent. Reads are complete only if the reader's
     /// loop indexes the same rank.
     std::vector<int> ranks;
-    /// Bound and lead of that rank's variable, zeros where rank is -1.
-    std::vector<std::pair<std::int64_t, LoopAhead>> bounds;
-    /// See BackedTensor; the lead is the producer's.
-    int slide_rank = -1;
-    std::int64_t slide_base = 0, slide_lead = 0;
+    /// Bound and prologue of that rank's variable, zeros where rank is -1.
+    std::vector<std::pair<std::int64_t, LoopPrologue>> bounds;
+    /// See BackedTensor; the prologue is the producer's.
+    int window_rank = -1;
+    std::int64_t window_base = 0, window_prologue = 0;
 
     int shared_loops() const {
-        return level + (slide_rank >= 0 ? 1 : 0);
+        return level + (window_rank >= 0 ? 1 : 0);
     }
 
     auto operator<=>(const LiveTensor&) const = default;

@@ -21,9 +21,9 @@ std::vector<TileShapeSymbol> tile_shape_symbols(const arch::Path& path, const Te
 std::vector<LoopLimit> loop_limits(const arch::Path& path, const Template& tmpl,
                                    const MapSpaceOptions& options);
 
-/// A loop that a holder slides by, or that runs ahead, has more than one trip (templates without it
-/// stand for the rest), and its first tile lies within the tensor.
-std::vector<TileShapeConstraint> sliding_limits(const arch::Path& path, const Template& tmpl);
+/// A loop that a holder moves with, or with a prologue, has more than one trip (templates without
+/// it stand for the rest), and its first tile lies within the tensor.
+std::vector<TileShapeConstraint> line_buffer_limits(const arch::Path& path, const Template& tmpl);
 
 /// Trip count of the loop at `node` over the template's symbols. Formulas live in the current pool.
 model::Formula trip_formula(const arch::Path& path, const Template& tmpl, int node);

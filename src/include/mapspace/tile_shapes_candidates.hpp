@@ -76,7 +76,7 @@ public:
     /// Restarts for a new row. `values[i]` is meaningful for known symbols.
     void start(const double* values, const model::SymbolSet& known);
     /// After `start`: only values between, and with `pick` only `either` and `other`.
-    void narrow(double low, double high, bool pick, double either, double other);
+    void restrict(double low, double high, bool pick, double either, double other);
     /// Writes up to `room` values and returns their number; fewer than `room` means the end.
     std::size_t next(double* out, std::size_t room);
 

@@ -39,7 +39,7 @@ enum class RunState : std::uint8_t {
     running,
     stopping,     ///< asked to stop, not done yet
     finished,     ///< ended by itself or at a limit
-    interrupted,  ///< ended by a signal or a viewer's wish
+    interrupted,  ///< ended by a signal or a viewer's request
     failed,
     lost,  ///< said by viewers: its process is gone without having ended, or does not answer
 };

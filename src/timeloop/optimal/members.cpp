@@ -117,7 +117,7 @@ double Members::count() const {
     return product;
 }
 
-bool Members::descend(std::size_t level, const std::function<bool(const Mapping&)>& visit) {
+bool Members::visit_from(std::size_t level, const std::function<bool(const Mapping&)>& visit) {
     if (level == choices_.size()) {
         return visit(mapping_);
     }
@@ -127,7 +127,7 @@ bool Members::descend(std::size_t level, const std::function<bool(const Mapping&
     for (const Choice& choice : choices_[level]) {
         block.permutation = choice.order;
         block.split = tiling.spatial ? choice.split : block.split;
-        if (!descend(level + 1, visit)) {
+        if (!visit_from(level + 1, visit)) {
             return false;
         }
     }
@@ -135,7 +135,7 @@ bool Members::descend(std::size_t level, const std::function<bool(const Mapping&
 }
 
 bool Members::each(const std::function<bool(const Mapping&)>& visit) {
-    return descend(0, visit);
+    return visit_from(0, visit);
 }
 
 }  // namespace tessera::timeloop

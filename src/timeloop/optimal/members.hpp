@@ -24,7 +24,7 @@ private:
     };
     void add_orders(const TilingLevel& tiling, const LoopBlock& block, std::vector<Choice>& out);
     void add_splits(const TilingLevel& tiling, const LoopBlock& block, std::vector<Choice>& out);
-    bool descend(std::size_t level, const std::function<bool(const Mapping&)>& visit);
+    bool visit_from(std::size_t level, const std::function<bool(const Mapping&)>& visit);
 
     const Geometry& g_;
     Mapping mapping_;

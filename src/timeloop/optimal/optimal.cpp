@@ -8,8 +8,8 @@
 #include "tessera/base/parallel.hpp"
 #include "tessera/base/stop.hpp"
 #include "timeloop/mapper/pool.hpp"
+#include "timeloop/optimal/improvement.hpp"
 #include "timeloop/optimal/members.hpp"
-#include "timeloop/optimal/polish.hpp"
 #include "timeloop/optimal/tables.hpp"
 
 namespace tessera::timeloop {
@@ -120,15 +120,15 @@ private:
     // Something good at once: simple mappings of the most promising choices, improved step by step.
     void first_incumbents() {
         for (std::size_t i = 0; i < tasks_.size() && i < 4 && !pool_.over(); ++i) {
-            polish_simple(tasks_[i], 3000);
+            improve_simple(tasks_[i], 3000);
         }
     }
-    void polish_simple(const Task& task, std::uint64_t max_evals) {
-        Polisher polisher(pool_, geometry_);
+    void improve_simple(const Task& task, std::uint64_t max_evals) {
+        ImprovementHeuristic improvement(pool_, geometry_);
         const auto start =
-            polisher.simple(choices_[task.spatial], pool_.space.bypasses()[task.bypass]);
+            improvement.simple(choices_[task.spatial], pool_.space.bypasses()[task.bypass]);
         if (start) {
-            polisher.run(*start, max_evals);
+            improvement.run(*start, max_evals);
         }
     }
     // Largest linear cost with which a mapping can still beat or equal the incumbent.
@@ -172,7 +172,7 @@ private:
         const auto& keep = pool_.space.bypasses()[task.bypass];
         const Edges edges(geometry_, choice, keep);
         if (edges.lattice().size > most_points) {
-            polish_simple(task, 20000);
+            improve_simple(task, 20000);
             return;
         }
         Tables tables(edges, [this] { return pool_.over(); });
@@ -198,7 +198,7 @@ private:
         });
         task.open = found > task.bound * slack;
         if (task.open && best_plan && found < HUGE_VAL) {
-            Polisher(pool_, geometry_).run(*best_plan, 6000);
+            ImprovementHeuristic(pool_, geometry_).run(*best_plan, 6000);
         }
     }
     // What the bound leaves open is looked at one by one: every mapping of every assignment whose

@@ -108,7 +108,7 @@ void Tables::extend(std::vector<int> order, DimensionMask placed, std::uint32_t 
         }
     }
     // A window can slide over the first loop that runs. If a loop before it has one iteration, an
-    // order without that loop in front says the same; only a forced one has no such twin.
+    // order without that loop in front says the same; only a forced one has no such equal.
     bool may_slide = false;
     for (std::size_t space = 0; space < g_.spaces.size(); ++space) {
         may_slide |= order.size() <= tiling.prefix.size() && (open >> space & 1) != 0 &&

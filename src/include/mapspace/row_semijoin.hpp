@@ -14,16 +14,15 @@ namespace tessera::mapspace {
 /// cannot beat one of the `incumbents` (objective vectors, compared as join() does) together with
 /// the cheapest rows that do as they do; and groups that are left empty. Returns the number of rows
 /// dropped. Thread rule: none; pure function.
-std::size_t drop_rows_without_partners(const workload::Workload& workload,
-                                       std::vector<std::vector<PmappingGroup>>& groups,
-                                       JoinGoal goal,
-                                       const std::vector<std::vector<double>>& incumbents);
+std::size_t semijoin_rows(const workload::Workload& workload,
+                          std::vector<std::vector<PmappingGroup>>& groups, JoinGoal goal,
+                          const std::vector<std::vector<double>>& incumbents);
 
 /// How the rows of a group hold one of its tensors: memory, depth, and the loops above as a set.
 /// Two users of a tensor can be joined only if their numbers for it are the same.
-class Surroundings {
+class Compatibility {
 public:
-    Surroundings(const GroupStructure& structure, const BackedTensor& tensor);
+    Compatibility(const GroupStructure& structure, const BackedTensor& tensor);
 
     std::uint64_t of(const std::int64_t* trips) const {
         std::uint64_t hash = place_;

@@ -1,7 +1,7 @@
 // Map: slidable() looks at one rank of one tensor; links() collects which loop variables must keep
-// step because they index the same rank directly; Leads spreads the leads from readers to producers
-// until nothing changes.
-#include "workload/slides.hpp"
+// step because they index the same rank directly; Prologues spreads the prologues from readers to
+// producers until nothing changes.
+#include "workload/windows.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -13,8 +13,8 @@ namespace tessera::workload {
 
 namespace {
 
-/// Leads of one loop variable that are told apart; the smallest ones.
-constexpr std::size_t max_leads = 4;
+/// Most prologues that are kept of one loop variable: the smallest ones.
+constexpr std::size_t max_prologues = 4;
 
 const TensorAccess* access_of(const Einsum& einsum, int tensor) {
     for (const TensorAccess& access : einsum.accesses) {
@@ -41,9 +41,9 @@ int occurrences(const TensorAccess& access, int variable) {
 }
 
 /// The ways to walk along one rank of a tensor in one Einsum. Variables are global.
-std::vector<Slide> slides_along(const Workload& w, const TensorAccess& access, int rank) {
+std::vector<Window> windows_along(const Workload& w, const TensorAccess& access, int rank) {
     const RankAccess& expression = access.ranks[static_cast<std::size_t>(rank)];
-    std::vector<Slide> result;
+    std::vector<Window> result;
     std::int64_t extent = 1;
     for (const AffineTerm& term : expression.terms) {
         if (term.coefficient < 1 || expression.constant != 0) {
@@ -79,7 +79,7 @@ bool slidable(const Workload& w, int tensor, int rank) {
             const TensorAccess* access = access_of(einsum, tensor);
             if (access == nullptr || einsum.is_copy_operation ||
                 static_cast<std::size_t>(rank) >= access->ranks.size() ||
-                slides_along(w, *access, rank).empty()) {
+                windows_along(w, *access, rank).empty()) {
                 return false;
             }
             const bool direct = plain(access->ranks[static_cast<std::size_t>(rank)]);
@@ -94,9 +94,9 @@ bool slidable(const Workload& w, int tensor, int rank) {
 
 using Place = std::pair<int, int>;  ///< Einsum, rank variable of the workload
 
-class Leads {
+class Prologues {
 public:
-    explicit Leads(const Workload& w) : w_(w) {
+    explicit Prologues(const Workload& w) : w_(w) {
         for (std::size_t t = 0; t < w.tensors.size(); ++t) {
             for (std::size_t r = 0; r < w.tensors[t].ranks.size(); ++r) {
                 if (slidable(w, static_cast<int>(t), static_cast<int>(r))) {
@@ -119,18 +119,18 @@ public:
         }
     }
 
-    bool slides(int tensor, int rank) const {
+    bool windows(int tensor, int rank) const {
         return std::find(slidable_.begin(), slidable_.end(), std::pair(tensor, rank)) !=
                slidable_.end();
     }
-    /// The least lead with which a producer satisfies all readers.
+    /// The least prologue with which a producer satisfies all readers.
     std::int64_t needed(int tensor, int rank) const {
         std::int64_t most = 0;
         for (const int reader : w_.tensors[static_cast<std::size_t>(tensor)].consumers) {
             const TensorAccess& read =
                 *access_of(w_.einsums[static_cast<std::size_t>(reader)], tensor);
             std::int64_t least = std::numeric_limits<std::int64_t>::max();
-            for (const Slide& s : slides_along(w_, read, rank)) {
+            for (const Window& s : windows_along(w_, read, rank)) {
                 least = std::min(least, s.need);
             }
             most = std::max(most, least);
@@ -140,10 +140,10 @@ public:
     bool any() const {
         return !slidable_.empty();
     }
-    std::vector<Lead> of(const Place& place) const {
-        const auto it = leads_.find(place);
-        return it == leads_.end() ? std::vector<Lead>()
-                                  : std::vector<Lead>(it->second.begin(), it->second.end());
+    std::vector<Prologue> of(const Place& place) const {
+        const auto it = prologues_.find(place);
+        return it == prologues_.end() ? std::vector<Prologue>()
+                                      : std::vector<Prologue>(it->second.begin(), it->second.end());
     }
 
 private:
@@ -176,7 +176,7 @@ private:
         }
     }
 
-    /// The producer runs as far ahead as each reader reads ahead.
+    /// The producer has a prologue as long as each reader reads beyond its tile.
     bool demand(int tensor, int rank) {
         const Tensor& t = w_.tensors[static_cast<std::size_t>(tensor)];
         const int producer = t.producers.front();
@@ -187,12 +187,12 @@ private:
         for (const int reader : t.consumers) {
             const TensorAccess& read =
                 *access_of(w_.einsums[static_cast<std::size_t>(reader)], tensor);
-            for (const Slide& s : slides_along(w_, read, rank)) {
-                std::vector<Lead> own = of({reader, s.variable});
+            for (const Window& s : windows_along(w_, read, rank)) {
+                std::vector<Prologue> own = of({reader, s.variable});
                 own.push_back({bound(s.variable), 0});
-                for (const Lead& lead : own) {
+                for (const Prologue& prologue : own) {
                     more = add({producer, variable},
-                               {s.factor * lead.base, s.factor * lead.lead + s.need}) ||
+                               {s.factor * prologue.base, s.factor * prologue.prologue + s.need}) ||
                            more;
                 }
             }
@@ -202,23 +202,24 @@ private:
 
     bool share(const Place& from, const Place& to) {
         bool more = false;
-        for (const Lead& lead : of(from)) {
-            more = add(to, lead) || more;
+        for (const Prologue& prologue : of(from)) {
+            more = add(to, prologue) || more;
         }
         return more;
     }
 
-    bool add(const Place& place, const Lead& lead) {
+    bool add(const Place& place, const Prologue& prologue) {
         const std::int64_t values = bound(place.second);
-        const bool ordinary = lead.lead == 0 && lead.base == values;
-        if (ordinary || lead.base < 2 || values < lead.base || values > lead.base + lead.lead ||
-            lead.lead >= values || lead.lead > lead.base) {
+        const bool ordinary = prologue.prologue == 0 && prologue.base == values;
+        if (ordinary || prologue.base < 2 || values < prologue.base ||
+            values > prologue.base + prologue.prologue || prologue.prologue >= values ||
+            prologue.prologue > prologue.base) {
             return false;
         }
-        std::set<Lead>& all = leads_[place];
-        const bool fresh = all.insert(lead).second;
-        if (all.size() > max_leads) {
-            const bool last = *std::prev(all.end()) == lead;
+        std::set<Prologue>& all = prologues_[place];
+        const bool fresh = all.insert(prologue).second;
+        if (all.size() > max_prologues) {
+            const bool last = *std::prev(all.end()) == prologue;
             all.erase(std::prev(all.end()));
             return fresh && !last;
         }
@@ -228,7 +229,7 @@ private:
     const Workload& w_;
     std::vector<std::pair<int, int>> slidable_;  ///< tensor, rank
     std::vector<std::pair<Place, Place>> links_;
-    std::map<Place, std::set<Lead>> leads_;
+    std::map<Place, std::set<Prologue>> prologues_;
 };
 
 }  // namespace
@@ -247,12 +248,12 @@ bool reads_overlap(const Workload& w) {
     return false;
 }
 
-void find_slides(const Workload& w, EinsumView& view) {
+void find_windows(const Workload& w, EinsumView& view) {
     if (w.index.nothing_overlaps || !reads_overlap(w)) {
         return;
     }
-    const Leads leads(w);
-    if (!leads.any()) {
+    const Prologues prologues(w);
+    if (!prologues.any()) {
         return;
     }
     const Einsum& einsum = w.einsums[static_cast<std::size_t>(view.einsum)];
@@ -264,18 +265,19 @@ void find_slides(const Workload& w, EinsumView& view) {
     for (LocalTensor& tensor : view.tensors) {
         const TensorAccess& access = *access_of(einsum, tensor.tensor);
         for (std::size_t r = 0; r < tensor.ranks.size(); ++r) {
-            if (!leads.slides(tensor.tensor, static_cast<int>(r))) {
+            if (!prologues.windows(tensor.tensor, static_cast<int>(r))) {
                 continue;
             }
-            for (Slide s : slides_along(w, access, static_cast<int>(r))) {
+            for (Window s : windows_along(w, access, static_cast<int>(r))) {
                 s.variable = local(s.variable);
-                s.need = tensor.output ? leads.needed(tensor.tensor, static_cast<int>(r)) : s.need;
-                tensor.slides.push_back(s);
+                s.need =
+                    tensor.output ? prologues.needed(tensor.tensor, static_cast<int>(r)) : s.need;
+                tensor.windows.push_back(s);
             }
         }
     }
     for (LocalRankVariable& v : view.rank_variables) {
-        v.leads = leads.of({view.einsum, v.rank_variable});
+        v.prologues = prologues.of({view.einsum, v.rank_variable});
     }
 }
 

@@ -1,4 +1,4 @@
-#include "transformation/twin.hpp"
+#include "transformation/transformed.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -69,11 +69,11 @@ void for_each_access(Problem& p, Visit visit) {
     }
 }
 
-void rank_order(Twin& t, Random& r) {
+void rank_order(Transformed& t, Random& r) {
     for_each_access(t.problem, [&](Access& a) { shuffle(a.ranks, r); });
 }
 
-void rank_names(Twin& t, Random& r) {
+void rank_names(Transformed& t, Random& r) {
     std::set<std::string> old;
     for_each_access(t.problem, [&](Access& a) {
         for (const Rank& rank : a.ranks) {
@@ -88,7 +88,7 @@ void rank_names(Twin& t, Random& r) {
     });
 }
 
-void variable_names(Twin& t, Random& r) {
+void variable_names(Transformed& t, Random& r) {
     std::set<std::string> old;
     for (const auto& [name, bound] : t.problem.bounds) {
         old.insert(name);
@@ -110,7 +110,7 @@ void variable_names(Twin& t, Random& r) {
 }
 
 /// Every Einsum gets variables of its own: Einsums meet in ranks, not in variables.
-void variables_apart(Twin& t, Random&) {
+void variables_apart(Transformed& t, Random&) {
     if (t.problem.has_rule("loop_bounds") || t.problem.einsums.size() < 2) {
         return;
     }
@@ -136,7 +136,7 @@ void variables_apart(Twin& t, Random&) {
     t.same_tree = false;
 }
 
-void tensor_names(Twin& t, Random& r) {
+void tensor_names(Transformed& t, Random& r) {
     std::set<std::string> old;
     for_each_access(t.problem, [&](Access& a) { old.insert(a.tensor); });
     t.tensors = fresh_names(old, "T", r);
@@ -156,7 +156,7 @@ void tensor_names(Twin& t, Random& r) {
     }
 }
 
-void einsum_names(Twin& t, Random& r) {
+void einsum_names(Transformed& t, Random& r) {
     std::set<std::string> old;
     for (const Einsum& e : t.problem.einsums) {
         old.insert(e.name);
@@ -176,7 +176,7 @@ bool reads_from(const Einsum& reader, const Einsum& writer) {
 }
 
 /// Another order of the file; producers stay before their readers.
-void einsum_order(Twin& t, Random& r) {
+void einsum_order(Transformed& t, Random& r) {
     if (!t.problem.options.all_einsum_orders) {
         return;
     }
@@ -198,7 +198,7 @@ void einsum_order(Twin& t, Random& r) {
     t.problem.einsums = order;
 }
 
-void component_names(Twin& t, Random& r) {
+void component_names(Transformed& t, Random& r) {
     std::set<std::string> old, dimensions;
     for (const Component& c : t.problem.components) {
         old.insert(c.name);
@@ -217,7 +217,7 @@ void component_names(Twin& t, Random& r) {
     for_each_rules(t.problem, [&](Rules& rules) { reword(rules, t.components); });
 }
 
-void energies(Twin& t, double factor) {
+void energies(Transformed& t, double factor) {
     t.energy *= factor;
     for (Component& c : t.problem.components) {
         c.leak_w *= factor;
@@ -227,7 +227,7 @@ void energies(Twin& t, double factor) {
     }
 }
 
-void times(Twin& t, double factor) {
+void times(Transformed& t, double factor) {
     t.time *= factor;
     for (Component& c : t.problem.components) {
         c.leak_w /= factor;
@@ -238,7 +238,7 @@ void times(Twin& t, double factor) {
 }
 
 /// Wider values in wider and larger memories: nothing changes.
-void bits(Twin& t, double factor) {
+void bits(Transformed& t, double factor) {
     for (auto& [tensor, value] : t.problem.bits_per_value) {
         value *= factor;
     }
@@ -250,7 +250,7 @@ void bits(Twin& t, double factor) {
 
 struct Saying {
     const char* name;
-    void (*apply)(Twin&, Random&);
+    void (*apply)(Transformed&, Random&);
 };
 
 constexpr Saying sayings[] = {
@@ -262,7 +262,7 @@ constexpr Saying sayings[] = {
 
 struct Unit {
     const char* name;
-    void (*scale)(Twin&, double);
+    void (*scale)(Transformed&, double);
 };
 
 constexpr Unit units[] = {{"energies", energies}, {"times", times}, {"bits", bits}};
@@ -273,7 +273,7 @@ void rewrite(std::vector<std::string>& list, const NewNames& names) {
     }
 }
 
-void rewrite(mapping::TreeNode& node, const Twin& t) {
+void rewrite(mapping::TreeNode& node, const Transformed& t) {
     rewrite(node.tensors, t.tensors);
     rewrite(node.rank_variables, t.variables);
     rewrite(node.einsums, t.einsums);
@@ -291,31 +291,31 @@ void rewrite(mapping::TreeNode& node, const Twin& t) {
 
 }  // namespace
 
-mapping::Mapping Twin::rewritten(mapping::Mapping mapping) const {
+mapping::Mapping Transformed::rewritten(mapping::Mapping mapping) const {
     rewrite(mapping.root, *this);
     return mapping;
 }
 
-Twin draw_twin(const Problem& problem, Random& r) {
-    Twin twin;
-    twin.problem = problem;
+Transformed draw_transformed(const Problem& problem, Random& r) {
+    Transformed transformed;
+    transformed.problem = problem;
     const int kind = r.below(3);  // 0: in other units, 1: said otherwise, 2: both
     for (const Saying& saying : sayings) {
         if (kind > 0 && r.chance(60)) {
-            saying.apply(twin, r);
-            twin.changes.emplace_back(saying.name);
-            twin.exact = false;
+            saying.apply(transformed, r);
+            transformed.changes.emplace_back(saying.name);
+            transformed.exact = false;
         }
     }
     const bool powers = r.chance(50);
     for (const Unit& unit : units) {
         if (kind != 1 && r.chance(60)) {
-            unit.scale(twin, powers ? std::ldexp(1.0, 1 + r.below(3)) : 3);
-            twin.changes.emplace_back(unit.name);
-            twin.exact = twin.exact && powers;
+            unit.scale(transformed, powers ? std::ldexp(1.0, 1 + r.below(3)) : 3);
+            transformed.changes.emplace_back(unit.name);
+            transformed.exact = transformed.exact && powers;
         }
     }
-    return twin;
+    return transformed;
 }
 
 }  // namespace tessera::transformation

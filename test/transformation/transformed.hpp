@@ -14,7 +14,7 @@ namespace tessera::transformation {
 /// Old name to new name.
 using NewNames = std::map<std::string, std::string>;
 
-struct Twin {
+struct Transformed {
     Problem problem;
     std::vector<std::string> changes;  ///< "rank order", "energies", ...
     double energy = 1, time = 1;       ///< factors of all energies and times
@@ -24,12 +24,12 @@ struct Twin {
     bool same_tree = true;
     NewNames variables, tensors, einsums, components, dimensions;
 
-    /// The mapping of the original, in the names of the twin. \pre same_tree
+    /// The mapping of the original, in the names of the transformed. \pre same_tree
     mapping::Mapping rewritten(mapping::Mapping mapping) const;
 };
 
 /// Draws some of the changes.
-Twin draw_twin(const Problem& problem, Random& r);
+Transformed draw_transformed(const Problem& problem, Random& r);
 
 /// Shuffles in place.
 template <class Items>

@@ -7,9 +7,9 @@
 
 namespace tessera::timeloop {
 
-class Polisher {
+class ImprovementHeuristic {
 public:
-    Polisher(Pool& pool, const Geometry& geometry);
+    ImprovementHeuristic(Pool& pool, const Geometry& geometry);
 
     /// Starts from `mapping`, which obeys the constraints but need not fit. Steepest steps until no
     /// neighbour is better or `max_evals` are spent. Offers what it finds to the pool.

@@ -1,4 +1,4 @@
-// Sliding holders and loops that run ahead: counted by hand, by stepping through every iteration,
+// Line buffers and loops with a prologue: counted by hand, by stepping through every iteration,
 // and against brute force.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -66,19 +66,19 @@ std::string two_convolutions(int h, int p, int r, int s, int stride = 1) {
 }
 
 std::vector<mapper::Solution> map(const oracle::LoadedInstance& instance, Metric metric,
-                                  bool sliding) {
+                                  bool line_buffer) {
     const auto ffm = plugin::Registry<mapper::Mapper>::instance().create("ffm");
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     mapper::Options options;
     options.metrics = {metric};
-    options.mapspace.sliding_holders = sliding;
+    options.mapspace.line_buffers = line_buffer;
     options.threads = 1;
     return ffm->map(instance.problem, *model, options).solutions;
 }
 
-double least_energy(const std::string& text, bool sliding) {
+double least_energy(const std::string& text, bool line_buffer) {
     const oracle::LoadedInstance instance(text);
-    const auto solutions = map(instance, Metric::energy, sliding);
+    const auto solutions = map(instance, Metric::energy, line_buffer);
     BOOST_TEST_REQUIRE(solutions.size() == 1u);
     return solutions[0].report.energy_j();
 }
@@ -88,7 +88,7 @@ mapping::Mapping given(const std::string& first) {
         spec::read_text("nodes:\n"
                         "- !Storage {tensors: [O, W, A, V], component: Main}\n"
                         "- !Storage {tensors: [W, V], component: Buffer}\n"
-                        "- !Storage {tensors: [T], component: Buffer, sliding: True}\n"
+                        "- !Storage {tensors: [T], component: Buffer, line_buffer: True}\n"
                         "- !Temporal {rank_variable: {First: h, Second: p}, tile_shape: 1, "
                         "initial_tile_shape: {First: " +
                             first +
@@ -106,7 +106,7 @@ mapping::Mapping given(const std::string& first) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(sliding)
+BOOST_AUTO_TEST_SUITE(line_buffer)
 
 // T has 18 values, W, V three each. With room for 10 values only the three of T that an iteration
 // reads stay. Every count by hand: 54 and 48 products; Main: A 54 reads (no room), V and W 3 each,
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(two_convolutions_by_hand) {
                least_energy(text, true));
 }
 
-BOOST_AUTO_TEST_CASE(checker_and_model_refuse_a_reader_that_is_too_far_ahead) {
+BOOST_AUTO_TEST_CASE(checker_and_model_refuse_a_reader_that_is_too_far_beyond) {
     const oracle::LoadedInstance loaded(machine(10) + two_convolutions(18, 16, 3, 3));
     const struct {
         model::Problem problem;
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(checker_and_model_refuse_a_reader_that_is_too_far_ahead) {
     BOOST_TEST(mapspace::check(instance.problem, right, &options).empty());
     BOOST_TEST(model->evaluate(instance.problem, right).energy_j() > 0);
     BOOST_TEST(model->evaluate(instance.problem, right).peak_occupancy.at("Buffer") == 1.0);
-    // Two values ahead are needed.
+    // A prologue of two values is needed.
     for (const char* first : {"1", "2"}) {
         const auto wrong = given(first);
         BOOST_TEST(!mapspace::check(instance.problem, wrong, &options).empty());
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(checker_and_model_refuse_a_reader_that_is_too_far_ahead) {
 
 BOOST_AUTO_TEST_CASE(every_iteration_counted_one_by_one) {
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
-    int chains = 0, ahead = 0;
+    int chains = 0, prologue = 0;
     const std::string array = "    spatial: [{name: X, fanout: 4}]\n";
     for (const auto& text : {machine(1000) + two_convolutions(6, 4, 3, 2),
                              machine(1000, array) + two_convolutions(8, 4, 2, 1, 2),
@@ -161,10 +161,10 @@ BOOST_AUTO_TEST_CASE(every_iteration_counted_one_by_one) {
             for (const auto& group : einsum.groups) {
                 for (const auto& row : group.rows) {
                     const auto& path = einsum.paths[static_cast<std::size_t>(row.path)];
-                    const bool leads = std::any_of(row.example.begin(), row.example.end(),
-                                                   [](const auto& n) { return n.base > 0; });
-                    const bool slides = std::any_of(row.example.begin(), row.example.end(),
-                                                    [](const auto& n) { return n.sliding; });
+                    const bool prologues = std::any_of(row.example.begin(), row.example.end(),
+                                                       [](const auto& n) { return n.base > 0; });
+                    const bool windows = std::any_of(row.example.begin(), row.example.end(),
+                                                     [](const auto& n) { return n.line_buffer; });
                     // Iterations that have nothing left to do count like others (docs/limits.md).
                     const bool idle =
                         std::any_of(row.example.begin(), row.example.end(), [&](const auto& n) {
@@ -173,14 +173,14 @@ BOOST_AUTO_TEST_CASE(every_iteration_counted_one_by_one) {
                                     .rank_variables[static_cast<std::size_t>(n.rank_variable)]
                                     .bound;
                             };
-                            return n.base > 0 && n.base - n.tile + n.lead >= bound();
+                            return n.base > 0 && n.base - n.tile + n.prologue >= bound();
                         });
                     // With two spatial loops in one sum the walk sees that instances ask for the
                     // same.
                     const auto spatial = std::count_if(
                         row.example.begin(), row.example.end(),
                         [](const auto& n) { return n.kind == mapping::NodeKind::spatial; });
-                    if ((!slides && !leads) || idle || spatial > 1) {
+                    if ((!windows && !prologues) || idle || spatial > 1) {
                         continue;
                     }
                     const auto own = oracle::cost(path, row.example);
@@ -197,13 +197,13 @@ BOOST_AUTO_TEST_CASE(every_iteration_counted_one_by_one) {
                         BOOST_TEST(counts.largest <= h.bits + 1e-9);
                     }
                     ++chains;
-                    ahead += leads;
+                    prologue += prologues;
                 }
             }
         }
     }
     BOOST_TEST(chains >= 200);
-    BOOST_TEST(ahead >= 50);
+    BOOST_TEST(prologue >= 50);
 }
 
 BOOST_AUTO_TEST_CASE(brute_force_finds_nothing_better) {
@@ -213,14 +213,14 @@ BOOST_AUTO_TEST_CASE(brute_force_finds_nothing_better) {
         two_convolutions(4, 4, 3, 1),     // padded
         two_convolutions(8, 4, 2, 1, 2),  // stride without overlap
         two_convolutions(6, 3, 3, 1, 2),  // stride with overlap, padded
-        // A reader that keeps step with the producer beside one that reads ahead.
+        // A reader that keeps step with the producer beside one that reads beyond its tile.
         bounds({{"h", 4}, {"p", 4}, {"r", 2}, {"q", 4}}) +
             einsum("Make", {"A, projection: [h]", "T, projection: {H: h}, output: True"}) +
-            einsum("Slide", {"T, projection: {H: p + r}", "W, projection: [r]",
-                             "U, projection: {P: p}, output: True"}) +
+            einsum("Window", {"T, projection: {H: p + r}", "W, projection: [r]",
+                              "U, projection: {P: p}, output: True"}) +
             einsum("Add", {"T, projection: {H: q}", "U, projection: {P: q}",
                            "Z, projection: [q], output: True"}),
-        // Two convolutions in a row run two loops ahead of the last.
+        // Two convolutions in a row run two loops with prologues before the last.
         bounds({{"g", 5}, {"h", 4}, {"r", 2}, {"p", 3}, {"s", 2}}) +
             einsum("Make", {"A, projection: [g]", "T, projection: {G: g}, output: True"}) +
             einsum("Middle", {"T, projection: {G: h + r}", "U, projection: {H: h}, output: True"}) +
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(brute_force_finds_nothing_better) {
     for (const std::string& workload : workloads) {
         for (const int bits : {3, 4, 5, 6, 8, 12}) {
             oracle::Instance instance;
-            instance.kind = "sliding";
+            instance.kind = "line_buffer";
             instance.options = mapspace::MapSpaceOptions{};
             instance.yaml = machine(bits) + workload;
             const auto outcome = oracle::judge(instance);

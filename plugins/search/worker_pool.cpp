@@ -1,4 +1,4 @@
-#include "crew.hpp"
+#include "worker_pool.hpp"
 
 #include <algorithm>
 
@@ -26,58 +26,58 @@ telemetry::Reason reason_of(Verdict verdict) {
 
 }  // namespace
 
-Crew::Crew(const OpenSpace& space, int threads, const mapper::Options& options,
-           telemetry::Recorder& recorder, const std::string& source)
+WorkerPool::WorkerPool(const OpenSpace& space, int threads, const mapper::Options& options,
+                       telemetry::Recorder& recorder, const std::string& source)
     : options_(options), threads_(threads) {
     for (int t = 0; t < threads_.size(); ++t) {
-        members_.push_back({std::make_unique<Worker>(space),
+        workers_.push_back({std::make_unique<Worker>(space),
                             &recorder.worker(static_cast<std::size_t>(t), source)});
     }
 }
 
-std::uint64_t Crew::evaluate(std::span<Candidate> batch) {
+std::uint64_t WorkerPool::evaluate(std::span<Candidate> batch) {
     for (Candidate& candidate : batch) {
         candidate.outcome = {};
     }
-    for (const Member& member : members_) {
-        member.counters->state(telemetry::WorkerState::running);
+    for (const PoolWorker& pool_worker : workers_) {
+        pool_worker.counters->state(telemetry::WorkerState::running);
     }
     const base::StopScope scope({options_.stop});
-    const std::size_t shares = 8 * members_.size();
+    const std::size_t shares = 8 * workers_.size();
     const std::size_t portion = std::clamp<std::size_t>(batch.size() / shares, 1, most_at_once);
     const std::size_t portions = (batch.size() + portion - 1) / portion;
     try {
         threads_.for_each(portions, [&](std::size_t p, int thread) {
             for (Candidate& c :
                  batch.subspan(p * portion).first(std::min(portion, batch.size() - p * portion))) {
-                evaluate(c, members_[static_cast<std::size_t>(thread)]);
+                evaluate(c, workers_[static_cast<std::size_t>(thread)]);
             }
         });
     } catch (const base::Stopped&) {  // the rest is not evaluated
     }
     std::uint64_t work = 0;
-    for (const Member& member : members_) {
-        member.counters->state(telemetry::WorkerState::idle);
-        work += member.worker->take_work();
+    for (const PoolWorker& pool_worker : workers_) {
+        pool_worker.counters->state(telemetry::WorkerState::idle);
+        work += pool_worker.worker->take_work();
     }
     return work;
 }
 
-void Crew::evaluate(Candidate& c, Member& member) const {
+void WorkerPool::evaluate(Candidate& c, PoolWorker& pool_worker) const {
     base::poll_stop();
     switch (c.how) {
         case Candidate::How::draw:
-            c.outcome = member.worker->draw(c.seed, c.point);
+            c.outcome = pool_worker.worker->draw(c.seed, c.point);
             break;
         case Candidate::How::vary:
-            c.outcome = member.worker->vary(c.seed, c.einsum, c.point);
+            c.outcome = pool_worker.worker->vary(c.seed, c.einsum, c.point);
             break;
         default:
-            c.outcome = member.worker->evaluate(c.point);
+            c.outcome = pool_worker.worker->evaluate(c.point);
     }
-    telemetry::Worker& counters = *member.counters;
+    telemetry::Worker& counters = *pool_worker.counters;
     counters.generated();
-    Worker::Failures failures = member.worker->take_failures();
+    Worker::Failures failures = pool_worker.worker->take_failures();
     for (std::size_t v = 0; v < failures.size(); ++v) {
         if (failures[v] > 0) {
             counters.generated(failures[v]);

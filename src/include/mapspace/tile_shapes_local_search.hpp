@@ -11,20 +11,20 @@
 
 namespace tessera::mapspace {
 
-/// What is to be small: the product of all (quantity + offset).
-struct DescentGoal {
+/// What is to be small: the product of all (quantity + completion bound).
+struct LocalSearchGoal {
     std::vector<model::Formula> quantities;
-    std::vector<double> offsets;  ///< as many, or none
+    std::vector<double> completions;  ///< as many, or none
 };
 
 /// Improves legal rows. A move takes one prime factor from one loop of a rank variable to another,
 /// or does so for two variables at a time where a fan-out has to stay in use.
-class TileShapeDescent {
+class TileShapeLocalSearch {
 public:
     /// Formulas belong to the current pool and are not needed afterwards. `start`: a legal row, one
     /// tile shape per symbol; best-effort conditions have to stay met as well as there.
-    TileShapeDescent(const TileShapeProblem& problem, const DescentGoal& goal,
-                     std::span<const std::int32_t> start);
+    TileShapeLocalSearch(const TileShapeProblem& problem, const LocalSearchGoal& goal,
+                         std::span<const std::int32_t> start);
 
     /// Goes downhill until no move helps, again and again from rows some random moves away, until
     /// nothing better is found or after `max_rows` rows. Deterministic.
@@ -61,7 +61,7 @@ private:
     void evaluate();
     void go_to(std::size_t row);
     bool take_best();
-    void descend(double max_rows);
+    void local_search(double max_rows);
     bool kick();
     std::uint64_t random();
     bool legal(std::size_t row) const;
@@ -71,7 +71,7 @@ private:
 
     const TileShapeProblem& problem_;
     std::vector<Chain> chains_;
-    std::vector<double> offsets_, levels_;
+    std::vector<double> completions_, levels_;
     std::vector<std::int32_t> shapes_;
     double value_ = 0, rows_ = 0;
     model::CompiledFormulas program_;

@@ -1,11 +1,11 @@
-// Rows without partners. All Einsums that access a tensor hold it in the same memory below the same
-// loops, so a row is of no use if another user of one of its tensors has no row that does as it
-// does, or only such that the whole cannot beat what is known. Dropping it may leave others without
-// partners: repeated while it is worth it.
+// Rows without compatible rows. All Einsums that access a tensor hold it in the same memory below
+// the same loops, so a row is of no use if another user of one of its tensors has no row that does
+// as it does, or only such that the whole cannot beat what is known. Dropping it may leave others
+// without compatible rows: repeated while it is worth it.
 //
-// A tensor's surroundings are compared as a hash of a multiset (loops inside a block may be
-// exchanged). Equal surroundings have equal hashes; a collision keeps a row too many.
-#include "mapspace/partners.hpp"
+// A tensor's compatibility is compared as a hash of a multiset (loops inside a block may be
+// exchanged). Equal compatibilities have equal hashes; a collision keeps a row too many.
+#include "mapspace/row_semijoin.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -34,20 +34,20 @@ std::uint64_t mix(std::uint64_t seed, std::int64_t value) {
 
 }  // namespace
 
-Surroundings::Surroundings(const GroupStructure& structure, const BackedTensor& tensor)
-    : place_(mix(mix(mix(1, tensor.memory), tensor.level), tensor.slide_rank)) {
+Compatibility::Compatibility(const GroupStructure& structure, const BackedTensor& tensor)
+    : place_(mix(mix(mix(1, tensor.memory), tensor.level), tensor.window_rank)) {
     for (int l = 0; l < tensor.level; ++l) {
         const FusedLoop& loop = structure.loops[static_cast<std::size_t>(l)];
         const int rank = tensor.rank_of_loop[static_cast<std::size_t>(l)];
         of_loops_.push_back(mix(mix(mix(mix(2, rank), loop.spatial_dim), rank < 0 ? 0 : loop.bound),
-                                rank < 0 ? 0 : loop.ahead.lead));
+                                rank < 0 ? 0 : loop.prologue.prologue));
     }
-    if (tensor.slide_rank >= 0) {
-        of_loops_.push_back(mix(3, tensor.slide_base));
+    if (tensor.window_rank >= 0) {
+        of_loops_.push_back(mix(3, tensor.window_base));
     }
 }
 
-std::uint64_t Surroundings::of_loop(std::uint64_t loop, std::int64_t trips) {
+std::uint64_t Compatibility::of_loop(std::uint64_t loop, std::int64_t trips) {
     return mix(loop, trips);
 }
 
@@ -58,19 +58,19 @@ namespace {
 struct Held {
     std::size_t tensor = 0;
     std::size_t user = 0;  ///< place of this Einsum among the tensor's users
-    Surroundings surroundings;
+    Compatibility compatibility;
 };
 
-/// What users of a tensor have in the same surroundings.
-struct Meeting {
+/// What users of a tensor have with the same compatibility.
+struct Semijoin {
     std::uint64_t users = 0;
     std::vector<double> least;  ///< user-major: least of each objective over the user's rows
 };
 
-class Partners {
+class Compatible {
 public:
-    Partners(const workload::Workload& workload, std::vector<std::vector<PmappingGroup>>& groups,
-             const StepBound& known)
+    Compatible(const workload::Workload& workload, std::vector<std::vector<PmappingGroup>>& groups,
+               const StepBound& known)
         : groups_(groups), bound_(known), users_(workload.tensors.size()) {
         for (std::size_t e = 0; e < groups_.size(); ++e) {
             for (const PmappingGroup& g : groups_[e]) {
@@ -111,7 +111,7 @@ public:
     }
 
 private:
-    using Meetings = std::unordered_map<std::uint64_t, Meeting>;
+    using Semijoins = std::unordered_map<std::uint64_t, Semijoin>;
 
     std::vector<Held> describe(const PmappingGroup& g, std::size_t einsum) const {
         std::vector<Held> all;
@@ -119,7 +119,7 @@ private:
             const std::vector<std::size_t>& users = users_[static_cast<std::size_t>(t.tensor)];
             const auto tensor = static_cast<std::size_t>(t.tensor);
             const auto user = std::find(users.begin(), users.end(), einsum) - users.begin();
-            all.push_back({tensor, static_cast<std::size_t>(user), Surroundings(g.structure, t)});
+            all.push_back({tensor, static_cast<std::size_t>(user), Compatibility(g.structure, t)});
         }
         return all;
     }
@@ -156,7 +156,7 @@ private:
     }
 
     void meet(const Held& h, const PmappingGroup& g, std::size_t r) {
-        Meeting& m = met_[h.tensor][h.surroundings.of(g.trips_of(r))];
+        Semijoin& m = met_[h.tensor][h.compatibility.of(g.trips_of(r))];
         if (m.least.empty()) {
             m.least.assign(users_[h.tensor].size() * objectives_,
                            std::numeric_limits<double>::infinity());
@@ -184,14 +184,14 @@ private:
         return before - keep.size();
     }
 
-    // Every other user of the row's tensors has a row with the same surroundings, and with the
+    // Every other user of the row's tensors has a row with the same compatibility, and with the
     // cheapest of these the whole can still beat what is known.
     bool useful(std::size_t e, const PmappingGroup& g, const std::vector<Held>& held,
                 std::size_t r) {
         touched_.clear();
         bool missing = false;
         for (const Held& h : held) {
-            const Meeting& m = met_[h.tensor].at(h.surroundings.of(g.trips_of(r)));
+            const Semijoin& m = met_[h.tensor].at(h.compatibility.of(g.trips_of(r)));
             for (std::size_t u = 0; u < users_[h.tensor].size(); ++u) {
                 const std::size_t user = users_[h.tensor][u];
                 missing |= m.least[u * objectives_] == std::numeric_limits<double>::infinity();
@@ -210,7 +210,7 @@ private:
                 cost_[k] += std::exchange(more_[user * objectives_ + k], 0.0);
             }
         }
-        return !missing && !bound_.hopeless(cost_.data());
+        return !missing && !bound_.pruned_by_bound(cost_.data());
     }
 
     std::vector<std::vector<PmappingGroup>>& groups_;
@@ -218,7 +218,7 @@ private:
     std::size_t objectives_ = 1;
     std::vector<std::vector<std::size_t>> users_;       ///< per tensor: Einsums, ascending
     std::vector<std::vector<std::vector<Held>>> held_;  ///< per Einsum and group
-    std::vector<Meetings> met_;                         ///< per tensor
+    std::vector<Semijoins> met_;                        ///< per tensor
     std::vector<std::vector<double>> least_;            ///< per Einsum, as the join knows it
     std::vector<double> total_, cost_;
     std::vector<double> more_;  ///< per Einsum, what its part costs above its least; 0 between rows
@@ -228,16 +228,15 @@ private:
 }  // namespace
 }  // namespace detail
 
-std::size_t drop_rows_without_partners(const workload::Workload& workload,
-                                       std::vector<std::vector<PmappingGroup>>& groups,
-                                       JoinGoal goal,
-                                       const std::vector<std::vector<double>>& incumbents) {
+std::size_t semijoin_rows(const workload::Workload& workload,
+                          std::vector<std::vector<PmappingGroup>>& groups, JoinGoal goal,
+                          const std::vector<std::vector<double>>& incumbents) {
     using namespace detail;
     StepBound known;
     known.goal = goal;
     known.future.assign(goal == JoinGoal::single ? 1 : 2, 0.0);
     known.incumbents = &incumbents;
-    const std::size_t dropped = Partners(workload, groups, known).run();
+    const std::size_t dropped = Compatible(workload, groups, known).run();
     for (auto& einsum : groups) {
         std::erase_if(einsum, [](const PmappingGroup& g) { return g.rows() == 0; });
     }

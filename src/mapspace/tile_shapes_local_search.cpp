@@ -1,4 +1,4 @@
-#include "mapspace/tile_shapes_descent.hpp"
+#include "mapspace/tile_shapes_local_search.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -34,10 +34,11 @@ std::vector<std::int64_t> prime_factors(std::int64_t n) {
 
 }  // namespace
 
-TileShapeDescent::TileShapeDescent(const TileShapeProblem& problem, const DescentGoal& goal,
-                                   std::span<const std::int32_t> start)
-    : problem_(problem), offsets_(goal.offsets), shapes_(start.begin(), start.end()) {
-    offsets_.resize(goal.quantities.size(), 0.0);
+TileShapeLocalSearch::TileShapeLocalSearch(const TileShapeProblem& problem,
+                                           const LocalSearchGoal& goal,
+                                           std::span<const std::int32_t> start)
+    : problem_(problem), completions_(goal.completions), shapes_(start.begin(), start.end()) {
+    completions_.resize(goal.quantities.size(), 0.0);
     std::vector<model::Formula> outputs = goal.quantities;
     for (const TileShapeConstraint& c : problem.constraints) {
         outputs.push_back(c.formula);
@@ -62,7 +63,7 @@ TileShapeDescent::TileShapeDescent(const TileShapeProblem& problem, const Descen
 }
 
 /// Chains whose tile shapes divide each other; no others are changed.
-void TileShapeDescent::read_chains(const TileShapeProblem& problem) {
+void TileShapeLocalSearch::read_chains(const TileShapeProblem& problem) {
     for (std::size_t s = 0; s < problem.symbols.size(); ++s) {
         if (problem.symbols[s].outer >= 0) {
             continue;
@@ -83,19 +84,19 @@ void TileShapeDescent::read_chains(const TileShapeProblem& problem) {
     }
 }
 
-std::int64_t TileShapeDescent::trips(const Chain& chain, int loop) const {
+std::int64_t TileShapeLocalSearch::trips(const Chain& chain, int loop) const {
     const auto n = static_cast<int>(chain.symbols.size());
     const std::int64_t outer = loop == 0 ? chain.bound : shapes_[chain.symbols[loop - 1]];
     return outer / (loop == n ? 1 : shapes_[chain.symbols[loop]]);
 }
 
 /// Innermost loops have no symbol: their kind is not known here.
-bool TileShapeDescent::may_be_spatial(const Chain& chain, int loop) const {
+bool TileShapeLocalSearch::may_be_spatial(const Chain& chain, int loop) const {
     return loop == static_cast<int>(chain.symbols.size()) ||
            problem_.symbols[chain.symbols[loop]].spatial;
 }
 
-std::vector<TileShapeDescent::Move> TileShapeDescent::moves() const {
+std::vector<TileShapeLocalSearch::Move> TileShapeLocalSearch::moves() const {
     std::vector<Move> all;
     for (std::size_t c = 0; c < chains_.size(); ++c) {
         const auto loops = static_cast<int>(chains_[c].symbols.size()) + 1;
@@ -113,7 +114,7 @@ std::vector<TileShapeDescent::Move> TileShapeDescent::moves() const {
     return all;
 }
 
-void TileShapeDescent::apply(const Move& move, std::int32_t* shapes) const {
+void TileShapeLocalSearch::apply(const Move& move, std::int32_t* shapes) const {
     const Chain& chain = chains_[move.chain];
     // The tiles between the two loops grow if the factor goes to an inner loop.
     const bool inward = move.to > move.from;
@@ -125,7 +126,7 @@ void TileShapeDescent::apply(const Move& move, std::int32_t* shapes) const {
 }
 
 /// Adds the row that the moves lead to.
-void TileShapeDescent::stage(std::span<const Move> moves) {
+void TileShapeLocalSearch::stage(std::span<const Move> moves) {
     std::vector<std::int32_t> shapes = shapes_;
     for (const Move& m : moves) {
         apply(m, shapes.data());
@@ -136,8 +137,8 @@ void TileShapeDescent::stage(std::span<const Move> moves) {
     ++staged_;
 }
 
-bool TileShapeDescent::legal(std::size_t row) const {
-    std::size_t at = offsets_.size();
+bool TileShapeLocalSearch::legal(std::size_t row) const {
+    std::size_t at = completions_.size();
     for (const TileShapeConstraint& c : problem_.constraints) {
         if (!holds(c.relation, out_[at++][row], c.limit)) {
             return false;
@@ -161,15 +162,15 @@ bool TileShapeDescent::legal(std::size_t row) const {
     return true;
 }
 
-double TileShapeDescent::value_of(std::size_t row) const {
+double TileShapeLocalSearch::value_of(std::size_t row) const {
     double product = 1.0;
-    for (std::size_t q = 0; q < offsets_.size(); ++q) {
-        product *= out_[q][row] + offsets_[q];
+    for (std::size_t q = 0; q < completions_.size(); ++q) {
+        product *= out_[q][row] + completions_[q];
     }
     return product;
 }
 
-void TileShapeDescent::evaluate() {
+void TileShapeLocalSearch::evaluate() {
     std::vector<const double*> inputs;
     std::vector<double*> outputs;
     for (const auto& column : in_) {
@@ -182,14 +183,14 @@ void TileShapeDescent::evaluate() {
     rows_ += static_cast<double>(staged_);
 }
 
-void TileShapeDescent::go_to(std::size_t row) {
+void TileShapeLocalSearch::go_to(std::size_t row) {
     for (std::size_t s = 0; s < shapes_.size(); ++s) {
         shapes_[s] = static_cast<std::int32_t>(in_[s][row]);
     }
 }
 
 /// Evaluates the staged rows and goes to the best one if it is better. Stages none.
-bool TileShapeDescent::take_best() {
+bool TileShapeLocalSearch::take_best() {
     evaluate();
     std::size_t best = staged_;
     for (std::size_t r = 0; r < staged_; ++r) {
@@ -207,7 +208,7 @@ bool TileShapeDescent::take_best() {
     return better;
 }
 
-bool TileShapeDescent::single_step(const std::vector<Move>& all, double max_rows) {
+bool TileShapeLocalSearch::single_step(const std::vector<Move>& all, double max_rows) {
     for (const Move& m : all) {
         stage({&m, 1});
         if (staged_ == kStaged || &m == &all.back()) {
@@ -224,7 +225,7 @@ bool TileShapeDescent::single_step(const std::vector<Move>& all, double max_rows
 
 /// Two moves at a time. `trade`: only those where one variable leaves a loop that may be spatial
 /// and another enters one.
-bool TileShapeDescent::double_step(const std::vector<Move>& all, bool trade, double max_rows) {
+bool TileShapeLocalSearch::double_step(const std::vector<Move>& all, bool trade, double max_rows) {
     for (const Move& a : all) {
         if (trade && !may_be_spatial(chains_[a.chain], a.from)) {
             continue;
@@ -249,7 +250,7 @@ bool TileShapeDescent::double_step(const std::vector<Move>& all, bool trade, dou
     return staged_ > 0 && take_best();
 }
 
-void TileShapeDescent::descend(double max_rows) {
+void TileShapeLocalSearch::local_search(double max_rows) {
     while (rows_ < max_rows && std::isfinite(value_)) {
         const std::vector<Move> all = moves();
         if (!single_step(all, max_rows) && !double_step(all, true, max_rows) &&
@@ -261,7 +262,7 @@ void TileShapeDescent::descend(double max_rows) {
 }
 
 /// Goes to a legal row some random moves away, whatever its value. False if none was found.
-bool TileShapeDescent::kick() {
+bool TileShapeLocalSearch::kick() {
     for (int attempt = 0; attempt < kKicks; ++attempt) {
         const std::vector<std::int32_t> from = shapes_;
         for (int m = 0; m < kKickMoves; ++m) {
@@ -287,7 +288,7 @@ bool TileShapeDescent::kick() {
     return false;
 }
 
-std::uint64_t TileShapeDescent::random() {  // splitmix64: the same everywhere
+std::uint64_t TileShapeLocalSearch::random() {  // splitmix64: the same everywhere
     random_ += 0x9e3779b97f4a7c15u;
     std::uint64_t z = random_;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -295,14 +296,14 @@ std::uint64_t TileShapeDescent::random() {  // splitmix64: the same everywhere
     return z ^ z >> 31;
 }
 
-void TileShapeDescent::run(double max_rows) {
-    descend(max_rows);
+void TileShapeLocalSearch::run(double max_rows) {
+    local_search(max_rows);
     int missed = 0;
     while (rows_ < max_rows && missed < kMissed) {
         const std::vector<std::int32_t> best = shapes_;
         const double value = value_;
         if (kick()) {
-            descend(max_rows);
+            local_search(max_rows);
         }
         const bool better = value_ < value;
         missed = better ? 0 : missed + 1;

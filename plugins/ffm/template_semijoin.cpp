@@ -1,7 +1,8 @@
 // Templates that no other Einsum can meet, found before anything is explored. Of use only where
-// loops run ahead: which of them do so, and how far, must agree among all users of a tensor.
+// loops have a prologue: which of them have one, and how long, must agree among all users of a
+// tensor.
 //   way        how a template treats a shared tensor, as far as all users have to do it alike
-//   Meetings   who offers which ways; a template without partners goes, and takes its offers along
+//   Semijoins  who offers which ways; a template that nobody can share goes, with its offers
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -16,22 +17,23 @@ namespace {
 
 using mapping::PmappingNode;
 
-/// A loop above a shared tensor that runs ahead: rank of the tensor, spatial dimension, bound,
-/// base, lead. Such loops are never null.
-using Ahead = std::array<std::int64_t, 5>;
+/// A loop above a shared tensor with a prologue: rank of the tensor, spatial dimension, bound,
+/// base, prologue. Such loops are never null.
+using Prologue = std::array<std::int64_t, 5>;
 
-/// What all users of a tensor have in common: memory, rank and values of it that the holder slides
-/// over, loops above it that run ahead.
-using Way = std::tuple<std::int32_t, int, std::int64_t, std::vector<Ahead>>;
+/// What all users of a tensor have in common: memory, rank and values of it that the line buffer
+/// moves over, loops above it with a prologue.
+using Way = std::tuple<std::int32_t, int, std::int64_t, std::vector<Prologue>>;
 
-struct Treatment {
+struct CompatibilityKey {
     std::size_t way = 0;
-    std::int64_t lead = 0;  ///< of a sliding holder: how far its Einsum has come, or reads
+    std::int64_t prologue = 0;  ///< of a line buffer: how far its Einsum has come, or reads
 };
 
-/// What of a memory, loops and sliding decides whether two Einsums can share the tensor (J1, J4).
+/// What of a memory, loops and line-buffer decides whether two Einsums can share the tensor (J1,
+/// J4).
 Way way_of(const TemplateEntry& t, std::size_t holder, const mapspace::TabulateContext& table,
-           std::int64_t& lead) {
+           std::int64_t& prologue) {
     const workload::EinsumView& e = t.path->einsum;
     const mapping::Pmapping& nodes = t.tmpl.nodes;
     const PmappingNode& h = nodes[holder];
@@ -40,7 +42,7 @@ Way way_of(const TemplateEntry& t, std::size_t holder, const mapspace::TabulateC
             -1,
             0,
             {}};
-    lead = 0;
+    prologue = 0;
     if (h.persistent) {
         return way;
     }
@@ -50,26 +52,26 @@ Way way_of(const TemplateEntry& t, std::size_t holder, const mapspace::TabulateC
             const auto v = static_cast<std::size_t>(n.rank_variable);
             std::get<3>(way).push_back({tensor.rank_of_variable[v],
                                         n.kind == mapping::NodeKind::spatial ? 1 : 0,
-                                        e.rank_variables[v].bound, n.base, n.lead});
+                                        e.rank_variables[v].bound, n.base, n.prologue});
         }
     }
     std::sort(std::get<3>(way).begin(), std::get<3>(way).end());
-    if (h.sliding) {
+    if (h.line_buffer) {
         const PmappingNode& loop = nodes[holder + 1];
-        for (const workload::Slide& s : tensor.slides) {
+        for (const workload::Window& s : tensor.windows) {
             if (s.variable == loop.rank_variable) {
                 std::get<1>(way) = s.rank;
                 std::get<2>(way) = loop.base > 0 ? s.factor * loop.base : s.base;
-                lead = s.factor * loop.lead + (tensor.output ? 0 : s.need);
+                prologue = s.factor * loop.prologue + (tensor.output ? 0 : s.need);
             }
         }
     }
     return way;
 }
 
-class Meetings {
+class Semijoins {
 public:
-    Meetings(const ExploreContext& c, const std::vector<EinsumSpace>& spaces)
+    Semijoins(const ExploreContext& c, const std::vector<EinsumSpace>& spaces)
         : spaces_(spaces), alive_(spaces.size()), ways_(spaces.size()) {
         for (std::size_t e = 0; e < spaces.size(); ++e) {
             alive_[e].assign(spaces[e].templates->size(), 1);
@@ -121,22 +123,22 @@ private:
         }
         const std::size_t n = view(e).tensors.size();
         for (const TemplateEntry& t : *spaces_[e].templates) {
-            std::vector<Treatment> all(n);
+            std::vector<CompatibilityKey> all(n);
             for (std::size_t i = 0; i < t.tmpl.nodes.size(); ++i) {
                 const PmappingNode& node = t.tmpl.nodes[i];
                 if (!node.backing || node.tensor < 0) {
                     continue;
                 }
-                Treatment& own = all[static_cast<std::size_t>(node.tensor)];
+                CompatibilityKey& own = all[static_cast<std::size_t>(node.tensor)];
                 const Way way =
-                    way_of(t, i, tables[static_cast<std::size_t>(t.path_index)], own.lead);
+                    way_of(t, i, tables[static_cast<std::size_t>(t.path_index)], own.prologue);
                 own.way = known_.try_emplace(way, known_.size()).first->second;
             }
             ways_[e].push_back(std::move(all));
         }
     }
 
-    const Treatment& treatment(std::size_t e, std::size_t i, std::size_t t) const {
+    const CompatibilityKey& compatibility_key(std::size_t e, std::size_t i, std::size_t t) const {
         return ways_[spaces_[e].same][i][t];
     }
 
@@ -149,11 +151,11 @@ private:
                     if (!alive_[e][i]) {
                         continue;
                     }
-                    const Treatment& own = treatment(e, i, t);
+                    const CompatibilityKey& own = compatibility_key(e, i, t);
                     Offer& offer = out[{tensor.tensor, own.way}][e];
                     offer.writes = tensor.output;
-                    offer.least = std::min(offer.least, own.lead);
-                    offer.most = std::max(offer.most, own.lead);
+                    offer.least = std::min(offer.least, own.prologue);
+                    offer.most = std::max(offer.most, own.prologue);
                 }
             }
         }
@@ -177,12 +179,12 @@ private:
                     if (!tensor.fusable) {
                         continue;
                     }
-                    const Treatment& own = treatment(e, i, t);
+                    const CompatibilityKey& own = compatibility_key(e, i, t);
                     const auto& offered = all.at({tensor.tensor, own.way});
                     const bool met =
                         offered.size() == users.at(tensor.tensor) &&
                         std::all_of(offered.begin(), offered.end(), [&](auto& o) {
-                            return serves(o.second, tensor.output, own.lead) || o.first == e;
+                            return serves(o.second, tensor.output, own.prologue) || o.first == e;
                         });
                     alive_[e][i] = met ? 1 : 0;
                     dropped = dropped || !met;
@@ -193,35 +195,36 @@ private:
     }
 
     /// A reader reaches no further than the writer has come.
-    static bool serves(const Offer& other, bool writes, std::int64_t lead) {
-        return writes ? other.writes || other.least <= lead : !other.writes || other.most >= lead;
+    static bool serves(const Offer& other, bool writes, std::int64_t prologue) {
+        return writes ? other.writes || other.least <= prologue
+                      : !other.writes || other.most >= prologue;
     }
 
     const std::vector<EinsumSpace>& spaces_;
     std::vector<std::vector<char>> alive_;  ///< by Einsum and template
-    std::vector<std::vector<std::vector<Treatment>>>
+    std::vector<std::vector<std::vector<CompatibilityKey>>>
         ways_;  ///< by distinct Einsum, template, tensor
     std::map<Way, std::size_t> known_;
 };
 
-bool runs_ahead(const TemplateEntry& t) {
+bool runs_prologue(const TemplateEntry& t) {
     return std::any_of(t.tmpl.nodes.begin(), t.tmpl.nodes.end(),
-                       [](const PmappingNode& n) { return n.base > 0 || n.sliding; });
+                       [](const PmappingNode& n) { return n.base > 0 || n.line_buffer; });
 }
 
 }  // namespace
 
-void mark_alone(const ExploreContext& c, std::vector<EinsumSpace>& spaces) {
+void mark_unmatched(const ExploreContext& c, std::vector<EinsumSpace>& spaces) {
     const bool any = std::any_of(spaces.begin(), spaces.end(), [](const EinsumSpace& s) {
-        return std::any_of(s.templates->begin(), s.templates->end(), runs_ahead);
+        return std::any_of(s.templates->begin(), s.templates->end(), runs_prologue);
     });
     std::vector<std::vector<char>> alone;
-    if (!any || !Meetings(c, spaces).run(alone)) {
+    if (!any || !Semijoins(c, spaces).run(alone)) {
         return;
     }
     for (std::size_t e = 0; e < spaces.size(); ++e) {
         for (std::size_t i = 0; i < alone[e].size(); ++i) {
-            (*spaces[e].templates)[i].alone = alone[e][i] != 0;
+            (*spaces[e].templates)[i].unmatched = alone[e][i] != 0;
         }
     }
 }

@@ -66,7 +66,7 @@ struct Pool {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(tile_shapes_corners)
+BOOST_AUTO_TEST_SUITE(tile_shapes_vertices)
 
 BOOST_AUTO_TEST_CASE(a_halo_is_bounded_by_its_least_value) {
     Pool use;

@@ -17,10 +17,10 @@ namespace tessera::search {
 
 /// Threads that work through the candidates of a batch; each candidate's outcome is independent of
 /// who evaluates it. One thread calls evaluate() at a time; it works along.
-class Crew {
+class WorkerPool {
 public:
-    Crew(const OpenSpace& space, int threads, const mapper::Options& options,
-         telemetry::Recorder& recorder, const std::string& source);
+    WorkerPool(const OpenSpace& space, int threads, const mapper::Options& options,
+               telemetry::Recorder& recorder, const std::string& source);
 
     /// Fills the outcome of every candidate. Once the stop token is set the rest is left not
     /// evaluated. \returns the work it was (Worker::take_work). \throws what an evaluation throws.
@@ -28,19 +28,19 @@ public:
 
     /// For the thread that calls evaluate().
     Worker& worker() {
-        return *members_[0].worker;
+        return *workers_[0].worker;
     }
 
 private:
-    struct Member {
+    struct PoolWorker {
         std::unique_ptr<Worker> worker;
         telemetry::Worker* counters;
     };
 
-    void evaluate(Candidate& c, Member& member) const;
+    void evaluate(Candidate& c, PoolWorker& pool_worker) const;
 
     const mapper::Options& options_;
-    std::vector<Member> members_;
+    std::vector<PoolWorker> workers_;
     base::Threads threads_;
 };
 

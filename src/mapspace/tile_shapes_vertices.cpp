@@ -35,7 +35,7 @@ double power(double base, int exponent) {
 
 /// A symbol with exactly two different exponents; -1 if there is none. Those of negative terms
 /// first: only they can decide anything.
-int ChainBounds::corner_symbol(std::span<const Term> terms) const {
+int ChainBounds::vertex_symbol(std::span<const Term> terms) const {
     model::SymbolSet all;
     for (const Term& t : terms) {
         all |= pool_.monomial(t.monomial).exponents.mask();
@@ -94,7 +94,7 @@ bool ChainBounds::never_negative(std::span<const Term> terms, int depth, int& su
     if (depth >= kMaxDepth || --sums < 0) {
         return false;
     }
-    const int s = corner_symbol(terms);
+    const int s = vertex_symbol(terms);
     if (s < 0) {
         return false;
     }
@@ -103,14 +103,14 @@ bool ChainBounds::never_negative(std::span<const Term> terms, int depth, int& su
         occur |= pool_.monomial(t.monomial).exponents.mask();
     }
     const auto bound = static_cast<double>(symbols_[s].bound);
-    std::vector<Term> corner;
+    std::vector<Term> vertex;
     for (const bool outward : {true, false}) {
         int neighbour = s;  // the next one that occurs: fewer symbols with every step
         do {
             neighbour = outward ? symbols_[neighbour].outer : symbols_[neighbour].inner;
         } while (neighbour >= 0 && !occur.has(neighbour));
-        substitute(terms, s, neighbour, outward ? bound : 1.0, corner);
-        if (!never_negative(corner, depth + 1, sums)) {
+        substitute(terms, s, neighbour, outward ? bound : 1.0, vertex);
+        if (!never_negative(vertex, depth + 1, sums)) {
             return false;
         }
     }
@@ -119,7 +119,7 @@ bool ChainBounds::never_negative(std::span<const Term> terms, int depth, int& su
 
 /// never_negative, if there is something that it could prove.
 bool ChainBounds::never_negative(std::span<const Term> terms) {
-    if (!corners_ || terms.size() > kMaxTerms) {
+    if (!vertices_ || terms.size() > kMaxTerms) {
         return false;
     }
     int sums = kMaxSums;

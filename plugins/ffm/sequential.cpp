@@ -1,13 +1,13 @@
 // Tables of a relaxed join (docs/ffm.md, 2.14) of Einsums explored and not:
 //   not explored   least costs by class
 //   explored       costs of its rows; by class for most tensors
-//   told apart     a tensor all of whose users are explored: by surroundings, and by what its users
-//                  keep in the tracked memory at the same time; where that raises the least costs
+//   refined        a tensor all of whose users are explored: by compatibility, and by what its
+//                  users keep in the tracked memory at once; where that raises the least costs
 // A tensor below fused loops is shared inside these loops. What one user keeps above the innermost
 // of them (its private bits) stays while the other runs: private bits of one and all bits of the
 // other are at most the memory's size. The first user's private bits are rounded down to a share of
 // the memory, which is part of its choice; the others take every share that leaves them room.
-#include "stages.hpp"
+#include "sequential.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,15 +15,15 @@
 #include <limits>
 #include <set>
 
-#include "mapspace/partners.hpp"
+#include "mapspace/row_semijoin.hpp"
 
 namespace tessera::ffm {
 namespace {
 
 /// Of the relaxed join.
 constexpr std::size_t max_choices = 20000, max_choices_of_partial_tiles = 60000;
-/// Tensors are told apart only if none of their users has more treatments.
-constexpr std::size_t few_treatments = 1500, few_of_partial_tiles = 100000;
+/// Tensors are refined only if none of their users has more compatibilities.
+constexpr std::size_t few_compatibilities = 1500, few_of_partial_tiles = 100000;
 constexpr int n_shares = 16;
 /// How much larger least costs must become.
 constexpr double worthwhile = 1.0005;
@@ -52,8 +52,8 @@ int alone(const workload::EinsumView& e, const std::set<int>& explored) {
 
 }  // namespace
 
-std::vector<std::size_t> order_of_stages(const std::vector<EinsumSpace>& spaces,
-                                         const std::vector<std::size_t>& same) {
+std::vector<std::size_t> order_of_sequence(const std::vector<EinsumSpace>& spaces,
+                                           const std::vector<std::size_t>& same) {
     std::array<double, 2> total{};
     for (const EinsumSpace& s : spaces) {
         for (std::size_t k = 0; k < s.least.size(); ++k) {
@@ -102,16 +102,17 @@ std::vector<std::size_t> order_of_stages(const std::vector<EinsumSpace>& spaces,
     return out;
 }
 
-std::size_t Stages::TreatmentHash::operator()(const Treatment& t) const {
+std::size_t SequentialBound::CompatibilityKeyHash::operator()(const CompatibilityKey& t) const {
     std::uint64_t h =
         mapspace::TensorChoicesHash{}(t.shares) + 31 * mapspace::TensorChoicesHash{}(t.classes);
-    for (const std::uint64_t s : t.surroundings) {
+    for (const std::uint64_t s : t.compatibility) {
         h = (h ^ s) * 0x9e3779b97f4a7c15ull;
     }
     return static_cast<std::size_t>(h ^ (h >> 29));
 }
 
-Stages::Stages(const ExploreContext& context, const std::vector<EinsumSpace>& spaces)
+SequentialBound::SequentialBound(const ExploreContext& context,
+                                 const std::vector<EinsumSpace>& spaces)
     : c_(context),
       spaces_(spaces),
       users_(context.problem->workload->tensors.size()),
@@ -130,8 +131,8 @@ Stages::Stages(const ExploreContext& context, const std::vector<EinsumSpace>& sp
 }
 
 /// Shares of the first tracked memory.
-void Stages::set_shares(const mapspace::PmappingGroup& g, std::size_t row, std::size_t e,
-                        Treatment& t) const {
+void SequentialBound::set_shares(const mapspace::PmappingGroup& g, std::size_t row, std::size_t e,
+                                 CompatibilityKey& t) const {
     const double* v = g.row(row);
     for (std::size_t b = 0; b < g.structure.tensors.size(); ++b) {
         const mapspace::BackedTensor& tensor = g.structure.tensors[b];
@@ -157,13 +158,13 @@ void Stages::set_shares(const mapspace::PmappingGroup& g, std::size_t row, std::
     }
 }
 
-void Stages::add_partners(std::size_t e) {
+void SequentialBound::add_compatible(std::size_t e) {
     for (const int tensor : tensors_[e]) {
-        mapspace::SurroundingsSet own;
+        mapspace::CompatibilitySet own;
         for (const mapspace::PmappingGroup& g : spaces_[e].groups) {
-            mapspace::add_surroundings(g, tensor, own);
+            mapspace::add_compatibility(g, tensor, own);
         }
-        std::optional<mapspace::SurroundingsSet>& held = held_[static_cast<std::size_t>(tensor)];
+        std::optional<mapspace::CompatibilitySet>& held = held_[static_cast<std::size_t>(tensor)];
         if (held) {
             std::erase_if(*held, [&](std::uint64_t s) { return own.count(s) == 0; });
         } else {
@@ -172,17 +173,18 @@ void Stages::add_partners(std::size_t e) {
     }
 }
 
-std::vector<std::optional<mapspace::SurroundingsSet>> Stages::partners(std::size_t e) const {
-    std::vector<std::optional<mapspace::SurroundingsSet>> out;
+std::vector<std::optional<mapspace::CompatibilitySet>> SequentialBound::compatible(
+    std::size_t e) const {
+    std::vector<std::optional<mapspace::CompatibilitySet>> out;
     for (const int tensor : tensors_[e]) {
         out.push_back(held_[static_cast<std::size_t>(tensor)]);
     }
     return out;
 }
 
-void Stages::add(std::size_t e) {
-    if (c_.switches.meeting) {
-        add_partners(e);
+void SequentialBound::add(std::size_t e) {
+    if (c_.switches.shape_semijoin) {
+        add_compatible(e);
     }
     if (!add_rows(e, true)) {
         add_rows(e, false);
@@ -191,34 +193,35 @@ void Stages::add(std::size_t e) {
         return;
     }
     for (const int tensor : tensors_[e]) {
-        if (may_be_apart(static_cast<std::size_t>(tensor))) {
-            tell_apart(static_cast<std::size_t>(tensor));
+        if (may_be_refined(static_cast<std::size_t>(tensor))) {
+            refine(static_cast<std::size_t>(tensor));
         }
     }
 }
 
-/// Costs of the rows by treatment, or by class alone. False if there are too many treatments.
-bool Stages::add_rows(std::size_t e, bool detailed) {
+/// Costs of the rows by compatibility, or by class alone. False if there are too many
+/// compatibilities.
+bool SequentialBound::add_rows(std::size_t e, bool detailed) {
     Costs& own = explored_[e].emplace();
     detailed_[e] = detailed ? 1 : 0;
     const std::size_t few =
-        c_.options->mapspace.partial_tiles() ? few_of_partial_tiles : few_treatments;
-    std::unordered_map<Treatment, std::size_t, TreatmentHash> index;
+        c_.options->mapspace.partial_tiles() ? few_of_partial_tiles : few_compatibilities;
+    std::unordered_map<CompatibilityKey, std::size_t, CompatibilityKeyHash> index;
     for (const mapspace::PmappingGroup& g : spaces_[e].groups) {
         const std::size_t n = tensors_[e].size();
-        Treatment t{std::vector<std::uint64_t>(n), mapspace::TensorChoices(n, -1),
-                    mapspace::TensorChoices(n)};
-        std::vector<std::pair<std::size_t, mapspace::Surroundings>> held;
+        CompatibilityKey t{std::vector<std::uint64_t>(n), mapspace::TensorChoices(n, -1),
+                           mapspace::TensorChoices(n)};
+        std::vector<std::pair<std::size_t, mapspace::Compatibility>> held;
         for (const mapspace::BackedTensor& b : g.structure.tensors) {
             const auto place = static_cast<std::size_t>(
                 std::find(tensors_[e].begin(), tensors_[e].end(), b.tensor) - tensors_[e].begin());
-            held.emplace_back(place, mapspace::Surroundings(g.structure, b));
+            held.emplace_back(place, mapspace::Compatibility(g.structure, b));
             t.classes[place] = choice_of(b.memory, b.level < 0);
         }
         std::size_t at = 0;
         for (std::size_t r = 0; r < g.rows(); ++r) {
             for (std::size_t h = 0; detailed && h < held.size(); ++h) {
-                t.surroundings[held[h].first] = held[h].second.of(g.trips_of(r));
+                t.compatibility[held[h].first] = held[h].second.of(g.trips_of(r));
             }
             if (detailed) {
                 set_shares(g, r, e, t);
@@ -240,7 +243,7 @@ bool Stages::add_rows(std::size_t e, bool detailed) {
 }
 
 /// Whether an Einsum is unexplored whose tile shapes least costs of the others can bound.
-bool Stages::some_left() const {
+bool SequentialBound::some_left() const {
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         if (!explored_[e] && !sums_over_nothing(spaces_[e].paths.front()->einsum)) {
             return true;
@@ -249,15 +252,15 @@ bool Stages::some_left() const {
     return false;
 }
 
-bool Stages::may_be_apart(std::size_t tensor) const {
+bool SequentialBound::may_be_refined(std::size_t tensor) const {
     const std::vector<User>& users = users_[tensor];
     return users.size() > 1 && std::all_of(users.begin(), users.end(), [&](const User& u) {
                return explored_[u.einsum] && detailed_[u.einsum];
            });
 }
 
-/// Tells the tensor apart if the least costs become larger by it.
-void Stages::tell_apart(std::size_t tensor) {
+/// Refines the tensor if the least costs become larger by it.
+void SequentialBound::refine(std::size_t tensor) {
     const auto least = [](const mapspace::CostFront& front) {
         double out = std::numeric_limits<double>::infinity();
         for (const mapspace::CostPoint& p : front) {
@@ -268,16 +271,17 @@ void Stages::tell_apart(std::size_t tensor) {
     if (total_.empty()) {
         total_ = join().total();
     }
-    apart_.push_back(tensor);
+    refined_.push_back(tensor);
     const mapspace::RelaxedJoin more = join();
     if (more.valid() && least(more.total()) > least(total_) * worthwhile) {
         total_ = more.total();
     } else {
-        apart_.pop_back();
+        refined_.pop_back();
     }
 }
 
-mapspace::ChoiceTable Stages::table_of(std::size_t e, std::vector<Numbers>& numbers) const {
+mapspace::ChoiceTable SequentialBound::table_of(std::size_t e,
+                                                std::vector<Numbers>& numbers) const {
     mapspace::ChoiceTable table;
     table.tensors = tensors_[e];
     if (!explored_[e]) {
@@ -288,23 +292,23 @@ mapspace::ChoiceTable Stages::table_of(std::size_t e, std::vector<Numbers>& numb
         }
         return table;
     }
-    std::vector<char> apart(users_.size(), 0);
-    for (const std::size_t t : apart_) {
-        apart[t] = 1;
+    std::vector<char> refined(users_.size(), 0);
+    for (const std::size_t t : refined_) {
+        refined[t] = 1;
     }
     for (const auto& [t, front] : *explored_[e]) {
         mapspace::TensorChoices share(t.shares.size(), 0), last = share, key = t.classes;
         for (std::size_t i = 0; i < key.size(); ++i) {
             const auto tensor = static_cast<std::size_t>(tensors_[e][i]);
-            last[i] = apart[tensor] ? t.shares[i] : 0;
+            last[i] = refined[tensor] ? t.shares[i] : 0;
             share[i] = is_first(tensor, e) ? last[i] : 0;
         }
         for (bool more = true; more;) {
             for (std::size_t i = 0; i < key.size(); ++i) {
                 const auto tensor = static_cast<std::size_t>(tensors_[e][i]);
-                if (apart[tensor]) {
+                if (refined[tensor]) {
                     const auto n = static_cast<std::int32_t>(numbers[tensor].size());
-                    key[i] = numbers[tensor].try_emplace(t.surroundings[i], n).first->second *
+                    key[i] = numbers[tensor].try_emplace(t.compatibility[i], n).first->second *
                                  (n_shares + 1) +
                              share[i];
                 }
@@ -324,7 +328,7 @@ mapspace::ChoiceTable Stages::table_of(std::size_t e, std::vector<Numbers>& numb
     return table;
 }
 
-mapspace::RelaxedJoin Stages::join() const {
+mapspace::RelaxedJoin SequentialBound::join() const {
     std::vector<Numbers> numbers(users_.size());
     std::vector<mapspace::ChoiceTable> tables;
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
@@ -334,7 +338,7 @@ mapspace::RelaxedJoin Stages::join() const {
     return {std::move(tables), users_.size(), partial ? max_choices_of_partial_tiles : max_choices};
 }
 
-std::optional<std::vector<mapspace::CostFront>> Stages::rest(std::size_t e) const {
+std::optional<std::vector<mapspace::CostFront>> SequentialBound::rest(std::size_t e) const {
     const mapspace::RelaxedJoin relaxed = join();
     if (!relaxed.valid()) {
         return std::nullopt;

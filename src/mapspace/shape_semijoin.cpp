@@ -1,10 +1,10 @@
-#include "mapspace/meeting.hpp"
+#include "mapspace/shape_semijoin.hpp"
 
 #include <algorithm>
 #include <map>
 
 #include "mapspace/fused_structure.hpp"
-#include "mapspace/partners.hpp"
+#include "mapspace/row_semijoin.hpp"
 #include "mapspace/tile_shapes_candidates.hpp"
 #include "tessera/base/stop.hpp"
 
@@ -21,13 +21,13 @@ const BackedTensor* find(const GroupStructure& structure, int tensor) {
     return at == structure.tensors.end() ? nullptr : &*at;
 }
 
-/// The node of the backing holder; -1 if there is none, or if the template has sliding holders or
-/// loops that run ahead.
+/// The node of the backing holder; -1 if there is none, or if the template has line buffers or
+/// loops with a prologue.
 int holder_of(const Template& tmpl, int tensor) {
     int holder = -1;
     for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
         const mapping::PmappingNode& n = tmpl.nodes[i];
-        if (n.sliding || n.base > 0) {
+        if (n.line_buffer || n.base > 0) {
             return -1;
         }
         holder = n.backing && n.tensor == tensor ? static_cast<int>(i) : holder;
@@ -81,11 +81,11 @@ bool find_symbols(const Template& tmpl, std::span<const FusedNode> loops,
     return true;
 }
 
-/// Tells for given tile shapes whether a tensor's surroundings are known.
-class Meeting {
+/// Tells for given tile shapes whether a tensor's compatibility is known.
+class Semijoin {
 public:
-    Meeting(const TabulateContext& context, const Template& tmpl, std::vector<FusedNode> loops,
-            int tensor, const SurroundingsSet& known)
+    Semijoin(const TabulateContext& context, const Template& tmpl, std::vector<FusedNode> loops,
+             int tensor, const CompatibilitySet& known)
         : context_(context),
           tmpl_(tmpl),
           loops_(std::move(loops)),
@@ -108,7 +108,7 @@ public:
         if (it == patterns_.end()) {
             const GroupStructure structure =
                 structure_of(context_, tmpl_, loops_, mask, depths_of(tmpl_, mask));
-            it = patterns_.emplace(mask, Surroundings(structure, *find(structure, tensor_))).first;
+            it = patterns_.emplace(mask, Compatibility(structure, *find(structure, tensor_))).first;
         }
         return known_.count(it->second.of(trips_.data())) != 0;
     }
@@ -118,25 +118,25 @@ private:
     const Template& tmpl_;
     std::vector<FusedNode> loops_;
     int tensor_;
-    const SurroundingsSet& known_;
+    const CompatibilitySet& known_;
     std::vector<std::int64_t> trips_;
-    std::map<std::uint32_t, Surroundings> patterns_;
+    std::map<std::uint32_t, Compatibility> patterns_;
 };
 
 }  // namespace
 
-void add_surroundings(const PmappingGroup& group, int tensor, SurroundingsSet& to) {
+void add_compatibility(const PmappingGroup& group, int tensor, CompatibilitySet& to) {
     if (const BackedTensor* held = find(group.structure, tensor)) {
-        const Surroundings surroundings(group.structure, *held);
+        const Compatibility compatibility(group.structure, *held);
         for (std::size_t r = 0; r < group.rows(); ++r) {
-            to.insert(surroundings.of(group.trips_of(r)));
+            to.insert(compatibility.of(group.trips_of(r)));
         }
     }
 }
 
 std::optional<AllowedShapes> allowed_shapes(const TabulateContext& context, const Template& tmpl,
                                             std::span<const TileShapeSymbol> symbols, int tensor,
-                                            const SurroundingsSet& known) {
+                                            const CompatibilitySet& known) {
     const int holder = holder_of(tmpl, tensor);
     std::vector<FusedNode> loops = fused_nodes(tmpl);
     std::erase_if(loops, [&](const FusedNode& loop) { return loop.node > holder; });
@@ -144,7 +144,7 @@ std::optional<AllowedShapes> allowed_shapes(const TabulateContext& context, cons
     if (holder < 0 || !find_symbols(tmpl, loops, symbols, context.match_tile_shapes, out)) {
         return std::nullopt;
     }
-    Meeting meeting(context, tmpl, loops, tensor, known);
+    Semijoin semijoin(context, tmpl, loops, tensor, known);
     std::vector<std::int64_t> tiles(symbols.size(), 1);
     std::vector<std::size_t> digit(out.symbols.size(), 0);
     bool any = false, all = true;
@@ -156,7 +156,7 @@ std::optional<AllowedShapes> allowed_shapes(const TabulateContext& context, cons
             tiles[static_cast<std::size_t>(out.symbols[k])] =
                 static_cast<std::int64_t>(out.values[k][digit[k]]);
         }
-        out.allowed[i] = meeting.possible(tiles) ? 1 : 0;
+        out.allowed[i] = semijoin.possible(tiles) ? 1 : 0;
         any = any || out.allowed[i] != 0;
         all = all && out.allowed[i] != 0;
         for (std::size_t k = digit.size(); k-- > 0;) {  // the next combination

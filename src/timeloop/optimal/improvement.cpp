@@ -1,28 +1,28 @@
-#include "timeloop/optimal/polish.hpp"
+#include "timeloop/optimal/improvement.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 namespace tessera::timeloop {
 
-Polisher::Polisher(Pool& pool, const Geometry& geometry)
+ImprovementHeuristic::ImprovementHeuristic(Pool& pool, const Geometry& geometry)
     : pool_(pool),
       g_(geometry),
       dimensions_(geometry.dimensions),
       levels_(static_cast<int>(geometry.space.levels().size())) {}
 
-bool Polisher::allowed(int level, int d, std::int64_t value) const {
+bool ImprovementHeuristic::allowed(int level, int d, std::int64_t value) const {
     const TilingLevel& tiling = g_.space.levels()[level];
     return (tiling.fixed[d] == 0 || tiling.fixed[d] == value) &&
            (tiling.at_most[d] == 0 || value <= tiling.at_most[d]) && value >= tiling.at_least[d];
 }
 
-bool Polisher::rearrange(Point& point, int level) const {
+bool ImprovementHeuristic::rearrange(Point& point, int level) const {
     return arrange(g_.space.levels()[level], &point.factor[level * dimensions_], dimensions_,
                    point.order[level], point.split[level]);
 }
 
-bool Polisher::parallel_enough(Point& point) const {
+bool ImprovementHeuristic::parallel_enough(Point& point) const {
     if (g_.space.min_parallelism() <= 0) {
         return true;
     }
@@ -40,7 +40,7 @@ bool Polisher::parallel_enough(Point& point) const {
     return parallelism >= g_.space.min_parallelism();
 }
 
-Mapping Polisher::to_mapping(Point& point) const {
+Mapping ImprovementHeuristic::to_mapping(Point& point) const {
     Mapping mapping = empty_mapping(g_.space.problem(), g_.space.architecture());
     for (int level = 0; level < levels_; ++level) {
         const TilingLevel& tiling = g_.space.levels()[level];
@@ -58,7 +58,7 @@ Mapping Polisher::to_mapping(Point& point) const {
 }
 
 // HUGE_VAL if the point is no mapping.
-double Polisher::judge(Point& point) {
+double ImprovementHeuristic::judge(Point& point) {
     ++evals_;
     ++pool_.evaluated;
     if ((evals_ & 255) == 0) {
@@ -97,7 +97,7 @@ double Polisher::judge(Point& point) {
 }
 
 // Keeps the best neighbour seen.
-bool Polisher::try_point(Point& point) {
+bool ImprovementHeuristic::try_point(Point& point) {
     const double value = judge(point);
     if (value < candidate_value_) {
         candidate_value_ = value;
@@ -107,7 +107,7 @@ bool Polisher::try_point(Point& point) {
     return false;
 }
 
-bool Polisher::shift(Point& point, int from, int to, int d, std::int64_t prime) const {
+bool ImprovementHeuristic::shift(Point& point, int from, int to, int d, std::int64_t prime) const {
     std::int64_t &source = factor(point, from, d), &target = factor(point, to, d);
     if (source % prime != 0 || !allowed(from, d, source / prime) ||
         !allowed(to, d, target * prime)) {
@@ -123,7 +123,7 @@ bool Polisher::shift(Point& point, int from, int to, int d, std::int64_t prime) 
     return parallel_enough(point);
 }
 
-bool Polisher::move_factors(bool twice) {
+bool ImprovementHeuristic::move_factors(bool twice) {
     const double before = candidate_value_;
     for (int d = 0; d < dimensions_; ++d) {
         for (int from = 0; from < levels_; ++from) {
@@ -162,7 +162,7 @@ bool Polisher::move_factors(bool twice) {
     return candidate_value_ < before;
 }
 
-bool Polisher::move_loops() {
+bool ImprovementHeuristic::move_loops() {
     const double before = candidate_value_;
     for (int level = 1; level < levels_; ++level) {
         const TilingLevel& tiling = g_.space.levels()[level];
@@ -188,7 +188,7 @@ bool Polisher::move_loops() {
     return candidate_value_ < before;
 }
 
-bool Polisher::move_bypass() {
+bool ImprovementHeuristic::move_bypass() {
     const auto& all = g_.space.bypasses();
     const double before = candidate_value_;
     for (std::size_t i = 0; i < all.size() && i < 64 && !spent(); ++i) {
@@ -201,7 +201,7 @@ bool Polisher::move_bypass() {
     return candidate_value_ < before;
 }
 
-double Polisher::run(const Mapping& mapping, std::uint64_t max_evals) {
+double ImprovementHeuristic::run(const Mapping& mapping, std::uint64_t max_evals) {
     best_.factor.assign(static_cast<std::size_t>(levels_) * dimensions_, 1);
     best_.order.resize(levels_);
     best_.split.assign(levels_, 0);
@@ -243,8 +243,8 @@ double Polisher::run(const Mapping& mapping, std::uint64_t max_evals) {
     return value_;
 }
 
-std::optional<Mapping> Polisher::simple(const SpatialChoice& choice,
-                                        const std::vector<DataSpaceMask>& keep) const {
+std::optional<Mapping> ImprovementHeuristic::simple(const SpatialChoice& choice,
+                                                    const std::vector<DataSpaceMask>& keep) const {
     Mapping mapping = empty_mapping(g_.space.problem(), g_.space.architecture());
     for (int d = 0; d < dimensions_; ++d) {
         std::int64_t rest = g_.bounds[d];

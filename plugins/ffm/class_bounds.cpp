@@ -1,8 +1,8 @@
 // Least costs of classes of templates, and what they say about whole mappings.
-//   class       templates that back the shared tensors in the same memories
-//   floor       per class and objective: branch and bound over the tile shapes of its templates,
-//               one objective at a time, first for values close to what the formulas promise
-//   relaxation  every shared tensor lies in one memory for all its users: RelaxedJoin over classes
+//   class        templates that back the shared tensors in the same memories
+//   class bound  per class and objective: branch and bound over the tile shapes of its templates,
+//                one objective at a time, first for values close to their root relaxations
+//   relaxation   every shared tensor lies in one memory for all its users: RelaxedJoin over classes
 #include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
@@ -20,7 +20,7 @@ using model::Formula;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// How far above a formula's bound its minimum is looked for, in turn.
-constexpr double floor_excess[] = {1e-9, 0.25, infinity};
+constexpr double class_bound_excess[] = {1e-9, 0.25, infinity};
 constexpr std::size_t max_choices = 20000;
 
 /// Sums, decimal.
@@ -101,47 +101,47 @@ void Exploration::make_classes() {
 
 /// Minima do not depend on the order in which threads find them, so bounding by them is
 /// deterministic.
-Exploration::Floor Exploration::least_of_cost(std::size_t e, std::size_t i,
-                                              mapspace::TileShapeProblem& problem,
-                                              const Formula& cost, std::atomic<double>& found,
-                                              double promised, Workshop& tools) {
-    for (const double excess : floor_excess) {
+Exploration::ClassBound Exploration::least_of_cost(std::size_t e, std::size_t i,
+                                                   mapspace::TileShapeProblem& problem,
+                                                   const Formula& cost, std::atomic<double>& found,
+                                                   double root_bound, Scratch& scratch) {
+    for (const double excess : class_bound_excess) {
         const double known = found.load();
-        if (known * (1 - rounding) <= promised) {
-            return Floor::known;
+        if (known * (1 - rounding) <= root_bound) {
+            return ClassBound::known;
         }
         // With a finite one known, that is the level.
-        const double level = std::isinf(excess) || !(promised > 0) || std::isfinite(known)
+        const double level = std::isinf(excess) || !(root_bound > 0) || std::isfinite(known)
                                  ? infinity
-                                 : promised * (1 + excess);
+                                 : root_bound * (1 + excess);
         const std::optional<double> value =
-            find_below(e, i, problem, cost, std::min(known, level), infinity, tools);
+            find_below(e, i, problem, cost, std::min(known, level), infinity, scratch);
         if (value) {
             lower(found, *value);
-            return Floor::known;
+            return ClassBound::known;
         }
         if (known <= level) {
-            return std::isfinite(known) ? Floor::known : Floor::none;
+            return std::isfinite(known) ? ClassBound::known : ClassBound::none;
         }
     }
-    return Floor::none;
+    return ClassBound::none;
 }
 
-bool Exploration::promises() {
+bool Exploration::root_bounds() {
     std::vector<std::vector<std::array<double, 2>>> of_template(spaces_.size());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         of_template[e].resize(spaces_[e].templates->size());
     }
-    for_each_template(token(), [&](std::size_t e, std::size_t i, Workshop& tools) {
+    for_each_template(token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
         const TemplateEntry& t = (*spaces_[e].templates)[i];
         const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
-        const mapspace::TileShapeProblem problem = problem_of(e, i, f, tools);
+        const mapspace::TileShapeProblem problem = problem_of(e, i, f, scratch);
         const std::vector<Formula> cost = costs(c_, f);
         for (std::size_t q = 0; q < cost.size(); ++q) {
-            of_template[e][i][q] = std::max(0.0, tools.explorer.lower_bound(problem, cost[q]));
+            of_template[e][i][q] = std::max(0.0, scratch.explorer.lower_bound(problem, cost[q]));
             const double convex =
                 c_.switches.tiles.convex && c_.options->mapspace.partial_tiles()
-                    ? tools.explorer.convex_bound(problem, {&cost[q], 1}, {}, infinity)
+                    ? scratch.explorer.convex_bound(problem, {&cost[q], 1}, {}, infinity)
                     : 0.0;
             of_template[e][i][q] = std::max(of_template[e][i][q], convex);
         }
@@ -149,23 +149,23 @@ bool Exploration::promises() {
     if (stopped()) {
         return false;
     }
-    promised_.resize(spaces_.size());
+    root_bound_.resize(spaces_.size());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         std::array<double, 2> least{infinity, infinity};
         for (const std::array<double, 2>& one : of_template[same(e)]) {
             least = {std::min(least[0], one[0]), std::min(least[1], one[1])};
         }
-        promised_[e] = least;
+        root_bound_[e] = least;
     }
-    promised_by_template_ = std::move(of_template);
+    root_bound_by_template_ = std::move(of_template);
     return true;
 }
 
-/// Of least costs alone: no fused tile shape has to be told apart.
-mapspace::TileShapeProblem Exploration::floor_problem(std::size_t e, std::size_t i,
-                                                      const model::TemplateFormulas& f,
-                                                      Workshop& tools) const {
-    mapspace::TileShapeProblem problem = problem_of(e, i, f, tools);
+/// Of least costs alone: no fused tile shape has to be kept separate.
+mapspace::TileShapeProblem Exploration::class_bound_problem(std::size_t e, std::size_t i,
+                                                            const model::TemplateFormulas& f,
+                                                            Scratch& scratch) const {
+    mapspace::TileShapeProblem problem = problem_of(e, i, f, scratch);
     for (mapspace::TileShapeSymbol& s : problem.symbols) {
         s.fused = false;
     }
@@ -173,36 +173,37 @@ mapspace::TileShapeProblem Exploration::floor_problem(std::size_t e, std::size_t
 }
 
 /// False if the search was given up.
-bool Exploration::least_of(std::size_t e, std::size_t i, Workshop& tools) {
+bool Exploration::least_of(std::size_t e, std::size_t i, Scratch& scratch) {
     const TemplateEntry& t = (*spaces_[e].templates)[i];
     Result& out = results_[e][i];
-    if (t.alone) {
-        out.space = tools.explorer.space(mapspace::tile_shape_symbols(*t.path, t.tmpl));
+    if (t.unmatched) {
+        out.space = scratch.explorer.space(mapspace::tile_shape_symbols(*t.path, t.tmpl));
         return true;
     }
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
-    mapspace::TileShapeProblem problem = floor_problem(e, i, f, tools);
+    mapspace::TileShapeProblem problem = class_bound_problem(e, i, f, scratch);
     const std::vector<Formula> cost = costs(c_, f);
-    out.space = tools.explorer.space(problem.symbols);
+    out.space = scratch.explorer.space(problem.symbols);
     for (std::size_t k = 0; k < cost.size(); ++k) {
         const std::size_t c = class_of(e, i);
         std::atomic<double>& found = found_[e][c][k];
         double& least = least_[e][i][k];
-        Floor floor = Floor::known;
-        if (std::isfinite(most_floor_rows_)) {
-            const double before = floors_before_[e].at(spaces_[e].classes[c].choices)[k];
-            double& promised = promised_by_template_[e][i][k];
-            floor = raise_promise(e, i, problem, cost[k], found, before, promised, tools);
-            least = promised;
+        ClassBound class_bound = ClassBound::known;
+        if (std::isfinite(most_class_bound_rows_)) {
+            const double before = class_bounds_before_[e].at(spaces_[e].classes[c].choices)[k];
+            double& root_bound = root_bound_by_template_[e][i][k];
+            class_bound =
+                tighten_root_bound(e, i, problem, cost[k], found, before, root_bound, scratch);
+            least = root_bound;
         } else {
-            least = promised_by_template_.empty() ? tools.explorer.lower_bound(problem, cost[k])
-                                                  : promised_by_template_[e][i][k];
-            floor = least_of_cost(e, i, problem, cost[k], found, least, tools);
+            least = root_bound_by_template_.empty() ? scratch.explorer.lower_bound(problem, cost[k])
+                                                    : root_bound_by_template_[e][i][k];
+            class_bound = least_of_cost(e, i, problem, cost[k], found, least, scratch);
         }
-        if (floor == Floor::open) {
+        if (class_bound == ClassBound::open) {
             return false;
         }
-        if (floor == Floor::none) {
+        if (class_bound == ClassBound::none) {
             out.needs = least_needs(*t.path, f);
             return true;
         }
@@ -210,9 +211,9 @@ bool Exploration::least_of(std::size_t e, std::size_t i, Workshop& tools) {
     return true;
 }
 
-void Exploration::note_floor(std::size_t e, std::size_t i) {
+void Exploration::note_class_bound(std::size_t e, std::size_t i) {
     const std::lock_guard lock(progress_lock_);
-    SavedFloors& progress = progress_[e];
+    SavedClassBounds& progress = progress_[e];
     const std::string& size = results_[e][i].space;
     progress.counted = progress.counted && !size.empty();
     progress.size = add_decimal(progress.size, size);
@@ -220,9 +221,9 @@ void Exploration::note_floor(std::size_t e, std::size_t i) {
     progress.done[i] = 1;
 }
 
-std::vector<SavedFloors> Exploration::progress() const {
+std::vector<SavedClassBounds> Exploration::progress() const {
     const std::lock_guard lock(progress_lock_);
-    std::vector<SavedFloors> out;
+    std::vector<SavedClassBounds> out;
     for (std::size_t e = 0; e < progress_.size(); ++e) {
         // An Einsum without any legal row yet is begun again: what its memories lack is not saved.
         const bool any = std::any_of(found_[e].begin(), found_[e].end(),
@@ -237,21 +238,21 @@ std::vector<SavedFloors> Exploration::progress() const {
     return out;
 }
 
-void Exploration::restore(const std::vector<SavedFloors>& known) {
-    for (const SavedFloors& k : known) {
+void Exploration::restore(const std::vector<SavedClassBounds>& known) {
+    for (const SavedClassBounds& k : known) {
         if (k.einsum >= progress_.size() || !explored(k.einsum) ||
             k.done.size() != progress_[k.einsum].done.size() ||
             k.least.size() != found_[k.einsum].size()) {
             throw UserError("the saved state of mapper 'ffm' belongs to another problem");
         }
-        if (!k.raised.empty() && k.raised.size() != k.done.size()) {
+        if (!k.tightened.empty() && k.tightened.size() != k.done.size()) {
             throw UserError("the saved state of mapper 'ffm' belongs to another problem");
         }
         progress_[k.einsum] = k;
-        for (std::size_t i = 0; i < k.raised.size() && !promised_by_template_.empty(); ++i) {
-            std::array<double, 2>& promised = promised_by_template_[k.einsum][i];
-            promised = {std::max(promised[0], k.raised[i][0]),
-                        std::max(promised[1], k.raised[i][1])};
+        for (std::size_t i = 0; i < k.tightened.size() && !root_bound_by_template_.empty(); ++i) {
+            std::array<double, 2>& root_bound = root_bound_by_template_[k.einsum][i];
+            root_bound = {std::max(root_bound[0], k.tightened[i][0]),
+                          std::max(root_bound[1], k.tightened[i][1])};
         }
         evaluated_ += static_cast<std::uint64_t>(k.evaluated);
         progress_[k.einsum].least.clear();
@@ -264,8 +265,8 @@ void Exploration::restore(const std::vector<SavedFloors>& known) {
     }
 }
 
-std::vector<KnownFloors> Exploration::known_floors() const {
-    std::vector<KnownFloors> out(spaces_.size());
+std::vector<KnownClassBounds> Exploration::known_class_bounds() const {
+    std::vector<KnownClassBounds> out(spaces_.size());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         for (std::size_t k = 0; explored(e) && k < spaces_[e].classes.size(); ++k) {
             out[e][spaces_[e].classes[k].choices] = {found_[e][k][0].load(),
@@ -275,7 +276,7 @@ std::vector<KnownFloors> Exploration::known_floors() const {
     return out;
 }
 
-void Exploration::start_from(const std::vector<KnownFloors>& known, double worth_finding) {
+void Exploration::start_from(const std::vector<KnownClassBounds>& known, double worth_finding) {
     for (std::size_t e = 0; e < spaces_.size() && e < known.size(); ++e) {
         for (std::size_t k = 0; explored(e) && k < spaces_[e].classes.size(); ++k) {
             const auto it = known[e].find(spaces_[e].classes[k].choices);
@@ -288,17 +289,17 @@ void Exploration::start_from(const std::vector<KnownFloors>& known, double worth
 }
 
 /// Size of the space, least costs, and what the memories lack where no template has a legal row.
-void Exploration::collect_floors() {
+void Exploration::collect_class_bounds() {
     const auto n = static_cast<std::size_t>(c_.n_objectives());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         EinsumSpace& space = spaces_[e];
         if (!explored(e)) {
-            const EinsumSpace& twin = spaces_[same(e)];
-            space.least = twin.least;
-            space.needs = twin.needs;
-            space.size = twin.size;
+            const EinsumSpace& symmetry = spaces_[same(e)];
+            space.least = symmetry.least;
+            space.needs = symmetry.needs;
+            space.size = symmetry.size;
             for (std::size_t k = 0; k < space.classes.size(); ++k) {
-                space.classes[k].least = twin.classes[k].least;
+                space.classes[k].least = symmetry.classes[k].least;
             }
             continue;
         }
@@ -325,10 +326,10 @@ void Exploration::collect_floors() {
                     it->second = need;
                 }
             }
-            starved += r.needs.empty() && !(*space.templates)[i].alone ? 0 : 1;
+            starved += r.needs.empty() && !(*space.templates)[i].unmatched ? 0 : 1;
         }
-        space.evaluated_in_floors = static_cast<std::uint64_t>(progress_[e].evaluated);
-        space.evaluated += space.evaluated_in_floors;
+        space.evaluated_in_class_bounds = static_cast<std::uint64_t>(progress_[e].evaluated);
+        space.evaluated += space.evaluated_in_class_bounds;
         const std::vector<char>& done = progress_[e].done;
         const bool counted =
             progress_[e].counted && std::find(done.begin(), done.end(), 0) == done.end();
@@ -342,7 +343,7 @@ void Exploration::collect_floors() {
 }
 
 void Exploration::relax() {
-    std::vector<mapspace::ChoiceTable> einsums, joint;
+    std::vector<mapspace::ChoiceTable> einsums, scalarised;
     for (const EinsumSpace& space : spaces_) {
         mapspace::ChoiceTable table, together;
         for (const int t : space.shared) {
@@ -353,52 +354,55 @@ void Exploration::relax() {
         for (const TemplateClass& c : space.classes) {
             if (std::isfinite(c.least[0])) {
                 table.add(c.choices, c.least);
-                together.add(c.choices, {c.joint, 0.0});
+                together.add(c.choices, {c.scalarised, 0.0});
             }
         }
         einsums.push_back(std::move(table));
-        joint.push_back(std::move(together));
+        scalarised.push_back(std::move(together));
     }
     const std::size_t n = c_.problem->workload->tensors.size();
     relaxed_.emplace(std::move(einsums), n, max_choices);
-    relaxed_joint_.reset();
-    if (joint_.used()) {
-        relaxed_joint_.emplace(std::move(joint), n, max_choices);
-        if (!relaxed_joint_->valid()) {
-            relaxed_joint_.reset();
+    relaxed_scalarised_.reset();
+    if (scalarised_.used()) {
+        relaxed_scalarised_.emplace(std::move(scalarised), n, max_choices);
+        if (!relaxed_scalarised_->valid()) {
+            relaxed_scalarised_.reset();
         }
     }
 }
 
 double Exploration::least_value() const {
     double least = infinity;
-    const bool joint =
-        relaxed_joint_ && c_.switches.class_floors && !relaxed_joint_->total().empty();
+    const bool scalarised =
+        relaxed_scalarised_ && c_.switches.class_bounds && !relaxed_scalarised_->total().empty();
     for (const mapspace::CostPoint& p : bound()) {
         const double value =
-            joint ? joint_.least_product(p, relaxed_joint_->total().front()[0]) : p[0] * p[1];
+            scalarised ? scalarised_.least_product(p, relaxed_scalarised_->total().front()[0])
+                       : p[0] * p[1];
         least = std::min(least, c_.n_objectives() == 2 ? value : p[0]);
     }
     return least;
 }
 
 mapspace::CostFront Exploration::bound() const {
-    if (relaxed_ && relaxed_->valid() && c_.switches.class_floors) {
+    if (relaxed_ && relaxed_->valid() && c_.switches.class_bounds) {
         return relaxed_->total();
     }
     std::array<double, 2> sum{};
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         for (std::size_t k = 0; k < static_cast<std::size_t>(c_.n_objectives()); ++k) {
-            // Without the relaxation the floors were not finished.
-            sum[k] += relaxed_ ? spaces_[e].least[k] : promised_.empty() ? 0.0 : promised_[e][k];
+            // Without the relaxation the class bounds were not finished.
+            sum[k] += relaxed_              ? spaces_[e].least[k]
+                      : root_bound_.empty() ? 0.0
+                                            : root_bound_[e][k];
         }
     }
     return {sum};
 }
 
 /// Costs of all other Einsums by class: for equal Einsums those of each of them.
-void Exploration::find_offsets() {
-    if (!offsets_.empty()) {
+void Exploration::find_completions() {
+    if (!completions_.empty()) {
         return;
     }
     const auto n = static_cast<std::size_t>(c_.n_objectives());
@@ -411,14 +415,14 @@ void Exploration::find_offsets() {
         }
         return sum;
     }();
-    offsets_.resize(spaces_.size());
+    completions_.resize(spaces_.size());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         const std::size_t first = same(e);
-        offsets_[first].resize(spaces_[first].classes.size());
-        const bool use = relaxed_->valid() && c_.switches.class_floors;
+        completions_[first].resize(spaces_[first].classes.size());
+        const bool use = relaxed_->valid() && c_.switches.class_bounds;
         const auto rest = use ? std::optional(relaxed_->rest(e)) : std::nullopt;
-        const auto joint =
-            use && relaxed_joint_ ? std::optional(relaxed_joint_->rest(e)) : std::nullopt;
+        const auto scalarised =
+            use && relaxed_scalarised_ ? std::optional(relaxed_scalarised_->rest(e)) : std::nullopt;
         for (std::size_t k = 0; k < spaces_[e].classes.size(); ++k) {
             mapspace::CostFront front;
             if (!rest) {
@@ -427,13 +431,13 @@ void Exploration::find_offsets() {
             } else if (const auto it = rest->rows.find(spaces_[e].classes[k].choices);
                        it != rest->rows.end()) {
                 front = it->second;
-                if (joint) {
-                    front = joint_.cut(front, joint->rows.at(it->first).front()[0]);
+                if (scalarised) {
+                    front = scalarised_.cut(front, scalarised->rows.at(it->first).front()[0]);
                 }
             }
             for (const std::array<double, 2>& p : front) {
-                offsets_[first][k].insert(offsets_[first][k].end(), p.begin(),
-                                          p.begin() + static_cast<std::ptrdiff_t>(n));
+                completions_[first][k].insert(completions_[first][k].end(), p.begin(),
+                                              p.begin() + static_cast<std::ptrdiff_t>(n));
             }
         }
     }

@@ -1,6 +1,6 @@
-// Loops that run ahead. A holder slides by the loop right below it (template_loops.cpp puts it
-// there): the readers' pieces overlap, so the producer's first tile is larger by its lead, and so
-// is that of every Einsum that shares the loop directly with it. Below such a loop one more loop
+// Loops with a prologue. A holder moves with the loop right below it (template_loops.cpp puts it
+// there): the readers' pieces overlap, so the producer's first tile is larger by its prologue, and
+// so is that of every Einsum that shares the loop directly with it. Below such a loop one more loop
 // over the variable stands, of tile shape 1: no other divides the first and the later tiles.
 #include <algorithm>
 
@@ -10,15 +10,15 @@ namespace tessera::mapspace::detail {
 
 namespace {
 
-class LeadChoices {
+class PrologueChoices {
 public:
-    LeadChoices(const Space& space, const Items& items,
-                const std::function<void(const Items&)>& sink)
+    PrologueChoices(const Space& space, const Items& items,
+                    const std::function<void(const Items&)>& sink)
         : space_(space), items_(items), sink_(sink) {}
 
     void run() {
         Items items = items_;
-        if (slides(items) && make_outermost(items)) {
+        if (windows(items) && make_outermost(items)) {
             choose(0, items);
         }
     }
@@ -29,28 +29,28 @@ private:
     }
 
     /// Constraints and crossings may have taken the loop away.
-    bool slides(const Items& items) const {
+    bool windows(const Items& items) const {
         for (std::size_t i = 0; i < items.size(); ++i) {
-            if (items[i].sliding && !is_slid(items, static_cast<int>(i) + 1)) {
+            if (items[i].line_buffer && !is_slid(items, static_cast<int>(i) + 1)) {
                 return false;
             }
         }
         return true;
     }
 
-    /// A holder slides by the loop at `i`.
+    /// A holder moves with the loop at `i`.
     bool is_slid(const Items& items, int i) const {
         if (i < 1 || i >= static_cast<int>(items.size())) {
             return false;
         }
         const Item& holder = items[static_cast<std::size_t>(i) - 1];
         const Item& loop = items[static_cast<std::size_t>(i)];
-        return holder.sliding && loop.kind == NodeKind::temporal &&
-               (space_.slides[holder.tensor] >> loop.rank_variable & 1);
+        return holder.line_buffer && loop.kind == NodeKind::temporal &&
+               (space_.windows[holder.tensor] >> loop.rank_variable & 1);
     }
 
-    /// A holder slides by the outermost loop over a variable: others above it go. False if two
-    /// holders want to slide by one variable.
+    /// A holder moves with the outermost loop over a variable: others above it go. False if two
+    /// holders want to move with one variable.
     bool make_outermost(Items& items) const {
         for (int i = 0; i < static_cast<int>(items.size()); ++i) {
             if (!is_slid(items, i)) {
@@ -68,14 +68,14 @@ private:
         return true;
     }
 
-    /// Least lead that the sliding holder right above the loop asks for.
+    /// Least prologue that the line buffer right above the loop asks for.
     std::int64_t needed(const Items& items, int loop) const {
         if (!is_slid(items, loop)) {
             return 0;
         }
         const workload::LocalTensor& tensor = space_.path.einsum.tensors[static_cast<std::size_t>(
             items[static_cast<std::size_t>(loop) - 1].tensor)];
-        for (const workload::Slide& s : tensor.slides) {
+        for (const workload::Window& s : tensor.windows) {
             if (tensor.output &&
                 s.variable == items[static_cast<std::size_t>(loop)].rank_variable) {
                 return s.need;
@@ -84,8 +84,8 @@ private:
         return 0;
     }
 
-    /// Another Einsum may share the loop, and with it the lead: a holder slides by it, or a shared
-    /// tensor that it indexes is backed below.
+    /// Another Einsum may share the loop, and with it the prologue: a holder moves with it, or a
+    /// shared tensor that it indexes is backed below.
     bool useful(const Items& items, int loop) const {
         const int v = items[static_cast<std::size_t>(loop)].rank_variable;
         return is_slid(items, loop) ||
@@ -114,19 +114,19 @@ private:
         if (first < 0 || needed(items, first) == 0) {
             choose(v + 1, items);
         }
-        if (variable(v).leads.empty() || !space_.options.sliding_holders) {
+        if (variable(v).prologues.empty() || !space_.options.line_buffers) {
             return;
         }
-        // Loops above the one that runs ahead are left out.
+        // Loops above the one with a prologue are left out.
         const int fused = fused_end(space_, items);
         Items rest = items;
         for (int loop = first, gone = 0; loop >= 0 && loop + gone < fused;
              loop = find_loop(rest, v, loop)) {
             if (rest[static_cast<std::size_t>(loop)].kind == NodeKind::temporal &&
                 useful(rest, loop)) {
-                for (const workload::Lead& lead : variable(v).leads) {
-                    if (lead.lead >= needed(rest, loop)) {
-                        run_ahead(v, rest, lead);
+                for (const workload::Prologue& prologue : variable(v).prologues) {
+                    if (prologue.prologue >= needed(rest, loop)) {
+                        add_prologue(v, rest, prologue);
                     }
                 }
             }
@@ -138,7 +138,7 @@ private:
         }
     }
 
-    void run_ahead(int v, const Items& items, const workload::Lead& lead) {
+    void add_prologue(int v, const Items& items, const workload::Prologue& prologue) {
         const int loop = find_loop(items, v, 0);
         const int fused = fused_end(space_, items);
         std::vector<int> below;
@@ -156,7 +156,7 @@ private:
                     out.push_back(items[static_cast<std::size_t>(i)]);
                 }
             }
-            mark(out, loop, lead);
+            mark(out, loop, prologue);
             kept = true;
             choose(v + 1, out);
         }
@@ -167,7 +167,7 @@ private:
                     out.push_back(items[static_cast<std::size_t>(i)]);
                 }
             }
-            mark(out, loop, lead);
+            mark(out, loop, prologue);
             int end = fused_end(space_, out);
             while (end < static_cast<int>(out.size()) &&
                    (out[static_cast<std::size_t>(end)].kind == NodeKind::temporal ||
@@ -182,9 +182,10 @@ private:
         }
     }
 
-    static void mark(Items& items, int loop, const workload::Lead& lead) {
-        items[static_cast<std::size_t>(loop)].lead = static_cast<std::int32_t>(lead.lead);
-        items[static_cast<std::size_t>(loop)].base = static_cast<std::int32_t>(lead.base);
+    static void mark(Items& items, int loop, const workload::Prologue& prologue) {
+        items[static_cast<std::size_t>(loop)].prologue =
+            static_cast<std::int32_t>(prologue.prologue);
+        items[static_cast<std::size_t>(loop)].base = static_cast<std::int32_t>(prologue.base);
     }
 
     const Space& space_;
@@ -194,9 +195,9 @@ private:
 
 }  // namespace
 
-void choose_leads(const Space& space, const Items& items,
-                  const std::function<void(const Items&)>& sink) {
-    LeadChoices(space, items, sink).run();
+void choose_prologues(const Space& space, const Items& items,
+                      const std::function<void(const Items&)>& sink) {
+    PrologueChoices(space, items, sink).run();
 }
 
 }  // namespace tessera::mapspace::detail

@@ -3,10 +3,10 @@
 // the first chain and the rest in the second are chains again, as e does not fall outwards; the
 // products, and with them all formulas, stay what they are.
 //
-//   find_twins            pairs that the enumeration reduces, and groups of fused twins
+//   find_symmetries       pairs that the enumeration reduces, and groups of fused symmetric variables
 //   allowed_of_products   what of fused tile shapes the enumeration has to make
-//   for_each_way          a row of fused twins as the rows that it stands for
-#include "mapspace/tile_shapes_twins.hpp"
+//   for_each_way          a row of fused symmetric variables as the rows that it stands for
+#include "mapspace/tile_shapes_symmetries.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -71,7 +71,8 @@ std::vector<Chain> chains_of(std::span<const TileShapeSymbol> symbols) {
             }
         }
     }
-    // What encloses the first of twins is enumerated first: the fewer values, the better.
+    // What encloses the first of symmetric variables is enumerated first: the fewer values, the
+    // better.
     std::stable_sort(out.begin(), out.end(), [&](const Chain& a, const Chain& b) {
         return symbols[static_cast<std::size_t>(a.front())].bound <
                symbols[static_cast<std::size_t>(b.front())].bound;
@@ -108,29 +109,30 @@ SymbolSet symbols_in_limits(const std::vector<LoopLimit>& limits, bool elsewhere
     return out;
 }
 
-/// Behind the twins come two fused symbols, without other limits.
-bool ends_in_two_fused(const Chain& chain, std::size_t twins,
+/// Behind the symmetric variables come two fused symbols, without other limits.
+bool ends_in_two_fused(const Chain& chain, std::size_t symmetries,
                        std::span<const TileShapeSymbol> symbols, const SymbolSet& limited) {
-    return chain.size() == twins + 2 &&
-           std::all_of(chain.begin() + static_cast<std::ptrdiff_t>(twins), chain.end(), [&](int s) {
-               const TileShapeSymbol& symbol = symbols[static_cast<std::size_t>(s)];
-               return symbol.fused && !symbol.only && symbol.choice == TileChoice::divisors &&
-                      !limited.has(s);
-           });
+    return chain.size() == symmetries + 2 &&
+           std::all_of(chain.begin() + static_cast<std::ptrdiff_t>(symmetries), chain.end(),
+                       [&](int s) {
+                           const TileShapeSymbol& symbol = symbols[static_cast<std::size_t>(s)];
+                           return symbol.fused && !symbol.only &&
+                                  symbol.choice == TileChoice::divisors && !limited.has(s);
+                       });
 }
 
-/// Chains whose twins go equally far out.
+/// Chains whose symmetric variables go equally far out.
 struct Group {
     std::vector<const Chain*> chains;
     std::size_t depth = 0;
 };
 
-/// The group's chains as fused twins, if fused symbols are the last of the twins, or if two fused
-/// ones that are alike follow.
-void add_fused_twins(const Group& group, std::span<const TileShapeSymbol> symbols,
-                     const SymbolSet& limited, const Monomials& monomials,
-                     std::vector<FusedTwins>& to) {
-    FusedTwins out;
+/// The group's chains as fused symmetric variables, if fused symbols are the last of the symmetric
+/// variables, or if two fused ones that are alike follow.
+void add_fused_symmetries(const Group& group, std::span<const TileShapeSymbol> symbols,
+                          const SymbolSet& limited, const Monomials& monomials,
+                          std::vector<FusedSymmetries>& to) {
+    FusedSymmetries out;
     const Chain& front = *group.chains.front();
     const bool last_is_fused =
         group.depth == front.size() && symbols[static_cast<std::size_t>(front.back())].fused;
@@ -152,8 +154,8 @@ void add_fused_twins(const Group& group, std::span<const TileShapeSymbol> symbol
 
 }  // namespace
 
-bool FusedTwins::in_one_place(std::span<const TileShapeSymbol> symbols,
-                              const double* shapes) const {
+bool FusedSymmetries::in_one_place(std::span<const TileShapeSymbol> symbols,
+                                   const double* shapes) const {
     bool further_out = false, further_in = false;
     for (std::size_t c = 0; c < chains.size() && fused == 2; ++c) {
         const auto outer = static_cast<std::size_t>(chains[c].back());
@@ -163,14 +165,14 @@ bool FusedTwins::in_one_place(std::span<const TileShapeSymbol> symbols,
     return !further_out || !further_in;
 }
 
-bool FusedTwins::counts(std::span<const TileShapeSymbol> symbols, const double* shapes) const {
+bool FusedSymmetries::counts(std::span<const TileShapeSymbol> symbols, const double* shapes) const {
     if (!in_one_place(symbols, shapes)) {
         return true;
     }
     for (std::size_t i = 0; i < chains.size(); ++i) {
         const auto bound = static_cast<double>(symbols[static_cast<std::size_t>(own(i))].bound);
         for (std::size_t k = i + 1; k < chains.size(); ++k) {
-            if (!is_first_of_twins(bound, shapes[own(i)], shapes[own(k)])) {
+            if (!is_representative(bound, shapes[own(i)], shapes[own(k)])) {
                 return false;
             }
         }
@@ -178,7 +180,8 @@ bool FusedTwins::counts(std::span<const TileShapeSymbol> symbols, const double* 
     return true;
 }
 
-Twins find_twins(const model::FormulaPool& pool, const TileShapeProblem& problem, bool fused) {
+Symmetries find_symmetries(const model::FormulaPool& pool, const TileShapeProblem& problem,
+                           bool fused) {
     const std::span<const TileShapeSymbol> symbols = problem.symbols;
     const SymbolSet limited = symbols_in_limits(problem.loop_limits, false, symbols);
     const SymbolSet limited_elsewhere = symbols_in_limits(problem.loop_limits, true, symbols);
@@ -195,7 +198,7 @@ Twins find_twins(const model::FormulaPool& pool, const TileShapeProblem& problem
     for (const BestEffortMinimum& c : problem.best_effort) {
         monomials.add(c.formula);
     }
-    const auto twins = [&](int a, int b) {
+    const auto symmetries = [&](int a, int b) {
         const TileShapeSymbol &x = problem.symbols[static_cast<std::size_t>(a)],
                               &y = problem.symbols[static_cast<std::size_t>(b)];
         const bool alone = fused && x.outer < 0 && y.outer < 0;  // no fused symbol outside of it
@@ -205,7 +208,7 @@ Twins find_twins(const model::FormulaPool& pool, const TileShapeProblem& problem
     };
     const auto common = [&](const Chain& a, const Chain& b) {
         std::size_t n = 0;
-        while (n < a.size() && n < b.size() && twins(a[n], b[n])) {
+        while (n < a.size() && n < b.size() && symmetries(a[n], b[n])) {
             ++n;
         }
         return n;
@@ -227,14 +230,15 @@ Twins find_twins(const model::FormulaPool& pool, const TileShapeProblem& problem
             group->chains.push_back(&chain);
         }
     }
-    Twins out;
+    Symmetries out;
     for (const Group& g : groups) {
         if (fused) {
-            add_fused_twins(g, symbols, limited_elsewhere, monomials, out.fused);
+            add_fused_symmetries(g, symbols, limited_elsewhere, monomials, out.fused);
         }
         for (std::size_t i = 0; i < g.chains.size(); ++i) {
             const Chain& first = *g.chains[i];
-            // Unfused symbols outside of the twins would have to come first: not worth it.
+            // Unfused symbols outside of the symmetric variables would have to come first: not
+            // worth it.
             if (g.depth < first.size() &&
                 !problem.symbols[static_cast<std::size_t>(first[g.depth])].fused) {
                 continue;
@@ -254,7 +258,7 @@ Twins find_twins(const model::FormulaPool& pool, const TileShapeProblem& problem
 namespace {
 
 /// Where a table has the fused symbols of one place of a group's chains; `place` from outside.
-std::vector<std::size_t> places_of(const AllowedShapes& table, const FusedTwins& group,
+std::vector<std::size_t> places_of(const AllowedShapes& table, const FusedSymmetries& group,
                                    std::size_t place) {
     std::vector<std::size_t> out;
     for (const Chain& chain : group.chains) {
@@ -327,12 +331,12 @@ void allow_products(AllowedShapes& table, const std::vector<std::size_t>& places
 }  // namespace
 
 std::vector<AllowedShapes> allowed_of_products(const std::vector<AllowedShapes>& allowed,
-                                               const std::vector<FusedTwins>& twins) {
+                                               const std::vector<FusedSymmetries>& symmetries) {
     std::vector<AllowedShapes> out;
     for (const AllowedShapes& table : allowed) {
         AllowedShapes of_products = table;
         bool whole = true;
-        for (const FusedTwins& group : twins) {
+        for (const FusedSymmetries& group : symmetries) {
             for (std::size_t place = 0; place < group.fused; ++place) {
                 const std::vector<std::size_t> at = places_of(table, group, place);
                 whole = whole && (at.empty() || at.size() == group.chains.size());
@@ -352,7 +356,7 @@ namespace {
 
 /// Ways to write the products of the groups from `group` on.
 struct Ways {
-    const std::vector<FusedTwins>& twins;
+    const std::vector<FusedSymmetries>& symmetries;
     std::span<const TileShapeSymbol> symbols;
     const std::vector<AllowedShapes>& allowed;
     std::vector<double>& shapes;
@@ -360,7 +364,7 @@ struct Ways {
     const std::function<void()>& row;
 
     void write(std::size_t group) {
-        if (group == twins.size()) {
+        if (group == symmetries.size()) {
             if (std::ranges::all_of(allowed, [&](const AllowedShapes& table) {
                     return is_allowed(table, shapes);
                 })) {
@@ -368,7 +372,7 @@ struct Ways {
             }
             return;
         }
-        const FusedTwins& g = twins[group];
+        const FusedSymmetries& g = symmetries[group];
         if (!g.in_one_place(symbols, shapes.data())) {
             write(group + 1);
             return;
@@ -395,7 +399,7 @@ struct Ways {
 
     void choose_fused(std::size_t group, std::size_t c, bool further_out,
                       const std::vector<std::int64_t>& products, std::int64_t left) {
-        const FusedTwins& g = twins[group];
+        const FusedSymmetries& g = symmetries[group];
         const std::int64_t bound = symbols[static_cast<std::size_t>(g.own(c))].bound;
         const bool last = c + 1 == g.chains.size();
         for (const double d : divisors.of(bound).divisors()) {
@@ -415,7 +419,7 @@ struct Ways {
     }
 
     /// Each chain in turn takes what it can.
-    void split_inner(const FusedTwins& g, const std::vector<std::int64_t>& products) {
+    void split_inner(const FusedSymmetries& g, const std::vector<std::int64_t>& products) {
         for (std::size_t n = 0; n + 1 < products.size(); ++n) {
             std::int64_t left = products[n];
             for (std::size_t c = 0; c < g.chains.size(); ++c) {
@@ -430,13 +434,14 @@ struct Ways {
 
 }  // namespace
 
-void for_each_way(const std::vector<FusedTwins>& twins, std::span<const TileShapeSymbol> symbols,
+void for_each_way(const std::vector<FusedSymmetries>& symmetries,
+                  std::span<const TileShapeSymbol> symbols,
                   const std::vector<AllowedShapes>& allowed, std::vector<double>& shapes,
                   DivisorCache& divisors, const std::function<void()>& row) {
-    Ways{twins, symbols, allowed, shapes, divisors, row}.write(0);
+    Ways{symmetries, symbols, allowed, shapes, divisors, row}.write(0);
 }
 
-bool is_first_of_twins(double top, double first, double second) {
+bool is_representative(double top, double first, double second) {
     if (second == 1.0 || top == first) {
         return true;
     }
