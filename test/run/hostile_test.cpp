@@ -47,6 +47,15 @@ std::unique_ptr<Process> begun(const Folder& folder, const std::string& run) {
     return search;
 }
 
+/// Removes a folder in which a run still writes: what comes meanwhile goes with the next attempt.
+void remove_in_use(const fs::path& folder) {
+    std::error_code busy;
+    BOOST_REQUIRE(eventually([&] {
+        fs::remove_all(folder, busy);
+        return !busy;
+    }));
+}
+
 /// The mapping that is printed on stderr is one that `model` takes.
 void is_mapping(const Folder& folder, const std::string& err) {
     const std::size_t at = err.find("mapping:\n");
@@ -88,7 +97,7 @@ BOOST_AUTO_TEST_SUITE(hostile)
 BOOST_AUTO_TEST_CASE(a_result_whose_folder_was_removed_is_printed) {
     const Folder folder;
     const auto search = begun(folder, "run");
-    fs::remove_all(folder / "run");
+    remove_in_use(folder / "run");
     search->signal(SIGINT);
     BOOST_TEST(search->wait() == 2);
     BOOST_TEST(search->out().find("LoopTree:") != std::string::npos, search->out());
@@ -332,13 +341,15 @@ BOOST_AUTO_TEST_CASE(a_refused_folder_leaves_nothing) {
 
 BOOST_AUTO_TEST_CASE(a_killed_comparison_is_not_told_to_resume) {
     const Folder folder;
-    const Args comparison = {"compare", "-a",       "simba",  "-w", "matmuls",
-                       "-q",      "--mapper", "random", "-o", (folder / "comparison").string()};
+    const Args comparison = {
+        "compare", "-a",       "simba",  "-w", "matmuls",
+        "-q",      "--mapper", "random", "-o", (folder / "comparison").string()};
     Process victim(folder.path(), comparison);
     BOOST_REQUIRE(eventually([&] { return fs::exists(folder / "comparison" / "run.json"); }));
     victim.signal(SIGKILL);
     victim.wait();
-    for (const Args& command : {comparison, joined(small, {"-o", (folder / "comparison").string()})}) {
+    for (const Args& command :
+         {comparison, joined(small, {"-o", (folder / "comparison").string()})}) {
         Process again(folder.path(), command);
         BOOST_TEST(again.wait() == 2);
         BOOST_TEST(!again.says("--resume"), again.err());
