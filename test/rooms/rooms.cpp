@@ -65,6 +65,11 @@ std::string objection(const std::string& from, const std::string& to) {
     if (own == other) {
         return "";
     }
+    // The engine's own plugins are parts of it. The others show what one from outside can do.
+    static const std::set<std::string> engine = {"ffm", "looptree", "timeloop"};
+    if (own == "plugins" && !starts_with(to, "include/") && engine.count(parts_of(from)[1]) == 0) {
+        return "a plugin from outside could not";
+    }
     if (other == "plugins" || (!starts_with(to, "include/") && !starts_with(to, "src/include/"))) {
         return "it is private to " + other;
     }

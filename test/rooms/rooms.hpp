@@ -2,7 +2,7 @@
 // from one further on.
 //
 //   include/tessera/<room>/   public: everybody, and other programs
-//   src/include/<room>/       for the other rooms and the plugins of this repository
+//   src/include/<room>/       for the other rooms and the engine's plugins: ffm, looptree, timeloop
 //   src/<room>/               private: the room itself (and tests)
 //   plugins/<name>/           the plugin itself
 #pragma once

@@ -72,6 +72,9 @@ BOOST_AUTO_TEST_CASE(every_kind_of_offence_is_seen) {
     BOOST_TEST(only({{"plugins/a/a.cpp", "#include <tessera/tessera.hpp>\n"},
                      {"include/tessera/tessera.hpp", ""}}) ==
                "plugins/a/a.cpp includes include/tessera/tessera.hpp: api comes after plugins");
+    BOOST_TEST(only({{"plugins/a/a.cpp", "#include \"model/b.hpp\"\n"},
+                     {"src/include/model/b.hpp", ""}}) ==
+               "plugins/a/a.cpp includes src/include/model/b.hpp: a plugin from outside could not");
     BOOST_TEST(only({{"src/attic/a.cpp", ""}}) ==
                "src/attic/a.cpp: the room attic has no place in the order");
     BOOST_TEST(only({{"src/spec/a.hpp", "#include \"spec/b.hpp\"\n"},
@@ -86,8 +89,8 @@ BOOST_AUTO_TEST_CASE(what_is_allowed_is_no_offence) {
                      {"src/arch/own.hpp", ""},
                      {"src/include/spec/b.hpp", ""},
                      {"include/tessera/spec/c.hpp", ""}}) == "");
-    BOOST_TEST(only({{"plugins/a/a.cpp", "#include \"b.hpp\"\n#include \"model/c.hpp\"\n"},
-                     {"plugins/a/b.hpp", ""},
+    BOOST_TEST(only({{"plugins/ffm/a.cpp", "#include \"b.hpp\"\n#include \"model/c.hpp\"\n"},
+                     {"plugins/ffm/b.hpp", ""},
                      {"src/include/model/c.hpp", ""}}) == "");
     BOOST_TEST(
         only({{"plugins/a/test/t.cpp", "#include \"cli/c.hpp\"\n"}, {"src/cli/c.hpp", ""}}) == "");
