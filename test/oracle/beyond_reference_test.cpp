@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(the_references_misses_are_solved) {
     const std::string folder = test::test_folder() + "/reference/accelforge-optimality/";
     const std::vector<std::tuple<const char*, Metric, double>> targets{
         {"conv-two-level", Metric::energy, 22710988.790625},
-        {"matmul-fixed-order", Metric::energy, 6892380},
+        {"matmul-pinned-order", Metric::energy, 6892380},
         {"batched-matmul-full-array", Metric::energy, 35091136},
         {"residual-no-mapping", Metric::edp, 7355034.208022003},
         {"two-branches-order", Metric::edp, 107445657.23144531},
