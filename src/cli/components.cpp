@@ -172,9 +172,19 @@ void Components::read_knob(const std::string& setting) {
         throw UserError("--knob " + setting + ": '" + component +
                         "' is not used here (used are: " + spec::name_list(used) + ")");
     }
-    if (!knobs[component]
-             .emplace(setting.substr(dot + 1, equals - dot - 1), setting.substr(equals + 1))
-             .second) {
+    const std::string name = setting.substr(dot + 1, equals - dot - 1);
+    const std::string value = setting.substr(equals + 1);
+    try {
+        // Where a mapper and a model have one name, the mapper that is used is meant.
+        const auto* const of_model =
+            component == mapper ? nullptr : Models::instance().find(component);
+        plugin::read_knobs(component,
+                           of_model != nullptr ? of_model->knobs : *knobs_of_any(component),
+                           {{name, value}});
+    } catch (const UserError& error) {
+        throw UserError(std::string("--knob: ") + error.what());
+    }
+    if (!knobs[component].emplace(name, value).second) {
         throw UserError("--knob " + setting.substr(0, equals) + " is given twice");
     }
 }

@@ -1,6 +1,7 @@
 #include "tessera/plugin/registry.hpp"
 
 #include <algorithm>
+#include <new>
 #include <sstream>
 
 #include "base/nearest.hpp"
@@ -47,6 +48,9 @@ Owned<Role> make(const tessera_component& c, const std::string& file, const Knob
     void* object = nullptr;
     const int status =
         c.create(list.data(), static_cast<std::uint32_t>(list.size()), &object, &error);
+    if (status == TESSERA_NO_MEMORY && file.empty()) {
+        throw std::bad_alloc();
+    }
     if (status != TESSERA_OK || object == nullptr) {
         error.text[sizeof error.text - 1] = '\0';
         throw PluginError(std::string(Contract<Role>::name) + " '" + c.name + "'" +

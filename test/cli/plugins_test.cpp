@@ -115,7 +115,14 @@ BOOST_AUTO_TEST_CASE(wrong_knobs_are_explained) {
     BOOST_TEST(with("search.batch=16").code == 0);
     BOOST_TEST(with("search.batch=0").says("expected whole number from 1 to 1048576"));
     BOOST_TEST(with("search.bacth=1").says("did you mean 'batch'?"));
-    BOOST_TEST(with("random.size=1").says("'random' has no knob 'size'; it has none"));
+    BOOST_TEST(with("random.size=1").says("--knob: 'random' has no knob 'size'; it has none"));
+    BOOST_TEST(with("search.batch=").says("--knob: knob search.batch: '' is not understood"));
+    // The mapper of that name has the knob, the model has not.
+    BOOST_TEST(map({"--mapper", "timeloop", "--model", "timeloop", "--max-evals", "5", "--knob",
+                    "timeloop.search_size="})
+                   .says("--knob: knob timeloop.search_size: ''"));
+    BOOST_TEST(map({"--mapper", "ffm", "--model", "timeloop", "--knob", "timeloop.search_size=1"})
+                   .says("--knob: 'timeloop' has no knob"));
     BOOST_TEST(with("ffm.beam=1").says("'ffm' is not used here"));
     BOOST_TEST(with("batch=1").says("expected COMPONENT.KNOB=VALUE"));
     BOOST_TEST(with("search.strategy=exhaustive").says("disagree"));

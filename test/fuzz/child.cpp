@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <fstream>
@@ -72,11 +73,15 @@ int command_line(const std::vector<std::string>& words) {
                                        : cli::run(args, std::cout, std::cerr);
 }
 
+/// Linux's MAX_ARG_STRLEN without the zero at the end: what is longer starts no program.
+constexpr std::size_t longest_argument = 131071;
+
 [[noreturn]] void execute(const std::vector<std::string>& words) {
     std::vector<std::string> copy = words;
     copy.front() = (build_folder() / words.front()).string();
     std::vector<char*> argv;
     for (std::string& word : copy) {
+        word.resize(std::min(word.size(), longest_argument));
         argv.push_back(word.data());
     }
     argv.push_back(nullptr);

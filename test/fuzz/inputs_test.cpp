@@ -63,3 +63,13 @@ BOOST_AUTO_TEST_CASE(a_verdict_finds_what_is_forbidden) {
         }
     }
 }
+
+// The system starts no program with an argument of more than 128 KiB.
+BOOST_AUTO_TEST_CASE(long_arguments_reach_the_program) {
+    const fs::path cell =
+        fs::temp_directory_path() / ("tessera-arguments-" + std::to_string(::getpid()));
+    const Input input{{}, {"tessera", "map", "-a", std::string(1U << 18U, 'x')}};
+    const Outcome outcome = run(input, cell, Way::program);
+    fs::remove_all(cell);
+    BOOST_TEST(outcome.code == 2, outcome.err.substr(0, 1000));
+}

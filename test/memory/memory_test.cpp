@@ -19,6 +19,9 @@
 #include "cli/cli.hpp"
 #include "cli/uncaught.hpp"
 #include "support/child_program.hpp"
+#include "tessera/base/json.hpp"
+#include "tessera/plugin/mapper.hpp"
+#include "tessera/plugin/registry.hpp"
 
 namespace {
 
@@ -149,6 +152,26 @@ void check_end(const Ran& ran, const std::string& what) {
     }
 }
 
+/// How often `run` throws bad_alloc, once for each of its allocations; it throws nothing else.
+template <class Run>
+long each_allocation_fails(const Run& run) {
+    throwing = true;
+    long failed = 0;
+    for (bool done = false; !done;) {
+        allocations = 0;
+        failing = failed + 1;
+        try {
+            run();
+            done = true;
+        } catch (const std::bad_alloc&) {
+            ++failed;
+        }
+    }
+    failing = 0;
+    throwing = false;
+    return failed;
+}
+
 const char* const searches[] = {
     "map -a snowcat -w matmuls -D N_EINSUMS=2 -q --threads 2",
     "map -a simba -w matmuls -D N_EINSUMS=1 -q --threads 2 --mapper random --max-evals 2000",
@@ -185,6 +208,28 @@ BOOST_AUTO_TEST_CASE(any_allocation_may_fail) {
                               (throws ? ", without the reserve" : ""));
             }
         }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_of_a_value_may_fail) {
+    const std::string text(40, 'x');  // longer than what a string holds without memory
+    const base::Json value{
+        {"list", base::Json::array({text, 1, base::Json::array({text, nullptr})})},
+        {text, base::Json{{text, true}, {"number", 0.5}}}};
+    const long failed = each_allocation_fails([&] {
+        const base::Json copy = value;
+        BOOST_TEST_REQUIRE((copy == value));
+    });
+    BOOST_TEST(failed > 5);
+}
+
+BOOST_AUTO_TEST_CASE(a_component_may_find_no_memory) {
+    plugin::register_builtins();
+    for (const char* name : {"ffm", "search", "timeloop"}) {
+        const long failed = each_allocation_fails([&] {
+            static_cast<void>(plugin::Registry<mapper::Mapper>::instance().create(name, {}));
+        });
+        BOOST_TEST(failed > 2, name);
     }
 }
 

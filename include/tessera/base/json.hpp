@@ -30,6 +30,15 @@ public:
     using Object = std::vector<Member>;
 
     Json() = default;
+    // As its assignment copies it: g++ 12 destroys the nothing that a variant's copy leaves where
+    // memory ran out, as if it were a value.
+    Json(const Json& other) : Json() {
+        *this = other;
+    }
+    Json(Json&& other) noexcept = default;
+    Json& operator=(const Json& other) = default;
+    Json& operator=(Json&& other) noexcept = default;
+    ~Json() = default;
     Json(std::nullptr_t) {}
     Json(std::string text) : value_(std::move(text)) {}
     Json(std::string_view text) : value_(std::string(text)) {}

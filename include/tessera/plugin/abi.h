@@ -33,6 +33,7 @@ extern "C" {
 #define TESSERA_OK 0
 #define TESSERA_USER_ERROR 1
 #define TESSERA_PLUGIN_BUG 2
+#define TESSERA_NO_MEMORY 3
 
 /* Memory of the host; the plugin fills it. */
 typedef struct tessera_error {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,9 @@ int create(const tessera_value* values, std::uint32_t n, void** object, tessera_
         }
         *object = made;
         return TESSERA_OK;
+    } catch (const std::bad_alloc& failure) {
+        set_error(error, failure.what());
+        return TESSERA_NO_MEMORY;
     } catch (const std::exception& failure) {
         set_error(error, failure.what());
     } catch (...) {
