@@ -136,7 +136,6 @@ private:
     std::vector<HolderNote<Num>> notes_;
     std::vector<Num> tile_at_;  ///< per step of the tensor's nest, network pass only
     std::vector<Num> below_;    ///< per dim: trips of deeper spatial loops, network pass only
-    std::vector<char> below_looped_;
 };
 
 template <class Num>

@@ -65,7 +65,6 @@ template <class Num>
 void Analysis<Num>::network_pass(Nodes nodes, std::span<const NestStep> steps, int tensor) {
     const PathTables& t = *t_;
     below_.assign(t.dims.size(), Num(1));
-    below_looped_.assign(t.dims.size(), 0);
     const int first_route = static_cast<int>(networks.size());
     int note = static_cast<int>(notes_.size()) - 1;
     for (int s = static_cast<int>(steps.size()) - 1; s >= 0; --s) {
@@ -153,7 +152,6 @@ void Analysis<Num>::loop_over_routes(Nodes nodes, const NestStep& step, int at, 
     }
     if (!temporal) {
         below_[dim] = below_[dim] * trips;
-        below_looped_[dim] = 1;
     }
 }
 
@@ -169,8 +167,9 @@ Num Analysis<Num>::active_units(int level) {
     for (int d = t.levels[next].first_dim; d < t.levels[next].first_dim + t.levels[next].n_dims;
          ++d) {
         const arch::PhysicalDim* physical = t.physical(level, t.dims[d].name);
-        if (physical != nullptr && below_looped_[d]) {
-            units = units * (below_[d] / Num(physical->stride));
+        if (physical != nullptr) {
+            // One at least, however few places of the array are in use.
+            units = units * max(Num(1), below_[d] / Num(physical->stride));
         }
     }
     return units;
