@@ -1,82 +1,12 @@
 // All points of a space: a walk over templates, joins and tile shapes without recursion, so that it
 // can stop after every point.
 #include "search/joiner.hpp"
-#include "search/tile_chooser.hpp"
+#include "search/tile_walk.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::search {
 
 namespace {
-
-/// All tile shapes of one template under given fused loops, depth first.
-class TileWalk {
-public:
-    TileWalk(const TemplateData& t, mapspace::DivisorCache& divisors,
-             model::FormulaWorkspace& workspace)
-        : chooser_(t, divisors, workspace), levels_(t.order.size()) {}
-
-    void start(std::uint32_t running, const std::vector<std::int64_t>& trips) {
-        chooser_.start(running, trips);
-        fresh_ = true;
-    }
-
-    bool next() {
-        std::size_t k = levels_.size();
-        if (fresh_) {
-            fresh_ = false;
-            if (k == 0) {
-                return chooser_.complete();
-            }
-            k = 0;
-            enter(0);
-        } else if (k == 0) {
-            return false;
-        } else {
-            --k;
-        }
-        for (;;) {
-            Level& level = levels_[k];
-            chooser_.rewind(k);
-            if (level.place == level.values.size()) {
-                base::poll_stop();
-                if (k == 0) {
-                    return false;
-                }
-                --k;
-                continue;
-            }
-            if (!chooser_.choose(k, level.values[level.place++])) {
-                if (chooser_.too_large()) {
-                    level.place = level.values.size();
-                }
-                continue;
-            }
-            if (k + 1 < levels_.size()) {
-                enter(++k);
-            } else if (chooser_.complete()) {
-                return true;
-            }
-        }
-    }
-
-    const std::vector<double>& values() const {
-        return chooser_.values();
-    }
-
-private:
-    struct Level {
-        std::vector<double> values;
-        std::size_t place = 0;
-    };
-    void enter(std::size_t k) {
-        chooser_.candidates(k, levels_[k].values);
-        levels_[k].place = 0;
-    }
-
-    TileChooser chooser_;
-    std::vector<Level> levels_;
-    bool fresh_ = true;
-};
 
 class AllPoints : public Enumerator {
 public:

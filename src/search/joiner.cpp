@@ -46,21 +46,16 @@ void Joiner::options(int state, std::uint32_t tmpl, std::vector<Option>& out) {
     }
 }
 
-const std::vector<std::uint32_t>& Joiner::templates(int state) {
-    State& at = *states_[state];
-    if (!at.templates) {
-        at.templates = std::make_unique<std::vector<std::uint32_t>>();
-        const std::vector<TemplateData>& all = space_.einsums[at.einsum].templates;
-        for (std::uint32_t t = 0; t < all.size(); ++t) {
-            for (const Pattern& pattern : all[t].patterns) {
-                if (!ways(state, pattern.structure).empty()) {
-                    at.templates->push_back(t);
-                    break;
-                }
-            }
+const std::vector<Joiner::Option>& Joiner::all_options(int state) {
+    if (!states_[state]->options) {
+        auto all = std::make_unique<std::vector<Option>>();
+        const std::size_t n = space_.einsums[states_[state]->einsum].templates.size();
+        for (std::uint32_t t = 0; t < n; ++t) {
+            options(state, t, *all);
         }
+        states_[state]->options = std::move(all);
     }
-    return *at.templates;
+    return *states_[state]->options;
 }
 
 }  // namespace tessera::search

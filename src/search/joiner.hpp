@@ -38,15 +38,15 @@ public:
     };
     /// All options of a template in a state, in a fixed order.
     void options(int state, std::uint32_t tmpl, std::vector<Option>& out);
-    /// Templates that have options in the state.
-    const std::vector<std::uint32_t>& templates(int state);
+    /// Those of all templates.
+    const std::vector<Option>& all_options(int state);
 
 private:
     struct State {
         int einsum = 0;
         mapspace::detail::StateStructure structure;
         std::vector<std::unique_ptr<std::vector<Way>>> ways;  // by structure of the next Einsum
-        std::unique_ptr<std::vector<std::uint32_t>> templates;
+        std::unique_ptr<std::vector<Option>> options;
     };
     int intern(int einsum, const mapspace::detail::StateStructure& structure);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "mapspace/template_shapes.hpp"
 #include "search/space_data.hpp"
@@ -47,7 +48,18 @@ void add_fused_loops(TemplateData& t) {
     }
 }
 
+/// Fused symbols from the outside in; then those of lower limits, which few tile shapes meet, limit
+/// after limit and variable after variable; then the others; both from the inside out.
 void add_order(TemplateData& t) {
+    std::vector<int> group(t.symbols.size(), static_cast<int>(t.limits.size()));
+    for (std::size_t i = t.limits.size(); i-- > 0;) {
+        const Limit& limit = t.limits[i];
+        if (limit.relation != Relation::less_equal && limit.relation != Relation::less) {
+            for (const int s : limit.symbols) {
+                group[s] = static_cast<int>(i);
+            }
+        }
+    }
     std::vector<char> fused(t.symbols.size(), 0);
     for (const FusedLoop& loop : t.fused) {
         if (loop.symbol >= 0) {
@@ -55,15 +67,38 @@ void add_order(TemplateData& t) {
             t.order.push_back(loop.symbol);
         }
     }
-    std::vector<int> others;
+    const auto begin = static_cast<std::ptrdiff_t>(t.order.size());
     for (std::size_t s = 0; s < t.symbols.size(); ++s) {
         if (!fused[s]) {
-            others.push_back(static_cast<int>(s));
+            t.order.push_back(static_cast<int>(s));
         }
     }
-    std::stable_sort(others.begin(), others.end(),
-                     [&](int a, int b) { return t.tmpl.symbols[a].node > t.tmpl.symbols[b].node; });
-    t.order.insert(t.order.end(), others.begin(), others.end());
+    const auto place = [&](int s) {
+        const int node = t.tmpl.symbols[s].node;
+        const bool last = group[s] == static_cast<int>(t.limits.size());
+        return std::tuple(group[s], last ? 0 : t.tmpl.nodes[node].rank_variable, -node);
+    };
+    std::sort(t.order.begin() + begin, t.order.end(),
+              [&](int a, int b) { return place(a) < place(b); });
+}
+
+/// One product of tile shapes over another. All that limits use of fan-outs and loop bounds are
+/// products of trip counts; with partial tiles they are none of tile shapes.
+bool is_quotient(const Formula& f) {
+    const model::FormulaPool& pool = model::FormulaPool::current();
+    if (f.is_constant() || pool.is_max(f) || pool.terms(f).size() != 1) {
+        return false;
+    }
+    const model::Monomial& m = pool.monomial(pool.terms(f)[0].monomial);
+    if (!pool.atom_powers(m).empty()) {
+        return false;
+    }
+    for (const int s : f.depends_on()) {
+        if (std::abs(m.exponents.get(s)) != 1) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /// A limit and its formula, side by side until they are compiled.
@@ -72,8 +107,9 @@ struct Limits {
     std::vector<Limit> limits;
 
     void add(const Formula& f, Relation relation, double limit, Verdict verdict) {
+        const bool trips = verdict != Verdict::capacity && is_quotient(f);
         formulas.push_back(f);
-        limits.push_back({relation, limit, f.depends_on(), false, verdict});
+        limits.push_back({relation, limit, f.depends_on(), {}, {}, trips, verdict, {}});
     }
 };
 
@@ -156,14 +192,15 @@ bool add_limits(TemplateData& t, const model::TemplateFormulas& f,
     }
     for (std::size_t i = 0; i < out.limits.size(); ++i) {
         Limit& limit = out.limits[i];
-        limit.growing = limit.relation == Relation::less_equal || limit.relation == Relation::less;
-        for (std::size_t s = 0; s < t.symbols.size() && limit.growing; ++s) {
-            if (limit.symbols.has(static_cast<int>(s))) {
-                const model::Monotone way = out.formulas[i].monotone_in(static_cast<int>(s), box);
-                limit.growing =
-                    way == model::Monotone::increasing || way == model::Monotone::constant;
+        for (const int s : limit.symbols) {
+            const model::Monotone way = out.formulas[i].monotone_in(s, box);
+            if (way == model::Monotone::increasing || way == model::Monotone::constant) {
+                limit.grows_in |= model::SymbolSet::of(s);
+            } else if (way == model::Monotone::decreasing) {
+                limit.falls_in |= model::SymbolSet::of(s);
             }
         }
+        limit.formula.compile(model::FormulaPool::current(), {&out.formulas[i], 1});
         t.limited |= limit.symbols;
     }
     t.check.compile(model::FormulaPool::current(), out.formulas);
@@ -207,11 +244,12 @@ void compile_template(const OpenSpace::Data& space, const model::CostModel& mode
     }
     t.loop_limits = mapspace::loop_limits(*t.path, t.tmpl, space.mapspace);
     add_fused_loops(t);
-    add_order(t);
+    pool.keep_sums(true);  // so that a footprint with a halo is seen to grow
     const model::TemplateFormulas f = model.formulate(space.problem, *t.path, t.tmpl);
     if (!add_limits(t, f, explorer)) {
         return;  // without patterns: nothing to draw
     }
+    add_order(t);
     add_costs(space, t, f);
     add_patterns(space, t, f, structures);
 }

@@ -13,10 +13,18 @@ TileChooser::TileChooser(const TemplateData& t, mapspace::DivisorCache& divisors
       workspace_(workspace),
       fused_of_symbol_(t.symbols.size(), -1),
       values_(t.symbols.size(), 1.0),
-      outputs_(t.limits.size()),
+      before_(t.symbols.size() * t.symbols.size()),
+      known_before_(t.symbols.size()),
+      left_(t.symbols.size()),
       trips_(t.fused.size(), 0) {
     for (std::size_t s = 0; s < t.symbols.size(); ++s) {
         cursors_.emplace_back(t.symbols, static_cast<int>(s), divisors.of(t.symbols[s].bound));
+    }
+    inside_.resize(t.symbols.size());
+    for (std::size_t s = 0; s < t.symbols.size(); ++s) {
+        for (int o = t.symbols[s].outer; o >= 0; o = t.symbols[o].outer) {
+            inside_[o] |= SymbolSet::of(static_cast<int>(s));
+        }
     }
     for (std::size_t k = 0; k < t.fused.size(); ++k) {
         if (t.fused[k].symbol >= 0) {
@@ -28,23 +36,17 @@ TileChooser::TileChooser(const TemplateData& t, mapspace::DivisorCache& divisors
 void TileChooser::start(std::uint32_t running, const std::vector<std::int64_t>& trips) {
     running_ = running;
     trips_ = trips;
-    rewind(0);
+    known_ = {};
+    values_.assign(values_.size(), 1.0);
+    chosen_ = 0;
 }
 
 void TileChooser::rewind(std::size_t k) {
-    known_ = {};
-    for (std::size_t i = 0; i < k; ++i) {
-        known_ |= SymbolSet::of(t_.order[i]);
-    }
-    // What is not chosen yet is as small as it can be: at least the tile inside it.
-    for (std::size_t i = k; i < t_.order.size(); ++i) {
-        values_[t_.order[i]] = 1.0;
-    }
-    for (std::size_t i = 0; i < k; ++i) {
-        const int s = t_.order[i];
-        for (int o = t_.symbols[s].outer; o >= 0 && !known_.has(o); o = t_.symbols[o].outer) {
-            values_[o] = std::max(values_[o], values_[s]);
-        }
+    if (k < chosen_) {
+        std::copy_n(before_.begin() + static_cast<std::ptrdiff_t>(k * values_.size()),
+                    values_.size(), values_.begin());
+        known_ = known_before_[k];
+        chosen_ = k;
     }
 }
 
@@ -112,6 +114,10 @@ void TileChooser::candidates(std::size_t k, std::vector<double>& out) {
 
 bool TileChooser::choose(std::size_t k, double value) {
     const int s = t_.order[k];
+    std::copy(values_.begin(), values_.end(),
+              before_.begin() + static_cast<std::ptrdiff_t>(k * values_.size()));
+    known_before_[k] = known_;
+    chosen_ = k + 1;
     known_ |= SymbolSet::of(s);
     values_[s] = value;
     SymbolSet changed = SymbolSet::of(s);
@@ -119,22 +125,105 @@ bool TileChooser::choose(std::size_t k, double value) {
         values_[o] = value;
         changed |= SymbolSet::of(o);
     }
+    changed |= inside_[s] - known_;  // they can no longer be larger than this one
     if (!t_.limited.meets(changed)) {
         return true;
     }
-    t_.check.evaluate_one(values_, outputs_, workspace_);
-    bool good = true;
     too_large_ = false;
-    for (std::size_t i = 0; i < t_.limits.size(); ++i) {
-        const Limit& limit = t_.limits[i];
-        const bool decided = known_.contains(limit.symbols);
-        if (limit.symbols.meets(changed) && (decided || limit.growing) &&
-            !limit.holds(outputs_[i])) {
-            good = false;
-            too_large_ = too_large_ || limit.growing;
+    for (const Limit& limit : t_.limits) {
+        const SymbolSet unknown = limit.symbols - known_;
+        if (!limit.symbols.meets(changed) || !(limit.grows_in | limit.falls_in).contains(unknown)) {
+            continue;
+        }
+        const bool upper = limit.relation == mapspace::Relation::less_equal ||
+                           limit.relation == mapspace::Relation::less;
+        const bool lower = limit.relation == mapspace::Relation::greater_equal ||
+                           limit.relation == mapspace::Relation::greater;
+        bool good = true;
+        if (unknown.empty()) {
+            good = limit.holds(extreme(limit, unknown, {}));
+        } else if (upper) {
+            good = limit.holds(extreme(limit, unknown, limit.falls_in));
+        } else if (lower) {
+            good = limit.holds(extreme(limit, unknown, limit.grows_in));
+        } else {
+            good = extreme(limit, unknown, limit.falls_in) <= limit.limit &&
+                   extreme(limit, unknown, limit.grows_in) >= limit.limit;
+        }
+        if (!good) {
+            too_large_ = (upper && limit.grows_in.has(s) && limit.grows_in.contains(unknown)) ||
+                         (lower && limit.falls_in.has(s) && unknown.empty());
+            return false;
         }
     }
-    return good;
+    return true;
+}
+
+/// The limit's output where what is unknown has its least value, but for `largest`: the largest.
+double TileChooser::extreme(const Limit& limit, const SymbolSet& unknown,
+                            const SymbolSet& largest) {
+    double output = 0;
+    const SymbolSet raised = unknown & largest;
+    if (raised.empty()) {
+        limit.formula.evaluate_one(values_, {&output, 1}, workspace_);
+        return output;
+    }
+    corner_ = values_;
+    for (const int s : raised) {
+        int o = t_.symbols[s].outer;
+        while (o >= 0 && !known_.has(o)) {
+            o = t_.symbols[o].outer;
+        }
+        corner_[s] = o >= 0 ? values_[o] : static_cast<double>(t_.symbols[s].bound);
+        if (limit.trips && largest == limit.falls_in) {
+            // No trip count is below 1: s is at most the tile shape that is divided by it.
+            int a = t_.symbols[s].outer;
+            while (a >= 0 && !limit.grows_in.has(a)) {
+                a = t_.symbols[a].outer;
+            }
+            corner_[s] = a >= 0 ? std::min(corner_[s], values_[a]) : corner_[s];
+        }
+    }
+    limit.formula.evaluate_one(corner_, {&output, 1}, workspace_);
+    return output;
+}
+
+bool TileChooser::draw(Rng& rng, std::uint64_t& steps) {
+    std::size_t k = 0;
+    for (bool enter = true;;) {
+        if (k == size()) {
+            if (complete()) {
+                return true;
+            }
+            enter = false;
+        } else if (enter) {
+            candidates(k, left_[k]);
+        }
+        bool chosen = false;
+        while (k < size() && !chosen && !left_[k].empty()) {
+            if (steps-- == 0) {
+                steps = 0;
+                return false;
+            }
+            const auto pick = static_cast<std::ptrdiff_t>(rng.below(left_[k].size()));
+            const double value = left_[k][static_cast<std::size_t>(pick)];
+            chosen = choose(k, value);
+            // Ascending: what is too large takes everything after it along.
+            left_[k].erase(left_[k].begin() + pick,
+                           !chosen && too_large_ ? left_[k].end() : left_[k].begin() + pick + 1);
+            if (!chosen) {
+                rewind(k);
+            }
+        }
+        enter = chosen;
+        if (chosen) {
+            ++k;
+        } else if (k == 0) {
+            return false;
+        } else {
+            rewind(--k);
+        }
+    }
 }
 
 bool TileChooser::complete() const {

@@ -1,6 +1,7 @@
 // Chooses the tile shapes of one template one after the other, in TemplateData::order: those of
 // fused loops from the outside in, so that the loops shared with other Einsums can be met; then the
-// others from the inside out, so that what no longer fits is seen at once.
+// others from the inside out, so that what no longer fits is seen at once. What is not chosen yet
+// is as small as it can be, and every limit that can only get worse from there is looked at.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,11 @@ public:
         return too_large_;
     }
 
+    /// All tile shapes, chosen at random: each symbol's uniform among those that do not contradict
+    /// what was chosen before; where nothing is left, the symbol before is chosen anew. `steps`
+    /// counts down; false when it is used up, or when there are none.
+    bool draw(Rng& rng, std::uint64_t& steps);
+
     /// Keeps the choices of the first k symbols.
     void rewind(std::size_t k);
 
@@ -51,12 +57,19 @@ public:
 private:
     double outer_of(const FusedLoop& loop) const;
     void fused_candidates(int fused, std::vector<double>& out);
+    double extreme(const Limit& limit, const model::SymbolSet& unknown,
+                   const model::SymbolSet& largest);
 
     const TemplateData& t_;
     model::FormulaWorkspace& workspace_;
     std::vector<mapspace::CandidateCursor> cursors_;  // per symbol
     std::vector<int> fused_of_symbol_;
-    std::vector<double> values_, outputs_;
+    std::vector<model::SymbolSet> inside_;  // per symbol: the others of its chain that it encloses
+    std::vector<double> values_, corner_;
+    std::vector<double> before_;                  // values_ as they were before each choice
+    std::vector<model::SymbolSet> known_before_;  // known_ likewise
+    std::size_t chosen_ = 0;
+    std::vector<std::vector<double>> left_;  // draw(): what each symbol may still take
     model::SymbolSet known_;
     std::uint32_t running_ = 0;
     bool too_large_ = false;

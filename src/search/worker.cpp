@@ -1,6 +1,6 @@
 // Points: drawn at random, varied, evaluated, written as LoopTrees. Map:
 //   Worker::Impl::draw_once   templates and tile shapes of a whole mapping, Einsum after Einsum
-//   Worker::Impl::fill_tiles  random tile shapes of one template
+//   Worker::Impl::pick_tiles  random tile shapes of one template
 //   Worker::Impl::evaluate    follows the joins, checks every limit, adds up the costs
 //   Worker::mapping           the branches of the LoopTree, as the join orders their loops
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 #include "base/leave.hpp"
 #include "mapspace/tabulate.hpp"
+#include "search/followers.hpp"
 #include "search/joiner.hpp"
 #include "search/joint_capacity.hpp"
-#include "search/tile_chooser.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapping/assemble.hpp"
@@ -20,12 +20,15 @@ namespace tessera::search {
 
 namespace {
 
-// After these many failures the level above decides anew: tile shapes, templates, the mapping.
-constexpr int tile_attempts = 16;
-constexpr int template_attempts = 8;
 constexpr int mapping_attempts = 4096;
-// A template is first looked for at random; a state that few can follow gets a list.
-constexpr int blind_attempts = 64;
+// An Einsum is given up after these many attempts; from the second number on, among those options
+// alone that have tile shapes.
+constexpr int einsum_attempts = 64, blind_attempts = 48;
+// Tile shapes that are not listed: attempts, and choices of each attempt for each symbol.
+constexpr int tile_attempts = 16;
+constexpr std::uint64_t steps_per_symbol = 64;
+// vary(): attempts that find tile shapes which then do not fit together.
+constexpr int vary_attempts = 128;
 
 int find_pattern(const TemplateData& t, std::uint32_t running) {
     const auto at = std::lower_bound(
@@ -40,21 +43,15 @@ int find_pattern(const TemplateData& t, std::uint32_t running) {
 
 struct Worker::Impl {
     explicit Impl(const OpenSpace& open)
-        : space(open.data()), joiner(space), capacity(space), choosers(space.einsums.size()) {
-        for (std::size_t e = 0; e < choosers.size(); ++e) {
-            choosers[e].resize(space.einsums[e].templates.size());
-        }
-    }
+        : space(open.data()), joiner(space), followers(space, joiner), capacity(space) {}
 
     const OpenSpace::Data& space;
     Joiner joiner;
+    Followers followers;
     JointCapacity capacity;
-    mapspace::DivisorCache divisors;
     model::FormulaWorkspace workspace;
-    std::vector<std::vector<std::unique_ptr<TileChooser>>> choosers;
-    std::vector<double> candidates, values, outputs;
-    std::vector<Joiner::Option> options;
-    std::vector<std::int64_t> open_trips, new_trips, wanted;
+    std::vector<double> values, outputs;
+    std::vector<std::int64_t> open_trips, new_trips;
     Failures failures{};
     std::uint64_t work = 0;
 
@@ -62,71 +59,21 @@ struct Worker::Impl {
         ++failures[static_cast<std::size_t>(verdict)];
     }
 
-    TileChooser& chooser(std::size_t e, std::uint32_t t) {
-        std::unique_ptr<TileChooser>& slot = choosers[e][t];
-        if (!slot) {
-            slot =
-                std::make_unique<TileChooser>(space.einsums[e].templates[t], divisors, workspace);
-        }
-        return *slot;
-    }
-
-    /// Trip counts that the open loops demand of the running fused loops.
-    void demand_trips(const TemplateData& t, std::uint32_t running,
-                      const mapspace::detail::JoinPlan& plan) {
-        wanted.assign(t.fused.size(), 0);
-        int position = 0;
-        for (std::size_t k = 0; k < t.fused.size(); ++k) {
-            if (!(running >> k & 1u)) {
-                continue;
-            }
-            for (int j = 0; j < plan.n_left; ++j) {
-                if (plan.right_of_left[j] == position) {
-                    wanted[k] = open_trips[j];
-                }
-            }
-            ++position;
-        }
-    }
-
-    bool fill_tiles(Rng& rng, TileChooser& tiles) {
-        for (std::size_t k = 0; k < tiles.size(); ++k) {
-            tiles.candidates(k, candidates);
-            ++work;
-            for (;;) {
-                if (candidates.empty()) {
-                    return false;
-                }
-                const std::size_t pick = rng.below(candidates.size());
-                ++work;
-                if (tiles.choose(k, candidates[pick])) {
-                    break;
-                }
-                // Ascending: what is too large takes everything after it along.
-                const auto refused = candidates.begin() + static_cast<std::ptrdiff_t>(pick);
-                candidates.erase(refused, tiles.too_large() ? candidates.end() : refused + 1);
-                tiles.rewind(k);
+    /// Random tile shapes; false if none were found.
+    bool draw_tiles(Rng& rng, TileChooser& tiles, std::uint32_t running,
+                    const std::vector<std::int64_t>& trips) {
+        for (int i = 0; i < tile_attempts; ++i) {
+            base::poll_stop();
+            const std::uint64_t most = steps_per_symbol * (1 + tiles.size());
+            std::uint64_t left = most;
+            tiles.start(running, trips);
+            const bool found = tiles.draw(rng, left);
+            work += most - left;
+            if (found || left > 0) {
+                return found;
             }
         }
-        return tiles.complete();
-    }
-
-    /// Uniform among the templates that can follow the state; false if there is none.
-    bool pick_option(Rng& rng, int state, std::size_t e, Joiner::Option& out) {
-        const std::size_t n = space.einsums[e].templates.size();
-        options.clear();
-        for (int i = 0; i < blind_attempts && options.empty(); ++i) {
-            joiner.options(state, static_cast<std::uint32_t>(rng.below(n)), options);
-        }
-        if (options.empty()) {
-            const std::vector<std::uint32_t>& list = joiner.templates(state);
-            if (list.empty()) {
-                return false;
-            }
-            joiner.options(state, list[rng.below(list.size())], options);
-        }
-        out = options[rng.below(options.size())];
-        return true;
+        return false;
     }
 
     /// The open loops' trip counts after the Einsum.
@@ -139,46 +86,70 @@ struct Worker::Impl {
         }
     }
 
-    bool draw_einsum(Rng& rng, std::size_t e, int& state, Point& point) {
-        for (int i = 0; i < template_attempts; ++i) {
-            Joiner::Option option;
-            if (!pick_option(rng, state, e, option)) {
-                return false;
-            }
-            const TemplateData& t = space.einsums[e].templates[option.tmpl];
-            const Pattern& pattern = t.patterns[option.pattern];
-            const Way& way = joiner.ways(state, pattern.structure)[option.way];
-            demand_trips(t, pattern.loops, way.plan);
-            TileChooser& tiles = chooser(e, option.tmpl);
-            for (int k = 0; k < tile_attempts; ++k) {
-                base::poll_stop();
-                tiles.start(pattern.loops, wanted);
-                if (!fill_tiles(rng, tiles)) {
-                    continue;
-                }
-                point.choices.push_back({option.tmpl, option.way});
-                for (const double v : tiles.values()) {
-                    point.tiles.push_back(static_cast<std::int64_t>(v));
-                }
-                follow(t, pattern.loops, tiles.values().data(), way.plan);
-                state = way.next;
-                return true;
-            }
+    /// Tile shapes of an option into `values`; false if it has none or none were found.
+    bool pick_tiles(Rng& rng, Compatibility& at, std::size_t index) {
+        ++work;
+        const TileShapes& shapes = followers.shapes(at, index);
+        if (shapes.kind == TileShapes::Kind::none) {
+            return false;
         }
-        return false;
+        const Joiner::Option& option = followers.options(at)[index];
+        const TemplateData& t = space.einsums[at.einsum].templates[option.tmpl];
+        const std::size_t n = t.symbols.size();
+        if (shapes.kind == TileShapes::Kind::listed) {
+            const std::int64_t* const row = shapes.tiles.data() + rng.below(shapes.count) * n;
+            values.assign(row, row + n);
+            return true;
+        }
+        TileChooser& tiles = followers.walk(at.einsum, option.tmpl).chooser();
+        if (!draw_tiles(rng, tiles, t.patterns[option.pattern].loops,
+                        followers.wanted(at, option))) {
+            fail(Verdict::constraint);
+            return false;
+        }
+        values = tiles.values();
+        return true;
+    }
+
+    /// The next Einsum; what later ones see then. Null if nothing was found.
+    Compatibility* draw_einsum(Rng& rng, Compatibility& at, Point& point) {
+        const std::vector<Joiner::Option>& options = followers.options(at);
+        for (int i = 0; i < einsum_attempts && !options.empty(); ++i) {
+            base::poll_stop();
+            std::size_t index = 0;
+            if (i < blind_attempts) {
+                index = rng.below(options.size());
+            } else if (const auto& live = followers.live(at); !live.empty()) {
+                index = live[rng.below(live.size())];
+            } else {
+                return nullptr;
+            }
+            if (!pick_tiles(rng, at, index)) {
+                continue;
+            }
+            const Joiner::Option& option = options[index];
+            const TemplateData& t = space.einsums[at.einsum].templates[option.tmpl];
+            const Pattern& pattern = t.patterns[option.pattern];
+            const Way& way = joiner.ways(at.state, pattern.structure)[option.way];
+            follow(t, pattern.loops, values.data(), way.plan);
+            point.choices.push_back({option.tmpl, option.way});
+            for (const double v : values) {
+                point.tiles.push_back(static_cast<std::int64_t>(v));
+            }
+            return &followers.after(at.einsum + 1, way.next, open_trips);
+        }
+        return nullptr;
     }
 
     bool draw_once(Rng& rng, Point& point) {
         point.choices.clear();
         point.tiles.clear();
-        open_trips.clear();
-        int state = joiner.first();
-        for (std::size_t e = 0; e < space.einsums.size(); ++e) {
-            if (!draw_einsum(rng, e, state, point)) {
-                return false;
-            }
+        followers.trim();
+        Compatibility* at = &followers.first();
+        for (std::size_t e = 0; e < space.einsums.size() && at != nullptr; ++e) {
+            at = draw_einsum(rng, *at, point);
         }
-        return true;
+        return at != nullptr;
     }
 
     Verdict check_tiles(const TemplateData& t, const double* v) {
@@ -337,13 +308,11 @@ Outcome Worker::vary(std::uint64_t seed, std::uint32_t einsum, Point& point) {
     for (std::size_t k = 0, n = 0; k < t.fused.size(); ++k) {
         wanted[k] = running >> k & 1u ? trips[n++] : 0;
     }
-    TileChooser& tiles = impl_->chooser(einsum, index);
+    TileChooser& tiles = impl_->followers.walk(einsum, index).chooser();
     Rng rng(seed);
-    for (int i = 0; i < tile_attempts * template_attempts; ++i) {
-        base::poll_stop();
-        tiles.start(running, wanted);
-        if (!impl_->fill_tiles(rng, tiles)) {
-            continue;
+    for (int i = 0; i < vary_attempts; ++i) {
+        if (!impl_->draw_tiles(rng, tiles, running, wanted)) {
+            break;
         }
         std::copy(tiles.values().begin(), tiles.values().end(), point.tiles.begin() + begin);
         const Outcome outcome = impl_->evaluate(point);

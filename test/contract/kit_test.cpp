@@ -243,14 +243,13 @@ int times_asked(const char* architecture, const char* workload,
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_strategy_hears_the_more_often_the_slower_the_space) {
-    // A candidate takes about 10 ms on the first, some microseconds on the second.
-    const int slow = times_asked("simba", "gpt3-6.7b", {{"BATCH", "1"}, {"TOKENS", "2048"}}, 150);
-    BOOST_TEST(slow >= 15);
+    // A candidate takes about a millisecond on the first, some microseconds on the second.
+    const std::map<std::string, std::string> sizes{{"BATCH", "1"}, {"TOKENS", "2048"}};
+    const int slow = times_asked("simba", "gpt3-6.7b", sizes, 2000);
     // Before anything is known of the work: one candidate can be seconds of it.
     BOOST_TEST(Counting::first == 1u);
-    const int quick = times_asked("snowcat", "matmuls", {{"N_EINSUMS", "1"}}, 20000);
-    BOOST_TEST(quick <= 60);
+    const int quick = times_asked("snowcat", "matmuls", {{"N_EINSUMS", "1"}}, 2000);
+    BOOST_TEST(slow >= 3 * quick, slow << " and " << quick);
     // By the work, not by the clock: the same every time.
-    BOOST_TEST(times_asked("simba", "gpt3-6.7b", {{"BATCH", "1"}, {"TOKENS", "2048"}}, 150) ==
-               slow);
+    BOOST_TEST(times_asked("simba", "gpt3-6.7b", sizes, 2000) == slow);
 }

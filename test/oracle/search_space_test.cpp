@@ -55,6 +55,27 @@ mapper::Result map(const std::string& name, const model::Problem& problem,
         ->map(problem, *model, options);
 }
 
+std::vector<std::int64_t> divisors_of(std::int64_t number) {
+    std::vector<std::int64_t> out;
+    for (std::int64_t d = 1; d <= number; ++d) {
+        if (number % d == 0) {
+            out.push_back(d);
+        }
+    }
+    return out;
+}
+
+/// Bounds of the rank variables of a template's symbols, in the order of the symbols.
+std::vector<std::int64_t> bounds_of(const model::Problem& problem, const mapspace::Template& t) {
+    std::vector<std::int64_t> out;
+    for (const auto& symbol : t.symbols) {
+        const int variable = t.nodes[static_cast<std::size_t>(symbol.node)].rank_variable;
+        const workload::Workload& w = *problem.workload;
+        out.push_back(w.rank_variables[w.einsums[0].rank_variables[variable]].bound);
+    }
+    return out;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(random_points_are_legal_and_cost_what_the_model_says) {
@@ -175,6 +196,164 @@ BOOST_AUTO_TEST_CASE(every_template_of_a_single_einsum_is_drawn_equally_often) {
         // Five standard deviations of a binomial distribution.
         BOOST_TEST(std::abs(counts[t] - each) < 5 * std::sqrt(each));
     }
+}
+
+// What is left out early is never legal: every way to fill every template is tried.
+BOOST_AUTO_TEST_CASE(the_list_of_points_lacks_no_legal_one) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    std::size_t spaces = 0, legal = 0, tried = 0;
+    for_each_instance(4, [&](const model::Problem& problem, const auto& limits) {
+        if (problem.workload->einsums.size() != 1 || limits.imperfect_temporal ||
+            limits.imperfect_spatial) {
+            return;
+        }
+        const search::OpenSpace space(problem, *model, {limits, 1, nullptr});
+        search::Worker worker(space);
+        double combinations = 0;
+        std::vector<std::vector<std::vector<std::int64_t>>> divisors(space.n_templates(0));
+        for (std::uint32_t t = 0; t < space.n_templates(0); ++t) {
+            double product = 1;
+            for (const std::int64_t bound : bounds_of(problem, space.tmpl(0, t))) {
+                divisors[t].push_back(divisors_of(bound));
+                product *= static_cast<double>(divisors[t].back().size());
+            }
+            combinations += product;
+        }
+        if (combinations > 300'000) {
+            return;
+        }
+        std::size_t all = 0, listed = 0;
+        for (std::uint32_t t = 0; t < space.n_templates(0); ++t) {
+            std::vector<std::size_t> place(divisors[t].size(), 0);
+            for (bool more = true; more;) {
+                search::Point point{{{t, 0}}, {}};
+                for (std::size_t s = 0; s < place.size(); ++s) {
+                    point.tiles.push_back(divisors[t][s][place[s]]);
+                }
+                all += worker.evaluate(point).legal();
+                ++tried;
+                more = false;
+                for (std::size_t s = 0; s < place.size() && !more; ++s) {
+                    more = ++place[s] < divisors[t][s].size();
+                    place[s] = more ? place[s] : 0;
+                }
+            }
+        }
+        const auto points = space.enumerate();
+        for (search::Point point; points->next(point);) {
+            listed += point.choices[0].join == 0 && worker.evaluate(point).legal();
+        }
+        BOOST_TEST(listed == all);
+        ++spaces;
+        legal += all;
+    });
+    BOOST_TEST(spaces >= 8u);
+    BOOST_TEST(legal > 1000u);
+    BOOST_TEST(tried > legal + 5000);
+}
+
+BOOST_AUTO_TEST_CASE(a_draw_depends_on_its_seed_and_not_on_earlier_draws) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    for_each_instance(1, [&](const model::Problem& problem, const auto& limits) {
+        const search::OpenSpace space(problem, *model, {limits, 1, nullptr});
+        search::Worker one(space), other(space);
+        std::vector<search::Point> points(200);
+        for (std::uint64_t i = 0; i < points.size(); ++i) {
+            one.draw(i, points[i]);
+        }
+        for (std::uint64_t i = points.size(); i-- > 0;) {
+            search::Point point;
+            other.draw(i, point);
+            BOOST_TEST((point == points[i]));
+        }
+    });
+}
+
+// One Einsum has no fused loops: every template is a structure of its own.
+BOOST_AUTO_TEST_CASE(tile_shapes_of_a_template_are_drawn_equally_often) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    std::size_t compared = 0;
+    for_each_instance(4, [&](const model::Problem& problem, const auto& limits) {
+        if (problem.workload->einsums.size() != 1) {
+            return;
+        }
+        const search::OpenSpace space(problem, *model, {limits, 1, nullptr});
+        search::Worker worker(space);
+        std::map<std::uint32_t, std::map<std::vector<std::int64_t>, double>> legal;
+        std::size_t all = 0;
+        const auto points = space.enumerate();
+        for (search::Point point; all < 2000 && points->next(point);) {
+            if (worker.evaluate(point).legal()) {
+                legal[point.choices[0].tmpl][point.tiles] = 0;
+                ++all;
+            }
+        }
+        if (all == 2000) {
+            return;
+        }
+        const double draws = 200.0 * static_cast<double>(legal.size());
+        for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(draws); ++i) {
+            search::Point point;
+            BOOST_TEST_REQUIRE(worker.draw(i, point).legal());
+            auto& rows = legal.at(point.choices[0].tmpl);
+            BOOST_TEST_REQUIRE(rows.count(point.tiles) == 1u);
+            ++rows[point.tiles];
+        }
+        for (const auto& [tmpl, rows] : legal) {
+            if (rows.size() < 2 || rows.size() > 20) {
+                continue;  // nothing to compare, or too few draws of each
+            }
+            double drawn = 0, square = 0;
+            for (const auto& [tiles, count] : rows) {
+                drawn += count;
+                square += count * count;
+            }
+            const auto n = static_cast<double>(rows.size());
+            const double chi2 = square * n / drawn - drawn;
+            // Mean n - 1, variance 2 (n - 1); five standard deviations and the skew of few rows.
+            BOOST_TEST(chi2 < n - 1 + 5 * std::sqrt(2 * (n - 1)) + 10);
+            ++compared;
+        }
+    });
+    BOOST_TEST(compared >= 20u);
+}
+
+// Half as many units as the array has places: with one place in use, one unit is.
+BOOST_AUTO_TEST_CASE(a_distributed_memory_has_at_least_one_unit_in_use) {
+    const std::string actions =
+        "      actions:\n      - {name: read, energy: 5, throughput: 1}\n"
+        "      - {name: write, energy: 5, throughput: 1}\n";
+    const oracle::LoadedInstance instance(
+        "arch:\n  nodes:\n  - !Memory\n    name: Main\n    size: inf\n    leak_power: 0\n"
+        "    area: 0\n    tensors: {keep: All}\n    actions:\n"
+        "    - {name: read, energy: 1, throughput: inf}\n"
+        "    - {name: write, energy: 1, throughput: inf}\n"
+        "  - !Array\n    name: Grid\n    spatial: [{name: Y, fanout: 4}]\n    nodes:\n"
+        "    - !Memory\n      name: Part\n      size: inf\n      leak_power: 0\n      area: 0\n"
+        "      spatial: [{name: Y, fanout: 2}]\n      tensors: {keep: W, may_keep: W}\n" +
+        actions +
+        "  - !Compute\n    name: MAC\n    leak_power: 0\n    area: 0\n"
+        "    actions: [{name: compute, energy: 1, throughput: 1}]\n"
+        "workload:\n  iteration_space_shape:\n    m: 0 <= m < 4\n    n: 0 <= n < 4\n"
+        "    k: 0 <= k < 4\n  bits_per_value: {All: 8}\n  einsums:\n  - name: Matmul\n"
+        "    tensor_accesses:\n    - {name: A, projection: [m, k]}\n"
+        "    - {name: W, projection: [k, n]}\n"
+        "    - {name: Z, projection: [m, n], output: True}\n");
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const search::OpenSpace space(instance.problem, *model, {});
+    search::Worker worker(space);
+    std::size_t alone = 0;
+    for (std::uint64_t i = 0; i < 2000; ++i) {
+        search::Point point;
+        const search::Outcome drawn = worker.draw(i, point);
+        BOOST_TEST_REQUIRE(drawn.legal());
+        const mapping::Mapping tree = worker.mapping(point);
+        const model::Report report = model->evaluate(instance.problem, tree);
+        BOOST_TEST(close(report.energy_j(), drawn.energy_j));
+        BOOST_TEST(close(report.latency_s(), drawn.latency_s));
+        alone += mapping::to_yaml(tree).find("Spatial") == std::string::npos;
+    }
+    BOOST_TEST(alone > 0u);
 }
 
 BOOST_AUTO_TEST_CASE(broken_points_are_told_apart) {

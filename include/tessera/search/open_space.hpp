@@ -53,9 +53,10 @@ public:
     explicit Worker(const OpenSpace& space);
     ~Worker();
 
-    /// A random legal point: templates one after the other, each uniformly among those that can run
-    /// inside the loops that are open by then, tile shapes one after the other among those that can
-    /// still be legal. Its outcome has verdict no_point if none was found.
+    /// A random legal point, Einsum after Einsum. Of the structures (a template, which of its fused
+    /// loops run, a way to join) that can follow, each comes equally often. So does each of its
+    /// tile shapes where a few dozen are legal; of more, they are chosen symbol after symbol, each
+    /// uniformly among what can still be legal. Its outcome has verdict no_point if none was found.
     Outcome draw(std::uint64_t seed, Point& point);
 
     /// New tile shapes for one Einsum of a point, its template and its fused loops kept.

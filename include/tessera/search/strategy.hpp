@@ -18,7 +18,7 @@ namespace tessera::search {
 struct Candidate {
     enum class How : std::uint8_t {
         point,  ///< evaluate `point` as it stands; it must be a point of the space (space.hpp)
-        draw,   ///< the host draws a random legal point from `seed`, uniformly over templates
+        draw,   ///< the host draws a random legal point from `seed`, uniform over structures
         vary    ///< as `point`, but Einsum `einsum` gets new random tile shapes inside its template
     };
     How how = How::draw;

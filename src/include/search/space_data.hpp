@@ -16,9 +16,11 @@ namespace tessera::search {
 struct Limit {
     mapspace::Relation relation = mapspace::Relation::less_equal;
     double limit = 0;
-    model::SymbolSet symbols;  ///< that it depends on
-    bool growing = false;      ///< an upper limit on something that grows with every tile shape
+    model::SymbolSet symbols;             ///< that it depends on
+    model::SymbolSet grows_in, falls_in;  ///< symbols in which the output never falls, never grows
+    bool trips = false;  ///< the output is a product of trip counts, a / b with tile shapes b <= a
     Verdict verdict = Verdict::constraint;
+    model::CompiledFormulas formula;  ///< one output
 
     bool holds(double value) const {
         switch (relation) {
@@ -65,7 +67,7 @@ struct TemplateData {
     std::vector<std::vector<double>> partial_tiles;  ///< of symbols that may have them, else empty
     std::vector<FusedLoop> fused;
     std::vector<int> fused_of_loop;  ///< number of loops above -> number of fused loops among them
-    std::vector<int> order;          ///< symbols as they are chosen: fused ones, then inside out
+    std::vector<int> order;          ///< symbols as they are chosen
     std::vector<Pattern> patterns;   ///< sorted by `loops`
     std::vector<Limit> limits;
     std::vector<mapspace::LoopLimit> loop_limits;
