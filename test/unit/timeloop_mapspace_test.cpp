@@ -343,6 +343,30 @@ BOOST_AUTO_TEST_CASE(all_algorithms_agree_where_they_are_complete) {
     }
 }
 
+// A walk goes on to its next mapping before the last one is written down.
+BOOST_AUTO_TEST_CASE(what_is_found_costs_what_the_search_says) {
+    Gemm gemm;  // one mapping to each factorisation
+    for (const int level : {0, 1, 2}) {
+        gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, level, {0, 1, 2}, {}, {}});
+        gemm.at(level).permutation = PermutationRule{{0, 1, 2}, {}, {}};
+    }
+    gemm.at(1, true).permutation = PermutationRule{{0, 1, 2}, {}, {}};
+    gemm.constraints.loops.back().split = PlacedNumber{1, {"in.yaml", 1, 1}};
+    for (const Algorithm algorithm :
+         {Algorithm::exhaustive, Algorithm::linear_pruned, Algorithm::random,
+          Algorithm::random_pruned, Algorithm::hybrid, Algorithm::optimal}) {
+        MapperSettings settings = walk(algorithm);
+        for (settings.search_size = 1; settings.search_size <= 64; ++settings.search_size) {
+            settings.seed = settings.search_size;
+            const MapperResult result = search(gemm, settings);
+            BOOST_REQUIRE(result.best);
+            const Stats stats = evaluate(gemm.problem, gemm.architecture, *result.best).stats;
+            BOOST_CHECK_EQUAL(stats.cycles, result.cost.cycles);
+            BOOST_CHECK_CLOSE_FRACTION(stats.energy_pj, result.cost.energy_pj, 1e-12);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(termination_keys_end_the_search) {
     const Gemm gemm;
     std::vector<std::string> lines;

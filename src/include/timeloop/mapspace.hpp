@@ -202,6 +202,7 @@ private:
     int dimensions_, level_count_;
     std::vector<Order> orders_, built_;
     std::vector<std::int64_t> built_split_;
+    std::vector<std::uint32_t> pruned_units_;  // prune(): per level, dimensions with one iteration
     std::vector<const std::int32_t*> ends_, residuals_;  // per dimension
     Wide factor_count_ = 0, permutation_count_ = 1, split_count_ = 1;
     std::uint64_t first_ = 0, stride_ = 1;

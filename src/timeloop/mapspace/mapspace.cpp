@@ -143,6 +143,7 @@ MapSpaceView::MapSpaceView(const MapSpace& space)
       orders_(level_count_),
       built_(level_count_),
       built_split_(level_count_, 0),
+      pruned_units_(level_count_, 0),
       ends_(dimensions_),
       residuals_(dimensions_) {
     deal(0, 1);
@@ -212,19 +213,22 @@ void MapSpaceView::prune_nothing() {
     count();
 }
 
+// What was built last stays: its mapping may still be asked for.
 void MapSpaceView::prune(Wide factors) {
     Wide rest = factors * stride_ + first_;
+    std::vector<std::uint32_t>& units = pruned_units_;
+    std::fill(units.begin(), units.end(), 0U);
     for (int d = 0; d < dimensions_; ++d) {
         const IndexFactors& options = space_->factors_[d];
-        ends_[d] = options.end(static_cast<std::size_t>(rest % options.count), level_count_);
+        const auto* const ends =
+            options.end(static_cast<std::size_t>(rest % options.count), level_count_);
         rest /= options.count;
+        for (int level = 0; level < level_count_; ++level) {
+            units[level] |= static_cast<std::uint32_t>(ends[level] == 1) << d;
+        }
     }
     for (int level = 0; level < level_count_; ++level) {
-        std::uint32_t units = 0;
-        for (int d = 0; d < dimensions_; ++d) {
-            units |= static_cast<std::uint32_t>(ends_[d][level] == 1) << d;
-        }
-        set_order(level, units);
+        set_order(level, units[level]);
     }
     count();
 }
