@@ -1,11 +1,13 @@
 // enumerate_templates(): runs the steps of template_internal.hpp and removes what is equal or
 // worse.
 #include "tessera/mapspace/template.hpp"
+#include "tessera/base/stop.hpp"
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "template_internal.hpp"
+#include "tessera/base/stop.hpp"
 
 namespace tessera::mapspace {
 
@@ -140,6 +142,7 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
         orders.enumerate(choice, [&](const Items& holders) {
             ordered = true;
             insert_temporals(space, holders, [&](Items& items) {
+                base::poll_stop();
                 insert_spatials(space, items);
                 insert_missing(space, items);
                 constrain(space, items);
@@ -155,6 +158,7 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
     }
     std::size_t count = 0;
     collector.for_each([&](const Items& items) {
+        base::poll_stop();
         Template out;
         if (finish(space, items, out, reasons)) {
             ++count;

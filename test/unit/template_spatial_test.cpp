@@ -1,5 +1,8 @@
 // Spatial loops and constraints in the templates of preset `accelforge`.
+#include <atomic>
+
 #include "template_fixture.hpp"
+#include "tessera/base/stop.hpp"
 
 using namespace template_test;
 
@@ -187,6 +190,15 @@ BOOST_AUTO_TEST_CASE(tiles_stay_contiguous_when_memories_leave_their_order) {
     check(true);
     options.out_of_order_removes_spatials = true;
     check(false);
+}
+
+BOOST_AUTO_TEST_CASE(a_stop_ends_the_enumeration) {
+    auto b = matmul();
+    b.memory("DRAM").keep = set("All");
+    b.finish();
+    const std::atomic<bool> stop{true};
+    const base::StopScope scope({&stop});
+    BOOST_CHECK_THROW(templates(b.path), base::Stopped);
 }
 
 BOOST_AUTO_TEST_CASE(a_distributed_memory_is_spread_only_over_its_tensor) {

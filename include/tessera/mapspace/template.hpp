@@ -64,7 +64,7 @@ struct MapSpaceOptions {
 
 /// Calls `sink` for every template of the Einsum on the path, deterministic order, duplicates
 /// removed. Returns the number of templates. \throws NoLegalMapping naming the constraint if none
-/// can exist (a tensor that no memory may keep).
+/// can exist (a tensor that no memory may keep), base::Stopped.
 std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& options,
                                 const std::function<void(Template&&)>& sink);
 
