@@ -1,7 +1,7 @@
 // Points: drawn at random, varied, evaluated, written as LoopTrees. Map:
 //   Worker::Impl::draw_once   templates and tile shapes of a whole mapping, Einsum after Einsum
 //   Worker::Impl::pick_tiles  random tile shapes of one template
-//   Worker::Impl::evaluate    follows the joins, checks every limit, adds up the costs
+//   Worker::Impl::evaluate    follows the joins, adds up what is known of each Einsum
 //   Worker::mapping           the branches of the LoopTree, as the join orders their loops
 #include <algorithm>
 #include <bit>
@@ -9,6 +9,7 @@
 
 #include "base/leave.hpp"
 #include "mapspace/tabulate.hpp"
+#include "search/einsum_memo.hpp"
 #include "search/followers.hpp"
 #include "search/joiner.hpp"
 #include "search/joint_capacity.hpp"
@@ -30,27 +31,22 @@ constexpr std::uint64_t steps_per_symbol = 64;
 // vary(): attempts that find tile shapes which then do not fit together.
 constexpr int vary_attempts = 128;
 
-int find_pattern(const TemplateData& t, std::uint32_t running) {
-    const auto at = std::lower_bound(
-        t.patterns.begin(), t.patterns.end(), running,
-        [](const Pattern& pattern, std::uint32_t loops) { return pattern.loops < loops; });
-    return at != t.patterns.end() && at->loops == running
-               ? static_cast<int>(at - t.patterns.begin())
-               : -1;
-}
-
 }  // namespace
 
 struct Worker::Impl {
     explicit Impl(const OpenSpace& open)
-        : space(open.data()), joiner(space), followers(space, joiner), capacity(space) {}
+        : space(open.data()),
+          joiner(space),
+          followers(space, joiner),
+          memo(space),
+          capacity(space) {}
 
     const OpenSpace::Data& space;
     Joiner joiner;
     Followers followers;
+    EinsumMemo memo;
     JointCapacity capacity;
-    model::FormulaWorkspace workspace;
-    std::vector<double> values, outputs;
+    std::vector<double> values;
     std::vector<std::int64_t> open_trips, new_trips;
     Failures failures{};
     std::uint64_t work = 0;
@@ -80,9 +76,12 @@ struct Worker::Impl {
     void follow(const TemplateData& t, std::uint32_t running, const double* v,
                 const mapspace::detail::JoinPlan& plan) {
         trips_of(t, running, v, new_trips);
+        keep_open(new_trips, plan);
+    }
+    void keep_open(const std::vector<std::int64_t>& trips, const mapspace::detail::JoinPlan& plan) {
         open_trips.resize(plan.n_open);
         for (int p = 0; p < plan.n_open; ++p) {
-            open_trips[p] = new_trips[plan.order[p]];
+            open_trips[p] = trips[plan.order[p]];
         }
     }
 
@@ -152,30 +151,11 @@ struct Worker::Impl {
         return at != nullptr;
     }
 
-    Verdict check_tiles(const TemplateData& t, const double* v) {
-        if (wrong_tile_shape(t, v) >= 0) {
-            return Verdict::tile_shape;
-        }
-        if (!meets_loop_limits(t, v)) {
-            return Verdict::constraint;
-        }
-        ++work;
-        outputs.resize(t.limits.size());
-        t.check.evaluate_one({v, t.symbols.size()}, outputs, workspace);
-        for (std::size_t i = 0; i < t.limits.size(); ++i) {
-            if (!t.limits[i].holds(outputs[i])) {
-                return t.limits[i].verdict;
-            }
-        }
-        return Verdict::legal;
-    }
-
-    void add_costs(const EinsumData& einsum, const TemplateData& t, const Pattern& pattern,
-                   const double* v, int shared, Outcome& out) {
-        outputs.resize(2 + t.holdings.size());
-        t.cost.evaluate_one({v, t.symbols.size()}, outputs, workspace);
-        out.energy_j += outputs[0];
-        out.latency_s += outputs[1];
+    void add_costs(const EinsumData& einsum, const TemplateData& t, const EinsumMemo::Entry& found,
+                   int shared, Outcome& out) {
+        const Pattern& pattern = t.patterns[static_cast<std::size_t>(found.pattern)];
+        out.energy_j += found.costs[0];
+        out.latency_s += found.costs[1];
         capacity.add_einsum(shared);
         for (const mapspace::BackedTensor& b : einsum.structures[pattern.structure].tensors) {
             if (b.shares_buffer_of >= 0) {
@@ -188,7 +168,7 @@ struct Worker::Impl {
                 h.loops_above < 0
                     ? -1
                     : std::popcount(pattern.loops & ((1ull << t.fused_of_loop[h.loops_above]) - 1));
-            capacity.add({h.memory, depth, h.tensor, outputs[2 + i]});
+            capacity.add({h.memory, depth, h.tensor, found.costs[2 + i]});
         }
     }
 
@@ -211,29 +191,25 @@ struct Worker::Impl {
             if (at + t.symbols.size() > point.tiles.size()) {
                 return Verdict::tile_shape;
             }
-            values.assign(point.tiles.begin() + at, point.tiles.begin() + at + t.symbols.size());
+            const EinsumMemo::Entry& found = memo.of(e, choice.tmpl, point.tiles.data() + at);
             at += t.symbols.size();
-            if (const Verdict verdict = check_tiles(t, values.data()); verdict != Verdict::legal) {
-                return verdict;
+            work += found.checked;
+            if (found.verdict != Verdict::legal) {
+                return found.verdict;
             }
-            const int index = find_pattern(t, running_loops(t, values.data()));
-            if (index < 0) {
-                return Verdict::constraint;
-            }
-            const Pattern& pattern = t.patterns[index];
+            const Pattern& pattern = t.patterns[static_cast<std::size_t>(found.pattern)];
             const std::vector<Way>& ways = joiner.ways(state, pattern.structure);
             if (choice.join >= ways.size()) {
                 return Verdict::incompatible;
             }
             const Way& way = ways[choice.join];
-            trips_of(t, pattern.loops, values.data(), new_trips);
             for (int j = 0; j < way.plan.n_left; ++j) {
-                if (new_trips[way.plan.right_of_left[j]] != open_trips[j]) {
+                if (found.trips[way.plan.right_of_left[j]] != open_trips[j]) {
                     return Verdict::incompatible;
                 }
             }
-            visit(einsum, t, pattern, way);
-            follow(t, pattern.loops, values.data(), way.plan);
+            visit(einsum, t, found, way);
+            keep_open(found.trips, way.plan);
             state = way.next;
         }
         return at == point.tiles.size() ? Verdict::legal : Verdict::tile_shape;
@@ -243,8 +219,8 @@ struct Worker::Impl {
         Outcome out;
         capacity.start();
         out.verdict = walk(point, [&](const EinsumData& einsum, const TemplateData& t,
-                                      const Pattern& pattern, const Way& way) {
-            add_costs(einsum, t, pattern, values.data(), way.plan.n_left, out);
+                                      const EinsumMemo::Entry& found, const Way& way) {
+            add_costs(einsum, t, found, way.plan.n_left, out);
         });
         if (out.legal() && !capacity.fits()) {
             out.verdict = Verdict::capacity;
@@ -330,11 +306,11 @@ mapping::Mapping Worker::mapping(const Point& point) {
     std::vector<int> shared;
     std::vector<std::vector<int>> orders;
     std::vector<const mapspace::detail::JoinPlan*> plans;
-    const Verdict verdict = impl_->walk(
-        point, [&](const EinsumData&, const TemplateData&, const Pattern&, const Way& way) {
-            plans.push_back(&way.plan);
-            orders.push_back(way.plan.order);
-        });
+    const Verdict verdict = impl_->walk(point, [&](const EinsumData&, const TemplateData&,
+                                                   const EinsumMemo::Entry&, const Way& way) {
+        plans.push_back(&way.plan);
+        orders.push_back(way.plan.order);
+    });
     if (verdict != Verdict::legal) {
         throw Bug("a point that is not legal cannot be written as a mapping");
     }

@@ -269,6 +269,39 @@ BOOST_AUTO_TEST_CASE(a_draw_depends_on_its_seed_and_not_on_earlier_draws) {
     });
 }
 
+// What a worker remembers of Einsums that did not change alters no bit of an outcome.
+BOOST_AUTO_TEST_CASE(steps_are_evaluated_as_if_each_point_were_the_first) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    std::size_t legal = 0, others = 0;
+    for_each_instance(2, [&](const model::Problem& problem, const auto& limits) {
+        const search::OpenSpace space(problem, *model, {limits, 1, nullptr});
+        search::Worker worker(space);
+        search::Rng rng(7);
+        search::Point at;
+        BOOST_TEST_REQUIRE(worker.draw(1, at).legal());
+        for (int i = 0; i < 300; ++i) {
+            search::Point point = at;
+            if (i % 50 == 49 || point.tiles.empty()) {
+                worker.draw(static_cast<std::uint64_t>(i), point);
+            } else {
+                std::int64_t& tile = point.tiles[rng.below(point.tiles.size())];
+                tile = rng.below(2) == 0 ? tile * 2 : (tile + 1) / 2;
+            }
+            const search::Outcome step = worker.evaluate(point);
+            const search::Outcome fresh = search::Worker(space).evaluate(point);
+            BOOST_TEST((step.verdict == fresh.verdict));
+            if (step.legal()) {
+                BOOST_TEST(step.energy_j == fresh.energy_j);
+                BOOST_TEST(step.latency_s == fresh.latency_s);
+                at = point;
+            }
+            ++(step.legal() ? legal : others);
+        }
+    });
+    BOOST_TEST(legal > 1000u);
+    BOOST_TEST(others > 1000u);
+}
+
 // One Einsum has no fused loops: every template is a structure of its own.
 BOOST_AUTO_TEST_CASE(tile_shapes_of_a_template_are_drawn_equally_often) {
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
