@@ -93,17 +93,8 @@ private:
         const TemplateData& t = space_.einsums[e].templates[s.at.tmpl];
         const Pattern& pattern = t.patterns[s.at.pattern];
         const Way& way = joiner_.ways(s.state, pattern.structure)[s.at.way];
-        std::vector<std::int64_t> wanted(t.fused.size(), 0);
-        int position = 0;
-        for (std::size_t k = 0; k < t.fused.size(); ++k) {
-            if (!(pattern.loops >> k & 1u)) {
-                continue;
-            }
-            for (int j = 0; j < way.plan.n_left; ++j) {
-                wanted[k] = way.plan.right_of_left[j] == position ? s.open[j] : wanted[k];
-            }
-            ++position;
-        }
+        std::vector<std::int64_t> wanted;
+        demanded_trips(t, pattern, way.plan, s.open, wanted);
         if (s.walk_of != s.at.tmpl) {
             s.walk = std::make_unique<TileWalk>(t, divisors_, workspace_);
             s.walk_of = s.at.tmpl;

@@ -73,19 +73,7 @@ const std::vector<std::int64_t>& Followers::wanted(const Compatibility& at,
     const Pattern& pattern = t.patterns[option.pattern];
     const mapspace::detail::JoinPlan& plan =
         joiner_.ways(at.state, pattern.structure)[option.way].plan;
-    wanted_.assign(t.fused.size(), 0);
-    int position = 0;
-    for (std::size_t k = 0; k < t.fused.size(); ++k) {
-        if (!(pattern.loops >> k & 1u)) {
-            continue;
-        }
-        for (int j = 0; j < plan.n_left; ++j) {
-            if (plan.right_of_left[j] == position) {
-                wanted_[k] = at.open_trips[j];
-            }
-        }
-        ++position;
-    }
+    demanded_trips(t, pattern, plan, at.open_trips, wanted_);
     return wanted_;
 }
 

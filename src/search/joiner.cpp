@@ -2,6 +2,24 @@
 
 namespace tessera::search {
 
+void demanded_trips(const TemplateData& t, const Pattern& pattern,
+                    const mapspace::detail::JoinPlan& plan,
+                    const std::vector<std::int64_t>& open_trips, std::vector<std::int64_t>& out) {
+    out.assign(t.fused.size(), 0);
+    int position = 0;
+    for (std::size_t k = 0; k < t.fused.size(); ++k) {
+        if (!(pattern.loops >> k & 1u)) {
+            continue;
+        }
+        for (int j = 0; j < plan.n_left; ++j) {
+            if (plan.right_of_left[j] == position) {
+                out[k] = open_trips[j];
+            }
+        }
+        ++position;
+    }
+}
+
 Joiner::Joiner(const OpenSpace::Data& space)
     : space_(space), reference_(space.problem.compat == arch::Compat::accelforge) {
     intern(0, {});

@@ -19,6 +19,11 @@ struct Way {
     int next = -1;  ///< state afterwards
 };
 
+/// Trip counts that the open loops demand of the template's fused loops, by fused loop; 0: free.
+void demanded_trips(const TemplateData& t, const Pattern& pattern,
+                    const mapspace::detail::JoinPlan& plan,
+                    const std::vector<std::int64_t>& open_trips, std::vector<std::int64_t>& out);
+
 class Joiner {
 public:
     explicit Joiner(const OpenSpace::Data& space);

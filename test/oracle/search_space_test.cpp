@@ -356,7 +356,7 @@ BOOST_AUTO_TEST_CASE(a_distributed_memory_has_at_least_one_unit_in_use) {
     const std::string actions =
         "      actions:\n      - {name: read, energy: 5, throughput: 1}\n"
         "      - {name: write, energy: 5, throughput: 1}\n";
-    const oracle::LoadedInstance instance(
+    const std::string text =
         "arch:\n  nodes:\n  - !Memory\n    name: Main\n    size: inf\n    leak_power: 0\n"
         "    area: 0\n    tensors: {keep: All}\n    actions:\n"
         "    - {name: read, energy: 1, throughput: inf}\n"
@@ -365,28 +365,33 @@ BOOST_AUTO_TEST_CASE(a_distributed_memory_has_at_least_one_unit_in_use) {
         "    - !Memory\n      name: Part\n      size: inf\n      leak_power: 0\n      area: 0\n"
         "      spatial: [{name: Y, fanout: 2}]\n      tensors: {keep: W, may_keep: W}\n" +
         actions +
+        "    - !Network\n      name: NoC\n      leak_power: 0\n      area: 0\n"
+        "      actions: [{name: hop, energy: 1e6, latency: 0, throughput: inf}]\n"
         "  - !Compute\n    name: MAC\n    leak_power: 0\n    area: 0\n"
         "    actions: [{name: compute, energy: 1, throughput: 1}]\n"
         "workload:\n  iteration_space_shape:\n    m: 0 <= m < 4\n    n: 0 <= n < 4\n"
         "    k: 0 <= k < 4\n  bits_per_value: {All: 8}\n  einsums:\n  - name: Matmul\n"
         "    tensor_accesses:\n    - {name: A, projection: [m, k]}\n"
         "    - {name: W, projection: [k, n]}\n"
-        "    - {name: Z, projection: [m, n], output: True}\n");
+        "    - {name: Z, projection: [m, n], output: True}\n";
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
-    const search::OpenSpace space(instance.problem, *model, {});
-    search::Worker worker(space);
-    std::size_t alone = 0;
-    for (std::uint64_t i = 0; i < 2000; ++i) {
-        search::Point point;
-        const search::Outcome drawn = worker.draw(i, point);
-        BOOST_TEST_REQUIRE(drawn.legal());
-        const mapping::Mapping tree = worker.mapping(point);
-        const model::Report report = model->evaluate(instance.problem, tree);
-        BOOST_TEST(close(report.energy_j(), drawn.energy_j));
-        BOOST_TEST(close(report.latency_s(), drawn.latency_s));
-        alone += mapping::to_yaml(tree).find("Spatial") == std::string::npos;
+    for (const arch::Compat compat : {arch::Compat::none, arch::Compat::accelforge}) {
+        const oracle::LoadedInstance instance(text, compat);
+        const search::OpenSpace space(instance.problem, *model, {});
+        search::Worker worker(space);
+        std::size_t alone = 0;
+        for (std::uint64_t i = 0; i < 2000; ++i) {
+            search::Point point;
+            const search::Outcome drawn = worker.draw(i, point);
+            BOOST_TEST_REQUIRE(drawn.legal());
+            const mapping::Mapping tree = worker.mapping(point);
+            const model::Report report = model->evaluate(instance.problem, tree);
+            BOOST_TEST(close(report.energy_j(), drawn.energy_j));
+            BOOST_TEST(close(report.latency_s(), drawn.latency_s));
+            alone += mapping::to_yaml(tree).find("Spatial") == std::string::npos;
+        }
+        BOOST_TEST(alone > 0u);
     }
-    BOOST_TEST(alone > 0u);
 }
 
 BOOST_AUTO_TEST_CASE(broken_points_are_told_apart) {
