@@ -82,7 +82,8 @@ void measure(const Case& c) {
         tile = kept ? tile : old;
     });
     const double varied = rate([&](std::size_t i) {
-        worker.vary(i, static_cast<std::uint32_t>(rng.below(space.n_einsums())), start);
+        worker.move(search::Move::tiles, i, static_cast<std::uint32_t>(rng.below(space.n_einsums())),
+                    start);
     });
     std::printf("%-10s %-12s %9.0f %9.0f %11.0f %11.0f (%4.1f %% legal) %9.0f   failures",
                 c.arch.c_str(), c.workload.c_str(), cold, draws, again, neighbours,

@@ -1,22 +1,26 @@
 // Mapper `search`: runs any search strategy. Map:
-//   worker pool.hpp  threads that evaluate a batch; every candidate is independent of who evaluates
-//   it best.hpp  the best mappings so far, each checked by the cost model and the legality checker
-//   Run       open the space; ask, evaluate, tell, until the budget or the strategy ends
-// The outcome depends on the seed and the batch size, not on the number of threads, as long as no
-// limit on time cuts it short.
+//   worker_pool.hpp  threads that evaluate a batch; who evaluates a candidate does not matter
+//   islands.hpp      several objects of a strategy that works on few candidates at a time
+//   best.hpp         the best mappings so far, each checked by cost model and legality checker
+//   Run              open the space; ask, evaluate, tell, until the budget or the strategy ends
+// The outcome depends on the seed, the batch size and the number of islands, not on the number of
+// threads, as long as no limit on time cuts it short.
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "best.hpp"
+#include "islands.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/json.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/open_space.hpp"
+#include "tessera/search/point_text.hpp"
 #include "tessera/search/watch.hpp"
 #include "tessera/telemetry/recorder.hpp"
 #include "worker_pool.hpp"
@@ -59,12 +63,14 @@ private:
 class Run {
 public:
     Run(const model::Problem& problem, const model::CostModel& model,
-        const mapper::Options& options, std::string strategy, std::size_t batch)
+        const mapper::Options& options, std::string strategy, std::size_t batch,
+        std::size_t n_islands)
         : problem_(problem),
           model_(model),
           options_(options),
           name_(std::move(strategy)),
           batch_(batch),
+          n_islands_(n_islands),
           batch_size_(batch),
           recorder_(options.recorder != nullptr ? *options.recorder : unread_),
           watch_(options.budget, options.stop, recorder_, options.metrics.size() == 1),
@@ -81,7 +87,8 @@ public:
     }
 
     mapper::Result run() {
-        make_strategy();
+        strategy_ = make_strategy();
+        refuse_endless();
         try {
             search_all();
         } catch (const LimitReached&) {  // while the space was opened; the watch knows which
@@ -107,14 +114,22 @@ private:
             result_.statistics.templates += space.n_templates(e);
         }
         phase("templates");
-        search(space);
+        progress_ = &recorder_.begin_phase("search", options_.budget.max_evals, "candidates");
+        if (strategy_->width() == 0) {
+            search_batches(space);
+        } else {
+            search_islands(space);
+        }
         phase("search");
     }
 
-    void make_strategy() {
+    plugin::Owned<SearchStrategy> make_strategy() const {
         const auto knobs = options_.knobs.find(name_);
-        strategy_ = plugin::Registry<SearchStrategy>::instance().create(
+        return plugin::Registry<SearchStrategy>::instance().create(
             name_, knobs == options_.knobs.end() ? plugin::KnobSettings{} : knobs->second);
+    }
+
+    void refuse_endless() const {
         const base::Budget& b = options_.budget;
         const bool limited = b.max_evals > 0 || b.max_time_s > 0 || b.max_cpu_s > 0 ||
                              b.stall_evals > 0 || b.target.has_value();
@@ -124,17 +139,36 @@ private:
         }
     }
 
-    void search(const OpenSpace& space) {
-        progress_ = &recorder_.begin_phase("search", options_.budget.max_evals, "candidates");
+    /// The fraction of the budget that is used up; negative: it has no limit of that kind.
+    double used() const {
+        const base::Budget& b = options_.budget;
+        double most = -1;
+        if (b.max_evals > 0) {
+            most = static_cast<double>(asked_) / static_cast<double>(b.max_evals);
+        }
+        if (b.max_time_s > 0) {
+            most = std::max(most, recorder_.now_s() / b.max_time_s);
+        }
+        return most;
+    }
+
+    /// Candidates that may still be asked for.
+    std::uint64_t evals_left() const {
+        return options_.budget.max_evals > 0 ? options_.budget.max_evals - asked_
+                                             : std::numeric_limits<std::uint64_t>::max();
+    }
+
+    void search_batches(const OpenSpace& space) {
         WorkerPool worker_pool(space, options_.threads, options_, recorder_, "search:" + name_);
         strategy_->start(space, options_.seed);
         std::vector<Candidate> batch(batch_);
-        resume(worker_pool);
+        resume(worker_pool.worker(), [&](const nlohmann::json& state) {
+            batch_size_.set(state.value("batch", batch_size_.get()));
+            return state["strategy"].is_string() &&
+                   strategy_->restore(state["strategy"].get<std::string>());
+        });
         while (!watch_.stopped()) {
-            std::size_t room = batch_size_.get();
-            if (options_.budget.max_evals > 0) {
-                room = std::min<std::uint64_t>(room, options_.budget.max_evals - asked_);
-            }
+            const std::size_t room = std::min<std::uint64_t>(batch_size_.get(), evals_left());
             if (room == 0) {
                 watch_.end("max-evals");
                 break;
@@ -142,17 +176,17 @@ private:
             std::size_t n = 0;
             try {
                 const base::StopScope scope({options_.stop});
+                strategy_->budget_used(used());
                 n = std::min(strategy_->ask({batch.data(), room}), room);
             } catch (const base::Stopped&) {  // while it looked for its next candidate
                 break;
             }
             if (n == 0) {
-                ended_ = true;
+                ended_ = strategy_->exhausted();
                 break;
             }
             round(worker_pool, {batch.data(), n});
         }
-        ended_ = ended_ && strategy_->exhausted();
     }
 
     void round(WorkerPool& worker_pool, std::span<Candidate> batch) {
@@ -167,54 +201,77 @@ private:
         progress_->done.store(asked_, std::memory_order_relaxed);
         strategy_->tell(batch);
         if (recorder_.checkpoint_due() && !watch_.stopped()) {
-            checkpoint();
+            base::Json state;
+            state["strategy"] = strategy_->save();
+            state["batch"] = batch_size_.get();
+            if (state["strategy"] != "") {
+                checkpoint(std::move(state));
+            }
         }
     }
 
-    void checkpoint() {
-        const std::string strategy = strategy_->save();
-        if (strategy.empty()) {
-            return;
+    void search_islands(const OpenSpace& space) {
+        std::vector<plugin::Owned<SearchStrategy>> strategies;
+        strategies.push_back(std::move(strategy_));
+        while (strategies.size() < n_islands_) {
+            strategies.push_back(make_strategy());
         }
-        base::Json state;
-        state["strategy"] = strategy;
-        state["asked"] = asked_;
-        state["batch"] = batch_size_.get();
-        for (const Best::Kept& kept : best_.kept()) {
-            base::Json point;
-            point["tiles"] = kept.point.tiles;
-            for (const Choice& choice : kept.point.choices) {
-                point["choices"].push_back(base::Json::array({choice.tmpl, choice.join}));
+        Islands islands(space, std::move(strategies), options_, recorder_, "search:" + name_);
+        resume(islands.worker(),
+               [&](const nlohmann::json& state) { return islands.restore(state["strategy"]); });
+        while (!watch_.stopped() && !islands.ended()) {
+            if (evals_left() == 0) {
+                watch_.end("max-evals");
+                break;
             }
-            state["best"].push_back(std::move(point));
+            const std::uint64_t told = islands.round(evals_left(), used());
+            asked_ += told;
+            evaluated_ += told;
+            progress_->done.store(asked_, std::memory_order_relaxed);
+            for (Candidate& c : islands.found()) {
+                best_.offer(c, islands.worker());
+            }
+            islands.exchange();
+            if (recorder_.checkpoint_due() && !watch_.stopped()) {
+                base::Json state;
+                state["strategy"] = islands.save();
+                if (state["strategy"] != base::Json()) {
+                    checkpoint(std::move(state));
+                }
+            }
+        }
+        ended_ = islands.ended() && islands.exhausted();
+    }
+
+    void checkpoint(base::Json state) {
+        state["asked"] = asked_;
+        for (const Best::Kept& kept : best_.kept()) {
+            state["best"].push_back(to_text(kept.point));
         }
         recorder_.checkpoint(state.dump());
     }
 
-    void resume(WorkerPool& worker_pool) {
+    template <class Restore>
+    void resume(Worker& worker, const Restore& restore) {
         if (options_.resume.empty()) {
             return;
         }
         const nlohmann::json state = nlohmann::json::parse(options_.resume, nullptr, false);
-        if (state.is_discarded() || !state.contains("strategy") || !state.contains("asked")) {
+        if (!state.is_object() || !state.contains("strategy") ||
+            !state.value("asked", nlohmann::json()).is_number_unsigned()) {
             throw UserError("the saved state is not one of mapper 'search'");
         }
-        const std::string saved = state["strategy"].get<std::string>();
-        if (!strategy_->restore(saved)) {
+        if (!restore(state)) {
             throw PluginError("search strategy '" + name_ + "' does not understand its own state");
         }
         asked_ = evaluated_ = state["asked"].get<std::uint64_t>();
-        batch_size_.set(state.value("batch", batch_size_.get()));
         for (const nlohmann::json& entry : state.value("best", nlohmann::json::array())) {
             Candidate c;
-            c.point.tiles = entry["tiles"].get<std::vector<std::int64_t>>();
-            for (const nlohmann::json& choice : entry["choices"]) {
-                c.point.choices.push_back(
-                    {choice[0].get<std::uint32_t>(), choice[1].get<std::uint32_t>()});
+            if (entry.is_string() && from_text(entry.get<std::string>(), c.point)) {
+                c.outcome = worker.evaluate(c.point);
             }
-            c.outcome = worker_pool.worker().evaluate(c.point);
             if (c.outcome.legal()) {
-                best_.offer(c, worker_pool.worker());
+                best_.offer(c, worker);
             }
         }
     }
@@ -262,7 +319,7 @@ private:
     const model::CostModel& model_;
     mapper::Options options_;
     const std::string name_;
-    const std::size_t batch_;
+    const std::size_t batch_, n_islands_;
     BatchSize batch_size_;
     telemetry::Recorder unread_;
     telemetry::Recorder& recorder_;
@@ -285,13 +342,18 @@ public:
         strategy.name = "strategy";
         strategy.standard = "random";
         strategy.text = "the search strategy; --strategy NAME says the same";
-        return {strategy, plugin::Knob::integer("batch", 1024, 1, 1 << 20, "candidates",
-                                                "proposals that are evaluated together, at most")};
+        return {strategy,
+                plugin::Knob::integer("batch", 1024, 1, 1 << 20, "candidates",
+                                      "proposals that are evaluated together, at most"),
+                plugin::Knob::integer("islands", 4, 1, 256, "",
+                                      "objects of a strategy that works on few candidates at a "
+                                      "time; they tell each other the best mapping")};
     }
 
     explicit Search(const plugin::KnobValues& knobs)
         : strategy_(knobs.text("strategy")),
-          batch_(static_cast<std::size_t>(knobs.integer("batch"))) {}
+          batch_(static_cast<std::size_t>(knobs.integer("batch"))),
+          n_islands_(static_cast<std::size_t>(knobs.integer("islands"))) {}
 
     std::string name() const override {
         return "search";
@@ -299,12 +361,12 @@ public:
 
     mapper::Result map(const model::Problem& problem, const model::CostModel& model,
                        const mapper::Options& options) override {
-        return Run(problem, model, options, strategy_, batch_).run();
+        return Run(problem, model, options, strategy_, batch_, n_islands_).run();
     }
 
 private:
     std::string strategy_;
-    std::size_t batch_;
+    std::size_t batch_, n_islands_;
 };
 
 TESSERA_PLUGIN(tessera::mapper::Mapper, Search, "search",

@@ -50,7 +50,8 @@ std::uint64_t WorkerPool::evaluate(std::span<Candidate> batch) {
         threads_.for_each(portions, [&](std::size_t p, int thread) {
             for (Candidate& c :
                  batch.subspan(p * portion).first(std::min(portion, batch.size() - p * portion))) {
-                evaluate(c, workers_[static_cast<std::size_t>(thread)]);
+                const PoolWorker& own = workers_[static_cast<std::size_t>(thread)];
+                run_candidate(c, *own.worker, *own.counters, options_);
             }
         });
     } catch (const base::Stopped&) {  // the rest is not evaluated
@@ -63,21 +64,18 @@ std::uint64_t WorkerPool::evaluate(std::span<Candidate> batch) {
     return work;
 }
 
-void WorkerPool::evaluate(Candidate& c, PoolWorker& pool_worker) const {
+void set_value(Outcome& outcome, const mapper::Options& options) {
+    outcome.value = mapper::metric_value(
+        options.metrics.size() == 1 ? options.metrics.front() : mapper::Metric::edp,
+        outcome.energy_j, outcome.latency_s);
+}
+
+void run_candidate(Candidate& c, Worker& worker, telemetry::Worker& counters,
+                   const mapper::Options& options) {
     base::poll_stop();
-    switch (c.how) {
-        case Candidate::How::draw:
-            c.outcome = pool_worker.worker->draw(c.seed, c.point);
-            break;
-        case Candidate::How::vary:
-            c.outcome = pool_worker.worker->vary(c.seed, c.einsum, c.point);
-            break;
-        default:
-            c.outcome = pool_worker.worker->evaluate(c.point);
-    }
-    telemetry::Worker& counters = *pool_worker.counters;
+    worker.run(c);
     counters.generated();
-    Worker::Failures failures = pool_worker.worker->take_failures();
+    Worker::Failures failures = worker.take_failures();
     for (std::size_t v = 0; v < failures.size(); ++v) {
         if (failures[v] > 0) {
             counters.generated(failures[v]);
@@ -89,9 +87,7 @@ void WorkerPool::evaluate(Candidate& c, PoolWorker& pool_worker) const {
         return;
     }
     counters.evaluated();
-    c.outcome.value = mapper::metric_value(
-        options_.metrics.size() == 1 ? options_.metrics.front() : mapper::Metric::edp,
-        c.outcome.energy_j, c.outcome.latency_s);
+    set_value(c.outcome, options);
 }
 
 }  // namespace tessera::search

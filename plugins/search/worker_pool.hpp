@@ -15,6 +15,13 @@
 
 namespace tessera::search {
 
+/// The value that is minimised: the metric's, of several EDP.
+void set_value(Outcome& outcome, const mapper::Options& options);
+
+/// Makes and evaluates one candidate: its point and outcome. \throws base::Stopped.
+void run_candidate(Candidate& c, Worker& worker, telemetry::Worker& counters,
+                   const mapper::Options& options);
+
 /// Threads that work through the candidates of a batch; each candidate's outcome is independent of
 /// who evaluates it. One thread calls evaluate() at a time; it works along.
 class WorkerPool {
@@ -36,8 +43,6 @@ private:
         std::unique_ptr<Worker> worker;
         telemetry::Worker* counters;
     };
-
-    void evaluate(Candidate& c, PoolWorker& pool_worker) const;
 
     const mapper::Options& options_;
     std::vector<PoolWorker> workers_;

@@ -176,6 +176,7 @@ void OpenSpace::open(const model::CostModel& model, int threads) {
                                  ": no tile shapes meet all constraints of any of its templates");
         }
         intern_structures(data_->einsums[e], found[e]);
+        data_->einsums[e].relatives.build(data_->einsums[e].templates);
     }
 }
 

@@ -188,7 +188,21 @@ double TileChooser::extreme(const Limit& limit, const SymbolSet& unknown,
     return output;
 }
 
-bool TileChooser::draw(Rng& rng, std::uint64_t& steps) {
+namespace {
+
+/// Of ascending values the one whose ratio to the wish is closest to 1.
+std::ptrdiff_t nearest(const std::vector<double>& values, double wish) {
+    const auto above = std::lower_bound(values.begin(), values.end(), wish);
+    if (above == values.begin() ||
+        (above != values.end() && *above * *(above - 1) <= wish * wish)) {
+        return above - values.begin();
+    }
+    return above - values.begin() - 1;
+}
+
+}  // namespace
+
+bool TileChooser::draw(Rng& rng, std::uint64_t& steps, const std::vector<double>* wish) {
     std::size_t k = 0;
     for (bool enter = true;;) {
         if (k == size()) {
@@ -205,7 +219,9 @@ bool TileChooser::draw(Rng& rng, std::uint64_t& steps) {
                 steps = 0;
                 return false;
             }
-            const auto pick = static_cast<std::ptrdiff_t>(rng.below(left_[k].size()));
+            const double wished = wish != nullptr ? (*wish)[t_.order[k]] : 0;
+            const auto pick = wished > 0 ? nearest(left_[k], wished)
+                                         : static_cast<std::ptrdiff_t>(rng.below(left_[k].size()));
             const double value = left_[k][static_cast<std::size_t>(pick)];
             chosen = choose(k, value);
             // Ascending: what is too large takes everything after it along.
@@ -223,6 +239,26 @@ bool TileChooser::draw(Rng& rng, std::uint64_t& steps) {
         } else {
             rewind(--k);
         }
+    }
+}
+
+void TileChooser::between(int symbol, const std::int64_t* tiles, std::vector<double>& out) {
+    constexpr std::size_t piece = 32;
+    SymbolSet others;
+    corner_.resize(values_.size());
+    for (std::size_t s = 0; s < values_.size(); ++s) {
+        corner_[s] = static_cast<double>(tiles[s]);
+        if (static_cast<int>(s) != symbol) {
+            others |= SymbolSet::of(static_cast<int>(s));
+        }
+    }
+    cursors_[symbol].start(corner_.data(), others);
+    out.clear();
+    for (std::size_t n = piece; n == piece;) {
+        const std::size_t at = out.size();
+        out.resize(at + piece);
+        n = cursors_[symbol].next(out.data() + at, piece);
+        out.resize(at + n);
     }
 }
 

@@ -1,35 +1,26 @@
-// Points: drawn at random, varied, evaluated, written as LoopTrees. Map:
-//   Worker::Impl::draw_once   templates and tile shapes of a whole mapping, Einsum after Einsum
-//   Worker::Impl::pick_tiles  random tile shapes of one template
-//   Worker::Impl::evaluate    follows the joins, adds up what is known of each Einsum
-//   Worker::mapping           the branches of the LoopTree, as the join orders their loops
+// Points: drawn at random, moved, evaluated, written as LoopTrees. Map:
+//   drawing.hpp     templates and tile shapes of a whole mapping, Einsum after Einsum
+//   repair.hpp      Einsums that do not fit any more: the nearest that do
+//   moves.hpp       what is changed
+//   evaluation.hpp  follows the joins, adds up what is known of each Einsum
+//   Worker::mapping the branches of the LoopTree, as the join orders their loops
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "base/leave.hpp"
 #include "mapspace/tabulate.hpp"
-#include "search/einsum_memo.hpp"
-#include "search/followers.hpp"
-#include "search/joiner.hpp"
-#include "search/joint_capacity.hpp"
+#include "search/moves.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapping/assemble.hpp"
+#include "tessera/search/open_space.hpp"
 
 namespace tessera::search {
 
 namespace {
 
-constexpr int mapping_attempts = 4096;
-// An Einsum is given up after these many attempts; from the second number on, among those options
-// alone that have tile shapes.
-constexpr int einsum_attempts = 64, blind_attempts = 48;
-// Tile shapes that are not listed: attempts, and choices of each attempt for each symbol.
-constexpr int tile_attempts = 16;
-constexpr std::uint64_t steps_per_symbol = 64;
-// vary(): attempts that find tile shapes which then do not fit together.
-constexpr int vary_attempts = 128;
+// Attempts to make a legal point.
+constexpr int draw_attempts = 4096, move_attempts = 16, repair_attempts = 16;
 
 }  // namespace
 
@@ -37,195 +28,55 @@ struct Worker::Impl {
     explicit Impl(const OpenSpace& open)
         : space(open.data()),
           joiner(space),
-          followers(space, joiner),
-          memo(space),
-          capacity(space) {}
+          drawing(space, joiner),
+          evaluation(space, joiner),
+          moves(space, joiner, drawing, evaluation) {}
 
     const OpenSpace::Data& space;
     Joiner joiner;
-    Followers followers;
-    EinsumMemo memo;
-    JointCapacity capacity;
-    std::vector<double> values;
-    std::vector<std::int64_t> open_trips, new_trips;
-    Failures failures{};
-    std::uint64_t work = 0;
+    Drawing drawing;
+    Evaluation evaluation;
+    Moves moves;
 
     void fail(Verdict verdict) {
-        ++failures[static_cast<std::size_t>(verdict)];
+        ++drawing.failures[static_cast<std::size_t>(verdict)];
     }
 
-    /// Random tile shapes; false if none were found.
-    bool draw_tiles(Rng& rng, TileChooser& tiles, std::uint32_t running,
-                    const std::vector<std::int64_t>& trips) {
-        for (int i = 0; i < tile_attempts; ++i) {
-            base::poll_stop();
-            const std::uint64_t most = steps_per_symbol * (1 + tiles.size());
-            std::uint64_t left = most;
-            tiles.start(running, trips);
-            const bool found = tiles.draw(rng, left);
-            work += most - left;
-            if (found || left > 0) {
-                return found;
-            }
-        }
-        return false;
-    }
-
-    /// The open loops' trip counts after the Einsum.
-    void follow(const TemplateData& t, std::uint32_t running, const double* v,
-                const mapspace::detail::JoinPlan& plan) {
-        trips_of(t, running, v, new_trips);
-        keep_open(new_trips, plan);
-    }
-    void keep_open(const std::vector<std::int64_t>& trips, const mapspace::detail::JoinPlan& plan) {
-        open_trips.resize(plan.n_open);
-        for (int p = 0; p < plan.n_open; ++p) {
-            open_trips[p] = trips[plan.order[p]];
-        }
-    }
-
-    /// Tile shapes of an option into `values`; false if it has none or none were found.
-    bool pick_tiles(Rng& rng, Compatibility& at, std::size_t index) {
-        ++work;
-        const TileShapes& shapes = followers.shapes(at, index);
-        if (shapes.kind == TileShapes::Kind::none) {
+    /// One choice per Einsum with a template that there is, one tile shape per symbol.
+    bool has_shape(const Point& point) const {
+        std::size_t n = 0;
+        if (point.choices.size() != space.einsums.size()) {
             return false;
         }
-        const Joiner::Option& option = followers.options(at)[index];
-        const TemplateData& t = space.einsums[at.einsum].templates[option.tmpl];
-        const std::size_t n = t.symbols.size();
-        if (shapes.kind == TileShapes::Kind::listed) {
-            const std::int64_t* const row = shapes.tiles.data() + rng.below(shapes.count) * n;
-            values.assign(row, row + n);
-            return true;
+        for (std::size_t e = 0; e < space.einsums.size(); ++e) {
+            const std::vector<TemplateData>& templates = space.einsums[e].templates;
+            if (point.choices[e].tmpl >= templates.size()) {
+                return false;
+            }
+            n += templates[point.choices[e].tmpl].symbols.size();
         }
-        TileChooser& tiles = followers.walk(at.einsum, option.tmpl).chooser();
-        if (!draw_tiles(rng, tiles, t.patterns[option.pattern].loops,
-                        followers.wanted(at, option))) {
-            fail(Verdict::constraint);
-            return false;
-        }
-        values = tiles.values();
-        return true;
+        return n == point.tiles.size();
     }
 
-    /// The next Einsum; what later ones see then. Null if nothing was found.
-    Compatibility* draw_einsum(Rng& rng, Compatibility& at, Point& point) {
-        const std::vector<Joiner::Option>& options = followers.options(at);
-        for (int i = 0; i < einsum_attempts && !options.empty(); ++i) {
+    /// The first legal point that `attempt` gives goes into `point`.
+    template <class Attempt>
+    Outcome make(int attempts, Point& point, const Attempt& attempt) {
+        for (int i = 0; i < attempts; ++i) {
             base::poll_stop();
-            std::size_t index = 0;
-            if (i < blind_attempts) {
-                index = rng.below(options.size());
-            } else if (const auto& live = followers.live(at); !live.empty()) {
-                index = live[rng.below(live.size())];
-            } else {
-                return nullptr;
-            }
-            if (!pick_tiles(rng, at, index)) {
+            if (!attempt()) {
+                fail(Verdict::incompatible);
                 continue;
             }
-            const Joiner::Option& option = options[index];
-            const TemplateData& t = space.einsums[at.einsum].templates[option.tmpl];
-            const Pattern& pattern = t.patterns[option.pattern];
-            const Way& way = joiner.ways(at.state, pattern.structure)[option.way];
-            follow(t, pattern.loops, values.data(), way.plan);
-            point.choices.push_back({option.tmpl, option.way});
-            for (const double v : values) {
-                point.tiles.push_back(static_cast<std::int64_t>(v));
+            const Outcome outcome = evaluation.evaluate(moves.built());
+            if (outcome.legal()) {
+                point = moves.built();
+                return outcome;
             }
-            return &followers.after(at.einsum + 1, way.next, open_trips);
+            fail(outcome.verdict);
         }
-        return nullptr;
-    }
-
-    bool draw_once(Rng& rng, Point& point) {
-        point.choices.clear();
-        point.tiles.clear();
-        followers.trim();
-        Compatibility* at = &followers.first();
-        for (std::size_t e = 0; e < space.einsums.size() && at != nullptr; ++e) {
-            at = draw_einsum(rng, *at, point);
-        }
-        return at != nullptr;
-    }
-
-    void add_costs(const EinsumData& einsum, const TemplateData& t, const EinsumMemo::Entry& found,
-                   int shared, Outcome& out) {
-        const Pattern& pattern = t.patterns[static_cast<std::size_t>(found.pattern)];
-        out.energy_j += found.costs[0];
-        out.latency_s += found.costs[1];
-        capacity.add_einsum(shared);
-        for (const mapspace::BackedTensor& b : einsum.structures[pattern.structure].tensors) {
-            if (b.shares_buffer_of >= 0) {
-                capacity.share_buffer(b.tensor, b.shares_buffer_of);
-            }
-        }
-        for (std::size_t i = 0; i < t.holdings.size(); ++i) {
-            const Holding& h = t.holdings[i];
-            const int depth =
-                h.loops_above < 0
-                    ? -1
-                    : std::popcount(pattern.loops & ((1ull << t.fused_of_loop[h.loops_above]) - 1));
-            capacity.add({h.memory, depth, h.tensor, found.costs[2 + i]});
-        }
-    }
-
-    /// `visit(e, template, way)` for every Einsum while the point is sound.
-    template <class Visit>
-    Verdict walk(const Point& point, const Visit& visit) {
-        if (point.choices.size() != space.einsums.size()) {
-            return Verdict::tile_shape;
-        }
-        open_trips.clear();
-        int state = joiner.first();
-        std::size_t at = 0;
-        for (std::size_t e = 0; e < space.einsums.size(); ++e) {
-            const EinsumData& einsum = space.einsums[e];
-            const Choice& choice = point.choices[e];
-            if (choice.tmpl >= einsum.templates.size()) {
-                return Verdict::incompatible;
-            }
-            const TemplateData& t = einsum.templates[choice.tmpl];
-            if (at + t.symbols.size() > point.tiles.size()) {
-                return Verdict::tile_shape;
-            }
-            const EinsumMemo::Entry& found = memo.of(e, choice.tmpl, point.tiles.data() + at);
-            at += t.symbols.size();
-            work += found.checked;
-            if (found.verdict != Verdict::legal) {
-                return found.verdict;
-            }
-            const Pattern& pattern = t.patterns[static_cast<std::size_t>(found.pattern)];
-            const std::vector<Way>& ways = joiner.ways(state, pattern.structure);
-            if (choice.join >= ways.size()) {
-                return Verdict::incompatible;
-            }
-            const Way& way = ways[choice.join];
-            for (int j = 0; j < way.plan.n_left; ++j) {
-                if (found.trips[way.plan.right_of_left[j]] != open_trips[j]) {
-                    return Verdict::incompatible;
-                }
-            }
-            visit(einsum, t, found, way);
-            keep_open(found.trips, way.plan);
-            state = way.next;
-        }
-        return at == point.tiles.size() ? Verdict::legal : Verdict::tile_shape;
-    }
-
-    Outcome evaluate(const Point& point) {
-        Outcome out;
-        capacity.start();
-        out.verdict = walk(point, [&](const EinsumData& einsum, const TemplateData& t,
-                                      const EinsumMemo::Entry& found, const Way& way) {
-            add_costs(einsum, t, found, way.plan.n_left, out);
-        });
-        if (out.legal() && !capacity.fits()) {
-            out.verdict = Verdict::capacity;
-        }
-        return out;
+        Outcome none;
+        none.verdict = Verdict::no_point;
+        return none;
     }
 };
 
@@ -234,14 +85,26 @@ Worker::~Worker() {
     base::leave(std::move(impl_));
 }
 
+Worker::Failures Worker::take_failures() {
+    return std::exchange(impl_->drawing.failures, {});
+}
+
+std::uint64_t Worker::take_work() {
+    return std::exchange(impl_->drawing.work, 0) + impl_->evaluation.take_work();
+}
+
+Outcome Worker::evaluate(const Point& point) {
+    return impl_->evaluation.evaluate(point);
+}
+
 Outcome Worker::draw(std::uint64_t seed, Point& point) {
     Rng rng(seed);
-    for (int i = 0; i < mapping_attempts; ++i) {
-        if (!impl_->draw_once(rng, point)) {
+    for (int i = 0; i < draw_attempts; ++i) {
+        if (!impl_->drawing.draw(rng, point)) {
             impl_->fail(Verdict::incompatible);
             continue;
         }
-        const Outcome outcome = impl_->evaluate(point);
+        const Outcome outcome = impl_->evaluation.evaluate(point);
         if (outcome.legal()) {
             return outcome;
         }
@@ -252,53 +115,51 @@ Outcome Worker::draw(std::uint64_t seed, Point& point) {
     return none;
 }
 
-Worker::Failures Worker::take_failures() {
-    return std::exchange(impl_->failures, {});
+Outcome Worker::move(Move move, std::uint64_t seed, std::uint32_t einsum, Point& point) {
+    const Outcome before = impl_->evaluation.evaluate(point);
+    if (!before.legal()) {
+        return before;
+    }
+    Rng rng(seed);
+    const std::size_t e = std::min<std::size_t>(einsum, point.choices.size() - 1);
+    return impl_->make(move_attempts, point, [&] {
+        return impl_->moves.attempt(rng, move, e, point) && !(impl_->moves.built() == point);
+    });
 }
 
-std::uint64_t Worker::take_work() {
-    return std::exchange(impl_->work, 0);
-}
-
-Outcome Worker::evaluate(const Point& point) {
-    return impl_->evaluate(point);
-}
-
-Outcome Worker::vary(std::uint64_t seed, std::uint32_t einsum, Point& point) {
-    Outcome none = impl_->evaluate(point);
-    if (einsum >= point.choices.size() || !none.legal()) {
+Outcome Worker::cross(std::uint64_t seed, const Point& mate, std::uint32_t einsum,
+                      std::uint32_t end, Point& point) {
+    if (!impl_->has_shape(point) || !impl_->has_shape(mate)) {
+        Outcome none;
+        none.verdict = Verdict::tile_shape;
         return none;
     }
-    none.verdict = Verdict::no_point;
-    std::size_t begin = 0;
-    for (std::uint32_t e = 0; e < einsum; ++e) {
-        begin += impl_->space.einsums[e].templates[point.choices[e].tmpl].symbols.size();
-    }
-    const std::uint32_t index = point.choices[einsum].tmpl;
-    const TemplateData& t = impl_->space.einsums[einsum].templates[index];
-    const std::vector<double> before(point.tiles.begin() + begin,
-                                     point.tiles.begin() + begin + t.symbols.size());
-    const std::uint32_t running = running_loops(t, before.data());
-    std::vector<std::int64_t> trips, wanted(t.fused.size(), 0);
-    trips_of(t, running, before.data(), trips);
-    for (std::size_t k = 0, n = 0; k < t.fused.size(); ++k) {
-        wanted[k] = running >> k & 1u ? trips[n++] : 0;
-    }
-    TileChooser& tiles = impl_->followers.walk(einsum, index).chooser();
     Rng rng(seed);
-    for (int i = 0; i < vary_attempts; ++i) {
-        if (!impl_->draw_tiles(rng, tiles, running, wanted)) {
+    return impl_->make(repair_attempts, point,
+                       [&] { return impl_->moves.cross(rng, point, mate, einsum, end); });
+}
+
+Outcome Worker::repair(std::uint64_t seed, Point& point) {
+    return cross(seed, point, 0, 0, point);
+}
+
+void Worker::run(Candidate& c) {
+    switch (c.how) {
+        case Candidate::How::draw:
+            c.outcome = draw(c.seed, c.point);
             break;
-        }
-        std::copy(tiles.values().begin(), tiles.values().end(), point.tiles.begin() + begin);
-        const Outcome outcome = impl_->evaluate(point);
-        if (outcome.legal()) {
-            return outcome;
-        }
-        impl_->fail(outcome.verdict);
+        case Candidate::How::move:
+            c.outcome = move(c.move, c.seed, c.einsum, c.point);
+            break;
+        case Candidate::How::cross:
+            c.outcome = cross(c.seed, c.mate, c.einsum, c.end, c.point);
+            break;
+        case Candidate::How::repair:
+            c.outcome = repair(c.seed, c.point);
+            break;
+        default:
+            c.outcome = evaluate(c.point);
     }
-    std::copy(before.begin(), before.end(), point.tiles.begin() + begin);
-    return none;
 }
 
 mapping::Mapping Worker::mapping(const Point& point) {
@@ -306,11 +167,12 @@ mapping::Mapping Worker::mapping(const Point& point) {
     std::vector<int> shared;
     std::vector<std::vector<int>> orders;
     std::vector<const mapspace::detail::JoinPlan*> plans;
-    const Verdict verdict = impl_->walk(point, [&](const EinsumData&, const TemplateData&,
-                                                   const EinsumMemo::Entry&, const Way& way) {
-        plans.push_back(&way.plan);
-        orders.push_back(way.plan.order);
-    });
+    const Verdict verdict =
+        impl_->evaluation.walk(point, [&](std::size_t, const EinsumData&, const TemplateData&,
+                                          const EinsumMemo::Entry&, const Way& way) {
+            plans.push_back(&way.plan);
+            orders.push_back(way.plan.order);
+        });
     if (verdict != Verdict::legal) {
         throw Bug("a point that is not legal cannot be written as a mapping");
     }

@@ -50,9 +50,7 @@ public:
         }
         for (std::size_t i = 0; i < n; ++i) {
             Candidate& c = batch_[i];
-            c.outcome = c.how == Candidate::How::draw   ? worker_.draw(c.seed, c.point)
-                        : c.how == Candidate::How::vary ? worker_.vary(c.seed, c.einsum, c.point)
-                                                        : worker_.evaluate(c.point);
+            worker_.run(c);
             c.outcome.value = c.outcome.energy_j * c.outcome.latency_s;
             if (nothing_legal) {
                 c.outcome = {};

@@ -428,7 +428,7 @@ BOOST_AUTO_TEST_CASE(variations_keep_template_and_fused_loops) {
         BOOST_TEST_REQUIRE(worker.draw(7, point).legal());
         for (std::uint32_t i = 0; i < 20; ++i) {
             const search::Point before = point;
-            const search::Outcome varied = worker.vary(i, i % space.n_einsums(), point);
+            const search::Outcome varied = worker.move(search::Move::tiles, i, i % space.n_einsums(), point);
             BOOST_TEST((varied.legal() || point == before));
             BOOST_TEST(worker.evaluate(point).legal());
             for (std::size_t e = 0; e < point.choices.size(); ++e) {

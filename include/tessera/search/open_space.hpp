@@ -10,7 +10,7 @@
 
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/model/cost_model.hpp"
-#include "tessera/search/space.hpp"
+#include "tessera/search/strategy.hpp"
 
 namespace tessera::search {
 
@@ -47,7 +47,7 @@ private:
 };
 
 /// What one thread needs to work on points of a space. Results depend on the arguments alone, never
-/// on what the worker did before. draw() and vary() poll the stop token (base::Stopped).
+/// on what the worker did before. What makes points polls the stop token (base::Stopped).
 class Worker {
 public:
     explicit Worker(const OpenSpace& space);
@@ -59,17 +59,23 @@ public:
     /// uniformly among what can still be legal. Its outcome has verdict no_point if none was found.
     Outcome draw(std::uint64_t seed, Point& point);
 
-    /// New tile shapes for one Einsum of a point, its template and its fused loops kept.
-    Outcome vary(std::uint64_t seed, std::uint32_t einsum, Point& point);
+    /// As Candidate::How says; `point` stays as it is if nothing legal was found (no_point).
+    Outcome move(Move move, std::uint64_t seed, std::uint32_t einsum, Point& point);
+    Outcome cross(std::uint64_t seed, const Point& mate, std::uint32_t einsum, std::uint32_t end,
+                  Point& point);
+    Outcome repair(std::uint64_t seed, Point& point);
+
+    /// What a candidate asks for; its outcome has no value yet.
+    void run(Candidate& candidate);
 
     /// Energy, latency and legality of a point, by the templates' formulas. `value` is left alone.
     Outcome evaluate(const Point& point);
 
-    /// Attempts of draw() and vary() since the last call that came to nothing, by verdict.
+    /// Attempts to make points since the last call that came to nothing, by verdict.
     using Failures = std::array<std::uint64_t, 9>;
     Failures take_failures();
 
-    /// How much work draw(), vary() and evaluate() have been since the last call: tile shapes that
+    /// How much work it has been to make and evaluate points since the last call: tile shapes that
     /// were tried. Depends on the arguments alone, as results do.
     std::uint64_t take_work();
 

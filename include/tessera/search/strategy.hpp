@@ -15,16 +15,23 @@
 namespace tessera::search {
 
 /// One proposal, and its outcome once it is told.
+///
+/// But for How::point the host makes the point, legal by construction, from `seed`. Where it finds
+/// none after a few attempts the verdict is no_point, and `point` is what it was.
 struct Candidate {
     enum class How : std::uint8_t {
         point,  ///< evaluate `point` as it stands; it must be a point of the space (space.hpp)
-        draw,   ///< the host draws a random legal point from `seed`, uniform over structures
-        vary    ///< as `point`, but Einsum `einsum` gets new random tile shapes inside its template
+        draw,   ///< a random legal point, uniform over structures
+        move,   ///< `move` makes it from `point`, a legal point, beginning at Einsum `einsum`
+        cross,  ///< `point` takes the Einsums [einsum, end) of `mate`; both are points of the space
+        repair,  ///< a legal point near `point`, a point of the space that need not be legal
     };
     How how = How::draw;
-    std::uint32_t einsum = 0;
+    Move move = Move::factor;
+    std::uint32_t einsum = 0, end = 0;
     std::uint64_t seed = 0;
     Point point;  ///< when told: the point that was evaluated, drawn ones included
+    Point mate;
     Outcome outcome;
 };
 
@@ -48,6 +55,24 @@ public:
     /// one is optimal.
     virtual bool exhausted() const {
         return false;
+    }
+
+    /// How many proposals the strategy has use for at a time; 0: as many as there is room for. The
+    /// host runs a strategy that works on few at a time as islands: several objects, each with a
+    /// seed of its own, so that all threads have work.
+    virtual std::size_t width() const {
+        return 0;
+    }
+
+    /// Before ask(): the fraction of the budget that is used up, by evaluations or time; it never
+    /// falls. Negative: there is no such limit.
+    virtual void budget_used(double fraction) {
+        static_cast<void>(fraction);
+    }
+
+    /// The best point of all islands, legal, told now and then to those that did not find it.
+    virtual void immigrate(const Candidate& best) {
+        static_cast<void>(best);
     }
 
     /// True: ask() returns 0 after finitely many proposals, so that no budget is needed.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mapspace/join_state.hpp"
+#include "search/relatives.hpp"
 #include "tessera/mapspace/tile_shapes.hpp"
 #include "tessera/model/compiled_formulas.hpp"
 #include "tessera/search/open_space.hpp"
@@ -81,6 +82,7 @@ struct EinsumData {
     std::vector<std::unique_ptr<arch::Path>> paths;
     std::vector<TemplateData> templates;
     std::vector<mapspace::GroupStructure> structures;
+    Relatives relatives;             ///< of the templates
     std::vector<char> needed_later;  ///< per tensor of the workload
 };
 

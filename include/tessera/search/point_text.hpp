@@ -1,0 +1,55 @@
+// Points as text, for the states that strategies save. Pure functions.
+#pragma once
+
+#include <cstdlib>
+#include <string>
+
+#include "tessera/search/space.hpp"
+
+namespace tessera::search {
+
+/// `template.join template.join ; tile tile tile`, numbers in decimal.
+inline std::string to_text(const Point& point) {
+    std::string text;
+    for (const Choice& choice : point.choices) {
+        text += std::to_string(choice.tmpl) + '.' + std::to_string(choice.join) + ' ';
+    }
+    text += ';';
+    for (const std::int64_t tile : point.tiles) {
+        text += ' ' + std::to_string(tile);
+    }
+    return text;
+}
+
+/// What to_text() wrote. False, and an empty point: it is something else. A point that is read is
+/// still to be evaluated: it may come from another space.
+inline bool from_text(const std::string& text, Point& point) {
+    point = {};
+    const char* at = text.c_str();
+    const auto number = [&](std::int64_t& out) {
+        char* end = nullptr;
+        out = std::strtoll(at, &end, 10);
+        const bool read = end != at;
+        at = end;
+        return read;
+    };
+    std::int64_t tmpl = 0, join = 0, tile = 0;
+    while (*at != ';') {
+        if (!number(tmpl) || *at++ != '.' || !number(join) || *at++ != ' ') {
+            point = {};
+            return false;
+        }
+        point.choices.push_back(
+            {static_cast<std::uint32_t>(tmpl), static_cast<std::uint32_t>(join)});
+    }
+    for (++at; *at == ' ';) {
+        if (!number(tile)) {
+            point = {};
+            return false;
+        }
+        point.tiles.push_back(tile);
+    }
+    return *at == '\0';
+}
+
+}  // namespace tessera::search

@@ -1,0 +1,186 @@
+#include "islands.hpp"
+
+#include <algorithm>
+
+#include "tessera/base/stop.hpp"
+#include "tessera/search/point_text.hpp"
+#include "worker_pool.hpp"
+
+namespace tessera::search {
+namespace {
+
+// One island's round: search steps (Worker::take_work), candidates.
+constexpr std::uint64_t work_of_round = 40000, candidates_of_round = 4096;
+
+/// A candidate's point and outcome, and nothing that only its proposal needed.
+void take(const Candidate& from, Candidate& to) {
+    to.point = from.point;
+    to.outcome = from.outcome;
+}
+
+bool as_good(const Outcome& a, const Outcome& b) {
+    return a.energy_j <= b.energy_j && a.latency_s <= b.latency_s;
+}
+
+}  // namespace
+
+Islands::Islands(const OpenSpace& space, std::vector<plugin::Owned<SearchStrategy>> strategies,
+                 const mapper::Options& options, telemetry::Recorder& recorder,
+                 const std::string& source)
+    : options_(options), threads_(std::min(options.threads, static_cast<int>(strategies.size()))) {
+    for (std::size_t i = 0; i < strategies.size(); ++i) {
+        Island island;
+        island.strategy = std::move(strategies[i]);
+        island.worker = std::make_unique<Worker>(space);
+        island.counters = &recorder.worker(i, source);
+        island.strategy->start(space, i == 0 ? options.seed : stream_seed(options.seed, i));
+        islands_.push_back(std::move(island));
+    }
+}
+
+std::uint64_t Islands::round(std::uint64_t most_evals, double used) {
+    found_.clear();
+    const std::uint64_t n = islands_.size();
+    const base::StopScope scope({options_.stop});
+    try {
+        threads_.for_each(n, [&](std::size_t i, int) {
+            Island& island = islands_[i];
+            island.told = 0;
+            island.found.clear();
+            island.strategy->budget_used(used);
+            run(island,
+                std::min(candidates_of_round, most_evals / n + (i < most_evals % n ? 1 : 0)));
+        });
+    } catch (const base::Stopped&) {  // islands that were not begun find nothing
+    }
+    std::uint64_t told = 0;
+    for (Island& island : islands_) {
+        told += std::exchange(island.told, 0);
+        std::move(island.found.begin(), island.found.end(), std::back_inserter(found_));
+        island.found.clear();
+    }
+    return told;
+}
+
+void Islands::run(Island& island, std::uint64_t most_evals) {
+    island.counters->state(telemetry::WorkerState::running);
+    std::uint64_t work = 0;
+    while (!island.ended && island.told < most_evals && work < work_of_round) {
+        const std::size_t width = std::max<std::size_t>(1, island.strategy->width());
+        island.batch.resize(width);
+        const std::size_t room = std::min<std::uint64_t>(width, most_evals - island.told);
+        bool stopped = false;
+        std::size_t n = 0;
+        try {
+            base::poll_stop();
+            n = std::min(island.strategy->ask({island.batch.data(), room}), room);
+            island.ended = n == 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                island.batch[i].outcome = {};
+            }
+            for (std::size_t i = 0; i < n; ++i) {
+                run_candidate(island.batch[i], *island.worker, *island.counters, options_);
+            }
+        } catch (const base::Stopped&) {
+            stopped = true;
+        }
+        const std::span<const Candidate> batch{island.batch.data(), n};
+        for (const Candidate& c : batch) {
+            island.told += c.outcome.verdict == Verdict::not_evaluated ? 0 : 1;
+            if (c.outcome.legal()) {
+                keep(island, c);
+            }
+        }
+        if (n > 0) {
+            island.strategy->tell(batch);
+        }
+        if (stopped) {
+            break;
+        }
+        work += n + island.worker->take_work();
+    }
+    island.counters->state(telemetry::WorkerState::idle);
+}
+
+void Islands::keep(Island& island, const Candidate& c) const {
+    const bool best = !island.best.outcome.legal() || c.outcome.value < island.best.outcome.value;
+    if (options_.metrics.size() == 1) {
+        if (best) {
+            island.found.resize(1);
+            take(c, island.found.front());
+        }
+    } else if (std::none_of(island.found.begin(), island.found.end(), [&](const Candidate& known) {
+                   return as_good(known.outcome, c.outcome);
+               })) {
+        std::erase_if(island.found,
+                      [&](const Candidate& known) { return as_good(c.outcome, known.outcome); });
+        take(c, island.found.emplace_back());
+    }
+    if (best) {
+        take(c, island.best);
+    }
+}
+
+void Islands::exchange() {
+    const Island* leader = nullptr;
+    for (const Island& island : islands_) {
+        if (island.best.outcome.legal() &&
+            (leader == nullptr || island.best.outcome.value < leader->best.outcome.value)) {
+            leader = &island;
+        }
+    }
+    for (Island& island : islands_) {
+        if (leader != nullptr && (!island.best.outcome.legal() ||
+                                  leader->best.outcome.value < island.best.outcome.value)) {
+            take(leader->best, island.best);
+            island.strategy->immigrate(island.best);
+        }
+    }
+}
+
+bool Islands::ended() const {
+    return std::all_of(islands_.begin(), islands_.end(),
+                       [](const Island& island) { return island.ended; });
+}
+
+bool Islands::exhausted() const {
+    return std::any_of(islands_.begin(), islands_.end(),
+                       [](const Island& island) { return island.strategy->exhausted(); });
+}
+
+base::Json Islands::save() const {
+    base::Json states;
+    for (const Island& island : islands_) {
+        base::Json state;
+        state["strategy"] = island.strategy->save();
+        if (state["strategy"] == "") {
+            return {};
+        }
+        state["best"] = to_text(island.best.point);
+        state["ended"] = island.ended;
+        states.push_back(std::move(state));
+    }
+    return states;
+}
+
+bool Islands::restore(const nlohmann::json& states) {
+    if (!states.is_array() || states.size() != islands_.size()) {
+        return false;
+    }
+    for (std::size_t i = 0; i < states.size(); ++i) {
+        const nlohmann::json& state = states[i];
+        Island& island = islands_[i];
+        if (!state.is_object() ||
+            !island.strategy->restore(state.value("strategy", std::string())) ||
+            !from_text(state.value("best", std::string()), island.best.point)) {
+            return false;
+        }
+        island.ended = state.value("ended", false);
+        Worker& worker = *island.worker;
+        island.best.outcome = worker.evaluate(island.best.point);
+        set_value(island.best.outcome, options_);
+    }
+    return true;
+}
+
+}  // namespace tessera::search

@@ -1,0 +1,77 @@
+// Islands: several objects of one strategy, each with a seed and a worker of its own, that work
+// side by side and tell each other the best mapping now and then.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/json.hpp"
+#include "tessera/base/parallel.hpp"
+#include "tessera/mapper/mapper.hpp"
+#include "tessera/plugin/registry.hpp"
+#include "tessera/search/open_space.hpp"
+#include "tessera/search/strategy.hpp"
+#include "tessera/telemetry/recorder.hpp"
+
+namespace tessera::search {
+
+/// What is found depends on the seed and the number of islands, not on the threads.
+class Islands {
+public:
+    /// Takes strategies that were not started. `options` must outlive it; its stop token ends
+    /// rounds.
+    Islands(const OpenSpace& space, std::vector<plugin::Owned<SearchStrategy>> strategies,
+            const mapper::Options& options, telemetry::Recorder& recorder,
+            const std::string& source);
+
+    /// Every island goes on for about 20 ms of work; at most `most_evals` candidates altogether.
+    /// `used`: SearchStrategy::budget_used. \returns the candidates that were told.
+    std::uint64_t round(std::uint64_t most_evals, double used);
+
+    /// What the last round found that no island knew to be worse: the best, or for several metrics
+    /// the Pareto set of each island. In the order of islands.
+    std::vector<Candidate>& found() {
+        return found_;
+    }
+    /// The best of all goes to the islands that have none as good.
+    void exchange();
+
+    /// No island has anything left to propose.
+    bool ended() const;
+    /// exhausted() of all of them.
+    bool exhausted() const;
+
+    /// For the caller's thread, between rounds.
+    Worker& worker() {
+        return *islands_.front().worker;
+    }
+
+    /// Null if the strategy cannot be saved.
+    base::Json save() const;
+    /// False: not understood.
+    bool restore(const nlohmann::json& states);
+
+private:
+    struct Island {
+        plugin::Owned<SearchStrategy> strategy;
+        std::unique_ptr<Worker> worker;
+        telemetry::Worker* counters = nullptr;
+        std::vector<Candidate> batch, found;
+        Candidate best;
+        std::uint64_t told = 0;
+        bool ended = false;
+    };
+    void run(Island& island, std::uint64_t most_evals);
+    void keep(Island& island, const Candidate& c) const;
+
+    const mapper::Options& options_;
+    std::vector<Island> islands_;
+    std::vector<Candidate> found_;
+    base::Threads threads_;
+};
+
+}  // namespace tessera::search

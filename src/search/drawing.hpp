@@ -1,0 +1,55 @@
+// Random templates and tile shapes, Einsum after Einsum.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "search/followers.hpp"
+
+namespace tessera::search {
+
+/// Scratch of one thread. What is drawn depends on the random numbers alone.
+class Drawing {
+public:
+    Drawing(const OpenSpace::Data& space, Joiner& joiner)
+        : space_(space), joiner_(joiner), followers_(space, joiner) {}
+
+    /// Templates and tile shapes of a whole mapping whose Einsums join; false if none was found.
+    bool draw(Rng& rng, Point& point);
+
+    /// One way to go on at `at`, its tile shapes in values(). Null if nothing was found.
+    const Joiner::Option* draw_einsum(Rng& rng, Compatibility& at);
+
+    /// Random tile shapes into values(); false if none were found.
+    bool draw_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
+                    const std::vector<std::int64_t>& trips);
+
+    /// Tile shapes near `wish` into values(); false if none were found.
+    bool fit_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
+                   const std::vector<std::int64_t>& trips, const std::vector<double>& wish);
+
+    const std::vector<double>& values() const {
+        return values_;
+    }
+    Followers& followers() {
+        return followers_;
+    }
+
+    /// Attempts that came to nothing, by verdict.
+    std::array<std::uint64_t, 9> failures{};
+    /// Tile shapes that were tried.
+    std::uint64_t work = 0;
+
+private:
+    bool pick_tiles(Rng& rng, Compatibility& at, std::size_t index);
+    Compatibility* next(Rng& rng, Compatibility& at, Point& point);
+
+    const OpenSpace::Data& space_;
+    Joiner& joiner_;
+    Followers followers_;
+    std::vector<double> values_;
+    std::vector<std::int64_t> open_trips_, trips_;
+};
+
+}  // namespace tessera::search

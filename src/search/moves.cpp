@@ -1,0 +1,312 @@
+// Map:
+//   attempt       Einsums before the one that is changed stay; it is changed; the others follow
+//   move_factor   a prime factor of a trip count goes to another loop of its chain
+//   change_tile   another value between its neighbours of the chain
+//   draw_tiles    all or the spatial tile shapes of an Einsum, fused loops as they are
+//   relative      another template that differs in one attribute, tile shapes carried over
+#include "search/moves.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "tessera/base/error.hpp"
+
+namespace tessera::search {
+
+namespace {
+
+// Templates that are tried in place of one.
+constexpr int most_relatives = 4, most_backings = 8;
+constexpr std::size_t most_einsums = 4;
+
+/// A prime factor of n > 1, each of the different ones equally often.
+std::int64_t prime_of(std::int64_t n, Rng& rng) {
+    std::int64_t primes[16], count = 0;
+    for (std::int64_t p = 2; p * p <= n; ++p) {
+        if (n % p == 0) {
+            primes[count++] = p;
+            while (n % p == 0) {
+                n /= p;
+            }
+        }
+    }
+    if (n > 1) {
+        primes[count++] = n;
+    }
+    return primes[rng.below(static_cast<std::uint64_t>(count))];
+}
+
+}  // namespace
+
+void Moves::take_apart(const Point& from) {
+    parts_.resize(space_.einsums.size());
+    std::size_t at = 0;
+    const Verdict verdict =
+        evaluation_.walk(from, [&](std::size_t e, const EinsumData&, const TemplateData& t,
+                                   const EinsumMemo::Entry& found, const Way& way) {
+            Part& part = parts_[e];
+            part.tmpl = from.choices[e].tmpl;
+            part.join = from.choices[e].join;
+            part.tiles = from.tiles.data() + at;
+            part.running = t.patterns[static_cast<std::size_t>(found.pattern)].loops;
+            part.way = &way;
+            part.trips = found.trips;
+            at += t.symbols.size();
+        });
+    if (verdict != Verdict::legal) {
+        throw Bug("a move begins at a point that is not legal");
+    }
+}
+
+std::pair<std::size_t, int> Moves::opener(std::size_t einsum, int symbol) const {
+    const auto fused_of = [&](std::size_t e, int s) {
+        const std::vector<FusedLoop>& fused = data(e).fused;
+        for (std::size_t k = 0; k < fused.size(); ++k) {
+            if (fused[k].symbol == s) {
+                return static_cast<int>(k);
+            }
+        }
+        return -1;
+    };
+    for (; einsum > 0; --einsum) {
+        const Part& part = parts_[einsum];
+        const int fused = fused_of(einsum, symbol);
+        if (fused < 0 || !(part.running >> fused & 1u)) {
+            break;
+        }
+        const int loop = std::popcount(part.running & ((1u << fused) - 1));
+        const mapspace::detail::JoinPlan& plan = part.way->plan;
+        const auto end = plan.right_of_left.begin() + plan.n_left;
+        const auto at = std::find(plan.right_of_left.begin(), end, loop);
+        if (at == end) {
+            break;
+        }
+        // The same loop is the n-th running fused loop of the Einsum before.
+        const Part& before = parts_[einsum - 1];
+        int n = before.way->plan.order[at - plan.right_of_left.begin()];
+        std::uint32_t left = before.running;
+        for (; n > 0; --n) {
+            left &= left - 1;
+        }
+        const int there = data(einsum - 1).fused[std::countr_zero(left)].symbol;
+        if (there < 0) {
+            break;  // its tile shape is 1 for good
+        }
+        symbol = there;
+    }
+    return {einsum, symbol};
+}
+
+/// The Einsum with tiles_, or what is nearest to them.
+bool Moves::add_changed(Rng& rng, std::size_t einsum) {
+    const Part& part = parts_[einsum];
+    if (repair_.keep(part.tmpl, part.join, tiles_.data())) {
+        return true;
+    }
+    wish_.assign(tiles_.begin(), tiles_.end());
+    return repair_.fit(rng, part.tmpl, wish_);
+}
+
+bool Moves::change_tile(Rng& rng, std::size_t einsum, int symbol) {
+    const Part& part = parts_[einsum];
+    TileChooser& chooser = drawing_.followers().walk(einsum, part.tmpl).chooser();
+    chooser.between(symbol, part.tiles, values_);
+    const std::int64_t own = part.tiles[symbol];
+    std::erase(values_, static_cast<double>(own));
+    if (values_.empty()) {
+        return false;
+    }
+    tiles_.assign(part.tiles, part.tiles + data(einsum).symbols.size());
+    tiles_[symbol] = static_cast<std::int64_t>(values_[rng.below(values_.size())]);
+    return add_changed(rng, einsum);
+}
+
+bool Moves::move_factor(Rng& rng, std::size_t einsum, int symbol) {
+    const Part& part = parts_[einsum];
+    const std::vector<mapspace::TileShapeSymbol>& symbols = data(einsum).symbols;
+    int first = symbol;
+    while (symbols[first].outer >= 0) {
+        first = symbols[first].outer;
+    }
+    chain_.clear();
+    bool whole = true;
+    std::size_t own = 0;
+    for (int s = first; s >= 0; s = symbols[s].inner) {
+        own = s == symbol ? chain_.size() : own;
+        chain_.push_back(s);
+        whole = whole && symbols[s].choice == mapspace::TileChoice::divisors;
+    }
+    if (!whole) {
+        return change_tile(rng, einsum, symbol);
+    }
+    // Loop i hands on tile(i); one loop after the last symbol hands on 1.
+    const auto tile = [&](std::size_t i) {
+        return i < chain_.size() ? part.tiles[chain_[i]] : std::int64_t{1};
+    };
+    const auto trips = [&](std::size_t i) {
+        return (i == 0 ? symbols[first].bound : tile(i - 1)) / tile(i);
+    };
+    std::size_t other = rng.below(chain_.size());
+    other += other >= own ? 1 : 0;
+    std::size_t donor = own, taker = other;
+    if (rng.below(2) == 0 || trips(donor) == 1) {
+        std::swap(donor, taker);
+    }
+    if (trips(donor) == 1) {
+        std::swap(donor, taker);
+    }
+    if (trips(donor) == 1) {
+        return false;
+    }
+    const std::int64_t p = prime_of(trips(donor), rng);
+    tiles_.assign(part.tiles, part.tiles + symbols.size());
+    for (std::size_t i = donor; i < taker; ++i) {
+        tiles_[chain_[i]] *= p;
+    }
+    for (std::size_t i = taker; i < donor; ++i) {
+        tiles_[chain_[i]] /= p;
+    }
+    return add_changed(rng, einsum);
+}
+
+bool Moves::draw_tiles(Rng& rng, std::size_t einsum, bool spatial_only) {
+    const Part& part = parts_[einsum];
+    const TemplateData& t = data(einsum);
+    wanted_.assign(t.fused.size(), 0);
+    for (std::size_t k = 0, n = 0; k < t.fused.size(); ++k) {
+        wanted_[k] = part.running >> k & 1u ? part.trips[n++] : 0;
+    }
+    bool drawn = false;
+    if (spatial_only) {
+        wish_.assign(part.tiles, part.tiles + t.symbols.size());
+        for (std::size_t s = 0; s < wish_.size(); ++s) {
+            wish_[s] = t.symbols[s].spatial ? 0 : wish_[s];
+        }
+        drawn = drawing_.fit_tiles(rng, einsum, part.tmpl, part.running, wanted_, wish_);
+    } else {
+        drawn = drawing_.draw_tiles(rng, einsum, part.tmpl, part.running, wanted_);
+    }
+    if (!drawn) {
+        return false;
+    }
+    tiles_.assign(drawing_.values().begin(), drawing_.values().end());
+    return repair_.keep(part.tmpl, part.join, tiles_.data());
+}
+
+bool Moves::relative(Rng& rng, std::size_t einsum, const std::vector<std::uint32_t>& others,
+                     int Attributes::*differs) {
+    const Part& part = parts_[einsum];
+    const Relatives& relatives = space_.einsums[einsum].relatives;
+    for (int i = 0; i < most_relatives && others.size() > 1; ++i) {
+        const std::uint32_t tmpl = others[rng.below(others.size())];
+        if (tmpl == part.tmpl || (differs != nullptr && relatives.of(tmpl).*differs ==
+                                                            relatives.of(part.tmpl).*differs)) {
+            continue;
+        }
+        carry(data(einsum), part.tiles, space_.einsums[einsum].templates[tmpl], wish_);
+        if (repair_.fit(rng, tmpl, wish_)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool Moves::other_backing(Rng& rng, std::size_t einsum) {
+    const Part& part = parts_[einsum];
+    const Relatives& relatives = space_.einsums[einsum].relatives;
+    const std::vector<Joiner::Option>& options = joiner_.all_options(repair_.before_next().state);
+    for (int i = 0; i < most_backings && !options.empty(); ++i) {
+        const Joiner::Option& option = options[rng.below(options.size())];
+        if (relatives.of(option.tmpl).fused == relatives.of(part.tmpl).fused &&
+            data(einsum).patterns[option.pattern].loops == part.running) {
+            continue;
+        }
+        carry(data(einsum), part.tiles, space_.einsums[einsum].templates[option.tmpl], wish_);
+        if (repair_.fit(rng, option, wish_)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool Moves::change(Rng& rng, Move move, std::size_t einsum) {
+    const Relatives& relatives = space_.einsums[einsum].relatives;
+    const std::uint32_t tmpl = parts_[einsum].tmpl;
+    switch (move) {
+        case Move::tiles:
+        case Move::spatial:
+            return draw_tiles(rng, einsum, move == Move::spatial);
+        case Move::order:
+            return relative(rng, einsum, relatives.orders(tmpl), nullptr);
+        case Move::keep:
+            return relative(rng, einsum, relatives.holders(tmpl), &Attributes::holders);
+        case Move::parallel:
+            return relative(rng, einsum, relatives.spatial(tmpl), &Attributes::spatial);
+        case Move::backing:
+            return other_backing(rng, einsum);
+        default:
+            return repair_.draw(rng);
+    }
+}
+
+/// Einsums before `end` as they are or near what they are.
+bool Moves::follow(Rng& rng, std::size_t end) {
+    while (repair_.next() < end) {
+        const Part& part = parts_[repair_.next()];
+        if (!repair_.follow(rng, part.tmpl, part.join, part.tiles)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool Moves::attempt(Rng& rng, Move move, std::size_t einsum, const Point& from) {
+    take_apart(from);
+    repair_.start();
+    bool changed = false;
+    if (move == Move::factor || move == Move::tile) {
+        const std::size_t n = data(einsum).symbols.size();
+        if (n == 0) {
+            return false;
+        }
+        const auto [e, symbol] = opener(einsum, static_cast<int>(rng.below(n)));
+        changed = follow(rng, e) && (move == Move::factor ? move_factor(rng, e, symbol)
+                                                          : change_tile(rng, e, symbol));
+    } else {
+        changed = follow(rng, einsum) && change(rng, move, einsum);
+        if (changed && move == Move::einsums) {
+            const std::size_t end =
+                std::min(space_.einsums.size(), einsum + 2 + rng.below(most_einsums - 1));
+            while (changed && repair_.next() < end) {
+                changed = repair_.draw(rng);
+            }
+        }
+    }
+    return changed && follow(rng, parts_.size());
+}
+
+bool Moves::cross(Rng& rng, const Point& point, const Point& mate, std::size_t einsum,
+                  std::size_t end) {
+    repair_.start();
+    const auto size_of = [&](const Point& p, std::size_t e) {
+        return space_.einsums[e].templates[p.choices[e].tmpl].symbols.size();
+    };
+    std::size_t own = 0, others = 0;
+    for (std::size_t e = 0; e < space_.einsums.size(); ++e) {
+        const bool taken = e >= einsum && e < end;
+        const Point& p = taken ? mate : point;
+        const std::int64_t* const tiles = p.tiles.data() + (taken ? others : own);
+        own += size_of(point, e);
+        others += size_of(mate, e);
+        if (!repair_.follow(rng, p.choices[e].tmpl, p.choices[e].join, tiles)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool Moves::repair(Rng& rng, const Point& point) {
+    return cross(rng, point, point, 0, 0);
+}
+
+}  // namespace tessera::search

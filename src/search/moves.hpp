@@ -1,0 +1,66 @@
+// Moves from one legal point to another.
+#pragma once
+
+#include "search/repair.hpp"
+
+namespace tessera::search {
+
+/// Proposes; whether memories hold it all is seen when it is evaluated. Scratch of one thread.
+class Moves {
+public:
+    Moves(const OpenSpace::Data& space, Joiner& joiner, Drawing& drawing, Evaluation& evaluation)
+        : space_(space),
+          joiner_(joiner),
+          drawing_(drawing),
+          evaluation_(evaluation),
+          repair_(space, joiner, drawing, evaluation) {}
+
+    /// One attempt from a legal point. False: nothing came of it. Result in built().
+    bool attempt(Rng& rng, Move move, std::size_t einsum, const Point& from);
+    /// The Einsums [einsum, end) of `mate`, the others of `point`; points of the space.
+    bool cross(Rng& rng, const Point& point, const Point& mate, std::size_t einsum,
+               std::size_t end);
+    /// A point near one of the space.
+    bool repair(Rng& rng, const Point& point);
+
+    const Point& built() const {
+        return repair_.built();
+    }
+
+private:
+    /// One Einsum of the point that is left.
+    struct Part {
+        std::uint32_t tmpl = 0, join = 0;
+        const std::int64_t* tiles = nullptr;
+        std::uint32_t running = 0;  ///< bit per fused loop
+        const Way* way = nullptr;
+        std::vector<std::int64_t> trips;  ///< of the running ones
+    };
+    const TemplateData& data(std::size_t einsum) const {
+        return space_.einsums[einsum].templates[parts_[einsum].tmpl];
+    }
+    void take_apart(const Point& from);
+    bool change(Rng& rng, Move move, std::size_t einsum);
+    /// The Einsum that opens the loop of a symbol, and its symbol.
+    std::pair<std::size_t, int> opener(std::size_t einsum, int symbol) const;
+    bool add_changed(Rng& rng, std::size_t einsum);
+    bool move_factor(Rng& rng, std::size_t einsum, int symbol);
+    bool change_tile(Rng& rng, std::size_t einsum, int symbol);
+    bool draw_tiles(Rng& rng, std::size_t einsum, bool spatial_only);
+    bool relative(Rng& rng, std::size_t einsum, const std::vector<std::uint32_t>& others,
+                  int Attributes::*differs);
+    bool other_backing(Rng& rng, std::size_t einsum);
+    bool follow(Rng& rng, std::size_t end);
+
+    const OpenSpace::Data& space_;
+    Joiner& joiner_;
+    Drawing& drawing_;
+    Evaluation& evaluation_;
+    Repair repair_;
+    std::vector<Part> parts_;
+    std::vector<std::int64_t> tiles_, wanted_;
+    std::vector<double> values_, wish_;
+    std::vector<int> chain_;
+};
+
+}  // namespace tessera::search

@@ -1,0 +1,167 @@
+#include "search/repair.hpp"
+
+#include <algorithm>
+
+#include "tessera/base/stop.hpp"
+
+namespace tessera::search {
+
+namespace {
+
+// Options that are tried before the next way to add an Einsum.
+constexpr std::size_t most_fits = 6, most_replacements = 6;
+
+/// The innermost memory around a node, and the spatial dimension of a spatial loop.
+struct Place {
+    int level = 0;
+    int dim = -1;
+};
+
+Place place_of(const TemplateData& t, int node) {
+    const mapping::PmappingNode& own = t.tmpl.nodes[node];
+    if (own.kind == mapping::NodeKind::spatial) {
+        return {own.level, own.dim};
+    }
+    Place place;
+    for (int i = 0; i < node; ++i) {
+        place.level = std::max<int>(place.level, t.tmpl.nodes[i].level);
+    }
+    return place;
+}
+
+}  // namespace
+
+void carry(const TemplateData& from, const std::int64_t* tiles, const TemplateData& to,
+           std::vector<double>& wish) {
+    wish.assign(to.symbols.size(), 0.0);
+    for (std::size_t s = 0; s < wish.size(); ++s) {
+        const mapping::TileSymbol& own = to.tmpl.symbols[s];
+        const Place place = place_of(to, own.node);
+        int best_level = -1;
+        for (std::size_t o = 0; o < from.symbols.size(); ++o) {
+            const mapping::TileSymbol& other = from.tmpl.symbols[o];
+            const Place there = place_of(from, other.node);
+            // Of several at the same depth the innermost: symbols of a variable are in order.
+            if (other.rank_variable == own.rank_variable && there.level <= place.level &&
+                there.level >= best_level) {
+                best_level = there.level;
+                wish[s] = static_cast<double>(tiles[o]);
+                if (other.spatial == own.spatial && there.level == place.level &&
+                    there.dim == place.dim) {
+                    break;  // the same loop
+                }
+            }
+        }
+        if (best_level < 0) {
+            wish[s] = static_cast<double>(to.symbols[s].bound);
+        }
+    }
+}
+
+void Repair::start() {
+    built_.choices.clear();
+    built_.tiles.clear();
+    followed_.start(joiner_);
+    drawing_.followers().trim();
+}
+
+void Repair::add(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles,
+                 const EinsumMemo::Entry& found, const Way& way) {
+    const TemplateData& t = space_.einsums[next()].templates[tmpl];
+    built_.choices.push_back({tmpl, join});
+    built_.tiles.insert(built_.tiles.end(), tiles, tiles + t.symbols.size());
+    followed_.join(way, found.trips);
+}
+
+bool Repair::keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles) {
+    const TemplateData& t = space_.einsums[next()].templates[tmpl];
+    const EinsumMemo::Entry& found = evaluation_.memo().of(next(), tmpl, tiles);
+    if (found.verdict != Verdict::legal) {
+        return false;
+    }
+    const Pattern& pattern = t.patterns[static_cast<std::size_t>(found.pattern)];
+    const std::vector<Way>& ways = joiner_.ways(followed_.state, pattern.structure);
+    std::size_t way = join;
+    if (way >= ways.size() || !followed_.fits(ways[way], found.trips)) {
+        for (way = 0; way < ways.size() && !followed_.fits(ways[way], found.trips);) {
+            ++way;
+        }
+    }
+    if (way == ways.size()) {
+        return false;
+    }
+    add(tmpl, static_cast<std::uint32_t>(way), tiles, found, ways[way]);
+    return true;
+}
+
+bool Repair::fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& wish) {
+    const std::size_t e = next();
+    const TemplateData& t = space_.einsums[e].templates[option.tmpl];
+    const Pattern& pattern = t.patterns[option.pattern];
+    const Way& way = joiner_.ways(followed_.state, pattern.structure)[option.way];
+    demanded_trips(t, pattern, way.plan, followed_.open_trips, wanted_);
+    if (!drawing_.fit_tiles(rng, e, option.tmpl, pattern.loops, wanted_, wish)) {
+        return false;
+    }
+    row_.assign(drawing_.values().begin(), drawing_.values().end());
+    const EinsumMemo::Entry& found = evaluation_.memo().of(e, option.tmpl, row_.data());
+    if (found.verdict != Verdict::legal) {
+        return false;
+    }
+    add(option.tmpl, option.way, row_.data(), found, way);
+    return true;
+}
+
+bool Repair::fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& wish) {
+    options_.clear();
+    joiner_.options(followed_.state, tmpl, options_);
+    const std::size_t n = options_.size();
+    for (std::size_t i = 0; i < std::min(n, most_fits); ++i) {
+        std::swap(options_[i], options_[i + rng.below(n - i)]);
+        if (fit(rng, options_[i], wish)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool Repair::draw(Rng& rng) {
+    Compatibility& at =
+        drawing_.followers().after(static_cast<int>(next()), followed_.state, followed_.open_trips);
+    const Joiner::Option* const option = drawing_.draw_einsum(rng, at);
+    if (option == nullptr) {
+        return false;
+    }
+    const TemplateData& t = space_.einsums[next()].templates[option->tmpl];
+    row_.assign(drawing_.values().begin(), drawing_.values().end());
+    const EinsumMemo::Entry& found = evaluation_.memo().of(next(), option->tmpl, row_.data());
+    const Way& way =
+        joiner_.ways(followed_.state, t.patterns[option->pattern].structure)[option->way];
+    add(option->tmpl, option->way, row_.data(), found, way);
+    return true;
+}
+
+bool Repair::replace(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles) {
+    const std::vector<TemplateData>& templates = space_.einsums[next()].templates;
+    const std::vector<Joiner::Option>& options = joiner_.all_options(followed_.state);
+    for (std::size_t i = 0; i < most_replacements && !options.empty(); ++i) {
+        const Joiner::Option& option = options[rng.below(options.size())];
+        carry(templates[tmpl], tiles, templates[option.tmpl], wish_);
+        if (fit(rng, option, wish_)) {
+            return true;
+        }
+    }
+    return draw(rng);
+}
+
+bool Repair::follow(Rng& rng, std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles) {
+    base::poll_stop();
+    if (keep(tmpl, join, tiles)) {
+        return true;
+    }
+    const std::size_t n = space_.einsums[next()].templates[tmpl].symbols.size();
+    const std::vector<double> wish(tiles, tiles + n);
+    return fit(rng, tmpl, wish) || replace(rng, tmpl, tiles);
+}
+
+}  // namespace tessera::search

@@ -1,0 +1,68 @@
+// Makes a point whose Einsums fit together out of one whose Einsums may not, changing what it must
+// and no more than it must: an Einsum stays as it is, or keeps its template with the nearest tile
+// shapes that fit, or gets another template with the nearest tile shapes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "search/drawing.hpp"
+#include "search/evaluation.hpp"
+
+namespace tessera::search {
+
+/// Builds a point Einsum after Einsum. Scratch of one thread.
+class Repair {
+public:
+    Repair(const OpenSpace::Data& space, Joiner& joiner, Drawing& drawing, Evaluation& evaluation)
+        : space_(space), joiner_(joiner), drawing_(drawing), evaluation_(evaluation) {}
+
+    void start();
+    /// The Einsum that is to be added next.
+    std::size_t next() const {
+        return built_.choices.size();
+    }
+    const Followed& before_next() const {
+        return followed_;
+    }
+
+    /// Adds the Einsum as it is, `join` first among its ways; false if it cannot run there.
+    bool keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles);
+    /// Adds the template with tile shapes near `wish`.
+    bool fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& wish);
+    /// Adds one option with tile shapes near `wish` (of its template).
+    bool fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& wish);
+    /// Adds any template, the tile shapes near those of `tmpl`.
+    bool replace(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles);
+    /// Adds any template with any tile shapes.
+    bool draw(Rng& rng);
+    /// The first of keep, fit and replace that succeeds.
+    bool follow(Rng& rng, std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles);
+
+    const Point& built() const {
+        return built_;
+    }
+
+private:
+    void add(const Joiner::Option& option, const std::vector<double>& tiles);
+    void add(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles,
+             const EinsumMemo::Entry& found, const Way& way);
+
+    const OpenSpace::Data& space_;
+    Joiner& joiner_;
+    Drawing& drawing_;
+    Evaluation& evaluation_;
+    Point built_;
+    Followed followed_;
+    std::vector<Joiner::Option> options_;
+    std::vector<std::int64_t> wanted_, row_;
+    std::vector<double> wish_;
+};
+
+/// Tile shapes to wish for in template `to` so that it resembles `from`: each loop hands on what
+/// the loops of `from` over its variable hand on at the same depth of memories; 0 where there is
+/// none.
+void carry(const TemplateData& from, const std::int64_t* tiles, const TemplateData& to,
+           std::vector<double>& wish);
+
+}  // namespace tessera::search
