@@ -202,6 +202,15 @@ public:
     void tell(std::span<const search::Candidate> batch) override {
         call("tell()", [&] { made_->tell(batch); });
     }
+    std::size_t width() const override {
+        return call("width()", [&] { return made_->width(); });
+    }
+    void budget_used(double fraction) override {
+        call("budget_used()", [&] { made_->budget_used(fraction); });
+    }
+    void immigrate(const search::Candidate& best) override {
+        call("immigrate()", [&] { made_->immigrate(best); });
+    }
     bool exhausted() const override {
         return call("exhausted()", [&] { return made_->exhausted(); });
     }

@@ -11,7 +11,7 @@ namespace {
 constexpr int einsum_attempts = 64, blind_attempts = 48;
 // Tile shapes that are not listed: attempts, and choices of each attempt for each symbol.
 constexpr int tile_attempts = 16;
-constexpr std::uint64_t steps_per_symbol = 64;
+constexpr std::uint64_t steps_per_symbol = 64, fit_steps_per_symbol = 4;
 
 }  // namespace
 
@@ -36,7 +36,7 @@ bool Drawing::draw_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::
 bool Drawing::fit_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
                         const std::vector<std::int64_t>& trips, const std::vector<double>& wish) {
     TileChooser& tiles = followers_.walk(einsum, tmpl).chooser();
-    const std::uint64_t most = steps_per_symbol * (1 + tiles.size());
+    const std::uint64_t most = fit_steps_per_symbol * (1 + tiles.size());
     std::uint64_t left = most;
     tiles.start(running, trips);
     const bool found = tiles.draw(rng, left, &wish);

@@ -151,7 +151,7 @@ bool Repair::replace(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles) {
             return true;
         }
     }
-    return draw(rng);
+    return false;
 }
 
 bool Repair::follow(Rng& rng, std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles) {
