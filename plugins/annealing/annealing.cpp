@@ -36,7 +36,6 @@ constexpr std::array<Weight, n_moves> moves = {{
     {Move::spatial, "spatial", 5, "those of its spatial loops"},
     {Move::order, "order", 10, "another order of holders and loops"},
     {Move::keep, "keep", 10, "other memories keep its tensors"},
-    {Move::parallel, "parallel", 10, "other spatial loops"},
     {Move::backing, "backing", 20, "another fusion boundary"},
     {Move::einsum, "einsum", 5, "an Einsum is drawn anew"},
     {Move::einsums, "einsums", 5, "two to four Einsums are drawn anew"},

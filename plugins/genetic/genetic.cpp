@@ -142,9 +142,9 @@ private:
 
     void mutate(Rng& rng, const Point& parent, Candidate& c) const {
         // Small changes are the most frequent.
-        static constexpr std::array<Move, 10> moves = {
-            Move::factor, Move::factor, Move::factor,  Move::tile,   Move::tiles,
-            Move::order,  Move::keep,   Move::backing, Move::einsum, Move::parallel};
+        static constexpr std::array<Move, 9> moves = {Move::factor, Move::factor,  Move::factor,
+                                                      Move::tile,   Move::tiles,   Move::order,
+                                                      Move::keep,   Move::backing, Move::einsum};
         c.how = Candidate::How::move;
         c.move = moves[rng.below(moves.size())];
         c.einsum = static_cast<std::uint32_t>(rng.below(n_einsums_));

@@ -67,13 +67,23 @@ void Joiner::options(int state, std::uint32_t tmpl, std::vector<Option>& out) {
 const std::vector<Joiner::Option>& Joiner::all_options(int state) {
     if (!states_[state]->options) {
         auto all = std::make_unique<std::vector<Option>>();
+        std::vector<std::uint32_t> ends;
         const std::size_t n = space_.einsums[states_[state]->einsum].templates.size();
         for (std::uint32_t t = 0; t < n; ++t) {
             options(state, t, *all);
+            ends.push_back(static_cast<std::uint32_t>(all->size()));
         }
+        states_[state]->ends = std::move(ends);
         states_[state]->options = std::move(all);
     }
     return *states_[state]->options;
+}
+
+std::span<const Joiner::Option> Joiner::remembered_options(int state, std::uint32_t tmpl) {
+    const std::vector<Option>& all = all_options(state);
+    const std::vector<std::uint32_t>& ends = states_[state]->ends;
+    const std::uint32_t begin = tmpl == 0 ? 0 : ends[tmpl - 1];
+    return {all.data() + begin, ends[tmpl] - begin};
 }
 
 }  // namespace tessera::search

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "search/space_data.hpp"
@@ -43,8 +44,10 @@ public:
     };
     /// All options of a template in a state, in a fixed order.
     void options(int state, std::uint32_t tmpl, std::vector<Option>& out);
-    /// Those of all templates.
+    /// Those of all templates, remembered.
     const std::vector<Option>& all_options(int state);
+    /// One template's part of all_options().
+    std::span<const Option> remembered_options(int state, std::uint32_t tmpl);
 
 private:
     struct State {
@@ -52,6 +55,7 @@ private:
         mapspace::detail::StateStructure structure;
         std::vector<std::unique_ptr<std::vector<Way>>> ways;  // by structure of the next Einsum
         std::unique_ptr<std::vector<Option>> options;
+        std::vector<std::uint32_t> ends;  // by template, in `options`
     };
     int intern(int einsum, const mapspace::detail::StateStructure& structure);
 

@@ -240,8 +240,6 @@ bool Moves::change(Rng& rng, Move move, std::size_t einsum) {
             return relative(rng, einsum, relatives.orders(tmpl), nullptr);
         case Move::keep:
             return relative(rng, einsum, relatives.holders(tmpl), &Attributes::holders);
-        case Move::parallel:
-            return relative(rng, einsum, relatives.spatial(tmpl), &Attributes::spatial);
         case Move::backing:
             return other_backing(rng, einsum);
         default:

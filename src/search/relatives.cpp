@@ -66,7 +66,6 @@ void Relatives::build(const std::vector<TemplateData>& templates) {
         const auto index = static_cast<std::uint32_t>(attributes_.size() - 1);
         alike_[{a.fused, a.holders, a.spatial}].push_back(index);
         alike_[{a.fused, -1, a.spatial}].push_back(index);
-        alike_[{a.fused, a.holders, -1}].push_back(index);
     }
 }
 

@@ -113,8 +113,8 @@ bool Repair::fit(Rng& rng, const Joiner::Option& option, const std::vector<doubl
 }
 
 bool Repair::fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& wish) {
-    options_.clear();
-    joiner_.options(followed_.state, tmpl, options_);
+    const std::span<const Joiner::Option> all = joiner_.remembered_options(followed_.state, tmpl);
+    options_.assign(all.begin(), all.end());
     const std::size_t n = options_.size();
     for (std::size_t i = 0; i < std::min(n, most_fits); ++i) {
         std::swap(options_[i], options_[i + rng.below(n - i)]);

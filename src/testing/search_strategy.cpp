@@ -124,10 +124,22 @@ void check_in_space(const std::string& name, const Settings& s, bool nothing_leg
     Bench bench(name, s.seed);
     for (int i = 0; i < 20; ++i) {
         for (const Candidate& c : bench.round(32, nothing_legal)) {
-            if (c.how != Candidate::How::point) {
-                f.expect(c.how == Candidate::How::draw || c.einsum < bench.space().n_einsums(),
-                         "a variation of an Einsum that does not exist is proposed");
+            const std::uint32_t n = bench.space().n_einsums();
+            if (c.how == Candidate::How::draw) {
                 continue;
+            }
+            if (c.how == Candidate::How::move) {
+                f.expect(c.einsum < n && static_cast<std::size_t>(c.move) < search::n_moves,
+                         "a move that there is not, or of an Einsum that does not exist");
+                f.expect(c.outcome.legal() || c.outcome.verdict == search::Verdict::no_point ||
+                             nothing_legal,
+                         "a move from a point that is not legal is proposed");
+            }
+            if (c.how == Candidate::How::cross) {
+                f.expect(c.einsum <= c.end && c.end <= n,
+                         "a crossover of Einsums that do not exist is proposed");
+                const std::string fault = fault_of(bench.space(), c.mate);
+                f.expect(fault.empty(), "a mate outside the space is proposed: " + fault);
             }
             const std::string fault = fault_of(bench.space(), c.point);
             f.expect(fault.empty(), "a point outside the space is proposed: " + fault);
@@ -162,6 +174,11 @@ void check_resume(const std::string& name, const Settings& s, Findings& f) {
 
 void check_batches(const std::string& name, const Settings& s, Findings& f) {
     Bench bench(name, s.seed);
+    const std::size_t width = bench.strategy().width();
+    for (int i = 0; i < 10 && width > 0; ++i) {
+        f.expect(bench.round(width + 10).size() <= width, "more candidates than width() says");
+    }
+    f.expect(bench.strategy().width() == width, "width() changes");
     for (const std::size_t room : {1u, 7u, 64u, 1u}) {
         f.expect(bench.round(room).size() <= room, "more candidates than asked for");
     }

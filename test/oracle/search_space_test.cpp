@@ -6,8 +6,8 @@
 #include <fstream>
 #include <map>
 
-#include "oracle/oracle_instance.hpp"
-#include "support/paths.hpp"
+#include "oracle/few_instances.hpp"
+#include "oracle/points.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
@@ -17,35 +17,9 @@ using namespace tessera;
 
 namespace {
 
-/// The first few seeds of every kind of instance.
-std::map<std::string, std::vector<std::uint64_t>> few_seeds(std::size_t each) {
-    std::map<std::string, std::vector<std::uint64_t>> seeds;
-    std::ifstream in(tessera::test::test_folder() + "/oracle/seeds.txt");
-    std::string kind;
-    for (std::uint64_t seed; in >> kind >> seed;) {
-        if (seeds[kind].size() < each) {
-            seeds[kind].push_back(seed);
-        }
-    }
-    return seeds;
-}
-
-template <class Test>
-void for_each_instance(std::size_t each, const Test& test) {
-    for (const auto& [kind, seeds] : few_seeds(each)) {
-        for (const std::uint64_t seed : seeds) {
-            const oracle::Instance drawn = oracle::random_instance(seed);
-            const oracle::LoadedInstance instance(drawn.yaml);
-            BOOST_TEST_CONTEXT(kind << " " << seed) {
-                test(instance.problem, drawn.options);
-            }
-        }
-    }
-}
-
-bool close(double a, double b) {
-    return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
-}
+using oracle::close;
+using oracle::few_seeds;
+using oracle::for_each_instance;
 
 mapper::Result map(const std::string& name, const model::Problem& problem,
                    const mapper::Options& options, const plugin::KnobSettings& knobs = {}) {
@@ -428,7 +402,8 @@ BOOST_AUTO_TEST_CASE(variations_keep_template_and_fused_loops) {
         BOOST_TEST_REQUIRE(worker.draw(7, point).legal());
         for (std::uint32_t i = 0; i < 20; ++i) {
             const search::Point before = point;
-            const search::Outcome varied = worker.move(search::Move::tiles, i, i % space.n_einsums(), point);
+            const search::Outcome varied =
+                worker.move(search::Move::tiles, i, i % space.n_einsums(), point);
             BOOST_TEST((varied.legal() || point == before));
             BOOST_TEST(worker.evaluate(point).legal());
             for (std::size_t e = 0; e < point.choices.size(); ++e) {

@@ -1,5 +1,5 @@
 // The space of a problem, opened for searching: templates with their formulas compiled, and the
-// means to draw, vary, evaluate and write down points.
+// means to draw, move, evaluate and write down points.
 #pragma once
 
 #include <array>

@@ -56,12 +56,11 @@ enum class Move : std::uint8_t {
     spatial,   ///< those of its spatial loops
     order,     ///< a template with the same holders and spatial loops, in another order
     keep,      ///< a template that keeps its tensors in other memories
-    parallel,  ///< a template with other spatial loops
     backing,   ///< a template with other backing holders or fused loops: the fusion boundary
     einsum,    ///< template and tile shapes anew
     einsums    ///< those of two to four Einsums in a row
 };
-inline constexpr std::size_t n_moves = 10;
+inline constexpr std::size_t n_moves = 9;
 
 /// What became of a point.
 enum class Verdict : std::uint8_t {

@@ -30,14 +30,10 @@ public:
         const Attributes& a = attributes_[tmpl];
         return alike_.at({a.fused, a.holders, a.spatial});
     }
-    /// Templates that share all but the holders, or all but the spatial loops; `tmpl` is one.
+    /// Templates that share all but the holders and the order; `tmpl` is one.
     const std::vector<std::uint32_t>& holders(std::uint32_t tmpl) const {
         const Attributes& a = attributes_[tmpl];
         return alike_.at({a.fused, -1, a.spatial});
-    }
-    const std::vector<std::uint32_t>& spatial(std::uint32_t tmpl) const {
-        const Attributes& a = attributes_[tmpl];
-        return alike_.at({a.fused, a.holders, -1});
     }
 
 private:
