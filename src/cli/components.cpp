@@ -97,9 +97,23 @@ void add_components(options::options_description& description, bool mapper) {
             "load this plugin first; may be repeated");
 }
 
+namespace {
+
+/// What is wrong with the value of an option is told with its name.
+template <class Check>
+void for_option(const std::string& option, const Check& check) {
+    try {
+        check();
+    } catch (const UserError& error) {
+        throw UserError(option + ": " + error.what());
+    }
+}
+
+}  // namespace
+
 Components::Components(const Arguments& arguments, bool with_mapper)
     : model(arguments.text("model")) {
-    api::check_model(model, refused_plugins());
+    for_option("--model", [&] { api::check_model(model, refused_plugins()); });
     if (with_mapper) {
         choose_mapper(arguments.text("mapper"), arguments.given("mapper"),
                       arguments.text("strategy"));
@@ -128,8 +142,10 @@ Components::Components(const Arguments& arguments, bool with_mapper)
 
 void Components::choose_mapper(const std::string& name, bool given, const std::string& wanted) {
     const std::string more = refused_plugins();
-    const api::MapperChoice choice =
-        api::choose_mapper(!given && !wanted.empty() ? api::strategy_runner : name, more);
+    api::MapperChoice choice;
+    for_option("--mapper", [&] {
+        choice = api::choose_mapper(!given && !wanted.empty() ? api::strategy_runner : name, more);
+    });
     mapper = choice.mapper;
     strategy = choice.strategy;
     if (!wanted.empty() && !strategy.empty() && wanted != strategy) {
@@ -139,7 +155,7 @@ void Components::choose_mapper(const std::string& name, bool given, const std::s
         throw UserError("--strategy belongs to --mapper search, not to --mapper " + mapper);
     }
     if (!wanted.empty()) {
-        api::check_strategy(wanted, more);
+        for_option("--strategy", [&] { api::check_strategy(wanted, more); });
         strategy = wanted;
     }
 }

@@ -69,7 +69,7 @@ int resume_stored(const std::vector<std::string>& args, const Arguments& argumen
     std::vector<std::string> full = stored.arguments(known, args, again);
     const std::vector<std::string> now = with_absolute(args, known);
     full.insert(full.end(), now.begin(), now.end());
-    const WorkingDirectory there(stored.directory());
+    const WorkingDirectory there(stored);
     return run_stored(stored, [&] {
         const Arguments all("map", full, known);
         return run_map(full, all, mapper_options(all), out, err);
@@ -110,7 +110,7 @@ int rerun_command(const std::vector<std::string>& args, std::ostream& out, std::
     std::vector<std::string> full = original.arguments(known, more, again);
     const std::vector<std::string> now = with_absolute(more, known);
     full.insert(full.end(), now.begin(), now.end());
-    const WorkingDirectory there(original.directory());
+    const WorkingDirectory there(original);
     return run_stored(original, [&] {
         const Arguments all("map", full, known);
         return run_map(full, all, mapper_options(all), out, err, &original);

@@ -227,13 +227,14 @@ void StoredRun::compare(const io::Json& result, std::ostream& err) const {
         << (folder_ / "result.json").string() << "\n";
 }
 
-WorkingDirectory::WorkingDirectory(const fs::path& path) {
+WorkingDirectory::WorkingDirectory(const StoredRun& run) {
+    const fs::path path = run.directory();
     before_ = fs::current_path();
     std::error_code failed;
     fs::current_path(path, failed);
     if (failed) {
-        throw UserError(path.string() + ": the run was started there, but it cannot be entered: " +
-                        failed.message());
+        throw UserError(run.file() + ": the run was started in '" + path.string() +
+                        "', which cannot be entered: " + failed.message());
     }
 }
 

@@ -58,7 +58,7 @@ private:
 /// While it lives, relative paths start elsewhere.
 class WorkingDirectory {
 public:
-    explicit WorkingDirectory(const std::filesystem::path& path);
+    explicit WorkingDirectory(const StoredRun& run);
     ~WorkingDirectory();
     WorkingDirectory(const WorkingDirectory&) = delete;
 

@@ -103,8 +103,10 @@ BOOST_AUTO_TEST_CASE(values_of_options_are_checked) {
     wrong(with("--max-memory", "20"), "a positive size with its unit");
     wrong(with("--threads", "two"), "a whole number from 0");
     wrong(with("--seed", "-1"), "a whole number from 0");
-    wrong(with("--mapper", "fm"), "unknown mapper 'fm'");
-    wrong(with("--model", "looptre"), "did you mean 'looptree'?");
+    wrong(with("--mapper", "fm"), "--mapper: unknown mapper 'fm'");
+    wrong(with("--strategy", "randm"), "--strategy: unknown search strategy 'randm'");
+    wrong(with("--mapper", ""), "--mapper: unknown mapper ''");
+    wrong(with("--model", "looptre"), "--model: unknown cost model 'looptre'; did you mean 'looptree'?");
     wrong(with("-D", "N_EINSUMS"), "NAME=VALUE");
     wrong(with("-D", "N_EINSUM=2"), "did you mean 'N_EINSUMS'?");
     wrong(with("-a", "smple"), "'--arch' is given twice");

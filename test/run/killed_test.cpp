@@ -1,6 +1,8 @@
 // kill -9 at any moment, then --resume: the same result, byte by byte, and nothing left over.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "run/process.hpp"
@@ -78,6 +80,22 @@ BOOST_AUTO_TEST_CASE(a_run_is_resumed_without_its_options) {
     Process rerun(folder.path(), {"rerun", run});
     BOOST_TEST(rerun.wait() == 0);
     BOOST_TEST(rerun.says("the result is the same as in"), rerun.err());
+}
+
+BOOST_AUTO_TEST_CASE(the_folder_of_a_run_that_is_gone_is_told_with_the_file_that_names_it) {
+    const Folder folder;
+    const fs::path run = folder / "run";
+    Process first(folder.path(),
+                  {"map", "-a", "simple", "-w", "matmuls", "-q", "-o", run.string()});
+    BOOST_REQUIRE_EQUAL(first.wait(), 0);
+    nlohmann::ordered_json description =
+        nlohmann::ordered_json::parse(std::ifstream(run / "run.json"));
+    description["directory"] = "/gone";
+    std::ofstream(run / "run.json") << description;
+    Process rerun(folder.path(), {"rerun", run.string(), "-o", "again"});
+    BOOST_TEST(rerun.wait() == 2);
+    BOOST_TEST(rerun.says("run/run.json: the run was started in '/gone', which cannot be entered"),
+               rerun.err());
 }
 
 BOOST_AUTO_TEST_CASE(another_command_cannot_resume_a_run) {
