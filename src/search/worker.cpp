@@ -3,12 +3,15 @@
 //   repair.hpp      Einsums that do not fit any more: the nearest that do
 //   moves.hpp       what is changed
 //   evaluation.hpp  follows the joins, adds up what is known of each Einsum
+//   encoding.hpp    LoopTrees as points
 //   Worker::mapping the branches of the LoopTree, as the join orders their loops
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/leave.hpp"
 #include "mapspace/tabulate.hpp"
+#include "search/encoding.hpp"
 #include "search/moves.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/stop.hpp"
@@ -30,13 +33,15 @@ struct Worker::Impl {
           joiner(space),
           drawing(space, joiner),
           evaluation(space, joiner),
-          moves(space, joiner, drawing, evaluation) {}
+          moves(space, joiner, drawing, evaluation),
+          encoding(space, joiner, drawing, evaluation) {}
 
     const OpenSpace::Data& space;
     Joiner joiner;
     Drawing drawing;
     Evaluation evaluation;
     Moves moves;
+    Encoding encoding;
 
     void fail(Verdict verdict) {
         ++drawing.failures[static_cast<std::size_t>(verdict)];
@@ -160,6 +165,23 @@ void Worker::run(Candidate& c) {
         default:
             c.outcome = evaluate(c.point);
     }
+}
+
+bool Worker::encode(const mapping::Mapping& mapping, double energy_j, double latency_s,
+                    Point& point) {
+    // Formulas and the model's evaluation differ by rounding.
+    const auto close = [](double a, double b) {
+        return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
+    };
+    return impl_->encoding.encode(mapping, [&](const Point& built) {
+        const Outcome outcome = impl_->evaluation.evaluate(built);
+        const bool same = outcome.legal() && close(outcome.energy_j, energy_j) &&
+                          close(outcome.latency_s, latency_s);
+        if (same) {
+            point = built;
+        }
+        return same;
+    });
 }
 
 mapping::Mapping Worker::mapping(const Point& point) {

@@ -7,6 +7,7 @@
 
 #include "oracle/few_instances.hpp"
 #include "oracle/points.hpp"
+#include "tessera/mapper/mapper.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/open_space.hpp"
@@ -283,4 +284,53 @@ BOOST_AUTO_TEST_CASE(points_as_text_and_back) {
          {"", "3", "3.1", "3.1 ", "3.1;", "x.1 ; 2", "3.1 ; 2 x", "3.1 ; 2 ", "3.1 ; 2\n"}) {
         BOOST_TEST(!search::from_text(wrong, back), wrong);
     }
+}
+
+BOOST_AUTO_TEST_CASE(looptrees_are_points_again) {
+    const auto model = looptree();
+    std::size_t same = 0;
+    for_each_instance(4, [&](const model::Problem& problem, const auto& limits) {
+        const search::OpenSpace space(problem, *model, {limits, 1, nullptr});
+        search::Worker worker(space);
+        for (std::uint64_t i = 0; i < 40; ++i) {
+            Point point, back;
+            const search::Outcome outcome = worker.draw(i, point);
+            BOOST_TEST_REQUIRE(outcome.legal());
+            const mapping::Mapping tree = worker.mapping(point);
+            BOOST_TEST_REQUIRE(worker.encode(tree, outcome.energy_j, outcome.latency_s, back),
+                               mapping::to_yaml(tree));
+            BOOST_TEST(close(worker.evaluate(back).energy_j, outcome.energy_j));
+            // Templates that differ in null loops alone give one LoopTree: the first stands for it,
+            // and holders next to each other may have changed places.
+            const mapping::Mapping first = worker.mapping(back);
+            BOOST_TEST(close(model->evaluate(problem, first).latency_s(), outcome.latency_s));
+            Point again;
+            BOOST_TEST(worker.encode(first, outcome.energy_j, outcome.latency_s, again));
+            BOOST_TEST((again == back));
+            same += back == point;
+            // With other costs it is another mapping.
+            BOOST_TEST(!worker.encode(tree, 2 * outcome.energy_j, outcome.latency_s, back));
+        }
+    });
+    BOOST_TEST(same >= 1000u);
+}
+
+BOOST_AUTO_TEST_CASE(optima_of_ffm_are_points) {
+    const auto model = looptree();
+    std::size_t optima = 0, points = 0;
+    for_each_instance(6, [&](const model::Problem& problem, const auto& limits) {
+        mapper::Options options;
+        options.mapspace = limits;
+        options.mapspace.all_einsum_orders = options.mapspace.line_buffers = false;
+        options.threads = 1;
+        const mapper::Result best = plugin::Registry<mapper::Mapper>::instance().create("ffm")->map(
+            problem, *model, options);
+        const search::OpenSpace space(problem, *model, {limits, 1, nullptr});
+        search::Worker worker(space);
+        Point point;
+        const mapper::Solution& s = best.solutions.at(0);
+        ++optima;
+        points += worker.encode(s.mapping, s.report.energy_j(), s.report.latency_s(), point);
+    });
+    BOOST_TEST(points == optima);
 }

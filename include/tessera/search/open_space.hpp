@@ -82,6 +82,11 @@ public:
     /// The LoopTree of a legal point.
     mapping::Mapping mapping(const Point& point);
 
+    /// The point of a LoopTree; one with the costs `energy_j` and `latency_s` that the model gives
+    /// for it. False: the space has none (its Einsums run in another order, its loops or holders
+    /// are none of a template). \throws UserError, IllegalMapping as mapping::split()
+    bool encode(const mapping::Mapping& mapping, double energy_j, double latency_s, Point& point);
+
 private:
     struct Impl;
     std::unique_ptr<Impl> impl_;

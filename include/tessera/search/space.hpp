@@ -50,15 +50,15 @@ private:
 /// are where they still fit; else they keep their template with the nearest tile shapes that fit,
 /// or get another template.
 enum class Move : std::uint8_t {
-    factor,    ///< a prime factor goes from one loop to another over the same rank variable
-    tile,      ///< one tile shape is drawn anew among its legal values
-    tiles,     ///< all tile shapes of the Einsum are drawn anew
-    spatial,   ///< those of its spatial loops
-    order,     ///< a template with the same holders and spatial loops, in another order
-    keep,      ///< a template that keeps its tensors in other memories
-    backing,   ///< a template with other backing holders or fused loops: the fusion boundary
-    einsum,    ///< template and tile shapes anew
-    einsums    ///< those of two to four Einsums in a row
+    factor,   ///< a prime factor goes from one loop to another over the same rank variable
+    tile,     ///< one tile shape is drawn anew among its legal values
+    tiles,    ///< all tile shapes of the Einsum are drawn anew
+    spatial,  ///< those of its spatial loops
+    order,    ///< a template with the same holders and spatial loops, in another order
+    keep,     ///< a template that keeps its tensors in other memories
+    backing,  ///< a template with other backing holders or fused loops: the fusion boundary
+    einsum,   ///< template and tile shapes anew
+    einsums   ///< those of two to four Einsums in a row
 };
 inline constexpr std::size_t n_moves = 9;
 
