@@ -80,6 +80,8 @@ struct Options {
     std::string model = "looptree";
     /// Component -> knob -> value, as in `--knob search.batch=512`.
     std::map<std::string, std::map<std::string, std::string>> knobs;
+    /// Known mappings to begin with: what is found is as good as the best of them or better.
+    std::vector<mapping::Mapping> start;
     int threads = 0;  ///< 0: one per core
     std::uint64_t seed = 0;
     std::stop_token stop;  ///< ends the search with its best mapping
@@ -99,7 +101,8 @@ struct Result : mapper::Result {
 };
 
 /// Searches. That no mapping is legal, or that a limit came first, is a result (Result::status).
-/// \throws UserError for unknown names, wrong knobs, and what the mapper does not support
+/// \throws UserError for unknown names, wrong knobs, what the mapper does not support, and a mapping
+/// to begin with that is not legal; IllegalMapping for one that breaks a limit of the hardware
 Result map(const Problem& problem, const Options& options = {});
 
 /// Costs of a mapping. \throws IllegalMapping naming the limit of the hardware that it breaks

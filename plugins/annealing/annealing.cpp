@@ -138,8 +138,11 @@ public:
     }
 
     void immigrate(const Candidate& best) override {
-        if (best.outcome.value < best_.outcome.value) {
+        if (!best_.outcome.legal() || best.outcome.value < best_.outcome.value) {
             take(best, best_);
+        }
+        if (!current_.outcome.legal()) {
+            take(best, current_);
         }
     }
 

@@ -119,6 +119,7 @@ void Run::end_early() {
 void Run::search_all() {
     open();
     if (result_.reasons.empty()) {
+        take_start();
         find_perfect();
         find_any();
         if (best_first_applies() && search_best_first()) {

@@ -29,6 +29,29 @@ constexpr std::size_t few_einsums = 4;
 
 }  // namespace
 
+void Run::take_start() {
+    const auto value = [&](const mapper::Solution& s) {
+        return mapper::metric_value(options_.metrics.front(), s.report);
+    };
+    const mapper::Solution* best = nullptr;
+    for (const mapper::Solution& s : options_.start) {
+        best = best == nullptr || value(s) < value(*best) ? &s : best;
+    }
+    if (best == nullptr || !scalar()) {
+        return;  // a Pareto set is found anew: its points are no cutoffs for each other
+    }
+    mapspace::JoinedMapping known;  // of no pmappings: its costs alone are of use
+    if (context_.want_energy) {
+        known.objectives.push_back(best->report.energy_j());
+    }
+    if (context_.want_latency) {
+        known.objectives.push_back(best->report.latency_s());
+    }
+    coarse_.mappings = {known};
+    coarse_solutions_ = {*best};
+    report_incumbent(*best, "start");
+}
+
 void Run::find_perfect() {
     if (!options_.mapspace.partial_tiles()) {
         return;

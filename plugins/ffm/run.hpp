@@ -69,6 +69,9 @@ private:
 
     void open();
 
+    /// The best mapping that is given is the first incumbent.
+    void take_start();
+
     /// One Einsum with many templates.
     bool best_first_applies() const;
     bool search_best_first();

@@ -95,6 +95,10 @@ public:
         }
     }
 
+    void immigrate(const Candidate& best) override {
+        children_.push_back({best.point, best.outcome.value});
+    }
+
     std::string save() const override {
         std::ostringstream out;
         out.precision(17);

@@ -75,10 +75,36 @@ void Best::offer(Candidate& c, Worker& worker) {
         c.outcome.verdict = Verdict::refused;
         return;
     }
+    keep(std::move(now));
+}
+
+bool Best::begin_with(const mapper::Solution& known, Candidate& c, Worker& worker) {
+    const double energy_j = known.report.energy_j(), latency_s = known.report.latency_s();
+    Kept now;
+    const bool point = worker.encode(known.mapping, energy_j, latency_s, now.point);
+    now.values = values_of(energy_j, latency_s);
+    now.mapping = std::make_shared<const mapping::Mapping>(known.mapping);
+    now.report = known.report;
+    if (point) {
+        c.point = now.point;
+        c.outcome = worker.evaluate(c.point);
+        set_value(c.outcome, options_);
+    }
+    const bool better = std::none_of(kept_.begin(), kept_.end(), [&](const Kept& kept) {
+        return as_good(kept.values, now.values);
+    });
+    if (better) {
+        keep(std::move(now));
+    }
+    return point;
+}
+
+void Best::keep(Kept now) {
+    const std::vector<double> values = now.values;
     telemetry::Incumbent found;
     found.value = values.front();
-    found.energy_j = c.outcome.energy_j;
-    found.latency_s = c.outcome.latency_s;
+    found.energy_j = now.report.energy_j();
+    found.latency_s = now.report.latency_s();
     found.found_by = found_by_;
     found.mapping = [mapping = now.mapping] { return mapping::to_yaml(*mapping); };
     // From here on nothing fails but the report of it: what is known is not lost for lack of

@@ -34,6 +34,10 @@ public:
     /// \throws Bug if the model's evaluation differs from the candidate's costs.
     void offer(Candidate& c, Worker& worker);
 
+    /// Of a known mapping: the point it is, or, if the space has none, its costs alone. It counts
+    /// as found. \returns whether it is a point, which is in `c`
+    bool begin_with(const mapper::Solution& known, Candidate& c, Worker& worker);
+
     const std::vector<Kept>& kept() const {
         return kept_;
     }
@@ -41,6 +45,7 @@ public:
 private:
     std::vector<double> values_of(double energy_j, double latency_s) const;
     bool stands(const Candidate& c, Worker& worker, Kept& out) const;
+    void keep(Kept now);
 
     const model::Problem& problem_;
     const model::CostModel& model_;

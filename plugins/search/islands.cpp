@@ -121,6 +121,15 @@ void Islands::keep(Island& island, const Candidate& c) const {
     }
 }
 
+void Islands::begin_with(const Candidate& known) {
+    for (Island& island : islands_) {
+        if (!island.best.outcome.legal() || known.outcome.value < island.best.outcome.value) {
+            take(known, island.best);
+            island.strategy->immigrate(known);
+        }
+    }
+}
+
 void Islands::exchange() {
     const Island* leader = nullptr;
     for (const Island& island : islands_) {

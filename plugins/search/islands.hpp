@@ -37,6 +37,9 @@ public:
     std::vector<Candidate>& found() {
         return found_;
     }
+    /// A legal point with its value: every island hears of it.
+    void begin_with(const Candidate& known);
+
     /// The best of all goes to the islands that have none as good.
     void exchange();
 

@@ -158,6 +158,21 @@ private:
                                              : std::numeric_limits<std::uint64_t>::max();
     }
 
+    /// The mappings to begin with, those that are points of the space. They are told anew when a
+    /// search is resumed, which changes nothing: the strategy knows them.
+    std::vector<Candidate> known_points(Worker& worker) {
+        std::vector<Candidate> points;
+        for (const mapper::Solution& known : options_.start) {
+            if (!best_.begin_with(known, points.emplace_back(), worker)) {
+                points.pop_back();
+                recorder_.log(
+                    "a mapping to begin with is no point of the searched space: it is "
+                    "kept, but nothing is derived from it");
+            }
+        }
+        return options_.resume.empty() ? points : std::vector<Candidate>{};
+    }
+
     void search_batches(const OpenSpace& space) {
         WorkerPool worker_pool(space, options_.threads, options_, recorder_, "search:" + name_);
         strategy_->start(space, options_.seed);
@@ -167,6 +182,9 @@ private:
             return state["strategy"].is_string() &&
                    strategy_->restore(state["strategy"].get<std::string>());
         });
+        for (const Candidate& known : known_points(worker_pool.worker())) {
+            strategy_->immigrate(known);
+        }
         while (!watch_.stopped()) {
             const std::size_t room = std::min<std::uint64_t>(batch_size_.get(), evals_left());
             if (room == 0) {
@@ -219,6 +237,9 @@ private:
         Islands islands(space, std::move(strategies), options_, recorder_, "search:" + name_);
         resume(islands.worker(),
                [&](const nlohmann::json& state) { return islands.restore(state["strategy"]); });
+        for (const Candidate& known : known_points(islands.worker())) {
+            islands.begin_with(known);
+        }
         while (!watch_.stopped() && !islands.ended()) {
             if (evals_left() == 0) {
                 watch_.end("max-evals");

@@ -377,6 +377,10 @@ public:
                 "mapper timeloop searches perfect factors; leave out "
                 "--imperfect-temporal and --imperfect-spatial");
         }
+        if (!options.start.empty()) {
+            throw UserError(
+                "mapper timeloop draws its mappings and begins with none; leave out --start");
+        }
         return TimeloopRun(problem, model, options, settings_).run();
     }
 

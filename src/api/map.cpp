@@ -3,6 +3,7 @@
 
 #include "api/search.hpp"
 #include "telemetry/sampler.hpp"
+#include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/loader.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/tessera.hpp"
@@ -129,6 +130,15 @@ Result map(const Problem& problem, const Options& options) {
     const api::MapperChoice choice = api::choose_mapper(options.mapper);
     check_knobs(options, choice);
     mapper::Options settings = settings_of(options);
+    for (const mapping::Mapping& known : options.start) {
+        settings.start.push_back({known, model->evaluate(problem.view(), known)});
+        for (const mapspace::Violation& v :
+             mapspace::check(problem.view(), known, &options.mapspace)) {
+            if (v.severity != mapspace::Severity::warning) {
+                throw UserError("a mapping to begin with is not legal: " + mapspace::to_text(v));
+            }
+        }
+    }
     if (!choice.strategy.empty()) {
         settings.knobs[choice.mapper]["strategy"] = choice.strategy;
     }

@@ -33,6 +33,8 @@ void add_search_options(options::options_description& description) {
          "tile shapes need not divide (spatial loops)")  //
         ("unfused", options::bool_switch(),
          "the outermost memory keeps every tensor, even one that it may not keep otherwise")  //
+        ("start", options::value<std::vector<std::string>>()->value_name("FILE"),
+         "begin with this mapping; may be repeated")  //
         ("threads", text("0", "N"), "worker threads; 0: one per core")                        //
         ("seed", text("0", "N"), "seed of randomised searches");
 }

@@ -12,6 +12,7 @@
 
 #include "api/search.hpp"
 #include "base/memory_reserve.hpp"
+#include "base/printable.hpp"
 #include "cli/cli.hpp"
 #include "cli/components.hpp"
 #include "cli/inputs.hpp"
@@ -23,6 +24,7 @@
 #include "io/json_text.hpp"
 #include "io/run_directory.hpp"
 #include "spec/reader.hpp"
+#include "tessera/mapspace/legality.hpp"
 
 namespace tessera::cli {
 
@@ -75,6 +77,9 @@ public:
         check_mapspace(arguments, components_->mapper);
         model_ = components_->make_model();
         mapper_ = components_->make_mapper();
+        for (const std::string& file : arguments.list("start")) {
+            settings_.start.push_back(known(file));
+        }
     }
 
     int run() {
@@ -136,6 +141,23 @@ private:
 
     model::Problem problem() const {
         return inputs_->problem();
+    }
+
+    /// A mapping to begin with. \throws UserError if it is not legal in the mapspace
+    mapper::Solution known(const std::string& file) const {
+        mapper::Solution result{mapping::load_mapping(file, {}), {}};
+        try {
+            result.report = model_->evaluate(problem(), result.mapping);
+        } catch (const IllegalMapping& illegal) {
+            throw UserError("--start " + base::one_line(file) + ": " + illegal.what());
+        }
+        for (const mapspace::Violation& v :
+             mapspace::check(problem(), result.mapping, &settings_.mapspace)) {
+            if (v.severity != mapspace::Severity::warning) {
+                throw UserError("--start " + base::one_line(file) + ": " + mapspace::to_text(v));
+            }
+        }
+        return result;
     }
 
     double wall_s() const {

@@ -245,7 +245,7 @@ WorkingDirectory::~WorkingDirectory() {
 
 std::vector<std::string> with_absolute(const std::vector<std::string>& args,
                                        const options::options_description& known) {
-    static const std::set<std::string> files = {"output", "knobs", "plugin"};
+    static const std::set<std::string> files = {"output", "knobs", "plugin", "start"};
     std::vector<std::string> result;
     for (const Given& option : parse(args, known)) {
         if (files.count(option.name) > 0 && option.values.size() == 1) {

@@ -46,3 +46,40 @@ BOOST_AUTO_TEST_CASE(strategies_reach_the_optimum_and_are_never_below) {
     }
     BOOST_TEST(problems >= 200);
 }
+
+BOOST_AUTO_TEST_CASE(known_mappings_change_no_optimum_and_are_never_lost) {
+    oracle::for_each_instance(4, [&](const model::Problem& problem, const auto& limits) {
+        mapper::Options options;
+        options.mapspace = limits;
+        options.threads = 1;
+        const mapper::Solution best = map(problem, options, "ffm").solutions.at(0);
+        const double optimum = best.report.edp_js();
+        options.budget.max_evals = 30;
+        const mapper::Solution some = map(problem, options, "search").solutions.at(0);
+        options.budget = {};
+        for (const std::vector<mapper::Solution>& known :
+             {std::vector{some}, std::vector{best}, std::vector{some, best}}) {
+            options.start = known;
+            const mapper::Result found = map(problem, options, "ffm");
+            BOOST_TEST((found.status == mapper::Status::optimal));
+            BOOST_TEST(oracle::close(found.solutions.at(0).report.edp_js(), optimum));
+            BOOST_TEST(oracle::close(found.bound.value_or(0), optimum));
+        }
+        for (const std::string strategy : {"random", "annealing", "genetic"}) {
+            options.start = {best};
+            options.budget.max_evals = 20;
+            const mapper::Result found = map(problem, options, "search", {{"strategy", strategy}});
+            BOOST_TEST(oracle::close(found.solutions.at(0).report.edp_js(), optimum), strategy);
+            options.budget = {};
+        }
+        // Of several metrics the known one is one of the set, or something is better.
+        options.metrics = {mapper::Metric::energy, mapper::Metric::latency};
+        options.budget.max_evals = 20;
+        bool as_good = false;
+        for (const mapper::Solution& s : map(problem, options, "search").solutions) {
+            as_good = as_good || (s.report.energy_j() <= best.report.energy_j() * (1 + 1e-9) &&
+                                  s.report.latency_s() <= best.report.latency_s() * (1 + 1e-9));
+        }
+        BOOST_TEST(as_good);
+    });
+}

@@ -33,6 +33,11 @@ inline double metric_value(Metric metric, const model::Report& report) {
     return metric_value(metric, report.energy_j(), report.latency_s());
 }
 
+struct Solution {
+    mapping::Mapping mapping;
+    model::Report report;  ///< evaluation of `mapping` by the problem's model
+};
+
 struct Options {
     std::vector<Metric> metrics{Metric::edp};
     mapspace::MapSpaceOptions mapspace;
@@ -50,16 +55,14 @@ struct Options {
     /// A state that an earlier run of the same search gave to Recorder::checkpoint(): go on from
     /// there, to the same result. Empty: from the start.
     std::string resume;
+    /// Known mappings, legal in `mapspace`, to begin with: what is found is as good as the best of
+    /// them or better. A search may take them as cutoffs, or go on from them.
+    std::vector<Solution> start;
     /// Knob settings by component name, for components that a mapper makes itself (strategies).
     std::map<std::string, std::map<std::string, std::string>> knobs;
 };
 
 enum class Status : std::uint8_t { optimal, feasible, infeasible };
-
-struct Solution {
-    mapping::Mapping mapping;
-    model::Report report;  ///< evaluation of `mapping` by the problem's model
-};
 
 struct Statistics {
     double wall_s = 0;
