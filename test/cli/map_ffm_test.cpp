@@ -130,3 +130,32 @@ BOOST_AUTO_TEST_CASE(a_rank_of_a_thousand_million_is_legal) {
     BOOST_TEST(outcome.json()["status"] == "optimal");
     BOOST_TEST(outcome.json()["search"]["peak_rss_bytes"].get<double>() < 2e9);
 }
+
+BOOST_AUTO_TEST_CASE(a_known_mapping_is_begun_with) {
+    const Folder folder;
+    const Args problem = {"map", "-a", "simple", "-w", "matmuls", "-D", "N_EINSUMS=2", "-q"};
+    const Json best = invoke(joined(problem, {"--json", "-o", folder.at("best")})).json();
+    const double edp_js = best["mappings"][0]["edp_js"].get<double>();
+    const std::string known = folder.at("best/mapping.yaml");
+    for (const Args& more : {Args{}, Args{"--mapper", "random", "--max-evals", "3"},
+                             Args{"--mapper", "annealing", "--max-evals", "3"}}) {
+        const Outcome again =
+            invoke(joined(joined(problem, more), {"--json", "--start", known, "--start", known}));
+        BOOST_REQUIRE_EQUAL(again.code, 0);
+        BOOST_TEST(again.json()["mappings"][0]["edp_js"].get<double>() <= edp_js * (1 + 1e-9));
+    }
+    // What cannot be begun with is told with its file.
+    const auto refused = [&](const Args& more, const std::string& why) {
+        const Outcome outcome = invoke(joined(problem, more));
+        BOOST_TEST(outcome.code == 2);
+        BOOST_TEST(outcome.says(why), outcome.err);
+        BOOST_TEST(outcome.out == "");
+    };
+    refused({"--start", folder.at("gone.yaml")}, "gone.yaml");
+    refused({"--start", folder.file("odd.yaml", "mapping: 3\n")}, "odd.yaml:1:10");
+    std::string broken = folder.read("best/mapping.yaml");
+    broken.replace(broken.find("tile_shape: 1"), 13, "tile_shape: 3");
+    refused({"--start", folder.file("broken.yaml", broken)}, "broken.yaml");
+    refused({"--start", known, "--mapper", "timeloop", "--unfused", "--max-evals", "3"},
+            "leave out --start");
+}
