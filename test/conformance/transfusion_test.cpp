@@ -1,0 +1,124 @@
+// The closed forms against all published results of TransFusion and its four baselines, given the
+// outer tiles of those results.
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "support/transfusion_reference.hpp"
+
+using namespace tessera;
+using namespace tessera::transfusion;
+
+namespace {
+
+constexpr const char* latency_columns[phase_count] = {"lat_QKV", "lat_MHA", "lat_LN", "lat_FFN"};
+
+Cost cost_of(const test::PublishedCase& one, Method method, const Settings& settings = {}) {
+    return evaluate(one.problem, method,
+                    method == Method::fusemax_layerfuse ? one.layerfuse_tiles : one.tiles,
+                    settings);
+}
+
+bool within(double ours, double theirs, double tolerance) {
+    return std::abs(ours - theirs) <= tolerance * theirs;
+}
+
+/// Geometric mean of how much faster `transfusion` is, over all cases of an accelerator.
+double speed_up(const char* accelerator, Method over) {
+    double sum = 0;
+    int n = 0;
+    for (const test::PublishedCase& one : test::published_cases()) {
+        if (one.problem.accelerator.name == accelerator) {
+            sum += std::log(cost_of(one, over).latency_s /
+                            cost_of(one, Method::transfusion).latency_s);
+            ++n;
+        }
+    }
+    return std::exp(sum / n);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(transfusion_latencies_of_all_modules) {
+    int compared = 0;
+    for (const test::PublishedCase& one : test::published_cases()) {
+        for (const auto& [method, theirs] : one.results) {
+            const Cost ours = cost_of(one, method);
+            for (std::size_t i = 0; i < phase_count; ++i) {
+                BOOST_TEST(within(ours.phases[i].latency_s, theirs.at(latency_columns[i]), 2e-3),
+                           one.text() << " " << name(method) << " " << latency_columns[i] << ": "
+                                      << ours.phases[i].latency_s << " s, published "
+                                      << theirs.at(latency_columns[i]));
+                ++compared;
+            }
+            BOOST_TEST(within(ours.latency_s, theirs.at("latency_s"), 2e-3),
+                       one.text() << " " << name(method) << ": " << ours.latency_s
+                                  << " s, published " << theirs.at("latency_s"));
+        }
+    }
+    BOOST_TEST(compared == 60 * 5 * 4);
+}
+
+BOOST_AUTO_TEST_CASE(transfusion_speed_ups) {
+    const auto near = [](double ours, double published) {
+        return std::abs(ours - published) < 0.01;
+    };
+    BOOST_TEST(near(speed_up("cloud", Method::fusemax_layerfuse), 1.309));
+    BOOST_TEST(near(speed_up("cloud", Method::fusemax), 1.622));
+    BOOST_TEST(near(speed_up("cloud", Method::flat), 7.044));
+    BOOST_TEST(near(speed_up("edge", Method::fusemax_layerfuse), 1.764));
+    BOOST_TEST(near(speed_up("edge", Method::fusemax), 2.223));
+    BOOST_TEST(near(speed_up("edge", Method::flat), 3.226));
+}
+
+BOOST_AUTO_TEST_CASE(transfusion_energies) {
+    for (const test::PublishedCase& one : test::published_cases()) {
+        for (const auto& [method, theirs] : one.results) {
+            const Cost ours = cost_of(one, method);
+            BOOST_TEST(within(1e12 * ours.dram_j, theirs.at("e_DRAM"), 0.03),
+                       one.text() << " " << name(method) << ": DRAM " << 1e12 * ours.dram_j
+                                  << " pJ, published " << theirs.at("e_DRAM"));
+            BOOST_TEST(within(1e12 * ours.compute_j, theirs.at("e_PE"), 0.03),
+                       one.text() << " " << name(method) << ": PEs " << 1e12 * ours.compute_j
+                                  << " pJ, published " << theirs.at("e_PE"));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(transfusion_utilisations) {
+    for (const test::PublishedCase& one : test::published_cases()) {
+        for (const auto& [method, theirs] : one.results) {
+            const Cost ours = cost_of(one, method);
+            BOOST_TEST(std::abs(ours.utilisation[0] - theirs.at("util2d")) <= 0.02,
+                       one.text() << " " << name(method) << ": 2D " << ours.utilisation[0]
+                                  << ", published " << theirs.at("util2d"));
+            BOOST_TEST(std::abs(ours.utilisation[1] - theirs.at("util1d")) <= 0.02,
+                       one.text() << " " << name(method) << ": 1D " << ours.utilisation[1]
+                                  << ", published " << theirs.at("util1d"));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(transfusion_modulo_and_fusemax_artifact) {
+    Settings modulo;
+    modulo.pipeline = schedule::Mode::modulo;
+    const auto attention_s = [](const test::PublishedCase& one, const Settings& settings) {
+        return cost_of(one, Method::transfusion, settings).phase(Phase::attention).latency_s;
+    };
+    int found = 0;
+    for (const test::PublishedCase& one : test::published_cases()) {
+        BOOST_TEST(attention_s(one, modulo) <= attention_s(one, {}) * (1 + 1e-12), one.text());
+        if (one.text() == "cloud BERT 64K") {
+            BOOST_TEST(std::abs(attention_s(one, {}) - 17.15) < 0.01);
+            BOOST_TEST(std::abs(attention_s(one, modulo) - 13.77) < 0.01);
+            BOOST_TEST(std::abs(fusemax_artifact_attention_s(one.problem) - 7.4025) < 5e-4);
+            ++found;
+        }
+        if (one.text() == "cloud Llama3 64K") {
+            BOOST_TEST(std::abs(attention_s(one, {}) - 57.10) < 0.01);
+            BOOST_TEST(std::abs(attention_s(one, modulo) - 51.24) < 0.01);
+            ++found;
+        }
+    }
+    BOOST_TEST(found == 2);
+}
