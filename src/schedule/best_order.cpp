@@ -20,7 +20,8 @@ namespace tessera::schedule {
 namespace {
 
 struct State {
-    std::vector<double> key;  ///< free time of each unit, then the ends of `live` tasks
+    /// Free time of each unit, busy time of all, then the ends of tasks that somebody waits for.
+    std::vector<double> key;
     std::vector<double> end_s;
     std::vector<Placement> placements;
 };
@@ -30,6 +31,13 @@ using Layer = std::map<Set, std::vector<State>>;
 double length(const State& state, std::size_t units) {
     return *std::max_element(state.key.begin(),
                              state.key.begin() + static_cast<std::ptrdiff_t>(units));
+}
+
+/// Shorter, or as short with units that work less. Sums in another order may differ in their last
+/// digits.
+bool better(const State& a, const State& b, std::size_t units) {
+    const double own = length(a, units), other = length(b, units);
+    return own < other * (1 - 1e-12) || (own <= other * (1 + 1e-12) && a.key[units] < b.key[units]);
 }
 
 bool nowhere_later(const std::vector<double>& a, const std::vector<double>& b) {
@@ -102,7 +110,7 @@ private:
     /// Can a round that begins like this beat the incumbent? What is left takes its least time on
     /// units that share it evenly.
     bool shorter(const State& state, std::size_t unit, double end_s, Set done) const {
-        if (!(end_s < incumbent_s_)) {
+        if (!(end_s <= incumbent_s_)) {
             return false;
         }
         const std::size_t units = dag_.units.size();
@@ -113,14 +121,15 @@ private:
         for (int i = 0; i < graph_.size(); ++i) {
             sum += done & bit(i) ? 0 : least_s_[i];
         }
-        return sum / static_cast<double>(units) * (1 - 1e-14) < incumbent_s_;
+        return sum / static_cast<double>(units) * (1 - 1e-14) <= incumbent_s_;
     }
 
     State with(const State& state, Placement placed, Set done) const {
         State made = state;
         made.end_s[placed.task] = placed.end_s;
-        made.key.resize(dag_.units.size());
+        made.key.resize(dag_.units.size() + 1);
         made.key[placed.unit] = placed.end_s;
+        made.key.back() += placed.end_s - placed.start_s;
         made.placements.push_back(placed);
         for (int i = 0; i < graph_.size(); ++i) {
             if ((done & bit(i)) && (graph_.after[i] & ~done)) {
@@ -171,7 +180,7 @@ Schedule order_below(const Dag& dag, const Overlap& overlap, Binding binding, co
     const std::size_t n = dag.tasks.size(), units = dag.units.size();
     const Orders orders(dag, overlap, binding, incumbent_s);
     Layer layer;
-    layer[0].push_back({std::vector<double>(units), std::vector<double>(n), {}});
+    layer[0].push_back({std::vector<double>(units + 1), std::vector<double>(n), {}});
     Schedule best;
     best.overlap = overlap;
     for (std::size_t i = 0; i < n; ++i) {
@@ -181,7 +190,7 @@ Schedule order_below(const Dag& dag, const Overlap& overlap, Binding binding, co
     const State* shortest = nullptr;
     for (const auto& [done, states] : layer) {
         for (const State& state : states) {
-            if (!shortest || length(state, units) < length(*shortest, units)) {
+            if (!shortest || better(state, *shortest, units)) {
                 shortest = &state;
             }
         }

@@ -5,7 +5,7 @@
 
 namespace tessera::schedule {
 
-/// As best_order(); a round that is not shorter than `incumbent_s` is not found: no placements.
+/// As best_order(); a round that is longer than `incumbent_s` is not found: no placements.
 Schedule order_below(const Dag& dag, const Overlap& overlap, Binding binding, const Limits& limits,
                      double incumbent_s);
 

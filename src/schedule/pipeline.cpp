@@ -12,6 +12,20 @@ namespace tessera::schedule {
 
 namespace {
 
+double busy_s(const Schedule& schedule) {
+    double sum = 0;
+    for (const Placement& placed : schedule.placements) {
+        sum += placed.end_s - placed.start_s;
+    }
+    return sum;
+}
+
+/// Shorter, or as short with units that work less.
+bool better(const Schedule& a, const Schedule& b) {
+    return a.interval_s < b.interval_s * (1 - 1e-12) ||
+           (a.interval_s <= b.interval_s * (1 + 1e-12) && busy_s(a) < busy_s(b));
+}
+
 Schedule two_stages(const Dag& dag, const Limits& limits) {
     bool complete = true;
     Schedule best;
@@ -19,7 +33,7 @@ Schedule two_stages(const Dag& dag, const Limits& limits) {
     for (const Overlap& one : bipartitions(dag, limits, complete)) {
         Schedule made = order_below(dag, one, Binding::greedy, limits, best.interval_s);
         complete = complete && made.complete;
-        if (!made.placements.empty()) {
+        if (!made.placements.empty() && better(made, best)) {
             best = std::move(made);
         }
     }
@@ -101,7 +115,7 @@ Schedule any_stages(const Dag& dag, const Limits& limits) {
         }
         Schedule made = order_below(dag, one, Binding::any, limits, best.interval_s);
         all = all && made.complete;
-        if (!made.placements.empty()) {
+        if (!made.placements.empty() && better(made, best)) {
             best = std::move(made);
         }
     }

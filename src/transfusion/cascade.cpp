@@ -158,6 +158,14 @@ schedule::Dag graph(const Sizes& z, const Cascade& cascade, bool with_dram) {
 
 }  // namespace
 
+double transfusion_dram_bytes(const Sizes& z, Phase phase, const OuterTiles& tiles) {
+    double sum = 0;
+    for (const Einsum& einsum : cascade(z, phase, tiles, {}).einsums) {
+        sum += einsum.bytes;
+    }
+    return sum;
+}
+
 PhaseCost transfusion_phase(const Sizes& z, Phase phase, const OuterTiles& tiles,
                             const Settings& settings) {
     const Cascade found = cascade(z, phase, tiles, settings);

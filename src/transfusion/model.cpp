@@ -114,6 +114,19 @@ Operations operations(const Sizes& z, Method method, Phase phase, Activation act
     }
 }
 
+double dram_energy_j(double bytes) {
+    return bytes * dram_j_per_byte;
+}
+
+double compute_energy_j(const Sizes& z, Method method, Activation activation) {
+    double sum = 0;
+    for (std::size_t i = 0; i < phase_count; ++i) {
+        const Operations done = operations(z, method, static_cast<Phase>(i), activation);
+        sum += done.mac * mac_j + done.add * add_j + done.divide * divide_j;
+    }
+    return sum;
+}
+
 std::array<int, phase_count> phase_runs(Stack stack) {
     static constexpr std::array<int, phase_count> encoder = {1, 1, 2, 1}, decoder = {1, 2, 3, 1},
                                                   both = {2, 3, 5, 2};
@@ -138,10 +151,9 @@ Cost evaluate(const Problem& problem, Method method, const OuterTiles& tiles,
         cost.latency_s += runs[i] * made.latency_s;
         busy_s[0] += runs[i] * made.busy_s(Unit::array_2d);
         busy_s[1] += runs[i] * made.busy_s(Unit::array_1d);
-        cost.dram_j += made.dram_bytes() * dram_j_per_byte;
-        cost.compute_j += made.operations.mac * mac_j + made.operations.add * add_j +
-                          made.operations.divide * divide_j;
+        cost.dram_j += dram_energy_j(made.dram_bytes());
     }
+    cost.compute_j = compute_energy_j(z, method, problem.model.activation);
     cost.utilisation = {busy_s[0] / cost.latency_s, busy_s[1] / cost.latency_s};
     return cost;
 }

@@ -40,6 +40,11 @@ double query_tile(const Sizes& z, bool all_heads);
 PhaseCost baseline_phase(const Sizes& z, Method method, Phase phase, const OuterTiles& tiles);
 PhaseCost transfusion_phase(const Sizes& z, Phase phase, const OuterTiles& tiles,
                             const Settings& settings);
+/// DRAM traffic without a schedule.
+double transfusion_dram_bytes(const Sizes& z, Phase phase, const OuterTiles& tiles);
+double dram_energy_j(double bytes);
+/// Of all phases.
+double compute_energy_j(const Sizes& z, Method method, Activation activation);
 Operations operations(const Sizes& z, Method method, Phase phase, Activation activation);
 
 }  // namespace tessera::transfusion

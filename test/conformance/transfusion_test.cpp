@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "support/transfusion_reference.hpp"
+#include "tessera/transfusion/tileseek.hpp"
 
 using namespace tessera;
 using namespace tessera::transfusion;
@@ -121,4 +122,28 @@ BOOST_AUTO_TEST_CASE(transfusion_modulo_and_fusemax_artifact) {
         }
     }
     BOOST_TEST(found == 2);
+}
+
+BOOST_AUTO_TEST_CASE(transfusion_tiles_are_legal_and_as_good_as_published) {
+    constexpr int budget = 400;
+    for (const Objective objective : {Objective::energy, Objective::latency}) {
+        int as_good = 0, best = 0;
+        for (const test::PublishedCase& one : test::published_cases()) {
+            BOOST_TEST(legal(one.problem, one.tiles), one.text());
+            const double published = objective_value(one.problem, one.tiles, objective);
+            const TileSeekResult found =
+                tileseek(one.problem, {.objective = objective, .evaluations = budget});
+            BOOST_TEST(legal(one.problem, found.tiles), one.text());
+            BOOST_TEST(found.evaluations <= budget);
+            as_good += found.value <= published * (1 + 1e-12);
+            const TileSeekResult optimum = enumerate_tiles(one.problem, objective);
+            BOOST_TEST(optimum.value <= found.value);
+            BOOST_TEST(optimum.value <= published * (1 + 1e-12), one.text());
+            best += found.value <= optimum.value * (1 + 1e-12);
+        }
+        BOOST_TEST(as_good >= 55);
+        BOOST_TEST_MESSAGE((objective == Objective::energy ? "energy" : "latency")
+                           << ": " << as_good << " of 60 as good as published, " << best
+                           << " optimal");
+    }
 }

@@ -35,8 +35,9 @@ std::vector<Overlap> bipartitions(const Dag& dag, const Limits& limits, bool& co
 
 /// The best order of a round by dynamic programming over sets of placed tasks that are closed under
 /// predecessors. Of two partial schedules with the same set, one that is nowhere later replaces the
-/// other. That loses nothing with Binding::any; with Binding::greedy it can lose an order in which
-/// a later start leads to a luckier choice of unit.
+/// other. Of equally short rounds, the one in which the units work least. Dominance loses nothing
+/// with Binding::any; with Binding::greedy it can lose an order in which a later start leads to a
+/// luckier choice of unit.
 Schedule best_order(const Dag& dag, const Overlap& overlap, Binding binding,
                     const Limits& limits = {});
 

@@ -1,0 +1,172 @@
+// The tree search: select by upper confidence bound, expand one node, complete at random,
+// propagate.
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <random>
+
+#include "transfusion/tiling.hpp"
+
+namespace tessera::transfusion {
+
+namespace {
+
+struct Node {
+    std::vector<std::int64_t> choices;
+    std::vector<std::unique_ptr<Node>> children;  ///< null: not visited yet
+    int visits = 0;
+    double rewards = 0;
+    bool exhausted = false;  ///< every leaf below was visited
+};
+
+class Search {
+public:
+    Search(const Problem& problem, const TileSeekOptions& options)
+        : tilings_(problem),
+          objectives_(problem, options.objective),
+          options_(options),
+          random_(options.seed) {
+        result_.value = std::numeric_limits<double>::infinity();
+    }
+
+    TileSeekResult run() {
+        std::unique_ptr<Node> root = node({});
+        while (result_.evaluations < std::max(options_.evaluations, 1) && !root->exhausted) {
+            Prefix prefix;
+            visit(*root, prefix);
+        }
+        result_.exhausted = root->exhausted;
+        return result_;
+    }
+
+private:
+    std::unique_ptr<Node> node(const Prefix& prefix) const {
+        auto made = std::make_unique<Node>();
+        if (prefix.size() < levels) {
+            made->choices = tilings_.choices(prefix);
+            made->children.resize(made->choices.size());
+        }
+        return made;
+    }
+
+    /// Goes down one level (at most five); returns the reward of the leaf that was reached.
+    double visit(Node& at, Prefix& prefix) {
+        double reward = 0;
+        if (prefix.size() == levels) {
+            reward = evaluate_leaf(prefix);
+            at.exhausted = true;
+        } else {
+            const std::size_t chosen = select(at);
+            prefix.push_back(at.choices[chosen]);
+            std::unique_ptr<Node>& child = at.children[chosen];
+            if (child) {
+                reward = visit(*child, prefix);
+            } else {
+                child = node(prefix);
+                reward = roll_out(*child, prefix);
+            }
+            at.exhausted = true;
+            for (const auto& one : at.children) {
+                at.exhausted = at.exhausted && one && one->exhausted;
+            }
+        }
+        ++at.visits;
+        at.rewards += reward;
+        return reward;
+    }
+
+    double roll_out(Node& child, Prefix prefix) {
+        child.exhausted = prefix.size() == levels;
+        while (prefix.size() < levels) {
+            const std::vector<std::int64_t> choices = tilings_.choices(prefix);
+            prefix.push_back(choices[random_() % choices.size()]);
+        }
+        const double reward = evaluate_leaf(prefix);
+        child.visits = 1;
+        child.rewards = reward;
+        return reward;
+    }
+
+    /// Unvisited choices first, at random; then the highest upper confidence bound.
+    std::size_t select(const Node& at) {
+        std::vector<std::size_t> fresh;
+        for (std::size_t i = 0; i < at.children.size(); ++i) {
+            if (!at.children[i]) {
+                fresh.push_back(i);
+            }
+        }
+        if (!fresh.empty()) {
+            return fresh[random_() % fresh.size()];
+        }
+        std::size_t best = 0;
+        double highest = -std::numeric_limits<double>::infinity();
+        for (std::size_t i = 0; i < at.children.size(); ++i) {
+            const Node& child = *at.children[i];
+            const double bound =
+                child.rewards / child.visits +
+                options_.exploration * std::sqrt(std::log(at.visits) / child.visits);
+            if (!child.exhausted && bound > highest) {
+                highest = bound;
+                best = i;
+            }
+        }
+        return best;
+    }
+
+    double evaluate_leaf(const Prefix& prefix) {
+        const OuterTiles tiles = Tilings::tiles(prefix);
+        const double value = objectives_.value(tiles);
+        ++result_.evaluations;
+        if (value < result_.value) {
+            result_.value = value;
+            result_.tiles = tiles;
+            result_.best_at = result_.evaluations;
+        }
+        return result_.value / value;
+    }
+
+    Tilings tilings_;
+    Objectives objectives_;
+    TileSeekOptions options_;
+    std::mt19937_64 random_;
+    TileSeekResult result_;
+};
+
+/// Depth first through the tree; it has five levels.
+void enumerate(const Tilings& tilings, Objectives& objectives, Prefix& prefix,
+               TileSeekResult& result) {
+    if (prefix.size() < levels) {
+        for (const std::int64_t count : tilings.choices(prefix)) {
+            prefix.push_back(count);
+            enumerate(tilings, objectives, prefix, result);
+            prefix.pop_back();
+        }
+        return;
+    }
+    const OuterTiles tiles = Tilings::tiles(prefix);
+    const double value = objectives.value(tiles);
+    ++result.evaluations;
+    if (result.evaluations == 1 || value < result.value) {
+        result.value = value;
+        result.tiles = tiles;
+        result.best_at = result.evaluations;
+    }
+}
+
+}  // namespace
+
+TileSeekResult tileseek(const Problem& problem, const TileSeekOptions& options) {
+    return Search(problem, options).run();
+}
+
+TileSeekResult enumerate_tiles(const Problem& problem, Objective objective) {
+    const Tilings tilings(problem);
+    Objectives objectives(problem, objective);
+    TileSeekResult result;
+    Prefix prefix;
+    enumerate(tilings, objectives, prefix, result);
+    result.exhausted = true;
+    return result;
+}
+
+}  // namespace tessera::transfusion
