@@ -6,6 +6,7 @@
 #   make fuzz        FUZZ random inputs for every reader, under sanitizers (a build of its own)
 #   make bench       build the benchmarks and run BENCHES (bench/breadth and bench/vs-accelforge
 #                    take long; see bench/README.md)
+#   make reproduce-transfusion   the figures of TransFusion's evaluation
 #   make install     into DESTDIR/PREFIX; PLUGINS=loaded: every built-in a shared object
 #   make uninstall   what the same DESTDIR and PREFIX were given by `make install`
 #   make deps clean format tidy
@@ -31,7 +32,7 @@ build = $(scons) $(1) || { tools/deps --check; exit 1; }
 
 sources = $(shell git ls-files -co --exclude-standard -- '*.cpp' '*.hpp')
 
-.PHONY: all deps demo test soak fuzz fuzz-run bench install install-files uninstall clean format tidy
+.PHONY: all deps demo test soak fuzz fuzz-run bench install install-files uninstall clean format tidy reproduce-transfusion
 
 all:
 	@$(call build,)
@@ -72,6 +73,11 @@ fuzz-run:
 bench: deps
 	@$(call build,program benches)
 	@set -e; for b in $(BENCHES); do echo "== $$b"; $(BUILD)/bench/$$b; done
+
+# Figures 8 to 13 of the TransFusion paper, in runs/transfusion. See docs/transfusion.md.
+reproduce-transfusion:
+	@$(call build,$(BUILD)/bench/reproduce_transfusion)
+	$(BUILD)/bench/reproduce_transfusion runs/transfusion
 
 # PREFIX/bin, PREFIX/lib, PREFIX/include, PREFIX/share/tessera; nothing there refers to the checkout.
 install:
