@@ -283,6 +283,8 @@ int main(int argc, char** argv) {
         show_means("edge");
         std::printf("%.1f CPU s for 60 configurations of five methods, TileSeek included\n",
                     static_cast<double>(std::clock()) / CLOCKS_PER_SEC);
+        show_means("edge-32");
+        show_means("edge-64");
         std::printf("\nAttention at 64K tokens (s)\n%-13s %13s %13s %13s %13s %13s %13s\n", "",
                     "fusemax-lf", "transfusion", "modulo", "max on 2D", "both", "fusemax paper");
         show_choices("cloud");
