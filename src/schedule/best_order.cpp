@@ -67,7 +67,7 @@ public:
     }
 
     /// All ways to place one more task.
-    Layer after(const Layer& layer) const {
+    Layer after(const Layer& layer, std::size_t& left) const {
         Layer next;
         for (const auto& [done, states] : layer) {
             for (int task = 0; task < graph_.size(); ++task) {
@@ -75,6 +75,7 @@ public:
                     continue;
                 }
                 std::vector<State>& kept = next[done | bit(task)];
+                left -= std::min(left, states.size());
                 for (const State& state : states) {
                     place(state, task, done | bit(task), kept);
                 }
@@ -176,7 +177,7 @@ bool cut(Layer& layer, std::size_t limit, std::size_t units) {
 }  // namespace
 
 Schedule order_below(const Dag& dag, const Overlap& overlap, Binding binding, const Limits& limits,
-                     double incumbent_s) {
+                     double incumbent_s, std::size_t& left) {
     const std::size_t n = dag.tasks.size(), units = dag.units.size();
     const Orders orders(dag, overlap, binding, incumbent_s);
     Layer layer;
@@ -184,8 +185,9 @@ Schedule order_below(const Dag& dag, const Overlap& overlap, Binding binding, co
     Schedule best;
     best.overlap = overlap;
     for (std::size_t i = 0; i < n; ++i) {
-        layer = orders.after(layer);
-        best.complete &= !cut(layer, std::max<std::size_t>(limits.states, 1), units);
+        layer = orders.after(layer, left);
+        const std::size_t states = left > 0 ? std::max<std::size_t>(limits.states, 1) : 1;
+        best.complete &= !cut(layer, states, units);
     }
     const State* shortest = nullptr;
     for (const auto& [done, states] : layer) {
@@ -204,8 +206,9 @@ Schedule order_below(const Dag& dag, const Overlap& overlap, Binding binding, co
 
 Schedule best_order(const Dag& dag, const Overlap& overlap, Binding binding, const Limits& limits) {
     check(dag);
+    std::size_t left = limits.placements;
     Schedule best =
-        order_below(dag, overlap, binding, limits, std::numeric_limits<double>::infinity());
+        order_below(dag, overlap, binding, limits, std::numeric_limits<double>::infinity(), left);
     if (best.placements.empty()) {
         throw Bug("a round without any order");
     }

@@ -28,10 +28,15 @@ bool better(const Schedule& a, const Schedule& b) {
 
 Schedule two_stages(const Dag& dag, const Limits& limits) {
     bool complete = true;
+    std::size_t left = limits.placements;
     Schedule best;
     best.interval_s = std::numeric_limits<double>::infinity();
     for (const Overlap& one : bipartitions(dag, limits, complete)) {
-        Schedule made = order_below(dag, one, Binding::greedy, limits, best.interval_s);
+        if (left == 0 && !best.placements.empty()) {
+            complete = false;
+            break;
+        }
+        Schedule made = order_below(dag, one, Binding::greedy, limits, best.interval_s, left);
         complete = complete && made.complete;
         if (!made.placements.empty() && better(made, best)) {
             best = std::move(made);
@@ -109,11 +114,16 @@ Schedule any_stages(const Dag& dag, const Limits& limits) {
         best = made.interval_s < best.interval_s ? std::move(made) : best;
     }
     bool all = listed;
+    std::size_t left = limits.placements;
     for (const Overlap& one : overlaps) {
         if (reaches(best, bound_s)) {
             break;
         }
-        Schedule made = order_below(dag, one, Binding::any, limits, best.interval_s);
+        if (left == 0) {
+            all = false;
+            break;
+        }
+        Schedule made = order_below(dag, one, Binding::any, limits, best.interval_s, left);
         all = all && made.complete;
         if (!made.placements.empty() && better(made, best)) {
             best = std::move(made);

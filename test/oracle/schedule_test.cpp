@@ -87,8 +87,16 @@ BOOST_AUTO_TEST_CASE(modulo_is_the_best_of_all_stages_with_recurrences) {
 BOOST_AUTO_TEST_CASE(limits_are_admitted) {
     std::mt19937 random(13);
     const Dag dag = test::random_dag(random, 8, true);
-    const Schedule cut = pipeline(dag, Mode::paper, {1, 1});
-    BOOST_TEST(!cut.complete);
-    BOOST_REQUIRE(objection(dag, cut) == "");
-    BOOST_TEST(cut.interval_s >= pipeline(dag, Mode::paper).interval_s);
+    const Schedule whole = pipeline(dag, Mode::paper);
+    BOOST_TEST(whole.complete);
+    for (const Limits& limits : {Limits{1, 4096, 500000}, Limits{2000, 1, 500000},
+                                 Limits{2000, 4096, 0}, Limits{0, 0, 0}}) {
+        const Schedule cut = pipeline(dag, Mode::paper, limits);
+        BOOST_TEST(!cut.complete);
+        BOOST_REQUIRE(objection(dag, cut) == "");
+        BOOST_TEST(cut.interval_s >= whole.interval_s);
+        const Schedule modulo = pipeline(dag, Mode::modulo, limits);
+        BOOST_REQUIRE(objection(dag, modulo) == "");
+        BOOST_TEST(modulo.interval_s <= cut.interval_s);
+    }
 }

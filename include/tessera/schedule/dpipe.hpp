@@ -25,6 +25,10 @@ enum class Mode {
 struct Limits {
     std::size_t states = 2000;    ///< partial schedules that are kept per number of placed tasks
     std::size_t overlaps = 4096;  ///< bipartitions or stage assignments that are tried
+    /// Placements that are tried in all, about a microsecond each. Then the order at hand is
+    /// completed with the shortest partial schedule alone, and no other bipartition or assignment
+    /// is tried.
+    std::size_t placements = 500000;
 };
 
 /// The unsplit graph, then the bipartitions (S1, S2) of the paper: S1 holds all sources and no
