@@ -66,6 +66,16 @@ std::vector<Source> sources_of(const InputNames& names) {
 
 }  // namespace
 
+std::vector<ReadInput> read_inputs(const InputNames& names) {
+    std::vector<ReadInput> result;
+    for (const Source& source : sources_of(names)) {
+        spec::Node tree = spec::load_tree(source.path);
+        check_role(source, tree);
+        result.push_back({{source.role, source.path}, std::move(tree)});
+    }
+    return result;
+}
+
 Inputs load_inputs(const InputNames& names) {
     const std::vector<Source> sources = sources_of(names);
     std::vector<std::string> declared;

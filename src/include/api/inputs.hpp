@@ -32,6 +32,16 @@ struct Inputs {
     std::vector<Input> files;  ///< those that were named, without what they include
 };
 
+/// A file that was named, with its includes merged.
+struct ReadInput {
+    Input input;
+    spec::Node tree;
+};
+
+/// What is named, read and not yet made into anything. \throws UserError, also for a file in the
+/// place of another
+std::vector<ReadInput> read_inputs(const InputNames& names);
+
 /// \throws UserError, also for a file in the place of another and for a define that none declares
 Inputs load_inputs(const InputNames& names);
 
