@@ -17,7 +17,7 @@ enum ExitCode : int {
     no_legal_mapping = 1,
     user_error = 2,
     plugin_refused = 3,
-    partial = 4,  ///< compare: some of those compared failed
+    partial = 4,  ///< compare, sweep: some of those compared or some points failed
     limit_before_result = 5,
     bug = 70,
     interrupted = 130,
@@ -37,6 +37,7 @@ int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& e
 // One function per sub-command. `args`: what follows its name. They throw tessera::Error.
 int map_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int compare_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+int sweep_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int model_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int top_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int check_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);

@@ -59,9 +59,15 @@ Inputs::Inputs(const Arguments& arguments, arch::Compat compat_mode) : compat(co
     architecture = std::move(loaded.architecture);
     workload = std::move(loaded.workload);
     mapping = std::move(loaded.mapping);
-    for (const api::Input& input : loaded.files) {
+    files = input_files(loaded.files);
+}
+
+std::vector<InputFile> input_files(const std::vector<api::Input>& named) {
+    std::vector<InputFile> files;
+    for (const api::Input& input : named) {
         record(input.role, input.path, files);
     }
+    return files;
 }
 
 }  // namespace tessera::cli

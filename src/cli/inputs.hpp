@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/inputs.hpp"
 #include "cli/arguments.hpp"
 #include "tessera/model/cost_model.hpp"
 
@@ -16,6 +17,9 @@ struct InputFile {
     std::string path;
     std::string sha256;
 };
+
+/// Those that were named, and what they include.
+std::vector<InputFile> input_files(const std::vector<api::Input>& named);
 
 /// Not movable: problem() points into it.
 class Inputs {

@@ -26,6 +26,7 @@ tessera finds the best fused mapping of a tensor workload on an accelerator.
 Commands:
   map       find the optimal mapping of a workload
   compare   comparison mappers, strategies and mappings on one problem under one budget
+  sweep     one search for each of many values of the specs; Pareto set, tables, plots
   top       watch a search that runs, or look at one that ran
   model     energy, latency and access counts of a given mapping
   check     validate architecture, workload and mapping files
@@ -36,8 +37,8 @@ Commands:
   tessera COMMAND --help    options of a command; also: tessera help COMMAND
   tessera --version         version, commit and compiler
 
-Exit codes: 0 done, 1 no legal mapping, 2 wrong input, 3 plugin refused, 4 some of those compared
-failed, 5 limit hit before any result or no more memory, 70 internal error, 130 interrupted (with results if there were any).
+Exit codes: 0 done, 1 no legal mapping, 2 wrong input, 3 plugin refused, 4 some of those compared or
+swept failed, 5 limit hit before any result or no more memory, 70 internal error, 130 interrupted (with results if there were any).
 )";
 
 std::string commit;  // of the source; empty: not known
@@ -57,6 +58,7 @@ struct Command {
 constexpr Command commands[] = {
     {"map", map_command, true},          //
     {"compare", compare_command, true},  //
+    {"sweep", sweep_command, true},      //
     {"top", top_command, false},         //
     {"model", model_command, true},      //
     {"check", check_command, false},     //

@@ -38,6 +38,19 @@ telemetry::PluginView plugin_view(const Components& components, const char* kind
     return view;
 }
 
+}  // namespace
+
+std::vector<telemetry::PluginView> plugins_in_use(const Components& components) {
+    std::vector<telemetry::PluginView> result = {
+        plugin_view<mapper::Mapper>(components, "mapper", components.mapper)};
+    if (!components.strategy.empty()) {
+        result.push_back(
+            plugin_view<search::SearchStrategy>(components, "strategy", components.strategy));
+    }
+    result.push_back(plugin_view<model::CostModel>(components, "model", components.model));
+    return result;
+}
+
 io::Json plugins_json(const Components& components) {
     io::Json result = io::Json::array();
     for (const telemetry::PluginView& view : plugins_in_use(components)) {
@@ -51,17 +64,28 @@ io::Json plugins_json(const Components& components) {
     return result;
 }
 
-}  // namespace
-
-std::vector<telemetry::PluginView> plugins_in_use(const Components& components) {
-    std::vector<telemetry::PluginView> result = {
-        plugin_view<mapper::Mapper>(components, "mapper", components.mapper)};
-    if (!components.strategy.empty()) {
-        result.push_back(
-            plugin_view<search::SearchStrategy>(components, "strategy", components.strategy));
-    }
-    result.push_back(plugin_view<model::CostModel>(components, "model", components.model));
-    return result;
+io::Json options_json(const mapper::Options& settings, const Arguments& arguments,
+                      const Components& components, arch::Compat compat) {
+    const mapspace::MapSpaceOptions& space = settings.mapspace;
+    return {
+        {"metric", metric_names(settings.metrics)},
+        {"mapper", components.mapper},
+        {"strategy",
+         components.strategy.empty() ? io::Json(nullptr) : io::Json(components.strategy)},
+        {"model", components.model},
+        {"knobs", components.knobs},
+        {"mapspace", components.mapper == timeloop_name ? timeloop_name : preset_name(space)},
+        {"compat", compat == arch::Compat::accelforge ? "accelforge" : "none"},
+        {"max_fused_loops", arguments.text("max-fused-loops")},
+        {"max_fused_loops_per_rank_variable",
+         space.max_fused_loops_per_rank_variable < 0
+             ? io::Json("unlimited")
+             : io::Json(std::to_string(space.max_fused_loops_per_rank_variable))},
+        {"einsum_orders", space.all_einsum_orders ? "all" : "file"},
+        {"imperfect_temporal", space.imperfect_temporal},
+        {"imperfect_spatial", space.imperfect_spatial},
+        {"unfused", space.unfused},
+    };
 }
 
 io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
@@ -84,26 +108,7 @@ io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
             {{"role", file.role}, {"path", io::exact(file.path)}, {"sha256", file.sha256}});
     }
     root["defines"] = defines_json(arguments.defines());
-    const mapspace::MapSpaceOptions& space = settings.mapspace;
-    root["options"] = {
-        {"metric", metric_names(settings.metrics)},
-        {"mapper", components.mapper},
-        {"strategy",
-         components.strategy.empty() ? io::Json(nullptr) : io::Json(components.strategy)},
-        {"model", components.model},
-        {"knobs", components.knobs},
-        {"mapspace", components.mapper == timeloop_name ? timeloop_name : preset_name(space)},
-        {"compat", inputs.compat == arch::Compat::accelforge ? "accelforge" : "none"},
-        {"max_fused_loops", arguments.text("max-fused-loops")},
-        {"max_fused_loops_per_rank_variable",
-         space.max_fused_loops_per_rank_variable < 0
-             ? io::Json("unlimited")
-             : io::Json(std::to_string(space.max_fused_loops_per_rank_variable))},
-        {"einsum_orders", space.all_einsum_orders ? "all" : "file"},
-        {"imperfect_temporal", space.imperfect_temporal},
-        {"imperfect_spatial", space.imperfect_spatial},
-        {"unfused", space.unfused},
-    };
+    root["options"] = options_json(settings, arguments, components, inputs.compat);
     root["plugins"] = plugins_json(components);
     root["limits"] = limits_json(settings.budget);
     root["threads"] = settings.threads;

@@ -16,6 +16,11 @@ io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
                   const mapper::Options& settings, const Arguments& arguments,
                   const Components& components);
 
+/// Parts of run.json: what steers the search, and the components in use with their files.
+io::Json options_json(const mapper::Options& settings, const Arguments& arguments,
+                      const Components& components, arch::Compat compat);
+io::Json plugins_json(const Components& components);
+
 telemetry::RunIdentity identity(const std::vector<std::string>& args, const Inputs& inputs,
                                 const mapper::Options& settings, const Arguments& arguments,
                                 const Components& components);

@@ -105,6 +105,10 @@ StoredRun::StoredRun(const base::Directory& folder) : folder_(folder.path()) {
         throw UserError(folder_.string() + ": is no run of tessera: it has no run.json");
     }
     json_ = io::ParsedJson::parse(*text, nullptr, false);
+    if (json_.is_object() && json_.contains("sweep")) {
+        throw UserError(folder_.string() +
+                        ": holds a sweep; tessera sweep with its options and --resume goes on");
+    }
     check_form();
     if (json_["command"][1] == "compare") {
         throw UserError(folder_.string() +
