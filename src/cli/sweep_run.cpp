@@ -11,6 +11,7 @@
 #include <chrono>
 #include <ostream>
 
+#include "base/leave.hpp"
 #include "base/process_pool.hpp"
 #include "cli/cli.hpp"
 #include "cli/interrupt.hpp"
@@ -267,6 +268,7 @@ int run_sweep(const SweepPlan& plan, const SweepSearch& search, const SweepShard
     const bool whole = base::run_in_children(
         left, pool,
         [&](std::size_t point, int pipe) {
+            base::end_process_after_search();
             const SweepOutcome outcome = search_point(search, plan.space.choice(point));
             base::write_to_pipe(pipe, outcome_json(outcome).dump());
         },
