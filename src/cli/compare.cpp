@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cli/cli.hpp"
+#include "cli/compare_field.hpp"
 #include "cli/components.hpp"
 #include "cli/inputs.hpp"
 #include "cli/judgement.hpp"
@@ -28,6 +29,7 @@ namespace {
 constexpr const char* examples =
     R"(  tessera compare -a simba -w matmuls -D N_EINSUMS=2 --mapper ffm,random --max-time 5s
   tessera compare -a simba -w matmuls --mapper random --mapper timeloop -m mine.yaml --seeds 5 -o runs/comparison
+  tessera compare --instances instances.yaml --mapper ffm,random --seeds 5 --max-time 5s -o runs/field
   tessera compare -a arch.yaml -w problem.yaml --mapper optimal,random,hybrid --max-time 10s
 )";
 
@@ -35,6 +37,7 @@ options::options_description description() {
     options::options_description result("Options", 100);
     add_inputs(result, "awD");
     add_compare_options(result, "ffm,random", "mappers and search strategies");
+    add_field_options(result);
     add_search_options(result);
     const auto list = [](const char* name) {
         return options::value<std::vector<std::string>>()->value_name(name);
@@ -264,6 +267,14 @@ int compare_command(const std::vector<std::string>& args, std::ostream& out, std
     if (arguments.flag("help")) {
         print_help(out, examples, known);
         return ExitCode::ok;
+    }
+    if (arguments.has("instances")) {
+        return compare_field(args, arguments, out, err);
+    }
+    for (const char* name : {"jobs", "resume"}) {
+        if (arguments.given(name)) {
+            throw UserError(std::string("option '--") + name + "' belongs to --instances");
+        }
     }
     arguments.required("arch", "the architecture");
     arguments.required("workload", "the workload");

@@ -40,7 +40,8 @@ ParsedJson run_description(const base::Directory& folder) {
 }
 
 bool is_comparison(const ParsedJson& description) {
-    return description.is_object() && description["command"][1] == "compare";
+    return description.is_object() && description["command"][1] == "compare" &&
+           !description.contains("field");
 }
 
 bool is_scratch(const std::string& name) {
@@ -56,7 +57,7 @@ bool is_mapping(const std::string& name) {
 std::vector<std::string> run_files(const base::Directory& folder, const ParsedJson& description) {
     static const std::regex fixed(
         R"((run|status|checkpoint|stopped|result)\.json|events\.jsonl|looptree\.svg|curves\.csv|)"
-        R"(mapping(-\d+)?(\.accelforge)?\.yaml|result\.csv|times\.csv|points\.jsonl|pareto\.svg|)"
+        R"(mapping(-\d+)?(\.accelforge)?\.yaml|result\.csv|trials\.csv|report\.html|times\.csv|points\.jsonl|pareto\.svg|)"
         R"(axis-\d+\.svg|point-\d+\.mapping\.yaml)");
     const std::vector<std::string> compared = contenders(description);
     std::vector<std::string> result;

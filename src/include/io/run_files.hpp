@@ -11,7 +11,7 @@ namespace tessera::io {
 
 /// run.json of the folder; null if there is none, or if it does not describe a run.
 ParsedJson run_description(const base::Directory& folder);
-/// Whether it describes a comparison.
+/// Whether it describes a comparison on one problem, which cannot be resumed.
 bool is_comparison(const ParsedJson& description);
 
 /// Left by a write that was killed.

@@ -1,0 +1,532 @@
+// Map:
+//   read_instances()   the file
+//   words()            one search as the arguments of tessera compare
+//   trial_json(), read_trial(): what a child says, which is what the journal keeps
+//   FieldRun           folder, children, delivery
+#include "cli/compare_field.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <sstream>
+
+#include "api/search.hpp"
+#include "base/process_pool.hpp"
+#include "cli/cli.hpp"
+#include "cli/compare.hpp"
+#include "cli/field_results.hpp"
+#include "cli/inputs.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/live_run.hpp"
+#include "cli/output.hpp"
+#include "io/sha256.hpp"
+#include "spec/reader.hpp"
+#include "tessera/base/error.hpp"
+#include "timeloop/input.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+using io::ParsedJson;
+using Policy = io::RunDirectory::Policy;
+
+constexpr const char* journal = "points.jsonl";
+constexpr std::size_t most_searches = 100'000;
+
+std::string text_of(const spec::Node& item, const char* key) {
+    const spec::Node* const value = item.find(key);
+    if (value == nullptr || !value->is_scalar() || value->text.empty()) {
+        spec::fail(value != nullptr ? *value : item,
+                   {std::string("an instance needs '") + key + "'", "",
+                    "{name: ..., arch: ..., workload: ..., define: {NAME: VALUE}}", ""});
+    }
+    return value->text;
+}
+
+FieldInstance read_instance(const spec::Node& item) {
+    if (!item.is_map()) {
+        spec::fail(item, {"an instance", item.describe(), "a map with arch and workload", ""});
+    }
+    static const std::vector<std::string> keys = {"name", "arch", "workload", "define"};
+    for (const spec::Node::Entry& entry : item.entries) {
+        if (std::find(keys.begin(), keys.end(), entry.key) == keys.end()) {
+            spec::fail(entry.value, {"an instance has no key '" + entry.key + "'", "",
+                                     spec::name_list(keys), spec::did_you_mean(entry.key, keys)});
+        }
+    }
+    FieldInstance instance{"", text_of(item, "arch"), text_of(item, "workload"), {}};
+    instance.name = item.find("name") != nullptr
+                        ? text_of(item, "name")
+                        : instance.workload + " on " + instance.architecture;
+    for (const std::string& file : {instance.architecture, instance.workload}) {
+        if (timeloop::is_timeloop_file(file)) {
+            spec::fail(item,
+                       {"Timeloop's inputs are compared one problem at a time", file, "", ""});
+        }
+    }
+    if (const spec::Node* const defines = item.find("define")) {
+        for (const spec::Node::Entry& entry : defines->entries) {
+            if (!entry.value.is_scalar()) {
+                spec::fail(entry.value, {"a variable", entry.value.describe(), "one value", ""});
+            }
+            instance.defines.emplace_back(entry.key, entry.value.text);
+        }
+    }
+    return instance;
+}
+
+std::vector<FieldInstance> read_instances(const std::string& file) {
+    spec::Node root = spec::read_file(file);
+    spec::assign_paths(root);
+    if (!root.is_sequence() || root.items.empty()) {
+        spec::fail(root, {"instances", root.describe(),
+                          "a list of {arch: ..., workload: ..., define: {NAME: VALUE}}", ""});
+    }
+    std::vector<FieldInstance> instances;
+    std::set<std::string> names;
+    for (const spec::Node& item : root.items) {
+        instances.push_back(read_instance(item));
+        if (!names.insert(instances.back().name).second) {
+            spec::fail(item, {"two instances have one name", instances.back().name, "",
+                              "give each a name of its own"});
+        }
+        spec::Defines defines(instances.back().defines.begin(), instances.back().defines.end());
+        try {
+            api::load_inputs(
+                {instances.back().architecture, instances.back().workload, "", defines});
+        } catch (const UserError& error) {
+            throw UserError(item.position,
+                            "instance '" + instances.back().name + "': " + error.what());
+        }
+    }
+    return instances;
+}
+
+/// Options that every search gets as they were given.
+std::vector<std::string> common_words(const Arguments& arguments) {
+    std::vector<std::string> words;
+    for (const char* name :
+         {"model", "metric", "mapspace", "compat", "max-fused-loops",
+          "max-fused-loops-per-rank-variable", "einsum-orders", "max-time", "max-cpu-time",
+          "max-evals", "max-stall", "max-memory", "target", "gap"}) {
+        if (arguments.given(name)) {
+            words.insert(words.end(), {std::string("--") + name, arguments.text(name)});
+        }
+    }
+    for (const char* name : {"imperfect-temporal", "imperfect-spatial", "unfused"}) {
+        if (arguments.flag(name)) {
+            words.push_back(std::string("--") + name);
+        }
+    }
+    words.insert(words.end(),
+                 {"--threads", arguments.given("threads") ? arguments.text("threads") : "1"});
+    return words;
+}
+
+/// The knobs that a search with this mapper uses.
+std::vector<std::string> knobs_for(const std::string& mapper, const Arguments& arguments,
+                                   std::set<std::string>& unused) {
+    const api::MapperChoice choice = api::choose_mapper(mapper);
+    std::vector<std::string> words;
+    for (const std::string& knob : arguments.list("knob")) {
+        const std::string component = knob.substr(0, knob.find('.'));
+        if (component == choice.mapper || component == choice.strategy ||
+            component == arguments.text("model")) {
+            words.insert(words.end(), {"--knob", knob});
+            unused.erase(knob);
+        }
+    }
+    return words;
+}
+
+double number(const ParsedJson& json, const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+std::optional<double> maybe(const ParsedJson& json, const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_number() ? std::optional(found->get<double>())
+                                                     : std::nullopt;
+}
+
+std::string string_of(const ParsedJson& json, const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// Nothing: it is no trial.
+std::optional<Trial> read_trial(const ParsedJson& json) {
+    if (!json.is_object()) {
+        return std::nullopt;
+    }
+    Trial trial;
+    const std::string status = string_of(json, "status");
+    using Status = Trial::Status;
+    for (const Status one : {Status::optimal, Status::feasible, Status::infeasible, Status::nothing,
+                             Status::evaluated, Status::failed}) {
+        trial.status = status == name(one) ? one : trial.status;
+    }
+    if (trial.status == Status::not_run) {
+        return std::nullopt;
+    }
+    trial.seed = static_cast<std::uint64_t>(number(json, "seed"));
+    trial.value = maybe(json, "value");
+    trial.energy_j = maybe(json, "energy_j");
+    trial.latency = maybe(json, "latency_s");
+    trial.bound = maybe(json, "bound");
+    trial.wall_s = number(json, "wall_s");
+    trial.cpu_s = number(json, "cpu_s");
+    trial.evaluated = static_cast<std::uint64_t>(number(json, "evaluated"));
+    if (const auto share = maybe(json, "valid_share"); share && *share > 0) {
+        trial.generated = static_cast<std::uint64_t>(static_cast<double>(trial.evaluated) / *share);
+    }
+    trial.memory_bytes = static_cast<std::uint64_t>(number(json, "memory_bytes"));
+    trial.stopped_by = string_of(json, "stopped_by");
+    trial.error = string_of(json, "error");
+    if (json.contains("curve") && json["curve"].is_array()) {
+        for (const ParsedJson& point : json["curve"]) {
+            if (point.is_array() && point.size() == 3 && point[0].is_number() &&
+                point[1].is_number() && point[2].is_number()) {
+                trial.curve.push_back({point[0].get<double>(), point[1].get<double>(),
+                                       point[2].get<std::uint64_t>()});
+            }
+        }
+    }
+    return trial;
+}
+
+/// What the child of a search says: the trial of the document of tessera compare.
+std::string search_words(const std::vector<std::string>& words) {
+    std::ostringstream out, err;
+    ParsedJson answer;
+    try {
+        compare_command(words, out, err);
+        const ParsedJson document = ParsedJson::parse(out.str(), nullptr, false);
+        answer = document.at("contenders").at(0).at("trials").at(0);
+    } catch (const Error& error) {
+        answer = {{"status", "failed"}, {"error", error.what()}};
+    } catch (const std::exception& error) {
+        answer = {{"status", "failed"},
+                  {"error", std::string("an internal error: ") + error.what()}};
+    }
+    return answer.dump(-1, ' ', false, ParsedJson::error_handler_t::replace);
+}
+
+std::string curves_csv(const Field& field) {
+    std::ostringstream out;
+    out.precision(17);
+    out << "instance,mapper,seed,time_s,evaluated,value\n";
+    for (std::size_t i = 0; i < field.trials.size(); ++i) {
+        const std::size_t m = i / field.n_seeds % field.mappers.size();
+        const std::size_t instance = i / field.n_seeds / field.mappers.size();
+        for (const ComparisonPoint& point : field.trials[i].curve) {
+            out << instance << "," << field.mappers[m] << "," << field.trials[i].seed << ","
+                << point.time_s << "," << point.evaluated << "," << point.value << "\n";
+        }
+    }
+    return out.str();
+}
+
+class FieldRun {
+public:
+    FieldRun(const std::vector<std::string>& args, const Arguments& arguments, std::ostream& out,
+             std::ostream& err)
+        : args_(args), arguments_(arguments), out_(out), err_(err) {
+        refuse_what_does_not_fit();
+        field_.instances = read_instances(arguments.text("instances"));
+        field_.mappers = contender_names(arguments);
+        field_.first_seed = arguments.whole("seed", 0, ~0ull - 1000);
+        Comparison limits;
+        read_comparison_options(arguments, limits);
+        field_.n_seeds = limits.n_seeds;
+        limit_s_ = limits.budget.max_time_s;
+        if (arguments.metrics().size() != 1) {
+            arguments.refuse("metric", "one metric: a comparison ranks by it");
+        }
+        field_.metric = arguments.text("metric");
+        const std::vector<std::string> knobs = arguments.list("knob");
+        std::set<std::string> unused(knobs.begin(), knobs.end()), seen;
+        for (const std::string& mapper : field_.mappers) {
+            knobs_.push_back(knobs_for(mapper, arguments, unused));
+            if (!seen.insert(mapper).second) {
+                throw UserError("'" + mapper + "' is compared with itself");
+            }
+        }
+        if (!unused.empty()) {
+            throw UserError("--knob " + *unused.begin() + ": none of those compared uses it");
+        }
+        field_.trials.resize(field_.instances.size() * field_.mappers.size() * field_.n_seeds);
+        if (field_.trials.size() > most_searches) {
+            throw UserError("the comparison has more than 100000 searches; give fewer seeds");
+        }
+        for (std::size_t i = 0; i < field_.trials.size(); ++i) {
+            field_.trials[i].seed = field_.first_seed + i % field_.n_seeds;
+        }
+    }
+    ~FieldRun() {
+        if (journal_ >= 0) {
+            ::close(journal_);
+        }
+    }
+    FieldRun(const FieldRun&) = delete;
+    FieldRun& operator=(const FieldRun&) = delete;
+
+    int run() {
+        open();
+        base::ProcessPoolOptions pool;
+        pool.jobs =
+            arguments_.given("jobs") ? static_cast<int>(arguments_.whole("jobs", 1, 1024)) : 1;
+        pool.pin = !arguments_.given("threads") || arguments_.text("threads") == "1";
+        pool.limit_s = limit_s_ > 0 ? 2 * limit_s_ + 30 : 0;
+        const Interrupt interrupt;
+        const bool whole = base::run_in_children(
+            left(), pool,
+            [&](std::size_t i, int pipe) { base::write_to_pipe(pipe, search_words(words(i))); },
+            [&](std::size_t i, const base::ChildEnd& end) { ended(i, end); }, interrupt.stop());
+        if (!deliver(whole)) {
+            return ExitCode::user_error;
+        }
+        return whole ? exit_code() : ExitCode::interrupted;
+    }
+
+private:
+    void refuse_what_does_not_fit() const {
+        for (const char* name : {"arch", "workload", "define", "mapping"}) {
+            if (arguments_.has(name)) {
+                throw UserError(std::string("options '--instances' and '--") + name +
+                                "' exclude each other");
+            }
+        }
+    }
+
+    std::vector<std::string> words(std::size_t i) const {
+        const std::size_t m = i / field_.n_seeds % field_.mappers.size();
+        const FieldInstance& instance =
+            field_.instances[i / field_.n_seeds / field_.mappers.size()];
+        std::vector<std::string> result = {"-a",       instance.architecture,
+                                           "-w",       instance.workload,
+                                           "--mapper", field_.mappers[m],
+                                           "--seed",   std::to_string(field_.trials[i].seed),
+                                           "--json",   "-q"};
+        for (const auto& [name, value] : instance.defines) {
+            result.insert(result.end(), {"-D", name + "=" + value});
+        }
+        const std::vector<std::string> common = common_words(arguments_);
+        result.insert(result.end(), common.begin(), common.end());
+        result.insert(result.end(), knobs_[m].begin(), knobs_[m].end());
+        return result;
+    }
+
+    /// Seed by seed, and mappers take turns: a machine that changes changes for all alike.
+    std::vector<std::size_t> left() const {
+        std::vector<std::size_t> tasks;
+        const std::size_t n = field_.mappers.size();
+        for (std::size_t seed = 0; seed < field_.n_seeds; ++seed) {
+            for (std::size_t instance = 0; instance < field_.instances.size(); ++instance) {
+                for (std::size_t m = 0; m < n; ++m) {
+                    const std::size_t i = field_.index(instance, (m + seed + instance) % n, seed);
+                    if (field_.trials[i].status == Trial::Status::not_run) {
+                        tasks.push_back(i);
+                    }
+                }
+            }
+        }
+        return tasks;
+    }
+
+    void ended(std::size_t i, const base::ChildEnd& end) {
+        const std::uint64_t seed = field_.trials[i].seed;
+        ParsedJson json = ParsedJson::parse(end.text, nullptr, false);
+        std::optional<Trial> trial = end.failed.empty() ? read_trial(json) : std::nullopt;
+        if (!trial) {
+            json = {{"status", "failed"},
+                    {"error", end.failed.empty() ? "its process said nothing" : end.failed}};
+            trial = read_trial(json);
+        }
+        trial->seed = seed;
+        trial->memory_bytes = std::max(trial->memory_bytes, end.peak_memory_bytes);
+        field_.trials[i] = *trial;
+        json["seed"] = seed;
+        json["memory_bytes"] = trial->memory_bytes;
+        if (journal_ >= 0) {
+            const ParsedJson line = {{"search", i}, {"trial", json}};
+            base::write_to_pipe(
+                journal_, line.dump(-1, ' ', false, ParsedJson::error_handler_t::replace) + "\n");
+        }
+        ++done_;
+        if (!arguments_.flag("quiet")) {
+            err_ << "tessera: " << done_ << " of " << field_.trials.size() << ": "
+                 << field_.mappers[i / field_.n_seeds % field_.mappers.size()] << " on "
+                 << field_.instances[i / field_.n_seeds / field_.mappers.size()].name << ", seed "
+                 << seed << ": " << name(trial->status) << std::endl;
+        }
+    }
+
+    /// What a comparison that goes on must have in common with this one.
+    io::Json identity() const {
+        io::Json json;
+        json["instances"] = io::Json::array();
+        for (const FieldInstance& instance : field_.instances) {
+            io::Json one;
+            one["name"] = instance.name;
+            one["inputs"] = io::Json::array();
+            const spec::Defines defines(instance.defines.begin(), instance.defines.end());
+            for (const InputFile& file : input_files(
+                     api::load_inputs({instance.architecture, instance.workload, "", defines})
+                         .files)) {
+                one["inputs"].push_back(file.sha256);
+            }
+            one["defines"] = io::Json::object();
+            for (const auto& [name, value] : instance.defines) {
+                one["defines"][name] = io::exact(value);
+            }
+            json["instances"].push_back(std::move(one));
+        }
+        json["mappers"] = field_.mappers;
+        json["first_seed"] = field_.first_seed;
+        json["seeds"] = field_.n_seeds;
+        json["options"] = common_words(arguments_);
+        json["knobs"] = arguments_.list("knob");
+        json["tessera_version"] = version;
+        return json;
+    }
+
+    void open() {
+        const bool force = arguments_.flag("force"), resume = arguments_.flag("resume");
+        if ((force || resume) && !arguments_.has("output")) {
+            throw UserError(std::string("option '--") + (force ? "force" : "resume") +
+                            "' needs the folder: -o DIR");
+        }
+        if (force && resume) {
+            throw UserError("options '--force' and '--resume' exclude each other");
+        }
+        if (!arguments_.has("output")) {
+            return;
+        }
+        folder_.emplace(arguments_.text("output"), force    ? Policy::replace
+                                                   : resume ? Policy::resume
+                                                            : Policy::refuse);
+        const bool goes_on = resume && folder_->state() != io::RunDirectory::State::free;
+        io::Json description = comparison_run_json(args_);
+        description["field"] = identity();
+        if (goes_on) {
+            check_same(description);
+        }
+        folder_->open();
+        if (goes_on) {
+            read_known();
+        } else {
+            folder_->write("run.json", io::dumped(description), true);
+        }
+        folder_->write("checkpoint.json", "{}\n");
+        journal_ = folder_->folder().open_to_append(journal);
+    }
+
+    void check_same(const io::Json& now) const {
+        const ParsedJson before = ParsedJson::parse(folder_->read("run.json"), nullptr, false);
+        const ParsedJson expected = ParsedJson::parse(io::dumped(now), nullptr, false);
+        if (!before.is_object() || !before.contains("field") ||
+            before["field"] != expected["field"]) {
+            throw UserError("-o " + folder_->path().string() +
+                            ": holds another comparison (instances, mappers, seeds, options or "
+                            "files differ); give its command again, or choose another folder");
+        }
+    }
+
+    void read_known() {
+        const std::string text = folder_->read(journal);
+        std::size_t whole = 0;
+        for (std::size_t end; (end = text.find('\n', whole)) != std::string::npos;
+             whole = end + 1) {
+            const ParsedJson line =
+                ParsedJson::parse(text.substr(whole, end - whole), nullptr, false);
+            if (!line.is_object() || !line.contains("search") || !line.contains("trial") ||
+                !line["search"].is_number_unsigned()) {
+                continue;
+            }
+            const auto i = line["search"].get<std::size_t>();
+            const std::optional<Trial> trial = read_trial(line["trial"]);
+            if (i < field_.trials.size() && trial && trial->status != Trial::Status::failed) {
+                field_.trials[i] = *trial;
+                ++done_;
+            }
+        }
+        if (whole < text.size()) {
+            folder_->write(journal, text.substr(0, whole), true);
+        }
+    }
+
+    bool deliver(bool whole) {
+        if (arguments_.flag("json")) {
+            out_ << io::dumped(field_json(field_));
+        } else {
+            print_field(out_, field_);
+        }
+        out_.flush();
+        if (!folder_) {
+            return true;
+        }
+        const std::map<std::string, std::string> files = {
+            {"result.json", io::dumped(field_json(field_))},
+            {"trials.csv", trials_csv(field_)},
+            {"curves.csv", curves_csv(field_)},
+            {"report.html", field_html(field_)}};
+        const auto unwritten = folder_->finish(files, whole);
+        if (!unwritten.empty()) {
+            explain_unwritten(err_, *folder_, unwritten, files,
+                              "make room and give the command again with --resume");
+        } else if (!arguments_.flag("json")) {
+            print_place(out_, *folder_);
+        }
+        return unwritten.empty();
+    }
+
+    int exit_code() const {
+        bool found = false, failed = false, infeasible = false;
+        for (const Trial& trial : field_.trials) {
+            found = found || trial.found();
+            failed = failed || trial.status == Trial::Status::failed;
+            infeasible = infeasible || trial.status == Trial::Status::infeasible;
+        }
+        return failed       ? ExitCode::partial
+               : found      ? ExitCode::ok
+               : infeasible ? ExitCode::no_legal_mapping
+                            : ExitCode::limit_before_result;
+    }
+
+    const std::vector<std::string>& args_;
+    const Arguments& arguments_;
+    std::ostream& out_;
+    std::ostream& err_;
+    Field field_;
+    std::vector<std::vector<std::string>> knobs_;  ///< words, by mapper
+    double limit_s_ = 0;
+    std::optional<io::RunDirectory> folder_;
+    int journal_ = -1;
+    std::size_t done_ = 0;
+};
+
+}  // namespace
+
+void add_field_options(options::options_description& description) {
+    description.add_options()  //
+        ("instances", options::value<std::string>()->value_name("FILE"),
+         "compare on many problems, a YAML list of {name, arch, workload, define: {NAME: VALUE}}, "
+         "each search in a process of its own; statistics and a report in -o")  //
+        ("jobs,j", options::value<std::string>()->value_name("N"),
+         "with --instances: searches at a time (1), each on a core of its own")  //
+        ("resume", options::bool_switch(),
+         "with --instances: go on with the comparison in the folder");
+}
+
+int compare_field(const std::vector<std::string>& args, const Arguments& arguments,
+                  std::ostream& out, std::ostream& err) {
+    return FieldRun(args, arguments, out, err).run();
+}
+
+}  // namespace tessera::cli

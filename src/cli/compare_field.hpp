@@ -1,0 +1,19 @@
+// tessera compare --instances: mappers on many problems, each search in a process of its own.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.hpp"
+
+namespace tessera::cli {
+
+/// Adds --instances, --jobs and --resume.
+void add_field_options(options::options_description& description);
+
+/// \pre --instances is given \returns the exit code \throws UserError
+int compare_field(const std::vector<std::string>& args, const Arguments& arguments,
+                  std::ostream& out, std::ostream& err);
+
+}  // namespace tessera::cli

@@ -1,0 +1,170 @@
+// A field of searches as one page: tables, the performance profile, curves of each instance.
+#include <algorithm>
+#include <cmath>
+
+#include "cli/field_results.hpp"
+#include "io/plot_svg.hpp"
+#include "io/units.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+using Row = std::vector<std::string>;
+
+// A page is sent by mail: it stays below 1 MiB.
+constexpr std::size_t most_instances = 24, most_mappers = 16;
+constexpr int moments = 40;
+
+constexpr const char* head = R"(<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Comparison of mappers</title>
+<style>
+body { font-family: sans-serif; max-width: 60em; margin: 2em auto; color: #000; background: #fff; }
+table { border-collapse: collapse; margin: 1em 0; }
+th, td { border: 1px solid #888; padding: 0.2em 0.6em; text-align: right; }
+th:first-child, td:first-child { text-align: left; }
+svg { max-width: 100%; height: auto; }
+</style></head><body>
+)";
+
+std::string table(const std::vector<Row>& rows) {
+    std::string text = "<table>\n";
+    for (const Row& row : rows) {
+        const char* const cell = &row == &rows.front() ? "th" : "td";
+        text += "<tr>";
+        for (const std::string& one : row) {
+            text += std::string("<") + cell + ">" + io::xml_text(one) + "</" + cell + ">";
+        }
+        text += "</tr>\n";
+    }
+    return text + "</table>\n";
+}
+
+std::string finite(double value, const std::string& text) {
+    return std::isfinite(value) ? text : "-";
+}
+
+std::string standings_table(const Field& field) {
+    std::vector<Row> rows = {{"mapper", "ratio to best", "best", "proven", "failed", "gap",
+                              "to 1 %", "to 5 %", "to 10 %", "reached 1 %", "valid", "memory"}};
+    for (const FieldStanding& s : field_standings(field)) {
+        Row row = {field.mappers[s.mapper], finite(s.ratio, io::plain(s.ratio, ""))};
+        for (const std::size_t n : {s.best, s.proven, s.failed}) {
+            row.push_back(std::to_string(n) + "/" + std::to_string(s.ran));
+        }
+        row.push_back(finite(s.gap, io::percent(s.gap)));
+        for (const double time_s : s.within_s) {
+            row.push_back(finite(time_s, io::quantity(time_s, "s")));
+        }
+        row.push_back(io::percent(s.reached[0]));
+        row.push_back(s.valid_share < 0 ? "-" : io::percent(s.valid_share));
+        row.push_back(io::memory(s.memory_bytes));
+        rows.push_back(std::move(row));
+    }
+    return table(rows);
+}
+
+std::string pairs_table(const Field& field) {
+    std::vector<Row> rows = {{"pair", "value", "p", "effect", "time to 1 %", "p", "effect"}};
+    for (const FieldPair& pair : field_pairs(field)) {
+        rows.push_back({field.mappers[pair.a] + " than " + field.mappers[pair.b], pair.quality(),
+                        io::plain(pair.value_p, ""), io::plain(pair.value.effect, ""), pair.speed(),
+                        io::plain(pair.time_p, ""), io::plain(pair.time.effect, "")});
+    }
+    return table(rows);
+}
+
+std::string wins_table(const Field& field) {
+    const std::vector<std::vector<double>> wins = win_matrix(field);
+    std::vector<Row> rows = {{"better than"}};
+    rows.front().insert(rows.front().end(), field.mappers.begin(), field.mappers.end());
+    for (std::size_t a = 0; a < wins.size(); ++a) {
+        Row row = {field.mappers[a]};
+        for (std::size_t b = 0; b < wins.size(); ++b) {
+            row.push_back(a == b ? "" : io::percent(wins[a][b]));
+        }
+        rows.push_back(std::move(row));
+    }
+    return table(rows);
+}
+
+std::size_t shown_mappers(const Field& field) {
+    return std::min(most_mappers, field.mappers.size());
+}
+
+std::string profile(const Field& field) {
+    std::vector<std::vector<double>> medians;
+    for (std::size_t m = 0; m < field.mappers.size(); ++m) {
+        medians.emplace_back();
+        for (std::size_t i = 0; i < field.instances.size(); ++i) {
+            std::vector<double> values;
+            for (std::size_t s = 0; s < field.n_seeds; ++s) {
+                values.push_back(
+                    field.at(i, m, s).value.value_or(std::numeric_limits<double>::infinity()));
+            }
+            medians.back().push_back(base::quantile(values, 0.5));
+        }
+    }
+    io::Plot plot{"Performance profile",
+                  "factor to the best median of the instance",
+                  "share of instances",
+                  true,
+                  false,
+                  {}};
+    for (std::size_t m = 0; m < shown_mappers(field); ++m) {
+        plot.series.push_back({field.mappers[m], {}, true, false, true});
+    }
+    for (int step = 0; step <= 60; ++step) {
+        const double factor = std::pow(10, step / 30.0);
+        const std::vector<double> shares =
+            base::performance_profile(medians, factor * (1 + same_value));
+        for (std::size_t m = 0; m < shown_mappers(field); ++m) {
+            plot.series[m].points.emplace_back(factor, shares[m]);
+        }
+    }
+    return io::plot_svg(plot);
+}
+
+/// Medians over the seeds at equal times, between the tenth and the ninetieth of a hundred.
+std::string curves(const Field& field, std::size_t instance) {
+    const double best = field.best(instance), longest_s = std::max(field.longest_s(), 2e-3);
+    io::Plot plot{field.instances[instance].name, "seconds", "factor to the best", true, true, {}};
+    for (std::size_t m = 0; m < shown_mappers(field); ++m) {
+        io::PlotSeries series{field.mappers[m], {}, true, false, true};
+        for (int k = 0; k <= moments; ++k) {
+            const double time_s = 1e-3 * std::pow(longest_s / 1e-3, k / double{moments});
+            std::vector<double> ratios;
+            for (std::size_t s = 0; s < field.n_seeds; ++s) {
+                ratios.push_back(field.at(instance, m, s).at(time_s * (1 + same_value)) / best);
+            }
+            series.points.emplace_back(time_s, base::quantile(ratios, 0.5));
+            series.band.emplace_back(base::quantile(ratios, 0.1), base::quantile(ratios, 0.9));
+        }
+        plot.series.push_back(std::move(series));
+    }
+    return io::plot_svg(plot);
+}
+
+}  // namespace
+
+std::string field_html(const Field& field) {
+    std::string text = head;
+    text += "<h1>Comparison of mappers</h1>\n<p>" +
+            io::xml_text(io::counted(field.instances.size(), "instance") + ", " +
+                         io::counted(field.n_seeds, "seed") + ", metric " + field.metric) +
+            "</p>\n<h2>Standing</h2>\n" + standings_table(field) +
+            "<h2>Pairs</h2>\n<p>Wilcoxon's signed-rank test over instances and seeds, p after "
+            "Holm.</p>\n" +
+            pairs_table(field) + "<h2>Wins</h2>\n" + wins_table(field) + profile(field) +
+            "<h2>Curves</h2>\n<p>Medians over seeds; shaded: 10 % to 90 %.</p>\n";
+    for (std::size_t i = 0; i < std::min(most_instances, field.instances.size()); ++i) {
+        text += curves(field, i);
+    }
+    if (field.instances.size() > most_instances) {
+        text += "<p>Curves of " + std::to_string(field.instances.size() - most_instances) +
+                " more instances are in curves.csv.</p>\n";
+    }
+    return text + "</body></html>\n";
+}
+
+}  // namespace tessera::cli
