@@ -1,0 +1,144 @@
+#include "cli/field_input.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "api/inputs.hpp"
+#include "spec/reader.hpp"
+#include "tessera/base/error.hpp"
+#include "timeloop/input.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+using base::ParsedJson;
+
+std::string text_of(const spec::Node& item, const char* key) {
+    const spec::Node* const value = item.find(key);
+    if (value == nullptr || !value->is_scalar() || value->text.empty()) {
+        spec::fail(value != nullptr ? *value : item,
+                   {std::string("an instance needs '") + key + "'", "",
+                    "{name: ..., arch: ..., workload: ..., define: {NAME: VALUE}}", ""});
+    }
+    return value->text;
+}
+
+FieldInstance read_instance(const spec::Node& item) {
+    if (!item.is_map()) {
+        spec::fail(item, {"an instance", item.describe(), "a map with arch and workload", ""});
+    }
+    static const std::vector<std::string> keys = {"name", "arch", "workload", "define"};
+    for (const spec::Node::Entry& entry : item.entries) {
+        if (std::find(keys.begin(), keys.end(), entry.key) == keys.end()) {
+            spec::fail(entry.value, {"an instance has no key '" + entry.key + "'", "",
+                                     spec::name_list(keys), spec::did_you_mean(entry.key, keys)});
+        }
+    }
+    FieldInstance instance{"", text_of(item, "arch"), text_of(item, "workload"), {}};
+    instance.name = item.find("name") != nullptr
+                        ? text_of(item, "name")
+                        : instance.workload + " on " + instance.architecture;
+    for (const std::string& file : {instance.architecture, instance.workload}) {
+        if (timeloop::is_timeloop_file(file)) {
+            spec::fail(item,
+                       {"Timeloop's inputs are compared one problem at a time", file, "", ""});
+        }
+    }
+    if (const spec::Node* const defines = item.find("define")) {
+        for (const spec::Node::Entry& entry : defines->entries) {
+            if (!entry.value.is_scalar()) {
+                spec::fail(entry.value, {"a variable", entry.value.describe(), "one value", ""});
+            }
+            instance.defines.emplace_back(entry.key, entry.value.text);
+        }
+    }
+    return instance;
+}
+
+double number(const ParsedJson& json, const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+std::optional<double> maybe(const ParsedJson& json, const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_number() ? std::optional(found->get<double>())
+                                                     : std::nullopt;
+}
+
+std::string string_of(const ParsedJson& json, const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+}  // namespace
+
+std::vector<FieldInstance> read_instances(const std::string& file) {
+    spec::Node root = spec::read_file(file);
+    spec::assign_paths(root);
+    if (!root.is_sequence() || root.items.empty()) {
+        spec::fail(root, {"instances", root.describe(),
+                          "a list of {arch: ..., workload: ..., define: {NAME: VALUE}}", ""});
+    }
+    std::vector<FieldInstance> instances;
+    std::set<std::string> names;
+    for (const spec::Node& item : root.items) {
+        instances.push_back(read_instance(item));
+        if (!names.insert(instances.back().name).second) {
+            spec::fail(item, {"two instances have one name", instances.back().name, "",
+                              "give each a name of its own"});
+        }
+        spec::Defines defines(instances.back().defines.begin(), instances.back().defines.end());
+        try {
+            api::load_inputs(
+                {instances.back().architecture, instances.back().workload, "", defines});
+        } catch (const UserError& error) {
+            throw UserError(item.position,
+                            "instance '" + instances.back().name + "': " + error.what());
+        }
+    }
+    return instances;
+}
+
+std::optional<Trial> read_trial(const ParsedJson& json) {
+    if (!json.is_object()) {
+        return std::nullopt;
+    }
+    Trial trial;
+    const std::string status = string_of(json, "status");
+    using Status = Trial::Status;
+    for (const Status one : {Status::optimal, Status::feasible, Status::infeasible, Status::nothing,
+                             Status::evaluated, Status::failed}) {
+        trial.status = status == name(one) ? one : trial.status;
+    }
+    if (trial.status == Status::not_run) {
+        return std::nullopt;
+    }
+    trial.seed = static_cast<std::uint64_t>(number(json, "seed"));
+    trial.value = maybe(json, "value");
+    trial.energy_j = maybe(json, "energy_j");
+    trial.latency = maybe(json, "latency_s");
+    trial.bound = maybe(json, "bound");
+    trial.wall_s = number(json, "wall_s");
+    trial.cpu_s = number(json, "cpu_s");
+    trial.evaluated = static_cast<std::uint64_t>(number(json, "evaluated"));
+    if (const auto share = maybe(json, "valid_share"); share && *share > 0) {
+        trial.generated = static_cast<std::uint64_t>(static_cast<double>(trial.evaluated) / *share);
+    }
+    trial.memory_bytes = static_cast<std::uint64_t>(number(json, "memory_bytes"));
+    trial.stopped_by = string_of(json, "stopped_by");
+    trial.error = string_of(json, "error");
+    if (json.contains("curve") && json["curve"].is_array()) {
+        for (const ParsedJson& point : json["curve"]) {
+            if (point.is_array() && point.size() == 3 && point[0].is_number() &&
+                point[1].is_number() && point[2].is_number()) {
+                trial.curve.push_back({point[0].get<double>(), point[1].get<double>(),
+                                       point[2].get<std::uint64_t>()});
+            }
+        }
+    }
+    return trial;
+}
+
+}  // namespace tessera::cli
