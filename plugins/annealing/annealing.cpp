@@ -30,7 +30,7 @@ struct Weight {
 // batches are fusion boundaries and tile shapes of fused loops; the last one, a layer's own scheme,
 // is shared out among the moves inside an Einsum.
 constexpr std::array<Weight, n_moves> moves = {{
-    {Move::factor, "factor", 40, "a prime factor goes to another loop"},
+    {Move::factor, "factor", 40, "factors go to other loops"},
     {Move::tile, "tile", 10, "one tile shape is drawn anew"},
     {Move::tiles, "tiles", 5, "the tile shapes of an Einsum are drawn anew"},
     {Move::spatial, "spatial", 5, "those of its spatial loops"},

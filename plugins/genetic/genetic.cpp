@@ -2,15 +2,18 @@
 //
 // Idea     form=generations (TileFlow, Zheng et al., MICRO 2023; rates of GAMMA, Kao and Krishna,
 //          ICCAD 2020): children of the better half by crossover, which takes Einsums in a row from
-//          the other parent, or by one random move; a few new mappings; the best stay.
+//          the other parent, or by a random move; then a tiler gives every child better tile
+//          shapes, one step after the other, before the best of a generation are chosen.
 //          form=members (FFM's baseline): every member proposes one move of itself and is replaced
 //          if that is better.
-// State    the population, the children of this generation, random numbers by child.
+// State    population and children; candidate number, of which random numbers are a stream.
 // Stops    never by itself.
-// Parallel children of one generation are independent of each other.
+// Parallel the candidates of one step are independent of each other.
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
+#include <limits>
 #include <sstream>
 
 #include "tessera/plugin/search_strategy.hpp"
@@ -25,6 +28,8 @@ public:
             plugin::Knob::choice("form", "generations", {"generations", "members"},
                                  "children of the better ones, or every member for itself"),
             plugin::Knob::integer("population", 100, 2, 1 << 20, "mappings", "members"),
+            plugin::Knob::integer("tiler", 5, 0, 1 << 20, "steps",
+                                  "changes of tile shapes that every child tries (generations)"),
             plugin::Knob::number("elites", 0.05, 0, 1, "",
                                  "fraction of the best that outlives its generation (GAMMA)"),
             plugin::Knob::number("parents", 0.5, 0.001, 1, "",
@@ -32,13 +37,15 @@ public:
             plugin::Knob::number("crossover", 0.5, 0, 1, "",
                                  "fraction of children with two parents (GAMMA)"),
             plugin::Knob::number("injections", 0.1, 0, 1, "",
-                                 "fraction of children that are drawn at random (GAMMA)"),
+                                 "fraction of children of which two to four Einsums are drawn "
+                                 "anew (GAMMA draws whole mappings)"),
         };
     }
 
     explicit Genetic(const plugin::KnobValues& knobs)
         : generations_(knobs.text("form") == "generations"),
           size_(static_cast<std::size_t>(knobs.integer("population"))),
+          steps_(1 + (generations_ ? static_cast<std::size_t>(knobs.integer("tiler")) : 0)),
           elites_(part(knobs.number("elites"), 0)),
           parents_(part(knobs.number("parents"), 1)),
           crossover_(knobs.number("crossover")),
@@ -53,22 +60,17 @@ public:
         seed_ = seed;
         asked_ = told_ = 0;
         population_.clear();
-        children_.clear();
+        children_.assign(size_, {});
     }
 
     std::size_t ask(std::span<Candidate> batch) override {
-        const std::size_t n = std::min(batch.size(), size_ - asked_ % size_);
+        // A step is one candidate per child. The founders of the first are drawn; what they are is
+        // known before the others descend from them.
+        const std::size_t place = asked_ % size_;
+        const bool founding = asked_ < founders();
+        const std::size_t n = std::min(batch.size(), (founding ? founders() : size_) - place);
         for (std::size_t i = 0; i < n; ++i) {
-            Rng rng(stream_seed(seed_, asked_));
-            Candidate& c = batch[i];
-            c.seed = rng.next();
-            if (population_.empty()) {
-                c.how = Candidate::How::draw;
-            } else if (generations_) {
-                bear(rng, c);
-            } else {
-                mutate(rng, population_[asked_ % size_ % population_.size()].point, c);
-            }
+            propose(place + i, batch[i]);
             ++asked_;
         }
         return n;
@@ -79,30 +81,30 @@ public:
             if (c.outcome.verdict == Verdict::not_evaluated) {
                 continue;
             }
-            if (!generations_ && !population_.empty()) {
-                Member& member = population_[told_ % size_ % population_.size()];
-                if (c.outcome.legal() && c.outcome.value < member.value) {
-                    member = {c.point, c.outcome.value};
-                }
-            } else if (c.outcome.legal()) {
-                children_.push_back({c.point, c.outcome.value});
+            Member& child = children_[told_ % size_];
+            if (c.outcome.legal() && c.outcome.value < child.value) {
+                child = {c.point, c.outcome.value};
             }
-            ++told_;
+            if (++told_ % (size_ * steps_) == 0) {
+                select();
+            }
         }
         asked_ = told_;  // what a stop left out is asked for again
-        if (told_ % size_ == 0 && (generations_ || population_.empty())) {
-            select();
-        }
     }
 
     void immigrate(const Candidate& best) override {
-        children_.push_back({best.point, best.outcome.value});
+        const auto worst =
+            std::max_element(children_.begin(), children_.end(),
+                             [](const Member& a, const Member& b) { return a.value < b.value; });
+        if (best.outcome.value < worst->value) {
+            *worst = {best.point, best.outcome.value};
+        }
     }
 
     std::string save() const override {
         std::ostringstream out;
         out.precision(17);
-        out << told_ << ' ' << population_.size() << ' ' << children_.size() << '\n';
+        out << told_ << ' ' << population_.size() << '\n';
         for (const auto* members : {&population_, &children_}) {
             for (const Member& member : *members) {
                 out << member.value << ' ' << to_text(member.point) << '\n';
@@ -113,30 +115,30 @@ public:
 
     bool restore(const std::string& state) override {
         std::istringstream in(state);
-        std::size_t n_population = 0, n_children = 0;
+        std::size_t n_population = 0;
         std::string line;
-        if (!(in >> told_ >> n_population >> n_children) || !std::getline(in, line)) {
+        if (!(in >> told_ >> n_population) || !std::getline(in, line)) {
             return false;
         }
         asked_ = told_;
-        const auto read = [&](std::size_t n, std::vector<Member>& members) {
-            Member member;
-            for (; n > 0; --n) {
-                if (!(in >> member.value) || in.get() != ' ' || !std::getline(in, line) ||
-                    !from_text(line, member.point)) {
-                    return false;
-                }
-                members.push_back(member);
+        population_.clear();
+        children_.clear();
+        Member member;
+        std::string value;
+        while (in >> value) {
+            if (in.get() != ' ' || !std::getline(in, line) || !from_text(line, member.point)) {
+                return false;
             }
-            return true;
-        };
-        return read(n_population, population_) && read(n_children, children_);
+            member.value = std::strtod(value.c_str(), nullptr);  // "inf" too
+            (population_.size() < n_population ? population_ : children_).push_back(member);
+        }
+        return children_.size() == size_;
     }
 
 private:
     struct Member {
         Point point;
-        double value = 0;
+        double value = std::numeric_limits<double>::infinity();  ///< there is none yet
     };
 
     std::size_t part(double fraction, std::size_t least) const {
@@ -144,24 +146,56 @@ private:
             least, static_cast<std::size_t>(std::lround(fraction * static_cast<double>(size_))));
     }
 
-    void mutate(Rng& rng, const Point& parent, Candidate& c) const {
-        // Small changes are the most frequent.
-        static constexpr std::array<Move, 9> moves = {Move::factor, Move::factor,  Move::factor,
-                                                      Move::tile,   Move::tiles,   Move::order,
-                                                      Move::keep,   Move::backing, Move::einsum};
+    void propose(std::size_t place, Candidate& c) const {
+        Rng rng(stream_seed(seed_, asked_));
+        c.seed = rng.next();
+        const Member& own = children_[place];
+        const bool born = own.value < std::numeric_limits<double>::infinity();
+        if (asked_ < founders()) {
+            c.how = Candidate::How::draw;
+        } else if (population_.empty() && !born) {
+            const Member& founder = children_[rng.below(founders())];
+            c.how = Candidate::How::draw;
+            if (!founder.point.choices.empty()) {
+                renew(rng, founder.point, c);
+            }
+        } else if (!born) {
+            bear(rng, c);
+        } else if (generations_) {
+            // The tiler.
+            move(rng, tiler_moves[rng.below(tiler_moves.size())], own.point, c);
+        } else {
+            mutate(rng, own.point, c);
+        }
+    }
+
+    void move(Rng& rng, Move what, const Point& from, Candidate& c) const {
         c.how = Candidate::How::move;
-        c.move = moves[rng.below(moves.size())];
+        c.move = what;
         c.einsum = static_cast<std::uint32_t>(rng.below(n_einsums_));
-        c.point = parent;
+        c.point = from;
+    }
+
+    void mutate(Rng& rng, const Point& parent, Candidate& c) const {
+        move(rng, moves[rng.below(moves.size())], parent, c);
+    }
+
+    /// Some Einsums drawn anew: cheaper than a whole mapping, which few draws are legal of.
+    void renew(Rng& rng, const Point& parent, Candidate& c) const {
+        move(rng, Move::einsums, parent, c);
+    }
+
+    std::size_t founders() const {
+        return std::max<std::size_t>(2, size_ / 20);
     }
 
     void bear(Rng& rng, Candidate& c) const {
-        if (rng.uniform() < injections_) {
-            c.how = Candidate::How::draw;
-            return;
-        }
         const std::size_t parents = std::min(parents_, population_.size());
         const Point& parent = population_[rng.below(parents)].point;
+        if (rng.uniform() < injections_) {
+            renew(rng, parent, c);
+            return;
+        }
         if (n_einsums_ < 2 || rng.uniform() >= crossover_) {
             mutate(rng, parent, c);
             return;
@@ -173,28 +207,38 @@ private:
         c.end = c.einsum + 1 + static_cast<std::uint32_t>(rng.below(n_einsums_ - c.einsum));
     }
 
-    /// The best children and elites, each value once.
+    /// The best of children and elites, each value once, are the parents of the next generation.
+    /// Members stay as they are.
     void select() {
+        if (!generations_) {
+            return;
+        }
         const std::size_t elites = std::min(elites_, population_.size());
         for (std::size_t i = 0; i < elites; ++i) {
             children_.push_back(std::move(population_[i]));
         }
-        if (children_.empty()) {
-            return;
-        }
         std::stable_sort(children_.begin(), children_.end(),
                          [](const Member& a, const Member& b) { return a.value < b.value; });
-        const auto last =
+        children_.erase(
             std::unique(children_.begin(), children_.end(),
-                        [](const Member& a, const Member& b) { return a.value == b.value; });
-        children_.erase(last, children_.end());
-        children_.resize(std::min(children_.size(), size_));
-        population_ = std::move(children_);
-        children_.clear();
+                        [](const Member& a, const Member& b) { return a.value == b.value; }),
+            children_.end());
+        std::erase_if(children_, [](const Member& m) { return m.point.choices.empty(); });
+        if (!children_.empty()) {
+            population_ = std::move(children_);
+        }
+        children_.assign(size_, {});
     }
 
+    // Small changes are the most frequent.
+    static constexpr std::array<Move, 12> moves = {
+        Move::factor,  Move::factor, Move::factor, Move::factor,  Move::tile,   Move::tiles,
+        Move::spatial, Move::order,  Move::keep,   Move::backing, Move::einsum, Move::einsums};
+    static constexpr std::array<Move, 6> tiler_moves = {Move::factor, Move::factor, Move::factor,
+                                                        Move::tile,   Move::tiles,  Move::spatial};
+
     const bool generations_;
-    const std::size_t size_, elites_, parents_;
+    const std::size_t size_, steps_, elites_, parents_;  // steps of a generation
     const double crossover_, injections_;
     std::uint64_t seed_ = 0, n_einsums_ = 1, asked_ = 0, told_ = 0;
     std::vector<Member> population_, children_;

@@ -1,6 +1,6 @@
 // Map:
 //   attempt       Einsums before the one that is changed stay; it is changed; the others follow
-//   move_factor   a prime factor of a trip count goes to another loop of its chain
+//   move_factor   factors of trip counts go to other loops of their chains
 //   change_tile   another value between its neighbours of the chain
 //   draw_tiles    all or the spatial tile shapes of an Einsum, fused loops as they are
 //   relative      another template that differs in one attribute, tile shapes carried over
@@ -18,6 +18,8 @@ namespace {
 // Templates that are tried in place of one.
 constexpr int most_relatives = 4, most_backings = 8;
 constexpr std::size_t most_einsums = 4;
+// Factors that go together with a first one.
+constexpr int most_factors = 3;
 
 /// A prime factor of n > 1, each of the different ones equally often.
 std::int64_t prime_of(std::int64_t n, Rng& rng) {
@@ -121,50 +123,62 @@ bool Moves::change_tile(Rng& rng, std::size_t einsum, int symbol) {
     return add_changed(rng, einsum);
 }
 
-bool Moves::move_factor(Rng& rng, std::size_t einsum, int symbol) {
-    const Part& part = parts_[einsum];
-    const std::vector<mapspace::TileShapeSymbol>& symbols = data(einsum).symbols;
+/// One factor, in tiles_. False: the chain has none to give, or tile shapes that do not divide.
+bool Moves::shift_factor(Rng& rng, const std::vector<mapspace::TileShapeSymbol>& symbols,
+                         int symbol) {
     int first = symbol;
     while (symbols[first].outer >= 0) {
         first = symbols[first].outer;
     }
     chain_.clear();
-    bool whole = true;
     std::size_t own = 0;
     for (int s = first; s >= 0; s = symbols[s].inner) {
         own = s == symbol ? chain_.size() : own;
         chain_.push_back(s);
-        whole = whole && symbols[s].choice == mapspace::TileChoice::divisors;
-    }
-    if (!whole) {
-        return change_tile(rng, einsum, symbol);
+        if (symbols[s].choice != mapspace::TileChoice::divisors) {
+            return false;
+        }
     }
     // Loop i hands on tile(i); one loop after the last symbol hands on 1.
     const auto tile = [&](std::size_t i) {
-        return i < chain_.size() ? part.tiles[chain_[i]] : std::int64_t{1};
+        return i < chain_.size() ? tiles_[chain_[i]] : std::int64_t{1};
     };
     const auto trips = [&](std::size_t i) {
         return (i == 0 ? symbols[first].bound : tile(i - 1)) / tile(i);
     };
-    std::size_t other = rng.below(chain_.size());
-    other += other >= own ? 1 : 0;
-    std::size_t donor = own, taker = other;
-    if (rng.below(2) == 0 || trips(donor) == 1) {
+    std::size_t donor = own, taker = rng.below(chain_.size());
+    taker += taker >= own ? 1 : 0;
+    if (trips(donor) == 1 || (trips(taker) > 1 && rng.below(2) == 0)) {
         std::swap(donor, taker);
     }
-    if (trips(donor) == 1) {
-        std::swap(donor, taker);
-    }
-    if (trips(donor) == 1) {
+    if (trips(donor) <= 1) {
         return false;
     }
+    // One prime; every other time any power of it, so that a loop can go as a whole.
     const std::int64_t p = prime_of(trips(donor), rng);
-    tiles_.assign(part.tiles, part.tiles + symbols.size());
+    std::int64_t f = p;
+    const bool powers = rng.below(2) == 0;
+    while (powers && trips(donor) % (f * p) == 0 && rng.below(4) != 0) {
+        f *= p;
+    }
     for (std::size_t i = donor; i < taker; ++i) {
-        tiles_[chain_[i]] *= p;
+        tiles_[chain_[i]] *= f;
     }
     for (std::size_t i = taker; i < donor; ++i) {
-        tiles_[chain_[i]] /= p;
+        tiles_[chain_[i]] /= f;
+    }
+    return true;
+}
+
+bool Moves::move_factor(Rng& rng, std::size_t einsum, int symbol) {
+    const std::vector<mapspace::TileShapeSymbol>& symbols = data(einsum).symbols;
+    tiles_.assign(parts_[einsum].tiles, parts_[einsum].tiles + symbols.size());
+    if (!shift_factor(rng, symbols, symbol)) {
+        return change_tile(rng, einsum, symbol);
+    }
+    // Where a memory is full one tile shape can grow only if another one shrinks.
+    for (int more = 0; more < most_factors && rng.below(2) == 0; ++more) {
+        shift_factor(rng, symbols, static_cast<int>(rng.below(symbols.size())));
     }
     return add_changed(rng, einsum);
 }
