@@ -21,6 +21,8 @@ struct Followed {
     }
     /// `trips`: of the running fused loops of the Einsum that was joined.
     void join(const Way& way, const std::vector<std::int64_t>& trips);
+    bool operator==(const Followed&) const = default;
+
     /// Whether an Einsum with these trip counts can run inside the open loops in this way.
     bool fits(const Way& way, const std::vector<std::int64_t>& trips) const;
 };
@@ -36,6 +38,10 @@ public:
     /// `visit(e, einsum, template, found, way)` for every Einsum while the point is sound.
     template <class Visit>
     Verdict walk(const Point& point, const Visit& visit);
+    /// During a visit: what the Einsum finds open.
+    const Followed& before() const {
+        return followed_;
+    }
 
     EinsumMemo& memo() {
         return memo_;

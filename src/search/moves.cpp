@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "tessera/base/error.hpp"
-
 namespace tessera::search {
 
 namespace {
@@ -40,24 +38,35 @@ std::int64_t prime_of(std::int64_t n, Rng& rng) {
 
 }  // namespace
 
-void Moves::take_apart(const Point& from) {
+Outcome Moves::begin(const Point& from) {
+    if (of_base_.legal() && from == base_) {
+        return of_base_;
+    }
+    of_base_ = {};  // until it is taken apart: memory may run out
+    const Outcome outcome = evaluation_.evaluate(from);
+    if (outcome.legal()) {
+        base_ = from;
+        take_apart();
+        of_base_ = outcome;
+    }
+    return outcome;
+}
+
+void Moves::take_apart() {
     parts_.resize(space_.einsums.size());
     std::size_t at = 0;
-    const Verdict verdict =
-        evaluation_.walk(from, [&](std::size_t e, const EinsumData&, const TemplateData& t,
-                                   const EinsumMemo::Entry& found, const Way& way) {
-            Part& part = parts_[e];
-            part.tmpl = from.choices[e].tmpl;
-            part.join = from.choices[e].join;
-            part.tiles = from.tiles.data() + at;
-            part.running = t.patterns[static_cast<std::size_t>(found.pattern)].loops;
-            part.way = &way;
-            part.trips = found.trips;
-            at += t.symbols.size();
-        });
-    if (verdict != Verdict::legal) {
-        throw Bug("a move begins at a point that is not legal");
-    }
+    evaluation_.walk(base_, [&](std::size_t e, const EinsumData&, const TemplateData& t,
+                                const EinsumMemo::Entry& found, const Way& way) {
+        Part& part = parts_[e];
+        part.tmpl = base_.choices[e].tmpl;
+        part.join = base_.choices[e].join;
+        part.tiles = base_.tiles.data() + at;
+        part.running = t.patterns[static_cast<std::size_t>(found.pattern)].loops;
+        part.way = &way;
+        part.trips = found.trips;
+        part.before = evaluation_.before();
+        at += t.symbols.size();
+    });
 }
 
 std::pair<std::size_t, int> Moves::opener(std::size_t einsum, int symbol) const {
@@ -265,15 +274,16 @@ bool Moves::change(Rng& rng, Move move, std::size_t einsum) {
 bool Moves::follow(Rng& rng, std::size_t end) {
     while (repair_.next() < end) {
         const Part& part = parts_[repair_.next()];
-        if (!repair_.follow(rng, part.tmpl, part.join, part.tiles)) {
+        if (repair_.before_next() == part.before) {
+            repair_.keep(part.tmpl, part.join, part.tiles, *part.way, part.trips);
+        } else if (!repair_.follow(rng, part.tmpl, part.join, part.tiles)) {
             return false;
         }
     }
     return true;
 }
 
-bool Moves::attempt(Rng& rng, Move move, std::size_t einsum, const Point& from) {
-    take_apart(from);
+bool Moves::attempt(Rng& rng, Move move, std::size_t einsum) {
     repair_.start();
     bool changed = false;
     if (move == Move::factor || move == Move::tile) {

@@ -15,8 +15,10 @@ public:
           evaluation_(evaluation),
           repair_(space, joiner, drawing, evaluation) {}
 
-    /// One attempt from a legal point. False: nothing came of it. Result in built().
-    bool attempt(Rng& rng, Move move, std::size_t einsum, const Point& from);
+    /// The point that moves go out from. Its outcome: only from a legal one they can.
+    Outcome begin(const Point& from);
+    /// One attempt from there. False: nothing came of it. Result in built().
+    bool attempt(Rng& rng, Move move, std::size_t einsum);
     /// The Einsums [einsum, end) of `mate`, the others of `point`; points of the space.
     bool cross(Rng& rng, const Point& point, const Point& mate, std::size_t einsum,
                std::size_t end);
@@ -35,11 +37,12 @@ private:
         std::uint32_t running = 0;  ///< bit per fused loop
         const Way* way = nullptr;
         std::vector<std::int64_t> trips;  ///< of the running ones
+        Followed before;                  ///< what it finds open
     };
     const TemplateData& data(std::size_t einsum) const {
         return space_.einsums[einsum].templates[parts_[einsum].tmpl];
     }
-    void take_apart(const Point& from);
+    void take_apart();
     bool change(Rng& rng, Move move, std::size_t einsum);
     /// The Einsum that opens the loop of a symbol, and its symbol.
     std::pair<std::size_t, int> opener(std::size_t einsum, int symbol) const;
@@ -58,6 +61,8 @@ private:
     Drawing& drawing_;
     Evaluation& evaluation_;
     Repair repair_;
+    Point base_;  ///< most moves go out from the same point again
+    Outcome of_base_;
     std::vector<Part> parts_;
     std::vector<std::int64_t> tiles_, wanted_;
     std::vector<double> values_, wish_;

@@ -65,12 +65,12 @@ void Repair::start() {
     drawing_.followers().trim();
 }
 
-void Repair::add(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles,
-                 const EinsumMemo::Entry& found, const Way& way) {
+void Repair::keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles, const Way& way,
+                  const std::vector<std::int64_t>& trips) {
     const TemplateData& t = space_.einsums[next()].templates[tmpl];
     built_.choices.push_back({tmpl, join});
     built_.tiles.insert(built_.tiles.end(), tiles, tiles + t.symbols.size());
-    followed_.join(way, found.trips);
+    followed_.join(way, trips);
 }
 
 bool Repair::keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles) {
@@ -90,7 +90,7 @@ bool Repair::keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* ti
     if (way == ways.size()) {
         return false;
     }
-    add(tmpl, static_cast<std::uint32_t>(way), tiles, found, ways[way]);
+    keep(tmpl, static_cast<std::uint32_t>(way), tiles, ways[way], found.trips);
     return true;
 }
 
@@ -108,7 +108,7 @@ bool Repair::fit(Rng& rng, const Joiner::Option& option, const std::vector<doubl
     if (found.verdict != Verdict::legal) {
         return false;
     }
-    add(option.tmpl, option.way, row_.data(), found, way);
+    keep(option.tmpl, option.way, row_.data(), way, found.trips);
     return true;
 }
 
@@ -137,7 +137,7 @@ bool Repair::draw(Rng& rng) {
     const EinsumMemo::Entry& found = evaluation_.memo().of(next(), option->tmpl, row_.data());
     const Way& way =
         joiner_.ways(followed_.state, t.patterns[option->pattern].structure)[option->way];
-    add(option->tmpl, option->way, row_.data(), found, way);
+    keep(option->tmpl, option->way, row_.data(), way, found.trips);
     return true;
 }
 

@@ -28,6 +28,9 @@ public:
 
     /// Adds the Einsum as it is, `join` first among its ways; false if it cannot run there.
     bool keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles);
+    /// The same where it is known to run: `way` is its join, `trips` of its running fused loops.
+    void keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles, const Way& way,
+              const std::vector<std::int64_t>& trips);
     /// Adds the template with tile shapes near `wish`.
     bool fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& wish);
     /// Adds one option with tile shapes near `wish` (of its template).
@@ -44,10 +47,6 @@ public:
     }
 
 private:
-    void add(const Joiner::Option& option, const std::vector<double>& tiles);
-    void add(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles,
-             const EinsumMemo::Entry& found, const Way& way);
-
     const OpenSpace::Data& space_;
     Joiner& joiner_;
     Drawing& drawing_;

@@ -121,14 +121,14 @@ Outcome Worker::draw(std::uint64_t seed, Point& point) {
 }
 
 Outcome Worker::move(Move move, std::uint64_t seed, std::uint32_t einsum, Point& point) {
-    const Outcome before = impl_->evaluation.evaluate(point);
+    const Outcome before = impl_->moves.begin(point);
     if (!before.legal()) {
         return before;
     }
     Rng rng(seed);
     const std::size_t e = std::min<std::size_t>(einsum, point.choices.size() - 1);
     return impl_->make(move_attempts, point, [&] {
-        return impl_->moves.attempt(rng, move, e, point) && !(impl_->moves.built() == point);
+        return impl_->moves.attempt(rng, move, e) && !(impl_->moves.built() == point);
     });
 }
 
