@@ -108,14 +108,10 @@ std::pair<std::size_t, int> Moves::opener(std::size_t einsum, int symbol) const 
     return {einsum, symbol};
 }
 
-/// The Einsum with tiles_, or what is nearest to them.
-bool Moves::add_changed(Rng& rng, std::size_t einsum) {
+/// The Einsum with tiles_, if they are legal.
+bool Moves::add_changed(std::size_t einsum) {
     const Part& part = parts_[einsum];
-    if (repair_.keep(part.tmpl, part.join, tiles_.data())) {
-        return true;
-    }
-    wish_.assign(tiles_.begin(), tiles_.end());
-    return repair_.fit(rng, part.tmpl, wish_);
+    return repair_.keep(part.tmpl, part.join, tiles_.data());
 }
 
 bool Moves::change_tile(Rng& rng, std::size_t einsum, int symbol) {
@@ -129,7 +125,7 @@ bool Moves::change_tile(Rng& rng, std::size_t einsum, int symbol) {
     }
     tiles_.assign(part.tiles, part.tiles + data(einsum).symbols.size());
     tiles_[symbol] = static_cast<std::int64_t>(values_[rng.below(values_.size())]);
-    return add_changed(rng, einsum);
+    return add_changed(einsum);
 }
 
 /// One factor, in tiles_. False: the chain has none to give, or tile shapes that do not divide.
@@ -189,7 +185,7 @@ bool Moves::move_factor(Rng& rng, std::size_t einsum, int symbol) {
     for (int more = 0; more < most_factors && rng.below(2) == 0; ++more) {
         shift_factor(rng, symbols, static_cast<int>(rng.below(symbols.size())));
     }
-    return add_changed(rng, einsum);
+    return add_changed(einsum);
 }
 
 bool Moves::draw_tiles(Rng& rng, std::size_t einsum, bool spatial_only) {

@@ -46,7 +46,7 @@ private:
     bool change(Rng& rng, Move move, std::size_t einsum);
     /// The Einsum that opens the loop of a symbol, and its symbol.
     std::pair<std::size_t, int> opener(std::size_t einsum, int symbol) const;
-    bool add_changed(Rng& rng, std::size_t einsum);
+    bool add_changed(std::size_t einsum);
     bool shift_factor(Rng& rng, const std::vector<mapspace::TileShapeSymbol>& symbols, int symbol);
     bool move_factor(Rng& rng, std::size_t einsum, int symbol);
     bool change_tile(Rng& rng, std::size_t einsum, int symbol);
