@@ -1,13 +1,13 @@
 // The exact tiling of one matrix product against all tile sizes and loop orders, counted from the
 // definition: a tensor is moved again in each pass of a loop that it lacks if a loop of its own
 // ranks, of more than one pass, lies inside.
-#include <boost/test/unit_test.hpp>
-
 #include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <random>
 #include <stdexcept>
 
-#include "tessera/fusecu.hpp"
+#include "tessera/fusecu/matmul.hpp"
 
 namespace fusecu = tessera::fusecu;
 
@@ -80,6 +80,51 @@ BOOST_AUTO_TEST_CASE(papers_example_of_principle_2) {
     BOOST_TEST(rule->traffic_words == 2 * 1024 * 768 + 2 * 768 * 768);
     BOOST_TEST(fusecu::exact_matmul({1024, 768, 768}, 524288)->traffic_words ==
                rule->traffic_words);
+}
+
+// Ranks of 32 to 4096; buffers of the paper's regimes. The square tile loses where its last tile is
+// partial; the passes next to it mend that.
+BOOST_AUTO_TEST_CASE(polish_of_one_pass_is_nearly_always_exact) {
+    std::mt19937_64 random(27);
+    std::uniform_real_distribution<double> unit(0, 1);
+    for (int regime = 0; regime < 4; ++regime) {
+        int exact = 0;
+        const int cases = 2000;
+        for (int i = 0; i < cases; ++i) {
+            fusecu::Sizes d{};
+            for (std::int64_t& size : d) {
+                size = static_cast<std::int64_t>(std::exp2(5 + 7 * unit(random)));
+            }
+            std::sort(d.begin(), d.end());
+            const double square = static_cast<double>(d[0] * d[0]);
+            const double tensor = static_cast<double>(d[0] * d[1]);
+            std::shuffle(d.begin(), d.end(), random);
+            const double share = unit(random);
+            const double words = regime == 0   ? square / 4 * (0.02 + 0.98 * share)
+                                 : regime == 1 ? square * (0.25 + 0.25 * share)
+                                 : regime == 2 ? square / 2 * std::pow(2 * tensor / square, share)
+                                               : tensor * (1 + 2 * share);
+            const auto buffer = std::max<std::int64_t>(16, static_cast<std::int64_t>(words));
+            const std::int64_t least = fusecu::exact_matmul(d, buffer)->traffic_words;
+            const auto polished = fusecu::polish_matmul(d, buffer, 1);
+            BOOST_REQUIRE(polished);
+            BOOST_REQUIRE_LE(fusecu::footprint_words(polished->tile), buffer);
+            BOOST_REQUIRE_GE(polished->traffic_words, least);
+            BOOST_REQUIRE_GE(fusecu::literal_matmul(d, buffer)->traffic_words, least);
+            BOOST_REQUIRE_EQUAL(fusecu::polish_matmul(d, buffer, 4)->traffic_words, least);
+            exact += polished->traffic_words == least ? 1 : 0;
+        }
+        BOOST_TEST(exact >= 0.98 * cases, "regime " << regime << ": " << exact << " exact");
+    }
+}
+
+// Between the smallest tensor's size and what its tiles need, principle 3 does not fit.
+BOOST_AUTO_TEST_CASE(literal_principle_falls_back) {
+    const fusecu::Sizes d{64, 64, 64};
+    BOOST_TEST(fusecu::literal_matmul(d, 64 * 64 + 128)->traffic_words == 3 * 64 * 64);
+    BOOST_TEST(fusecu::literal_matmul(d, 64 * 64 + 127)->traffic_words == 4 * 64 * 64);
+    BOOST_TEST(fusecu::literal_matmul({1024, 768, 768}, 524288)->traffic_words ==
+               1024 * 768 * 3 + 768 * 768);
 }
 
 BOOST_AUTO_TEST_CASE(sizes_out_of_range_are_refused) {
