@@ -2,4 +2,5 @@
 #pragma once
 
 #include "tessera/fusecu/arrays.hpp"  // IWYU pragma: export
+#include "tessera/fusecu/dat.hpp"     // IWYU pragma: export
 #include "tessera/fusecu/matmul.hpp"  // IWYU pragma: export

@@ -7,7 +7,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "tessera/fusecu/matmul.hpp"
+#include "tessera/fusecu/dat.hpp"
 
 namespace fusecu = tessera::fusecu;
 
@@ -22,6 +22,40 @@ std::int64_t traffic(const fusecu::Sizes& d, const fusecu::Sizes& n,
         words += d[(lacks + 1) % 3] * d[(lacks + 2) % 3] * (again ? n[lacks] : 1);
     }
     return words;
+}
+
+/// As traffic; an output of n passes counts 2n - 1 times.
+std::int64_t accesses(const fusecu::Sizes& d, const fusecu::Sizes& n,
+                      const std::array<std::size_t, 3>& order) {
+    const auto at = std::find(order.begin(), order.end(), std::size_t{1});
+    const bool again = std::any_of(at + 1, order.end(), [&](auto r) { return n[r] > 1; });
+    return traffic(d, n, order) + (again ? d[0] * d[2] * (n[1] - 1) : 0);
+}
+
+std::int64_t dat_brute_force(const fusecu::Sizes& d, std::int64_t buffer_words,
+                             std::int64_t min_tile) {
+    std::int64_t best = -1;
+    fusecu::Sizes n{};
+    const auto allowed = [&](std::size_t r) {
+        return d[r] % n[r] == 0 && (d[r] / n[r] >= min_tile || n[r] == 1);
+    };
+    for (n[0] = 1; n[0] <= d[0]; ++n[0]) {
+        for (n[1] = 1; n[1] <= d[1]; ++n[1]) {
+            for (n[2] = 1; n[2] <= d[2]; ++n[2]) {
+                const fusecu::Sizes t{d[0] / n[0], d[1] / n[1], d[2] / n[2]};
+                if (!allowed(0) || !allowed(1) || !allowed(2) ||
+                    t[0] * t[1] + t[1] * t[2] + t[0] * t[2] > buffer_words) {
+                    continue;
+                }
+                std::array<std::size_t, 3> order{0, 1, 2};
+                do {
+                    const std::int64_t words = accesses(d, n, order);
+                    best = best < 0 ? words : std::min(best, words);
+                } while (std::next_permutation(order.begin(), order.end()));
+            }
+        }
+    }
+    return best;
 }
 
 std::int64_t brute_force(const fusecu::Sizes& d, std::int64_t buffer_words) {
@@ -115,6 +149,19 @@ BOOST_AUTO_TEST_CASE(polish_of_one_pass_is_nearly_always_exact) {
             exact += polished->traffic_words == least ? 1 : 0;
         }
         BOOST_TEST(exact >= 0.98 * cases, "regime " << regime << ": " << exact << " exact");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(divisor_tiles_are_the_brute_force_minimum) {
+    std::mt19937 random(28);
+    std::uniform_int_distribution<std::int64_t> size(1, 24);
+    std::uniform_int_distribution<std::int64_t> buffer(3, 400);
+    std::uniform_int_distribution<std::int64_t> least(1, 5);
+    for (int i = 0; i < 2000; ++i) {
+        const fusecu::Sizes d{size(random), size(random), size(random)};
+        const std::int64_t words = buffer(random), min_tile = least(random);
+        const auto dat = fusecu::dat_matmul(d, words, min_tile);
+        BOOST_REQUIRE_EQUAL(dat ? dat->traffic_words : -1, dat_brute_force(d, words, min_tile));
     }
 }
 
