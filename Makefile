@@ -7,6 +7,7 @@
 #   make bench       build the benchmarks and run BENCHES (bench/breadth and bench/vs-accelforge
 #                    take long; see bench/README.md)
 #   make reproduce-transfusion   the figures of TransFusion's evaluation
+#   make reproduce-fusecu        the figures of FuseCU's evaluation
 #   make install     into DESTDIR/PREFIX; PLUGINS=loaded: every built-in a shared object
 #   make uninstall   what the same DESTDIR and PREFIX were given by `make install`
 #   make deps clean format tidy
@@ -32,7 +33,8 @@ build = $(scons) $(1) || { tools/deps --check; exit 1; }
 
 sources = $(shell git ls-files -co --exclude-standard -- '*.cpp' '*.hpp')
 
-.PHONY: all deps demo test soak fuzz fuzz-run bench install install-files uninstall clean format tidy reproduce-transfusion
+.PHONY: all deps demo test soak fuzz fuzz-run bench install install-files uninstall clean format tidy reproduce-transfusion \
+	reproduce-fusecu
 
 all:
 	@$(call build,)
@@ -78,6 +80,11 @@ bench: deps
 reproduce-transfusion:
 	@$(call build,$(BUILD)/bench/reproduce_transfusion)
 	$(BUILD)/bench/reproduce_transfusion runs/transfusion
+
+# Figures 9 to 11 of the FuseCU paper, in runs/fusecu. See docs/fusecu.md.
+reproduce-fusecu:
+	@$(call build,$(BUILD)/bench/reproduce_fusecu)
+	$(BUILD)/bench/reproduce_fusecu runs/fusecu test/reference/fusecu
 
 # PREFIX/bin, PREFIX/lib, PREFIX/include, PREFIX/share/tessera; nothing there refers to the checkout.
 install:

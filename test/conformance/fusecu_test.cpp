@@ -101,6 +101,34 @@ BOOST_AUTO_TEST_CASE(fusecu_mean_savings_and_speed_ups) {
     check_near(speed_up(Array::planaria), 1.14, 0.02);
 }
 
+// Projections of 16 sequences, and attention whose two products are fused. Larger buffers hold what
+// fuses the projections with attention, which the chain does not cover.
+BOOST_AUTO_TEST_CASE(fusecu_figure_9_moves_no_more_than_dat) {
+    const auto words = [](const fusecu::Model& model, std::int64_t buffer) {
+        const std::int64_t depth = model.width / model.heads;
+        return 3 * static_cast<double>(
+                       fusecu::exact_matmul({16 * model.tokens, model.width, model.width}, buffer)
+                           ->traffic_words) +
+               16 * static_cast<double>(model.heads) *
+                   static_cast<double>(
+                       fusecu::best_chain(model.tokens, {depth, model.tokens, depth}, buffer,
+                                          fusecu::Capacity::shared, fusecu::FuseRule::exact)
+                           ->traffic_words);
+    };
+    int points = 0;
+    for (const std::vector<std::string>& row : tessera::test::fusecu_rows("fig9.csv")) {
+        const std::int64_t buffer = std::stoll(row.at(1));
+        if (buffer <= 131072) {
+            const fusecu::Model model = model_of(row.at(0));
+            const double ours = words(model, buffer) / words(model, 10000);
+            BOOST_TEST(ours <= std::stod(row.at(2)),
+                       row.at(0) << " " << buffer << ": " << ours << ", DAT " << row.at(2));
+            ++points;
+        }
+    }
+    BOOST_TEST(points == 21);
+}
+
 // BERT, 16 sequences, 131072 words: projections apart, queries times keys fused with scores times
 // values.
 BOOST_AUTO_TEST_CASE(fusecu_example_of_dat) {
