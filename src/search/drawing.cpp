@@ -34,12 +34,12 @@ bool Drawing::draw_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::
 }
 
 bool Drawing::fit_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
-                        const std::vector<std::int64_t>& trips, const std::vector<double>& wish) {
+                        const std::vector<std::int64_t>& trips, const std::vector<double>& target) {
     TileChooser& tiles = followers_.walk(einsum, tmpl).chooser();
     const std::uint64_t most = fit_steps_per_symbol * (1 + tiles.size());
     std::uint64_t left = most;
     tiles.start(running, trips);
-    const bool found = tiles.draw(rng, left, &wish);
+    const bool found = tiles.draw(rng, left, &target);
     work += most - left;
     if (found) {
         values_ = tiles.values();

@@ -25,9 +25,9 @@ public:
     bool draw_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
                     const std::vector<std::int64_t>& trips);
 
-    /// Tile shapes near `wish` into values(); false if none were found.
+    /// Tile shapes near `target` into values(); false if none were found.
     bool fit_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
-                   const std::vector<std::int64_t>& trips, const std::vector<double>& wish);
+                   const std::vector<std::int64_t>& trips, const std::vector<double>& target);
 
     const std::vector<double>& values() const {
         return values_;

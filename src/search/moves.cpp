@@ -197,11 +197,11 @@ bool Moves::draw_tiles(Rng& rng, std::size_t einsum, bool spatial_only) {
     }
     bool drawn = false;
     if (spatial_only) {
-        wish_.assign(part.tiles, part.tiles + t.symbols.size());
-        for (std::size_t s = 0; s < wish_.size(); ++s) {
-            wish_[s] = t.symbols[s].spatial ? 0 : wish_[s];
+        target_.assign(part.tiles, part.tiles + t.symbols.size());
+        for (std::size_t s = 0; s < target_.size(); ++s) {
+            target_[s] = t.symbols[s].spatial ? 0 : target_[s];
         }
-        drawn = drawing_.fit_tiles(rng, einsum, part.tmpl, part.running, wanted_, wish_);
+        drawn = drawing_.fit_tiles(rng, einsum, part.tmpl, part.running, wanted_, target_);
     } else {
         drawn = drawing_.draw_tiles(rng, einsum, part.tmpl, part.running, wanted_);
     }
@@ -222,8 +222,8 @@ bool Moves::relative(Rng& rng, std::size_t einsum, const std::vector<std::uint32
                                                             relatives.of(part.tmpl).*differs)) {
             continue;
         }
-        carry(data(einsum), part.tiles, space_.einsums[einsum].templates[tmpl], wish_);
-        if (repair_.fit(rng, tmpl, wish_)) {
+        carry(data(einsum), part.tiles, space_.einsums[einsum].templates[tmpl], target_);
+        if (repair_.fit(rng, tmpl, target_)) {
             return true;
         }
     }
@@ -240,8 +240,8 @@ bool Moves::other_backing(Rng& rng, std::size_t einsum) {
             data(einsum).patterns[option.pattern].loops == part.running) {
             continue;
         }
-        carry(data(einsum), part.tiles, space_.einsums[einsum].templates[option.tmpl], wish_);
-        if (repair_.fit(rng, option, wish_)) {
+        carry(data(einsum), part.tiles, space_.einsums[einsum].templates[option.tmpl], target_);
+        if (repair_.fit(rng, option, target_)) {
             return true;
         }
     }

@@ -65,7 +65,7 @@ private:
     Outcome of_base_;
     std::vector<Part> parts_;
     std::vector<std::int64_t> tiles_, wanted_;
-    std::vector<double> values_, wish_;
+    std::vector<double> values_, target_;
     std::vector<int> chain_;
 };
 

@@ -32,9 +32,9 @@ Place place_of(const TemplateData& t, int node) {
 }  // namespace
 
 void carry(const TemplateData& from, const std::int64_t* tiles, const TemplateData& to,
-           std::vector<double>& wish) {
-    wish.assign(to.symbols.size(), 0.0);
-    for (std::size_t s = 0; s < wish.size(); ++s) {
+           std::vector<double>& target) {
+    target.assign(to.symbols.size(), 0.0);
+    for (std::size_t s = 0; s < target.size(); ++s) {
         const mapping::TileSymbol& own = to.tmpl.symbols[s];
         const Place place = place_of(to, own.node);
         int best_level = -1;
@@ -45,7 +45,7 @@ void carry(const TemplateData& from, const std::int64_t* tiles, const TemplateDa
             if (other.rank_variable == own.rank_variable && there.level <= place.level &&
                 there.level >= best_level) {
                 best_level = there.level;
-                wish[s] = static_cast<double>(tiles[o]);
+                target[s] = static_cast<double>(tiles[o]);
                 if (other.spatial == own.spatial && there.level == place.level &&
                     there.dim == place.dim) {
                     break;  // the same loop
@@ -53,7 +53,7 @@ void carry(const TemplateData& from, const std::int64_t* tiles, const TemplateDa
             }
         }
         if (best_level < 0) {
-            wish[s] = static_cast<double>(to.symbols[s].bound);
+            target[s] = static_cast<double>(to.symbols[s].bound);
         }
     }
 }
@@ -94,13 +94,13 @@ bool Repair::keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* ti
     return true;
 }
 
-bool Repair::fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& wish) {
+bool Repair::fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& target) {
     const std::size_t e = next();
     const TemplateData& t = space_.einsums[e].templates[option.tmpl];
     const Pattern& pattern = t.patterns[option.pattern];
     const Way& way = joiner_.ways(followed_.state, pattern.structure)[option.way];
     demanded_trips(t, pattern, way.plan, followed_.open_trips, wanted_);
-    if (!drawing_.fit_tiles(rng, e, option.tmpl, pattern.loops, wanted_, wish)) {
+    if (!drawing_.fit_tiles(rng, e, option.tmpl, pattern.loops, wanted_, target)) {
         return false;
     }
     row_.assign(drawing_.values().begin(), drawing_.values().end());
@@ -112,13 +112,13 @@ bool Repair::fit(Rng& rng, const Joiner::Option& option, const std::vector<doubl
     return true;
 }
 
-bool Repair::fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& wish) {
+bool Repair::fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& target) {
     const std::span<const Joiner::Option> all = joiner_.remembered_options(followed_.state, tmpl);
     options_.assign(all.begin(), all.end());
     const std::size_t n = options_.size();
     for (std::size_t i = 0; i < std::min(n, most_fits); ++i) {
         std::swap(options_[i], options_[i + rng.below(n - i)]);
-        if (fit(rng, options_[i], wish)) {
+        if (fit(rng, options_[i], target)) {
             return true;
         }
     }
@@ -146,8 +146,8 @@ bool Repair::replace(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles) {
     const std::vector<Joiner::Option>& options = joiner_.all_options(followed_.state);
     for (std::size_t i = 0; i < most_replacements && !options.empty(); ++i) {
         const Joiner::Option& option = options[rng.below(options.size())];
-        carry(templates[tmpl], tiles, templates[option.tmpl], wish_);
-        if (fit(rng, option, wish_)) {
+        carry(templates[tmpl], tiles, templates[option.tmpl], target_);
+        if (fit(rng, option, target_)) {
             return true;
         }
     }
@@ -160,8 +160,8 @@ bool Repair::follow(Rng& rng, std::uint32_t tmpl, std::uint32_t join, const std:
         return true;
     }
     const std::size_t n = space_.einsums[next()].templates[tmpl].symbols.size();
-    const std::vector<double> wish(tiles, tiles + n);
-    return fit(rng, tmpl, wish) || replace(rng, tmpl, tiles);
+    const std::vector<double> target(tiles, tiles + n);
+    return fit(rng, tmpl, target) || replace(rng, tmpl, tiles);
 }
 
 }  // namespace tessera::search

@@ -31,10 +31,10 @@ public:
     /// The same where it is known to run: `way` is its join, `trips` of its running fused loops.
     void keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles, const Way& way,
               const std::vector<std::int64_t>& trips);
-    /// Adds the template with tile shapes near `wish`.
-    bool fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& wish);
-    /// Adds one option with tile shapes near `wish` (of its template).
-    bool fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& wish);
+    /// Adds the template with tile shapes near `target`.
+    bool fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& target);
+    /// Adds one option with tile shapes near `target` (of its template).
+    bool fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& target);
     /// Adds any template, the tile shapes near those of `tmpl`.
     bool replace(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles);
     /// Adds any template with any tile shapes.
@@ -55,13 +55,13 @@ private:
     Followed followed_;
     std::vector<Joiner::Option> options_;
     std::vector<std::int64_t> wanted_, row_;
-    std::vector<double> wish_;
+    std::vector<double> target_;
 };
 
-/// Tile shapes to wish for in template `to` so that it resembles `from`: each loop hands on what
+/// Tile shapes to aim at in template `to` so that it resembles `from`: each loop hands on what
 /// the loops of `from` over its variable hand on at the same depth of memories; 0 where there is
 /// none.
 void carry(const TemplateData& from, const std::int64_t* tiles, const TemplateData& to,
-           std::vector<double>& wish);
+           std::vector<double>& target);
 
 }  // namespace tessera::search

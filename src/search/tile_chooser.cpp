@@ -190,11 +190,11 @@ double TileChooser::extreme(const Limit& limit, const SymbolSet& unknown,
 
 namespace {
 
-/// Of ascending values the one whose ratio to the wish is closest to 1.
-std::ptrdiff_t nearest(const std::vector<double>& values, double wish) {
-    const auto above = std::lower_bound(values.begin(), values.end(), wish);
+/// Of ascending values the one whose ratio to the target is closest to 1.
+std::ptrdiff_t nearest(const std::vector<double>& values, double target) {
+    const auto above = std::lower_bound(values.begin(), values.end(), target);
     if (above == values.begin() ||
-        (above != values.end() && *above * *(above - 1) <= wish * wish)) {
+        (above != values.end() && *above * *(above - 1) <= target * target)) {
         return above - values.begin();
     }
     return above - values.begin() - 1;
@@ -202,7 +202,7 @@ std::ptrdiff_t nearest(const std::vector<double>& values, double wish) {
 
 }  // namespace
 
-bool TileChooser::draw(Rng& rng, std::uint64_t& steps, const std::vector<double>* wish) {
+bool TileChooser::draw(Rng& rng, std::uint64_t& steps, const std::vector<double>* target) {
     std::size_t k = 0;
     for (bool enter = true;;) {
         if (k == size()) {
@@ -219,9 +219,9 @@ bool TileChooser::draw(Rng& rng, std::uint64_t& steps, const std::vector<double>
                 steps = 0;
                 return false;
             }
-            const double wished = wish != nullptr ? (*wish)[t_.order[k]] : 0;
-            const auto pick = wished > 0 ? nearest(left_[k], wished)
-                                         : static_cast<std::ptrdiff_t>(rng.below(left_[k].size()));
+            const double aim = target != nullptr ? (*target)[t_.order[k]] : 0;
+            const auto pick = aim > 0 ? nearest(left_[k], aim)
+                                      : static_cast<std::ptrdiff_t>(rng.below(left_[k].size()));
             const double value = left_[k][static_cast<std::size_t>(pick)];
             chosen = choose(k, value);
             // Ascending: what is too large takes everything after it along.

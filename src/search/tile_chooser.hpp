@@ -37,9 +37,9 @@ public:
 
     /// All tile shapes, chosen at random: each symbol's uniform among those that do not contradict
     /// what was chosen before; where nothing is left, the symbol before is chosen anew. `steps`
-    /// counts down; false when it is used up, or when there are none. `wish`, one per symbol:
+    /// counts down; false when it is used up, or when there are none. `target`, one per symbol:
     /// not at random, but what is nearest to it first (by ratio); 0: at random.
-    bool draw(Rng& rng, std::uint64_t& steps, const std::vector<double>* wish = nullptr);
+    bool draw(Rng& rng, std::uint64_t& steps, const std::vector<double>* target = nullptr);
 
     /// What the tile shape of one symbol may be, given all others; ascending.
     void between(int symbol, const std::int64_t* tiles, std::vector<double>& out);
