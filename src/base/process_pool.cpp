@@ -1,5 +1,5 @@
 // Map:
-//   begin_child()  what a child does before its task: signals, its core, its life tied to ours
+//   begin_child()  what a child does before its task: files, signals, its life tied to ours
 //   Children       those that run: start, read, end
 //   run_in_children() keeps `jobs` of them busy
 #include "base/process_pool.hpp"
@@ -56,8 +56,20 @@ void keep_to_core(int slot) {
     ::sched_setaffinity(0, sizeof set, &set);
 }
 
+/// It has the standard streams and its pipe, and no other file of the parent's: a lock of a folder,
+/// say, would outlive a parent that is killed.
+void close_others(int pipe) {
+    const auto first = static_cast<unsigned>(STDERR_FILENO + 1);
+    const auto own = static_cast<unsigned>(pipe);
+    if (own > first) {
+        ::close_range(first, own - 1, 0);
+    }
+    ::close_range(own + 1, ~0u, 0);
+}
+
 /// Ctrl-C reaches the whole group: the parent alone decides what it means.
-void begin_child(pid_t parent) {
+void begin_child(pid_t parent, int pipe) {
+    close_others(pipe);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) {
         ::_exit(1);  // it ended before we asked to be told
@@ -129,7 +141,7 @@ public:
         const pid_t parent = ::getpid();
         const pid_t pid = ::fork();
         if (pid == 0) {
-            begin_child(parent);
+            begin_child(parent, ends[1]);
             if (pin_) {
                 keep_to_core(slot);
             }

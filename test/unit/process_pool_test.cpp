@@ -1,6 +1,7 @@
 // Tasks in child processes: what each says, and how those end that go wrong.
 #include "base/process_pool.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -63,6 +64,21 @@ BOOST_AUTO_TEST_CASE(what_goes_wrong_ends_its_task_only) {
     BOOST_TEST(ends.at(3).failed.find("did not end within") != std::string::npos);
     BOOST_TEST(ends.at(4).failed == "");
     BOOST_TEST(ends.at(4).text == "done");
+}
+
+BOOST_AUTO_TEST_CASE(a_child_has_no_file_of_its_parent_but_its_pipe) {
+    const int before = ::dup(STDOUT_FILENO), after = ::fcntl(before, F_DUPFD, 900);
+    BOOST_TEST_REQUIRE(after >= 900);
+    const auto ends = run(1, {}, [&](std::size_t, int pipe) {
+        std::string open;
+        for (int file = 0; file < 1024; ++file) {
+            open += ::fcntl(file, F_GETFD) >= 0 && file != pipe ? std::to_string(file) + " " : "";
+        }
+        write_to_pipe(pipe, open);
+    });
+    ::close(before);
+    ::close(after);
+    BOOST_TEST(ends.at(0).text == "0 1 2 ");
 }
 
 BOOST_AUTO_TEST_CASE(a_pinned_child_has_one_core) {
