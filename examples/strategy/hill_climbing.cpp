@@ -1,5 +1,5 @@
-// Search strategy `hill_climbing`: changes one Einsum of the best mapping at a time, and begins
-// anew from a random mapping when `patience` changes in a row were no better.
+// Search strategy `hill_climbing`: moves to better neighbours of the best mapping, and begins anew
+// from a random mapping when `patience` moves in a row were no better.
 //   c++ hill_climbing.cpp $(pkg-config --cflags --libs tessera-plugin) -o tessera-hill_climbing.so
 #include <tessera/plugin/search_strategy.hpp>
 
@@ -10,8 +10,8 @@ namespace {
 class HillClimbing : public search::SearchStrategy {
 public:
     static std::vector<plugin::Knob> knobs() {
-        return {plugin::Knob::integer("patience", 200, 1, 1000000, "changes",
-                                      "changes without success before a new start")};
+        return {plugin::Knob::integer("patience", 200, 1, 1000000, "moves",
+                                      "moves without success before a new start")};
     }
 
     explicit HillClimbing(const plugin::KnobValues& knobs)
@@ -32,7 +32,8 @@ public:
             candidate.seed = rng.next();
             candidate.how = search::Candidate::How::draw;
             if (here_.outcome.legal()) {
-                candidate.how = search::Candidate::How::vary;
+                candidate.how = search::Candidate::How::move;
+                candidate.move = static_cast<search::Move>(rng.below(search::n_moves));
                 candidate.point = here_.point;
                 candidate.einsum = static_cast<std::uint32_t>(rng.below(n_einsums_));
             }
@@ -61,7 +62,7 @@ private:
 };
 
 TESSERA_PLUGIN(search::SearchStrategy, HillClimbing, "hill_climbing",
-               "changes one Einsum of the best mapping at a time", "");
+               "moves to better neighbours of the best mapping", "");
 TESSERA_PLUGIN_LIBRARY("hill_climbing", "0.1", "", "", "example of a search strategy");
 
 }  // namespace
