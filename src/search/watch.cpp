@@ -25,6 +25,10 @@ Watch::Watch(const base::Budget& budget, const std::atomic<bool>* outer,
     if (outer_ == nullptr && !is_limited(budget_)) {
         return;
     }
+    if (const char* reason = limit(recorder.now_s())) {  // met before anything was begun
+        end(reason);
+        return;
+    }
     thread_ = std::jthread([this, start_s = recorder.now_s()](const std::stop_token& done) {
         while (!done.stop_requested() && !stopped()) {
             if (const char* reason = limit(start_s)) {
