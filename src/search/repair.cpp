@@ -1,6 +1,7 @@
 #include "search/repair.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "tessera/base/stop.hpp"
 
@@ -9,7 +10,10 @@ namespace tessera::search {
 namespace {
 
 // Options that are tried before the next way to add an Einsum.
-constexpr std::size_t most_fits = 6, most_replacements = 6;
+constexpr std::size_t most_fits = 6, most_replacements = 32;
+// Of these many replacements that fit the cheapest is taken: Einsums that read one fused tensor leave
+// its fusion together, and a walk gets over that only if none of them becomes much worse.
+constexpr std::size_t enough_fitting = 8;
 
 /// The innermost memory around a node, and the spatial dimension of a spatial loop.
 struct Place {
@@ -94,22 +98,31 @@ bool Repair::keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* ti
     return true;
 }
 
-bool Repair::fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& target) {
+const EinsumMemo::Entry* Repair::choose(Rng& rng, const Joiner::Option& option,
+                                        const std::vector<double>& target) {
     const std::size_t e = next();
     const TemplateData& t = space_.einsums[e].templates[option.tmpl];
     const Pattern& pattern = t.patterns[option.pattern];
-    const Way& way = joiner_.ways(followed_.state, pattern.structure)[option.way];
-    demanded_trips(t, pattern, way.plan, followed_.open_trips, wanted_);
+    demanded_trips(t, pattern, way_of(option).plan, followed_.open_trips, wanted_);
     if (!drawing_.fit_tiles(rng, e, option.tmpl, pattern.loops, wanted_, target)) {
-        return false;
+        return nullptr;
     }
     row_.assign(drawing_.values().begin(), drawing_.values().end());
     const EinsumMemo::Entry& found = evaluation_.memo().of(e, option.tmpl, row_.data());
-    if (found.verdict != Verdict::legal) {
-        return false;
+    return found.verdict == Verdict::legal ? &found : nullptr;
+}
+
+const Way& Repair::way_of(const Joiner::Option& option) {
+    const TemplateData& t = space_.einsums[next()].templates[option.tmpl];
+    return joiner_.ways(followed_.state, t.patterns[option.pattern].structure)[option.way];
+}
+
+bool Repair::fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& target) {
+    const EinsumMemo::Entry* const found = choose(rng, option, target);
+    if (found != nullptr) {
+        keep(option.tmpl, option.way, row_.data(), way_of(option), found->trips);
     }
-    keep(option.tmpl, option.way, row_.data(), way, found.trips);
-    return true;
+    return found != nullptr;
 }
 
 bool Repair::fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& target) {
@@ -144,14 +157,31 @@ bool Repair::draw(Rng& rng) {
 bool Repair::replace(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles) {
     const std::vector<TemplateData>& templates = space_.einsums[next()].templates;
     const std::vector<Joiner::Option>& options = joiner_.all_options(followed_.state);
-    for (std::size_t i = 0; i < most_replacements && !options.empty(); ++i) {
+    double least = std::numeric_limits<double>::infinity();
+    best_row_.clear();
+    const Joiner::Option* best = nullptr;
+    std::size_t fitting = 0;
+    for (std::size_t i = 0; i < most_replacements && fitting < enough_fitting && !options.empty();
+         ++i) {
         const Joiner::Option& option = options[rng.below(options.size())];
         carry(templates[tmpl], tiles, templates[option.tmpl], target_);
-        if (fit(rng, option, target_)) {
-            return true;
+        const EinsumMemo::Entry* const found = choose(rng, option, target_);
+        if (found == nullptr) {
+            continue;
+        }
+        ++fitting;
+        const double cost = found->costs[0] * found->costs[1];
+        if (best == nullptr || cost < least) {
+            least = cost;
+            best = &option;
+            best_row_ = row_;
+            best_trips_ = found->trips;
         }
     }
-    return false;
+    if (best != nullptr) {
+        keep(best->tmpl, best->way, best_row_.data(), way_of(*best), best_trips_);
+    }
+    return best != nullptr;
 }
 
 bool Repair::follow(Rng& rng, std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles) {

@@ -35,7 +35,8 @@ public:
     bool fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& target);
     /// Adds one option with tile shapes near `target` (of its template).
     bool fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& target);
-    /// Adds any template, the tile shapes near those of `tmpl`.
+    /// Adds another template, the tile shapes near those of `tmpl`: of several that fit the one of
+    /// least energy times latency of the Einsum.
     bool replace(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles);
     /// Adds any template with any tile shapes.
     bool draw(Rng& rng);
@@ -47,6 +48,11 @@ public:
     }
 
 private:
+    /// Tile shapes of the option near `target` into row_, and what they cost; null if none fit.
+    const EinsumMemo::Entry* choose(Rng& rng, const Joiner::Option& option,
+                                    const std::vector<double>& target);
+    const Way& way_of(const Joiner::Option& option);
+
     const OpenSpace::Data& space_;
     Joiner& joiner_;
     Drawing& drawing_;
@@ -54,7 +60,7 @@ private:
     Point built_;
     Followed followed_;
     std::vector<Joiner::Option> options_;
-    std::vector<std::int64_t> wanted_, row_;
+    std::vector<std::int64_t> wanted_, row_, best_row_, best_trips_;
     std::vector<double> target_;
 };
 
