@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <map>
 
+#include "api/inputs.hpp"
 #include "oracle/few_instances.hpp"
 #include "oracle/points.hpp"
 #include "tessera/mapper/mapper.hpp"
@@ -82,4 +83,25 @@ BOOST_AUTO_TEST_CASE(known_mappings_change_no_optimum_and_are_never_lost) {
         }
         BOOST_TEST(as_good);
     });
+}
+
+// Four Einsums read one fused tensor. Who takes it out of the fusion replaces all four at once.
+BOOST_AUTO_TEST_CASE(genetic_search_leaves_a_fusion_that_several_einsums_share) {
+    api::InputNames names;
+    names.architecture = "simba";
+    names.workload = "gpt3-6.7b";
+    names.defines = {{"BATCH", "1"}, {"TOKENS", "2048"}};
+    const api::Inputs inputs = api::load_inputs(names);
+    const model::Problem problem{&*inputs.workload, &*inputs.architecture};
+    mapper::Options options;
+    options.threads = 1;
+    const double best = map(problem, options, "ffm").solutions.at(0).report.edp_js();
+    options.budget.max_evals = 100'000;
+    for (const std::uint64_t seed : {1, 2, 3}) {
+        options.seed = seed;
+        const mapper::Result found = map(problem, options, "search", {{"strategy", "genetic"}});
+        const double value = found.solutions.at(0).report.edp_js();
+        BOOST_TEST(value >= best * (1 - 1e-9));
+        BOOST_TEST(value <= best * 1.10, "seed " << seed << ": " << value / best);
+    }
 }
