@@ -1,9 +1,11 @@
 #include "base/data_path.hpp"
 
+#include <dirent.h>
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <set>
 #include <sstream>
 #include <system_error>
@@ -74,20 +76,33 @@ std::vector<fs::path> data_folders() {
     return folders;
 }
 
+namespace {
+
+/// The specs in `base` / `below` and its folders, without their ending; what can be read is listed.
+/// The standard library's directory iterators end the process where a step finds no memory.
+void add_names(const fs::path& base, const fs::path& below, std::set<std::string>& names) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir((base / below).c_str()), ::closedir);
+    while (const dirent* const entry = stream ? ::readdir(stream.get()) : nullptr) {
+        const std::string name = entry->d_name;
+        if (name == "." || name == "..") {
+            continue;
+        }
+        std::error_code ignored;
+        const fs::path path = below / name;
+        if (fs::is_directory(fs::symlink_status(base / path, ignored))) {
+            add_names(base, path, names);
+        } else if (path.extension() == ".yaml" && fs::is_regular_file(base / path, ignored)) {
+            names.insert(fs::path(path).replace_extension().string());
+        }
+    }
+}
+
+}  // namespace
+
 std::vector<std::string> list_data(const std::string& kind) {
     std::set<std::string> names;
     for (const fs::path& folder : data_folders()) {
-        std::error_code ignored;
-        const fs::path base = folder / kind;
-        try {  // without an exception, a step that finds no memory would end the process
-            for (const fs::directory_entry& entry : fs::recursive_directory_iterator(base)) {
-                if (entry.path().extension() == ".yaml" && entry.is_regular_file(ignored)) {
-                    names.insert(
-                        entry.path().lexically_relative(base).replace_extension().string());
-                }
-            }
-        } catch (const fs::filesystem_error&) {  // what can be read is listed
-        }
+        add_names(folder / kind, {}, names);
     }
     return {names.begin(), names.end()};
 }
