@@ -31,9 +31,10 @@ BOOST_AUTO_TEST_CASE(strategies_reach_the_optimum_and_are_never_below) {
         options.threads = 1;
         const double best = map(problem, options, "ffm").solutions.at(0).report.edp_js();
         ++problems;
-        for (const std::string strategy : {"annealing", "genetic"}) {
-            options.budget.max_evals = 20'000;
-            options.budget.target = best * (1 + 1e-9);
+        options.budget.max_evals = 20'000;
+        options.budget.target = best * (1 + 1e-9);
+        options.knobs["mcts"]["variant"] = problems % 2 == 0 ? "tileflow" : "tileseek";
+        for (const std::string strategy : {"annealing", "genetic", "mcts"}) {
             const mapper::Result found = map(problem, options, "search", {{"strategy", strategy}});
             BOOST_TEST_REQUIRE(found.solutions.size() == 1u);
             const double value = found.solutions[0].report.edp_js();
@@ -66,7 +67,7 @@ BOOST_AUTO_TEST_CASE(known_mappings_change_no_optimum_and_are_never_lost) {
             BOOST_TEST(oracle::close(found.solutions.at(0).report.edp_js(), optimum));
             BOOST_TEST(oracle::close(found.bound.value_or(0), optimum));
         }
-        for (const std::string strategy : {"random", "annealing", "genetic"}) {
+        for (const std::string strategy : {"random", "annealing", "genetic", "mcts"}) {
             options.start = {best};
             options.budget.max_evals = 20;
             const mapper::Result found = map(problem, options, "search", {{"strategy", strategy}});

@@ -1,0 +1,322 @@
+// Partial assignments: a TileChooser for each Einsum, and a trail of what was chosen. Map:
+//   start()    reads the structure off a point
+//   open()     an Einsum can begin once the fused loops before it are chosen
+//   look()     which Einsum is next, and what its next tile shape may be
+//   fill_one() the rest of one Einsum at random, stepping back where nothing is left
+#include "tessera/search/partial.hpp"
+
+#include <algorithm>
+
+#include "search/evaluation.hpp"
+#include "search/joiner.hpp"
+#include "search/space_data.hpp"
+#include "search/tile_chooser.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/base/stop.hpp"
+#include "tessera/search/open_space.hpp"
+
+namespace tessera::search {
+
+namespace {
+
+constexpr std::uint64_t fill_steps_per_symbol = 16;
+
+const OpenSpace::Data& data_of(const Space& space) {
+    const auto* open = dynamic_cast<const OpenSpace*>(&space);
+    if (open == nullptr) {
+        throw Bug("partial assignments of a space that the host did not open");
+    }
+    return open->data();
+}
+
+}  // namespace
+
+struct Partial::Impl {
+    Impl(const Space& opened, Order order_of_choice)
+        : space(data_of(opened)),
+          order(order_of_choice),
+          joiner(space),
+          evaluation(space, joiner),
+          choosers(space.einsums.size()),
+          parts(space.einsums.size()) {
+        for (std::size_t e = 0; e < choosers.size(); ++e) {
+            choosers[e].resize(space.einsums[e].templates.size());
+        }
+    }
+
+    /// One Einsum of the structure.
+    struct Part {
+        const TemplateData* t = nullptr;
+        TileChooser* chooser = nullptr;
+        const Way* way = nullptr;
+        const Pattern* pattern = nullptr;
+        std::size_t n_fused = 0;  ///< symbols of fused loops: the first in order
+        std::size_t chosen = 0;
+        Followed before;  ///< once it is open
+    };
+
+    TileChooser& chooser(std::size_t e, std::uint32_t tmpl) {
+        std::unique_ptr<TileChooser>& slot = choosers[e][tmpl];
+        if (!slot) {
+            slot = std::make_unique<TileChooser>(space.einsums[e].templates[tmpl], divisors,
+                                                 workspace);
+        }
+        return *slot;
+    }
+
+    bool start(const Point& from) {
+        structure.clear();
+        trail.clear();
+        n_open = 0;
+        looked = false;
+        const Verdict verdict =
+            evaluation.walk(from, [&](std::size_t e, const EinsumData&, const TemplateData& t,
+                                      const EinsumMemo::Entry& found, const Way& way) {
+                const Choice& choice = from.choices[e];
+                Part& part = parts[e];
+                part.t = &t;
+                part.chooser = &chooser(e, choice.tmpl);
+                part.way = &way;
+                part.pattern = &t.patterns[static_cast<std::size_t>(found.pattern)];
+                part.chosen = 0;
+                part.n_fused = static_cast<std::size_t>(
+                    std::count_if(t.fused.begin(), t.fused.end(),
+                                  [](const FusedLoop& loop) { return loop.symbol >= 0; }));
+                structure.insert(structure.end(), {choice.tmpl, choice.join, part.pattern->loops});
+            });
+        if (verdict != Verdict::legal) {
+            return false;
+        }
+        built.choices = from.choices;
+        parts[0].before.start(joiner);
+        open();
+        return true;
+    }
+
+    /// Begins the Einsums whose shared loops are known.
+    void open() {
+        while (n_open < parts.size()) {
+            Part& part = parts[n_open];
+            if (n_open > 0) {
+                const Part& last = parts[n_open - 1];
+                if (last.chosen < last.n_fused) {
+                    return;
+                }
+                trips_of(*last.t, last.pattern->loops, last.chooser->values().data(), trips);
+                part.before = last.before;
+                part.before.join(*last.way, trips);
+            }
+            demanded_trips(*part.t, *part.pattern, part.way->plan, part.before.open_trips, trips);
+            part.chooser->start(part.pattern->loops, trips);
+            part.chosen = 0;
+            ++n_open;
+        }
+    }
+
+    bool complete() const {
+        return n_open == parts.size() &&
+               std::all_of(parts.begin(), parts.end(),
+                           [](const Part& part) { return part.chosen == part.chooser->size(); });
+    }
+
+    /// The values of an Einsum's next tile shape that no limit excludes.
+    void list(Part& part, std::vector<std::int64_t>& out) {
+        const std::size_t k = part.chosen;
+        out.clear();
+        part.chooser->candidates(k, candidates);
+        for (const double value : candidates) {
+            const bool good = part.chooser->choose(k, value) &&
+                              (k + 1 < part.chooser->size() || part.chooser->complete());
+            const bool too_large = !good && part.chooser->too_large();
+            part.chooser->rewind(k);
+            if (good) {
+                out.push_back(static_cast<std::int64_t>(value));
+            } else if (too_large && k + 1 < part.chooser->size()) {
+                break;  // they ascend
+            }
+        }
+    }
+
+    void look() {
+        if (looked) {
+            return;
+        }
+        bool first = true;
+        const auto consider = [&](std::size_t e) {
+            list(parts[e], order == Order::fewest ? other : values);
+            if (order == Order::fewest && (first || other.size() < values.size())) {
+                std::swap(values, other);
+                next = e;
+            } else if (order != Order::fewest) {
+                next = e;
+            }
+            first = false;
+        };
+        const auto unfinished = [&](bool fused) {
+            std::size_t e = 0;
+            while (e < n_open &&
+                   parts[e].chosen >= (fused ? parts[e].n_fused : parts[e].chooser->size())) {
+                ++e;
+            }
+            return e;
+        };
+        if (order == Order::fewest) {
+            for (std::size_t e = 0; e < n_open && (first || values.size() > 1); ++e) {
+                if (parts[e].chosen < parts[e].chooser->size()) {
+                    consider(e);
+                }
+            }
+        } else {
+            const std::size_t fused = order == Order::fused_first ? unfinished(true) : n_open;
+            consider(fused < n_open ? fused : unfinished(false));
+        }
+        looked = true;
+    }
+
+    void push(std::size_t e) {
+        ++parts[e].chosen;
+        trail.push_back(e);
+        looked = false;
+    }
+
+    void rewind(std::size_t depth) {
+        while (trail.size() > depth) {
+            Part& part = parts[trail.back()];
+            part.chooser->rewind(--part.chosen);
+            trail.pop_back();
+            looked = false;
+        }
+        while (n_open > 1 && parts[n_open - 2].chosen < parts[n_open - 2].n_fused) {
+            --n_open;
+        }
+        open();
+    }
+
+    /// As TileChooser::draw, from where the Einsum is.
+    bool fill_one(Rng& rng, std::size_t e) {
+        Part& part = parts[e];
+        TileChooser& tiles = *part.chooser;
+        const std::size_t from = part.chosen, n = tiles.size();
+        left.resize(std::max(left.size(), n));
+        std::size_t k = from;
+        bool enter = true;
+        for (std::uint64_t steps = fill_steps_per_symbol * (1 + n - from); k < n;) {
+            if (enter) {
+                tiles.candidates(k, left[k]);
+            }
+            enter = false;
+            while (!enter && !left[k].empty()) {
+                if (steps-- == 0) {
+                    tiles.rewind(from);
+                    return false;
+                }
+                const auto pick = static_cast<std::ptrdiff_t>(rng.below(left[k].size()));
+                const double value = left[k][static_cast<std::size_t>(pick)];
+                enter = tiles.choose(k, value);
+                const bool all_above = !enter && tiles.too_large();
+                left[k].erase(left[k].begin() + pick,
+                              all_above ? left[k].end() : left[k].begin() + pick + 1);
+                if (enter && k + 1 == n && !tiles.complete()) {
+                    enter = false;
+                }
+                if (!enter) {
+                    tiles.rewind(k);
+                }
+            }
+            if (enter) {
+                ++k;
+            } else if (k == from) {
+                return false;
+            } else {
+                tiles.rewind(--k);
+            }
+        }
+        for (; part.chosen < n;) {
+            push(e);
+        }
+        return n > 0 || tiles.complete();
+    }
+
+    bool fill(Rng& rng) {
+        base::poll_stop();
+        const std::size_t depth = trail.size();
+        for (std::size_t e = 0; e < parts.size(); ++e) {
+            open();
+            if (!fill_one(rng, e)) {
+                rewind(depth);
+                return false;
+            }
+        }
+        return true;
+    }
+
+    const OpenSpace::Data& space;
+    const Order order;
+    Joiner joiner;
+    Evaluation evaluation;
+    mapspace::DivisorCache divisors;
+    model::FormulaWorkspace workspace;
+    std::vector<std::vector<std::unique_ptr<TileChooser>>> choosers;  // by Einsum and template
+    std::vector<Part> parts;
+    std::size_t n_open = 0;
+    std::vector<std::size_t> trail;  // Einsums, as tile shapes were chosen
+    std::vector<std::uint32_t> structure;
+    bool looked = false;   // `next` and `values` are known
+    std::size_t next = 0;  // Einsum
+    std::vector<std::int64_t> values, other, trips;
+    std::vector<double> candidates;
+    std::vector<std::vector<double>> left;
+    Point built;
+};
+
+Partial::Partial(const Space& space, Order order) : impl_(std::make_unique<Impl>(space, order)) {}
+Partial::~Partial() = default;
+
+bool Partial::start(const Point& point) {
+    return impl_->start(point);
+}
+
+const std::vector<std::uint32_t>& Partial::structure() const {
+    return impl_->structure;
+}
+
+bool Partial::complete() const {
+    return impl_->complete();
+}
+
+const std::vector<std::int64_t>& Partial::values() {
+    impl_->look();
+    return impl_->values;
+}
+
+void Partial::choose(std::int64_t value) {
+    impl_->look();
+    Impl::Part& part = impl_->parts[impl_->next];
+    part.chooser->choose(part.chosen, static_cast<double>(value));
+    impl_->push(impl_->next);
+    impl_->open();
+}
+
+std::size_t Partial::depth() const {
+    return impl_->trail.size();
+}
+
+void Partial::rewind(std::size_t depth) {
+    impl_->rewind(depth);
+}
+
+bool Partial::fill(Rng& rng) {
+    return impl_->fill(rng);
+}
+
+const Point& Partial::point() {
+    impl_->built.tiles.clear();
+    for (const Impl::Part& part : impl_->parts) {
+        for (const double value : part.chooser->values()) {
+            impl_->built.tiles.push_back(static_cast<std::int64_t>(value));
+        }
+    }
+    return impl_->built;
+}
+
+}  // namespace tessera::search
