@@ -1,15 +1,14 @@
 #include "base/data_path.hpp"
 
-#include <dirent.h>
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <memory>
 #include <set>
 #include <sstream>
 #include <system_error>
 
+#include "base/directory.hpp"
 #include "base/nearest.hpp"
 #include "tessera/base/error.hpp"
 
@@ -78,20 +77,14 @@ std::vector<fs::path> data_folders() {
 
 namespace {
 
-/// The specs in `base` / `below` and its folders, without their ending; what can be read is listed.
-/// The standard library's directory iterators end the process where a step finds no memory.
-void add_names(const fs::path& base, const fs::path& below, std::set<std::string>& names) {
-    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir((base / below).c_str()), ::closedir);
-    while (const dirent* const entry = stream ? ::readdir(stream.get()) : nullptr) {
-        const std::string name = entry->d_name;
-        if (name == "." || name == "..") {
-            continue;
-        }
-        std::error_code ignored;
+/// The specs in `folder` / `below` and its folders, without their ending; what can be read is listed.
+void add_names(const fs::path& folder, const fs::path& below, std::set<std::string>& names) {
+    std::error_code ignored;
+    for (const std::string& name : base::names_in(folder / below, ignored)) {
         const fs::path path = below / name;
-        if (fs::is_directory(fs::symlink_status(base / path, ignored))) {
-            add_names(base, path, names);
-        } else if (path.extension() == ".yaml" && fs::is_regular_file(base / path, ignored)) {
+        if (fs::is_directory(fs::symlink_status(folder / path, ignored))) {
+            add_names(folder, path, names);
+        } else if (path.extension() == ".yaml" && fs::is_regular_file(folder / path, ignored)) {
             names.insert(fs::path(path).replace_extension().string());
         }
     }

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "tessera/base/error.hpp"
@@ -117,7 +118,37 @@ std::string scratch_name(const std::string& name) {
     return "." + name + "." + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".tmp";
 }
 
+/// Sorted; `reason`: 0, or why it ended early. Closes the stream; null: errno says why.
+std::vector<std::string> names_of(DIR* stream, int& reason) {
+    std::vector<std::string> result;
+    if (stream == nullptr) {
+        reason = errno;
+        return result;
+    }
+    const std::unique_ptr<DIR, int (*)(DIR*)> open(stream, ::closedir);
+    const auto next = [&] {
+        errno = 0;
+        return ::readdir(stream);
+    };
+    while (const dirent* const entry = next()) {
+        const std::string name = entry->d_name;
+        if (name != "." && name != "..") {
+            result.push_back(name);
+        }
+    }
+    reason = errno;
+    std::sort(result.begin(), result.end());
+    return result;
+}
+
 }  // namespace
+
+std::vector<std::string> names_in(const fs::path& folder, std::error_code& failed) {
+    int reason = 0;
+    std::vector<std::string> names = names_of(::opendir(folder.c_str()), reason);
+    failed.assign(reason, std::generic_category());
+    return names;
+}
 
 std::optional<std::string> read_regular_file(const fs::path& path) {
     return read_at(AT_FDCWD, path.string(), 0, path);
@@ -187,22 +218,14 @@ void Directory::unlock() const {
 }
 
 std::vector<std::string> Directory::names() const {
-    std::vector<std::string> result;
     Descriptor own(::openat(descriptor_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    DIR* stream = own >= 0 ? ::fdopendir(own) : nullptr;
+    DIR* const stream = own >= 0 ? ::fdopendir(own) : nullptr;
     if (stream == nullptr) {
-        return result;
+        return {};
     }
     own.release();
-    while (const dirent* entry = ::readdir(stream)) {
-        const std::string name = entry->d_name;
-        if (name != "." && name != "..") {
-            result.push_back(name);
-        }
-    }
-    ::closedir(stream);
-    std::sort(result.begin(), result.end());
-    return result;
+    int ignored = 0;
+    return names_of(stream, ignored);
 }
 
 bool Directory::has(const std::string& name) const {

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/directory.hpp"
 #include "base/printable.hpp"
 #include "plugin/gates.hpp"
 #include "plugin/library.hpp"
@@ -96,14 +97,11 @@ std::vector<std::string> folders() {
 std::vector<std::string> plugins_in(const std::string& folder) {
     std::vector<std::string> files;
     std::error_code failed;
-    for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end;
-         entry.increment(failed)) {
-        const std::string name = entry->path().filename().string();
-        if (name.rfind("tessera-", 0) == 0 && entry->path().extension() == ".so") {
-            files.push_back(entry->path().string());
+    for (const std::string& name : base::names_in(folder, failed)) {
+        if (name.rfind("tessera-", 0) == 0 && fs::path(name).extension() == ".so") {
+            files.push_back((fs::path(folder) / name).string());
         }
     }
-    std::sort(files.begin(), files.end());
     return files;
 }
 

@@ -37,12 +37,11 @@ Presence presence(const base::Directory& folder, int pid) {
     const fs::path process = "/proc/" + std::to_string(pid);
     bool open = false;
     std::error_code failed;
-    for (fs::directory_iterator entry(process / "fd", failed), end; !failed && entry != end;
-         entry.increment(failed)) {
+    for (const std::string& name : base::names_in(process / "fd", failed)) {
         struct stat found {};
-        if (::stat(entry->path().c_str(), &found) == 0 && found.st_dev == wanted.st_dev &&
+        if (::stat((process / "fd" / name).c_str(), &found) == 0 && found.st_dev == wanted.st_dev &&
             found.st_ino == wanted.st_ino) {
-            if (is_locked(process / "fdinfo" / entry->path().filename())) {
+            if (is_locked(process / "fdinfo" / name)) {
                 return Presence::writes;
             }
             open = true;

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/data_path.hpp"
+#include "base/directory.hpp"
 #include "tessera/spec/position.hpp"
 #include "timeloop/read.hpp"
 #include "timeloop/values.hpp"
@@ -47,10 +48,9 @@ std::vector<std::string> known_shapes() {
     std::vector<std::string> result;
     for (const fs::path& folder : shape_folders()) {
         std::error_code error;
-        for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-            const std::string ending = entry.path().extension().string();
-            if (ending == ".yaml" || ending == ".cfg") {
-                result.push_back(entry.path().stem().string());
+        for (const fs::path name : base::names_in(folder, error)) {
+            if (name.extension() == ".yaml" || name.extension() == ".cfg") {
+                result.push_back(name.stem().string());
             }
         }
     }

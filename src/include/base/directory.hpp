@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace tessera::base {
@@ -17,6 +18,10 @@ inline constexpr std::uint64_t largest_file_bytes = 256u << 20;
 /// The whole file (links are followed: the user named it); nothing if there is none.
 /// \throws UserError if it is no regular file, larger, or cannot be read
 std::optional<std::string> read_regular_file(const std::filesystem::path& path);
+
+/// What the folder holds, sorted; what cannot be read is left out, and `failed` says why. The standard
+/// library's directory iterators would end the process where a step finds no memory.
+std::vector<std::string> names_in(const std::filesystem::path& folder, std::error_code& failed);
 
 /// Tells one state of a file from another.
 struct FileStamp {
