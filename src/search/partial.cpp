@@ -2,7 +2,7 @@
 //   start()    reads the structure off a point
 //   open()     an Einsum can begin once the fused loops before it are chosen
 //   look()     which Einsum is next, and what its next tile shape may be
-//   fill_one() the rest of one Einsum at random, stepping back where nothing is left
+//   fill_one() the rest of one Einsum at random
 #include "tessera/search/partial.hpp"
 
 #include <algorithm>
@@ -192,49 +192,18 @@ struct Partial::Impl {
         open();
     }
 
-    /// As TileChooser::draw, from where the Einsum is.
+    /// What is left of one Einsum.
     bool fill_one(Rng& rng, std::size_t e) {
         Part& part = parts[e];
-        TileChooser& tiles = *part.chooser;
-        const std::size_t from = part.chosen, n = tiles.size();
-        left.resize(std::max(left.size(), n));
-        std::size_t k = from;
-        bool enter = true;
-        for (std::uint64_t steps = fill_steps_per_symbol * (1 + n - from); k < n;) {
-            if (enter) {
-                tiles.candidates(k, left[k]);
-            }
-            enter = false;
-            while (!enter && !left[k].empty()) {
-                if (steps-- == 0) {
-                    tiles.rewind(from);
-                    return false;
-                }
-                const auto pick = static_cast<std::ptrdiff_t>(rng.below(left[k].size()));
-                const double value = left[k][static_cast<std::size_t>(pick)];
-                enter = tiles.choose(k, value);
-                const bool all_above = !enter && tiles.too_large();
-                left[k].erase(left[k].begin() + pick,
-                              all_above ? left[k].end() : left[k].begin() + pick + 1);
-                if (enter && k + 1 == n && !tiles.complete()) {
-                    enter = false;
-                }
-                if (!enter) {
-                    tiles.rewind(k);
-                }
-            }
-            if (enter) {
-                ++k;
-            } else if (k == from) {
-                return false;
-            } else {
-                tiles.rewind(--k);
-            }
+        std::uint64_t steps = fill_steps_per_symbol * (1 + part.chooser->size() - part.chosen);
+        if (!part.chooser->draw(rng, steps, nullptr, part.chosen)) {
+            part.chooser->rewind(part.chosen);
+            return false;
         }
-        for (; part.chosen < n;) {
+        while (part.chosen < part.chooser->size()) {
             push(e);
         }
-        return n > 0 || tiles.complete();
+        return true;
     }
 
     bool fill(Rng& rng) {
@@ -265,7 +234,6 @@ struct Partial::Impl {
     std::size_t next = 0;  // Einsum
     std::vector<std::int64_t> values, other, trips;
     std::vector<double> candidates;
-    std::vector<std::vector<double>> left;
     Point built;
 };
 

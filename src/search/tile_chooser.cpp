@@ -202,8 +202,9 @@ std::ptrdiff_t nearest(const std::vector<double>& values, double target) {
 
 }  // namespace
 
-bool TileChooser::draw(Rng& rng, std::uint64_t& steps, const std::vector<double>* target) {
-    std::size_t k = 0;
+bool TileChooser::draw(Rng& rng, std::uint64_t& steps, const std::vector<double>* target,
+                       std::size_t from) {
+    std::size_t k = from;
     for (bool enter = true;;) {
         if (k == size()) {
             if (complete()) {
@@ -234,7 +235,7 @@ bool TileChooser::draw(Rng& rng, std::uint64_t& steps, const std::vector<double>
         enter = chosen;
         if (chosen) {
             ++k;
-        } else if (k == 0) {
+        } else if (k == from) {
             return false;
         } else {
             rewind(--k);

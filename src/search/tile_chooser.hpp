@@ -39,7 +39,9 @@ public:
     /// what was chosen before; where nothing is left, the symbol before is chosen anew. `steps`
     /// counts down; false when it is used up, or when there are none. `target`, one per symbol:
     /// not at random, but what is nearest to it first (by ratio); 0: at random.
-    bool draw(Rng& rng, std::uint64_t& steps, const std::vector<double>* target = nullptr);
+    /// The first `from` symbols stay as they were chosen.
+    bool draw(Rng& rng, std::uint64_t& steps, const std::vector<double>* target = nullptr,
+              std::size_t from = 0);
 
     /// What the tile shape of one symbol may be, given all others; ascending.
     void between(int symbol, const std::int64_t* tiles, std::vector<double>& out);
