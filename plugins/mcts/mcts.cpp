@@ -1,28 +1,27 @@
 // Strategy `mcts`: Monte Carlo tree search over tile shapes. Map:
 //   tree.hpp   nodes, selection, rewards
-//   Mcts       one iteration after the other: a structure or a path down the tree; its mappings;
-//   its
-//              reward
+//   Mcts       one iteration after the other: a structure or a path down the tree, its mappings,
+//              its reward
 //
-// Idea     the root's branches are structures (templates, joins, which fused loops run); below
-// each,
-//          a level of the tree is one tile shape, whose values are those that the limits of
-//          memories and arrays still allow (search/partial.hpp). An iteration goes down by upper
-//          confidence bounds to a node that was not visited, fills in what is left at random, and
-//          rewards the path. What has been evaluated completely is closed. variant=tileflow (Zheng
-//          et al., TileFlow, MICRO 2023): the tile shape with the fewest values is next; the best
-//          of 100 fillings counts, as -log10 of the value; constant 1. variant=tileseek (Zhang et
-//          al., TransFusion, 2025): fused loops first, in a fixed order; one filling, rewarded by
-//          best / value; constant 1.4. Structures are drawn, or moves of the best mapping; both
-//          papers have them given.
+// Idea     The root's branches are structures: templates, joins, which fused loops run. Below each,
+//          a level of the tree is one tile shape. Its values are those that the limits of memories
+//          and arrays still allow (search/partial.hpp). An iteration goes down by upper confidence
+//          bounds to a node that was not visited, fills in what is left at random, and rewards the
+//          path. What has been evaluated completely is closed.
+//          variant=tileflow (Zheng et al., TileFlow, MICRO 2023): the tile shape with the fewest
+//          values is next; the best of 100 fillings counts, as -log10 of the value; constant 1.
+//          variant=tileseek (Zhang et al., TransFusion, MICRO 2025): fused loops first, in a fixed
+//          order; one filling, rewarded by best / value; constant 1.4.
+//          Structures are drawn, or moves of the best mapping; both papers have them given.
 // State    tree, best mapping, what of the current iteration is still to be evaluated.
 // Stops    never by itself.
 // Parallel the fillings of an iteration; the host runs islands.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
-#include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -248,7 +247,7 @@ private:
     }
 
     void add(Point point, std::uint32_t node) {
-        known_.emplace(partial_->structure(), structures_.size());
+        known_.insert(partial_->structure());
         structures_.push_back(std::move(point));
         roots_.push_back({static_cast<std::int64_t>(roots_.size()), node});
     }
@@ -264,7 +263,7 @@ private:
     }
 
     void learn(const Point& point) {
-        if (partial_->start(point) && known_.find(partial_->structure()) == known_.end()) {
+        if (partial_->start(point) && known_.count(partial_->structure()) == 0) {
             add(point, tree_.add());
         }
     }
@@ -282,7 +281,7 @@ private:
         while (tree_[path_.back()].visits > 0 && expand(path_.back())) {
             const Node& node = tree_[path_.back()];
             child = tree_.select(node.children, node.visits, exploration_, rng);
-            if (child == nullptr) {
+            if (child == nullptr || !is_next(child->value)) {
                 break;
             }
             partial_->choose(child->value);
@@ -294,12 +293,20 @@ private:
         }
     }
 
+    /// A tree that was restored may be anybody's.
+    bool is_next(std::int64_t value) {
+        return std::binary_search(partial_->values().begin(), partial_->values().end(), value);
+    }
+
     /// Gives a node its children; false: there are none, or no room.
     bool expand(std::uint32_t at) {
+        if (partial_->complete()) {
+            return false;
+        }
         if (tree_[at].expanded) {
             return !tree_[at].children.empty();
         }
-        if (partial_->complete() || tree_.size() >= most_nodes) {
+        if (tree_.size() >= most_nodes) {
             return false;
         }
         std::vector<Child> children;
@@ -384,7 +391,7 @@ private:
     Tree tree_;
     std::vector<Point> structures_;  // a mapping of each
     std::vector<Child> roots_;       // their nodes; value: which of `structures_`
-    std::map<std::vector<std::uint32_t>, std::size_t> known_;
+    std::set<std::vector<std::uint32_t>> known_;
     // The current iteration.
     std::vector<std::uint32_t> path_;
     std::vector<Point> queue_;  // still to be evaluated
