@@ -1,0 +1,270 @@
+// Tile shapes from an order of loops. Map:
+//   add_loops()   the loops of a template by rank variable, and which holders they stand between
+//   give()        a factor goes from the outermost loop of its variable to another
+//   start()       spatial loops
+//   allocate()    temporal loops
+#include "tessera/search/allocation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "search/space_data.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/search/open_space.hpp"
+
+namespace tessera::search {
+
+namespace {
+
+using mapping::NodeKind;
+
+/// A loop that is not fused.
+struct Loop {
+    int rank_variable = 0;
+    int gap = 0;  ///< holders inside it, those next to each other counted once
+    bool spatial = false;
+    std::vector<int>
+        enclosing;  ///< symbols of the loops around it over its variable, fused ones not
+};
+
+/// Whether the template shares tensors in the outermost memory alone.
+bool is_unfused(const TemplateData& t) {
+    for (const mapping::PmappingNode& n : t.tmpl.nodes) {
+        if (n.kind == NodeKind::storage && n.backing && n.level != 0 &&
+            t.path->einsum.tensors[static_cast<std::size_t>(n.tensor)].fusable) {
+            return false;
+        }
+    }
+    return !t.patterns.empty() && t.patterns.front().loops == 0;
+}
+
+void add_primes(int rank_variable, std::int64_t number, std::vector<LoopFactor>& out) {
+    for (std::int64_t p = 2; p * p <= number; ++p) {
+        for (; number % p == 0; number /= p) {
+            out.push_back({rank_variable, p});
+        }
+    }
+    if (number > 1) {
+        out.push_back({rank_variable, number});
+    }
+}
+
+}  // namespace
+
+struct Allocation::Impl {
+    explicit Impl(const OpenSpace::Data& opened) : space(opened) {
+        for (const EinsumData& einsum : space.einsums) {
+            std::vector<std::uint32_t>& chosen = unfused.emplace_back();
+            for (std::uint32_t t = 0; t < einsum.templates.size(); ++t) {
+                if (is_unfused(einsum.templates[t])) {
+                    chosen.push_back(t);
+                }
+            }
+            for (std::uint32_t t = 0; chosen.empty() && t < einsum.templates.size(); ++t) {
+                chosen.push_back(t);
+            }
+        }
+    }
+
+    void add_loops() {
+        loops.clear();
+        const mapping::Template& tmpl = t->tmpl;
+        std::vector<int> innermost(t->path->einsum.rank_variables.size(), -1);
+        for (std::size_t s = 0; s < tmpl.symbols.size(); ++s) {
+            if (tmpl.symbols[s].inner < 0) {
+                innermost[static_cast<std::size_t>(tmpl.symbols[s].rank_variable)] =
+                    static_cast<int>(s);
+            }
+        }
+        int gap = 0;
+        bool holder = false;
+        for (std::size_t i = tmpl.nodes.size(); i-- > 0;) {
+            const mapping::PmappingNode& n = tmpl.nodes[i];
+            if (n.kind == NodeKind::storage) {
+                gap += holder ? 0 : 1;
+                holder = true;
+            }
+            if (!n.is_loop() || static_cast<int>(i) < tmpl.n_fused_nodes) {
+                continue;
+            }
+            holder = false;
+            Loop loop{n.rank_variable, gap, n.kind == NodeKind::spatial, {}};
+            int s = n.symbol >= 0 ? tmpl.symbols[static_cast<std::size_t>(n.symbol)].outer
+                                  : innermost[static_cast<std::size_t>(n.rank_variable)];
+            for (; s >= 0; s = tmpl.symbols[static_cast<std::size_t>(s)].outer) {
+                if (!tmpl.symbols[static_cast<std::size_t>(s)].fused) {
+                    loop.enclosing.push_back(s);
+                }
+            }
+            loops.push_back(std::move(loop));
+        }
+    }
+
+    /// No fused loop runs; everything else is in the outermost loop of its variable.
+    void clear() {
+        values.assign(t->symbols.size(), 1.0);
+        for (const FusedLoop& loop : t->fused) {
+            if (loop.symbol >= 0) {
+                values[static_cast<std::size_t>(loop.symbol)] = static_cast<double>(loop.bound);
+            }
+        }
+    }
+
+    void measure(std::vector<double>& out) {
+        out.resize(t->limits.size());
+        t->check.evaluate_one(values, out, workspace);
+    }
+
+    /// Upper limits hold, or are exceeded no more than before.
+    bool give(const Loop& loop, std::int64_t trips) {
+        const auto scale = [&](double by) {
+            for (const int s : loop.enclosing) {
+                values[static_cast<std::size_t>(s)] *= by;
+            }
+        };
+        if (loop.enclosing.empty()) {
+            return true;  // it is there
+        }
+        measure(before);
+        scale(static_cast<double>(trips));
+        measure(after);
+        bool good = true;
+        for (std::size_t i = 0; i < t->limits.size(); ++i) {
+            const Limit& limit = t->limits[i];
+            const bool upper = limit.relation == mapspace::Relation::less_equal ||
+                               limit.relation == mapspace::Relation::less;
+            good = good && (!upper || limit.holds(after[i]) || after[i] <= before[i]);
+        }
+        if (!good) {
+            for (const int s : loop.enclosing) {
+                values[static_cast<std::size_t>(s)] /= static_cast<double>(trips);
+            }
+        }
+        return good;
+    }
+
+    bool start(std::uint32_t einsum, std::uint32_t tmpl, Rng& rng) {
+        t = &space.einsums[einsum].templates[tmpl];
+        factors.clear();
+        if (t->patterns.empty() || t->patterns.front().loops != 0) {
+            return false;
+        }
+        add_loops();
+        clear();
+        const auto& variables = t->path->einsum.rank_variables;
+        for (std::size_t v = 0; v < variables.size(); ++v) {
+            add_primes(static_cast<int>(v), variables[v].bound, factors);
+        }
+        std::vector<const Loop*> spatial;
+        for (const Loop& loop : loops) {
+            if (loop.spatial) {
+                spatial.push_back(&loop);
+            }
+        }
+        for (std::size_t i = spatial.size(); i > 1; --i) {
+            std::swap(spatial[i - 1], spatial[rng.below(i)]);
+        }
+        for (const Loop* loop : spatial) {
+            for (std::size_t i = factors.size(); i-- > 0;) {
+                if (factors[i].rank_variable == loop->rank_variable && !loop->enclosing.empty() &&
+                    give(*loop, factors[i].trips)) {
+                    factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(i));
+                }
+            }
+        }
+        of_spatial = values;
+        return true;
+    }
+
+    void allocate(std::span<const LoopFactor> order) {
+        values = of_spatial;
+        tiles.clear();
+        std::size_t at = 0;  // loops from the inside out; a gap ends where `gap` grows
+        for (const LoopFactor& factor : order) {
+            // Within its gap the order of loops is the template's.
+            while (at > 0 && at < loops.size() && loops[at - 1].gap == loops[at].gap) {
+                --at;
+            }
+            std::size_t l = at;
+            while (l < loops.size() &&
+                   (loops[l].spatial || loops[l].rank_variable != factor.rank_variable ||
+                    !give(loops[l], factor.trips))) {
+                ++l;
+            }
+            at = l < loops.size() ? l : at;
+        }
+        measure(after);
+        for (std::size_t i = 0; i < t->limits.size(); ++i) {
+            if (!t->limits[i].holds(after[i])) {
+                return;
+            }
+        }
+        if (wrong_tile_shape(*t, values.data()) >= 0 || !meets_loop_limits(*t, values.data())) {
+            return;
+        }
+        for (const double value : values) {
+            tiles.push_back(static_cast<std::int64_t>(value));
+        }
+    }
+
+    const OpenSpace::Data& space;
+    model::FormulaWorkspace workspace;
+    std::vector<std::vector<std::uint32_t>> unfused;
+    const TemplateData* t = nullptr;
+    std::vector<Loop> loops;  // from the inside out
+    std::vector<LoopFactor> factors;
+    std::vector<double> values, of_spatial, before, after;
+    std::vector<std::int64_t> tiles;
+};
+
+Allocation::Allocation(const Space& space) {
+    const auto* open = dynamic_cast<const OpenSpace*>(&space);
+    if (open == nullptr) {
+        throw Bug("loops of a space that the host did not open");
+    }
+    impl_ = std::make_unique<Impl>(open->data());
+}
+Allocation::~Allocation() = default;
+
+const std::vector<std::uint32_t>& Allocation::unfused(std::uint32_t einsum) const {
+    return impl_->unfused[einsum];
+}
+
+bool Allocation::start(std::uint32_t einsum, std::uint32_t tmpl, Rng& rng) {
+    return impl_->start(einsum, tmpl, rng);
+}
+
+const std::vector<LoopFactor>& Allocation::factors() const {
+    return impl_->factors;
+}
+
+const std::vector<std::int64_t>& Allocation::allocate(std::span<const LoopFactor> order) {
+    impl_->allocate(order);
+    return impl_->tiles;
+}
+
+void merge_factors(std::vector<LoopFactor>& factors, std::size_t most) {
+    std::sort(factors.begin(), factors.end());
+    while (factors.size() > most) {
+        std::size_t best = factors.size(), longest = 1;
+        for (std::size_t i = 0; i < factors.size();) {
+            std::size_t end = i;
+            while (end < factors.size() && factors[end].rank_variable == factors[i].rank_variable) {
+                ++end;
+            }
+            if (end - i > longest) {
+                longest = end - i;
+                best = i;
+            }
+            i = end;
+        }
+        if (best == factors.size()) {
+            return;
+        }
+        factors[best].trips *= factors[best + 1].trips;
+        factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+        std::sort(factors.begin(), factors.end());
+    }
+}
+
+}  // namespace tessera::search
