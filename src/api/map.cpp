@@ -84,9 +84,7 @@ public:
     Reporting(const Options& options, telemetry::Recorder& recorder) {
         std::vector<std::string> names;
         for (const mapper::Metric metric : options.metrics) {
-            names.emplace_back(metric == mapper::Metric::energy    ? "energy"
-                               : metric == mapper::Metric::latency ? "latency"
-                                                                   : "edp");
+            names.emplace_back(api::metric_name(metric));
         }
         recorder.set_metrics(names);
         if (!options.progress) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "api/traffic_view.hpp"
 #include "base/printable.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"
@@ -48,6 +49,11 @@ void check_model(const std::string& name, const std::string& more) {
     }
 }
 
+const char* metric_name(mapper::Metric metric) noexcept {
+    static const char* const names[] = {"energy", "latency", "edp", "traffic"};
+    return names[static_cast<int>(metric)];
+}
+
 MapperChoice choose_mapper(const std::string& name, const std::string& more) {
     const std::string prefix = std::string(strategy_runner) + ":";
     if (name.rfind(prefix, 0) == 0) {
@@ -67,10 +73,34 @@ MapperChoice choose_mapper(const std::string& name, const std::string& more) {
     unknown("mapper", name, names, more);
 }
 
+namespace {
+
+void evaluate_again(std::vector<mapper::Solution>& solutions, const model::Problem& problem,
+                    const model::CostModel& model) {
+    for (mapper::Solution& solution : solutions) {
+        solution.report = model.evaluate(problem, solution.mapping);
+    }
+}
+
+mapper::Result least_traffic(mapper::Mapper& mapper, const model::Problem& problem,
+                             const model::CostModel& model, mapper::Options settings,
+                             mapper::Metric place) {
+    const TrafficView view(model, place);
+    settings.metrics = viewed(settings.metrics, place);
+    evaluate_again(settings.start, problem, view);
+    mapper::Result result = mapper.map(problem, view, settings);
+    evaluate_again(result.solutions, problem, model);
+    return result;
+}
+
+}  // namespace
+
 mapper::Result run_mapper(mapper::Mapper& mapper, const model::Problem& problem,
                           const model::CostModel& model, const mapper::Options& settings) {
     try {
-        return mapper.map(problem, model, settings);
+        const std::optional<mapper::Metric> place = place_of_traffic(settings.metrics);
+        return place ? least_traffic(mapper, problem, model, settings, *place)
+                     : mapper.map(problem, model, settings);
     } catch (const NoLegalMapping& error) {
         mapper::Result result;
         result.reasons = {error.what()};

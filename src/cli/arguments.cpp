@@ -204,8 +204,8 @@ spec::Defines Arguments::defines() const {
 }
 
 std::vector<mapper::Metric> Arguments::metrics() const {
-    static const std::vector<std::string> names = {"energy", "latency", "edp"};
-    const std::string expected = "energy, latency, edp, or several as energy,latency";
+    static const std::vector<std::string> names = {"energy", "latency", "edp", "traffic"};
+    const std::string expected = "energy, latency, edp, traffic, or several as energy,latency";
     std::vector<mapper::Metric> result;
     std::istringstream list(text("metric"));
     for (std::string name; std::getline(list, name, ',');) {
@@ -225,6 +225,9 @@ std::vector<mapper::Metric> Arguments::metrics() const {
     }
     if (edp && result.size() > 1) {
         fail("metric", text("metric"), "edp alone: it is the product of the other two");
+    }
+    if (result.size() > 2) {
+        fail("metric", text("metric"), "at most two metrics");
     }
     return result;
 }

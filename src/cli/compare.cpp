@@ -219,8 +219,7 @@ private:
     }
 
     void describe() {
-        static const char* const units[] = {"J", "s", "J s"};
-        static const char* const keys[] = {"energy_j", "latency_s", "edp_js"};
+        static const char* const keys[] = {"energy_j", "latency_s", "edp_js", "traffic_words"};
         const auto metric = static_cast<int>(settings_.metrics.front());
         const arch::Architecture& hardware = *inputs_.architecture;
         subject_ = {inputs_.workload->name,
@@ -228,7 +227,7 @@ private:
                     arguments_.text("model"),
                     preset_name(settings_.mapspace),
                     metric_name(settings_.metrics.front()),
-                    unit(hardware, units[metric]),
+                    metric_unit(hardware, settings_.metrics.front()),
                     unit(hardware, "J"),
                     unit(hardware, "s"),
                     keys[metric],

@@ -11,8 +11,8 @@ void add_search_options(options::options_description& description) {
     };
     description.add_options()  //
         ("metric", text("edp", "METRIC"),
-         "what is minimised: energy, latency, edp, or the Pareto set "
-         "of several, as in energy,latency")  //
+         "what is minimised: energy, latency, edp, traffic (words read from and written to the "
+         "outermost memory), or the Pareto set of two, as in energy,latency")  //
         ("mapspace", text("full", "PRESET"),
          "mapspace preset: full, accelforge: the restrictions of that tool, or timeloop (the only "
          "one of "

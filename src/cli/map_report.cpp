@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "base/memory_reserve.hpp"
+#include "base/printable.hpp"
 #include "cli/cli.hpp"
 #include "cli/map_options.hpp"
 #include "cli/output.hpp"
@@ -95,14 +96,20 @@ std::string optimality(const mapper::Result& result, const mapper::Options& sett
 }
 
 void print_pareto_set(std::ostream& out, const arch::Architecture& architecture,
-                      const mapper::Result& result) {
+                      const mapper::Result& result, bool traffic) {
     std::vector<std::vector<std::string>> rows = {{"  mapping", "energy", "latency", "EDP"}};
+    if (traffic) {
+        rows.front().emplace_back("traffic");
+    }
     for (std::size_t i = 0; i < result.solutions.size(); ++i) {
         const model::Report& report = result.solutions[i].report;
         rows.push_back({"  " + std::to_string(i + 1),
                         io::quantity(report.energy_j(), unit(architecture, "J")),
                         io::quantity(report.latency_s(), unit(architecture, "s")),
                         io::plain(report.edp_js(), unit(architecture, "J s"))});
+        if (traffic) {
+            rows.back().push_back(io::plain(report.traffic_words().value_or(0), "words"));
+        }
     }
     out << "Pareto set:\n";
     print_table(out, rows, 1);
@@ -137,7 +144,7 @@ io::Json document(const model::Problem& problem, const mapper::Result& result,
     }
     root["bound"] = io::Json::object();
     if (settings.metrics.size() == 1 && result.bound) {
-        static const char* const keys[] = {"energy_j", "latency_s", "edp_js"};
+        static const char* const keys[] = {"energy_j", "latency_s", "edp_js", "traffic_words"};
         io::put(root["bound"], keys[static_cast<int>(settings.metrics.front())], *result.bound);
     }
     root["gap"] = result.solutions.empty() ? io::Json(nullptr) : gap_json(result, settings.metrics);
@@ -160,17 +167,24 @@ io::Json stored_document(io::Json document) {
 void print(std::ostream& out, const model::Problem& problem, const mapper::Result& result,
            const mapper::Options& settings, double wall_s, const std::string& mapper) {
     const mapper::Solution& best = result.solutions.front();
+    const bool traffic = asks_for_traffic(settings.metrics);
     out << "Mapping of " << problem.workload->name << " on " << problem.architecture->name()
         << "\n";
     if (result.solutions.size() > 1) {
-        print_pareto_set(out, *problem.architecture, result);
+        print_pareto_set(out, *problem.architecture, result, traffic);
     } else {
-        print_totals(out, *problem.architecture, best.report);
+        print_totals(out, *problem.architecture, best.report, traffic);
     }
     print_fused_groups(out, problem, best.mapping);
     out << "LoopTree:\n";
     print_indented(out, mapping::to_text(best.mapping));
     out << optimality(result, settings, mapper) << "\n";
+    if (!result.reasons.empty()) {
+        out << "Why:\n";
+    }
+    for (const std::string& reason : result.reasons) {
+        out << "  " << base::one_line(reason) << "\n";
+    }
     const Usage used = usage();
     out << "Search: " << io::quantity(wall_s, "s") << " wall, " << io::quantity(used.cpu_s, "s")
         << " CPU, " << io::counted(result.statistics.threads, "thread") << ", "

@@ -77,6 +77,9 @@ public:
         check_mapspace(arguments, components_->mapper);
         model_ = components_->make_model();
         mapper_ = components_->make_mapper();
+        if (!arguments.flag("imperfect-temporal") && !arguments.flag("imperfect-spatial")) {
+            settings_.mapspace = mapper_->preferred(settings_.mapspace);
+        }
         for (const std::string& file : arguments.list("start")) {
             settings_.start.push_back(known(file));
         }
@@ -313,7 +316,8 @@ private:
         const mapper::Solution best = evaluated(folder_->read("mapping.yaml"));
         out_ << "Mapping of " << inputs_->workload->name << " on " << inputs_->architecture->name()
              << "\n";
-        print_totals(out_, *inputs_->architecture, best.report);
+        print_totals(out_, *inputs_->architecture, best.report,
+                     asks_for_traffic(settings_.metrics));
         print_fused_groups(out_, problem(), best.mapping);
         out_ << "LoopTree:\n";
         print_indented(out_, mapping::to_text(best.mapping));

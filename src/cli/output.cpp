@@ -29,6 +29,12 @@ std::string unit(const arch::Architecture& architecture, const std::string& name
     return architecture.arbitrary_units() ? "" : name;
 }
 
+std::string metric_unit(const arch::Architecture& architecture, mapper::Metric metric) {
+    static const char* const units[] = {"J", "s", "J s"};
+    return metric == mapper::Metric::traffic ? "words"
+                                             : unit(architecture, units[static_cast<int>(metric)]);
+}
+
 io::Json solution_json(const model::Problem& problem, const mapping::Mapping& mapping,
                        const model::Report& report) {
     io::Json result;
@@ -44,9 +50,11 @@ io::Json solution_json(const model::Problem& problem, const mapping::Mapping& ma
 }
 
 std::string metric_name(mapper::Metric metric) {
-    return metric == mapper::Metric::energy    ? "energy"
-           : metric == mapper::Metric::latency ? "latency"
-                                               : "edp";
+    return api::metric_name(metric);
+}
+
+bool asks_for_traffic(const std::vector<mapper::Metric>& metrics) {
+    return std::find(metrics.begin(), metrics.end(), mapper::Metric::traffic) != metrics.end();
 }
 
 std::string metric_names(const std::vector<mapper::Metric>& metrics) {
@@ -63,10 +71,13 @@ io::Json gap_json(const mapper::Result& result, const std::vector<mapper::Metric
 }
 
 void print_totals(std::ostream& out, const arch::Architecture& architecture,
-                  const model::Report& report) {
+                  const model::Report& report, bool traffic) {
     out << "  energy   " << io::quantity(report.energy_j(), unit(architecture, "J")) << "\n"
         << "  latency  " << io::quantity(report.latency_s(), unit(architecture, "s")) << "\n"
         << "  EDP      " << io::plain(report.edp_js(), unit(architecture, "J s")) << "\n";
+    if (const std::optional<double> words = report.traffic_words(); words && traffic) {
+        out << "  traffic  " << io::plain(*words, "words") << "\n";
+    }
 }
 
 void print_fused_groups(std::ostream& out, const model::Problem& problem,

@@ -21,6 +21,8 @@ Usage usage();
 
 /// The unit, or nothing for an architecture with `units: arbitrary`.
 std::string unit(const arch::Architecture& architecture, const std::string& name);
+/// "J s"; "words" for traffic whatever the units of the architecture.
+std::string metric_unit(const arch::Architecture& architecture, mapper::Metric metric);
 
 /// One entry of "mappings" with fused groups and tree.
 io::Json solution_json(const model::Problem& problem, const mapping::Mapping& mapping,
@@ -36,9 +38,11 @@ std::string metric_name(mapper::Metric metric);
 /// "energy,latency"
 std::string metric_names(const std::vector<mapper::Metric>& metrics);
 
-/// Energy, latency and EDP, one a line.
+bool asks_for_traffic(const std::vector<mapper::Metric>& metrics);
+
+/// Energy, latency and EDP, one a line; `traffic`: that too, if the model counts it.
 void print_totals(std::ostream& out, const arch::Architecture& architecture,
-                  const model::Report& report);
+                  const model::Report& report, bool traffic = false);
 void print_fused_groups(std::ostream& out, const model::Problem& problem,
                         const mapping::Mapping& mapping);
 /// Columns aligned, two spaces apart; the first `text_columns` to the left, the others to the

@@ -119,7 +119,6 @@ io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
 telemetry::RunIdentity identity(const std::vector<std::string>& args, const Inputs& inputs,
                                 const mapper::Options& settings, const Arguments& arguments,
                                 const Components& components) {
-    static const char* const units[] = {"J", "s", "J s"};
     telemetry::RunIdentity run;
     run.workload = inputs.workload->name;
     run.architecture = inputs.architecture->name();
@@ -136,7 +135,7 @@ telemetry::RunIdentity identity(const std::vector<std::string>& args, const Inpu
     for (const mapper::Metric metric : settings.metrics) {
         run.metrics.push_back(metric_name(metric));
     }
-    run.unit = unit(*inputs.architecture, units[static_cast<int>(settings.metrics.front())]);
+    run.unit = metric_unit(*inputs.architecture, settings.metrics.front());
     run.version = version;
     run.host = host_name();
     run.started = utc_now();

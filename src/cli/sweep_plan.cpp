@@ -60,6 +60,7 @@ io::Json outcome_json(const SweepOutcome& outcome) {
     json["energy_j"] = number_or_null(outcome.energy_j);
     json["latency_s"] = number_or_null(outcome.latency_s);
     json["edp_js"] = number_or_null(outcome.edp_js);
+    json["traffic_words"] = number_or_null(outcome.traffic_words);
     json["bound"] = number_or_null(outcome.bound);
     json["gap"] = number_or_null(outcome.gap);
     json["stopped_by"] = outcome.stopped_by;
@@ -82,6 +83,7 @@ std::optional<SweepOutcome> read_outcome(const ParsedJson& json) {
     outcome.energy_j = read_number(json, "energy_j");
     outcome.latency_s = read_number(json, "latency_s");
     outcome.edp_js = read_number(json, "edp_js");
+    outcome.traffic_words = read_number(json, "traffic_words");
     outcome.bound = read_number(json, "bound");
     outcome.gap = read_number(json, "gap");
     outcome.stopped_by = read_string(json, "stopped_by");
@@ -143,6 +145,9 @@ std::optional<double> column(const SweepPlan& plan, const SweepOutcome& outcome,
     }
     if (name == "edp_js") {
         return outcome.edp_js;
+    }
+    if (name == "traffic_words") {
+        return outcome.traffic_words;
     }
     for (std::size_t a = 0; a < plan.space.axes.size(); ++a) {
         if (plan.space.axes[a].name == name) {

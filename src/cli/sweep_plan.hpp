@@ -16,7 +16,7 @@ struct SweepOutcome {
     /// optimal, feasible (stopped before a proof), infeasible, unknown (stopped before any mapping)
     /// or failed; empty: not run
     std::string status;
-    std::optional<double> energy_j, latency_s, edp_js, bound, gap;
+    std::optional<double> energy_j, latency_s, edp_js, traffic_words, bound, gap;
     std::string stopped_by, message, fused_groups, mapping;
     double wall_s = 0, cpu_s = 0;
     std::uint64_t memory_bytes = 0, evaluated = 0;
@@ -35,7 +35,8 @@ struct SweepPlan {
     std::vector<std::size_t> searched(std::size_t shard, std::size_t shards) const;
 };
 
-/// A numeric column of a point, by name: energy_j, latency_s, edp_js, or an axis.
+/// A numeric column of a point, by name: energy_j, latency_s, edp_js, traffic_words, or
+/// an axis.
 std::optional<double> column(const SweepPlan& plan, const SweepOutcome& outcome, std::size_t point,
                              const std::string& name);
 

@@ -75,6 +75,7 @@ std::map<std::string, std::string> sweep_plots(const SweepResult& result,
     files["pareto.svg"] = io::plot_svg(pareto);
     const std::string value = plan.metric == "energy"    ? "energy_j"
                               : plan.metric == "latency" ? "latency_s"
+                              : plan.metric == "traffic" ? "traffic_words"
                                                          : "edp_js";
     for (std::size_t a = 0; a < plan.space.axes.size(); ++a) {
         const std::string& name = plan.space.axes[a].name;

@@ -48,7 +48,7 @@ std::string result_csv(const SweepResult& result, const std::set<std::size_t>& f
         text += "," + csv_text(axis.name);
     }
     text +=
-        ",status,energy_j,latency_s,edp_js,bound,gap,fused_groups,pareto,same_as,stopped_by,"
+        ",status,energy_j,latency_s,edp_js,traffic_words,bound,gap,fused_groups,pareto,same_as,stopped_by,"
         "message\n";
     for (std::size_t i = 0; i < result.outcomes.size(); ++i) {
         const SweepOutcome& outcome = result.outcomes[i];
@@ -58,7 +58,8 @@ std::string result_csv(const SweepResult& result, const std::set<std::size_t>& f
         }
         text += "," + status_of(outcome);
         for (const auto& value :
-             {outcome.energy_j, outcome.latency_s, outcome.edp_js, outcome.bound, outcome.gap}) {
+             {outcome.energy_j, outcome.latency_s, outcome.edp_js, outcome.traffic_words,
+              outcome.bound, outcome.gap}) {
             text += "," + csv_number(value);
         }
         text += "," + csv_text(outcome.fused_groups) + "," + (front.count(i) > 0 ? "1" : "0") +
@@ -177,8 +178,8 @@ io::Json sweep_json(const SweepResult& result) {
         }
         one["status"] = status_of(outcome);
         const io::Json all = outcome_json(outcome);
-        for (const char* key : {"energy_j", "latency_s", "edp_js", "bound", "gap", "stopped_by",
-                                "message", "fused_groups"}) {
+        for (const char* key : {"energy_j", "latency_s", "edp_js", "traffic_words", "bound", "gap",
+                                "stopped_by", "message", "fused_groups"}) {
             for (const auto& [name, value] : all.members()) {
                 if (name == key) {
                     one[key] = value;

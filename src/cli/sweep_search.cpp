@@ -47,6 +47,7 @@ void search(const SweepSearch& how, const api::Choice& choice, SweepOutcome& out
     outcome.energy_j = report.energy_j();
     outcome.latency_s = report.latency_s();
     outcome.edp_js = report.edp_js();
+    outcome.traffic_words = report.traffic_words();
     outcome.bound = result.bound;
     outcome.gap = api::gap(result, settings.metrics);
     outcome.fused_groups = groups_text(problem, best.mapping);

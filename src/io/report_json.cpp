@@ -63,6 +63,9 @@ Json einsum_json(const model::EinsumReport& einsum) {
     put(result, "dynamic_energy_j", einsum.dynamic_energy_j);
     put(result, "leak_energy_j", einsum.leak_energy_j);
     put(result, "latency_s", einsum.latency_s);
+    if (einsum.traffic_words) {
+        put(result, "traffic_words", *einsum.traffic_words);
+    }
     result["components"] = Json::object();
     for (const model::ComponentReport& component : einsum.components) {
         result["components"][component.component] = component_json(component);
@@ -171,6 +174,9 @@ Json report_json(const model::Report& report) {
     put(result, "edp_js", report.edp_js());
     put(result, "dynamic_energy_j", report.dynamic_energy_j());
     put(result, "leak_energy_j", report.leak_energy_j());
+    if (const std::optional<double> words = report.traffic_words()) {
+        put(result, "traffic_words", *words);
+    }
     result["einsums"] = Json::object();
     for (const model::EinsumReport& einsum : report.einsums) {
         result["einsums"][einsum.einsum] = einsum_json(einsum);

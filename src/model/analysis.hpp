@@ -40,6 +40,7 @@ struct HolderCounts {
     int level = 0;
     Num reads{}, writes{};            ///< all instances together
     Num unit_reads{}, unit_writes{};  ///< busiest instance
+    Num down{}, up{};                 ///< values that leave and enter the outermost memory, else 0
     Num bits{};                       ///< occupancy of one instance, n_instances not included
     Num least_bits{};                 ///< nowhere above it: OccupancyFormula::least_bits
     int loops_above = 0;              ///< above the reservation, in the tensor's own nest

@@ -57,6 +57,27 @@ void add_occupancies(const PathTables& tables, const Analysis<Formula>& analysis
     }
 }
 
+/// Words that leave and enter the outermost memory.
+template <class Num>
+Num traffic_words(const PathTables& tables, const Analysis<Num>& analysis, OutputTraffic rule) {
+    Num words(0);
+    for (const HolderCounts<Num>& holder : analysis.holders) {
+        if (holder.level != tables.outermost_memory) {
+            continue;
+        }
+        const bool reads =
+            rule == OutputTraffic::read_modify_write || !tables.tensors[holder.tensor].output;
+        words = words + (reads ? holder.down + holder.up : holder.up);
+    }
+    return words * Num(tables.n_instances);
+}
+
+EinsumReport reported(const EinsumAnalysis& einsum, OutputTraffic rule) {
+    EinsumReport report = build_report(einsum);
+    report.traffic_words = traffic_words(einsum.tables, einsum.analysis, rule);
+    return report;
+}
+
 }  // namespace
 
 Report LoopTree::evaluate(const Problem& problem, const mapping::Mapping& mapping) const {
@@ -68,7 +89,7 @@ Report LoopTree::evaluate(const Problem& problem, const mapping::Mapping& mappin
     for (const mapping::EinsumMapping& part : parts) {
         owned.push_back(analysed(part.path, part.nodes, problem.compat));
         einsums.push_back(owned.back().get());
-        report.einsums.push_back(build_report(*owned.back()));
+        report.einsums.push_back(reported(*owned.back(), output_traffic_));
         for (std::string& warning : constraint_warnings(*owned.back())) {
             report.warnings.push_back(std::move(warning));
         }
@@ -90,7 +111,7 @@ Report LoopTree::evaluate(const Problem& problem, const mapping::Mapping& mappin
 
 EinsumReport LoopTree::evaluate(const Problem& problem, const arch::Path& path,
                                 std::span<const mapping::PmappingNode> nodes) const {
-    return build_report(*analysed(path, nodes, problem.compat));
+    return reported(*analysed(path, nodes, problem.compat), output_traffic_);
 }
 
 TemplateFormulas LoopTree::formulate(const Problem& problem, const arch::Path& path,
@@ -106,6 +127,7 @@ TemplateFormulas LoopTree::formulate(const Problem& problem, const arch::Path& p
     result.dynamic_energy_j = costs.dynamic_energy_j;
     result.leak_energy_j = costs.leak_energy_j;
     result.latency_s = costs.latency_s;
+    result.traffic_words = traffic_words(tables, analysis, output_traffic_);
     add_occupancies(tables, analysis, tmpl.nodes, result);
     for (std::size_t d = 0; d < tables.dims.size(); ++d) {
         if (analysis.looped[d]) {

@@ -95,6 +95,9 @@ void PathTables::read_levels() {
         const arch::PathLevel& level = path_->levels[l];
         LevelFacts facts;
         facts.kind = level.kind;
+        if (outermost_memory < 0 && level.kind == arch::LevelKind::memory) {
+            outermost_memory = l;
+        }
         // Data only passes through a toll: it hands on what its child skips.
         facts.skip_initial = level.kind == arch::LevelKind::toll || level.skip_initial_output_write;
         facts.distributed = level.distributed();

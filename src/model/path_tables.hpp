@@ -102,6 +102,7 @@ public:
     int n_tensors = 0, n_variables = 0, n_levels = 0, n_dim_names = 0;
     bool copy = false;
     int copy_source = 0;        ///< copy Einsum: its input
+    int outermost_memory = -1;  ///< level; -1: there is none
     bool has_networks = false;  ///< networks or distributed memories: the slower pass is needed
     bool has_distributed = false;
     double n_instances = 1;

@@ -33,6 +33,17 @@ double Report::latency_s() const {
     return total;
 }
 
+std::optional<double> Report::traffic_words() const {
+    double total = 0;
+    for (const EinsumReport& einsum : einsums) {
+        if (!einsum.traffic_words) {
+            return std::nullopt;
+        }
+        total += *einsum.traffic_words;
+    }
+    return total;
+}
+
 TemplateFormulas CostModel::formulate(const Problem&, const arch::Path&,
                                       const mapping::Template&) const {
     throw UserError("cost model '" + name() +

@@ -78,6 +78,10 @@ HolderCounts<Num> Analysis<Num>::charge(const mapping::PmappingNode& node,
         (writes * note.temporal - first_writes * note.relevant) * Num(holder.writes_per_value);
     counts.reads = counts.unit_reads * note.spatial;
     counts.writes = counts.unit_writes * note.spatial;
+    if (node.level == t_->outermost_memory) {
+        counts.down = (reads * note.temporal - first_reads * note.relevant) * note.spatial;
+        counts.up = (writes * note.temporal - first_writes * note.relevant) * note.spatial;
+    }
     counts.bits = node.kind == mapping::NodeKind::toll ? Num(0) : note.bits;
     counts.least_bits = node.kind == mapping::NodeKind::toll ? Num(0) : note.least_bits;
     if (level.distributed) {
@@ -111,6 +115,8 @@ void Analysis<Num>::merge_copy() {
         HolderCounts<Num>& into = holders[same];
         into.reads = min(into.reads, counts.reads);
         into.writes = min(into.writes, counts.writes);
+        into.down = min(into.down, counts.down);
+        into.up = min(into.up, counts.up);
         into.unit_reads = min(into.unit_reads, counts.unit_reads);
         into.unit_writes = min(into.unit_writes, counts.unit_writes);
         into.bits = min(into.bits, counts.bits);

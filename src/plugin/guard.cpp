@@ -231,6 +231,9 @@ public:
     std::string name() const override {
         return call("name()", [&] { return made_->name(); });
     }
+    mapspace::MapSpaceOptions preferred(mapspace::MapSpaceOptions given) const override {
+        return call("preferred()", [&] { return made_->preferred(given); });
+    }
     mapper::Result map(const model::Problem& problem, const model::CostModel& model,
                        const mapper::Options& options) override {
         try {

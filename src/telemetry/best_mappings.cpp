@@ -6,9 +6,13 @@ namespace tessera::telemetry {
 
 namespace {
 
-double metric_value(const std::string& metric, const Incumbent& found) {
+/// Words of traffic take the place of the cost that is not asked for, or else of the energy.
+double metric_value(const std::vector<std::string>& metrics, const std::string& metric,
+                    const Incumbent& found) {
+    const bool energy = std::find(metrics.begin(), metrics.end(), "energy") != metrics.end();
     return metric == "energy"    ? found.energy_j
            : metric == "latency" ? found.latency_s
+           : metric == "traffic" ? (energy ? found.latency_s : found.energy_j)
                                  : found.energy_j * found.latency_s;
 }
 
@@ -19,7 +23,7 @@ bool covers(const std::vector<std::string>& metrics, const Incumbent& a, const I
         return a.value <= b.value;
     }
     return std::all_of(metrics.begin(), metrics.end(), [&](const std::string& metric) {
-        return metric_value(metric, a) <= metric_value(metric, b);
+        return metric_value(metrics, metric, a) <= metric_value(metrics, metric, b);
     });
 }
 

@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(examples_of_plugins_work) {
     const std::string map = "tessera map -a snowcat -w matmuls -D N_EINSUMS=2 -q --json ";
     for (const Example& e : {Example{"strategy", "hill_climbing", "--mapper hill_climbing"},
                              Example{"model", "launch", "--model launch --knob launch.overhead=0"},
-                             Example{"mapper", "portfolio", "--mapper portfolio"}}) {
+                             Example{"mapper", "one_by_one", "--mapper one_by_one"}}) {
         const std::string name = e.name, file = "tessera-" + name + ".so";
         const Ran built = away("cd " + example(e.folder) + " && c++ -Wall -Wextra -Werror " + name +
                                ".cpp $(pkg-config --cflags --libs tessera-plugin) -o " + file +

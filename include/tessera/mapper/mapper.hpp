@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,17 +21,22 @@ class Recorder;
 
 namespace tessera::mapper {
 
-/// What is minimised. Several metrics ask for the Pareto set; `edp` stands alone.
-enum class Metric : std::uint8_t { energy, latency, edp };
+/// What is minimised. Several metrics ask for the Pareto set; `edp` stands alone. `traffic` is
+/// Report::traffic_words(). The host asks mappers for energy, latency and edp only: for traffic it
+/// gives them a model whose energy, or latency where energy is asked for too, is the traffic.
+enum class Metric : std::uint8_t { energy, latency, edp, traffic };
 
-/// In J, s or J s. Thread rule: pure.
+/// In J, s or J s. \pre `metric` is not traffic. Thread rule: pure.
 inline double metric_value(Metric metric, double energy_j, double latency_s) {
     return metric == Metric::energy    ? energy_j
            : metric == Metric::latency ? latency_s
                                        : energy_j * latency_s;
 }
+/// Also in words; NaN where the model does not count them.
 inline double metric_value(Metric metric, const model::Report& report) {
-    return metric_value(metric, report.energy_j(), report.latency_s());
+    return metric == Metric::traffic
+               ? report.traffic_words().value_or(std::numeric_limits<double>::quiet_NaN())
+               : metric_value(metric, report.energy_j(), report.latency_s());
 }
 
 struct Solution {
@@ -80,8 +86,9 @@ struct Result {
     /// Proven lower bound of the metric over the mapspace (one metric only); equals the best when
     /// optimal.
     std::optional<double> bound;
-    std::vector<std::string>
-        reasons;  ///< infeasible: the constraint that no mapping meets, with both sides
+    /// Infeasible: the constraint that no mapping meets, with both sides. Else: why the mapping is
+    /// as it is, where the mapper can tell. A line each.
+    std::vector<std::string> reasons;
     /// The limit that ended the search: "max-time", "stop" for Options::stop; empty: it ended by
     /// itself.
     std::string stopped_by;
@@ -93,6 +100,11 @@ class Mapper {
 public:
     virtual ~Mapper() = default;
     virtual std::string name() const = 0;
+    /// The mapspace that a user of this mapper means who has not said which partial tiles it has.
+    /// `tessera map` asks for it; a comparison gives all its mappers the same space.
+    virtual mapspace::MapSpaceOptions preferred(mapspace::MapSpaceOptions given) const {
+        return given;
+    }
     /// \throws UserError for options it does not support, and if the model lacks what it needs.
     virtual Result map(const model::Problem& problem, const model::CostModel& model,
                        const Options& options) = 0;

@@ -4,6 +4,7 @@
 // refuse it with a clear message instead of guessing.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,6 +54,8 @@ struct TemplateFormulas {
     Formula dynamic_energy_j;
     Formula leak_energy_j;
     Formula latency_s;  ///< maximum over components
+    /// As EinsumReport::traffic_words.
+    std::optional<Formula> traffic_words;
     std::vector<OccupancyFormula> occupancies;
     std::vector<FanoutFormula> fanouts;  ///< every dimension that has a loop
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct EinsumReport {
     std::string einsum;
     std::vector<ComponentReport> components;
     double dynamic_energy_j = 0, leak_energy_j = 0, latency_s = 0;  ///< n_instances included
+    /// Words (values of their tensors) read from and written to the outermost memory, n_instances
+    /// included. Empty: the model does not count them.
+    std::optional<double> traffic_words;
     double energy_j() const {
         return dynamic_energy_j + leak_energy_j;
     }
@@ -53,6 +57,7 @@ struct Report {
     double edp_js() const {
         return energy_j() * latency_s();
     }
+    std::optional<double> traffic_words() const;  ///< empty if some Einsum has none
 };
 
 }  // namespace tessera::model

@@ -26,6 +26,9 @@ MapperChoice choose_mapper(const std::string& name, const std::string& more = ""
 void check_strategy(const std::string& name, const std::string& more = "");
 void check_model(const std::string& name, const std::string& more = "");
 
+/// "energy", "latency", "edp", "traffic".
+const char* metric_name(mapper::Metric metric) noexcept;
+
 /// Runs the mapper. That no mapping is legal, and that a limit came before any mapping, are
 /// results.
 mapper::Result run_mapper(mapper::Mapper& mapper, const model::Problem& problem,

@@ -1,13 +1,22 @@
 // The default cost model: fused mappings as LoopTrees. The rules are in docs/model.md.
 #pragma once
 
+#include <cstdint>
+
 #include "tessera/model/cost_model.hpp"
 
 namespace tessera::model {
 
+/// What an output of n passes moves at the outermost memory, in EinsumReport::traffic_words: each
+/// pass but the first reads what it adds to (2n - 1), or it is written only (n).
+enum class OutputTraffic : std::uint8_t { read_modify_write, once_per_pass };
+
 /// Thread rule: pure, like every cost model.
 class LoopTree : public CostModel {
 public:
+    explicit LoopTree(OutputTraffic output_traffic = OutputTraffic::read_modify_write)
+        : output_traffic_(output_traffic) {}
+
     std::string name() const override {
         return "looptree";
     }
@@ -20,6 +29,9 @@ public:
     }
     TemplateFormulas formulate(const Problem& problem, const arch::Path& path,
                                const mapping::Template& tmpl) const override;
+
+private:
+    OutputTraffic output_traffic_;
 };
 
 }  // namespace tessera::model

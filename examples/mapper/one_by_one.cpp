@@ -1,6 +1,6 @@
-// Mapper `portfolio`: runs other mappers one after the other and returns the best mapping of all.
+// Mapper `one_by_one`: runs other mappers one after the other and returns the best mapping of all.
 // A proof of one holds for all: they search one mapspace.
-//   c++ portfolio.cpp $(pkg-config --cflags --libs tessera-plugin) -o tessera-portfolio.so
+//   c++ one_by_one.cpp $(pkg-config --cflags --libs tessera-plugin) -o tessera-one_by_one.so
 #include <tessera/plugin/mapper.hpp>
 #include <tessera/plugin/registry.hpp>
 
@@ -11,13 +11,13 @@ using namespace tessera;
 
 namespace {
 
-class Portfolio : public mapper::Mapper {
+class OneByOne : public mapper::Mapper {
 public:
     static std::vector<plugin::Knob> knobs() {
         return {plugin::Knob::choice("mappers", "search,ffm", {}, "names, separated by commas")};
     }
 
-    explicit Portfolio(const plugin::KnobValues& knobs) {
+    explicit OneByOne(const plugin::KnobValues& knobs) {
         std::istringstream list(knobs.text("mappers"));
         for (std::string name; std::getline(list, name, ',');) {
             names_.push_back(name);
@@ -25,13 +25,13 @@ public:
     }
 
     std::string name() const override {
-        return "portfolio";
+        return "one_by_one";
     }
 
     mapper::Result map(const model::Problem& problem, const model::CostModel& model,
                        const mapper::Options& options) override {
         if (options.metrics.size() != 1) {
-            throw UserError("mapper portfolio compares one metric, not several");
+            throw UserError("mapper one_by_one compares one metric, not several");
         }
         mapper::Options part = options;
         part.budget.max_time_s /= static_cast<double>(names_.size());
@@ -65,7 +65,7 @@ private:
     std::vector<std::string> names_;
 };
 
-TESSERA_PLUGIN(mapper::Mapper, Portfolio, "portfolio", "the best of several mappers", "");
-TESSERA_PLUGIN_LIBRARY("portfolio", "0.1", "", "", "example of a mapper");
+TESSERA_PLUGIN(mapper::Mapper, OneByOne, "one_by_one", "the best of several mappers", "");
+TESSERA_PLUGIN_LIBRARY("one_by_one", "0.1", "", "", "example of a mapper");
 
 }  // namespace
