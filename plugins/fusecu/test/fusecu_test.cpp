@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(fusecu_is_never_below_the_proven_optimum_of_traffic) {
     std::mt19937 random(5);
     std::uniform_int_distribution<std::int64_t> size(2, 18), buffer(6, 200);
     int equal = 0;
-    constexpr int n = 80;
+    constexpr int n = 500;
     for (int i = 0; i < n; ++i) {
         std::vector<std::int64_t> d(i % 2 == 0 ? 2 : 3);
         std::generate(d.begin(), d.end(), [&] { return size(random); });
