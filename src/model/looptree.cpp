@@ -74,7 +74,10 @@ Num traffic_words(const PathTables& tables, const Analysis<Num>& analysis, Outpu
 
 EinsumReport reported(const EinsumAnalysis& einsum, OutputTraffic rule) {
     EinsumReport report = build_report(einsum);
-    report.traffic_words = traffic_words(einsum.tables, einsum.analysis, rule);
+    const double words = traffic_words(einsum.tables, einsum.analysis, rule);
+    // Words are whole; those of partial tiles come from averages, which round.
+    const double whole = std::nearbyint(words);
+    report.traffic_words = std::abs(words - whole) <= 1e-9 * words ? whole : words;
     return report;
 }
 
