@@ -7,6 +7,7 @@
 #include "cli/live_run.hpp"
 #include "cli/map_options.hpp"
 #include "cli/map_run.hpp"
+#include "cli/summary.hpp"
 
 namespace tessera::cli {
 
@@ -32,6 +33,7 @@ options::options_description description() {
     options::options_description result("Options", 100);
     add_inputs(result, "awD");
     add_search_options(result);
+    add_summary_options(result);
     add_components(result, true);
     result.add_options()  //
         ("output,o", options::value<std::string>()->value_name("DIR"),

@@ -165,7 +165,8 @@ io::Json stored_document(io::Json document) {
 }
 
 void print(std::ostream& out, const model::Problem& problem, const mapper::Result& result,
-           const mapper::Options& settings, double wall_s, const std::string& mapper) {
+           const mapper::Options& settings, double wall_s, const std::string& mapper,
+           const SummaryTables& tables) {
     const mapper::Solution& best = result.solutions.front();
     const bool traffic = asks_for_traffic(settings.metrics);
     out << "Mapping of " << problem.workload->name << " on " << problem.architecture->name()
@@ -173,8 +174,10 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
     if (result.solutions.size() > 1) {
         print_pareto_set(out, *problem.architecture, result, traffic);
     } else {
-        print_totals(out, *problem.architecture, best.report, traffic);
+        print_totals(out, *problem.architecture, best.report);
     }
+    print_summary(out, problem, best.report);
+    print_summary_tables(out, problem, best.report, tables);
     print_fused_groups(out, problem, best.mapping);
     out << "LoopTree:\n";
     print_indented(out, mapping::to_text(best.mapping));

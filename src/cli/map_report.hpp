@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "cli/summary.hpp"
 #include "io/report_json.hpp"
 #include "tessera/mapper/mapper.hpp"
 
@@ -23,7 +24,8 @@ io::Json stored_document(io::Json document);
 
 /// The document as text. `mapper`: who searched. \pre there is a solution
 void print(std::ostream& out, const model::Problem& problem, const mapper::Result& result,
-           const mapper::Options& settings, double wall_s, const std::string& mapper);
+           const mapper::Options& settings, double wall_s, const std::string& mapper,
+           const SummaryTables& tables);
 
 /// Mappings and drawings, by name. \pre there is a solution
 std::map<std::string, std::string> run_files(const model::Problem& problem,

@@ -71,6 +71,7 @@ public:
         } else {
             policy(arguments);
         }
+        tables_ = summary_tables(arguments);
         inputs_.emplace(arguments, arguments.compat());
         components_.emplace(arguments, true);
         settings_.knobs = components_->knobs;
@@ -273,7 +274,7 @@ private:
         if (arguments_.flag("json")) {
             out_ << io::dumped(json);
         } else if (!result.solutions.empty()) {
-            print(out_, problem(), result, settings_, wall_s(), components_->mapper);
+            print(out_, problem(), result, settings_, wall_s(), components_->mapper, tables_);
         }
         out_.flush();
         if (result.solutions.empty()) {
@@ -316,8 +317,9 @@ private:
         const mapper::Solution best = evaluated(folder_->read("mapping.yaml"));
         out_ << "Mapping of " << inputs_->workload->name << " on " << inputs_->architecture->name()
              << "\n";
-        print_totals(out_, *inputs_->architecture, best.report,
-                     asks_for_traffic(settings_.metrics));
+        print_totals(out_, *inputs_->architecture, best.report);
+        print_summary(out_, problem(), best.report);
+        print_summary_tables(out_, problem(), best.report, tables_);
         print_fused_groups(out_, problem(), best.mapping);
         out_ << "LoopTree:\n";
         print_indented(out_, mapping::to_text(best.mapping));
@@ -332,6 +334,7 @@ private:
     std::ostream& err_;
     const StoredRun* const original_;
     mapper::Options settings_;
+    SummaryTables tables_;
     Ui ui_ = Ui::line;
     std::optional<io::RunDirectory> folder_;
     std::optional<Inputs> inputs_;

@@ -8,6 +8,7 @@
 #include "cli/components.hpp"
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
+#include "cli/summary.hpp"
 #include "io/json_text.hpp"
 #include "io/units.hpp"
 
@@ -28,6 +29,7 @@ options::options_description description() {
          "none or accelforge: cost conventions of that tool, defects included")  //
         ("json", options::bool_switch(), "print one JSON document")              //
         ("quiet,q", options::bool_switch(), "no warnings on stderr");
+    add_summary_options(result);
     add_components(result, false);
     return result;
 }
@@ -86,10 +88,11 @@ std::vector<std::string> row(const model::EinsumReport& einsum,
 }
 
 void print(std::ostream& out, const model::Problem& problem, const mapping::Mapping& mapping,
-           const model::Report& report) {
+           const model::Report& report, const SummaryTables& tables) {
     const arch::Architecture& architecture = *problem.architecture;
     out << "Evaluation of " << problem.workload->name << " on " << architecture.name() << "\n";
     print_totals(out, architecture, report);
+    print_summary(out, problem, report);
     std::vector<std::vector<std::string>> rows = {
         {"  Einsum", "component", "energy", "leakage", "latency", "actions", "occupancy"}};
     for (const model::EinsumReport& einsum : report.einsums) {
@@ -109,6 +112,7 @@ void print(std::ostream& out, const model::Problem& problem, const mapping::Mapp
         rows.push_back({"  " + memory, io::percent(fraction)});
     }
     print_table(out, rows, 1);
+    print_summary_tables(out, problem, report, tables);
 }
 
 }  // namespace
@@ -124,6 +128,7 @@ int model_command(const std::vector<std::string>& args, std::ostream& out, std::
     arguments.required("arch", "the architecture");
     arguments.required("workload", "the workload");
     arguments.required("mapping", "the mapping");
+    const SummaryTables tables = summary_tables(arguments);
     const Inputs inputs(arguments, arguments.compat());
     const model::Problem problem = inputs.problem();
     const auto model = Components(arguments, false).make_model();
@@ -138,7 +143,7 @@ int model_command(const std::vector<std::string>& args, std::ostream& out, std::
             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         out << io::dumped(document(problem, *inputs.mapping, report, wall_s));
     } else {
-        print(out, problem, *inputs.mapping, report);
+        print(out, problem, *inputs.mapping, report, tables);
     }
     return ExitCode::ok;
 }

@@ -11,6 +11,7 @@
 #include "base/printable.hpp"
 #include "io/fused_groups.hpp"
 #include "io/run_files.hpp"
+#include "io/summary.hpp"
 #include "io/units.hpp"
 
 namespace tessera::cli {
@@ -45,6 +46,7 @@ io::Json solution_json(const model::Problem& problem, const mapping::Mapping& ma
         }
         result[key] = value;
     }
+    result["summary"] = io::summary_json(io::summarise(problem, report));
     result["mapping"] = io::mapping_json(mapping);
     return result;
 }
@@ -71,13 +73,10 @@ io::Json gap_json(const mapper::Result& result, const std::vector<mapper::Metric
 }
 
 void print_totals(std::ostream& out, const arch::Architecture& architecture,
-                  const model::Report& report, bool traffic) {
+                  const model::Report& report) {
     out << "  energy   " << io::quantity(report.energy_j(), unit(architecture, "J")) << "\n"
         << "  latency  " << io::quantity(report.latency_s(), unit(architecture, "s")) << "\n"
         << "  EDP      " << io::plain(report.edp_js(), unit(architecture, "J s")) << "\n";
-    if (const std::optional<double> words = report.traffic_words(); words && traffic) {
-        out << "  traffic  " << io::plain(*words, "words") << "\n";
-    }
 }
 
 void print_fused_groups(std::ostream& out, const model::Problem& problem,

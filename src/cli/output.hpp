@@ -40,9 +40,9 @@ std::string metric_names(const std::vector<mapper::Metric>& metrics);
 
 bool asks_for_traffic(const std::vector<mapper::Metric>& metrics);
 
-/// Energy, latency and EDP, one a line; `traffic`: that too, if the model counts it.
+/// Energy, latency and EDP, one a line.
 void print_totals(std::ostream& out, const arch::Architecture& architecture,
-                  const model::Report& report, bool traffic = false);
+                  const model::Report& report);
 void print_fused_groups(std::ostream& out, const model::Problem& problem,
                         const mapping::Mapping& mapping);
 /// Columns aligned, two spaces apart; the first `text_columns` to the left, the others to the

@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(traffic_and_latency_have_a_pareto_set) {
 BOOST_AUTO_TEST_CASE(traffic_is_text_and_a_unit_and_a_column) {
     const Outcome text = map({"-w", "matmul", "--metric", "traffic", "--mapper", "fusecu"});
     BOOST_TEST(text.prints("traffic  "));
-    BOOST_TEST(text.prints(" words\n"));
+    BOOST_TEST(text.prints(" words, "));
     BOOST_TEST(text.prints("imperfect temporal"));
     BOOST_TEST(text.prints("stays, tiles"));
     const Outcome compared =

@@ -1,0 +1,189 @@
+#include "cli/summary.hpp"
+
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+
+#include "base/printable.hpp"
+#include "cli/output.hpp"
+#include "io/summary.hpp"
+#include "io/units.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+constexpr std::size_t most_named = 3;
+
+double share(double part, double whole) {
+    return whole > 0 ? part / whole : 0;
+}
+
+/// "48.1 %": lines of a summary stay below 80 columns.
+std::string short_percent(double fraction) {
+    std::ostringstream text;
+    text.precision(1);
+    text << std::fixed << 100 * fraction << " %";
+    return text.str();
+}
+
+/// "MainMemory 48 %, GlobalBuffer 20 %, others 32 %", the largest first.
+std::string shares(std::vector<std::pair<std::string, double>> parts, double whole) {
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::string text;
+    double rest = whole;
+    for (std::size_t i = 0; i < parts.size() && parts[i].second > 0; ++i) {
+        if (i == most_named && parts.size() > most_named + 1) {
+            return text + ", others " + short_percent(share(rest, whole));
+        }
+        text += (i > 0 ? ", " : "") + base::one_line(parts[i].first) + " " +
+                short_percent(share(parts[i].second, whole));
+        rest -= parts[i].second;
+    }
+    return text;
+}
+
+template <class Row, class Value>
+std::vector<Row> largest(std::vector<Row> rows, std::size_t top, Value value) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [&](const Row& a, const Row& b) { return value(a) > value(b); });
+    if (top > 0 && rows.size() > top) {
+        rows.resize(top);
+    }
+    return rows;
+}
+
+class Tables {
+public:
+    Tables(std::ostream& out, const arch::Architecture& architecture, const io::Summary& summary,
+           std::size_t top)
+        : out_(out), architecture_(architecture), s_(summary), top_(top) {}
+
+    void component() {
+        std::vector<std::vector<std::string>> rows = {{"  component", "energy", "share", "leakage",
+                                                       "busy", "limits", "share", "peak use"}};
+        for (const auto& c : largest(s_.components, top_, [](const auto& x) { return x.energy_j; })) {
+            rows.push_back({"  " + c.name, joule(c.energy_j), part(c.energy_j), joule(c.leak_j),
+                            second(c.busy_s), second(c.limits_s),
+                            io::percent(share(c.limits_s, s_.latency_s)),
+                            c.occupancy ? io::percent(*c.occupancy) : "-"});
+        }
+        print("Components", s_.components.size(), rows);
+    }
+
+    void einsum() {
+        std::vector<std::vector<std::string>> rows = {
+            {"  Einsum", "limited by", "energy", "share", "latency", "share", "compute use"}};
+        for (const auto& e : largest(s_.einsums, top_, [](const auto& x) { return x.latency_s; })) {
+            rows.push_back({"  " + e.name, e.limit.empty() ? "-" : e.limit, joule(e.energy_j),
+                            part(e.energy_j), second(e.latency_s),
+                            io::percent(share(e.latency_s, s_.latency_s)),
+                            io::percent(e.compute_use)});
+        }
+        print("Einsums", s_.einsums.size(), rows, 2);
+    }
+
+    void tensor() {
+        std::vector<std::vector<std::string>> rows = {{"  tensor", "energy", "share"}};
+        for (const auto& t : largest(s_.tensors, top_, [](const auto& x) { return x.energy_j; })) {
+            rows.push_back({"  " + t.name, joule(t.energy_j), part(t.energy_j)});
+        }
+        print("Tensors", s_.tensors.size(), rows);
+    }
+
+private:
+    std::string joule(double value) const {
+        return io::quantity(value, unit(architecture_, "J"));
+    }
+    std::string second(double value) const {
+        return io::quantity(value, unit(architecture_, "s"));
+    }
+    std::string part(double energy_j) const {
+        return io::percent(share(energy_j, s_.energy_j));
+    }
+    void print(const char* title, std::size_t all, const std::vector<std::vector<std::string>>& rows,
+               std::size_t text_columns = 1) {
+        const std::size_t shown = rows.size() - 1;
+        out_ << title;
+        if (shown < all) {
+            out_ << " (" << shown << " of " << all << ")";
+        }
+        out_ << ":\n";
+        print_table(out_, rows, text_columns);
+    }
+
+    std::ostream& out_;
+    const arch::Architecture& architecture_;
+    const io::Summary& s_;
+    std::size_t top_;
+};
+
+}  // namespace
+
+void add_summary_options(options::options_description& description) {
+    description.add_options()  //
+        ("by", options::value<std::string>()->default_value("")->value_name("LIST"),
+         "also print tables of energy, time and limits by component, einsum, tensor: one or "
+         "several as component,einsum")  //
+        ("top", options::value<std::string>()->default_value("0")->value_name("N"),
+         "only the N largest rows of these tables; 0: all");
+}
+
+SummaryTables summary_tables(const Arguments& arguments) {
+    static const std::vector<std::string> names = {"component", "einsum", "tensor"};
+    SummaryTables tables;
+    std::istringstream list(arguments.text("by"));
+    for (std::string name; std::getline(list, name, ',');) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) {
+            arguments.refuse("by", "component, einsum, tensor, or several as component,einsum");
+        }
+        (name == names[0]   ? tables.component
+         : name == names[1] ? tables.einsum
+                            : tables.tensor) = true;
+    }
+    tables.top = arguments.whole("top", 0, 1000000);
+    return tables;
+}
+
+void print_summary(std::ostream& out, const model::Problem& problem, const model::Report& report) {
+    const io::Summary s = io::summarise(problem, report);
+    std::vector<std::pair<std::string, double>> limits, energy;
+    for (const io::ComponentSummary& component : s.components) {
+        limits.emplace_back(component.name + (component.computes ? " (compute)" : ""),
+                            component.limits_s);
+        energy.emplace_back(component.name, component.energy_j);
+    }
+    if (s.latency_s > 0) {
+        out << "  limits   " << shares(limits, s.latency_s) << "\n"
+            << "  computes " << short_percent(s.compute_use) << " in use\n";
+    }
+    if (s.energy_j > 0) {
+        out << "  spent in " << shares(energy, s.energy_j) << "\n"
+            << "  of that  "
+            << io::quantity(s.energy_j / s.computes, unit(*problem.architecture, "J"))
+            << " per compute\n";
+    }
+    if (s.traffic_words && s.least_traffic_words > 0) {
+        out << "  traffic  " << io::plain(*s.traffic_words, "words")
+            << ", " << io::plain(*s.traffic_words / s.least_traffic_words, "")
+            << " times the least (each input and result once)\n";
+    }
+}
+
+void print_summary_tables(std::ostream& out, const model::Problem& problem,
+                          const model::Report& report, const SummaryTables& tables) {
+    const io::Summary summary = io::summarise(problem, report);
+    Tables print(out, *problem.architecture, summary, tables.top);
+    if (tables.component) {
+        print.component();
+    }
+    if (tables.einsum) {
+        print.einsum();
+    }
+    if (tables.tensor) {
+        print.tensor();
+    }
+}
+
+}  // namespace tessera::cli

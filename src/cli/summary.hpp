@@ -1,0 +1,30 @@
+// The summary of a mapping as text: what every report ends its totals with, and the tables of --by.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.hpp"
+#include "tessera/model/cost_model.hpp"
+
+namespace tessera::cli {
+
+/// --by and --top: of all commands that print a mapping.
+void add_summary_options(options::options_description& description);
+
+/// Which tables are asked for, and how many of their rows.
+struct SummaryTables {
+    bool component = false, einsum = false, tensor = false;
+    std::size_t top = 0;  ///< 0: all
+};
+
+/// \throws UserError for a table that does not exist
+SummaryTables summary_tables(const Arguments& arguments);
+
+/// What limits the time, where the energy goes, compute use and traffic: a line each, at most.
+void print_summary(std::ostream& out, const model::Problem& problem, const model::Report& report);
+void print_summary_tables(std::ostream& out, const model::Problem& problem,
+                          const model::Report& report, const SummaryTables& tables);
+
+}  // namespace tessera::cli
