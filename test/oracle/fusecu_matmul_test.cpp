@@ -32,6 +32,22 @@ std::int64_t accesses(const fusecu::Sizes& d, const fusecu::Sizes& n,
     return traffic(d, n, order) + (again ? d[0] * d[2] * (n[1] - 1) : 0);
 }
 
+/// By the cost of a word of each tensor (WordCosts).
+double cost(const fusecu::Sizes& d, const fusecu::Sizes& n, const std::array<std::size_t, 3>& order,
+            const fusecu::WordCosts& costs) {
+    double sum = 0;
+    for (std::size_t lacks = 0; lacks < 3; ++lacks) {
+        const auto at = std::find(order.begin(), order.end(), lacks);
+        const bool again = std::any_of(at + 1, order.end(), [&](auto r) { return n[r] > 1; });
+        const auto words = static_cast<double>(d[(lacks + 1) % 3] * d[(lacks + 2) % 3]);
+        const auto times = static_cast<double>(again ? n[lacks] : 1);
+        sum += lacks == 0   ? words * times * costs.b
+               : lacks == 1 ? words * (times * costs.c_write + (times - 1) * costs.c_read)
+                            : words * times * costs.a;
+    }
+    return sum;
+}
+
 std::int64_t dat_brute_force(const fusecu::Sizes& d, std::int64_t buffer_words,
                              std::int64_t min_tile) {
     std::int64_t best = -1;
@@ -58,8 +74,10 @@ std::int64_t dat_brute_force(const fusecu::Sizes& d, std::int64_t buffer_words,
     return best;
 }
 
-std::int64_t brute_force(const fusecu::Sizes& d, std::int64_t buffer_words) {
-    std::int64_t best = -1;
+/// The least of `value` over all tile sizes and orders; -1 if none fits.
+template <typename Value>
+auto least(const fusecu::Sizes& d, std::int64_t buffer_words, const Value& value) {
+    decltype(value(d, {0, 1, 2})) best = -1;
     fusecu::Sizes t{};
     for (t[0] = 1; t[0] <= d[0]; ++t[0]) {
         for (t[1] = 1; t[1] <= d[1]; ++t[1]) {
@@ -73,13 +91,19 @@ std::int64_t brute_force(const fusecu::Sizes& d, std::int64_t buffer_words) {
                 }
                 std::array<std::size_t, 3> order{0, 1, 2};
                 do {
-                    const std::int64_t words = traffic(d, n, order);
-                    best = best < 0 ? words : std::min(best, words);
+                    const auto found = value(n, order);
+                    best = best < 0 ? found : std::min(best, found);
                 } while (std::next_permutation(order.begin(), order.end()));
             }
         }
     }
     return best;
+}
+
+std::int64_t brute_force(const fusecu::Sizes& d, std::int64_t buffer_words) {
+    return least(d, buffer_words, [&](const fusecu::Sizes& n, const std::array<std::size_t, 3>& o) {
+        return traffic(d, n, o);
+    });
 }
 
 }  // namespace
@@ -105,6 +129,29 @@ BOOST_AUTO_TEST_CASE(exact_is_the_brute_force_minimum) {
             BOOST_REQUIRE_GE(rule->traffic_words, exact->traffic_words);
         }
     }
+}
+
+// Costs are small integers, so that sums are exact.
+BOOST_AUTO_TEST_CASE(words_may_cost_differently) {
+    std::mt19937 random(25);
+    std::uniform_int_distribution<std::int64_t> size(1, 10), buffer(1, 120);
+    std::uniform_int_distribution<int> price(0, 5);
+    for (int i = 0; i < 3000; ++i) {
+        const fusecu::Sizes d{size(random), size(random), size(random)};
+        const std::int64_t words = buffer(random);
+        const fusecu::WordCosts costs{double(price(random)), double(price(random)),
+                                      double(price(random)), double(price(random))};
+        const auto exact = fusecu::exact_weighted_matmul(d, words, costs);
+        const double expected =
+            least(d, words, [&](const fusecu::Sizes& n, const std::array<std::size_t, 3>& o) {
+                return cost(d, n, o, costs);
+            });
+        BOOST_REQUIRE_EQUAL(exact ? exact->cost : -1, expected);
+        const auto plain = fusecu::exact_weighted_matmul(d, words, {});
+        BOOST_REQUIRE_EQUAL(plain ? plain->cost : -1, double(brute_force(d, words)));
+    }
+    BOOST_CHECK_THROW((void)fusecu::exact_weighted_matmul({2, 2, 2}, 9, {1, -1, 1, 1}),
+                      std::invalid_argument);
 }
 
 // The paper's example of principle 2: K untiled, B read twice, A and C once.

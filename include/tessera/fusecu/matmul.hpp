@@ -37,6 +37,25 @@ struct MatmulTiling {
 [[nodiscard]] std::optional<MatmulTiling> exact_matmul(const Sizes& sizes,
                                                        std::int64_t buffer_words);
 
+/// What moving one word costs, any unit. An output of n passes is written n times and, before all
+/// passes but the first, read again: `c_read` of 0 counts outputs as exact_matmul does, of
+/// `c_write` as DAT does (2n - 1).
+struct WordCosts {
+    double a = 1, b = 1, c_write = 1, c_read = 0;
+};
+
+struct WeightedTiling {
+    MatmulTiling tiling;
+    double cost = 0;
+};
+
+/// The tiling of least cost among all tile sizes and loop orders. The cost is a sum of terms that
+/// grow with the passes over one rank, so the lattice of exact_matmul holds the optimum. Nothing,
+/// and throws, as exact_matmul; std::invalid_argument for a cost that is negative or not finite.
+[[nodiscard]] std::optional<WeightedTiling> exact_weighted_matmul(const Sizes& sizes,
+                                                                  std::int64_t buffer_words,
+                                                                  const WordCosts& costs);
+
 /// The best tiling of principles 1 to 3 (square tile of the smallest tensor; smallest rank untiled;
 /// smallest tensor untiled), of those that fit. In constant time. Otherwise as exact_matmul.
 [[nodiscard]] std::optional<MatmulTiling> principles_matmul(const Sizes& sizes,
