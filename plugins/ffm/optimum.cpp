@@ -15,6 +15,11 @@ namespace {
 constexpr double reached = 1e-13;
 /// How far above the bound an optimum is looked for, before everything below the incumbent is.
 constexpr double cutoffs[] = {1e-5, 1e-3, 0.015, 0.08, 0.4};
+/// Further on cutoffs grow by this factor, as long as the known mapping is at least as far above
+/// the next one: a mapping of ten times the optimum leaves nearly all tile shapes, and all the
+/// join.
+constexpr double further = 1.5;
+constexpr std::size_t most_further = 20;
 /// Cutoffs up to this are tried whatever is known: a mapping within a percent leaves far more to
 /// explore, where everything fits, than the optimum at the bound.
 constexpr double always_tried = 1e-3;
@@ -29,6 +34,7 @@ constexpr double gap_slack = 1e-3;
 /// With more partial mappings a mapping below the cutoff is looked for first: what lies between the
 /// two need not be joined.
 constexpr std::size_t rows_of_long_join = 100000;
+constexpr std::uint64_t pairs_of_long_join = 200000;
 constexpr std::size_t thinned_rows = 6;
 /// With partial tiles: a search for the last digits of a class bound can take longer than there is
 /// time. At first, costs of classes that are lower by less than this share than without are not
@@ -245,6 +251,16 @@ void Run::join_ended(double cutoff) {
 }
 
 std::vector<double> Run::cutoffs_above(double class_bound) const {
+    std::vector<double> near = near_cutoffs(class_bound);
+    double next = (1 + near.back()) * further;
+    for (std::size_t i = 0; i < most_further && next * further * class_bound <= known(); ++i) {
+        near.push_back(next - 1);
+        next *= further;
+    }
+    return near;
+}
+
+std::vector<double> Run::near_cutoffs(double class_bound) const {
     if (!options_.mapspace.partial_tiles()) {
         return {std::begin(cutoffs), std::end(cutoffs)};
     }
@@ -343,16 +359,23 @@ bool Run::join_exactly(const Groups& groups, std::vector<std::vector<double>> po
     };
     const bool may_be_long = scalar() && !points.empty() && context_.switches.join_bound;
     j.most_rows = may_be_long ? rows_of_long_join : 0;
+    j.most_pairs = may_be_long ? pairs_of_long_join : 0;
     mapspace::JoinResult exact = join();
     bool found_first = false;
     if (exact.given_up) {
         const double before = known();
         beam_join(groups, points.front(), "beam");
         found_first = known() < before;
+        if (known() <= lower_bound() * (1 + reached)) {
+            exhausted_ = true;
+            finish_with_incumbent();
+            return true;
+        }
         if (found_first) {
             points = {coarse_.mappings.front().objectives};
         }
         j.most_rows = 0;
+        j.most_pairs = 0;
         exact = join();
     }
     drop_pruned(points, exact);

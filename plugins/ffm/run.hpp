@@ -173,6 +173,7 @@ private:
 
     /// By how much cutoffs are above the bound, ascending, as shares of it.
     std::vector<double> cutoffs_above(double class_bound) const;
+    std::vector<double> near_cutoffs(double class_bound) const;
 
     /// Pmappings that can be part of a mapping as good as the points. \throws base::Stopped
     Groups useful_groups(const std::vector<std::vector<double>>& points);

@@ -259,9 +259,17 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
     }
     base::LeftOnStop<std::vector<TaskResult>> all_results(tasks.size());
     std::vector<TaskResult>& results = *all_results;
+    // Whether all pairs of a step are too many does not depend on which task counts the last one.
+    std::atomic<std::uint64_t> pairs{result.rows_joined};
+    const std::uint64_t most_pairs =
+        c.options.most_pairs > 0 ? c.options.most_pairs : std::numeric_limits<std::uint64_t>::max();
     base::parallel_for(queue.size(), c.options.threads, [&](std::size_t at, int) {
+        if (pairs > most_pairs) {
+            return;
+        }
         const auto& [target, i] = queue[at];
         run_task(c, size, left, tasks[i], step.plans[tasks[i].plan], later, results[i]);
+        pairs += results[i].pairs;
         if (--target->unfinished == 0) {
             target->group = merged(target->tasks, results);
         }
@@ -272,6 +280,7 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
             miss = r.miss;
         }
     }
+    result.given_up = pairs > most_pairs;
     for (Target& target : targets) {
         if (target.group.rows() > 0) {
             step.groups.push_back(std::move(target.group));
@@ -423,7 +432,7 @@ void join_all(const workload::Workload& workload,
         if (options.progress) {
             options.progress(static_cast<int>(size) + 1, left->size(), rows);
         }
-        if (options.most_rows > 0 && rows > options.most_rows) {
+        if (result.given_up || (options.most_rows > 0 && rows > options.most_rows)) {
             result.given_up = true;
             result.complete = false;
             return;

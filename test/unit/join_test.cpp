@@ -109,6 +109,27 @@ BOOST_AUTO_TEST_CASE(a_join_is_given_up_when_a_step_keeps_too_many_rows) {
     BOOST_TEST(joined().mappings.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_join_is_given_up_when_too_many_pairs_are_put_together) {
+    const auto a = group({{0, -1, 64}}, {backed(1, 1, 1, true, {0})},
+                         {{1, 2, 0, 20, 40, 10}, {2, 1, 0, 20, 40, 10}}, {{8}, {8}});
+    const auto b =
+        group({{0, -1, 64}}, {backed(1, 1, 1, false, {0})}, {{2, 3, 0, 30, 55, 10}}, {{8}});
+    JoinOptions o;
+    o.goal = JoinGoal::pareto;
+    const auto joined = [&] { return join(chain(2), {{a}, {b}}, {{"GLB", 75}}, o); };
+    const std::uint64_t pairs = joined().rows_joined;
+    for (const int threads : {1, 2}) {
+        o.threads = threads;
+        o.most_pairs = pairs;
+        BOOST_TEST(joined().complete);
+        BOOST_TEST(joined().mappings.size() == 2u);
+        o.most_pairs = pairs - 1;
+        BOOST_TEST(joined().given_up);
+        BOOST_TEST(!joined().complete);
+        BOOST_TEST(joined().mappings.empty());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(fused_pair_peaks_at_both_residents_plus_the_larger_branch) {
     // T1 in GLB under one fused m loop of 8 trips. A: 0.2 resident, 0.4 inside; B: 0.3, 0.55.
     // Peak = 0.2 + 0.3 + max(0.2, 0.25) = 0.75 (bits scaled by 100).

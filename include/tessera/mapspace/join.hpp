@@ -51,8 +51,9 @@ struct JoinOptions {
     int threads = 1;
     std::size_t beam =
         0;  ///< > 0: keep at most this many rows a step (incumbent search, not exact)
-    /// > 0: given up once a step keeps more rows.
+    /// > 0: given up once a step keeps more rows, or more pairs of rows were put together.
     std::size_t most_rows = 0;
+    std::uint64_t most_pairs = 0;
     /// Count on what live tensors ask of later Einsums.
     bool lookahead = true;
     /// Forget peaks that nothing which is still to come can lift above a memory's size.
@@ -84,7 +85,7 @@ struct JoinedMapping {
 struct JoinResult {
     std::vector<JoinedMapping> mappings;  ///< Pareto set, sorted by the first objective; edp: one
     bool complete = true;                 ///< false: stopped, given up, or a beam dropped rows
-    bool given_up = false;                ///< JoinOptions::most_rows
+    bool given_up = false;                ///< JoinOptions::most_rows, most_pairs
     std::uint64_t rows_joined = 0, rows_kept = 0;
     std::uint64_t rows_useful = 0;  ///< pmappings that the relaxed join leaves
     /// Least costs of mappings of these pmappings, from the relaxed join; empty: not known.

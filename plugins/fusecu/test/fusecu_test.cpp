@@ -229,6 +229,30 @@ workload:
     }
 }
 
+// Megawords hold all that belongs together, but the first mappings that FFM finds move ten times
+// the optimum: cutoffs approach it step by step, and a join of ties ends where a mapping meets the
+// bound.
+BOOST_AUTO_TEST_CASE(ffm_proves_attention_in_large_buffers) {
+    const std::int64_t tokens = 1024, width = 768, sequences = 16;
+    const std::int64_t in_and_out = 2 * sequences * tokens * width, weights = 3 * width * width;
+    const std::pair<const char*, std::int64_t> cases[] = {
+        {"1048576", in_and_out + sequences * weights},  // weights again for each sequence
+        {"4194304", in_and_out + weights},              // everything once
+        {"16777216", in_and_out + weights}};
+    for (const auto& [buffer, expected] : cases) {
+        Options options;
+        options.model = "traffic";
+        options.metrics = {mapper::Metric::traffic};
+        options.threads = 2;
+        options.limits.max_evals = 20000000;
+        const tessera::Result result = tessera::map(
+            Problem::load("one-buffer", "attention", {{"BUFFER", buffer}, {"BATCH", "16"}}),
+            options);
+        BOOST_TEST((result.status == mapper::Status::optimal), buffer);
+        BOOST_TEST(words(result) == expected);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(fusecu_refuses_what_is_no_matrix_product_and_other_memories) {
     BOOST_TEST(contains(message("tpu-v4i", "matmul"), "one buffer below one memory"));
     const std::string conv = message("one-buffer", "mobilenet-28");
