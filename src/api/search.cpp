@@ -6,6 +6,7 @@
 #include "api/traffic_view.hpp"
 #include "base/printable.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/plugin/loader.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/spec/position.hpp"
 
@@ -21,7 +22,7 @@ using Strategies = plugin::Registry<search::SearchStrategy>;
     const std::string near = spec::did_you_mean(name, names);
     throw UserError("unknown " + what + " '" + base::one_line(name) + "'" +
                     (near.empty() ? "" : "; " + near) + " (there are: " + spec::name_list(names) +
-                    ")" + more);
+                    ")" + plugin::why_absent(name) + more);
 }
 
 template <class Role>
@@ -34,6 +35,7 @@ void add_names(std::vector<std::string>& names) {
 }  // namespace
 
 void check_strategy(const std::string& name, const std::string& more) {
+    plugin::load_optional(name);
     if (Strategies::instance().find(name) == nullptr) {
         std::vector<std::string> names;
         add_names<search::SearchStrategy>(names);
@@ -61,6 +63,7 @@ MapperChoice choose_mapper(const std::string& name, const std::string& more) {
         check_strategy(strategy, more);
         return {strategy_runner, strategy};
     }
+    plugin::load_optional(name);
     if (Mappers::instance().find(name) != nullptr) {
         return {name, ""};
     }

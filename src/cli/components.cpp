@@ -1,6 +1,7 @@
 #include "cli/components.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <ostream>
 
 #include "api/search.hpp"
@@ -43,6 +44,7 @@ void add_all_names(std::vector<std::string>& names) {
 
 /// Of a mapper and a model of one name those of the mapper. Null: there is no such component.
 const std::vector<plugin::Knob>* knobs_of_any(const std::string& name) {
+    plugin::load_optional(name);
     if (const auto* entry = Mappers::instance().find(name)) {
         return &entry->knobs;
     }
@@ -55,8 +57,35 @@ const std::vector<plugin::Knob>* knobs_of_any(const std::string& name) {
 
 }  // namespace
 
+namespace {
+
+/// What stands between blanks and punctuation of an argument may be the name of an optional plugin.
+void load_named(const std::string& argument) {
+    if (plugin::optional_plugins().empty()) {
+        return;
+    }
+    std::string word;
+    for (const char c : argument + ' ') {
+        if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-') {
+            word += c;
+        } else if (!word.empty()) {
+            try {
+                plugin::load_optional(word);
+            } catch (const PluginError&) {
+                // It may be a file's name; who asks for the component is told.
+            }
+            word.clear();
+        }
+    }
+}
+
+}  // namespace
+
 void load_plugins(const std::vector<std::string>& args, std::ostream& err) {
     const std::string option = "--plugin";
+    for (const std::string& argument : args) {
+        load_named(argument);
+    }
     for (std::size_t i = 0; i < args.size(); ++i) {
         if (args[i] == option && i + 1 < args.size()) {
             plugin::load_file(args[++i]);

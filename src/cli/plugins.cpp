@@ -62,7 +62,21 @@ io::Json to_json(const Component& c) {
     return json;
 }
 
+/// Optional plugins are loaded by name elsewhere. \returns those that cannot be
+std::vector<plugin::Refusal> load_all_optional() {
+    std::vector<plugin::Refusal> refused = plugin::discover();
+    for (const plugin::Optional& optional : plugin::optional_plugins()) {
+        try {
+            plugin::load_optional(optional.name);
+        } catch (const PluginError& error) {
+            refused.push_back({optional.file, error.what()});
+        }
+    }
+    return refused;
+}
+
 int list(const Arguments& arguments, std::ostream& out) {
+    const std::vector<plugin::Refusal> all_refused = load_all_optional();
     if (arguments.flag("json")) {
         io::Json json;
         json["schema_version"] = io::schema_version;
@@ -71,8 +85,14 @@ int list(const Arguments& arguments, std::ostream& out) {
             json["plugins"].push_back(to_json(c));
         }
         json["refused"] = io::Json::array();
-        for (const plugin::Refusal& refusal : plugin::discover()) {
+        for (const plugin::Refusal& refusal : all_refused) {
             json["refused"].push_back({{"file", refusal.file}, {"reason", refusal.reason}});
+        }
+        json["absent"] = io::Json::array();
+        for (const plugin::Optional& optional : plugin::optional_plugins()) {
+            if (optional.file.empty()) {
+                json["absent"].push_back({{"name", optional.name}, {"needs", optional.missing}});
+            }
         }
         out << io::dumped(json);
         return ExitCode::ok;
@@ -82,8 +102,14 @@ int list(const Arguments& arguments, std::ostream& out) {
         rows.push_back({c.kind, c.name, c.summary, c.file.empty() ? "built in" : c.file});
     }
     print_table(out, rows, 4);
-    for (const plugin::Refusal& refusal : plugin::discover()) {
+    for (const plugin::Refusal& refusal : all_refused) {
         out << "refused: " << refusal.file << ": " << refusal.reason << "\n";
+    }
+    for (const plugin::Optional& optional : plugin::optional_plugins()) {
+        if (optional.file.empty()) {
+            out << "absent: " << optional.name << " was not built: " << optional.missing
+                << " is missing\n";
+        }
     }
     return ExitCode::ok;
 }

@@ -230,6 +230,10 @@ const std::vector<std::uint32_t>& Allocation::unfused(std::uint32_t einsum) cons
     return impl_->unfused[einsum];
 }
 
+const arch::Path& Allocation::path(std::uint32_t einsum, std::uint32_t tmpl) const {
+    return *impl_->space.einsums[einsum].templates[tmpl].path;
+}
+
 bool Allocation::start(std::uint32_t einsum, std::uint32_t tmpl, Rng& rng) {
     return impl_->start(einsum, tmpl, rng);
 }

@@ -23,4 +23,22 @@ void load_file(const std::string& path);
 /// TESSERA_PLUGIN_VERBOSE=1 tells every decision on stderr.
 const std::vector<Refusal>& discover();
 
+/// A plugin of Tessera's own that needs a library which not everybody has. It is named as its
+/// component is.
+struct Optional {
+    std::string name;
+    std::string file;     ///< "" if it was not built
+    std::string missing;  ///< the library without which it was not
+};
+
+/// In the folder `optional` beside the program, or PREFIX/lib/tessera/optional of an installed one.
+const std::vector<Optional>& optional_plugins();
+
+/// Loads the optional plugin of this name; nothing is done if there is none, or it was not built.
+/// \throws PluginError
+void load_optional(const std::string& name);
+
+/// "; mapper 'cosa' needs cbc, ..." of an optional plugin that was not built; else "".
+std::string why_absent(const std::string& name);
+
 }  // namespace tessera::plugin

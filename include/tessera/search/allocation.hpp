@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "tessera/arch/path.hpp"
 #include "tessera/search/space.hpp"
 
 namespace tessera::search {
@@ -31,6 +32,9 @@ public:
     /// Templates of an Einsum that share nothing with others but in the outermost memory; all of
     /// them if there is none.
     const std::vector<std::uint32_t>& unfused(std::uint32_t einsum) const;
+
+    /// The hardware as the Einsum sees it in this template.
+    const arch::Path& path(std::uint32_t einsum, std::uint32_t tmpl) const;
 
     /// Takes a template: its spatial loops are filled up, one after the other in an order drawn
     /// from `rng`, with prime factors as the limits of arrays and memories allow, large ones first.
