@@ -183,14 +183,15 @@ BOOST_AUTO_TEST_CASE(fusecu_mappings_of_chains_move_the_words_of_the_formula) {
     BOOST_TEST(fused > 20);
 }
 
-// FFM searches these tilings and more: tensors kept at other loops, ranks tiled twice.
+// FFM searches these tilings and more: tensors kept at other loops, ranks tiled twice. Single
+// products are in least_words_test.cpp.
 BOOST_AUTO_TEST_CASE(fusecu_is_never_below_the_proven_optimum_of_traffic) {
     std::mt19937 random(5);
     std::uniform_int_distribution<std::int64_t> size(2, 18), buffer(6, 200);
     int equal = 0;
-    constexpr int n = 500;
+    constexpr int n = 200;
     for (int i = 0; i < n; ++i) {
-        std::vector<std::int64_t> d(i % 2 == 0 ? 2 : 3);
+        std::vector<std::int64_t> d(3);
         std::generate(d.begin(), d.end(), [&] { return size(random); });
         const std::string text = chain_text(size(random), d);
         const std::int64_t limit = buffer(random);
@@ -204,7 +205,7 @@ BOOST_AUTO_TEST_CASE(fusecu_is_never_below_the_proven_optimum_of_traffic) {
             equal += found == words(optimum);
         }
     }
-    BOOST_TEST(equal > n / 2);
+    BOOST_TEST(equal > n / 4);
 }
 
 BOOST_AUTO_TEST_CASE(fusecu_maps_attention_with_heads_and_says_why) {
