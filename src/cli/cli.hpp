@@ -42,6 +42,7 @@ int model_command(const std::vector<std::string>& args, std::ostream& out, std::
 int top_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int check_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int rerun_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+int train_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int explain_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int plugins_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 

@@ -31,6 +31,7 @@ Commands:
   model     energy, latency and access counts of a given mapping
   check     validate architecture, workload and mapping files
   explain   say why a mapping is illegal: constraint, both sides, line
+  train     train a surrogate of a family of problems, for gradient search
   plugins   list mappers, strategies and cost models; their knobs
   rerun     run the command of a run directory again and compare
 
@@ -63,6 +64,7 @@ constexpr Command commands[] = {
     {"model", model_command, true},      //
     {"check", check_command, false},     //
     {"explain", explain_command, true},  //
+    {"train", train_command, true},      //
     {"plugins", plugins_command, true},  //
     {"rerun", rerun_command, true},
 };

@@ -119,8 +119,9 @@ private:
 const std::vector<std::string>& rooms() {
     static const std::vector<std::string> order = {
         "base",    "schedule", "transfusion", "fusecu",    "spec",   "workload",  "arch",
-        "mapping", "model",    "mapspace",    "telemetry", "search", "mapper",    "plugin",
-        "testing", "io",       "timeloop",    "plugins",   "api",    "dashboard", "cli"};
+        "mapping", "model",    "mapspace",    "telemetry", "search", "learning",  "mapper",
+        "plugin",  "testing",  "io",          "timeloop",  "plugins", "api",      "dashboard",
+        "cli"};
     return order;
 }
 

@@ -1,0 +1,96 @@
+// tessera train: what it leaves in its folder, resumed runs, refusals.
+#include <boost/test/unit_test.hpp>
+
+#include "cli/session.hpp"
+
+using namespace tessera::cli_test;
+
+namespace {
+
+using Args = std::vector<std::string>;
+
+Args with(Args args, const Args& more) {
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+}
+
+const Args small = {"train", "-a",       "mind-mappings", "-w",  "matmul",   "-D",
+                    "M=2:16:2", "-D",    "K=4,8",         "-D",  "L=4",      "--samples",
+                    "1500",  "--per-problem", "150",      "--hidden", "32,16", "--batch", "32",
+                    "--rate",   "0.05"};
+
+Outcome train(const Args& more) {
+    return invoke(with(small, more));
+}
+
+std::string content(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(train_makes_a_surrogate_and_says_how_good_it_is) {
+    const Folder folder;
+    const std::string one = folder.at("one"), two = folder.at("two");
+    const Outcome outcome = train({"-o", one, "--epochs", "12", "--json"});
+    BOOST_TEST_REQUIRE(outcome.code == 0, outcome.err);
+    const Json result = outcome.json();
+    BOOST_TEST(result["samples"] == 1350);
+    BOOST_TEST(result["problems"] == 9);
+    BOOST_TEST(result["unseen_rank_correlation"].get<double>() > 0.7);
+    BOOST_TEST(result["unseen_loss"].get<double>() < 0.5);
+    BOOST_TEST(outcome.says("epoch 12 of 12: loss"));
+    // The same seed, another number of threads: the same bytes.
+    BOOST_TEST(train({"-o", two, "--epochs", "12", "--threads", "2", "-q"}).err == "");
+    BOOST_TEST(content(one + "/surrogate.bin") == content(two + "/surrogate.bin"));
+    BOOST_TEST(content(one + "/losses.csv").starts_with("epoch,loss,unseen_loss\n1,"));
+    BOOST_TEST(content(one + "/losses.svg").starts_with("<svg"));
+}
+
+BOOST_AUTO_TEST_CASE(train_resumed_is_train_uninterrupted) {
+    const Folder folder;
+    const std::string whole = folder.at("whole"), cut = folder.at("cut");
+    BOOST_TEST(train({"-o", whole, "--epochs", "4"}).code == 0);
+    BOOST_TEST(train({"-o", cut, "--epochs", "4"}).code == 0);
+    // As if it had been killed: in the midst of training, and before its samples were drawn.
+    for (const Args& lost : {Args{"surrogate.bin", "samples-000.bin"},
+                             Args{"surrogate.bin", "training.bin"}, Args{"surrogate.bin"}}) {
+        for (const std::string& name : lost) {
+            std::filesystem::remove(cut + "/" + name);
+        }
+        BOOST_TEST(train({"-o", cut, "--epochs", "4", "--resume"}).code == 0);
+        BOOST_TEST(content(whole + "/surrogate.bin") == content(cut + "/surrogate.bin"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(train_refuses_what_it_cannot_go_on_with) {
+    const Folder folder;
+    const std::string run = folder.at("run");
+    BOOST_TEST(train({"-o", run, "--epochs", "1"}).code == 0);
+    const Outcome again = train({"-o", run, "--epochs", "1"});
+    BOOST_TEST(again.code == 2);
+    BOOST_TEST(again.says("--resume goes on with it"));
+    const Outcome other = train({"-o", run, "--epochs", "2", "--resume"});
+    BOOST_TEST(other.code == 2);
+    BOOST_TEST(other.says("has other options"));
+    const std::string samples = content(run + "/samples-000.bin");
+    folder.file("run/samples-000.bin", samples.substr(0, samples.size() / 2));
+    const Outcome damaged = train({"-o", run, "--epochs", "1", "--resume"});
+    BOOST_TEST(damaged.code == 2);
+    BOOST_TEST(damaged.says("cut short"));
+    folder.file("mine.txt", "");
+    const Outcome foreign = train({"-o", folder.at(""), "--epochs", "1"});
+    BOOST_TEST(foreign.code == 2);
+    BOOST_TEST(foreign.says("is not empty"));
+    BOOST_TEST(train({}).says("--output"));
+    for (const Args& wrong : {Args{"--hidden", "3,x"}, Args{"--momentum", "1"},
+                              Args{"--predict", "all"}, Args{"--samples", "0"},
+                              Args{"-D", "NOBODY=3"}}) {
+        const Outcome outcome = train(with({"-o", folder.at("new")}, wrong));
+        BOOST_TEST(outcome.code == 2);
+        BOOST_TEST(outcome.says(wrong[0] == "-D" ? "NOBODY" : wrong[0]), outcome.err);
+    }
+}
