@@ -193,7 +193,10 @@ BOOST_AUTO_TEST_CASE(every_file_fits_every_einsum_of_every_workload) {
                                                         arch::Compat::none);
                         enabled += path.compute().enabled ? 1 : 0;
                     }
-                    BOOST_TEST(enabled == 1);
+                    // Their units take one input or two.
+                    const bool too_many = workload.einsums[e].accesses.size() > 3 &&
+                                          (name == "tpu-v4i" || name == "edge");
+                    BOOST_TEST(enabled == (too_many ? 0 : 1));
                 }
             }
         }
