@@ -16,8 +16,9 @@ namespace tessera::cli {
 namespace {
 
 constexpr const char* examples =
-    R"(  tessera train -a mind-mappings -w cnn-layer -D N=1,2,4,8,16,32 -D C=32:480:32 -D K=32:512:32 -D R=1,3,5 -D P=7:112:7 -o runs/cnn
-  tessera map -a mind-mappings -w cnn-layer --mapper gradient --knob gradient.surrogate=runs/cnn/surrogate.bin --max-time 10s
+    R"(  tessera train -a mind-mappings -w cnn-layer -D C=32:480:32 -D K=32:512:32 -D P=7:112:7 -o runs/cnn
+  tessera map -a mind-mappings -w cnn-layer --mapper gradient --max-time 10s \
+    --knob gradient.surrogate=runs/cnn/surrogate.bin
 )";
 
 options::options_description description() {
@@ -31,8 +32,8 @@ options::options_description description() {
     add_inputs(result, "aw");
     result.add_options()  //
         ("define,D", list("NAME=VALUES"),
-         "values that a variable takes in the family: 1,2,4 or FROM:TO:STEP or FROM:TO:*FACTOR; may "
-         "be repeated")  //
+         "values that a variable takes in the family: 1,2,4 or FROM:TO:STEP or FROM:TO:*FACTOR; "
+         "may be repeated")  //
         ("samples", text("200000", "N"), "random legal mappings to train and test with")  //
         ("per-problem", text("500", "N"), "of these, from each problem")                  //
         ("predict", text("statistics", "WHAT"),

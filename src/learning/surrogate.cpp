@@ -121,6 +121,11 @@ double Surrogate::value_of(std::size_t output, float standardised) const {
     return static_cast<double>(standardised) * o.deviation + o.mean;
 }
 
+bool Surrogate::is_cost(std::size_t output) const {
+    const int o = static_cast<int>(output);
+    return edp_ >= 0 ? o == edp_ : o == energy_ || o == latency_;
+}
+
 double Surrogate::cost_of(const float* standardised) const {
     const auto log_of = [&](int output) {
         const auto i = static_cast<std::size_t>(output);
@@ -154,8 +159,7 @@ void Surrogate::gradients(Objective objective, double penalty, std::span<const f
                 by[k] = value > 1 ? static_cast<float>(penalty) * o.deviation : 0.0F;
             } else if (objective == Objective::sum) {
                 by[k] = 1;
-            } else if (static_cast<int>(k) == energy_ || static_cast<int>(k) == latency_ ||
-                       static_cast<int>(k) == edp_) {
+            } else if (is_cost(k)) {
                 const double slope = o.log ? 1 : std::numbers::log2e / std::max(value, least_cost);
                 by[k] = static_cast<float>(slope * o.deviation);
             }

@@ -73,7 +73,7 @@ public:
         Trace<float> trace;
         std::vector<float> inputs, by_outputs;
     };
-    /// log2 of the predicted EDP over its minimum, of each vector.
+    /// log2 of the predicted EDP over its minimum, of each vector; of output edp if there is one.
     void costs(std::span<const float> vectors, Scratch& scratch, std::span<double> out) const;
     /// The same, and the derivatives of the objective by the numbers of the vectors in units of
     /// their deviations; 0 for those that describe the problem and for those that never varied.
@@ -93,6 +93,7 @@ private:
     void forward(std::span<const float> vectors, Scratch& scratch) const;
     double cost_of(const float* standardised) const;
     double value_of(std::size_t output, float standardised) const;
+    bool is_cost(std::size_t output) const;
 
     Family family_;
     std::vector<Output> outputs_;

@@ -1,0 +1,84 @@
+#include "predictor.hpp"
+
+#include <cmath>
+
+namespace tessera::search::gradient {
+
+namespace {
+
+/// What is learnt of an outcome: output edp is what the search minimises, whatever that is.
+constexpr std::size_t n_outputs = 3;
+
+float log_of(double value) {
+    return static_cast<float>(std::log2(std::max(value, 1e-300)));
+}
+
+}  // namespace
+
+Predictor::Predictor(const Space& space, const std::string& file, const OwnTraining& training,
+                     std::uint64_t seed)
+    : own_(training), seed_(seed) {
+    if (file.empty()) {
+        encoding_ = std::make_unique<VectorEncoding>(space);
+        const std::vector<learning::Output> outputs = {{"energy"}, {"latency"}, {"edp"}};
+        surrogate_ = std::make_unique<learning::Surrogate>(
+            learning::Family::of(space), outputs,
+            std::vector<std::size_t>{own_.width, own_.width}, seed);
+        set_.n_inputs = encoding_->size();
+        set_.n_outputs = n_outputs;
+        return;
+    }
+    own_.samples = 0;
+    surrogate_ = std::make_unique<learning::Surrogate>(learning::Surrogate::load(file));
+    surrogate_->family().require(space, file);
+    encoding_ = std::make_unique<VectorEncoding>(space, surrogate_->family().layout);
+}
+
+void Predictor::learn(const Candidate& candidate) {
+    if (own_.samples == 0) {
+        return;
+    }
+    best_ = std::min<double>(best_, log_of(candidate.outcome.value));
+    if (own_.again == 0 && ready()) {
+        return;
+    }
+    std::vector<float> vector(set_.n_inputs);
+    encoding_->encode(candidate.point, vector);
+    const Outcome& o = candidate.outcome;
+    const float costs[n_outputs] = {log_of(o.energy_j), log_of(o.latency_s), log_of(o.value)};
+    if (set_.size() < most_samples) {
+        set_.inputs.insert(set_.inputs.end(), vector.begin(), vector.end());
+        set_.outputs.insert(set_.outputs.end(), costs, costs + n_outputs);
+    } else {
+        const auto at = static_cast<std::ptrdiff_t>(seen_ % most_samples);
+        std::copy(vector.begin(), vector.end(),
+                  set_.inputs.begin() + at * static_cast<std::ptrdiff_t>(set_.n_inputs));
+        std::copy(costs, costs + n_outputs,
+                  set_.outputs.begin() + at * static_cast<std::ptrdiff_t>(n_outputs));
+    }
+    ++seen_;
+}
+
+void Predictor::train() {
+    if (own_.samples == 0 || seen_ < trained_ + (trained_ == 0 ? own_.samples : own_.again) ||
+        (trained_ > 0 && own_.again == 0)) {
+        return;
+    }
+    if (trained_ == 0) {
+        surrogate_->fit_scales(set_);
+    }
+    const learning::TrainingSet standardised = surrogate_->standardised(set_);
+    learning::TrainOptions options;
+    options.batch = 64;
+    options.rate = 0.05;
+    options.drop_every = std::max<std::size_t>(own_.epochs / 2, 1);
+    options.seed = stream_seed(seed_, rounds_);
+    learning::Trainer trainer(surrogate_->network(), standardised, options);
+    while (trainer.epochs() < own_.epochs) {
+        trainer.epoch();
+    }
+    trained_ = seen_;
+    ++rounds_;
+}
+
+}  // namespace tessera::search::gradient
