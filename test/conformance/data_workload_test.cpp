@@ -1,6 +1,7 @@
 // The files in problem-shapes/: all load; those that the reference has, too, equal its own; their
 // unfused traffic is the figure known for them.
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <map>
@@ -188,7 +189,9 @@ BOOST_AUTO_TEST_CASE(every_einsum_has_input_output_and_weight) {
                               3);
                 BOOST_TEST(sets.at("input").size() == 1);
                 BOOST_TEST(sets.at("output").size() == 1);
-                BOOST_TEST(sets.at("weight").size() == einsum.accesses.size() - 2);
+                // Of two weights one is called so: units that hold one have no place for both.
+                BOOST_TEST(sets.at("weight").size() ==
+                           std::min<std::size_t>(1, einsum.accesses.size() - 2));
             }
         }
     }
