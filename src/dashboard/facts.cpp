@@ -35,6 +35,40 @@ std::string objective_name(const Snapshot& snapshot) {
     return result.empty() ? "objective" : result;
 }
 
+CostNames cost_names(const Snapshot& snapshot) {
+    const std::vector<std::string>& metrics = snapshot.run.metrics;
+    const auto asked = [&](const char* metric) {
+        return std::find(metrics.begin(), metrics.end(), metric) != metrics.end();
+    };
+    CostNames names;
+    if (asked("traffic")) {
+        const bool second = asked("energy");
+        (second ? names.second : names.first) = "traffic";
+        (second ? names.second_unit : names.first_unit) = "words";
+    }
+    if (snapshot.run.unit.empty()) {  // arbitrary units
+        names.first_unit = names.second_unit = "";
+    }
+    return names;
+}
+
+bool says_something(Panel panel, const Snapshot& snapshot) {
+    switch (panel) {
+        case Panel::pareto:
+            return snapshot.run.metrics.size() > 1;
+        case Panel::comparison:
+            return snapshot.comparison.size() > 1;
+        case Panel::plugins:
+            return std::any_of(snapshot.plugins.begin(), snapshot.plugins.end(), [](const auto& p) {
+                return !p.file.empty() || !p.knobs.empty() || p.state == "detached";
+            });
+        case Panel::log:
+            return !snapshot.log.empty();
+        default:
+            return true;
+    }
+}
+
 std::string short_name(const std::string& mapper) {
     return mapper.compare(0, 7, "search:") == 0 ? mapper.substr(7) : mapper;
 }

@@ -89,7 +89,7 @@ void open_page(View& view, Page page) {
 }
 
 void click(View& view, Key key, const Screen& screen) {
-    for (const Placed& placed : layout(screen.frame.size(), view).panels) {
+    for (const Placed& placed : screen.panels) {
         const Rect& area = placed.area;
         if (key.x >= area.x && key.x < area.x + area.width && key.y >= area.y &&
             key.y < area.y + area.height) {

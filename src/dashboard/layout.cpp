@@ -1,14 +1,15 @@
 #include "dashboard/layout.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tessera::dashboard {
 
 namespace {
 
 constexpr Panel by_importance[panel_count] = {
-    Panel::summary, Panel::incumbents, Panel::funnel, Panel::workers,
-    Panel::pareto,  Panel::log,        Panel::comparison,   Panel::plugins,
+    Panel::summary, Panel::incumbents, Panel::funnel,     Panel::workers,
+    Panel::pareto,  Panel::log,        Panel::comparison, Panel::plugins,
 };
 
 constexpr int tile_width = 38, tile_height = 9;
@@ -18,13 +19,14 @@ int begin(int i, int n, int length) {
     return length * i / n;
 }
 
-// The `count` most important panels in `rows` rows; a short last row is spread over the width.
-void tile(std::vector<Placed>& panels, Rect body, int count, int rows, int columns) {
+// The first `count` panels in `rows` rows; a short last row is spread over the width.
+void tile(std::vector<Placed>& placed, const std::vector<Panel>& panels, Rect body, int count,
+          int rows, int columns) {
     for (int i = 0; i < count; ++i) {
         const int row = i / columns, column = i % columns;
         const int in_row = std::min(columns, count - row * columns);
         const int x = begin(column, in_row, body.width), y = begin(row, rows, body.height);
-        panels.push_back({by_importance[i],
+        placed.push_back({panels[static_cast<std::size_t>(i)],
                           {body.x + x, body.y + y, begin(column + 1, in_row, body.width) - x,
                            begin(row + 1, rows, body.height) - y}});
     }
@@ -38,7 +40,11 @@ const char* title(Panel panel) {
     return titles[static_cast<int>(panel)];
 }
 
-Layout layout(Size size, const View& view) {
+std::vector<Panel> all_panels() {
+    return {std::begin(by_importance), std::end(by_importance)};
+}
+
+Layout layout(Size size, const View& view, const std::vector<Panel>& panels) {
     Layout result;
     if (size.width < smallest.width || size.height < smallest.height) {
         result.too_small = true;
@@ -48,14 +54,17 @@ Layout layout(Size size, const View& view) {
     result.footer = {0, size.height - 1, size.width, 1};
     const Rect body{0, 1, size.width, size.height - 2};
     const int columns = std::clamp(body.width / tile_width, 1, 4);
-    const int most_rows = (panel_count + columns - 1) / columns;
+    const int known = static_cast<int>(panels.size());
+    const int most_rows = (known + columns - 1) / columns;
     const int fitting = std::clamp(body.height / tile_height, 1, most_rows);
-    const int count = std::min(panel_count, columns * fitting);
-    if (view.alone || (view.focus != Panel::summary && count < panel_count)) {
+    const int count = std::min(known, columns * fitting);
+    const auto last = panels.begin() + count;
+    const bool hidden = count < known || std::find(panels.begin(), last, view.focus) == last;
+    if (view.alone || (view.focus != Panel::summary && hidden)) {
         result.panels.push_back({view.focus, body});
         return result;
     }
-    tile(result.panels, body, count, (count + columns - 1) / columns, columns);
+    tile(result.panels, panels, body, count, (count + columns - 1) / columns, columns);
     return result;
 }
 

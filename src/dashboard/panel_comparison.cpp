@@ -1,4 +1,5 @@
-// Comparison: mappers and strategies that run side by side; a table, and one curve each on common axes.
+// Comparison: mappers and strategies that run side by side; a table, and one curve each on common
+// axes.
 #include <algorithm>
 
 #include "dashboard/numbers.hpp"
@@ -22,18 +23,19 @@ char32_t letter(std::size_t i) {
 }
 
 Line contender_line(const Table& columns, const telemetry::ContenderView& contender, std::size_t i,
-                const Symbols& symbols) {
+                    const Symbols& symbols) {
     const bool leads = contender.gap && *contender.gap <= 0;
     Span mark{"", lane(i)};
     append_utf8(mark.text, symbols.set == SymbolSet::ascii ? letter(i) : U'\u2501');
-    return columns.row({mark,
-                        {short_name(contender.name), leads ? style::value : style::text},
-                        {contender.best ? quantity(*contender.best, "") : "none", style::best},
-                        {contender.gap ? (leads ? "leads" : percent(*contender.gap)) : "-", {}},
-                        {count(contender.rate_per_s), {}},
-                        {contender.time_to_best_s ? quantity(*contender.time_to_best_s, "s") : "-", {}},
-                        {count(static_cast<double>(contender.improved)), {}},
-                        {count(static_cast<double>(contender.evaluated)), {}}});
+    return columns.row(
+        {mark,
+         {short_name(contender.name), leads ? style::value : style::text},
+         {contender.best ? quantity(*contender.best, "") : "none", style::best},
+         {contender.gap ? (leads ? "leads" : percent(*contender.gap)) : "-", {}},
+         {count(contender.rate_per_s), {}},
+         {contender.time_to_best_s ? quantity(*contender.time_to_best_s, "s") : "-", {}},
+         {count(static_cast<double>(contender.improved)), {}},
+         {count(static_cast<double>(contender.evaluated)), {}}});
 }
 
 }  // namespace
@@ -41,7 +43,9 @@ Line contender_line(const Table& columns, const telemetry::ContenderView& conten
 int draw_comparison(Canvas canvas, const Snapshot& snapshot, const View& view) {
     const int height = canvas.height();
     const int contenders = static_cast<int>(snapshot.comparison.size());
-    const int plot = height >= contenders + 6 ? height - contenders - 1 : height >= 10 ? height / 2 : 0;
+    const int plot = height >= contenders + 6 ? height - contenders - 1
+                     : height >= 10           ? height / 2
+                                              : 0;
     if (plot > 0) {
         Curves curves;
         curves.end_s = snapshot.elapsed_s;

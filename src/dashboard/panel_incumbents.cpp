@@ -21,11 +21,11 @@ std::vector<telemetry::Step> best_history(const Snapshot& snapshot) {
     return steps;
 }
 
-Table table(int width) {
+Table table(const CostNames& names, int width) {
     return Table({{"at", 8, 1, true},
                   {"value", 10, 0},
-                  {"energy", 9, 4},
-                  {"latency", 9, 4},
+                  {names.first, 9, 4},
+                  {names.second, 9, 4},
                   {"evals", 5, 3},
                   {"by", 6, 2, true, true}},
                  width);
@@ -33,14 +33,14 @@ Table table(int width) {
 
 Line line(const Snapshot& snapshot, const telemetry::IncumbentView& found, bool newest,
           const Table& columns) {
-    const bool units = !snapshot.run.unit.empty();
+    const CostNames names = cost_names(snapshot);
     std::string by = short_name(found.found_by);
     by += found.worker >= 0 ? "#" + std::to_string(found.worker) : "";
     by += found.detail.empty() ? "" : ", " + found.detail;
     return columns.row({{duration(found.time_s), {}},
                         {quantity(found.value, ""), newest ? style::best : style::text},
-                        {quantity(found.energy_j, units ? "J" : ""), {}},
-                        {quantity(found.latency_s, units ? "s" : ""), {}},
+                        {quantity(found.energy_j, names.first_unit), {}},
+                        {quantity(found.latency_s, names.second_unit), {}},
                         {count(static_cast<double>(found.evaluated)), {}},
                         {by, {}}});
 }
@@ -59,7 +59,7 @@ int draw_incumbents(Canvas canvas, const Snapshot& snapshot, const View& view) {
     curves.series.push_back({best_history(snapshot), style::best, false, U'*'});
     draw_steps(canvas.part({0, 0, canvas.width(), plot}), curves);
     Canvas below = canvas.part({0, plot, canvas.width(), height - plot});
-    const Table columns = table(below.width());
+    const Table columns = table(cost_names(snapshot), below.width());
     draw_line(below, 0, 0, columns.header());
     const auto& found = snapshot.incumbents;
     const auto newest_first = [&](int i) {

@@ -25,8 +25,7 @@ struct Limits {
 };
 
 void scatter(Canvas canvas, const Snapshot& snapshot) {
-    const std::string joule = snapshot.run.unit.empty() ? "" : "J";
-    const std::string second = snapshot.run.unit.empty() ? "" : "s";
+    const CostNames names = cost_names(snapshot);
     Limits energy, latency;
     for (const telemetry::PointView& point : snapshot.front) {
         energy.take(point.energy_j);
@@ -61,22 +60,25 @@ void scatter(Canvas canvas, const Snapshot& snapshot) {
         return;
     }
     const int floor = canvas.height() - 2;
-    canvas.text(0, 0, pad_left(quantity(y.high(), joule), 9), style::label);
-    canvas.text(0, floor, pad_left(quantity(y.low(), joule), 9), style::label);
+    canvas.text(0, 0, pad_left(quantity(y.high(), names.first_unit), 9), style::label);
+    canvas.text(0, floor, pad_left(quantity(y.low(), names.first_unit), 9), style::label);
     if (floor >= 2) {
-        canvas.text(0, floor / 2, pad_left("energy", 9), style::label);
+        canvas.text(0, floor / 2, pad_left(names.first, 9), style::label);
     }
-    canvas.text(left, floor + 1, quantity(x.low(), second), style::label);
-    canvas.text_right(canvas.width(), floor + 1, quantity(x.high(), second), style::label);
+    canvas.text(left, floor + 1, quantity(x.low(), names.second_unit), style::label);
+    canvas.text_right(canvas.width(), floor + 1, quantity(x.high(), names.second_unit),
+                      style::label);
     if (canvas.width() >= 44) {
-        canvas.text(left + (canvas.width() - left) / 2 - 4, floor + 1, "latency", style::label);
+        canvas.text(left + (canvas.width() - left) / 2 - 4, floor + 1, names.second, style::label);
     }
 }
 
 }  // namespace
 
 int draw_pareto(Canvas canvas, const Snapshot& snapshot, const View& view) {
-    const bool units = !snapshot.run.unit.empty();
+    const CostNames names = cost_names(snapshot);
+    const bool product = names.first == "energy" && names.second == "latency";
+    const std::string edp_unit = snapshot.run.unit.empty() ? "" : "J s";
     const int height = canvas.height();
     const int plot = height < 8 ? height : height * 3 / 5;
     scatter(canvas.part({0, 0, canvas.width(), plot}), snapshot);
@@ -84,15 +86,17 @@ int draw_pareto(Canvas canvas, const Snapshot& snapshot, const View& view) {
         return 0;
     }
     Canvas below = canvas.part({0, plot, canvas.width(), height - plot});
-    const Table columns({{"point", 5, 3}, {"energy", 9, 0}, {"latency", 9, 1}, {"EDP", 13, 2}},
-                        below.width());
+    const Table columns(
+        {{"point", 5, 3}, {names.first, 9, 0}, {names.second, 9, 1}, {product ? "EDP" : "", 13, 2}},
+        below.width());
     draw_line(below, 0, 0, columns.header());
     const auto line = [&](int i) {
         const telemetry::PointView& point = snapshot.front[static_cast<std::size_t>(i)];
-        return columns.row({{std::to_string(i + 1), style::label},
-                            {quantity(point.energy_j, units ? "J" : ""), {}},
-                            {quantity(point.latency_s, units ? "s" : ""), {}},
-                            {quantity(point.energy_j * point.latency_s, units ? "J s" : ""), {}}});
+        return columns.row(
+            {{std::to_string(i + 1), style::label},
+             {quantity(point.energy_j, names.first_unit), {}},
+             {quantity(point.latency_s, names.second_unit), {}},
+             {product ? quantity(point.energy_j * point.latency_s, edp_unit) : "", {}}});
     };
     return draw_list(below.part({0, 1, below.width(), below.height() - 1}),
                      {static_cast<int>(snapshot.front.size()), line}, view.scroll_of(Panel::pareto),

@@ -84,11 +84,11 @@ Line energy_latency(const Snapshot& snapshot) {
         return {};
     }
     const telemetry::IncumbentView& last = snapshot.incumbents.back();
-    const bool units =
-        snapshot.run.unit == "J s" || snapshot.run.unit == "J" || snapshot.run.unit == "s";
-    Line line = labelled("energy", quantity(last.energy_j, units ? "J" : ""));
-    line.push_back({"  latency ", style::label});
-    line.push_back({quantity(last.latency_s, units ? "s" : ""), style::text});
+    const CostNames names = cost_names(snapshot);
+    Line line = labelled(names.first == "traffic" ? "words" : names.first,
+                         quantity(last.energy_j, names.first_unit));
+    line.push_back({"  " + names.second + " ", style::label});
+    line.push_back({quantity(last.latency_s, names.second_unit), style::text});
     return line;
 }
 

@@ -12,7 +12,7 @@ using Draw = int (*)(Canvas, const Snapshot&, const View&);
 
 // In the order of the enumeration Panel.
 constexpr Draw draw[panel_count] = {draw_summary, draw_incumbents, draw_workers, draw_funnel,
-                                    draw_pareto,  draw_comparison,       draw_plugins, draw_log};
+                                    draw_pareto,  draw_comparison, draw_plugins, draw_log};
 
 // The mono theme keeps bold and reverse, so that what stands out still does.
 void drop_colors(Frame& frame) {
@@ -41,12 +41,20 @@ void draw_panels(Screen& screen, Canvas& whole, const Layout& where, const Snaps
     }
 }
 
+/// Those that say something of this run. A focus on another shows it all the same.
+std::vector<Panel> panels_of(const Snapshot& snapshot) {
+    std::vector<Panel> panels = all_panels();
+    std::erase_if(panels, [&](Panel panel) { return !says_something(panel, snapshot); });
+    return panels;
+}
+
 }  // namespace
 
 Screen render(Size size, const telemetry::Snapshot& snapshot, const View& view) {
-    Screen screen{Frame(size), {}, 0};
+    Screen screen{Frame(size), {}, 0, {}};
     Canvas whole(screen.frame, {0, 0, size.width, size.height}, symbols(view.symbols));
-    const Layout where = layout(size, view);
+    const Layout where = layout(size, view, panels_of(snapshot));
+    screen.panels = where.panels;
     if (where.too_small) {
         draw_too_small(whole, snapshot, view);
     } else {

@@ -12,9 +12,11 @@ namespace {
 
 struct Limits {
     double low = INFINITY, high = -INFINITY, first_s = INFINITY;
+    double least_positive = INFINITY;
 };
 
-// Values of one curve may be far away at first (a dirty incumbent): the axis is logarithmic then.
+// Values of one curve may be far away at first (a dirty incumbent): the axis is logarithmic then. A
+// bound of 0, where nothing is proven yet, is no value on it: it lies on the floor.
 Limits limits(const Curves& curves) {
     Limits result;
     for (const Curve& curve : curves.series) {
@@ -22,6 +24,9 @@ Limits limits(const Curves& curves) {
             if (std::isfinite(step.value)) {
                 result.low = std::min(result.low, step.value);
                 result.high = std::max(result.high, step.value);
+                if (step.value > 0) {
+                    result.least_positive = std::min(result.least_positive, step.value);
+                }
                 result.first_s = std::min(result.first_s, step.time_s);
             }
         }
@@ -61,10 +66,11 @@ void draw_steps(Canvas canvas, const Curves& curves) {
     const int left = axes ? 9 : 0, bottom = axes ? 1 : 0;
     Plot plot(canvas.part({left, 0, canvas.width() - left, canvas.height() - bottom}));
     const double end_s = std::max(curves.end_s, range.first_s);
-    const bool log_value = range.low > 0 && range.high > 10 * range.low;
+    const bool log_value = range.low >= 0 && range.high > 10 * range.least_positive;
+    const double low = log_value ? range.least_positive : range.low;
     const double first_s = std::max(range.first_s, end_s * 1e-4);
     const Scale time(first_s, end_s, plot.width(), true);
-    const Scale value(range.low, range.high, plot.height(), log_value);
+    const Scale value(low, range.high, plot.height(), log_value);
     for (const Curve& curve : curves.series) {
         draw_curve(plot, curve, time, value, end_s);
     }

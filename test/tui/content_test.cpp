@@ -1,5 +1,6 @@
 // What a frame must say, wherever there is room for it.
 #include <boost/test/unit_test.hpp>
+#include <sstream>
 
 #include "dashboard/render.hpp"
 #include "samples.hpp"
@@ -72,6 +73,72 @@ BOOST_AUTO_TEST_CASE(every_panel_shows_its_own_facts_at_three_sizes) {
             BOOST_TEST(says(text, title(which)));
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_run_of_one_mapper_and_one_metric_has_fewer_panels) {
+    telemetry::Snapshot snapshot = tui_test::empty_snapshot();
+    tui_test::add_incumbents(snapshot);
+    const std::string text = drawn({200, 60}, snapshot);
+    for (const char* name : {"1 Summary", "2 Incumbents", "3 Workers", "4 Funnel"}) {
+        BOOST_TEST(says(text, name));
+    }
+    for (const char* name : {"5 Pareto", "6 Comparison", "7 Plugins", "8 Log"}) {
+        BOOST_TEST(!says(text, name), text);
+    }
+    snapshot.run.metrics = {"energy", "latency"};
+    BOOST_TEST(says(drawn({200, 60}, snapshot), "5 Pareto"));
+}
+
+BOOST_AUTO_TEST_CASE(words_of_traffic_are_not_called_joules) {
+    telemetry::Snapshot snapshot = tui_test::empty_snapshot();
+    snapshot.run.metrics = {"traffic"};
+    snapshot.run.unit = "words";
+    snapshot.incumbents = {{1, 5e6, 5e6, 2, "ffm", "", 0, 10}};
+    snapshot.best = 5e6;
+    for (const Size size : three_sizes) {
+        const std::string text = drawn(size, snapshot);
+        BOOST_TEST(!says(text, "MJ"), text);
+        BOOST_TEST(!says(text, "energy"), text);
+    }
+    // Beside energy the words take the place of the latency.
+    snapshot.run.metrics = {"energy", "traffic"};
+    snapshot.run.unit = "J";
+    snapshot.incumbents = {{1, 2, 2, 5e6, "ffm", "", 0, 10}};
+    snapshot.front = {{2, 5e6}};
+    const std::string text = drawn({200, 60}, snapshot);
+    BOOST_TEST(says(text, "energy"), text);
+    BOOST_TEST(says(text, "traffic"), text);
+    BOOST_TEST(!says(text, "latency"), text);
+    BOOST_TEST(!says(text, "EDP"), text);
+}
+
+// A bound of 0 at first leaves the wide span of the values to a logarithmic axis: 2963, 500, 72 and
+// their medium are drawn far apart.
+BOOST_AUTO_TEST_CASE(a_bound_of_zero_does_not_flatten_the_curve) {
+    telemetry::Snapshot snapshot = tui_test::empty_snapshot();
+    for (const auto& [time_s, value] : {std::pair(1.0, 2963.0), {4.0, 460.0}, {16.0, 72.0}}) {
+        snapshot.incumbents.push_back({time_s, value, value, 1, "ffm", "", 0, 10});
+    }
+    snapshot.bounds = {{0.5, 0}, {20, 71}};
+    snapshot.elapsed_s = 64;
+    View view;
+    view.focus = Panel::incumbents;
+    view.alone = true;
+    view.symbols = SymbolSet::ascii;
+    std::istringstream lines(drawn({80, 40}, snapshot, view));
+    int rows = 0, row = 0, first = -1, middle = -1;
+    for (std::string line; std::getline(lines, line); ++row) {
+        const auto stars = std::count(line.begin(), line.end(), '*');
+        rows += stars > 5 ? 1 : 0;
+        if (stars > 5 && rows == 1) {
+            first = row;
+        }
+        if (stars > 5 && rows == 2) {
+            middle = row;
+        }
+    }
+    BOOST_TEST(rows == 3);
+    BOOST_TEST(middle - first > 5);  // 460 is halfway on a logarithmic axis, next to 72 on another
 }
 
 BOOST_AUTO_TEST_CASE(the_footer_shows_at_least_five_keys) {
@@ -147,9 +214,14 @@ BOOST_AUTO_TEST_CASE(without_a_bound_the_search_is_called_heuristic) {
 
 BOOST_AUTO_TEST_CASE(an_empty_search_says_so) {
     const std::string text = drawn({200, 60}, tui_test::empty_snapshot());
-    for (const char* part : {"none yet", "nothing found yet", "no worker has started yet",
-                             "nothing to report", "no plugin takes part"}) {
+    for (const char* part : {"none yet", "nothing found yet", "no worker has started yet"}) {
         BOOST_TEST(says(text, part), part);
+    }
+    for (const auto& [which, part] :
+         {std::pair(Panel::log, "nothing to report"), {Panel::plugins, "no plugin takes part"}}) {
+        View view;
+        view.focus = which;
+        BOOST_TEST(says(drawn({200, 60}, tui_test::empty_snapshot(), view), part), part);
     }
 }
 

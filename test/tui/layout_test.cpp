@@ -99,6 +99,26 @@ BOOST_AUTO_TEST_CASE(a_larger_screen_never_shows_fewer_panels) {
     BOOST_TEST(layout({40, 10}, View{}).panels.size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(panels_without_anything_to_show_give_their_place_away) {
+    const std::vector<Panel> few{Panel::summary, Panel::incumbents, Panel::log};
+    const auto shown = [&](Size size, int focus) {
+        std::vector<Panel> panels;
+        for (const Placed& placed : layout(size, focused(focus), few).panels) {
+            panels.push_back(placed.panel);
+        }
+        return panels;
+    };
+    BOOST_TEST((shown({200, 60}, 0) == few));
+    int area = 0;
+    for (const Placed& placed : layout({200, 60}, View{}, few).panels) {
+        area += placed.area.width * placed.area.height;
+    }
+    BOOST_TEST(area == 200 * 58);
+    // A key shows each of them all the same.
+    BOOST_TEST((shown({200, 60}, static_cast<int>(Panel::pareto)) == std::vector{Panel::pareto}));
+    BOOST_TEST((shown({200, 60}, static_cast<int>(Panel::log)) == few));
+}
+
 BOOST_AUTO_TEST_CASE(every_size_can_be_drawn_with_every_panel) {
     const telemetry::Snapshot running = tui_test::running_snapshot();
     const telemetry::Snapshot empty = tui_test::empty_snapshot();
@@ -136,8 +156,9 @@ BOOST_AUTO_TEST_CASE(borders_survive_whatever_the_panels_draw) {
     for_many_sizes(7, [&](Size size, int turn) {
         View view = focused(turn % panel_count);
         view.symbols = SymbolSet::ascii;
-        const Frame frame = render(size, hostile, view).frame;
-        for (const Placed& placed : layout(size, view).panels) {
+        const Screen screen = render(size, hostile, view);
+        const Frame& frame = screen.frame;
+        for (const Placed& placed : screen.panels) {
             const int right = placed.area.x + placed.area.width - 1;
             const int bottom = placed.area.y + placed.area.height - 1;
             for (int y = placed.area.y + 1; y < bottom; ++y) {

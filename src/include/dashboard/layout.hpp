@@ -3,8 +3,8 @@
 //   below 40 x 10          no panel: a line of status and the size needed (too_small)
 //   header  1 line         what runs, its state and time
 //   body                   tiles of at least 38 x 9, in order of importance, as many as fit; the
-//                          focused panel alone if it is not the summary and not all eight fit, or
-//                          if the user wants it alone
+//                          focused panel alone if it is not the summary and not all fit or it is
+//                          not among them, or if the user wants it alone
 //   footer  1 line         keys, questions, messages
 #pragma once
 
@@ -28,6 +28,10 @@ struct Layout {
     Rect header, footer;
 };
 
-Layout layout(Size size, const View& view);
+/// All panels, the most important first.
+std::vector<Panel> all_panels();
+
+/// `panels`: those that have something to show, the most important first.
+Layout layout(Size size, const View& view, const std::vector<Panel>& panels = all_panels());
 
 }  // namespace tessera::dashboard

@@ -21,12 +21,22 @@ int draw_comparison(Canvas canvas, const Snapshot& snapshot, const View& view);
 int draw_plugins(Canvas canvas, const Snapshot& snapshot, const View& view);
 int draw_log(Canvas canvas, const Snapshot& snapshot, const View& view);
 
+/// Whether the run has what the panel shows: several metrics, mappers, lines of a log, plugins from
+/// files or with knobs.
+bool says_something(Panel panel, const Snapshot& snapshot);
+
 // ---- facts that several panels and the header show ----
 
 /// "EDP", "energy", "energy,latency"
 std::string objective_name(const Snapshot& snapshot);
 /// "annealing" of "search:annealing".
 std::string short_name(const std::string& mapper);
+/// The two costs of an incumbent that are drawn: energy and latency, but words in the place that
+/// they take while traffic is minimised (docs/output.md).
+struct CostNames {
+    std::string first = "energy", first_unit = "J", second = "latency", second_unit = "s";
+};
+CostNames cost_names(const Snapshot& snapshot);
 /// Of the first metric with its unit; "none yet".
 std::string best_text(const Snapshot& snapshot);
 /// "12.0%", "0.0%", "no bound".

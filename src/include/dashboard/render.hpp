@@ -13,8 +13,9 @@ namespace tessera::dashboard {
 struct Screen {
     Frame frame;
     std::array<int, panel_count>
-        scroll_limit{};  ///< largest useful scroll; 0 for what is not shown
-    int page_limit = 0;  ///< the same of the help page
+        scroll_limit{};          ///< largest useful scroll; 0 for what is not shown
+    int page_limit = 0;          ///< the same of the help page
+    std::vector<Placed> panels;  ///< that are drawn, and where
 };
 
 /// Draws everything. Never throws for any size from 1 x 1 on and any snapshot.
