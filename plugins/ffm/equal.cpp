@@ -41,13 +41,14 @@ private:
 void add_einsum(const workload::EinsumView& e, Key& key) {
     key(e.is_copy_operation, e.n_instances, e.rank_variables.size(), e.tensors.size());
     for (const workload::LocalRankVariable& v : e.rank_variables) {
-        key(v.bound, v.simple, v.prologues.size());
+        key(v.bound, v.simple, v.only_last, v.prologues.size());
         for (const workload::Prologue& prologue : v.prologues) {
             key(prologue.base, prologue.prologue);
         }
     }
     for (const workload::LocalTensor& t : e.tensors) {
         key(t.output, t.persistent, t.intermediate, t.fusable, t.bits_per_value, t.size_values);
+        key(static_cast<int>(t.state), t.state_variable);
         key.mask(t.relevant).mask(t.partially_relevant);
         key.mask(t.directly_indexing).mask(t.expression_indexing);
         key(t.windows.size());

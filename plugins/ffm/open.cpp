@@ -53,13 +53,13 @@ EinsumSpace open_einsum(const ExploreContext& context, int einsum) {
         auto path = std::make_unique<arch::Path>(
             p.architecture->path(*p.workload, einsum, compute, p.compat));
         if (!path->compute().enabled) {
-            computes += (computes.empty() ? "" : ", ") + compute;
+            computes += (computes.empty() ? "" : ", ") + path->refusal();
             continue;
         }
         space.paths.push_back(std::move(path));
     }
     if (space.paths.empty()) {
-        space.no_compute = "no compute may run it (`enabled` is false for " + computes + ")";
+        space.no_compute = "no compute may run it: " + computes;
     }
     return space;
 }

@@ -57,7 +57,11 @@ Way way_of(const TemplateEntry& t, std::size_t holder, const mapspace::TabulateC
     }
     std::sort(std::get<3>(way).begin(), std::get<3>(way).end());
     if (h.line_buffer) {
-        const PmappingNode& loop = nodes[holder + 1];
+        std::size_t below = holder + 1;
+        while (!nodes[below].is_loop()) {
+            ++below;
+        }
+        const PmappingNode& loop = nodes[below];
         for (const workload::Window& s : tensor.windows) {
             if (s.variable == loop.rank_variable) {
                 std::get<1>(way) = s.rank;

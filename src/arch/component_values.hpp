@@ -59,6 +59,12 @@ private:
     mutable std::map<const spec::Expression*, Memo> memo_;
 };
 
+/// Makes `action` of a compute one point of an Einsum with these operations. Returns an operation
+/// that the compute does not have, else "". \throws UserError
+std::string charge_operations(const ComponentValues& values, const ComponentSpec& component,
+                              const std::vector<workload::OperationCount>& operations,
+                              ActionValues& action);
+
 /// An object whose attributes are values.
 class ValueObject final : public spec::Object {
 public:

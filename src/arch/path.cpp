@@ -35,6 +35,14 @@ int Path::first_memory() const {
     return found == levels.end() ? -1 : static_cast<int>(found - levels.begin());
 }
 
+std::string Path::refusal() const {
+    const PathLevel& level = compute();
+    if (!level.lacks_operation.empty()) {
+        return "'" + level.name + "' has no operation " + level.lacks_operation;
+    }
+    return level.enabled ? "" : "`enabled` of '" + level.name + "' is false";
+}
+
 TensorMask evaluate_tensors(const spec::Expression& expression, const spec::Symbols& extra) {
     return expression.tensors(extra);
 }

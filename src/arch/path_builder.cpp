@@ -183,7 +183,12 @@ void PathBuilder::build_component(const ComponentSpec& component, PathLevel& lev
     const spec::Symbols& scope = values_.scope(component);
     level.enabled = truth_or(component.enabled, scope, true);
     level.actions_scale = values_.number(component, "actions_scale");
-    const std::vector<ActionValues> actions = values_.actions(component);
+    std::vector<ActionValues> actions = values_.actions(component);
+    if (component.kind == LevelKind::compute) {
+        level.lacks_operation =
+            charge_operations(values_, component, einsum_.operations, actions.front());
+        level.enabled = level.enabled && level.lacks_operation.empty();
+    }
     for (const ActionValues& action : actions) {
         level.actions.push_back(
             {action.name, action.energy_j, action.throughput_per_s, action.latency_s, {}});

@@ -6,6 +6,7 @@
 
 #include "arch/tree.hpp"
 #include "spec/quantities.hpp"
+#include "tessera/workload/operations.hpp"
 #include "workload/define_symbols.hpp"
 
 namespace tessera::arch {
@@ -127,6 +128,9 @@ private:
         if (kind == LevelKind::memory || kind == LevelKind::compute) {
             result.skip_initial_output_write = fields.set_expression("skip_initial_output_write");
         }
+        if (kind == LevelKind::compute && fields.has("operations")) {
+            read_operations(fields.required("operations"), result);
+        }
         if (kind == LevelKind::memory) {
             fields.required("size");
             read_number(fields, "size", component_numbers(), result.numbers);
@@ -221,6 +225,43 @@ private:
         fields.ignore("extra_attributes_for_component_model");
         fields.finish();
         component.actions.push_back(std::move(action));
+    }
+
+    /// `operations: {mac: , exp: {throughput: 1e9}}`, or a list of kinds.
+    void read_operations(const Node& node, ComponentSpec& component) {
+        std::vector<OperationSpec>& operations = component.operations.emplace();
+        const auto add = [&](const std::string& kind, const Node& where) -> OperationSpec& {
+            const std::vector<std::string>& known = workload::operation_kinds();
+            if (std::find(known.begin(), known.end(), kind) == known.end()) {
+                spec::fail(where, {"unknown operation", kind, spec::name_list(known),
+                                   spec::did_you_mean(kind, known)});
+            }
+            return operations.emplace_back(OperationSpec{kind, {}});
+        };
+        if (node.is_sequence()) {
+            for (const Node& item : node.items) {
+                if (!item.is_scalar()) {
+                    spec::fail(item,
+                               {"the name of an operation is needed here, not " + item.describe(),
+                                "", "e.g. mac", ""});
+                }
+                add(item.text, item);
+            }
+            return;
+        }
+        if (!node.is_map()) {
+            spec::fail(node,
+                       {"operations are written as a map or a list, not as " + node.describe(), "",
+                        "e.g. {mac: , exp: {throughput: 1e9}}", ""});
+        }
+        for (const Node::Entry& entry : node.entries) {
+            OperationSpec& operation = add(entry.key, entry.value);
+            Fields fields(entry.value, "an operation");
+            for (const char* key : {"energy", "throughput"}) {
+                read_number(fields, key, action_numbers(), operation.numbers);
+            }
+            fields.finish();
+        }
     }
 
     void read_number(Fields& fields, const std::string& key,

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,12 @@ struct ActionSpec {
     std::string path;
 };
 
+/// What one operation costs on a compute; absent: as its action `compute`.
+struct OperationSpec {
+    std::string kind;
+    std::map<std::string, spec::Expression> numbers;  ///< energy, throughput
+};
+
 struct TensorsSpec {
     spec::Expression keep, may_keep, back, no_refetch_from_above, no_resend_to_below;
     spec::Expression force_memory_hierarchy_order;
@@ -52,6 +59,8 @@ struct ComponentSpec {
     spec::Expression enabled, total_latency, skip_initial_output_write;
     std::vector<DimSpec> spatial;
     std::vector<ActionSpec> actions;
+    /// Compute: what it can do; nothing given: everything, an operation for one action.
+    std::optional<std::vector<OperationSpec>> operations;
     TensorsSpec tensors;
     spec::SetMap bits_per_value, values_per_action, direction;
     Topology topology = Topology::mesh;

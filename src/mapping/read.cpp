@@ -285,13 +285,10 @@ TreeNode read_node(const Node& node, const spec::Symbols& symbols) {
             result.component = text_of(required(node, "component", tag), "the name of a compute");
             break;
         case TreeKind::sequential:
+        case TreeKind::pipeline:
         case TreeKind::nested:
             read_nodes(required(node, "nodes", tag), symbols, result.children);
             break;
-        case TreeKind::pipeline:
-            spec::fail(node, {.what = "pipelined branches are not supported",
-                              .value = "!Pipeline",
-                              .remedy = "run the branches one after the other with !Sequential"});
         case TreeKind::reservation:
             break;  // reservations are computed, whatever the file says
     }

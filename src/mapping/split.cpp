@@ -266,14 +266,15 @@ void Splitter::walk(const TreeNode& node) {
         chain_ends({&node, origin, {}, {}, {}, {}});
         return;
     }
-    if (node.kind != TreeKind::nested && node.kind != TreeKind::sequential) {
+    const bool split = node.kind == TreeKind::sequential || node.kind == TreeKind::pipeline;
+    if (node.kind != TreeKind::nested && !split) {
         chain_.push_back(resolve(node, origin, workload_, compat_));
         return;
     }
     const std::size_t depth = chain_.size();
     for (const TreeNode& child : node.children) {
         walk(child);
-        if (node.kind == TreeKind::sequential) {
+        if (split) {
             chain_.resize(depth);
         }
     }

@@ -12,6 +12,31 @@ namespace {
     spec::fail(node.where, "", {.what = what, .remedy = remedy});
 }
 
+void check_chain(const TreeNode& nested, std::set<std::string>& einsums);
+
+/// A branch that ends in one compute, without another split.
+bool plain(const TreeNode& nested) {
+    const TreeNode& end = nested.children.back();
+    return end.kind == TreeKind::compute || (end.kind == TreeKind::nested && plain(end));
+}
+
+void check_split(const TreeNode& node, std::set<std::string>& einsums) {
+    const bool pipeline = node.kind == TreeKind::pipeline;
+    const std::string name = pipeline ? "!Pipeline" : "!Sequential";
+    if (node.children.empty()) {
+        fail(node, name + " has no branches", "give it one !Nested node per branch");
+    }
+    for (const TreeNode& branch : node.children) {
+        if (branch.kind != TreeKind::nested) {
+            fail(branch, "a branch of " + name + " must be a !Nested node", "wrap it in !Nested");
+        }
+        check_chain(branch, einsums);
+        if (pipeline && !plain(branch)) {
+            fail(branch, "a branch of !Pipeline is split again", "let every branch run one Einsum");
+        }
+    }
+}
+
 void check_chain(const TreeNode& nested, std::set<std::string>& einsums) {
     if (nested.children.empty()) {
         fail(nested, "this branch of the mapping is empty", "end it with a !Compute node");
@@ -29,9 +54,6 @@ void check_chain(const TreeNode& nested, std::set<std::string>& einsums) {
             fail(node, "this branch of the mapping ends without a compute",
                  "end it with !Compute {einsum: ..., component: ...} or a !Sequential");
         }
-        if (node.kind == TreeKind::pipeline) {
-            fail(node, "pipelined branches are not supported", "use !Sequential");
-        }
         if (node.kind == TreeKind::compute && !einsums.insert(node.einsum).second) {
             fail(node, "Einsum '" + node.einsum + "' is computed twice",
                  "keep one of the branches");
@@ -39,17 +61,8 @@ void check_chain(const TreeNode& nested, std::set<std::string>& einsums) {
         if (node.kind == TreeKind::nested) {
             check_chain(node, einsums);
         }
-        if (node.kind == TreeKind::sequential) {
-            if (node.children.empty()) {
-                fail(node, "!Sequential has no branches", "give it one !Nested node per branch");
-            }
-            for (const TreeNode& branch : node.children) {
-                if (branch.kind != TreeKind::nested) {
-                    fail(branch, "a branch of !Sequential must be a !Nested node",
-                         "wrap it in !Nested");
-                }
-                check_chain(branch, einsums);
-            }
+        if (node.kind == TreeKind::sequential || node.kind == TreeKind::pipeline) {
+            check_split(node, einsums);
         }
     }
 }

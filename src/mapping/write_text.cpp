@@ -71,7 +71,11 @@ void write(const std::vector<TreeNode>& nodes, std::string indent, std::string& 
             case TreeKind::sequential:
             case TreeKind::pipeline:
                 for (std::size_t i = 0; i < node.children.size(); ++i) {
-                    out += indent + (i == 0 ? "first" : "then") + "\n";
+                    const bool pipeline = node.kind == TreeKind::pipeline;
+                    out +=
+                        indent +
+                        (i == 0 ? (pipeline ? "at once" : "first") : (pipeline ? "and" : "then")) +
+                        "\n";
                     write(node.children[i].children, indent + "  ", out);
                 }
                 break;

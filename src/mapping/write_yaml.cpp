@@ -120,7 +120,9 @@ void write_nodes(const std::vector<TreeNode>& nodes, const std::string& indent, 
             case TreeKind::pipeline:
             case TreeKind::nested:
             case TreeKind::reservation:
-                out += node.kind == TreeKind::nested ? "!Nested\n" : "!Sequential\n";
+                out += node.kind == TreeKind::nested     ? "!Nested\n"
+                       : node.kind == TreeKind::pipeline ? "!Pipeline\n"
+                                                         : "!Sequential\n";
                 out += indent + "  nodes:\n";
                 write_nodes(node.children, indent + "  ", out);
                 break;

@@ -126,6 +126,7 @@ GroupStructure structure_of(const TabulateContext& c, const Template& tmpl,
         b.level = node.persistent ? -1 : depths.of_node[i];
         b.tracked = c.tracked_of_level[static_cast<std::size_t>(node.level)];
         b.output = t.output;
+        b.running_state = t.state_variable >= 0;
         for (const FusedLoop& loop : st.loops) {
             b.rank_of_loop.push_back(
                 t.rank_of_variable[static_cast<std::size_t>(loop.rank_variable)]);

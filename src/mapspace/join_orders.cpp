@@ -16,6 +16,13 @@ constexpr std::size_t max_sets = 20000;
 /// For every Einsum the Einsums that write its inputs.
 std::vector<std::vector<std::size_t>> producers_of(const workload::Workload& w) {
     std::vector<std::vector<std::size_t>> writers(w.tensors.size()), out(w.einsums.size());
+    for (const workload::Tensor& tensor : w.tensors) {
+        for (const int writer : tensor.producers) {
+            // The older state of a running state is read before it is replaced.
+            out[static_cast<std::size_t>(writer)].assign(tensor.previous_readers.begin(),
+                                                         tensor.previous_readers.end());
+        }
+    }
     for (std::size_t e = 0; e < w.einsums.size(); ++e) {
         for (const workload::TensorAccess& a : w.einsums[e].accesses) {
             if (a.output) {

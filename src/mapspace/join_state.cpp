@@ -40,7 +40,7 @@ bool pair_tensors(const StateStructure& left, const GroupStructure& right,
             // A reader reaches no further than its producer has come.
             if (r.memory != t.memory || r.level != t.level || r.window_rank != t.window_rank ||
                 r.window_base != t.window_base ||
-                (r.window_rank >= 0 &&
+                (r.window_rank >= 0 && !r.running_state &&
                  (r.output || !t.produced || r.window_prologue > t.window_prologue))) {
                 return false;
             }
@@ -72,10 +72,12 @@ bool compatible(const StateStructure& left, const GroupStructure& right,
         }
         const int rank = p.left->ranks[ju];
         const bool above = j < p.left->level;
-        if (!above && !p.left->produced) {
+        // A running state may be read before it is written.
+        const bool exact = p.left->produced || (p.left->running_state && p.right->output);
+        if (!above && !exact) {
             continue;
         }
-        if (rank != p.right->rank_of_loop[xu] || (rank < 0 && p.left->produced)) {
+        if (rank != p.right->rank_of_loop[xu] || (rank < 0 && exact)) {
             return false;
         }
         const FusedLoop& loop = right.loops[xu];
@@ -250,13 +252,24 @@ void collect_live(const StateStructure& left, const GroupStructure& right, const
         t.ranks = std::move(ranks);
         t.bounds = std::move(bounds);
         const BackedTensor* r = right_holds(t.tensor);
-        if (r != nullptr && r->output) {
+        if (r != nullptr && (r->output || t.running_state)) {
             // A second writer: only ranks on which both agree stay complete.
-            t.produced = true;
+            t.produced = t.produced || r->output;
             for (std::size_t d = 0; d < t.ranks.size(); ++d) {
                 if (r->rank_of_loop[static_cast<std::size_t>(m.order[d])] != t.ranks[d]) {
                     t.ranks[d] = -1;
                     t.bounds[d] = {};
+                }
+            }
+        }
+        if (r != nullptr && t.running_state) {
+            for (std::size_t d = t.ranks.size(); d < m.order.size(); ++d) {
+                const auto x = static_cast<std::size_t>(m.order[d]);
+                const int rank = r->rank_of_loop[x];
+                t.ranks.push_back(rank);
+                t.bounds.emplace_back();
+                if (rank >= 0) {
+                    t.bounds.back() = {right.loops[x].bound, right.loops[x].prologue};
                 }
             }
         }
@@ -280,7 +293,11 @@ void collect_live(const StateStructure& left, const GroupStructure& right, const
         t.window_rank = r.window_rank;
         t.window_base = r.window_base;
         t.window_prologue = r.window_prologue;
-        loop_ranks(r, r.output ? static_cast<int>(right.loops.size()) : std::max(r.level, 0), t);
+        t.running_state = r.running_state;
+        loop_ranks(r,
+                   r.output || r.running_state ? static_cast<int>(right.loops.size())
+                                               : std::max(r.level, 0),
+                   t);
         items.push_back({t, {-1, static_cast<int>(i), r.tracked, r.level, r.shares_buffer_of < 0}});
     }
     // A buffer stays while any tensor in it is needed.
@@ -393,7 +410,8 @@ void finish_structure(const StateStructure& left, const GroupStructure& right, c
     const std::uint32_t inside = n > 0 ? (1u << n) - 1 : 0;
     st.breaks = m.breaks;
     for (LiveTensor& t : st.live) {
-        const auto limit = static_cast<std::size_t>(t.produced ? n : std::max(t.level, 0));
+        const auto limit =
+            static_cast<std::size_t>(t.produced || t.running_state ? n : std::max(t.level, 0));
         if (t.ranks.size() > limit) {
             t.ranks.resize(limit);
             t.bounds.resize(limit);

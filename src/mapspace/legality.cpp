@@ -69,6 +69,7 @@ std::vector<Violation> check(const model::Problem& problem, const mapping::Mappi
     checker.read_leaves();
     for (const auto& leaf : checker.leaves) {
         checker.check_nest(*leaf);
+        checker.check_states(*leaf);
         checker.check_constraints(*leaf);
     }
     checker.check_exchange();

@@ -112,7 +112,18 @@ private:
     // alike: then what the consumer reads in an iteration is what the producer has finished in it.
     void finished(const Use& producer, const Use& consumer) {
         const std::string& tensor = producer.local().name;
-        if (producer.position > consumer.position) {
+        const bool older = consumer.local().state == workload::StateAccess::previous;
+        if (older && producer.position < consumer.position) {
+            checker_
+                .add("running_state", Severity::physical,
+                     "Einsum " + quoted(consumer.leaf->view().name) +
+                         " reads the older state of tensor " + quoted(tensor) + " after Einsum " +
+                         quoted(producer.leaf->view().name) + " has replaced it",
+                     consumer.leaf)
+                .tensor = tensor;
+            return;
+        }
+        if (!older && producer.position > consumer.position) {
             checker_
                 .add("producer_late", Severity::physical,
                      "Einsum " + quoted(consumer.leaf->view().name) + " reads tensor " +

@@ -41,6 +41,9 @@ Space::Space(const arch::Path& path, const MapSpaceOptions& options)
             windows.back() |= options.line_buffers ? RankVariableMask{1} << s.variable : 0;
         }
         windows.back() &= variables;
+        const int v = tensor.state_variable;
+        state_variable.push_back(v >= 0 && (variables >> v & 1) ? v : -1);
+        states |= state_variable.back() >= 0 ? RankVariableMask{1} << v : 0;
     }
 }
 
@@ -84,6 +87,10 @@ public:
         found_.push_back({items, std::move(sinks), false});
     }
 
+    bool empty() const {
+        return found_.empty();
+    }
+
     template <class F>
     void for_each(F&& f) const {
         for (const Found& found : found_) {
@@ -110,6 +117,22 @@ private:
     std::vector<Found> found_;
     std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
 };
+
+std::string states_text(const Space& space) {
+    for (int t = 0; t < space.n_tensors; ++t) {
+        const int v = space.state_variable[t];
+        if (v >= 0) {
+            return "the running state '" + space.tensor_name(t) +
+                   "' must stand in a memory inside the outermost one, right above a temporal loop "
+                   "over '" +
+                   space.path.einsum.rank_variables[v].name + "'" +
+                   (space.options.line_buffers ? ""
+                                               : ", as a line buffer; this mapper or mapspace "
+                                                 "makes none (mapper ffm, mapspace full do)");
+        }
+    }
+    return "";
+}
 
 [[noreturn]] void none(const Space& space, const Reasons& reasons) {
     throw NoLegalMapping("Einsum '" + space.path.einsum.name + "' has no legal mapping on '" +
@@ -151,6 +174,9 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
                 });
             });
         });
+    }
+    if (ordered && collector.empty() && space.states) {
+        reasons.loops = states_text(space);
     }
     if (!ordered) {
         reasons.order =

@@ -80,6 +80,9 @@ struct Space {
     std::vector<RankVariableMask> sinks;       ///< direct and relevant
     std::vector<RankVariableMask>
         windows;  ///< with which its backing holder may move as a line buffer
+    /// Per tensor: the iterative variable of a running state, else -1.
+    std::vector<int> state_variable;
+    RankVariableMask states = 0;  ///< all of these
 
     double fanout(int level) const {
         return path.levels[level].cumulative_fanout;
@@ -141,7 +144,8 @@ private:
     int last_ = -1;
 };
 
-/// Adds temporal loops in every way that the rules allow; `sink` may change its argument.
+/// Adds temporal loops in every way that the rules allow; `sink` may change its argument. Nothing
+/// if the holders leave no place for the loop over an iterative variable.
 void insert_temporals(const Space& space, const Items& holders,
                       const std::function<void(Items&)>& sink);
 void insert_spatials(const Space& space, Items& items);

@@ -31,7 +31,11 @@ private:
     /// Constraints and crossings may have taken the loop away.
     bool windows(const Items& items) const {
         for (std::size_t i = 0; i < items.size(); ++i) {
-            if (items[i].line_buffer && !is_slid(items, static_cast<int>(i) + 1)) {
+            std::size_t loop = i + 1;
+            while (loop < items.size() && items[loop].holder() && items[loop].line_buffer) {
+                ++loop;  // running states share their loop
+            }
+            if (items[i].line_buffer && !is_slid(items, static_cast<int>(loop))) {
                 return false;
             }
         }

@@ -7,6 +7,10 @@
 // the holder above it ends up, so the canonical order is: variables through which it sinks, then
 // those that stop it after one loop (every choice of the first one is a variant), then the rest.
 //
+// Running states. Their holders stand next to each other, right above the only loop over their
+// iterative variable, which is temporal: a holder keeps one state from iteration to iteration, as a
+// line buffer (docs/mapspace.md, I1 and I2).
+//
 // Spatial loops stand as low as they can: below the last holder that lies above their fan-out.
 #include <algorithm>
 
@@ -50,6 +54,9 @@ public:
 
 private:
     void group(const Items& holders);
+    bool place_states(std::vector<RankVariableMask>& loops,
+                      const std::vector<TensorMask>& seen_above);
+    int state_of(std::size_t g) const;
     void find_crossings();
     bool foreign_spatials_below(std::size_t g) const;
     bool shares_memory_below(const Group& group) const;
@@ -66,6 +73,7 @@ private:
     bool open_orders_ = false;  ///< a reservation's place changes no cost
     std::vector<Group> groups_;
     std::vector<RankVariableMask> crossing_;  ///< per group, see find_crossings()
+    std::vector<int> state_loop_;  ///< per group: the iterative variable of the loop below, or -1
 };
 
 /// A network is charged from the reservation on.
@@ -299,7 +307,8 @@ void TemporalLoops::add_line_buffer(std::size_t g, TensorMask seen, Gap& gap) co
     const Group& group = groups_[g];
     const Item& holder = holders_[group.end > group.begin ? group.end - 1 : 0];
     if (group.end == group.begin || group.end - group.begin > 1 || !holder.backing ||
-        holder.persistent || holder.kind != NodeKind::storage || space_.copy) {
+        holder.persistent || holder.kind != NodeKind::storage || space_.copy ||
+        space_.state_variable[holder.tensor] >= 0) {
         return;
     }
     RankVariableMask by = space_.windows[holder.tensor];
@@ -338,6 +347,56 @@ bool TemporalLoops::superfluous_holder(const std::vector<RankVariableMask>& loop
     return false;
 }
 
+/// The iterative variable of the running state that the group holds, or -1.
+int TemporalLoops::state_of(std::size_t g) const {
+    if (g == 0 || groups_[g].end - groups_[g].begin != 1) {
+        return -1;
+    }
+    const Item& holder = holders_[groups_[g].begin];
+    return holder.backing ? space_.state_variable[holder.tensor] : -1;
+}
+
+// Below the last state of a variable stands its loop; no other gap has one, and none of the gaps
+// between its states any. False: the states do not stand so.
+bool TemporalLoops::place_states(std::vector<RankVariableMask>& loops,
+                                 const std::vector<TensorMask>& seen_above) {
+    state_loop_.assign(groups_.size(), -1);
+    if (space_.states == 0) {
+        return true;
+    }
+    if (!space_.options.line_buffers || space_.options.max_fused_loops == 0) {
+        return false;
+    }
+    for (RankVariableMask& gap : loops) {
+        gap &= ~space_.states;
+    }
+    bool stand = true;
+    for_each_bit(space_.states, [&](int v) {
+        TensorMask missing = 0;
+        for (int t = 0; t < space_.n_tensors; ++t) {
+            missing |= TensorMask{space_.state_variable[t] == v} << t;
+        }
+        for (std::size_t g = 1; g < groups_.size() && missing; ++g) {
+            if (state_of(g) != v) {
+                continue;
+            }
+            missing &= ~(TensorMask{1} << holders_[groups_[g].begin].tensor);
+            if (missing) {
+                stand = stand && g + 1 < groups_.size() && state_of(g + 1) == v;
+                loops[g] = 0;
+                continue;
+            }
+            stand = stand && !foreign_spatials_below(g);
+            for_each_bit(space_.all & ~seen_above[g],
+                         [&](int t) { stand = stand && (space_.direct[t] >> v & 1); });
+            state_loop_[g] = v;
+            loops[g] |= RankVariableMask{1} << v;
+        }
+        stand = stand && !missing;
+    });
+    return stand;
+}
+
 void TemporalLoops::enumerate(const std::function<void(Items&)>& sink) {
     const std::size_t n = groups_.size();
     std::vector<RankVariableMask> loops(n);
@@ -352,13 +411,18 @@ void TemporalLoops::enumerate(const std::function<void(Items&)>& sink) {
         fused[g] = (space_.fusable & ~seen) != 0;
         loops[g] = gap_loops(g, fused[g] != 0, seen);
     }
-    if (superfluous_holder(loops)) {
+    if (!place_states(loops, seen_above) || superfluous_holder(loops)) {
         return;
     }
     std::vector<Gap> gaps;
     gaps.reserve(n);
     for (std::size_t g = 0; g < n; ++g) {
-        gaps.push_back(orders(g, loops[g], fused[g] != 0, seen_above[g]));
+        gaps.push_back(orders(g, loops[g] & ~space_.states, fused[g] != 0, seen_above[g]));
+        for (Gap::Order& order : gaps.back().orders) {
+            if (state_loop_[g] >= 0) {
+                order.loops.insert(order.loops.begin(), static_cast<std::int8_t>(state_loop_[g]));
+            }
+        }
     }
     std::vector<std::size_t> pick(n, 0);
     Items items;
@@ -368,7 +432,7 @@ void TemporalLoops::enumerate(const std::function<void(Items&)>& sink) {
             items.insert(items.end(), holders_.begin() + groups_[g].begin,
                          holders_.begin() + groups_[g].end);
             const Gap::Order& order = gaps[g].orders[pick[g]];
-            if (order.line_buffer) {
+            if (order.line_buffer || state_of(g) >= 0) {
                 items.back().line_buffer = true;
             }
             if (order.open) {
@@ -449,7 +513,8 @@ void insert_spatials(const Space& space, Items& items) {
         if (!fans_out(levels[l])) {
             continue;
         }
-        const RankVariableMask variables = spatial_variables(space, items, l) & space.variables;
+        const RankVariableMask variables =
+            spatial_variables(space, items, l) & space.variables & ~space.states;
         const int point = below_holders_above(items, l);
         for (int d = 0; d < static_cast<int>(levels[l].spatial.size()); ++d) {
             if (levels[l].spatial[d].fanout <= 1) {

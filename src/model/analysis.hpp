@@ -220,6 +220,9 @@ void Analysis<Num>::loops_pass(Nodes nodes) {
         }
         const Num tile = tile_of(nodes[i]);
         trips_[i] = (nodes[i].base > 0 ? Num(nodes[i].base) : shape_[v]) / tile;
+        if (t.only_last >> v & 1) {
+            trips_[i] = Num(1);
+        }
         const bool outermost = !(seen >> v & 1);
         const bool partial =
             nodes[i].base == 0 && (t.simple >> v & 1) && may_be_partial(nodes, nodes[i], outermost);
@@ -328,7 +331,8 @@ void Analysis<Num>::scan(Nodes nodes, std::span<const NestStep> steps, int tenso
                 const Num& trips = trips_for(step);
                 temporal = temporal * trips;
                 segment = segment * trips;
-                if (step.relevancy == workload::Relevancy::relevant) {
+                if (step.relevancy == workload::Relevancy::relevant &&
+                    !(facts.updates >> node.rank_variable & 1)) {
                     relevant = relevant * trips;
                     segment_first = segment_first * trips;
                 }

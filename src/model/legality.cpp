@@ -352,6 +352,18 @@ void check_exchange(const workload::Workload& workload,
                 }
                 check_read(*by_index[producer], *by_index[consumer], static_cast<int>(t));
             }
+            for (const int reader : workload.tensors[t].previous_readers) {
+                if (!by_index.count(producer) || !by_index.count(reader)) {
+                    continue;
+                }
+                if (position[reader] > position[producer]) {
+                    illegal("Einsum " + quoted(by_index[reader]->einsum().name) +
+                            " reads the older state of tensor " + quoted(workload.tensors[t].name) +
+                            " after " + quoted(by_index[producer]->einsum().name) +
+                            " has replaced it; exchange their branches");
+                }
+                check_read(*by_index[producer], *by_index[reader], static_cast<int>(t));
+            }
         }
     }
 }

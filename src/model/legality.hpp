@@ -18,6 +18,10 @@ void check_tile_shapes(const arch::Path& path, std::span<const mapping::Pmapping
 /// networks with partially relevant loops.
 void check_supported(const EinsumAnalysis& einsum);
 
+/// A running state is kept from iteration to iteration of the one loop over its iterative variable,
+/// which runs in sequence.
+void check_states(const EinsumAnalysis& einsum);
+
 /// No more instances than the fan-out has.
 void check_fanout(const EinsumAnalysis& einsum);
 

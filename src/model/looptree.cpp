@@ -8,6 +8,7 @@
 #include "model/einsum_analysis.hpp"
 #include "model/joined_occupancy.hpp"
 #include "model/legality.hpp"
+#include "tessera/base/error.hpp"
 
 namespace tessera::model {
 
@@ -21,6 +22,7 @@ std::unique_ptr<EinsumAnalysis> analysed(const arch::Path& path,
     }
     auto result = std::make_unique<EinsumAnalysis>(path, nodes, compat);
     check_supported(*result);
+    check_states(*result);
     check_fanout(*result);
     check_capacity(*result);
     return result;
@@ -81,9 +83,21 @@ EinsumReport reported(const EinsumAnalysis& einsum, OutputTraffic rule) {
     return report;
 }
 
+void refuse_pipelines(const mapping::TreeNode& node, const std::string& model) {
+    if (node.kind == mapping::TreeKind::pipeline) {
+        throw UserError(node.where, "model '" + model +
+                                        "' runs Einsums one after the other and does not know "
+                                        "!Pipeline; use !Sequential, or model transfusion");
+    }
+    for (const mapping::TreeNode& child : node.children) {
+        refuse_pipelines(child, model);
+    }
+}
+
 }  // namespace
 
 Report LoopTree::evaluate(const Problem& problem, const mapping::Mapping& mapping) const {
+    refuse_pipelines(mapping.root, name());
     const std::vector<mapping::EinsumMapping> parts =
         mapping::split(mapping, *problem.workload, *problem.architecture, problem.compat);
     std::vector<std::unique_ptr<EinsumAnalysis>> owned;

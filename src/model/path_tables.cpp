@@ -52,6 +52,7 @@ PathTables::PathTables(const arch::Path& path, arch::Compat compat)
     for (int v = 0; v < n_variables; ++v) {
         bounds.push_back(static_cast<double>(einsum.rank_variables[v].bound));
         simple |= std::uint64_t{einsum.rank_variables[v].simple} << v;
+        only_last |= std::uint64_t{einsum.rank_variables[v].only_last} << v;
     }
     read_tensors();
     read_levels();
@@ -62,6 +63,9 @@ void PathTables::read_tensors() {
         TensorFacts facts;
         facts.relevant = tensor.relevant;
         facts.partial = tensor.partially_relevant;
+        if (tensor.state == workload::StateAccess::update) {
+            facts.updates = std::uint64_t{1} << tensor.state_variable;
+        }
         facts.output = tensor.output;
         facts.fusable = tensor.fusable;
         if (!tensor.output) {

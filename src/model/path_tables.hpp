@@ -44,6 +44,9 @@ struct TensorFacts {
     };
     std::uint64_t relevant = 0;  ///< variables that are Relevancy::relevant
     std::uint64_t partial = 0;   ///< variables that are Relevancy::partially_relevant
+    /// An update of a running state fetches the state of the iteration before: loops over these
+    /// variables, though relevant, do not begin with a value that need not be fetched.
+    std::uint64_t updates = 0;
     bool output = false;
     bool fusable = false;
     int begin = 0, end = 0;  ///< range of PathTables::ranks
@@ -106,8 +109,9 @@ public:
     bool has_networks = false;  ///< networks or distributed memories: the slower pass is needed
     bool has_distributed = false;
     double n_instances = 1;
-    std::vector<double> bounds;  ///< per variable
-    std::uint64_t simple = 0;    ///< variables that never stand inside a sum or multiple
+    std::vector<double> bounds;   ///< per variable
+    std::uint64_t simple = 0;     ///< variables that never stand inside a sum or multiple
+    std::uint64_t only_last = 0;  ///< variables of which only the last iteration is run
     std::vector<TensorFacts> tensors;
     std::vector<TensorFacts::Rank> ranks;
     std::vector<TensorFacts::Term> terms;

@@ -27,8 +27,15 @@ double Report::energy_j() const {
 
 double Report::latency_s() const {
     double total = 0;
-    for (const EinsumReport& einsum : einsums) {
-        total += einsum.latency_s;
+    std::vector<char> pipelined(einsums.size(), 0);
+    for (const Pipeline& pipeline : pipelines) {
+        total += pipeline.latency_s;
+        for (const PipelineSlot& slot : pipeline.slots) {
+            pipelined.at(static_cast<std::size_t>(slot.einsum)) = 1;
+        }
+    }
+    for (std::size_t e = 0; e < einsums.size(); ++e) {
+        total += pipelined[e] ? 0 : einsums[e].latency_s;
     }
     return total;
 }

@@ -19,11 +19,12 @@ void enumerate_einsum(const model::Problem& p, const mapspace::MapSpaceOptions& 
     mapspace::MapSpaceOptions allowed = options;
     allowed.line_buffers = false;  // the joiner knows none
     const std::string& name = p.workload->einsums[einsum].name;
-    std::string reason = "Einsum " + name + ": no compute may run it (`enabled` is false)";
+    std::string reason, refusals;
     for (const std::string& compute : p.architecture->compute_names()) {
         auto path = std::make_unique<arch::Path>(
             p.architecture->path(*p.workload, einsum, compute, p.compat));
         if (!path->compute().enabled) {
+            refusals += (refusals.empty() ? "" : ", ") + path->refusal();
             continue;
         }
         const arch::Path* stable = path.get();
@@ -40,7 +41,8 @@ void enumerate_einsum(const model::Problem& p, const mapspace::MapSpaceOptions& 
         }
     }
     if (out.templates.empty()) {
-        throw NoLegalMapping(reason);
+        throw NoLegalMapping(
+            !reason.empty() ? reason : "Einsum " + name + ": no compute may run it: " + refusals);
     }
 }
 

@@ -21,7 +21,8 @@ std::string trim(const std::string& text) {
 
 class Splitter {
 public:
-    Splitter(const std::string& text, const Place& place) : text_(text), place_(place) {}
+    Splitter(const std::string& text, const Place& place, bool several_states)
+        : text_(text), place_(place), several_states_(several_states) {}
 
     std::vector<AccessText> run() const {
         const std::size_t equals = text_.find('=');
@@ -61,6 +62,9 @@ private:
                                     [](const auto& a, const auto& b) {
                                         return a.rank == b.rank && a.expression == b.expression;
                                     });
+            if (!same && several_states_) {
+                continue;
+            }
             if (!same) {
                 error("tensor '" + input.tensor + "' occurs twice with different roles or indices");
             }
@@ -129,12 +133,14 @@ private:
 
     const std::string& text_;
     const Place& place_;
+    bool several_states_ = false;
 };
 
 }  // namespace
 
-std::vector<AccessText> split_einsum_text(const std::string& text, const Place& place) {
-    return Splitter(text, place).run();
+std::vector<AccessText> split_einsum_text(const std::string& text, const Place& place,
+                                          bool several_states) {
+    return Splitter(text, place, several_states).run();
 }
 
 }  // namespace tessera::workload

@@ -22,6 +22,7 @@ struct AccessText {
 
 /// Splits "Out[a, B: x + y] = In1[a] * In2[x, y]". Whatever on the right is no Name[...] is
 /// ignored: only the movement of tensors counts. \throws UserError
-std::vector<AccessText> split_einsum_text(const std::string& text, const Place& place);
+std::vector<AccessText> split_einsum_text(const std::string& text, const Place& place,
+                                          bool several_states = false);
 
 }  // namespace tessera::workload

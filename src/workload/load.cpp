@@ -61,6 +61,7 @@ TensorAccess resolve_access(Workload& workload, const RawAccess& raw, int tensor
     TensorAccess access;
     access.tensor = tensor;
     access.output = raw.output;
+    access.state = raw.state;
     access.where = raw.place.position;
     for (const RawRank& rank : raw.ranks) {
         RankAccess resolved;
@@ -78,6 +79,11 @@ TensorAccess resolve_access(Workload& workload, const RawAccess& raw, int tensor
     };
     std::sort(access.ranks.begin(), access.ranks.end(),
               [&](const RankAccess& a, const RankAccess& b) { return place(a) < place(b); });
+    if (access.state != StateAccess::none) {
+        const auto rank = std::find(order.begin(), order.end(), raw.state_rank);
+        workload.tensors[static_cast<std::size_t>(tensor)].state_rank =
+            static_cast<int>(rank - order.begin());
+    }
     return access;
 }
 
@@ -87,6 +93,7 @@ void add_einsum(Workload& workload, const RawEinsum& raw) {
     einsum.name = raw.name;
     einsum.is_copy_operation = raw.is_copy_operation;
     einsum.n_instances = raw.n_instances;
+    einsum.operations = raw.operations;
     einsum.where = raw.place.position;
     for (const RawAccess& access : raw.accesses) {
         const int number = tensor_index(workload, access, raw.name);
@@ -106,11 +113,17 @@ void add_einsum(Workload& workload, const RawEinsum& raw) {
                         "", "producers before consumers",
                         "move '" + raw.name + "' before '" + workload.einsums[reader].name + "'"});
         }
-        (access.output ? tensor.producers : tensor.consumers).push_back(index);
+        (access.output                           ? tensor.producers
+         : access.state == StateAccess::previous ? tensor.previous_readers
+                                                 : tensor.consumers)
+            .push_back(index);
         einsum.accesses.push_back(resolve_access(workload, access, number));
     }
     for (const std::string& name : raw.rank_variables()) {
         einsum.rank_variables.push_back(workload.find_rank_variable(name));
+    }
+    for (const std::string& name : raw.only_last) {
+        einsum.only_last.push_back(workload.find_rank_variable(name));
     }
     workload.index.einsums.emplace(einsum.name, index);
     workload.einsums.push_back(std::move(einsum));

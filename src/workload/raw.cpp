@@ -34,6 +34,7 @@ public:
         raw_.iteration_space_shape = fields.optional("iteration_space_shape");
         raw_.bits_per_value = fields.optional("bits_per_value");
         raw_.persistent_tensors = fields.optional("persistent_tensors");
+        raw_.iterative_ranks = fields.optional("iterative_ranks");
         raw_.n_instances = instances(fields);
         raw_.renames = document_.root.find("renames");
         fields.ignore("name");
@@ -44,6 +45,7 @@ public:
             spec::fail(*section->find("einsums"),
                        {"the workload has no Einsums", "", "at least one", ""});
         }
+        resolve_states(raw_);
         return std::move(raw_);
     }
 
@@ -117,12 +119,45 @@ private:
         einsum.renames = fields.optional("renames");
         einsum.is_copy_operation = fields.boolean("is_copy_operation", document_.variables, false);
         einsum.n_instances = instances(fields);
+        if (const Node* operation = fields.optional("operation")) {
+            read_operations(einsum, *operation);
+        }
         fields.finish();
         return einsum;
     }
 
+    /// `operation: exp`, or `operation: {mac: 6, add: 1}`.
+    void read_operations(RawEinsum& einsum, const Node& node) const {
+        const auto add = [&](const std::string& kind, double count, const Node& where) {
+            const std::vector<std::string>& known = operation_kinds();
+            if (std::find(known.begin(), known.end(), kind) == known.end()) {
+                spec::fail(where, {"unknown operation", kind, spec::name_list(known, known.size()),
+                                   spec::did_you_mean(kind, known)});
+            }
+            einsum.operations.push_back({kind, count});
+        };
+        if (einsum.is_copy_operation) {
+            spec::fail(node, {"a copy operation does nothing at its points", "", "",
+                              "remove operation or is_copy_operation"});
+        }
+        if (node.is_scalar()) {
+            add(node.text, 1, node);
+            return;
+        }
+        if (!node.is_map()) {
+            spec::fail(node, {"an operation is a name or a map, not " + node.describe(), "",
+                              "e.g. exp, or {mac: 6, add: 1}", ""});
+        }
+        Fields counts(node, "an operation");
+        for (const Node::Entry& entry : node.entries) {
+            add(entry.key, counts.number(entry.key, document_.variables, spec::positive_quantity()),
+                entry.value);
+        }
+    }
+
     void add_text_accesses(RawEinsum& einsum, const Node& node) {
-        for (const AccessText& text : split_einsum_text(node.text, place_of(node))) {
+        const bool states = raw_.iterative_ranks != nullptr;
+        for (const AccessText& text : split_einsum_text(node.text, place_of(node), states)) {
             RawAccess access;
             access.tensor = text.tensor;
             access.output = text.output;
@@ -142,6 +177,9 @@ private:
         fresh.place = place_of(node);
         const auto same = [&](const RawAccess& access) { return access.tensor == fresh.tensor; };
         auto found = std::find_if(einsum.accesses.begin(), einsum.accesses.end(), same);
+        if (found != einsum.accesses.end() && !extend && raw_.iterative_ranks != nullptr) {
+            found = einsum.accesses.end();  // two states of one tensor; checked later
+        }
         if (found != einsum.accesses.end() && !extend) {
             spec::fail(*node.find("name"), {"the Einsum accesses this tensor twice", fresh.tensor,
                                             "every tensor once", "remove one of the accesses"});

@@ -23,6 +23,8 @@ struct RawAccess {
     std::vector<RawRank> ranks;
     bool output = false;
     bool persistent = false;
+    StateAccess state = StateAccess::none;
+    std::string state_rank;  ///< running states: the iterative rank
     std::optional<double> bits_per_value;
     Place place;
 };
@@ -40,6 +42,8 @@ struct RawEinsum {
     const spec::Node* renames = nullptr;
     bool is_copy_operation = false;
     double n_instances = 1;
+    std::vector<OperationCount> operations;
+    std::vector<std::string> only_last;  ///< see Einsum::only_last
     Place place;
 
     /// Rank variables in use, sorted, each once.
@@ -53,6 +57,7 @@ struct RawWorkload {
     const spec::Node* bits_per_value = nullptr;
     const spec::Node* persistent_tensors = nullptr;
     const spec::Node* renames = nullptr;  ///< top-level section
+    const spec::Node* iterative_ranks = nullptr;
     double n_instances = 1;
     Place place;
 };
@@ -60,6 +65,9 @@ struct RawWorkload {
 /// Reads the sections `workload` and `renames`. \throws UserError
 RawWorkload read_raw(const spec::Document& document);
 
+/// Finds the running states of iterative ranks, and makes every access to them one by the iterative
+/// variable alone. Part of read_raw(). \throws UserError
+void resolve_states(RawWorkload& raw);
 /// Fills bounds of rank variables and sizes of tensors. \throws UserError
 void resolve_bounds(Workload& workload, const RawWorkload& raw, const spec::Symbols& variables);
 /// Fills Einsum::renames: the Einsum's own, then the top-level ones of its name, then the default

@@ -169,6 +169,9 @@ double image_size(const RawAccess& access, const std::map<std::string, std::int6
                   const RankSizes& sizes) {
     double values = 1;
     for (const RawRank& rank : access.ranks) {
+        if (rank.rank == access.state_rank) {
+            continue;  // one state at a time
+        }
         double extent = 1;
         for (const auto& [variable, coefficient] : rank.affine.terms) {
             extent += static_cast<double>(std::abs(coefficient)) *

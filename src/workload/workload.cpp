@@ -82,7 +82,9 @@ LocalTensor local_tensor(const Workload& workload, const Einsum& einsum,
     local.output = access.output;
     local.persistent = tensor.persistent;
     local.intermediate = tensor.intermediate();
-    local.fusable = tensor.producers.size() + tensor.consumers.size() >= 2;
+    local.fusable =
+        tensor.producers.size() + tensor.consumers.size() + tensor.previous_readers.size() >= 2;
+    local.state = access.state;
     local.bits_per_value = tensor.bits_per_value;
     local.size_values = tensor.size_values;
     local.ranks = access.ranks;
@@ -97,6 +99,10 @@ LocalTensor local_tensor(const Workload& workload, const Einsum& einsum,
         }
     }
     relate(local, einsum.rank_variables.size());
+    if (local.state != StateAccess::none) {
+        local.state_variable =
+            local.ranks[static_cast<std::size_t>(tensor.state_rank)].terms[0].rank_variable;
+    }
     return local;
 }
 
@@ -134,6 +140,17 @@ TensorMask EinsumView::intermediates() const {
     return mask_of(*this, [](const LocalTensor& tensor) { return tensor.intermediate; });
 }
 
+RankVariableMask EinsumView::state_variables() const {
+    RankVariableMask mask = 0;
+    for (const LocalTensor& tensor : tensors) {
+        const int v = tensor.state_variable;
+        if (v >= 0 && rank_variables[static_cast<std::size_t>(v)].bound > 1) {
+            mask |= bit(static_cast<std::size_t>(v));
+        }
+    }
+    return mask;
+}
+
 EinsumView view(const Workload& workload, int index) {
     if (index < 0 || static_cast<std::size_t>(index) >= workload.einsums.size()) {
         throw Bug("there is no Einsum number " + std::to_string(index));
@@ -144,9 +161,12 @@ EinsumView view(const Workload& workload, int index) {
     result.name = einsum.name;
     result.is_copy_operation = einsum.is_copy_operation;
     result.n_instances = workload.n_instances * einsum.n_instances;
+    result.operations = einsum.operations;
     for (const int variable : einsum.rank_variables) {
         const RankVariable& global = workload.rank_variables.at(static_cast<std::size_t>(variable));
-        result.rank_variables.push_back({global.name, variable, global.bound, true, {}});
+        const bool last = std::find(einsum.only_last.begin(), einsum.only_last.end(), variable) !=
+                          einsum.only_last.end();
+        result.rank_variables.push_back({global.name, variable, global.bound, true, {}, last});
     }
     for (const TensorAccess& access : einsum.accesses) {
         result.tensors.push_back(local_tensor(workload, einsum, access));
@@ -163,6 +183,13 @@ EinsumView view(const Workload& workload, int index) {
         }
     }
     find_windows(workload, result);
+    for (LocalTensor& tensor : result.tensors) {
+        if (tensor.state_variable >= 0) {
+            const auto v = static_cast<std::size_t>(tensor.state_variable);
+            tensor.windows.push_back({tensor.state_variable, tensor.rank_of_variable[v], 1,
+                                      result.rank_variables[v].bound, 0});
+        }
+    }
     return result;
 }
 

@@ -25,9 +25,10 @@ std::string access(const std::string& text, Random& order) {
            (output ? ", output: True" : "") + "}\n";
 }
 
-std::string workload_text(const Shape& s, Random& r, Random order) {
+std::string workload_text(const Shape& s, Random& r, Random order, bool iterative = false) {
     std::ostringstream out;
-    out << "workload:\n  iteration_space_shape:\n";
+    out << "workload:\n"
+        << (iterative ? "  iterative_ranks: [M]\n" : "") << "  iteration_space_shape:\n";
     for (const auto& [name, bound] : s.bounds) {
         out << "    " << name << ": 0 <= " << name << " < " << bound << "\n";
     }
@@ -141,6 +142,51 @@ Shape quadruple(Random& r) {
     }
 }
 
+/// With running states R and S.
+Shape states(Random& r) {
+    const std::vector<int> b{2, 3, 4};
+    const std::pair<std::string, int> m{"m", r.pick(std::vector{1, 2, 3, 4})},
+        p{"p", r.pick(std::vector{1, 2, 3})}, n{"n", r.pick(std::vector{1, 2})};
+    const std::string update = "R{M: m, P: p};A[m, n, p];>R{M: m + 1, P: p}";
+    switch (r.below(8)) {
+        case 0:
+            return {"state-next", {m, p, n}, {update, "R{M: m + 1, P: p};B[n];>Z[m, n, p]"}};
+        case 1:
+            return {"state-last", {m, p, n}, {update, "R{M: last, P: p};>Z[p]"}};
+        case 2:  // one Einsum reads, another makes the state
+            return {"state-pair",
+                    {m, p, n},
+                    {"S{M: m, P: p};A[m, p];>T[m, p]", "T[m, p];B[m, n];>S{M: m + 1, P: p}",
+                     "S{M: last, P: p};>Z[p]"}};
+        case 3:
+            return {"state-made-before",
+                    {m, p, n},
+                    {"A[m, n, p];>L[m, p]", "R{M: m, P: p};L[m, p];>R{M: m + 1, P: p}",
+                     "R{M: m + 1, P: p};L[m, p];>Z[m]"}};
+        case 4:  // the older state goes on as a second output
+            return {"state-older",
+                    {m, p},
+                    {"R{M: m, P: p};A[m, p];>R{M: m + 1, P: p};>O[m, p]",
+                     "R{M: m + 1, P: p};O[m, p];>Z[m, p]"}};
+        case 5:
+            return {"state-reduced",  // the reader runs over a variable that the state lacks
+                    {m, {"p", r.pick(b)}, {"x", r.pick(std::vector{2, 3})}},
+                    {"S{M: m, P: p};W[x];>T[m, p, x]", "T[m, p, x];>S{M: m + 1, P: p}",
+                     "S{M: m + 1, P: p};>Z[m, p]"}};
+        case 6:
+            return {"state-two-last",
+                    {{"m", r.pick(std::vector{2, 3})}, {"p", 2}},
+                    {"R{M: m, P: p};A[m, p];>R{M: m + 1, P: p}",
+                     "S{M: m, P: p};R{M: m + 1, P: p};>S{M: m + 1, P: p}",
+                     "R{M: last, P: p};S{M: last, P: p};>Z[p]"}};
+        default:
+            return {"state-two-readers",
+                    {{"m", r.pick(std::vector{2, 3})}, {"p", 2}},
+                    {"S{M: m, P: p};A[m];>T[m, p]", "S{M: m, P: p};B[p];>U[m, p]",
+                     "T[m, p];U[m, p];>S{M: m + 1, P: p}", "S{M: last, P: p};>Z[p]"}};
+    }
+}
+
 std::string memory(Random& r, const std::string& name, const std::string& size, int energy,
                    bool leaks, const std::string& tensors, const std::string& spatial = "") {
     std::ostringstream out;
@@ -215,6 +261,18 @@ std::string architecture_text(Random& r, std::size_t einsums) {
 }
 
 }  // namespace
+
+Instance random_state_instance(std::uint64_t seed) {
+    Random r(seed ^ 0x57a7e);
+    const Shape shape = states(r);
+    Instance out{seed, shape.kind, "", mapspace::MapSpaceOptions{}};
+    out.yaml = architecture_text(r, shape.einsums.size());
+    out.yaml += workload_text(shape, r, Random(~seed), true);
+    if (r.chance(20)) {
+        out.options.max_fused_loops_per_rank_variable = mapspace::MapSpaceOptions::unlimited;
+    }
+    return out;
+}
 
 Instance random_full_instance(std::uint64_t seed) {
     Random r(seed ^ 0xf011);

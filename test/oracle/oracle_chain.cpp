@@ -105,6 +105,13 @@ private:
             return place_loops();
         }
         at(windows_, i) = -1;
+        if (const int v = state_variable(i); v >= 0) {
+            if (!state_fits(i, v)) {
+                return true;
+            }
+            at(windows_, i) = v;
+            return choose_line_buffer(i + 1);
+        }
         if (!choose_line_buffer(i + 1)) {
             return false;
         }
@@ -118,6 +125,40 @@ private:
         }
         at(windows_, i) = -1;
         return true;
+    }
+
+    // --- Running states (I1, I2) -------------------------------------------------------------
+
+    // The iterative variable if the holder is the backing one of a running state, else -1.
+    int state_variable(int i) const {
+        const int v = at(tensors_, at(holders_, i).tensor)->state_variable;
+        return at(holders_, i).backing && v >= 0 && at(path_.einsum.rank_variables, v).bound > 1
+                   ? v
+                   : -1;
+    }
+
+    // The chain accesses a running state of this variable.
+    bool iterates(int variable) const {
+        return (path_.einsum.state_variables() >> variable & 1) != 0;
+    }
+
+    // Another state of the variable follows before the loop.
+    bool state_follows(int i) const {
+        return state_variable(i) >= 0 && i + 1 < static_cast<int>(holders_.size()) &&
+               state_variable(i + 1) == state_variable(i);
+    }
+
+    bool state_fits(int i, int variable) const {
+        for (int j = 0; j < static_cast<int>(holders_.size()); ++j) {
+            // All states of the variable in one run.
+            const bool run = j < i ? state_follows(j) : true;
+            if (state_variable(j) == variable && !run) {
+                return false;
+            }
+        }
+        return options_.line_buffers && options_.max_fused_loops != 0 &&
+               !stands_first(path_, at(holders_, i)) &&
+               (state_follows(i) || directly_indexes_all(variable, unseen(i)));
     }
 
     bool may_window(int i, int variable) const {
@@ -162,8 +203,14 @@ private:
             }
         }
         for (int gap = first; gap < static_cast<int>(holders_.size()); ++gap) {
+            if (gap >= 0 && state_follows(gap)) {
+                continue;  // no loop between the states of a variable
+            }
             if (gap >= 0 && at(windows_, gap) == variable) {
                 result.push_back({gap, -1, -1, true});
+            }
+            if (iterates(variable)) {
+                continue;  // that is its only loop
             }
             if (directly_indexes_all(variable, unseen(gap)) &&
                 !(options_.max_fused_loops == 0 && fused(gap)) && !belongs_higher(variable, gap)) {
@@ -482,6 +529,9 @@ private:
     // L4 and the second half of L5 for the loops of the gap, which begin at `first`.
     bool order_fits(int gap, std::size_t first) const {
         auto begin = order_.begin() + static_cast<std::ptrdiff_t>(first);
+        if (gap >= 0 && state_follows(gap)) {
+            return begin == order_.end();
+        }
         if (gap >= 0 && at(windows_, gap) >= 0) {
             if (begin == order_.end() || !begin->slot.windows) {
                 return false;

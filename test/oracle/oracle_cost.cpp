@@ -58,6 +58,9 @@ std::vector<double> trip_counts(const Path& path, Nodes nodes) {
                 throw Unsupported("oracle: a partial tile inside another loop");
             }
             current = n.base > 0 ? bound[v] / count : static_cast<double>(n.tile);
+            if (path.einsum.rank_variables[v].only_last) {
+                count = 1;
+            }
             if (n.base > 0) {
                 below_prologue.insert(n.rank_variable);
             }
@@ -286,8 +289,14 @@ void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>&
             l.trips = r == Relevancy::irrelevant || n.base > 0
                           ? trips[static_cast<std::size_t>(e.node)]
                           : current / static_cast<double>(n.tile);
+            if (path.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].only_last) {
+                l.trips = 1;
+            }
             l.temporal = n.kind == NodeKind::temporal;
-            l.relevant = r == Relevancy::relevant;
+            // An update reads the state that the iteration before has left.
+            l.relevant =
+                r == Relevancy::relevant && !(tensor.state == workload::StateAccess::update &&
+                                              tensor.state_variable == n.rank_variable);
             if (!l.temporal) {
                 const auto& dim = path.levels[static_cast<std::size_t>(n.level)]
                                       .spatial[static_cast<std::size_t>(n.dim)];
@@ -399,8 +408,9 @@ ChainCost cost(const Path& path, Nodes nodes) {
     }
     total.computes = total.compute_steps = 1;
     const auto most = most_trips(path, nodes);
-    for (const double bound : bounds(path)) {
-        total.computes *= bound;  // of a partial tile only what is there
+    for (const auto& v : path.einsum.rank_variables) {
+        // Of a partial tile only what is there.
+        total.computes *= v.only_last ? 1 : static_cast<double>(v.bound);
     }
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         total.compute_steps *= nodes[i].kind == NodeKind::temporal ? trips[i] : 1;

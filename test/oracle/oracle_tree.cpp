@@ -148,14 +148,19 @@ Fit agree_on(const Space& space, const Groups& groups, const std::vector<int>& s
     if (a.memory != b.memory || a.depth != b.depth || a.line_buffer != b.line_buffer) {
         return Fit::backing;
     }
-    const bool read_after_write = writes(space, i, a.tensor) && !writes(space, j, a.tensor);
+    // A running state is also read before it is written, in the next iteration.
+    const bool state = local(space, i, a.tensor).state != workload::StateAccess::none;
+    const bool reads_older = state && writes(space, j, a.tensor) && !writes(space, i, a.tensor);
+    const bool read_after_write =
+        reads_older || (writes(space, i, a.tensor) && !writes(space, j, a.tensor));
     const int loops =
         read_after_write ? std::max(a.depth, shared_between(shared, i, j)) : a.shared_loops();
     for (int p = 0; p < loops; ++p) {
         const auto q = static_cast<std::size_t>(p);
         if (a.line_buffer && p == a.depth) {
-            if (read_after_write && !in_reach(space, i, j, a.tensor, at(groups, i).prefix[q],
-                                              at(groups, j).prefix[q])) {
+            if (read_after_write && !reads_older &&
+                !in_reach(space, i, j, a.tensor, at(groups, i).prefix[q],
+                          at(groups, j).prefix[q])) {
                 return Fit::ranks;
             }
             continue;
@@ -324,7 +329,7 @@ void find_lives(Space& space) {
             const auto uses = [&](const std::vector<int>& users) {
                 return std::find(users.begin(), users.end(), e) != users.end();
             };
-            if (uses(t.producers) || uses(t.consumers)) {
+            if (uses(t.producers) || uses(t.consumers) || uses(t.previous_readers)) {
                 life.first = std::min(life.first, place);
                 life.second = place;
             }
@@ -345,8 +350,23 @@ void reorder(Space& space, const std::vector<int>& order) {
     find_lives(space);
 }
 
+bool older_states_first(const Space& space, const workload::Tensor& tensor) {
+    const auto place = [&](int einsum) {
+        return std::find(space.order.begin(), space.order.end(), einsum) - space.order.begin();
+    };
+    const auto before = [&](int reader) { return place(reader) < place(tensor.producers[0]); };
+    return std::all_of(tensor.previous_readers.begin(), tensor.previous_readers.end(), before) &&
+           std::none_of(tensor.consumers.begin(), tensor.consumers.end(), before);
+}
+
 bool producers_first(const Space& space) {
     for (std::size_t t = 0; t < space.life.size(); ++t) {
+        if (space.workload->tensors[t].state_rank >= 0) {
+            if (!older_states_first(space, space.workload->tensors[t])) {
+                return false;
+            }
+            continue;
+        }
         const auto& producers = space.workload->tensors[t].producers;
         const int first = space.life[t].first;
         if (!producers.empty() &&

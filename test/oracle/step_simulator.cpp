@@ -103,8 +103,11 @@ private:
         tile_[v] = n.tile;
         if (n.kind == NodeKind::temporal) {
             std::vector<Instance> now = instances;
+            const bool only_last = path_.einsum.rank_variables[v].only_last;
             for (std::int64_t k = 0; k < trips; ++k) {
-                step(i + 1, now, parent, parent_loops);
+                if (!only_last || k + 1 == trips) {
+                    step(i + 1, now, parent, parent_loops);
+                }
                 for (Instance& instance : now) {
                     instance.begin[v] += n.tile;
                 }
@@ -178,9 +181,20 @@ private:
         }
     }
 
+    /// Values that need not be fetched: nothing has been written yet. What an update fetches is the
+    /// state before the one that it writes.
     double fresh(const Elements& set) const {
-        return static_cast<double>(std::count_if(
-            set.begin(), set.end(), [&](const Element& e) { return !touched_.contains(e); }));
+        return static_cast<double>(std::count_if(set.begin(), set.end(), [&](Element e) {
+            if (tensor_.state == workload::StateAccess::update) {
+                const auto v = static_cast<std::size_t>(tensor_.state_variable);
+                const auto rank = static_cast<std::size_t>(tensor_.rank_of_variable[v]);
+                if (touched_.contains(e)) {
+                    return false;
+                }
+                --e[rank];
+            }
+            return !touched_.contains(e);
+        }));
     }
 
     bool skips(int level) const {

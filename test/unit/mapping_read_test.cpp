@@ -99,8 +99,16 @@ BOOST_AUTO_TEST_CASE(tile_shapes_are_positive_integers) {
                "no error");
 }
 
-BOOST_AUTO_TEST_CASE(pipelines_are_refused) {
-    BOOST_TEST(contains(error("  - !Pipeline {nodes: []}\n"), "pipelined branches"));
+BOOST_AUTO_TEST_CASE(branches_of_a_pipeline_run_one_einsum_each) {
+    BOOST_TEST(contains(error("  - !Pipeline {nodes: []}\n"), "!Pipeline has no branches"));
+    const std::string branch = "    - !Nested\n      nodes:\n      - !Compute {einsum: ";
+    const std::string two = "  - !Pipeline\n    nodes:\n" + branch + "A, component: X}\n" +
+                            branch + "B, component: Y}\n";
+    BOOST_TEST(error(two) == "no error");
+    BOOST_TEST(contains(error("  - !Pipeline\n    nodes:\n    - !Nested\n      nodes:\n"
+                              "      - !Sequential\n        nodes:\n        - !Nested\n"
+                              "          nodes: [!Compute {einsum: A, component: X}]\n"),
+                        "split again"));
 }
 
 BOOST_AUTO_TEST_CASE(every_branch_ends_with_a_compute) {

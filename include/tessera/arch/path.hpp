@@ -52,7 +52,8 @@ struct PhysicalDim {
     double stride = 1;
 };
 
-/// One action with all scales applied. Throughput may be infinite.
+/// One action with all scales applied. Throughput may be infinite. The action of a compute is one
+/// point of the Einsum's iteration space, with all operations that the Einsum does there.
 struct PathAction {
     std::string name;  ///< read, write, compute or hop
     double energy_j = 0;
@@ -91,6 +92,8 @@ struct PathLevel {
     LevelKind kind = LevelKind::memory;
     std::string name;
     bool enabled = true;
+    /// Compute: an operation of the Einsum that it does not have; then it is not enabled.
+    std::string lacks_operation;
     std::vector<PathDim> spatial;  ///< fan-out of this level and of everything after it
     double cumulative_fanout = 1;  ///< product of all fan-outs down to and including this level
     std::vector<PathAction>
@@ -154,6 +157,8 @@ struct Path {
     const PathLevel& compute() const {
         return levels.back();
     }
+    /// Why the compute may not run the Einsum, e.g. "`enabled` is false"; empty if it may.
+    std::string refusal() const;
 };
 
 /// Evaluates a tensor-set expression for the path. `extra` holds memory names decided so far and

@@ -48,6 +48,8 @@ struct BackedTensor {
     /// the output: how far it has been made. -1: it is no line buffer.
     int window_rank = -1;
     std::int64_t window_base = 0, window_prologue = 0;
+    /// A running state: a line buffer whose readers may also stand before its writer.
+    bool running_state = false;
     /// Per fused loop: the rank of the tensor that the loop's variable indexes directly, -1 if
     /// none.
     std::vector<int> rank_of_loop;

@@ -43,9 +43,26 @@ struct EinsumReport {
     }
 };
 
+/// One Einsum in the steady state of a pipeline.
+struct PipelineSlot {
+    int einsum = 0;                 ///< index into Report::einsums
+    std::string unit;               ///< compute component
+    int stage = 0;                  ///< works on the tile that stage 0 worked on so many rounds ago
+    double start_s = 0, end_s = 0;  ///< all rounds together, as shares of the pipeline's latency
+};
+
+/// Einsums of one fused group that run at the same time on several computes. Every round runs each
+/// of them once; filling and draining the pipeline are not counted.
+struct Pipeline {
+    std::vector<PipelineSlot> slots;  ///< by start
+    double latency_s = 0;             ///< of all rounds, in place of the sum of its Einsums
+};
+
 /// A whole mapping.
 struct Report {
     std::vector<EinsumReport> einsums;
+    /// Empty for models in which Einsums run one after the other. An Einsum is in one at most.
+    std::vector<Pipeline> pipelines;
     /// Highest fraction of each memory in use at any time (0 for an infinite one).
     std::map<std::string, double> peak_occupancy;
     std::vector<std::string> warnings;  ///< violated mapper constraints: keep, reuse, usage, ...
@@ -53,7 +70,7 @@ struct Report {
     double energy_j() const;
     double dynamic_energy_j() const;
     double leak_energy_j() const;
-    double latency_s() const;  ///< Einsums run one after the other
+    double latency_s() const;  ///< pipelines and all other Einsums run one after the other
     double edp_js() const {
         return energy_j() * latency_s();
     }

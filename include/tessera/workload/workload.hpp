@@ -16,6 +16,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/spec/directives.hpp"
 #include "tessera/spec/expression.hpp"
+#include "tessera/workload/operations.hpp"
 
 namespace tessera::workload {
 
@@ -44,12 +45,17 @@ struct Tensor {
     double bits_per_value = 0;
     bool persistent = false;
     std::vector<int> producers;  ///< Einsums that output it
-    std::vector<int> consumers;  ///< Einsums that input it
+    std::vector<int> consumers;  ///< Einsums that input it, after their producers
+    /// Running states: index of the iterative rank in `ranks`, else -1.
+    int state_rank = -1;
+    /// Running states: Einsums that read the state of the iteration before, so they stand before
+    /// the producer. Not among the consumers.
+    std::vector<int> previous_readers;
     double size_values = 0;  ///< box of the image of the producing (else reading) iteration space
     Position where;
 
     bool intermediate() const {
-        return !producers.empty() && !consumers.empty();
+        return !producers.empty() && (!consumers.empty() || !previous_readers.empty());
     }
 };
 
@@ -57,6 +63,9 @@ struct Tensor {
 struct TensorAccess {
     int tensor = 0;
     bool output = false;
+    /// Of a running state: the rank is indexed by the iterative variable alone, whichever of the
+    /// states m and m + 1 is meant.
+    StateAccess state = StateAccess::none;
     std::vector<RankAccess> ranks;
     Position where;
 };
@@ -75,6 +84,9 @@ struct Einsum {
     std::vector<int> rank_variables;  ///< global indices, sorted by name
     bool is_copy_operation = false;
     double n_instances = 1;
+    std::vector<OperationCount> operations;  ///< per point; empty: one `compute`
+    /// Global iterative variables of which only the last iteration is run: it reads last states.
+    std::vector<int> only_last;
     std::vector<Rename> renames;
     Position where;
 };
@@ -144,6 +156,8 @@ struct LocalTensor {
     bool persistent = false;
     bool intermediate = false;  ///< produced and consumed in the workload
     bool fusable = false;       ///< accessed by two Einsums or more
+    StateAccess state = StateAccess::none;
+    int state_variable = -1;  ///< running states: the iterative variable, else -1
     double bits_per_value = 0;
     std::vector<RankAccess> ranks;
     std::vector<Relevancy> relevancy;  ///< per local rank variable
@@ -156,7 +170,8 @@ struct LocalTensor {
     std::vector<int>
         rank_of_variable;  ///< local variable -> index into ranks if directly indexing, else -1
     double size_values = 0;
-    /// Intermediates with overlapping reads: how this Einsum may walk along them.
+    /// Intermediates with overlapping reads, and running states: how this Einsum may walk along
+    /// them.
     std::vector<Window> windows;
 };
 
@@ -168,6 +183,7 @@ struct LocalRankVariable {
     /// How a shared loop over it may have a prologue (at most four, the smallest prologues), beside
     /// not at all.
     std::vector<Prologue> prologues;
+    bool only_last = false;  ///< see Einsum::only_last
 };
 
 /// One Einsum with dense local indices. Local tensors stand in sorted name order, so do variables.
@@ -175,7 +191,8 @@ struct EinsumView {
     int einsum = 0;
     std::string name;
     bool is_copy_operation = false;
-    double n_instances = 1;  ///< workload.n_instances * einsum.n_instances
+    double n_instances = 1;                  ///< workload.n_instances * einsum.n_instances
+    std::vector<OperationCount> operations;  ///< per point
     std::vector<LocalTensor> tensors;
     std::vector<LocalRankVariable> rank_variables;
 
@@ -185,6 +202,8 @@ struct EinsumView {
     TensorMask outputs() const;
     TensorMask fusable() const;
     TensorMask intermediates() const;
+    /// Iterative variables of more than one value whose running states the Einsum accesses.
+    RankVariableMask state_variables() const;
     int find_tensor(const std::string& name) const;         ///< local index or -1
     int find_rank_variable(const std::string& name) const;  ///< local index or -1
 };

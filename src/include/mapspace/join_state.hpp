@@ -31,6 +31,8 @@ struct LiveTensor {
     /// See BackedTensor; the prologue is the producer's.
     int window_rank = -1;
     std::int64_t window_base = 0, window_prologue = 0;
+    /// A running state: `ranks` has the loops of all its users so far, with -1 where they differ.
+    bool running_state = false;
 
     int shared_loops() const {
         return level + (window_rank >= 0 ? 1 : 0);
