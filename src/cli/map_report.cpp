@@ -7,6 +7,7 @@
 #include "cli/cli.hpp"
 #include "cli/map_options.hpp"
 #include "cli/output.hpp"
+#include "io/pipelines.hpp"
 #include "io/units.hpp"
 #include "tessera/mapping/assemble.hpp"
 
@@ -181,6 +182,7 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
     print_fused_groups(out, problem, best.mapping);
     out << "LoopTree:\n";
     print_indented(out, mapping::to_text(best.mapping));
+    print_pipelines(out, best.report);
     out << optimality(result, settings, mapper) << "\n";
     if (!result.reasons.empty()) {
         out << "Why:\n";
@@ -216,6 +218,10 @@ std::map<std::string, std::string> run_files(const model::Problem& problem,
         }
     }
     files["looptree.svg"] = mapping::to_svg(result.solutions.front().mapping);
+    const model::Report& report = result.solutions.front().report;
+    for (std::size_t i = 0; i < report.pipelines.size(); ++i) {
+        files["pipeline-" + std::to_string(i + 1) + ".svg"] = io::pipeline_svg(report, i);
+    }
     return files;
 }
 

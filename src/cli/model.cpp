@@ -112,6 +112,7 @@ void print(std::ostream& out, const model::Problem& problem, const mapping::Mapp
         rows.push_back({"  " + memory, io::percent(fraction)});
     }
     print_table(out, rows, 1);
+    print_pipelines(out, report);
     print_summary_tables(out, problem, report, tables);
 }
 

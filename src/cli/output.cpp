@@ -10,6 +10,7 @@
 #include "api/search.hpp"
 #include "base/printable.hpp"
 #include "io/fused_groups.hpp"
+#include "io/pipelines.hpp"
 #include "io/run_files.hpp"
 #include "io/summary.hpp"
 #include "io/units.hpp"
@@ -88,6 +89,13 @@ void print_fused_groups(std::ostream& out, const model::Problem& problem,
             out << (&einsum == &group.front() ? "  " : " + ") << base::one_line(einsum);
         }
         out << "\n";
+    }
+}
+
+void print_pipelines(std::ostream& out, const model::Report& report) {
+    if (!report.pipelines.empty()) {
+        out << "Pipelines:\n";
+        print_indented(out, io::pipelines_text(report));
     }
 }
 

@@ -43,6 +43,8 @@ bool asks_for_traffic(const std::vector<mapper::Metric>& metrics);
 /// Energy, latency and EDP, one a line.
 void print_totals(std::ostream& out, const arch::Architecture& architecture,
                   const model::Report& report);
+/// The charts of Report::pipelines; nothing without them.
+void print_pipelines(std::ostream& out, const model::Report& report);
 void print_fused_groups(std::ostream& out, const model::Problem& problem,
                         const mapping::Mapping& mapping);
 /// Columns aligned, two spaces apart; the first `text_columns` to the left, the others to the

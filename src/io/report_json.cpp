@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "io/pipelines.hpp"
+
 namespace tessera::io {
 
 namespace {
@@ -182,6 +184,9 @@ Json report_json(const model::Report& report) {
         result["einsums"][einsum.einsum] = einsum_json(einsum);
     }
     result["peak_occupancy"] = numbers(report.peak_occupancy);
+    if (!report.pipelines.empty()) {
+        result["pipelines"] = pipelines_json(report);
+    }
     return result;
 }
 

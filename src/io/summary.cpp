@@ -88,7 +88,7 @@ void add(const model::EinsumReport& einsum, Summary& result) {
 double least_traffic(const workload::Workload& workload) {
     double words = 0;
     for (const workload::Tensor& tensor : workload.tensors) {
-        words += tensor.producers.empty() || tensor.consumers.empty() ? tensor.size_values : 0;
+        words += tensor.intermediate() ? 0 : tensor.size_values;
     }
     return words * workload.n_instances;
 }

@@ -43,6 +43,7 @@ private:
     void emit_loop(int low, int high, std::size_t depth, TreeNode& nested) const;
     std::size_t lifted(const std::vector<std::pair<int, int>>& groups, int index,
                        std::size_t depth) const;
+    void lift_with_others(int low, std::size_t depth, std::vector<std::size_t>& counts) const;
     void check_backing(const std::vector<std::pair<int, int>>& groups, std::size_t depth) const;
 
     std::vector<Chain> chains_;
@@ -101,6 +102,32 @@ std::size_t Assembler::lifted(const std::vector<std::pair<int, int>>& groups, in
         ++count;
     }
     return count;
+}
+
+// A backing holder that stands above the split for one of its Einsums stands there for all of them.
+void Assembler::lift_with_others(int low, std::size_t depth,
+                                 std::vector<std::size_t>& counts) const {
+    for (bool more = true; more;) {
+        more = false;
+        for (std::size_t i = 0; i < counts.size(); ++i) {
+            const std::vector<Holder>& gap = chains_[low + static_cast<int>(i)].gaps[depth];
+            for (std::size_t h = 0; h < counts[i]; ++h) {
+                for (const int user : users_.at(gap[h].tensor)) {
+                    const auto other = static_cast<std::size_t>(user - low);
+                    if (!gap[h].backing || user < low || other >= counts.size()) {
+                        continue;
+                    }
+                    const std::vector<Holder>& theirs = chains_[user].gaps[depth];
+                    for (std::size_t k = counts[other]; k < theirs.size(); ++k) {
+                        if (theirs[k].tensor == gap[h].tensor && theirs[k].backing) {
+                            counts[other] = k + 1;
+                            more = true;
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 // An intermediate that two branches back in the same memory must be above the split by now.
@@ -249,6 +276,7 @@ void Assembler::build(int low, int high, std::size_t depth, TreeNode& nested) {
     for (int i = low; i < high; ++i) {
         counts.push_back(lifted(groups, i, depth));
     }
+    lift_with_others(low, depth, counts);
     for (int i = low; i < high; ++i) {
         std::vector<Holder>& own = chains_[i].gaps[depth];
         const auto end = own.begin() + static_cast<std::ptrdiff_t>(counts[i - low]);

@@ -1,0 +1,249 @@
+#include "groups.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "tessera/base/error.hpp"
+#include "tessera/mapping/assemble.hpp"
+
+namespace tessera::transfusion {
+
+namespace {
+
+using Choices = std::vector<std::shared_ptr<const Costed>>;
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+std::string key_of(const std::string& einsum, const std::string& compute, const ChainPlan& plan) {
+    std::string key = einsum + "|" + compute + (plan.resident ? "|r" : "|");
+    for (const auto* loops : {&plan.shared, &plan.own}) {
+        for (const LoopPlan& loop : *loops) {
+            key += "|" + loop.variable + ":" + std::to_string(loop.tile);
+        }
+        key += "/";
+    }
+    for (const KeepPlan& kept : plan.kept) {
+        key += "|" + kept.tensor + "@" + std::to_string(kept.depth);
+    }
+    return key;
+}
+
+Part part_of(const Costed& chain) {
+    return {&chain.place->path->einsum, chain.place->path.get(), &chain.nodes, &chain.report};
+}
+
+/// Loops that all Einsums of a group share.
+int inside(const Group& group) {
+    return loops_of(group.chains.front()->place->path->einsum, group.plan.shared);
+}
+
+}  // namespace
+
+std::shared_ptr<const Costed> Groups::costed(const std::string& einsum, const Place& place,
+                                             const ChainPlan& plan) {
+    std::shared_ptr<const Costed>& known = known_[key_of(einsum, place.compute, plan)];
+    if (!known) {
+        auto made = std::make_shared<Costed>();
+        made->place = &place;
+        made->nodes = chain(*place.path, plan);
+        ++evaluated_;
+        try {
+            made->report = model_.evaluate(layer_.problem(), *place.path, made->nodes);
+            made->legal = true;
+        } catch (const IllegalMapping&) {
+        }
+        known = std::move(made);
+    }
+    return known;
+}
+
+std::optional<Group> Groups::best(const GroupPlan& plan) {
+    std::vector<Choices> choices;
+    for (const std::string& einsum : plan.einsums) {
+        ChainPlan one{plan.shared, {}, plan.kept, plan.resident};
+        if (const auto own = plan.own.find(einsum); own != plan.own.end()) {
+            one.own = own->second;
+        }
+        const auto bound = plan.binding.find(einsum);
+        choices.emplace_back();
+        for (const Place& place : layer_.places(einsum)) {
+            if (bound != plan.binding.end() && &place != &layer_.place(einsum, bound->second)) {
+                continue;
+            }
+            const auto made = costed(einsum, place, one);
+            if (made->legal) {
+                choices.back().push_back(made);
+            }
+        }
+        if (choices.back().empty()) {
+            return std::nullopt;
+        }
+    }
+    return plan.overlap == Overlap::pipelined && pipelines_ ? at_once(plan, choices)
+                                                            : in_turn(plan, choices);
+}
+
+Group Groups::in_turn(const GroupPlan& plan, const std::vector<Choices>& choices) const {
+    Group group;
+    group.plan = plan;
+    for (const Choices& places : choices) {
+        const auto value = [&](const auto& chain) {
+            return mapper::metric_value(metric_, chain->report.energy_j(), chain->report.latency_s);
+        };
+        const auto least =
+            *std::min_element(places.begin(), places.end(),
+                              [&](const auto& a, const auto& b) { return value(a) < value(b); });
+        group.chains.push_back(least);
+        group.latency_s += least->report.latency_s;
+        group.energy_j += least->report.energy_j();
+    }
+    group.stages.assign(choices.size(), 0);
+    return group;
+}
+
+Group Groups::at_once(const GroupPlan& plan, const std::vector<Choices>& choices) const {
+    const std::vector<std::string>& units = layer_.units();
+    std::vector<std::vector<double>> latency_s;
+    std::vector<Part> parts;
+    for (const Choices& places : choices) {
+        latency_s.emplace_back(units.size(), never);
+        for (const auto& chain : places) {
+            const auto unit =
+                std::find(units.begin(), units.end(), chain->place->compute) - units.begin();
+            latency_s.back()[static_cast<std::size_t>(unit)] = chain->report.latency_s;
+        }
+        parts.push_back(part_of(*places.front()));
+    }
+    const Range all{0, static_cast<int>(parts.size())};
+    const schedule::Schedule schedule =
+        schedule::pipeline(dag_of(layer_.workload(), parts, all, units, latency_s), mode_);
+    Group group;
+    group.plan = plan;
+    const std::vector<int> binding = schedule.binding();
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+        const std::string& unit = units[static_cast<std::size_t>(binding[i])];
+        group.chains.push_back(
+            *std::find_if(choices[i].begin(), choices[i].end(),
+                          [&](const auto& chain) { return chain->place->compute == unit; }));
+        group.energy_j += group.chains.back()->report.energy_j();
+        parts[i] = part_of(*group.chains.back());
+    }
+    const double rounds = rounds_of(parts.front(), inside(group));
+    const PipelineCost cost = pipeline_cost(layer_.workload(), parts, all, rounds, mode_);
+    group.latency_s = cost.pipeline.latency_s;
+    group.stages = cost.schedule.overlap.stage;
+    return group;
+}
+
+bool Groups::fits(const std::vector<Group>& groups, const std::vector<int>& shared) const {
+    std::vector<Part> parts;
+    std::vector<int> between;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        for (std::size_t i = 0; i < groups[g].chains.size(); ++i) {
+            parts.push_back(part_of(*groups[g].chains[i]));
+            const bool last = i + 1 == groups[g].chains.size();
+            if (!last) {
+                between.push_back(inside(groups[g]));
+            } else if (g < shared.size()) {
+                between.push_back(shared[g]);
+            }
+        }
+    }
+    int begin = 0;
+    for (const Group& group : groups) {
+        const int end = begin + static_cast<int>(group.chains.size());
+        const bool pipelined = pipelines_ && group.plan.overlap == Overlap::pipelined;
+        for (int i = begin; i < end; i = pipelined ? end : i + 1) {
+            const Range range{i, pipelined ? end : i + 1};
+            const std::vector<int> stages = pipelined ? group.stages : std::vector<int>{0};
+            if (fullest(parts, between, range, stages).share > 1) {
+                return false;
+            }
+        }
+        begin = end;
+    }
+    return true;
+}
+
+int common_loops(const Layer& layer, const std::vector<LoopPlan>& loops, std::size_t common) {
+    int n = 0;
+    std::map<std::string, std::int64_t> open;
+    for (std::size_t i = 0; i < std::min(common, loops.size()); ++i) {
+        const auto at = open.try_emplace(loops[i].variable, layer.bound(loops[i].variable)).first;
+        n += loops[i].tile < at->second;
+        at->second = std::min(at->second, loops[i].tile);
+    }
+    return n;
+}
+
+namespace {
+
+using mapping::TreeKind;
+using mapping::TreeNode;
+
+/// The only Einsum of a branch that is not split, or "".
+std::string einsum_of(const TreeNode& branch) {
+    const TreeNode& end = branch.children.back();
+    return end.kind == TreeKind::compute  ? end.einsum
+           : end.kind == TreeKind::nested ? einsum_of(end)
+                                          : "";
+}
+
+/// Makes the branches of these Einsums, which stand next to each other, a pipeline.
+bool make_pipeline(TreeNode& node, const std::set<std::string>& einsums) {
+    if (node.kind == TreeKind::sequential) {
+        const auto mine = [&](const TreeNode& branch) {
+            return einsums.count(einsum_of(branch)) > 0;
+        };
+        const auto first = std::find_if(node.children.begin(), node.children.end(), mine);
+        const auto last = std::find_if_not(first, node.children.end(), mine);
+        if (static_cast<std::size_t>(last - first) == einsums.size()) {
+            if (einsums.size() == node.children.size()) {
+                node.kind = TreeKind::pipeline;
+                return true;
+            }
+            TreeNode pipeline;
+            pipeline.kind = TreeKind::pipeline;
+            pipeline.children.assign(first, last);
+            TreeNode branch;
+            branch.kind = TreeKind::nested;
+            branch.children.push_back(std::move(pipeline));
+            *first = std::move(branch);
+            node.children.erase(first + 1, last);
+            return true;
+        }
+    }
+    return std::any_of(node.children.begin(), node.children.end(),
+                       [&](TreeNode& child) { return make_pipeline(child, einsums); });
+}
+
+}  // namespace
+
+mapping::Mapping tree(const std::vector<Group>& groups, const std::vector<int>& shared,
+                      bool pipelines) {
+    std::vector<mapping::Branch> branches;
+    std::vector<int> between;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        for (std::size_t i = 0; i < groups[g].chains.size(); ++i) {
+            const Costed& chain = *groups[g].chains[i];
+            branches.push_back({chain.place->path.get(),
+                                mapping::without_null_loops(*chain.place->path, chain.nodes)});
+            if (i + 1 < groups[g].chains.size()) {
+                between.push_back(inside(groups[g]));
+            } else if (g < shared.size()) {
+                between.push_back(shared[g]);
+            }
+        }
+    }
+    mapping::Mapping mapping = mapping::assemble(branches, between);
+    for (const Group& group : groups) {
+        if (pipelines && group.plan.overlap == Overlap::pipelined && group.chains.size() > 1 &&
+            !make_pipeline(mapping.root, {group.plan.einsums.begin(), group.plan.einsums.end()})) {
+            throw Bug("the Einsums of a pipeline do not stand next to each other");
+        }
+    }
+    return mapping;
+}
+
+}  // namespace tessera::transfusion

@@ -1,0 +1,106 @@
+// Groups of Einsums that a method runs together: chains of each Einsum on each compute, what the
+// group takes, and the LoopTree of several groups.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "layer.hpp"
+#include "tessera/mapper/mapper.hpp"
+
+namespace tessera::transfusion {
+
+/// A chain with its figures; not legal if it alone exceeds a memory.
+struct Costed {
+    const Place* place = nullptr;
+    mapping::Pmapping nodes;
+    model::EinsumReport report;
+    bool legal = false;
+};
+
+/// How the Einsums of a group get their computes and their times.
+enum class Overlap {
+    none,       ///< one after the other
+    pipelined,  ///< at once
+};
+
+struct GroupPlan {
+    std::vector<std::string> einsums;
+    std::vector<LoopPlan> shared;
+    std::map<std::string, std::vector<LoopPlan>> own;
+    std::vector<KeepPlan> kept;
+    bool resident = false;
+    Overlap overlap = Overlap::none;
+    /// Compute of each Einsum; absent: DPipe (pipelined) or the metric (one after the other)
+    /// chooses.
+    std::map<std::string, std::string> binding;
+};
+
+/// A group with chosen computes.
+struct Group {
+    GroupPlan plan;
+    std::vector<std::shared_ptr<const Costed>> chains;
+    std::vector<int> stages;
+    double latency_s = 0, energy_j = 0;
+
+    double value(mapper::Metric metric) const {
+        return mapper::metric_value(metric, energy_j, latency_s);
+    }
+};
+
+/// Finds the cheapest computes and schedules for plans of one layer. Chains are kept, so that plans
+/// that agree on an Einsum ask the model once.
+class Groups {
+public:
+    /// `pipelines`: the model knows them; else everything runs one after the other.
+    Groups(const Layer& layer, const model::CostModel& model, mapper::Metric metric,
+           schedule::Mode mode, bool pipelines)
+        : layer_(layer), model_(model), metric_(metric), mode_(mode), pipelines_(pipelines) {}
+
+    /// Nothing if some chain is illegal on every compute.
+    std::optional<Group> best(const GroupPlan& plan);
+    /// Groups that share loops fit together into the memories. `shared`: loops between neighbouring
+    /// groups.
+    bool fits(const std::vector<Group>& groups, const std::vector<int>& shared) const;
+
+    std::size_t evaluated() const {
+        return evaluated_;
+    }
+    const Layer& layer() const {
+        return layer_;
+    }
+    mapper::Metric metric() const {
+        return metric_;
+    }
+
+private:
+    std::shared_ptr<const Costed> costed(const std::string& einsum, const Place& place,
+                                         const ChainPlan& plan);
+    Group in_turn(const GroupPlan& plan,
+                  const std::vector<std::vector<std::shared_ptr<const Costed>>>& choices) const;
+    Group at_once(const GroupPlan& plan,
+                  const std::vector<std::vector<std::shared_ptr<const Costed>>>& choices) const;
+
+    const Layer& layer_;
+    const model::CostModel& model_;
+    mapper::Metric metric_;
+    schedule::Mode mode_;
+    bool pipelines_;
+    std::map<std::string, std::shared_ptr<const Costed>> known_;
+    std::size_t evaluated_ = 0;
+};
+
+/// Loops that two neighbouring chains of a plan share, when the first `common` loops of their plans
+/// are the same.
+int common_loops(const Layer& layer, const std::vector<LoopPlan>& loops, std::size_t common);
+
+/// The tree of groups in execution order; pipelined ones become !Pipeline. `shared`: loops between
+/// neighbouring groups.
+mapping::Mapping tree(const std::vector<Group>& groups, const std::vector<int>& shared,
+                      bool pipelines);
+
+}  // namespace tessera::transfusion

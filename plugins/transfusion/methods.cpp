@@ -1,0 +1,361 @@
+#include "methods.hpp"
+
+#include <algorithm>
+
+#include "tessera/base/error.hpp"
+
+namespace tessera::transfusion {
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+std::vector<std::int64_t> divisors(std::int64_t n, std::int64_t most) {
+    std::vector<std::int64_t> found;
+    for (std::int64_t d = 1; d <= std::min(n, most); ++d) {
+        if (n % d == 0) {
+            found.push_back(d);
+        }
+    }
+    return found;
+}
+
+/// Sizes worth trying: a divisor for every doubling, the largest first.
+std::vector<std::int64_t> tile_sizes(std::int64_t n, std::int64_t most) {
+    std::vector<std::int64_t> found;
+    const std::vector<std::int64_t> all = divisors(n, most);
+    for (auto d = all.rbegin(); d != all.rend(); ++d) {
+        if (found.empty() || 2 * *d <= found.back()) {
+            found.push_back(*d);
+        }
+    }
+    return found;
+}
+
+class Planner {
+public:
+    Planner(Method method, Groups& groups)
+        : method_(method), groups_(groups), layer_(groups.layer()) {}
+
+    Found run() {
+        const bool three = method_ == Method::unfused || method_ == Method::flat;
+        if (three == layer_.one_pass()) {
+            throw UserError(std::string("method ") + name(method_) + " runs attention in " +
+                            (three ? "three passes" : "one pass") +
+                            "; give -D CASCADE=" + (three ? "3" : "1"));
+        }
+        switch (method_) {
+            case Method::unfused:
+                singles(layer_.all());
+                break;
+            case Method::flat:
+            case Method::fusemax:
+                singles({"BK", "BV", "Q"});
+                fused_attention();
+                singles(layer_.norm());
+                singles(layer_.feed_forward());
+                break;
+            default:
+                keys_and_values();
+                fused_layer();
+        }
+        return std::move(found_);
+    }
+
+private:
+    bool transfusion() const {
+        return method_ == Method::transfusion;
+    }
+    double value(const Group& group) const {
+        return group.value(groups_.metric());
+    }
+    double value(const std::vector<Group>& groups) const {
+        double energy_j = 0, latency_s = 0;
+        for (const Group& group : groups) {
+            energy_j += group.energy_j;
+            latency_s += group.latency_s;
+        }
+        return mapper::metric_value(groups_.metric(), energy_j, latency_s);
+    }
+
+    void add(Group group, int shared_before) {
+        if (!found_.groups.empty()) {
+            found_.shared.push_back(shared_before);
+        }
+        found_.groups.push_back(std::move(group));
+    }
+
+    /// An Einsum that is fused with nothing, on the better array: a loop over sequences, before,
+    /// between or after loops over two more variables; each tensor stays in the buffer where the
+    /// loops below do not index it.
+    Group single(const std::string& einsum) {
+        std::optional<Group> best;
+        const workload::EinsumView& view = layer_.places(einsum).front().path->einsum;
+        const auto try_loops = [&](const std::vector<LoopPlan>& loops) {
+            GroupPlan plan;
+            plan.einsums = {einsum};
+            plan.shared = loops;
+            plan.resident = true;
+            const auto made = groups_.best(plan);
+            if (made && (!best || value(*made) < value(*best))) {
+                best = made;
+            }
+        };
+        Names variables;
+        for (const workload::LocalRankVariable& v : view.rank_variables) {
+            if (v.name != "b" && v.bound > 1) {
+                variables.push_back(v.name);
+            }
+        }
+        for (const std::string& x : variables) {
+            for (const std::string& y : variables) {
+                for (const std::int64_t a : coarse_sizes(x)) {
+                    for (const std::int64_t c : x == y ? Sizes{1} : coarse_sizes(y)) {
+                        std::vector<LoopPlan> loops = {{x, a}, {y, c}};
+                        loops.resize(x == y ? 1 : 2);
+                        for (std::size_t at = 0; at <= loops.size(); ++at) {
+                            std::vector<LoopPlan> all = loops;
+                            all.insert(all.begin() + static_cast<std::ptrdiff_t>(at), {"b", 1});
+                            try_loops(all);
+                        }
+                    }
+                }
+            }
+        }
+        need(best.has_value(), "Einsum " + einsum);
+        return *best;
+    }
+
+    using Sizes = std::vector<std::int64_t>;
+
+    /// A divisor for every factor of eight.
+    Sizes coarse_sizes(const std::string& variable) const {
+        Sizes found;
+        for (const std::int64_t size : tile_sizes(layer_.bound(variable), 4096)) {
+            if (found.empty() || 8 * size <= found.back()) {
+                found.push_back(size);
+            }
+        }
+        return found;
+    }
+
+    void singles(const Names& einsums) {
+        for (const std::string& einsum : einsums) {
+            add(single(einsum), 0);
+        }
+    }
+
+    /// FuseMax puts what runs over all keys of a tile on the 2D array, FLAT the products; the rest
+    /// goes on the 1D array.
+    std::map<std::string, std::string> fixed_binding() const {
+        static const Names on_2d = {"QK", "LM", "SLN", "SLD",  "SLNV",
+                                    "Q",  "BK", "BV",  "FFN1", "FFN2"};
+        static const Names products = {"QK", "AV"};
+        const Names& first = method_ == Method::flat ? products : on_2d;
+        std::map<std::string, std::string> binding;
+        for (const std::string& einsum : layer_.all()) {
+            const bool array_2d = std::find(first.begin(), first.end(), einsum) != first.end();
+            binding[einsum] = array_2d ? layer_.units().front() : layer_.units().back();
+        }
+        return binding;
+    }
+
+    GroupPlan group(const Names& einsums, std::vector<LoopPlan> shared, bool overlaps) const {
+        GroupPlan plan;
+        plan.einsums = einsums;
+        plan.shared = std::move(shared);
+        plan.overlap = overlaps ? Overlap::pipelined : Overlap::none;
+        if (!transfusion()) {
+            plan.binding = fixed_binding();
+        }
+        return plan;
+    }
+
+    // --- Attention ---------------------------------------------------------------------------
+
+    /// `outer` loops, then heads, then tiles of keys. Intermediates stay in the buffer.
+    GroupPlan attention(std::vector<LoopPlan> outer, std::int64_t heads, bool alone) const {
+        const int depth = static_cast<int>(outer.size());
+        std::vector<LoopPlan> loops = std::move(outer);
+        loops.push_back({"h", heads});
+        if (layer_.one_pass()) {
+            loops.push_back({"m", 1});
+        }
+        GroupPlan plan = group(layer_.attention(), loops, layer_.one_pass());
+        for (const std::string& tensor :
+             layer_.one_pass() ? Names{"QK", "LM", "PM", "SLN", "SLD", "SLNV", "PRM", "SPD", "SPNV"}
+                               : Names{"QK", "MX", "SN", "SD", "SM"}) {
+            plan.kept.push_back({tensor, static_cast<int>(loops.size())});
+        }
+        for (const char* state : {"RM", "RD", "RNV"}) {
+            plan.kept.push_back({state, depth + 1});
+        }
+        if (!alone) {
+            plan.kept.push_back({"Q", depth});
+            plan.kept.push_back({"AV", depth});
+        }
+        return plan;
+    }
+
+    /// Attention by itself: one head at a time.
+    void fused_attention() {
+        std::optional<Group> best;
+        std::int64_t chosen = 0;
+        for (const std::int64_t p : tile_sizes(layer_.bound("p"), layer_.bound("p"))) {
+            const auto made = groups_.best(attention({{"b", 1}, {"p", p}}, 1, true));
+            if (made && groups_.fits({*made}, {}) && (!best || value(*made) < value(*best))) {
+                best = made;
+                chosen = p;
+            }
+        }
+        need(best.has_value(), "attention");
+        found_.notes.push_back("attention: tiles of " + std::to_string(chosen) + " queries");
+        add(std::move(*best), 0);
+    }
+
+    // --- The whole layer, fused per tile of queries --------------------------------------------
+
+    /// Keys and values are made first; with DPipe both at once.
+    void keys_and_values() {
+        std::optional<Group> best;
+        const std::int64_t heads = layer_.bound("h");
+        for (const std::int64_t m : tile_sizes(layer_.bound("m"), layer_.bound("m"))) {
+            for (const std::int64_t h : tile_sizes(heads, heads)) {
+                GroupPlan plan = group({"BK", "BV"}, {{"b", 1}, {"m", m}}, transfusion());
+                for (const char* einsum : {"BK", "BV"}) {
+                    plan.own[einsum] = {{"h", h}};
+                }
+                plan.resident = true;
+                const auto made = groups_.best(plan);
+                if (made && groups_.fits({*made}, {}) && (!best || value(*made) < value(*best))) {
+                    best = made;
+                }
+            }
+        }
+        std::vector<Group> apart = {single("BK"), single("BV")};
+        if (best && value(*best) < value(apart)) {
+            add(std::move(*best), 0);
+            return;
+        }
+        for (Group& one : apart) {
+            add(std::move(one), 0);
+        }
+    }
+
+    std::optional<Group> query(const std::vector<LoopPlan>& outer) {
+        std::optional<Group> best;
+        const std::int64_t heads = layer_.bound("h");
+        for (const std::int64_t h : tile_sizes(heads, heads)) {
+            for (const bool resident : {true, false}) {
+                GroupPlan plan = group({"Q"}, outer, false);
+                plan.own["Q"] = {{"h", h}};
+                plan.kept = {{"Q", static_cast<int>(outer.size())}};
+                plan.resident = resident;
+                const auto made = groups_.best(plan);
+                if (made && groups_.fits({*made}, {}) && (!best || value(*made) < value(*best))) {
+                    best = made;
+                }
+            }
+        }
+        return best;
+    }
+
+    Names norm_tensors() const {
+        return {"IAV", "SAV", "MAV", "DAV", "QAV", "SQAV", "MQAV", "SR", "NR"};
+    }
+
+    std::optional<Group> norm(const std::vector<LoopPlan>& outer) {
+        GroupPlan plan = group(layer_.norm(), outer, transfusion());
+        const int depth = static_cast<int>(outer.size());
+        plan.kept = {{"AV", depth}};
+        for (const std::string& tensor : norm_tensors()) {
+            plan.kept.push_back({tensor, depth});
+        }
+        return groups_.best(plan);
+    }
+
+    std::optional<Group> feed_forward(const std::vector<LoopPlan>& outer) {
+        std::optional<Group> best;
+        const int depth = static_cast<int>(outer.size());
+        const std::int64_t hidden = layer_.bound("s");
+        for (const std::int64_t s : tile_sizes(hidden, hidden)) {
+            std::vector<LoopPlan> loops = outer;
+            loops.push_back({"s", s});
+            GroupPlan plan = group(layer_.feed_forward(), loops, transfusion());
+            plan.kept = {{"NR", depth}, {"FFN1", depth + 1}, {"AR", depth + 1}};
+            const auto made = groups_.best(plan);
+            if (made && groups_.fits({*made}, {}) && (!best || value(*made) < value(*best))) {
+                best = made;
+            }
+        }
+        return best;
+    }
+
+    struct Fused {
+        std::vector<Group> groups;
+        std::vector<int> shared;
+    };
+
+    std::optional<Fused> fused(const std::vector<LoopPlan>& outer, std::int64_t heads,
+                               const std::optional<Group>& q, const std::optional<Group>& norms,
+                               const std::optional<Group>& linear) {
+        const auto attended = groups_.best(attention(outer, heads, false));
+        if (!q || !attended || !norms || !linear) {
+            return std::nullopt;
+        }
+        Fused all{{*q, *attended, *norms, *linear}, {}};
+        const int around = common_loops(layer_, outer, outer.size());
+        all.shared = {around, around, around};
+        if (!groups_.fits(all.groups, all.shared)) {
+            return std::nullopt;
+        }
+        return all;
+    }
+
+    void fused_layer() {
+        std::optional<Fused> best;
+        std::string chosen;
+        for (const std::int64_t b : tile_sizes(layer_.bound("b"), 8)) {
+            for (const std::int64_t p : tile_sizes(layer_.bound("p"), 4096)) {
+                const std::vector<LoopPlan> outer = {{"b", b}, {"p", p}};
+                const auto q = query(outer), norms = norm(outer), linear = feed_forward(outer);
+                if (!q || !norms || !linear) {
+                    continue;
+                }
+                for (const std::int64_t h : tile_sizes(layer_.bound("h"), layer_.bound("h"))) {
+                    auto made = fused(outer, h, q, norms, linear);
+                    if (made && (!best || value(made->groups) < value(best->groups))) {
+                        best = std::move(made);
+                        chosen = "fused layer: tiles of " + std::to_string(b) + " sequences, " +
+                                 std::to_string(p) + " queries, " + std::to_string(h) + " heads";
+                    }
+                }
+            }
+        }
+        need(best.has_value(), "the fused layer");
+        found_.notes.push_back(chosen);
+        for (std::size_t g = 0; g < best->groups.size(); ++g) {
+            add(std::move(best->groups[g]), g == 0 ? 0 : best->shared[g - 1]);
+        }
+    }
+
+    void need(bool found, const std::string& what) const {
+        if (!found) {
+            throw NoLegalMapping(std::string("method ") + name(method_) + ": no tiles of " + what +
+                                 " fit the buffer of " + layer_.problem().architecture->name());
+        }
+    }
+
+    Method method_;
+    Groups& groups_;
+    const Layer& layer_;
+    Found found_;
+};
+
+}  // namespace
+
+Found plan_method(Method method, Groups& groups) {
+    return Planner(method, groups).run();
+}
+
+}  // namespace tessera::transfusion
