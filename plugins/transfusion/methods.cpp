@@ -1,6 +1,7 @@
 #include "methods.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tessera/base/error.hpp"
 
@@ -66,16 +67,25 @@ private:
     bool transfusion() const {
         return method_ == Method::transfusion;
     }
-    double value(const Group& group) const {
-        return group.value(groups_.metric());
+    /// By the metric, and where that is the same to nine digits by energy.
+    bool better(const std::vector<Group>& a, const std::vector<Group>& b) const {
+        const Total x = total(a), y = total(b);
+        return std::abs(x.value - y.value) <= 1e-9 * y.value ? x.energy_j < y.energy_j
+                                                             : x.value < y.value;
     }
-    double value(const std::vector<Group>& groups) const {
+    bool better(const Group& a, const Group& b) const {
+        return better(std::vector<Group>{a}, std::vector<Group>{b});
+    }
+    struct Total {
+        double value = 0, energy_j = 0;
+    };
+    Total total(const std::vector<Group>& groups) const {
         double energy_j = 0, latency_s = 0;
         for (const Group& group : groups) {
             energy_j += group.energy_j;
             latency_s += group.latency_s;
         }
-        return mapper::metric_value(groups_.metric(), energy_j, latency_s);
+        return {mapper::metric_value(groups_.metric(), energy_j, latency_s), energy_j};
     }
 
     void add(Group group, int shared_before) {
@@ -97,7 +107,7 @@ private:
             plan.shared = loops;
             plan.resident = true;
             const auto made = groups_.best(plan);
-            if (made && (!best || value(*made) < value(*best))) {
+            if (made && (!best || better(*made, *best))) {
                 best = made;
             }
         };
@@ -203,10 +213,15 @@ private:
         std::int64_t chosen = 0;
         for (const std::int64_t p : tile_sizes(layer_.bound("p"), layer_.bound("p"))) {
             const auto made = groups_.best(attention({{"b", 1}, {"p", p}}, 1, true));
-            if (made && groups_.fits({*made}, {}) && (!best || value(*made) < value(*best))) {
+            if (made && groups_.fits({*made}, {}) && (!best || better(*made, *best))) {
                 best = made;
                 chosen = p;
             }
+        }
+        if (!best && method_ == Method::flat) {
+            found_.notes.emplace_back("attention: a row of scores does not fit, nothing is fused");
+            singles(layer_.attention());
+            return;
         }
         need(best.has_value(), "attention");
         found_.notes.push_back("attention: tiles of " + std::to_string(chosen) + " queries");
@@ -227,13 +242,13 @@ private:
                 }
                 plan.resident = true;
                 const auto made = groups_.best(plan);
-                if (made && groups_.fits({*made}, {}) && (!best || value(*made) < value(*best))) {
+                if (made && groups_.fits({*made}, {}) && (!best || better(*made, *best))) {
                     best = made;
                 }
             }
         }
         std::vector<Group> apart = {single("BK"), single("BV")};
-        if (best && value(*best) < value(apart)) {
+        if (best && better({*best}, apart)) {
             add(std::move(*best), 0);
             return;
         }
@@ -252,7 +267,7 @@ private:
                 plan.kept = {{"Q", static_cast<int>(outer.size())}};
                 plan.resident = resident;
                 const auto made = groups_.best(plan);
-                if (made && groups_.fits({*made}, {}) && (!best || value(*made) < value(*best))) {
+                if (made && groups_.fits({*made}, {}) && (!best || better(*made, *best))) {
                     best = made;
                 }
             }
@@ -284,7 +299,7 @@ private:
             GroupPlan plan = group(layer_.feed_forward(), loops, transfusion());
             plan.kept = {{"NR", depth}, {"FFN1", depth + 1}, {"AR", depth + 1}};
             const auto made = groups_.best(plan);
-            if (made && groups_.fits({*made}, {}) && (!best || value(*made) < value(*best))) {
+            if (made && groups_.fits({*made}, {}) && (!best || better(*made, *best))) {
                 best = made;
             }
         }
@@ -324,7 +339,7 @@ private:
                 }
                 for (const std::int64_t h : tile_sizes(layer_.bound("h"), layer_.bound("h"))) {
                     auto made = fused(outer, h, q, norms, linear);
-                    if (made && (!best || value(made->groups) < value(best->groups))) {
+                    if (made && (!best || better(made->groups, best->groups))) {
                         best = std::move(made);
                         chosen = "fused layer: tiles of " + std::to_string(b) + " sequences, " +
                                  std::to_string(p) + " queries, " + std::to_string(h) + " heads";

@@ -48,14 +48,16 @@ struct PipelineSlot {
     int einsum = 0;                 ///< index into Report::einsums
     std::string unit;               ///< compute component
     int stage = 0;                  ///< works on the tile that stage 0 worked on so many rounds ago
-    double start_s = 0, end_s = 0;  ///< all rounds together, as shares of the pipeline's latency
+    double start_s = 0, end_s = 0;  ///< in its round, times the number of rounds
 };
 
 /// Einsums of one fused group that run at the same time on several computes. Every round runs each
-/// of them once; filling and draining the pipeline are not counted.
+/// of them once.
 struct Pipeline {
     std::vector<PipelineSlot> slots;  ///< by start
-    double latency_s = 0;             ///< of all rounds, in place of the sum of its Einsums
+    /// In place of the sum of its Einsums: of all rounds, those that fill and drain it included,
+    /// and no less than any memory's transfers take.
+    double latency_s = 0;
 };
 
 /// A whole mapping.
