@@ -19,16 +19,15 @@ Layer::Layer(const model::Problem& problem) : problem_(problem) {
     for (const auto* phase : {&attention_, &norm_, &feed_forward_}) {
         all_.insert(all_.end(), phase->begin(), phase->end());
     }
-    for (const std::string& name : all_) {
-        if (workload().find_einsum(name) < 0) {
-            throw UserError("workload " + workload().name + " has no Einsum '" + name +
-                            "'; this mapper maps the layers problem-shapes/transfusion-*.yaml");
+    known_ = all_.size() == workload().einsums.size() &&
+             std::all_of(all_.begin(), all_.end(), [&](const std::string& name) {
+                 return workload().find_einsum(name) >= 0;
+             });
+    if (!known_) {
+        all_.clear();
+        for (const workload::Einsum& einsum : workload().einsums) {
+            all_.push_back(einsum.name);
         }
-    }
-    if (all_.size() != workload().einsums.size()) {
-        throw UserError("workload " + workload().name +
-                        " has more Einsums than a layer of problem-shapes/transfusion-*.yaml, "
-                        "which this mapper maps");
     }
     std::map<std::string, std::pair<int, double>> extent;  // dimensions, instances
     for (const std::string& name : all_) {

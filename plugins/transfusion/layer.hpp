@@ -19,14 +19,19 @@ struct Place {
     std::unique_ptr<arch::Path> path;
 };
 
-/// The Einsums of problem-shapes/blocks/transfusion-layer.yml by name.
+/// The Einsums of problem-shapes/blocks/transfusion-layer.yml by name, or those of any workload
+/// without phases.
 class Layer {
 public:
-    /// \throws UserError if the workload is no such layer or a compute is missing.
+    /// \throws UserError if no compute may run an Einsum.
     explicit Layer(const model::Problem& problem);
 
     const model::Problem& problem() const {
         return problem_;
+    }
+    /// It is a layer with the phases below.
+    bool known() const {
+        return known_;
     }
     /// Computes by number of dimensions and of instances, largest first.
     const std::vector<std::string>& units() const {
@@ -67,7 +72,7 @@ private:
     model::Problem problem_;
     std::vector<std::string> units_;
     std::vector<std::string> keys_and_values_, attention_, norm_, feed_forward_, all_;
-    bool one_pass_ = true;
+    bool one_pass_ = true, known_ = true;
     std::map<std::string, std::vector<Place>> places_;
 };
 

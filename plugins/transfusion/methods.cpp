@@ -39,6 +39,12 @@ public:
         : method_(method), groups_(groups), layer_(groups.layer()) {}
 
     Found run() {
+        if (!layer_.known()) {
+            found_.notes.emplace_back(
+                "no layer of problem-shapes/transfusion-*: every Einsum is mapped by itself");
+            singles(layer_.all());
+            return std::move(found_);
+        }
         const bool three = method_ == Method::unfused || method_ == Method::flat;
         if (three == layer_.one_pass()) {
             throw UserError(std::string("method ") + name(method_) + " runs attention in " +
@@ -101,6 +107,11 @@ private:
     Group single(const std::string& einsum) {
         std::optional<Group> best;
         const workload::EinsumView& view = layer_.places(einsum).front().path->einsum;
+        if (view.state_variables() != 0) {
+            throw UserError("Einsum " + einsum +
+                            " accesses a running state and cannot be mapped by itself; this mapper "
+                            "fuses such Einsums in the layers problem-shapes/transfusion-* only");
+        }
         const auto try_loops = [&](const std::vector<LoopPlan>& loops) {
             GroupPlan plan;
             plan.einsums = {einsum};

@@ -183,6 +183,9 @@ BOOST_AUTO_TEST_CASE(every_einsum_has_input_output_and_weight) {
     for (const std::string& name : list_data("problem-shapes")) {
         const Workload workload = load(name);
         for (const workload::Einsum& einsum : workload.einsums) {
+            if (!einsum.operations.empty()) {
+                continue;  // for architectures that go by operations
+            }
             BOOST_TEST_CONTEXT(name << " " << einsum.name) {
                 const auto sets = renames(workload, einsum);
                 BOOST_REQUIRE(sets.count("input") + sets.count("output") + sets.count("weight") ==
