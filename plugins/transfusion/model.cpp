@@ -2,10 +2,10 @@
 // several computes (TransFusion Sec. 4).
 #include <algorithm>
 
-#include "model/looptree.hpp"
 #include "pipelines.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/cost_model.hpp"
+#include "tessera/plugin/registry.hpp"
 #include "tessera/spec/value.hpp"
 
 namespace tessera::transfusion {
@@ -45,7 +45,7 @@ private:
 
 }  // namespace
 
-class Model : public model::LoopTree {
+class Model : public model::CostModel {
 public:
     static std::vector<plugin::Knob> knobs() {
         return {plugin::Knob::choice(
@@ -54,21 +54,22 @@ public:
             "most, as DPipe finds it")};
     }
     explicit Model(const plugin::KnobValues& knobs)
-        : mode_(knobs.text("schedule") == "paper" ? schedule::Mode::paper
-                                                  : schedule::Mode::modulo) {}
+        : mode_(knobs.text("schedule") == "paper" ? schedule::Mode::paper : schedule::Mode::modulo),
+          looptree_(plugin::Registry<model::CostModel>::instance().create("looptree")) {}
 
     std::string name() const override {
         return "transfusion";
     }
-    /// Templates have no pipelines; a mapper that needs formulas takes looptree.
-    bool has_formulas() const override {
-        return false;
+    /// Without formulas: templates have no pipelines.
+    model::EinsumReport evaluate(const model::Problem& problem, const arch::Path& path,
+                                 std::span<const mapping::PmappingNode> nodes) const override {
+        return looptree_->evaluate(problem, path, nodes);
     }
 
     model::Report evaluate(const model::Problem& problem,
                            const mapping::Mapping& mapping) const override {
         const Unpipelined plain(mapping);
-        model::Report report = LoopTree::evaluate(problem, plain.mapping());
+        model::Report report = looptree_->evaluate(problem, plain.mapping());
         if (plain.ranges().empty()) {
             return report;
         }
@@ -85,7 +86,6 @@ public:
         }
         return report;
     }
-    using LoopTree::evaluate;
 
 private:
     model::Pipeline pipeline(const model::Problem& problem, const std::vector<Part>& parts,
@@ -110,6 +110,7 @@ private:
     }
 
     schedule::Mode mode_;
+    plugin::Owned<model::CostModel> looptree_;
 };
 
 TESSERA_PLUGIN(model::CostModel, Model, "transfusion",
