@@ -1,5 +1,7 @@
 #include "search/drawing.hpp"
 
+#include <algorithm>
+
 #include "tessera/base/stop.hpp"
 
 namespace tessera::search {
@@ -33,18 +35,43 @@ bool Drawing::draw_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::
     return false;
 }
 
-bool Drawing::fit_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
-                        const std::vector<std::int64_t>& trips, const std::vector<double>& target) {
+bool Drawing::search_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
+                           const std::vector<std::int64_t>& trips,
+                           const std::vector<double>& target, std::uint64_t& steps) {
     TileChooser& tiles = followers_.walk(einsum, tmpl).chooser();
     const std::uint64_t most = fit_steps_per_symbol * (1 + tiles.size());
     std::uint64_t left = most;
     tiles.start(running, trips);
     const bool found = tiles.draw(rng, left, &target);
-    work += most - left;
+    steps = most - left;
     if (found) {
         values_ = tiles.values();
     }
     return found;
+}
+
+bool Drawing::fit_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
+                        const std::vector<std::int64_t>& trips, const std::vector<double>& target) {
+    std::uint64_t steps = 0;
+    if (std::find(target.begin(), target.end(), 0.0) != target.end()) {
+        const bool found = search_tiles(rng, einsum, tmpl, running, trips, target, steps);
+        work += steps;
+        return found;
+    }
+    FitMemo::Entry& entry = fits_.of(einsum, tmpl, running, trips, target);
+    if (!entry.known) {
+        entry.found = search_tiles(rng, einsum, tmpl, running, trips, target, steps);
+        entry.work = steps;
+        if (entry.found) {
+            entry.values = values_;
+        }
+        entry.known = true;
+    }
+    work += entry.work;
+    if (entry.found) {
+        values_ = entry.values;
+    }
+    return entry.found;
 }
 
 /// Tile shapes of an option into `values_`; false if it has none or none were found.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "search/fit_memo.hpp"
 #include "search/followers.hpp"
 
 namespace tessera::search {
@@ -25,7 +26,8 @@ public:
     bool draw_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
                     const std::vector<std::int64_t>& trips);
 
-    /// Tile shapes near `target` into values(); false if none were found.
+    /// Tile shapes near `target` into values(); false if none were found. `rng` is used for those
+    /// alone whose target is 0.
     bool fit_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
                    const std::vector<std::int64_t>& trips, const std::vector<double>& target);
 
@@ -47,7 +49,12 @@ private:
 
     const OpenSpace::Data& space_;
     Joiner& joiner_;
+    bool search_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
+                      const std::vector<std::int64_t>& trips, const std::vector<double>& target,
+                      std::uint64_t& steps);
+
     Followers followers_;
+    FitMemo fits_;
     std::vector<double> values_;
     std::vector<std::int64_t> open_trips_, trips_;
 };

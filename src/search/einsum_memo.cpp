@@ -1,6 +1,9 @@
 #include "search/einsum_memo.hpp"
 
 #include <algorithm>
+#include <bit>
+
+#include "search/hash.hpp"
 
 namespace tessera::search {
 
@@ -8,22 +11,11 @@ namespace {
 
 constexpr std::size_t most_entries = 64;
 
-std::size_t place_of(std::uint32_t tmpl, const std::int64_t* tiles, std::size_t n) {
-    std::uint64_t h = tmpl;
-    for (std::size_t i = 0; i < n; ++i) {
-        h = (h ^ static_cast<std::uint64_t>(tiles[i])) * 0x9e3779b97f4a7c15ull;
-        h ^= h >> 29;
-    }
-    return h % most_entries;
-}
-
-int find_pattern(const TemplateData& t, std::uint32_t running) {
+const Pattern* find_pattern(const TemplateData& t, std::uint32_t running) {
     const auto at = std::lower_bound(
         t.patterns.begin(), t.patterns.end(), running,
         [](const Pattern& pattern, std::uint32_t loops) { return pattern.loops < loops; });
-    return at != t.patterns.end() && at->loops == running
-               ? static_cast<int>(at - t.patterns.begin())
-               : -1;
+    return at != t.patterns.end() && at->loops == running ? &*at : nullptr;
 }
 
 }  // namespace
@@ -35,7 +27,9 @@ const EinsumMemo::Entry& EinsumMemo::of(std::size_t einsum, std::uint32_t tmpl,
                                         const std::int64_t* tiles) {
     const TemplateData& t = space_.einsums[einsum].templates[tmpl];
     const std::size_t n = t.symbols.size();
-    Entry& entry = entries_[einsum * most_entries + place_of(tmpl, tiles, n)];
+    RowHash hash(tmpl);
+    hash.add(tiles, n);
+    Entry& entry = entries_[einsum * most_entries + hash.place(most_entries)];
     if (entry.known && entry.tmpl == tmpl && std::equal(tiles, tiles + n, entry.tiles.begin())) {
         return entry;
     }
@@ -55,14 +49,37 @@ void EinsumMemo::fill(const TemplateData& t, Entry& entry) {
         return;
     }
     entry.pattern = find_pattern(t, running_loops(t, values_.data()));
-    if (entry.pattern < 0) {
+    if (entry.pattern == nullptr) {
         entry.verdict = Verdict::constraint;
         return;
     }
-    trips_of(t, t.patterns[static_cast<std::size_t>(entry.pattern)].loops, values_.data(),
-             entry.trips);
-    entry.costs.resize(2 + t.holdings.size());
-    t.cost.evaluate_one(values_, entry.costs, workspace_);
+    trips_of(t, entry.pattern->loops, values_.data(), entry.trips);
+    costs_.resize(2 + t.holdings.size());
+    t.cost.evaluate_one(values_, costs_, workspace_);
+    entry.energy_j = costs_[0];
+    entry.latency_s = costs_[1];
+    reserve(t, entry);
+}
+
+/// A reservation below all running fused loops is gone before another Einsum runs.
+void EinsumMemo::reserve(const TemplateData& t, Entry& entry) const {
+    Reserved& out = entry.reserved;
+    out.own.assign(space_.memories.size(), 0.0);
+    out.outward.clear();
+    const std::uint32_t running = entry.pattern->loops;
+    const int innermost = std::popcount(running);
+    for (std::size_t i = 0; i < t.holdings.size(); ++i) {
+        const Holding& h = t.holdings[i];
+        const int depth =
+            h.loops_above < 0
+                ? -1
+                : std::popcount(running & ((1ull << t.fused_of_loop[h.loops_above]) - 1));
+        if (h.tensor < 0 && depth == innermost) {
+            out.own[h.memory] += costs_[2 + i];
+        } else {
+            out.outward.push_back({h.memory, depth, h.tensor, costs_[2 + i]});
+        }
+    }
 }
 
 Verdict EinsumMemo::check(const TemplateData& t, Entry& entry) {

@@ -9,6 +9,22 @@
 
 namespace tessera::search {
 
+/// Bits that an Einsum reserves in a finite memory.
+struct Reservation {
+    int memory = 0;   ///< index into Data::memories
+    int depth = 0;    ///< running fused loops above; -1: persistent
+    int tensor = -1;  ///< buffer of a fusable tensor (global index), -1: the Einsum's own
+    double bits = 0;
+
+    bool operator==(const Reservation&) const = default;
+};
+
+/// Depends on template and tile shapes alone.
+struct Reserved {
+    std::vector<double> own;           ///< per memory: what no other Einsum can ever see
+    std::vector<Reservation> outward;  ///< shared tensors, and what stands above a running loop
+};
+
 class EinsumMemo {
 public:
     /// Depends on template and tile shapes alone.
@@ -18,9 +34,11 @@ public:
         bool known = false;
         bool checked = false;  ///< the limits were evaluated
         Verdict verdict = Verdict::legal;
-        int pattern = -1;                 ///< of a legal one: index into TemplateData::patterns
+        // Of a legal one:
+        const Pattern* pattern = nullptr;
         std::vector<std::int64_t> trips;  ///< of the running fused loops, outermost first
-        std::vector<double> costs;        ///< outputs of TemplateData::cost
+        double energy_j = 0, latency_s = 0;
+        Reserved reserved;
     };
 
     explicit EinsumMemo(const OpenSpace::Data& space);
@@ -31,10 +49,11 @@ public:
 private:
     void fill(const TemplateData& t, Entry& entry);
     Verdict check(const TemplateData& t, Entry& entry);
+    void reserve(const TemplateData& t, Entry& entry) const;
 
     const OpenSpace::Data& space_;
     model::FormulaWorkspace workspace_;
-    std::vector<double> values_, outputs_;
+    std::vector<double> values_, outputs_, costs_;
     std::vector<Entry> entries_;  // most_entries for each Einsum
 };
 

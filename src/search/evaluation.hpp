@@ -1,46 +1,34 @@
 // Costs and legality of points, by the templates' formulas.
+//
+// What was found out of the last point is kept: only Einsums that differ from it are looked up, only
+// those that find other loops open are joined anew, and what they reserve together is summed up only
+// if somebody else can see the difference. Nothing of it alters a bit of an outcome.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "search/einsum_memo.hpp"
-#include "search/joiner.hpp"
 #include "search/joint_capacity.hpp"
 
 namespace tessera::search {
-
-/// What later Einsums see of those before, kept up to date Einsum after Einsum.
-struct Followed {
-    int state = 0;
-    std::vector<std::int64_t> open_trips;
-
-    void start(const Joiner& joiner) {
-        state = joiner.first();
-        open_trips.clear();
-    }
-    /// `trips`: of the running fused loops of the Einsum that was joined.
-    void join(const Way& way, const std::vector<std::int64_t>& trips);
-    bool operator==(const Followed&) const = default;
-
-    /// Whether an Einsum with these trip counts can run inside the open loops in this way.
-    bool fits(const Way& way, const std::vector<std::int64_t>& trips) const;
-};
 
 /// Scratch of one thread.
 class Evaluation {
 public:
     Evaluation(const OpenSpace::Data& space, Joiner& joiner)
-        : space_(space), joiner_(joiner), memo_(space), capacity_(space) {}
+        : space_(space),
+          joiner_(joiner),
+          memo_(space),
+          capacity_(space),
+          links_(space.einsums.size()) {}
 
     Outcome evaluate(const Point& point);
 
-    /// `visit(e, einsum, template, found, way)` for every Einsum while the point is sound.
-    template <class Visit>
-    Verdict walk(const Point& point, const Visit& visit);
-    /// During a visit: what the Einsum finds open.
-    const Followed& before() const {
-        return followed_;
+    /// Whether the point's Einsums are legal each by itself, and join.
+    Verdict follow(const Point& point);
+    /// Of a point for which follow() said legal, one per Einsum. Valid until the next call.
+    const std::vector<Link>& links() const {
+        return links_;
     }
 
     EinsumMemo& memo() {
@@ -50,50 +38,17 @@ public:
     std::uint64_t take_work();
 
 private:
-    void add_costs(const EinsumData& einsum, const TemplateData& t, const EinsumMemo::Entry& found,
-                   int shared, Outcome& out);
+    Verdict look_up(std::size_t einsum, std::uint32_t tmpl, const std::int64_t* tiles,
+                    std::size_t n_tiles);
+    bool join(std::size_t einsum, std::uint32_t join);
 
     const OpenSpace::Data& space_;
     Joiner& joiner_;
     EinsumMemo memo_;
     JointCapacity capacity_;
+    std::vector<Link> links_;  // each true by itself, whatever became of the point
     Followed followed_;
     std::uint64_t work_ = 0;
 };
-
-template <class Visit>
-Verdict Evaluation::walk(const Point& point, const Visit& visit) {
-    if (point.choices.size() != space_.einsums.size()) {
-        return Verdict::tile_shape;
-    }
-    followed_.start(joiner_);
-    std::size_t at = 0;
-    for (std::size_t e = 0; e < space_.einsums.size(); ++e) {
-        const EinsumData& einsum = space_.einsums[e];
-        const Choice& choice = point.choices[e];
-        if (choice.tmpl >= einsum.templates.size()) {
-            return Verdict::incompatible;
-        }
-        const TemplateData& t = einsum.templates[choice.tmpl];
-        if (at + t.symbols.size() > point.tiles.size()) {
-            return Verdict::tile_shape;
-        }
-        const EinsumMemo::Entry& found = memo_.of(e, choice.tmpl, point.tiles.data() + at);
-        at += t.symbols.size();
-        work_ += found.checked;
-        if (found.verdict != Verdict::legal) {
-            return found.verdict;
-        }
-        const Pattern& pattern = t.patterns[static_cast<std::size_t>(found.pattern)];
-        const std::vector<Way>& ways = joiner_.ways(followed_.state, pattern.structure);
-        if (choice.join >= ways.size() || !followed_.fits(ways[choice.join], found.trips)) {
-            return Verdict::incompatible;
-        }
-        const Way& way = ways[choice.join];
-        visit(e, einsum, t, found, way);
-        followed_.join(way, found.trips);
-    }
-    return at == point.tiles.size() ? Verdict::legal : Verdict::tile_shape;
-}
 
 }  // namespace tessera::search

@@ -1,38 +1,15 @@
 #include "search/joint_capacity.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace tessera::search {
 
-void JointCapacity::start() {
-    shared_.clear();
-    starts_.clear();
-    all_.clear();
-    if (buffer_.empty()) {
-        for (int t = 0; t < space_.n_tensors; ++t) {
-            buffer_.push_back(t);
-        }
-        largest_.assign(space_.n_tensors, 0.0);
-    }
-    for (const int t : aliased_) {
-        buffer_[t] = t;
-    }
-    aliased_.clear();
-}
-
-void JointCapacity::add_einsum(int shared) {
-    shared_.push_back(shared);
-    starts_.push_back(all_.size());
-}
-
-void JointCapacity::add(const Reservation& reservation) {
-    all_.push_back(reservation);
-}
-
-void JointCapacity::share_buffer(int tensor, int other) {
-    buffer_[tensor] = other;
-    aliased_.push_back(tensor);
+JointCapacity::JointCapacity(const OpenSpace::Data& space)
+    : space_(space),
+      outward_(space.einsums.size() * space.memories.size()),
+      buffer_(static_cast<std::size_t>(space.n_tensors)),
+      largest_(static_cast<std::size_t>(space.n_tensors) * space.einsums.size(), 0.0) {
+    touched_.reserve(largest_.size());  // so that it never fails with `largest_` in use
 }
 
 int JointCapacity::root(int tensor) const {
@@ -42,60 +19,71 @@ int JointCapacity::root(int tensor) const {
     return tensor;
 }
 
-/// All that is held while one Einsum runs: its own reservations, those of Einsums whose shared
-/// loops are still turning, and every fusable tensor in its life, each once at its largest.
-bool JointCapacity::fits_while(std::size_t now) {
-    used_.assign(space_.memories.size(), 0.0);
-    touched_.clear();
-    const auto take = [&](std::size_t einsum, int loops) {
-        const std::size_t end = einsum + 1 < starts_.size() ? starts_[einsum + 1] : all_.size();
-        for (std::size_t i = starts_[einsum]; i < end; ++i) {
-            const Reservation& r = all_[i];
-            if (r.tensor < 0) {
-                used_[r.memory] += r.depth < loops ? r.bits : 0.0;
-                continue;
-            }
-            const bool alive = space_.first_user[r.tensor] <= static_cast<int>(now) &&
-                               static_cast<int>(now) <= space_.last_user[r.tensor];
-            if (!alive && r.depth >= loops) {
-                continue;
-            }
-            double& largest = largest_[root(r.tensor)];
-            if (largest == 0.0) {
-                touched_.push_back(root(r.tensor));
-            }
-            if (r.bits > largest) {
-                used_[r.memory] += r.bits - largest;
-                largest = r.bits;
-            }
+/// Adds a reservation to all moments in which it is there. A fusable tensor counts once, at its
+/// largest.
+void JointCapacity::add(std::span<const Link> links, int einsum, const Reservation& r) {
+    const int n = static_cast<int>(links.size());
+    // Below `depth` loops that go on with its neighbours it outlives its Einsum.
+    int first = einsum, last = einsum;
+    while (first > 0 && links[first].way->plan.n_left > r.depth) {
+        --first;
+    }
+    while (last + 1 < n && links[last + 1].way->plan.n_left > r.depth) {
+        ++last;
+    }
+    const std::size_t memories = space_.memories.size();
+    if (r.tensor < 0) {
+        for (int now = first; now <= last; ++now) {
+            outward_[now * memories + r.memory] += r.bits;
         }
-    };
-    take(now, std::numeric_limits<int>::max());
-    int loops = std::numeric_limits<int>::max();
-    for (std::size_t e = now; e-- > 0;) {
-        loops = std::min(loops, shared_[e + 1]);
-        take(e, loops);
+        return;
     }
-    loops = std::numeric_limits<int>::max();
-    for (std::size_t e = now + 1; e < starts_.size(); ++e) {
-        loops = std::min(loops, shared_[e]);
-        take(e, loops);
-    }
-    for (const int t : touched_) {
-        largest_[t] = 0.0;
-    }
-    for (std::size_t m = 0; m < used_.size(); ++m) {
-        if (used_[m] > space_.memories[m].size_bits) {
-            return false;
+    first = std::min(first, space_.first_user[r.tensor]);
+    last = std::max(last, space_.last_user[r.tensor]);
+    const int base = root(r.tensor) * n;
+    for (int now = first; now <= last; ++now) {
+        double& largest = largest_[base + now];
+        if (r.bits > largest) {
+            outward_[now * memories + r.memory] += r.bits - largest;
+            largest = r.bits;
+            touched_.push_back(base + now);
         }
     }
-    return true;
 }
 
-bool JointCapacity::fits() {
-    for (std::size_t e = 0; e < starts_.size(); ++e) {
-        if (!fits_while(e)) {
-            return false;
+void JointCapacity::sum_up(std::span<const Link> links) {
+    std::fill(outward_.begin(), outward_.end(), 0.0);
+    for (std::size_t t = 0; t < buffer_.size(); ++t) {
+        buffer_[t] = static_cast<int>(t);
+    }
+    for (std::size_t e = 0; e < links.size(); ++e) {
+        for (const auto& [tensor, other] : space_.einsums[e].buffers[links[e].pattern->structure]) {
+            buffer_[tensor] = other;
+        }
+    }
+    touched_.clear();
+    for (std::size_t e = 0; e < links.size(); ++e) {
+        for (const Reservation& r : links[e].reserved.outward) {
+            add(links, static_cast<int>(e), r);
+        }
+    }
+    for (const int i : touched_) {
+        largest_[i] = 0.0;
+    }
+}
+
+bool JointCapacity::fits(std::span<const Link> links) {
+    if (!known_) {
+        sum_up(links);
+        known_ = true;
+    }
+    const std::size_t memories = space_.memories.size();
+    for (std::size_t e = 0; e < links.size(); ++e) {
+        for (std::size_t m = 0; m < memories; ++m) {
+            if (links[e].reserved.own[m] + outward_[e * memories + m] >
+                space_.memories[m].size_bits) {
+                return false;
+            }
         }
     }
     return true;

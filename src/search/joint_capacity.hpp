@@ -1,52 +1,41 @@
 // Whether the Einsums' reservations fit together (docs/mapspace.md, section 4).
+//
+// While one Einsum runs, a memory holds what the Einsum keeps for itself; and of all Einsums what
+// stands above loops that still turn, and the fusable tensors in their life. The second part is
+// summed up anew only when an Einsum changes what others can see of it.
 #pragma once
 
+#include <span>
 #include <vector>
 
-#include "search/space_data.hpp"
+#include "search/link.hpp"
 
 namespace tessera::search {
-
-/// One reservation of one Einsum of a point.
-struct Reservation {
-    int memory = 0;
-    int depth = 0;    ///< running fused loops above; -1: persistent
-    int tensor = -1;  ///< buffer of a fusable tensor (global index), -1: the Einsum's own
-    double bits = 0;
-};
 
 /// Keeps its memory from point to point.
 class JointCapacity {
 public:
-    explicit JointCapacity(const OpenSpace::Data& space) : space_(space) {}
+    explicit JointCapacity(const OpenSpace::Data& space);
 
-    void start();
-    /// The next Einsum runs inside `shared` loops of the one before.
-    void add_einsum(int shared);
-    void add(const Reservation& reservation);
-    /// `tensor` lies in the buffer of `other`.
-    void share_buffer(int tensor, int other);
-    bool fits();
+    /// What others see of some Einsum has changed.
+    void forget() {
+        known_ = false;
+    }
+    /// `links`: all Einsums. What others see of them is as in the last call, unless forget() was
+    /// called in between.
+    bool fits(std::span<const Link> links);
 
 private:
-    struct Buffer {
-        int tensor = -1;
-        int memory = 0;
-        double bits = 0;
-        bool persistent = false;
-    };
     int root(int tensor) const;
-    bool fits_while(std::size_t einsum);
+    void sum_up(std::span<const Link> links);
+    void add(std::span<const Link> links, int einsum, const Reservation& r);
 
     const OpenSpace::Data& space_;
-    std::vector<int> shared_;          // with the Einsum before
-    std::vector<std::size_t> starts_;  // first reservation of every Einsum
-    std::vector<Reservation> all_;
+    bool known_ = false;
+    std::vector<double> outward_;  // per Einsum and memory
     std::vector<int> buffer_;      // per tensor: itself, or whose buffer it lies in
-    std::vector<int> aliased_;     // tensors whose entry of buffer_ is not themselves
-    std::vector<double> used_;     // per memory
-    std::vector<double> largest_;  // per tensor while one moment is summed up
-    std::vector<int> touched_;
+    std::vector<double> largest_;  // per tensor and Einsum, while they are summed up
+    std::vector<int> touched_;     // entries of largest_
 };
 
 }  // namespace tessera::search

@@ -46,46 +46,25 @@ Outcome Moves::begin(const Point& from) {
     const Outcome outcome = evaluation_.evaluate(from);
     if (outcome.legal()) {
         base_ = from;
-        take_apart();
+        parts_ = evaluation_.links();
+        starts_.assign(1, 0);
+        for (const Link& part : parts_) {
+            starts_.push_back(starts_.back() + part.tiles.size());
+        }
         of_base_ = outcome;
     }
     return outcome;
 }
 
-void Moves::take_apart() {
-    parts_.resize(space_.einsums.size());
-    std::size_t at = 0;
-    evaluation_.walk(base_, [&](std::size_t e, const EinsumData&, const TemplateData& t,
-                                const EinsumMemo::Entry& found, const Way& way) {
-        Part& part = parts_[e];
-        part.tmpl = base_.choices[e].tmpl;
-        part.join = base_.choices[e].join;
-        part.tiles = base_.tiles.data() + at;
-        part.running = t.patterns[static_cast<std::size_t>(found.pattern)].loops;
-        part.way = &way;
-        part.trips = found.trips;
-        part.before = evaluation_.before();
-        at += t.symbols.size();
-    });
-}
-
 std::pair<std::size_t, int> Moves::opener(std::size_t einsum, int symbol) const {
-    const auto fused_of = [&](std::size_t e, int s) {
-        const std::vector<FusedLoop>& fused = data(e).fused;
-        for (std::size_t k = 0; k < fused.size(); ++k) {
-            if (fused[k].symbol == s) {
-                return static_cast<int>(k);
-            }
-        }
-        return -1;
-    };
     for (; einsum > 0; --einsum) {
-        const Part& part = parts_[einsum];
-        const int fused = fused_of(einsum, symbol);
-        if (fused < 0 || !(part.running >> fused & 1u)) {
+        const Link& part = parts_[einsum];
+        const std::uint32_t running = part.pattern->loops;
+        const int fused = data(einsum).fused_of_symbol[symbol];
+        if (fused < 0 || !(running >> fused & 1u)) {
             break;
         }
-        const int loop = std::popcount(part.running & ((1u << fused) - 1));
+        const int loop = std::popcount(running & ((1u << fused) - 1));
         const mapspace::detail::JoinPlan& plan = part.way->plan;
         const auto end = plan.right_of_left.begin() + plan.n_left;
         const auto at = std::find(plan.right_of_left.begin(), end, loop);
@@ -93,9 +72,9 @@ std::pair<std::size_t, int> Moves::opener(std::size_t einsum, int symbol) const 
             break;
         }
         // The same loop is the n-th running fused loop of the Einsum before.
-        const Part& before = parts_[einsum - 1];
+        const Link& before = parts_[einsum - 1];
         int n = before.way->plan.order[at - plan.right_of_left.begin()];
-        std::uint32_t left = before.running;
+        std::uint32_t left = before.pattern->loops;
         for (; n > 0; --n) {
             left &= left - 1;
         }
@@ -110,20 +89,20 @@ std::pair<std::size_t, int> Moves::opener(std::size_t einsum, int symbol) const 
 
 /// The Einsum with tiles_, if they are legal.
 bool Moves::add_changed(std::size_t einsum) {
-    const Part& part = parts_[einsum];
+    const Link& part = parts_[einsum];
     return repair_.keep(part.tmpl, part.join, tiles_.data());
 }
 
 bool Moves::change_tile(Rng& rng, std::size_t einsum, int symbol) {
-    const Part& part = parts_[einsum];
+    const Link& part = parts_[einsum];
     TileChooser& chooser = drawing_.followers().walk(einsum, part.tmpl).chooser();
-    chooser.between(symbol, part.tiles, values_);
+    chooser.between(symbol, part.tiles.data(), values_);
     const std::int64_t own = part.tiles[symbol];
     std::erase(values_, static_cast<double>(own));
     if (values_.empty()) {
         return false;
     }
-    tiles_.assign(part.tiles, part.tiles + data(einsum).symbols.size());
+    tiles_ = part.tiles;
     tiles_[symbol] = static_cast<std::int64_t>(values_[rng.below(values_.size())]);
     return add_changed(einsum);
 }
@@ -177,7 +156,7 @@ bool Moves::shift_factor(Rng& rng, const std::vector<mapspace::TileShapeSymbol>&
 
 bool Moves::move_factor(Rng& rng, std::size_t einsum, int symbol) {
     const std::vector<mapspace::TileShapeSymbol>& symbols = data(einsum).symbols;
-    tiles_.assign(parts_[einsum].tiles, parts_[einsum].tiles + symbols.size());
+    tiles_ = parts_[einsum].tiles;
     if (!shift_factor(rng, symbols, symbol)) {
         return change_tile(rng, einsum, symbol);
     }
@@ -189,21 +168,21 @@ bool Moves::move_factor(Rng& rng, std::size_t einsum, int symbol) {
 }
 
 bool Moves::draw_tiles(Rng& rng, std::size_t einsum, bool spatial_only) {
-    const Part& part = parts_[einsum];
+    const Link& part = parts_[einsum];
     const TemplateData& t = data(einsum);
     wanted_.assign(t.fused.size(), 0);
     for (std::size_t k = 0, n = 0; k < t.fused.size(); ++k) {
-        wanted_[k] = part.running >> k & 1u ? part.trips[n++] : 0;
+        wanted_[k] = part.pattern->loops >> k & 1u ? part.trips[n++] : 0;
     }
     bool drawn = false;
     if (spatial_only) {
-        target_.assign(part.tiles, part.tiles + t.symbols.size());
+        target_.assign(part.tiles.begin(), part.tiles.end());
         for (std::size_t s = 0; s < target_.size(); ++s) {
             target_[s] = t.symbols[s].spatial ? 0 : target_[s];
         }
-        drawn = drawing_.fit_tiles(rng, einsum, part.tmpl, part.running, wanted_, target_);
+        drawn = drawing_.fit_tiles(rng, einsum, part.tmpl, part.pattern->loops, wanted_, target_);
     } else {
-        drawn = drawing_.draw_tiles(rng, einsum, part.tmpl, part.running, wanted_);
+        drawn = drawing_.draw_tiles(rng, einsum, part.tmpl, part.pattern->loops, wanted_);
     }
     if (!drawn) {
         return false;
@@ -214,7 +193,7 @@ bool Moves::draw_tiles(Rng& rng, std::size_t einsum, bool spatial_only) {
 
 bool Moves::relative(Rng& rng, std::size_t einsum, const std::vector<std::uint32_t>& others,
                      int Attributes::*differs) {
-    const Part& part = parts_[einsum];
+    const Link& part = parts_[einsum];
     const Relatives& relatives = space_.einsums[einsum].relatives;
     for (int i = 0; i < most_relatives && others.size() > 1; ++i) {
         const std::uint32_t tmpl = others[rng.below(others.size())];
@@ -222,7 +201,7 @@ bool Moves::relative(Rng& rng, std::size_t einsum, const std::vector<std::uint32
                                                             relatives.of(part.tmpl).*differs)) {
             continue;
         }
-        carry(data(einsum), part.tiles, space_.einsums[einsum].templates[tmpl], target_);
+        carry(data(einsum), part.tiles.data(), space_.einsums[einsum].templates[tmpl], target_);
         if (repair_.fit(rng, tmpl, target_)) {
             return true;
         }
@@ -231,16 +210,16 @@ bool Moves::relative(Rng& rng, std::size_t einsum, const std::vector<std::uint32
 }
 
 bool Moves::other_backing(Rng& rng, std::size_t einsum) {
-    const Part& part = parts_[einsum];
+    const Link& part = parts_[einsum];
     const Relatives& relatives = space_.einsums[einsum].relatives;
     const std::vector<Joiner::Option>& options = joiner_.all_options(repair_.before_next().state);
     for (int i = 0; i < most_backings && !options.empty(); ++i) {
         const Joiner::Option& option = options[rng.below(options.size())];
         if (relatives.of(option.tmpl).fused == relatives.of(part.tmpl).fused &&
-            data(einsum).patterns[option.pattern].loops == part.running) {
+            data(einsum).patterns[option.pattern].loops == part.pattern->loops) {
             continue;
         }
-        carry(data(einsum), part.tiles, space_.einsums[einsum].templates[option.tmpl], target_);
+        carry(data(einsum), part.tiles.data(), space_.einsums[einsum].templates[option.tmpl], target_);
         if (repair_.fit(rng, option, target_)) {
             return true;
         }
@@ -266,13 +245,17 @@ bool Moves::change(Rng& rng, Move move, std::size_t einsum) {
     }
 }
 
-/// Einsums before `end` as they are or near what they are.
-bool Moves::follow(Rng& rng, std::size_t end) {
+/// Einsums from the next one up to `end` as they are or near what they are.
+bool Moves::follow(Rng& rng, std::size_t end, bool replaced) {
     while (repair_.next() < end) {
-        const Part& part = parts_[repair_.next()];
+        const std::size_t e = repair_.next();
+        const Link& part = parts_[e];
         if (repair_.before_next() == part.before) {
-            repair_.keep(part.tmpl, part.join, part.tiles, *part.way, part.trips);
-        } else if (!repair_.follow(rng, part.tmpl, part.join, part.tiles)) {
+            // So nothing is different for all that follow it.
+            repair_.keep(base_, end, starts_[e], starts_[end],
+                         end < parts_.size() ? parts_[end].before : part.before);
+        } else if (!(replaced ? repair_.follow(rng, part.tmpl, part.join, part.tiles.data())
+                              : repair_.follow(rng, part))) {
             return false;
         }
     }
@@ -280,7 +263,9 @@ bool Moves::follow(Rng& rng, std::size_t end) {
 }
 
 bool Moves::attempt(Rng& rng, Move move, std::size_t einsum) {
-    repair_.start();
+    const auto start_at = [&](std::size_t e) {
+        repair_.start(base_, e, starts_[e], parts_[e].before);
+    };
     bool changed = false;
     if (move == Move::factor || move == Move::tile) {
         const std::size_t n = data(einsum).symbols.size();
@@ -288,10 +273,11 @@ bool Moves::attempt(Rng& rng, Move move, std::size_t einsum) {
             return false;
         }
         const auto [e, symbol] = opener(einsum, static_cast<int>(rng.below(n)));
-        changed = follow(rng, e) && (move == Move::factor ? move_factor(rng, e, symbol)
-                                                          : change_tile(rng, e, symbol));
+        start_at(e);
+        changed = move == Move::factor ? move_factor(rng, e, symbol) : change_tile(rng, e, symbol);
     } else {
-        changed = follow(rng, einsum) && change(rng, move, einsum);
+        start_at(einsum);
+        changed = change(rng, move, einsum);
         if (changed && move == Move::einsums) {
             const std::size_t end =
                 std::min(space_.einsums.size(), einsum + 2 + rng.below(most_einsums - 1));
@@ -300,7 +286,7 @@ bool Moves::attempt(Rng& rng, Move move, std::size_t einsum) {
             }
         }
     }
-    return changed && follow(rng, parts_.size());
+    return changed && follow(rng, parts_.size(), move != Move::factor && move != Move::tile);
 }
 
 bool Moves::cross(Rng& rng, const Point& point, const Point& mate, std::size_t einsum,

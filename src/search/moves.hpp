@@ -30,19 +30,9 @@ public:
     }
 
 private:
-    /// One Einsum of the point that is left.
-    struct Part {
-        std::uint32_t tmpl = 0, join = 0;
-        const std::int64_t* tiles = nullptr;
-        std::uint32_t running = 0;  ///< bit per fused loop
-        const Way* way = nullptr;
-        std::vector<std::int64_t> trips;  ///< of the running ones
-        Followed before;                  ///< what it finds open
-    };
     const TemplateData& data(std::size_t einsum) const {
         return space_.einsums[einsum].templates[parts_[einsum].tmpl];
     }
-    void take_apart();
     bool change(Rng& rng, Move move, std::size_t einsum);
     /// The Einsum that opens the loop of a symbol, and its symbol.
     std::pair<std::size_t, int> opener(std::size_t einsum, int symbol) const;
@@ -54,7 +44,7 @@ private:
     bool relative(Rng& rng, std::size_t einsum, const std::vector<std::uint32_t>& others,
                   int Attributes::*differs);
     bool other_backing(Rng& rng, std::size_t einsum);
-    bool follow(Rng& rng, std::size_t end);
+    bool follow(Rng& rng, std::size_t end, bool replaced);
 
     const OpenSpace::Data& space_;
     Joiner& joiner_;
@@ -63,7 +53,8 @@ private:
     Repair repair_;
     Point base_;  ///< most moves go out from the same point again
     Outcome of_base_;
-    std::vector<Part> parts_;
+    std::vector<Link> parts_;           ///< of base_
+    std::vector<std::size_t> starts_;  ///< of their tile shapes, and the end
     std::vector<std::int64_t> tiles_, wanted_;
     std::vector<double> values_, target_;
     std::vector<int> chain_;

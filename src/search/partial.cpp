@@ -69,23 +69,21 @@ struct Partial::Impl {
         trail.clear();
         n_open = 0;
         looked = false;
-        const Verdict verdict =
-            evaluation.walk(from, [&](std::size_t e, const EinsumData&, const TemplateData& t,
-                                      const EinsumMemo::Entry& found, const Way& way) {
-                const Choice& choice = from.choices[e];
-                Part& part = parts[e];
-                part.t = &t;
-                part.chooser = &chooser(e, choice.tmpl);
-                part.way = &way;
-                part.pattern = &t.patterns[static_cast<std::size_t>(found.pattern)];
-                part.chosen = 0;
-                part.n_fused = static_cast<std::size_t>(
-                    std::count_if(t.fused.begin(), t.fused.end(),
-                                  [](const FusedLoop& loop) { return loop.symbol >= 0; }));
-                structure.insert(structure.end(), {choice.tmpl, choice.join, part.pattern->loops});
-            });
-        if (verdict != Verdict::legal) {
+        if (evaluation.follow(from) != Verdict::legal) {
             return false;
+        }
+        for (std::size_t e = 0; e < parts.size(); ++e) {
+            const Link& link = evaluation.links()[e];
+            Part& part = parts[e];
+            part.t = &space.einsums[e].templates[link.tmpl];
+            part.chooser = &chooser(e, link.tmpl);
+            part.way = link.way;
+            part.pattern = link.pattern;
+            part.chosen = 0;
+            part.n_fused = static_cast<std::size_t>(
+                std::count_if(part.t->fused.begin(), part.t->fused.end(),
+                              [](const FusedLoop& loop) { return loop.symbol >= 0; }));
+            structure.insert(structure.end(), {link.tmpl, link.join, part.pattern->loops});
         }
         built.choices = from.choices;
         parts[0].before.start(joiner);

@@ -69,8 +69,26 @@ void Repair::start() {
     drawing_.followers().trim();
 }
 
-void Repair::keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles, const Way& way,
-                  const std::vector<std::int64_t>& trips) {
+void Repair::start(const Point& from, std::size_t einsum, std::size_t at, const Followed& before) {
+    built_.choices.assign(from.choices.begin(),
+                          from.choices.begin() + static_cast<std::ptrdiff_t>(einsum));
+    built_.tiles.assign(from.tiles.begin(), from.tiles.begin() + static_cast<std::ptrdiff_t>(at));
+    followed_ = before;
+    drawing_.followers().trim();
+}
+
+void Repair::keep(const Point& from, std::size_t end, std::size_t at, std::size_t at_end,
+                  const Followed& after) {
+    built_.choices.insert(built_.choices.end(),
+                          from.choices.begin() + static_cast<std::ptrdiff_t>(next()),
+                          from.choices.begin() + static_cast<std::ptrdiff_t>(end));
+    built_.tiles.insert(built_.tiles.end(), from.tiles.begin() + static_cast<std::ptrdiff_t>(at),
+                        from.tiles.begin() + static_cast<std::ptrdiff_t>(at_end));
+    followed_ = after;
+}
+
+void Repair::add(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles, const Way& way,
+                 const std::vector<std::int64_t>& trips) {
     const TemplateData& t = space_.einsums[next()].templates[tmpl];
     built_.choices.push_back({tmpl, join});
     built_.tiles.insert(built_.tiles.end(), tiles, tiles + t.symbols.size());
@@ -78,13 +96,11 @@ void Repair::keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* ti
 }
 
 bool Repair::keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles) {
-    const TemplateData& t = space_.einsums[next()].templates[tmpl];
     const EinsumMemo::Entry& found = evaluation_.memo().of(next(), tmpl, tiles);
     if (found.verdict != Verdict::legal) {
         return false;
     }
-    const Pattern& pattern = t.patterns[static_cast<std::size_t>(found.pattern)];
-    const std::vector<Way>& ways = joiner_.ways(followed_.state, pattern.structure);
+    const std::vector<Way>& ways = joiner_.ways(followed_.state, found.pattern->structure);
     std::size_t way = join;
     if (way >= ways.size() || !followed_.fits(ways[way], found.trips)) {
         for (way = 0; way < ways.size() && !followed_.fits(ways[way], found.trips);) {
@@ -94,7 +110,7 @@ bool Repair::keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* ti
     if (way == ways.size()) {
         return false;
     }
-    keep(tmpl, static_cast<std::uint32_t>(way), tiles, ways[way], found.trips);
+    add(tmpl, static_cast<std::uint32_t>(way), tiles, ways[way], found.trips);
     return true;
 }
 
@@ -120,16 +136,28 @@ const Way& Repair::way_of(const Joiner::Option& option) {
 bool Repair::fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& target) {
     const EinsumMemo::Entry* const found = choose(rng, option, target);
     if (found != nullptr) {
-        keep(option.tmpl, option.way, row_.data(), way_of(option), found->trips);
+        add(option.tmpl, option.way, row_.data(), way_of(option), found->trips);
     }
     return found != nullptr;
 }
 
-bool Repair::fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& target) {
+bool Repair::fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& target,
+                 const Pattern* pattern, std::uint32_t join) {
+    const TemplateData& t = space_.einsums[next()].templates[tmpl];
     const std::span<const Joiner::Option> all = joiner_.remembered_options(followed_.state, tmpl);
     options_.assign(all.begin(), all.end());
     const std::size_t n = options_.size();
-    for (std::size_t i = 0; i < std::min(n, most_fits); ++i) {
+    std::size_t i = 0;
+    for (Joiner::Option& option : options_) {
+        if (&t.patterns[option.pattern] == pattern && option.way == join) {
+            std::swap(option, options_[i++]);
+            break;
+        }
+    }
+    if (i > 0 && fit(rng, options_[0], target)) {
+        return true;
+    }
+    for (; i < std::min(n, most_fits); ++i) {
         std::swap(options_[i], options_[i + rng.below(n - i)]);
         if (fit(rng, options_[i], target)) {
             return true;
@@ -150,7 +178,7 @@ bool Repair::draw(Rng& rng) {
     const EinsumMemo::Entry& found = evaluation_.memo().of(next(), option->tmpl, row_.data());
     const Way& way =
         joiner_.ways(followed_.state, t.patterns[option->pattern].structure)[option->way];
-    keep(option->tmpl, option->way, row_.data(), way, found.trips);
+    add(option->tmpl, option->way, row_.data(), way, found.trips);
     return true;
 }
 
@@ -170,7 +198,7 @@ bool Repair::replace(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles) {
             continue;
         }
         ++fitting;
-        const double cost = found->costs[0] * found->costs[1];
+        const double cost = found->energy_j * found->latency_s;
         if (best == nullptr || cost < least) {
             least = cost;
             best = &option;
@@ -179,9 +207,18 @@ bool Repair::replace(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles) {
         }
     }
     if (best != nullptr) {
-        keep(best->tmpl, best->way, best_row_.data(), way_of(*best), best_trips_);
+        add(best->tmpl, best->way, best_row_.data(), way_of(*best), best_trips_);
     }
     return best != nullptr;
+}
+
+bool Repair::follow(Rng& rng, const Link& link) {
+    base::poll_stop();
+    if (keep(link.tmpl, link.join, link.tiles.data())) {
+        return true;
+    }
+    target_.assign(link.tiles.begin(), link.tiles.end());
+    return fit(rng, link.tmpl, target_, link.pattern, link.join);
 }
 
 bool Repair::follow(Rng& rng, std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles) {

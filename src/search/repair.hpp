@@ -18,6 +18,13 @@ public:
         : space_(space), joiner_(joiner), drawing_(drawing), evaluation_(evaluation) {}
 
     void start();
+    /// With the Einsums of `from` before `einsum`, whose first tile shape is `at`; `before` is what
+    /// it finds open.
+    void start(const Point& from, std::size_t einsum, std::size_t at, const Followed& before);
+    /// Adds the Einsums of `from` from the next one up to `end`, known to run here: their tile
+    /// shapes are [at, at_end), and `after` is what later ones see.
+    void keep(const Point& from, std::size_t end, std::size_t at, std::size_t at_end,
+              const Followed& after);
     /// The Einsum that is to be added next.
     std::size_t next() const {
         return built_.choices.size();
@@ -28,11 +35,10 @@ public:
 
     /// Adds the Einsum as it is, `join` first among its ways; false if it cannot run there.
     bool keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles);
-    /// The same where it is known to run: `way` is its join, `trips` of its running fused loops.
-    void keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles, const Way& way,
-              const std::vector<std::int64_t>& trips);
-    /// Adds the template with tile shapes near `target`.
-    bool fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& target);
+    /// Adds the template with tile shapes near `target`; if it can, with the running loops of
+    /// `pattern`, unless that is null, and joined as `join` says.
+    bool fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& target,
+             const Pattern* pattern = nullptr, std::uint32_t join = 0);
     /// Adds one option with tile shapes near `target` (of its template).
     bool fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& target);
     /// Adds another template, the tile shapes near those of `tmpl`: of several that fit the one of
@@ -42,12 +48,17 @@ public:
     bool draw(Rng& rng);
     /// The first of keep, fit and replace that succeeds.
     bool follow(Rng& rng, std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles);
+    /// The first of keep and fit that succeeds; `link` is one of the next Einsum.
+    bool follow(Rng& rng, const Link& link);
 
     const Point& built() const {
         return built_;
     }
 
 private:
+    /// Adds an Einsum that is known to run: `way` is its join, `trips` of its running fused loops.
+    void add(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles, const Way& way,
+             const std::vector<std::int64_t>& trips);
     /// Tile shapes of the option near `target` into row_, and what they cost; null if none fit.
     const EinsumMemo::Entry* choose(Rng& rng, const Joiner::Option& option,
                                     const std::vector<double>& target);

@@ -23,6 +23,7 @@ using model::Formula;
 
 void add_fused_loops(TemplateData& t) {
     std::map<int, int> last;  // rank variable -> fused loop
+    t.fused_of_symbol.assign(t.symbols.size(), -1);
     t.fused_of_loop.push_back(0);
     for (std::size_t i = 0; i < t.tmpl.nodes.size(); ++i) {
         const mapping::PmappingNode& n = t.tmpl.nodes[i];
@@ -41,6 +42,9 @@ void add_fused_loops(TemplateData& t) {
                 loop.outer = at->second;
                 t.fused[loop.outer].inner = static_cast<int>(t.fused.size());
                 at->second = static_cast<int>(t.fused.size());
+            }
+            if (loop.symbol >= 0) {
+                t.fused_of_symbol[loop.symbol] = static_cast<int>(t.fused.size());
             }
             t.fused.push_back(loop);
         }

@@ -99,6 +99,14 @@ void intern_structures(EinsumData& einsum,
             pattern.structure = at->second;
         }
     }
+    for (const mapspace::GroupStructure& structure : einsum.structures) {
+        einsum.buffers.emplace_back();
+        for (const mapspace::BackedTensor& b : structure.tensors) {
+            if (b.shares_buffer_of >= 0) {
+                einsum.buffers.back().push_back({b.tensor, b.shares_buffer_of});
+            }
+        }
+    }
 }
 
 /// Templates that no tile shapes make legal are dropped.

@@ -11,7 +11,6 @@ TileChooser::TileChooser(const TemplateData& t, mapspace::DivisorCache& divisors
                          model::FormulaWorkspace& workspace)
     : t_(t),
       workspace_(workspace),
-      fused_of_symbol_(t.symbols.size(), -1),
       values_(t.symbols.size(), 1.0),
       before_(t.symbols.size() * t.symbols.size()),
       known_before_(t.symbols.size()),
@@ -24,11 +23,6 @@ TileChooser::TileChooser(const TemplateData& t, mapspace::DivisorCache& divisors
     for (std::size_t s = 0; s < t.symbols.size(); ++s) {
         for (int o = t.symbols[s].outer; o >= 0; o = t.symbols[o].outer) {
             inside_[o] |= SymbolSet::of(static_cast<int>(s));
-        }
-    }
-    for (std::size_t k = 0; k < t.fused.size(); ++k) {
-        if (t.fused[k].symbol >= 0) {
-            fused_of_symbol_[t.fused[k].symbol] = static_cast<int>(k);
         }
     }
 }
@@ -95,7 +89,7 @@ void TileChooser::fused_candidates(int fused, std::vector<double>& out) {
 void TileChooser::candidates(std::size_t k, std::vector<double>& out) {
     constexpr std::size_t piece = 32;
     const int s = t_.order[k];
-    const int fused = fused_of_symbol_[s];
+    const int fused = t_.fused_of_symbol[s];
     out.clear();
     const bool free = fused < 0 || ((running_ >> fused & 1u) && trips_[fused] == 0);
     if (free) {

@@ -69,7 +69,6 @@ private:
     const TemplateData& t_;
     model::FormulaWorkspace& workspace_;
     std::vector<mapspace::CandidateCursor> cursors_;  // per symbol
-    std::vector<int> fused_of_symbol_;
     std::vector<model::SymbolSet> inside_;  // per symbol: the others of its chain that it encloses
     std::vector<double> values_, corner_;
     std::vector<double> before_;                  // values_ as they were before each choice

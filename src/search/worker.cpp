@@ -189,14 +189,12 @@ mapping::Mapping Worker::mapping(const Point& point) {
     std::vector<int> shared;
     std::vector<std::vector<int>> orders;
     std::vector<const mapspace::detail::JoinPlan*> plans;
-    const Verdict verdict =
-        impl_->evaluation.walk(point, [&](std::size_t, const EinsumData&, const TemplateData&,
-                                          const EinsumMemo::Entry&, const Way& way) {
-            plans.push_back(&way.plan);
-            orders.push_back(way.plan.order);
-        });
-    if (verdict != Verdict::legal) {
+    if (impl_->evaluation.follow(point) != Verdict::legal) {
         throw Bug("a point that is not legal cannot be written as a mapping");
+    }
+    for (const Link& link : impl_->evaluation.links()) {
+        plans.push_back(&link.way->plan);
+        orders.push_back(link.way->plan.order);
     }
     for (std::size_t e = 1; e < plans.size(); ++e) {
         const mapspace::detail::JoinPlan& plan = *plans[e];

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "mapspace/join_state.hpp"
@@ -67,6 +68,7 @@ struct TemplateData {
     std::vector<mapspace::TileShapeSymbol> symbols;
     std::vector<std::vector<double>> partial_tiles;  ///< of symbols that may have them, else empty
     std::vector<FusedLoop> fused;
+    std::vector<int> fused_of_symbol;  ///< index into `fused`, -1: the loop is not fused
     std::vector<int> fused_of_loop;  ///< number of loops above -> number of fused loops among them
     std::vector<int> order;          ///< symbols as they are chosen
     std::vector<Pattern> patterns;   ///< sorted by `loops`
@@ -82,6 +84,8 @@ struct EinsumData {
     std::vector<std::unique_ptr<arch::Path>> paths;
     std::vector<TemplateData> templates;
     std::vector<mapspace::GroupStructure> structures;
+    /// By structure: tensors that lie in the buffers of others, and of which.
+    std::vector<std::vector<std::pair<int, int>>> buffers;
     Relatives relatives;             ///< of the templates
     std::vector<char> needed_later;  ///< per tensor of the workload
 };

@@ -1,0 +1,36 @@
+// The tile shapes nearest to given ones, remembered: moves from one point ask for the same again.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tessera::search {
+
+class FitMemo {
+public:
+    /// Depends on what was asked for alone.
+    struct Entry {
+        bool known = false;
+        std::size_t einsum = 0;
+        std::uint32_t tmpl = 0, running = 0;
+        std::vector<std::int64_t> trips;
+        std::vector<double> target;
+        // The answer.
+        bool found = false;
+        std::uint64_t work = 0;
+        std::vector<double> values;
+    };
+
+    FitMemo() : entries_(most_entries) {}
+
+    /// The entry of a question; if it is not known, its answer is to be filled in. Valid until the
+    /// next call.
+    Entry& of(std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
+              const std::vector<std::int64_t>& trips, const std::vector<double>& target);
+
+private:
+    static constexpr std::size_t most_entries = 2048;
+    std::vector<Entry> entries_;
+};
+
+}  // namespace tessera::search
