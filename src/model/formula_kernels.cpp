@@ -187,11 +187,9 @@ void CompiledFormulas::evaluate(std::span<const double* const> columns, std::siz
 void CompiledFormulas::evaluate_one(std::span<const double> symbols, std::span<double> outputs,
                                     FormulaWorkspace& workspace) const {
     double* registers = block(workspace);
-    for (std::size_t s = 0; s < symbols.size(); ++s) {
-        if (symbols_read_.has(static_cast<int>(s))) {
-            registers[s] = symbols[s];
-        }
-    }
+    // All of them up to the last that is read: no other register lies between.
+    const auto read = static_cast<std::size_t>(symbols_read_.end_symbol());
+    std::copy_n(symbols.begin(), std::min(symbols.size(), read), registers);
     Kernels::run<Lane>(code_.data(), code_.size(), registers, 1, 1);
     for (std::size_t k = 0; k < outputs.size(); ++k) {
         outputs[k] = registers[outputs_[k]];

@@ -11,6 +11,8 @@ namespace {
 // An Einsum is given up after these many attempts; from the second number on, among those options
 // alone that have tile shapes.
 constexpr int einsum_attempts = 64, blind_attempts = 48;
+// How often a chain goes back before it is given up.
+constexpr int chain_attempts = 64;
 // Tile shapes that are not listed: attempts, and choices of each attempt for each symbol.
 constexpr int tile_attempts = 16;
 constexpr std::uint64_t steps_per_symbol = 64, fit_steps_per_symbol = 4;
@@ -37,13 +39,17 @@ bool Drawing::draw_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::
 
 bool Drawing::search_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
                            const std::vector<std::int64_t>& trips,
-                           const std::vector<double>& target, std::uint64_t& steps) {
+                           const std::vector<double>& target, bool straight, std::uint64_t& steps) {
     TileChooser& tiles = followers_.walk(einsum, tmpl).chooser();
     const std::uint64_t most = fit_steps_per_symbol * (1 + tiles.size());
     std::uint64_t left = most;
     tiles.start(running, trips);
-    const bool found = tiles.draw(rng, left, &target);
-    steps = most - left;
+    bool found = straight && tiles.take_nearest(target);
+    if (!found) {
+        tiles.start(running, trips);
+        found = tiles.draw(rng, left, &target);
+    }
+    steps = most - left + 1;
     if (found) {
         values_ = tiles.values();
     }
@@ -51,16 +57,18 @@ bool Drawing::search_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std
 }
 
 bool Drawing::fit_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
-                        const std::vector<std::int64_t>& trips, const std::vector<double>& target) {
+                        const std::vector<std::int64_t>& trips, const std::vector<double>& target,
+                        bool remembered) {
     std::uint64_t steps = 0;
-    if (std::find(target.begin(), target.end(), 0.0) != target.end()) {
-        const bool found = search_tiles(rng, einsum, tmpl, running, trips, target, steps);
+    const bool all = std::find(target.begin(), target.end(), 0.0) == target.end();
+    if (!all || !remembered) {
+        const bool found = search_tiles(rng, einsum, tmpl, running, trips, target, all, steps);
         work += steps;
         return found;
     }
     FitMemo::Entry& entry = fits_.of(einsum, tmpl, running, trips, target);
     if (!entry.known) {
-        entry.found = search_tiles(rng, einsum, tmpl, running, trips, target, steps);
+        entry.found = search_tiles(rng, einsum, tmpl, running, trips, target, true, steps);
         entry.work = steps;
         if (entry.found) {
             entry.values = values_;
@@ -138,14 +146,32 @@ Compatibility* Drawing::next(Rng& rng, Compatibility& at, Point& point) {
 }
 
 bool Drawing::draw(Rng& rng, Point& point) {
+    const std::size_t n = space_.einsums.size();
     point.choices.clear();
     point.tiles.clear();
     followers_.trim();
-    Compatibility* at = &followers_.first();
-    for (std::size_t e = 0; e < space_.einsums.size() && at != nullptr; ++e) {
-        at = next(rng, *at, point);
+    stages_.resize(n + 1);
+    stages_[0] = {&followers_.first(), 0};
+    std::size_t back = 1, furthest = 0;
+    int left = chain_attempts;
+    for (std::size_t e = 0; e < n;) {
+        stages_[e + 1] = {next(rng, *stages_[e].at, point), point.tiles.size()};
+        if (stages_[e + 1].at != nullptr) {
+            ++e;
+            continue;
+        }
+        if (--left == 0) {
+            return false;
+        }
+        // Nothing follows: the Einsum before is drawn anew; and more of them if that was in vain.
+        ++failures[static_cast<std::size_t>(Verdict::incompatible)];
+        back = e > furthest ? 1 : back * 2;
+        furthest = std::max(furthest, e);
+        e -= std::min(back, e);
+        point.choices.resize(e);
+        point.tiles.resize(stages_[e].tiles);
     }
-    return at != nullptr;
+    return true;
 }
 
 }  // namespace tessera::search

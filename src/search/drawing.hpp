@@ -27,9 +27,10 @@ public:
                     const std::vector<std::int64_t>& trips);
 
     /// Tile shapes near `target` into values(); false if none were found. `rng` is used for those
-    /// alone whose target is 0.
+    /// alone whose target is 0. `remembered`: the same question is likely to come again.
     bool fit_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
-                   const std::vector<std::int64_t>& trips, const std::vector<double>& target);
+                   const std::vector<std::int64_t>& trips, const std::vector<double>& target,
+                   bool remembered = true);
 
     const std::vector<double>& values() const {
         return values_;
@@ -49,11 +50,19 @@ private:
 
     const OpenSpace::Data& space_;
     Joiner& joiner_;
+    /// `straight`: all of `target` is above 0.
     bool search_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
                       const std::vector<std::int64_t>& trips, const std::vector<double>& target,
-                      std::uint64_t& steps);
+                      bool straight, std::uint64_t& steps);
+
+    /// What an Einsum of the chain finds, and how many tile shapes were chosen before it.
+    struct Stage {
+        Compatibility* at = nullptr;
+        std::size_t tiles = 0;
+    };
 
     Followers followers_;
+    std::vector<Stage> stages_;
     FitMemo fits_;
     std::vector<double> values_;
     std::vector<std::int64_t> open_trips_, trips_;

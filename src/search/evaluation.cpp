@@ -80,8 +80,10 @@ Verdict Evaluation::follow(const Point& point) {
 
 Outcome Evaluation::evaluate(const Point& point) {
     Outcome out;
+    joined_ = false;
     out.verdict = follow(point);
-    if (!out.legal()) {
+    joined_ = out.legal();
+    if (!joined_) {
         return out;
     }
     for (const Link& link : links_) {

@@ -1,8 +1,8 @@
 // Costs and legality of points, by the templates' formulas.
 //
-// What was found out of the last point is kept: only Einsums that differ from it are looked up, only
-// those that find other loops open are joined anew, and what they reserve together is summed up only
-// if somebody else can see the difference. Nothing of it alters a bit of an outcome.
+// What was found out of the last point is kept: only Einsums that differ from it are looked up,
+// only those that find other loops open are joined anew, and what they reserve together is summed
+// up only if somebody else can see the difference. Nothing of it alters a bit of an outcome.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,22 @@ public:
         return links_;
     }
 
+    /// Whether the Einsums of the point that was evaluated last are legal each by itself, and join.
+    bool joined() const {
+        return joined_;
+    }
+    /// If they do: the most that each memory holds.
+    const std::vector<Peak>& peaks() {
+        capacity_.peaks(links_, peaks_);
+        return peaks_;
+    }
+
     EinsumMemo& memo() {
         return memo_;
+    }
+    /// Counts as work what a legal point would be that is known to be one.
+    void count_known() {
+        work_ += links_.size();
     }
     /// Tile shapes that were tried since the last call.
     std::uint64_t take_work();
@@ -48,6 +62,8 @@ private:
     JointCapacity capacity_;
     std::vector<Link> links_;  // each true by itself, whatever became of the point
     Followed followed_;
+    bool joined_ = false;
+    std::vector<Peak> peaks_;
     std::uint64_t work_ = 0;
 };
 

@@ -21,8 +21,6 @@ public:
         std::vector<double> values;
     };
 
-    FitMemo() : entries_(most_entries) {}
-
     /// The entry of a question; if it is not known, its answer is to be filled in. Valid until the
     /// next call.
     Entry& of(std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
@@ -30,7 +28,7 @@ public:
 
 private:
     static constexpr std::size_t most_entries = 2048;
-    std::vector<Entry> entries_;
+    std::vector<Entry> entries_;  // none before the first question
 };
 
 }  // namespace tessera::search

@@ -19,6 +19,9 @@ public:
             sum_ += static_cast<std::uint64_t>(static_cast<std::int64_t>(values[i])) * (next_ | 1);
         }
     }
+    std::uint64_t sum() const {
+        return sum_;
+    }
     /// In [0, size).
     std::size_t place(std::size_t size) const {
         const std::uint64_t mixed = (sum_ ^ (sum_ >> 32)) * 0xd6e8feb86659fd93ull;

@@ -54,12 +54,30 @@ const std::vector<Way>& Joiner::ways(int state, int structure) {
     return *slot;
 }
 
+bool Joiner::completes(int state) {
+    using Completes = State::Completes;
+    State& own = *states_[state];
+    if (own.completes == Completes::unknown) {
+        bool found = own.einsum == static_cast<int>(space_.einsums.size());
+        const int n = found ? 0 : static_cast<int>(space_.einsums[own.einsum].structures.size());
+        for (int s = 0; s < n && !found; ++s) {
+            for (const Way& way : ways(state, s)) {
+                found = found || completes(way.next);
+            }
+        }
+        own.completes = found ? Completes::yes : Completes::no;
+    }
+    return own.completes == Completes::yes;
+}
+
 void Joiner::options(int state, std::uint32_t tmpl, std::vector<Option>& out) {
     const TemplateData& t = space_.einsums[states_[state]->einsum].templates[tmpl];
     for (std::uint32_t p = 0; p < t.patterns.size(); ++p) {
-        const auto n = static_cast<std::uint32_t>(ways(state, t.patterns[p].structure).size());
-        for (std::uint32_t w = 0; w < n; ++w) {
-            out.push_back({tmpl, p, w});
+        const std::vector<Way>& all = ways(state, t.patterns[p].structure);
+        for (std::uint32_t w = 0; w < all.size(); ++w) {
+            if (completes(all[w].next)) {
+                out.push_back({tmpl, p, w});
+            }
         }
     }
 }

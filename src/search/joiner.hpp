@@ -42,7 +42,10 @@ public:
         std::uint32_t pattern = 0;
         std::uint32_t way = 0;
     };
-    /// All options of a template in a state, in a fixed order.
+    /// Whether the Einsums that follow can be joined on, as far as structures tell.
+    bool completes(int state);
+
+    /// All options of a template in a state after which the others can follow, in a fixed order.
     void options(int state, std::uint32_t tmpl, std::vector<Option>& out);
     /// Those of all templates, remembered.
     const std::vector<Option>& all_options(int state);
@@ -56,6 +59,7 @@ private:
         std::vector<std::unique_ptr<std::vector<Way>>> ways;  // by structure of the next Einsum
         std::unique_ptr<std::vector<Option>> options;
         std::vector<std::uint32_t> ends;  // by template, in `options`
+        enum class Completes : std::uint8_t { unknown, yes, no } completes = Completes::unknown;
     };
     int intern(int einsum, const mapspace::detail::StateStructure& structure);
 

@@ -72,6 +72,17 @@ void JointCapacity::sum_up(std::span<const Link> links) {
     }
 }
 
+void JointCapacity::peaks(std::span<const Link> links, std::vector<Peak>& out) const {
+    const std::size_t memories = space_.memories.size();
+    out.assign(memories, {});
+    for (std::size_t e = 0; e < links.size(); ++e) {
+        for (std::size_t m = 0; m < memories; ++m) {
+            const double bits = links[e].reserved.own[m] + outward_[e * memories + m];
+            out[m] = bits > out[m].bits ? Peak{bits, e} : out[m];
+        }
+    }
+}
+
 bool JointCapacity::fits(std::span<const Link> links) {
     if (!known_) {
         sum_up(links);

@@ -12,6 +12,12 @@
 
 namespace tessera::search {
 
+/// The most that a memory holds at a time, and which Einsum runs then.
+struct Peak {
+    double bits = 0;
+    std::size_t einsum = 0;
+};
+
 /// Keeps its memory from point to point.
 class JointCapacity {
 public:
@@ -24,6 +30,8 @@ public:
     /// `links`: all Einsums. What others see of them is as in the last call, unless forget() was
     /// called in between.
     bool fits(std::span<const Link> links);
+    /// Of the links that fits() was called for, by memory.
+    void peaks(std::span<const Link> links, std::vector<Peak>& out) const;
 
 private:
     int root(int tensor) const;

@@ -40,6 +40,7 @@ std::int64_t prime_of(std::int64_t n, Rng& rng) {
 
 Outcome Moves::begin(const Point& from) {
     if (of_base_.legal() && from == base_) {
+        evaluation_.count_known();
         return of_base_;
     }
     of_base_ = {};  // until it is taken apart: memory may run out
@@ -219,7 +220,8 @@ bool Moves::other_backing(Rng& rng, std::size_t einsum) {
             data(einsum).patterns[option.pattern].loops == part.pattern->loops) {
             continue;
         }
-        carry(data(einsum), part.tiles.data(), space_.einsums[einsum].templates[option.tmpl], target_);
+        carry(data(einsum), part.tiles.data(), space_.einsums[einsum].templates[option.tmpl],
+              target_);
         if (repair_.fit(rng, option, target_)) {
             return true;
         }

@@ -53,7 +53,7 @@ private:
     Repair repair_;
     Point base_;  ///< most moves go out from the same point again
     Outcome of_base_;
-    std::vector<Link> parts_;           ///< of base_
+    std::vector<Link> parts_;          ///< of base_
     std::vector<std::size_t> starts_;  ///< of their tile shapes, and the end
     std::vector<std::int64_t> tiles_, wanted_;
     std::vector<double> values_, target_;

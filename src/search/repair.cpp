@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "search/hash.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::search {
@@ -11,27 +12,12 @@ namespace {
 
 // Options that are tried before the next way to add an Einsum.
 constexpr std::size_t most_fits = 6, most_replacements = 32;
-// Of these many replacements that fit the cheapest is taken: Einsums that read one fused tensor leave
-// its fusion together, and a walk gets over that only if none of them becomes much worse.
+// Of these many replacements that fit the cheapest is taken: Einsums that read one fused tensor
+// leave its fusion together, and a walk gets over that only if none of them becomes much worse.
 constexpr std::size_t enough_fitting = 8;
-
-/// The innermost memory around a node, and the spatial dimension of a spatial loop.
-struct Place {
-    int level = 0;
-    int dim = -1;
-};
-
-Place place_of(const TemplateData& t, int node) {
-    const mapping::PmappingNode& own = t.tmpl.nodes[node];
-    if (own.kind == mapping::NodeKind::spatial) {
-        return {own.level, own.dim};
-    }
-    Place place;
-    for (int i = 0; i < node; ++i) {
-        place.level = std::max<int>(place.level, t.tmpl.nodes[i].level);
-    }
-    return place;
-}
+// So many choices of replacements there are for the same question; they are remembered.
+constexpr std::uint64_t replacement_variants = 4;
+constexpr std::size_t most_remembered = 1024;
 
 }  // namespace
 
@@ -40,11 +26,11 @@ void carry(const TemplateData& from, const std::int64_t* tiles, const TemplateDa
     target.assign(to.symbols.size(), 0.0);
     for (std::size_t s = 0; s < target.size(); ++s) {
         const mapping::TileSymbol& own = to.tmpl.symbols[s];
-        const Place place = place_of(to, own.node);
+        const LoopPlace place = to.places[s];
         int best_level = -1;
         for (std::size_t o = 0; o < from.symbols.size(); ++o) {
             const mapping::TileSymbol& other = from.tmpl.symbols[o];
-            const Place there = place_of(from, other.node);
+            const LoopPlace there = from.places[o];
             // Of several at the same depth the innermost: symbols of a variable are in order.
             if (other.rank_variable == own.rank_variable && there.level <= place.level &&
                 there.level >= best_level) {
@@ -115,12 +101,12 @@ bool Repair::keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* ti
 }
 
 const EinsumMemo::Entry* Repair::choose(Rng& rng, const Joiner::Option& option,
-                                        const std::vector<double>& target) {
+                                        const std::vector<double>& target, bool remembered) {
     const std::size_t e = next();
     const TemplateData& t = space_.einsums[e].templates[option.tmpl];
     const Pattern& pattern = t.patterns[option.pattern];
     demanded_trips(t, pattern, way_of(option).plan, followed_.open_trips, wanted_);
-    if (!drawing_.fit_tiles(rng, e, option.tmpl, pattern.loops, wanted_, target)) {
+    if (!drawing_.fit_tiles(rng, e, option.tmpl, pattern.loops, wanted_, target, remembered)) {
         return nullptr;
     }
     row_.assign(drawing_.values().begin(), drawing_.values().end());
@@ -134,7 +120,7 @@ const Way& Repair::way_of(const Joiner::Option& option) {
 }
 
 bool Repair::fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& target) {
-    const EinsumMemo::Entry* const found = choose(rng, option, target);
+    const EinsumMemo::Entry* const found = choose(rng, option, target, true);
     if (found != nullptr) {
         add(option.tmpl, option.way, row_.data(), way_of(option), found->trips);
     }
@@ -182,34 +168,76 @@ bool Repair::draw(Rng& rng) {
     return true;
 }
 
-bool Repair::replace(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles) {
+/// The entry of a question; if it is not known, the answer is to be filled in.
+Repair::Replacement& Repair::replacement(std::uint32_t tmpl, const std::int64_t* tiles,
+                                         std::uint64_t variant) {
+    const std::size_t e = next();
+    const std::size_t n = space_.einsums[e].templates[tmpl].symbols.size();
+    RowHash hash((static_cast<std::uint64_t>(e) << 40) ^ (variant << 32) ^ tmpl);
+    hash.add(tiles, n);
+    hash.add(followed_.open_trips.data(), followed_.open_trips.size());
+    replacements_.resize(most_remembered);
+    Replacement& entry = replacements_[hash.place(most_remembered)];
+    if (entry.known && entry.einsum == e && entry.tmpl == tmpl && entry.variant == variant &&
+        entry.before == followed_ && std::equal(tiles, tiles + n, entry.tiles.begin())) {
+        return entry;
+    }
+    entry.known = false;
+    entry.einsum = e;
+    entry.tmpl = tmpl;
+    entry.variant = variant;
+    entry.before = followed_;
+    entry.tiles.assign(tiles, tiles + n);
+    // Nothing here depends on what this thread numbered the states.
+    entry.seed = hash.sum();
+    return entry;
+}
+
+/// Of several options that fit the one of least energy times latency.
+void Repair::find(Replacement& entry) {
     const std::vector<TemplateData>& templates = space_.einsums[next()].templates;
     const std::vector<Joiner::Option>& options = joiner_.all_options(followed_.state);
+    const std::uint64_t work = drawing_.work;
     double least = std::numeric_limits<double>::infinity();
-    best_row_.clear();
-    const Joiner::Option* best = nullptr;
+    entry.option = -1;
+    Rng rng(entry.seed);
     std::size_t fitting = 0;
     for (std::size_t i = 0; i < most_replacements && fitting < enough_fitting && !options.empty();
          ++i) {
-        const Joiner::Option& option = options[rng.below(options.size())];
-        carry(templates[tmpl], tiles, templates[option.tmpl], target_);
-        const EinsumMemo::Entry* const found = choose(rng, option, target_);
+        const std::size_t index = rng.below(options.size());
+        const Joiner::Option& option = options[index];
+        carry(templates[entry.tmpl], entry.tiles.data(), templates[option.tmpl], target_);
+        const EinsumMemo::Entry* const found = choose(rng, option, target_, false);
         if (found == nullptr) {
             continue;
         }
         ++fitting;
         const double cost = found->energy_j * found->latency_s;
-        if (best == nullptr || cost < least) {
+        if (entry.option < 0 || cost < least) {
             least = cost;
-            best = &option;
-            best_row_ = row_;
-            best_trips_ = found->trips;
+            entry.option = static_cast<std::ptrdiff_t>(index);
+            entry.row = row_;
         }
     }
-    if (best != nullptr) {
-        add(best->tmpl, best->way, best_row_.data(), way_of(*best), best_trips_);
+    entry.work = drawing_.work - work;
+    drawing_.work = work;
+    entry.known = true;
+}
+
+bool Repair::replace(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles) {
+    Replacement& entry = replacement(tmpl, tiles, rng.below(replacement_variants));
+    if (!entry.known) {
+        find(entry);
     }
-    return best != nullptr;
+    drawing_.work += entry.work;
+    if (entry.option < 0) {
+        return false;
+    }
+    const Joiner::Option& option =
+        joiner_.all_options(followed_.state)[static_cast<std::size_t>(entry.option)];
+    const EinsumMemo::Entry& found = evaluation_.memo().of(next(), option.tmpl, entry.row.data());
+    add(option.tmpl, option.way, entry.row.data(), way_of(option), found.trips);
+    return true;
 }
 
 bool Repair::follow(Rng& rng, const Link& link) {

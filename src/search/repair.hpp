@@ -42,7 +42,7 @@ public:
     /// Adds one option with tile shapes near `target` (of its template).
     bool fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& target);
     /// Adds another template, the tile shapes near those of `tmpl`: of several that fit the one of
-    /// least energy times latency of the Einsum.
+    /// least energy times latency of the Einsum. Which ones are tried is one of a few choices.
     bool replace(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles);
     /// Adds any template with any tile shapes.
     bool draw(Rng& rng);
@@ -61,7 +61,23 @@ private:
              const std::vector<std::int64_t>& trips);
     /// Tile shapes of the option near `target` into row_, and what they cost; null if none fit.
     const EinsumMemo::Entry* choose(Rng& rng, const Joiner::Option& option,
-                                    const std::vector<double>& target);
+                                    const std::vector<double>& target, bool remembered);
+    /// What an Einsum is replaced by; it depends on the question alone.
+    struct Replacement {
+        bool known = false;
+        std::size_t einsum = 0;
+        std::uint32_t tmpl = 0;
+        std::uint64_t variant = 0;
+        Followed before;
+        std::vector<std::int64_t> tiles;
+        std::uint64_t seed = 0;
+        // The answer.
+        std::ptrdiff_t option = -1;  ///< of all of the state, -1: there is none
+        std::vector<std::int64_t> row;
+        std::uint64_t work = 0;
+    };
+    Replacement& replacement(std::uint32_t tmpl, const std::int64_t* tiles, std::uint64_t variant);
+    void find(Replacement& entry);
     const Way& way_of(const Joiner::Option& option);
 
     const OpenSpace::Data& space_;
@@ -71,8 +87,9 @@ private:
     Point built_;
     Followed followed_;
     std::vector<Joiner::Option> options_;
-    std::vector<std::int64_t> wanted_, row_, best_row_, best_trips_;
+    std::vector<std::int64_t> wanted_, row_;
     std::vector<double> target_;
+    std::vector<Replacement> replacements_;
 };
 
 /// Tile shapes to aim at in template `to` so that it resembles `from`: each loop hands on what

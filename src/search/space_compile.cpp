@@ -52,6 +52,22 @@ void add_fused_loops(TemplateData& t) {
     }
 }
 
+void add_places(TemplateData& t) {
+    t.places.clear();
+    for (const mapping::TileSymbol& symbol : t.tmpl.symbols) {
+        const mapping::PmappingNode& own = t.tmpl.nodes[symbol.node];
+        LoopPlace place;
+        if (own.kind == NodeKind::spatial) {
+            place = {own.level, own.dim};
+        } else {
+            for (int i = 0; i < symbol.node; ++i) {
+                place.level = std::max<int>(place.level, t.tmpl.nodes[i].level);
+            }
+        }
+        t.places.push_back(place);
+    }
+}
+
 /// Fused symbols from the outside in; then those of lower limits, which few tile shapes meet, limit
 /// after limit and variable after variable; then the others; both from the inside out.
 void add_order(TemplateData& t) {
@@ -111,9 +127,22 @@ struct Limits {
     std::vector<Limit> limits;
 
     void add(const Formula& f, Relation relation, double limit, Verdict verdict) {
-        const bool trips = verdict != Verdict::capacity && is_quotient(f);
         formulas.push_back(f);
-        limits.push_back({relation, limit, f.depends_on(), {}, {}, trips, verdict, {}});
+        Limit& added = limits.emplace_back();
+        added.relation = relation;
+        added.limit = limit;
+        added.symbols = f.depends_on();
+        added.verdict = verdict;
+        added.trips = verdict != Verdict::capacity && is_quotient(f);
+        if (added.trips) {
+            const model::FormulaPool& pool = model::FormulaPool::current();
+            const model::Term& term = pool.terms(f)[0];
+            added.factor = term.coefficient;
+            for (const int s : added.symbols) {
+                const bool over = pool.monomial(term.monomial).exponents.get(s) > 0;
+                (over ? added.over : added.under).push_back(s);
+            }
+        }
     }
 };
 
@@ -248,6 +277,7 @@ void compile_template(const OpenSpace::Data& space, const model::CostModel& mode
     }
     t.loop_limits = mapspace::loop_limits(*t.path, t.tmpl, space.mapspace);
     add_fused_loops(t);
+    add_places(t);
     pool.keep_sums(true);  // so that a footprint with a halo is seen to grow
     const model::TemplateFormulas f = model.formulate(space.problem, *t.path, t.tmpl);
     if (!add_limits(t, f, explorer)) {

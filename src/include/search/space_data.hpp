@@ -23,7 +23,20 @@ struct Limit {
     bool trips = false;  ///< the output is a product of trip counts, a / b with tile shapes b <= a
     Verdict verdict = Verdict::constraint;
     model::CompiledFormulas formula;  ///< one output
+    /// If `trips`: the same as the formula, factor times symbols over symbols.
+    double factor = 1;
+    std::vector<int> over, under;
 
+    double quotient(const double* values) const {
+        double top = factor, bottom = 1;
+        for (const int s : over) {
+            top *= values[s];
+        }
+        for (const int s : under) {
+            bottom *= values[s];
+        }
+        return top / bottom;
+    }
     bool holds(double value) const {
         switch (relation) {
             case mapspace::Relation::less_equal:
@@ -56,6 +69,11 @@ struct FusedLoop {
     std::int64_t bound = 1;
 };
 
+/// Where the loop of a symbol stands: the innermost memory around it, and its spatial dimension.
+struct LoopPlace {
+    int level = 0, dim = -1;
+};
+
 /// Which fused loops run more than once, and the structure that the join sees then.
 struct Pattern {
     std::uint32_t loops = 0;  ///< bit per fused loop
@@ -70,6 +88,7 @@ struct TemplateData {
     std::vector<FusedLoop> fused;
     std::vector<int> fused_of_symbol;  ///< index into `fused`, -1: the loop is not fused
     std::vector<int> fused_of_loop;  ///< number of loops above -> number of fused loops among them
+    std::vector<LoopPlace> places;   ///< of the symbols
     std::vector<int> order;          ///< symbols as they are chosen
     std::vector<Pattern> patterns;   ///< sorted by `loops`
     std::vector<Limit> limits;
