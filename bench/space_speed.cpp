@@ -1,5 +1,6 @@
 // Speed of the opened mapspace, one thread: draws, evaluations of one point again and again, steps
-// that change one tile shape, moves by kind (and how many of them find a point). CPU seconds.
+// that change one tile shape, moves by kind (and how many of them find a point), LoopTrees of a
+// known and of a new structure. CPU seconds.
 //
 //   space_speed [ARCH WORKLOAD [NAME=VALUE...]]
 #include <ctime>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "api/inputs.hpp"
+#include "tessera/model/tree_costs.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/open_space.hpp"
 
@@ -118,6 +120,27 @@ void measure(const Case& c) {
         std::printf(" %.1f", static_cast<double>(f) / static_cast<double>(legal));
     }
     std::printf("\n%24s%s\n", "moves", moves.c_str());
+    const mapping::Mapping tree = worker.mapping(start);
+    model::TreeCosts costs(problem);
+    double sum = 0;
+    const auto cost = [&](const mapping::Mapping& one) { sum += costs.evaluate(one).energy_j; };
+    const double known = rate([&](std::size_t) { cost(tree); }, 0.5);
+    // Point after point of its own structure, but for those that come again by chance.
+    std::vector<mapping::Mapping> trees;
+    for (std::uint64_t seed = 0; trees.size() < 200; ++seed) {
+        if (worker.draw(seed, point).legal()) {
+            trees.push_back(worker.mapping(point));
+        }
+    }
+    const double from = cpu_s();
+    for (const mapping::Mapping& one : trees) {
+        cost(one);
+    }
+    const double fresh = (cpu_s() - from) / static_cast<double>(trees.size());
+    const double whole = rate(
+        [&](std::size_t i) { sum += model->evaluate(problem, trees[i % 200]).energy_j(); }, 0.5);
+    std::printf("%24s known structure %.1f us, new %.1f us, with report %.1f us%s\n", "LoopTree",
+                1e6 / known, 1e6 * fresh, 1e6 / whole, sum > 0 ? "" : "!");
     std::fflush(stdout);
 }
 

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "mapping/chain_step.hpp"
+#include "mapping/path_cache.hpp"
 #include "tessera/mapping/pmapping.hpp"
 #include "tessera/spec/position.hpp"
 
@@ -236,10 +237,11 @@ void ChainReader::finish(const Step& compute) {
 class Splitter {
 public:
     Splitter(const workload::Workload& workload, const arch::Architecture& architecture,
-             arch::Compat compat)
+             arch::Compat compat, PathCache& paths)
         : workload_(workload),
           architecture_(architecture),
           compat_(compat),
+          paths_(paths),
           tensors_(workload.tensors.size()),
           rank_variables_(workload.rank_variables.size()) {}
 
@@ -254,6 +256,7 @@ private:
     const workload::Workload& workload_;
     const arch::Architecture& architecture_;
     arch::Compat compat_;
+    PathCache& paths_;
     int next_ = 0;  ///< pre-order index of the next node
     LocalIndices tensors_, rank_variables_;
     std::vector<Step> chain_;
@@ -291,7 +294,7 @@ void Splitter::chain_ends(const Step& compute) {
     if (std::find(computes.begin(), computes.end(), compute.node->component) == computes.end()) {
         unknown(*compute.node, "compute", compute.node->component, computes);
     }
-    mapping.path = architecture_.path(workload_, mapping.einsum, compute.node->component, compat_);
+    mapping.path = paths_.of(mapping.einsum, compute.node->component);
     const workload::EinsumView& einsum = mapping.path.einsum;
     const auto tensor = [](const workload::LocalTensor& t) { return t.tensor; };
     const auto variable = [](const workload::LocalRankVariable& v) { return v.rank_variable; };
@@ -315,8 +318,15 @@ void Splitter::chain_ends(const Step& compute) {
 
 std::vector<EinsumMapping> split(const Mapping& mapping, const workload::Workload& workload,
                                  const arch::Architecture& architecture, arch::Compat compat) {
+    PathCache paths(workload, architecture, compat);
+    return split(mapping, workload, architecture, compat, paths);
+}
+
+std::vector<EinsumMapping> split(const Mapping& mapping, const workload::Workload& workload,
+                                 const arch::Architecture& architecture, arch::Compat compat,
+                                 PathCache& paths) {
     check_structure(mapping);
-    Splitter splitter(workload, architecture, compat);
+    Splitter splitter(workload, architecture, compat, paths);
     splitter.walk(mapping.root);
     std::vector<EinsumMapping> result = splitter.take();
     std::vector<bool> mapped(workload.einsums.size());

@@ -8,8 +8,13 @@ EinsumAnalysis::EinsumAnalysis(const arch::Path& path, std::span<const mapping::
                                arch::Compat compat)
     : tables(path, compat), nodes(nodes) {
     plan.build(tables, nodes);
+    update();
+}
+
+void EinsumAnalysis::update() {
     analysis.run(tables, nodes, plan);
     costs.run(tables, analysis);
+    node_trips.clear();
     std::vector<double> shape = tables.bounds;
     for (const mapping::PmappingNode& node : nodes) {
         node_trips.push_back(1);

@@ -15,6 +15,9 @@ struct EinsumAnalysis {
     EinsumAnalysis(const arch::Path& path, std::span<const mapping::PmappingNode> nodes,
                    arch::Compat compat);
 
+    /// Anew for other tile shapes in the same nodes.
+    void update();
+
     const workload::EinsumView& einsum() const {
         return tables.path().einsum;
     }
