@@ -1,0 +1,167 @@
+#include "tessera/search/inspector.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "search/evaluation.hpp"
+#include "search/tile_chooser.hpp"
+#include "tessera/base/error.hpp"
+
+namespace tessera::search {
+
+namespace {
+
+const OpenSpace::Data& data_of(const Space& space) {
+    const auto* open = dynamic_cast<const OpenSpace*>(&space);
+    if (open == nullptr) {
+        throw Bug("facts of a space that the host did not open");
+    }
+    return open->data();
+}
+
+double excess_of(double output, double limit) {
+    const double off = std::abs(output - limit);
+    return limit == 0 ? off : off / std::abs(limit);
+}
+
+}  // namespace
+
+struct Inspector::Impl {
+    explicit Impl(const OpenSpace::Data& opened)
+        : space(opened), joiner(space), evaluation(space, joiner), choosers(space.einsums.size()) {}
+
+    /// Where the tile shapes of every Einsum begin, and the end. False: the point has the wrong
+    /// size, or a template that does not exist.
+    bool read(const Point& point) {
+        starts.assign(1, 0);
+        if (point.choices.size() != space.einsums.size()) {
+            return false;
+        }
+        for (std::size_t e = 0; e < space.einsums.size(); ++e) {
+            const std::vector<TemplateData>& templates = space.einsums[e].templates;
+            if (point.choices[e].tmpl >= templates.size()) {
+                return false;
+            }
+            starts.push_back(starts.back() + templates[point.choices[e].tmpl].symbols.size());
+        }
+        return starts.back() == point.tiles.size();
+    }
+
+    const TemplateData& tmpl(const Point& point, std::size_t e) const {
+        return space.einsums[e].templates[point.choices[e].tmpl];
+    }
+
+    EinsumFacts einsum(const Point& point, std::size_t e) {
+        const std::int64_t* const tiles = point.tiles.data() + starts[e];
+        const EinsumMemo::Entry& entry = evaluation.memo().of(e, point.choices[e].tmpl, tiles);
+        EinsumFacts out;
+        out.verdict = entry.verdict;
+        if (entry.verdict == Verdict::legal) {
+            out.energy_j = entry.energy_j;
+            out.latency_s = entry.latency_s;
+        } else if (entry.checked) {
+            const TemplateData& t = tmpl(point, e);
+            row.assign(tiles, tiles + t.symbols.size());
+            outputs.resize(t.limits.size());
+            t.check.evaluate_one(row, outputs, workspace);
+            for (std::size_t i = 0; i < t.limits.size(); ++i) {
+                const Limit& limit = t.limits[i];
+                out.excess += limit.holds(outputs[i]) ? 0 : excess_of(outputs[i], limit.limit);
+            }
+        }
+        return out;
+    }
+
+    void add_memories(PointFacts& out) {
+        const std::vector<std::string>& names = space.problem.architecture->component_names();
+        const std::vector<Peak>& peaks = evaluation.peaks();
+        for (std::size_t m = 0; m < peaks.size(); ++m) {
+            const Memory& memory = space.memories[m];
+            out.memories.push_back({names[static_cast<std::size_t>(memory.component)],
+                                    memory.size_bits, peaks[m].bits,
+                                    static_cast<std::uint32_t>(peaks[m].einsum)});
+            if (peaks[m].bits > memory.size_bits) {
+                out.violation += excess_of(peaks[m].bits, memory.size_bits);
+            }
+        }
+    }
+
+    void fill(const Point& point, PointFacts& out) {
+        out = {};
+        const Outcome outcome = evaluation.evaluate(point);
+        out.verdict = outcome.verdict;
+        if (!read(point)) {
+            return;
+        }
+        const bool joined = outcome.legal() || evaluation.joined();
+        if (joined) {
+            out.energy_j = outcome.energy_j;
+            out.latency_s = outcome.latency_s;
+            add_memories(out);
+        }
+        for (std::size_t e = 0; e < space.einsums.size(); ++e) {
+            out.einsums.push_back(einsum(point, e));
+            out.violation += out.einsums.back().excess;
+        }
+    }
+
+    void list(const Point& point, std::size_t e, std::size_t symbol) {
+        values.clear();
+        if (!read(point) || e >= space.einsums.size() || symbol >= tmpl(point, e).symbols.size()) {
+            return;
+        }
+        const TemplateData& t = tmpl(point, e);
+        tiles.assign(point.tiles.begin() + static_cast<std::ptrdiff_t>(starts[e]),
+                     point.tiles.begin() + static_cast<std::ptrdiff_t>(starts[e + 1]));
+        if (*std::min_element(tiles.begin(), tiles.end()) < 1) {
+            return;
+        }
+        std::vector<std::unique_ptr<TileChooser>>& of_einsum = choosers[e];
+        of_einsum.resize(space.einsums[e].templates.size());
+        std::unique_ptr<TileChooser>& chooser = of_einsum[point.choices[e].tmpl];
+        if (!chooser) {
+            chooser = std::make_unique<TileChooser>(t, divisors, workspace);
+        }
+        chooser->between(static_cast<int>(symbol), tiles.data(), candidates);
+        for (const double value : candidates) {
+            tiles[symbol] = static_cast<std::int64_t>(value);
+            const Verdict verdict =
+                evaluation.memo().of(e, point.choices[e].tmpl, tiles.data()).verdict;
+            if (verdict == Verdict::legal) {
+                values.push_back(tiles[symbol]);
+            }
+        }
+    }
+
+    const OpenSpace::Data& space;
+    Joiner joiner;
+    Evaluation evaluation;
+    mapspace::DivisorCache divisors;
+    model::FormulaWorkspace workspace;
+    std::vector<std::vector<std::unique_ptr<TileChooser>>> choosers;  // by Einsum and template
+    std::vector<std::size_t> starts;
+    std::vector<double> row, outputs, candidates;
+    std::vector<std::int64_t> tiles, values;
+    PointFacts out;
+};
+
+Inspector::Inspector(const Space& space) : impl_(std::make_unique<Impl>(data_of(space))) {}
+Inspector::~Inspector() = default;
+
+const PointFacts& Inspector::facts(const Point& point) {
+    impl_->fill(point, impl_->out);
+    return impl_->out;
+}
+
+std::int64_t Inspector::bound(std::uint32_t einsum, std::uint32_t tmpl,
+                              std::uint32_t symbol) const {
+    return impl_->space.einsums[einsum].templates[tmpl].symbols[symbol].bound;
+}
+
+const std::vector<std::int64_t>& Inspector::values(const Point& point, std::uint32_t einsum,
+                                                   std::uint32_t symbol) {
+    impl_->list(point, einsum, symbol);
+    return impl_->values;
+}
+
+}  // namespace tessera::search
