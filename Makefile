@@ -8,6 +8,7 @@
 #                    take long; see bench/README.md)
 #   make reproduce-transfusion   the figures of TransFusion's evaluation
 #   make reproduce-fusecu        the figures of FuseCU's evaluation
+#   make reproduce-mind-mappings the evaluation of Mind Mappings (an hour and more)
 #   make install     into DESTDIR/PREFIX; PLUGINS=loaded: every built-in a shared object
 #   make uninstall   what the same DESTDIR and PREFIX were given by `make install`
 #   make deps clean format tidy
@@ -34,7 +35,7 @@ build = $(scons) $(1) || { tools/deps --check; exit 1; }
 sources = $(shell git ls-files -co --exclude-standard -- '*.cpp' '*.hpp')
 
 .PHONY: all deps demo test soak fuzz fuzz-run bench install install-files uninstall clean format tidy reproduce-transfusion \
-	reproduce-fusecu
+	reproduce-fusecu reproduce-mind-mappings
 
 all:
 	@$(call build,)
@@ -85,6 +86,11 @@ reproduce-transfusion:
 reproduce-fusecu:
 	@$(call build,$(BUILD)/bench/reproduce_fusecu)
 	$(BUILD)/bench/reproduce_fusecu runs/fusecu test/reference/fusecu
+
+# Figures 3 and 5 to 7a of the Mind Mappings paper, in runs/mind-mappings. See docs/learning.md.
+reproduce-mind-mappings:
+	@$(call build,program $(BUILD)/bench/reproduce_mind_mappings)
+	$(BUILD)/bench/reproduce_mind_mappings
 
 # PREFIX/bin, PREFIX/lib, PREFIX/include, PREFIX/share/tessera; nothing there refers to the checkout.
 install:
