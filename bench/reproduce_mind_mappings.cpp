@@ -5,7 +5,8 @@
 //       [--ffm-seconds 60] [--cnn SURROGATE] [--mttkrp SURROGATE] [--quick]
 //
 // Without files of surrogates two are trained (--quick: small ones). Tables go to stdout; figures
-// 3, 5, 6 and 7a become .csv and .svg in the folder. Map:
+// 3, 5 and 6 become .csv and .svg in the folder, 7a lies beside the surrogates (losses.svg).
+// Figures 7b and 7c: mind_mappings_surrogates. Map:
 //   problems       table 1
 //   race           one strategy, one seed: the best value after each step, and CPU time
 //   figures 3 to 7
@@ -51,7 +52,10 @@ std::vector<Target> targets() {
     // Inception's C is 192 in the paper and 64 in its program, whose minimum figure 5 has.
     return {
         {"VGG Conv_2", "cnn-layer", layer("16", "64", "128", "3", "112"), {6.8, 8.4, 6.2, 4.5}},
-        {"Inception Conv_2", "cnn-layer", layer("32", "64", "192", "3", "56"), {7.1, 9.1, 7.0, 4.7}},
+        {"Inception Conv_2",
+         "cnn-layer",
+         layer("32", "64", "192", "3", "56"),
+         {7.1, 9.1, 7.0, 4.7}},
         {"AlexNet Conv_2", "cnn-layer", layer("8", "96", "256", "5", "27"), {8.2, 10.4, 7.9, 5.7}},
         {"AlexNet Conv_4", "cnn-layer", layer("8", "384", "384", "3", "13"), {7.6, 10.2, 6.3, 5.3}},
         {"ResNet Conv_3", "cnn-layer", layer("16", "128", "128", "3", "28"), {7.6, 9.4, 7.0, 4.6}},
