@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -128,6 +129,12 @@ Container read_container(const std::string& bytes, const std::string& kind,
         }
     }
     return file;
+}
+
+std::size_t n_bounds(const std::vector<std::string>& layout) {
+    const auto is_bound = [](const std::string& name) { return name.starts_with("bound "); };
+    return static_cast<std::size_t>(std::find_if_not(layout.begin(), layout.end(), is_bound) -
+                                    layout.begin());
 }
 
 namespace {

@@ -254,8 +254,9 @@ Samples Samples::read(const std::string& bytes, const std::string& name) {
         n += samples.per_problem.back();
     }
     const std::size_t width = samples.family.layout.size(), outputs = samples.outputs.size();
-    if (logs.size() != outputs || samples.family.lowest.size() > width ||
-        samples.family.lowest.size() != samples.family.highest.size() || width == 0 ||
+    if (logs.size() != outputs || width == 0 ||
+        samples.family.lowest.size() != n_bounds(samples.family.layout) ||
+        samples.family.highest.size() != samples.family.lowest.size() ||
         file.numbers.size() != n * (width + outputs)) {
         throw UserError(name + ": its header does not fit its numbers");
     }

@@ -250,12 +250,9 @@ Surrogate Surrogate::load(const std::string& path) {
     Family family;
     family.facts = strings_of(file, "facts", path);
     family.layout = strings_of(file, "layout", path);
-    const auto is_bound = [](const std::string& name) { return name.starts_with("bound "); };
-    const auto n_bounds = static_cast<std::size_t>(
-        std::find_if_not(family.layout.begin(), family.layout.end(), is_bound) -
-        family.layout.begin());
-    family.lowest = as_many(numbers_of(file, "lowest", path), n_bounds, "lowest", path);
-    family.highest = as_many(numbers_of(file, "highest", path), n_bounds, "highest", path);
+    const std::size_t bounds = n_bounds(family.layout);
+    family.lowest = as_many(numbers_of(file, "lowest", path), bounds, "lowest", path);
+    family.highest = as_many(numbers_of(file, "highest", path), bounds, "highest", path);
     std::vector<Output> outputs;
     for (const std::string& name : strings_of(file, "outputs", path)) {
         outputs.push_back({name});

@@ -212,11 +212,42 @@ BOOST_AUTO_TEST_CASE(damaged_later_and_foreign_files_are_refused) {
     BOOST_TEST(has(answer("hello"), "no file of 'tessera train'"));
     std::filesystem::remove(file.path);
     BOOST_TEST(has(refusal([&] { Surrogate::load(file.path); }), "no such file"));
-    // What a header says is not believed.
-    base::Json header;
-    header["facts"] = std::vector<std::string>{};
-    file.write(learning::container_bytes("surrogate", header, {}));
-    BOOST_TEST(has(refusal([&] { Surrogate::load(file.path); }), "'layout'"));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_header_says_is_not_believed) {
+    using base::ParsedJson;
+    const Samples samples = small().samples(20);
+    const Surrogate surrogate(samples.family, samples.outputs, {3}, 3);
+    const File file;
+    const std::vector<ParsedJson> others = {
+        nullptr, 7, "text", ParsedJson::array(), {1e300}, {-1}, {65536, 65536}, {"text"},
+        {"edp"}, {nullptr}, {ParsedJson::array()}};
+    std::size_t refused = 0;
+    const auto try_all = [&](const std::string& kind, const std::string& bytes,
+                             const auto& read) {
+        const learning::Container known = learning::read_container(bytes, kind, "here");
+        for (const auto& [key, value] : known.header.items()) {
+            for (const ParsedJson& other : others) {
+                ParsedJson header = known.header;
+                header[key] = other;
+                const std::string changed =
+                    learning::container_bytes(kind, base::written(header), known.numbers);
+                refused += refusal([&] { read(changed); }).empty() ? 0 : 1;  // nothing else
+            }
+            ParsedJson header = known.header;
+            header.erase(key);
+            const std::string changed =
+                learning::container_bytes(kind, base::written(header), known.numbers);
+            BOOST_TEST(has(refusal([&] { read(changed); }), "'" + key + "'"));
+        }
+    };
+    try_all("surrogate", surrogate.bytes(), [&](const std::string& bytes) {
+        file.write(bytes);
+        Surrogate::load(file.path);
+    });
+    try_all("samples", samples.bytes(),
+            [&](const std::string& bytes) { Samples::read(bytes, "here"); });
+    BOOST_TEST(refused >= 150u);
 }
 
 BOOST_AUTO_TEST_CASE(a_surrogate_of_another_family_is_refused_by_what_differs) {

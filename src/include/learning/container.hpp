@@ -38,4 +38,7 @@ std::vector<std::string> strings_of(const Container& file, const std::string& me
 std::vector<float> numbers_of(const Container& file, const std::string& member,
                               const std::string& name);
 
+/// How many numbers of a layout are bounds of the problem: those it begins with.
+std::size_t n_bounds(const std::vector<std::string>& layout);
+
 }  // namespace tessera::learning
