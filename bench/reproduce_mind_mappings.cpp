@@ -2,7 +2,8 @@
 // its methods beside ours, and FFM's optimum or bound.
 //
 //   bench/reproduce_mind_mappings [--folder runs/mind-mappings] [--seeds 20] [--steps 5000]
-//       [--ffm-seconds 60] [--cnn SURROGATE] [--mttkrp SURROGATE] [--quick]
+//       [--ffm-seconds 60] [--cnn SURROGATE] [--mttkrp SURROGATE]
+//       [--strategies random,annealing,genetic,ddpg,gradient] [--quick]
 //
 // Without files of surrogates two are trained (--quick: small ones). Tables go to stdout; figures
 // 3, 5 and 6 become .csv and .svg in the folder, 7a lies beside the surrogates (losses.svg).
@@ -68,7 +69,7 @@ std::vector<Target> targets() {
     };
 }
 
-const std::vector<std::string> strategies = {"random", "annealing", "genetic", "ddpg", "gradient"};
+std::vector<std::string> strategies = {"random", "annealing", "genetic", "ddpg", "gradient"};
 
 double cpu_s() {
     timespec now{};
@@ -383,12 +384,13 @@ std::string train(const Settings& settings, const std::string& workload,
 
 int run(Settings settings) {
     std::filesystem::create_directories(settings.folder);
-    if (settings.cnn.empty()) {
+    const bool trains = std::count(strategies.begin(), strategies.end(), "gradient") > 0;
+    if (trains && settings.cnn.empty()) {
         settings.cnn = train(settings, "cnn-layer",
                              {"-D", "N=1,2,4,8,16,32", "-D", "C=32:480:32", "-D", "K=32:512:32",
                               "-D", "R=1,3,5", "-D", "P=7:112:7,13,27"});
     }
-    if (settings.mttkrp.empty()) {
+    if (trains && settings.mttkrp.empty()) {
         settings.mttkrp = train(settings, "mttkrp",
                                 {"-D", "I=128:3968:128", "-D", "J=128:4096:128", "-D",
                                  "K=128:4096:128", "-D", "L=128:3968:128"});
@@ -425,7 +427,7 @@ int run(Settings settings) {
         times.push_back(time);
         std::cout << target.name << " done" << std::endl;
     }
-    Row ratio = {"over gradient"};
+    Row ratio = {"over " + strategies.back()};
     for (const std::vector<double>& own : against) {
         ratio.push_back(text("%.3f", geometric_mean(own)));
     }
@@ -452,13 +454,14 @@ int main(int argc, char** argv) {
     Settings settings;
     bench::Options options("reproduce_mind_mappings",
                            "[--folder DIR] [--seeds N] [--steps N] [--ffm-seconds S] [--cnn FILE] "
-                           "[--mttkrp FILE] [--quick]");
+                           "[--mttkrp FILE] [--strategies NAMES] [--quick]");
     options.text("--folder", settings.folder);
     options.number("--seeds", settings.seeds);
     options.number("--steps", settings.steps);
     options.number("--ffm-seconds", settings.ffm_seconds);
     options.text("--cnn", settings.cnn);
     options.text("--mttkrp", settings.mttkrp);
+    options.list("--strategies", strategies);
     options.flag("--quick", settings.quick);
     options.read(argc, argv);
     try {

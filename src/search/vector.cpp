@@ -1,24 +1,21 @@
 // Points as vectors. Map:
-//   Codes     what a template looks like: a value and a weight for every number of its Einsum
-//   tiles     the nearest tile shapes of a template, loop by loop from the outside in
-//   Impl      the layout, and where each number of an Einsum stands in it
+//   vector_look.hpp  what a template looks like: names and values
+//   nearest_tile()   tile shapes, loop by loop from the outside in
+//   Impl             the layout, and where each number of an Einsum stands in it
 #include "tessera/search/vector.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <unordered_map>
 
 #include "search/space_data.hpp"
+#include "search/vector_look.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::search {
 
 namespace {
-
-using mapping::NodeKind;
-using mapping::PmappingNode;
 
 constexpr float absent_place = -0.5F;
 // How much a difference counts when the nearest template is looked for: a holder too many or too
@@ -40,111 +37,6 @@ bool is_place(const std::string& name) {
 bool is_loop(const std::string& name) {
     return name.starts_with("trips ") || name.starts_with("spread ");
 }
-
-/// A loop of a template.
-struct Loop {
-    int variable = 0;  ///< local rank variable
-    int symbol = -1;   ///< -1: hands on tile shape 1
-    std::string name;  ///< of its trip count
-    std::size_t slot = 0;
-};
-
-/// Name and value of everything about a template that tile shapes do not change, and its loops.
-struct Look {
-    std::vector<std::pair<std::string, float>> fixed;
-    std::vector<Loop> loops;
-};
-
-class Looking {
-public:
-    explicit Looking(const TemplateData& t) : t_(t), path_(*t.path), nodes_(t.tmpl.nodes) {
-        for (const PmappingNode& n : nodes_) {
-            n_holders_ += is_holder(n) ? 1 : 0;
-        }
-    }
-
-    Look look() {
-        std::size_t holders = 0, in_gap = 0;
-        for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            const PmappingNode& n = nodes_[i];
-            if (n.is_loop()) {
-                add_loop(i, holders, ++in_gap);
-            } else if (is_holder(n)) {
-                add_holder(n, holders++);
-                in_gap = 0;
-            } else if (n.kind == NodeKind::compute) {
-                flag("compute " + einsum() + " " + level(n));
-            }
-        }
-        return std::move(look_);
-    }
-
-private:
-    static bool is_holder(const PmappingNode& n) {
-        return n.kind == NodeKind::storage || n.kind == NodeKind::toll;
-    }
-    const std::string& einsum() const {
-        return path_.einsum.name;
-    }
-    const std::string& level(const PmappingNode& n) const {
-        return path_.levels[static_cast<std::size_t>(n.level)].name;
-    }
-    void flag(const std::string& name) {
-        look_.fixed.emplace_back(name, 1.0F);
-    }
-
-    /// Loops between two holders come one after the other without reaching the next holder.
-    void place(const std::string& what, std::size_t holders, std::size_t in_gap) {
-        const double gap = static_cast<double>(in_gap) / static_cast<double>(nodes_.size() + 1);
-        const double at = (static_cast<double>(holders) + gap) / static_cast<double>(n_holders_);
-        look_.fixed.emplace_back("place " + what, static_cast<float>(at));
-    }
-
-    void add_holder(const PmappingNode& n, std::size_t holders) {
-        const workload::LocalTensor& tensor =
-            path_.einsum.tensors[static_cast<std::size_t>(n.tensor)];
-        const std::string what = einsum() + " " + level(n) + " " + tensor.name;
-        flag("keep " + what);
-        place(what, holders, 0);
-        if (n.backing && tensor.fusable) {
-            flag("backing " + what);
-        }
-        if (n.line_buffer) {
-            flag("line " + what);
-        }
-    }
-
-    void add_loop(std::size_t i, std::size_t holders, std::size_t in_gap) {
-        const PmappingNode& n = nodes_[i];
-        const std::string variable =
-            path_.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].name;
-        std::string what = einsum() + " ";
-        if (n.kind == NodeKind::spatial) {
-            const arch::PathLevel& owner = path_.levels[static_cast<std::size_t>(n.level)];
-            what += owner.name + "." + owner.spatial[static_cast<std::size_t>(n.dim)].name;
-        } else {
-            std::size_t below = i;
-            while (nodes_[below].is_loop() || nodes_[below].level < 0) {
-                ++below;  // the compute ends every template
-            }
-            what += level(nodes_[below]);
-        }
-        what += " " + variable;
-        const std::string kind = n.kind == NodeKind::spatial ? "spread " : "trips ";
-        if (const int count = ++occurrences_[kind + what]; count > 1) {
-            what += " " + std::to_string(count);
-        }
-        place((n.kind == NodeKind::spatial ? "spread " : "") + what, holders, in_gap);
-        look_.loops.push_back({n.rank_variable, n.symbol, kind + what});
-    }
-
-    const TemplateData& t_;
-    const arch::Path& path_;
-    const mapping::Pmapping& nodes_;
-    std::size_t n_holders_ = 0;
-    std::map<std::string, int> occurrences_;
-    Look look_;
-};
 
 /// The value nearest to the target by ratio that may follow `outer`.
 std::int64_t nearest_tile(const TemplateData& t, int symbol, std::int64_t outer,
@@ -188,7 +80,7 @@ std::int64_t nearest_tile(const TemplateData& t, int symbol, std::int64_t outer,
 struct VectorEncoding::Impl {
     struct Code {
         std::vector<float> values, weights;  ///< per number of the Einsum
-        std::vector<Loop> loops;             ///< slot: in the layout
+        std::vector<VectorLoop> loops;             ///< slot: in the layout
     };
     struct EinsumCode {
         std::vector<std::size_t> slots;  ///< of its numbers in the layout, without `way`
@@ -210,11 +102,11 @@ struct VectorEncoding::Impl {
         for (const EinsumData& einsum : data.einsums) {
             looks.emplace_back();
             for (const TemplateData& t : einsum.templates) {
-                looks.back().push_back(Looking(t).look());
+                looks.back().push_back(look_of(t));
                 for (const auto& [name, value] : looks.back().back().fixed) {
                     add(name);
                 }
-                for (const Loop& loop : looks.back().back().loops) {
+                for (const VectorLoop& loop : looks.back().back().loops) {
                     add(loop.name);
                 }
             }
@@ -263,7 +155,7 @@ struct VectorEncoding::Impl {
             for (const auto& [name, value] : look.fixed) {
                 add(name);
             }
-            for (const Loop& loop : look.loops) {
+            for (const VectorLoop& loop : look.loops) {
                 add(loop.name);
             }
         }
@@ -279,7 +171,7 @@ struct VectorEncoding::Impl {
             for (const auto& [name, value] : look.fixed) {
                 t.values[numbers.at(name)] = value;
             }
-            for (Loop& loop : look.loops) {
+            for (VectorLoop& loop : look.loops) {
                 t.weights[numbers.at(loop.name)] = 0;
                 loop.slot = slot_of.at(loop.name);
             }
@@ -336,7 +228,7 @@ void VectorEncoding::Impl::add_tiles(const TemplateData& t, const Code& code,
                                      std::vector<std::int64_t>& tiles) const {
     const std::size_t at = tiles.size(), n = t.path->einsum.rank_variables.size();
     tiles.resize(at + t.symbols.size(), 1);
-    const auto wanted = [&](const Loop& loop) {
+    const auto wanted = [&](const VectorLoop& loop) {
         const float value = vector[loop.slot];
         return std::isfinite(value) ? std::max<double>(value, 0) : 0.0;
     };
@@ -348,11 +240,11 @@ void VectorEncoding::Impl::add_tiles(const TemplateData& t, const Code& code,
         outer[v] = bound_of(t, static_cast<int>(v));
         log_tile[v] = std::log2(static_cast<double>(outer[v]));
     }
-    for (const Loop& loop : code.loops) {
+    for (const VectorLoop& loop : code.loops) {
         sum[static_cast<std::size_t>(loop.variable)] += wanted(loop);
         loops[static_cast<std::size_t>(loop.variable)] += 1;
     }
-    for (const Loop& loop : code.loops) {
+    for (const VectorLoop& loop : code.loops) {
         const auto v = static_cast<std::size_t>(loop.variable);
         const double whole = std::log2(static_cast<double>(bound_of(t, loop.variable)));
         const double share = wanted(loop) + (whole - sum[v]) / loops[v];
@@ -406,7 +298,7 @@ void VectorEncoding::encode(const Point& point, std::span<float> vector) const {
         for (const workload::LocalRankVariable& v : t.path->einsum.rank_variables) {
             outer.push_back(v.bound);
         }
-        for (const Loop& loop : code.loops) {
+        for (const VectorLoop& loop : code.loops) {
             std::int64_t& around = outer[static_cast<std::size_t>(loop.variable)];
             const std::int64_t tile =
                 loop.symbol < 0 ? 1 : point.tiles[at + static_cast<std::size_t>(loop.symbol)];
