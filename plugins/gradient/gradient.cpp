@@ -88,13 +88,27 @@ public:
     }
 
     void tell(std::span<const Candidate> batch) override {
+        predict(batch);
+        const std::size_t width = predictor_->encoding().size();
         for (std::size_t i = 0; i < batch.size(); ++i) {
             const Candidate& c = batch[i];
             if (c.outcome.legal()) {
                 predictor_->learn(c);
             }
-            if (i < asked_.size() && c.outcome.verdict != Verdict::not_evaluated) {
-                hear(chains_[asked_[i]], c);
+            if (i >= asked_.size() || c.outcome.verdict == Verdict::not_evaluated) {
+                continue;
+            }
+            Chain& chain = chains_[asked_[i]];
+            ++chain.steps;
+            if (c.outcome.legal()) {
+                const std::span<const float> found(vectors_.data() + i * width, width);
+                if (chain.injects) {
+                    inject(chain, c, found, costs_[i]);
+                } else {
+                    arrive(chain, c, found, costs_[i]);
+                }
+            } else if (!chain.injects) {
+                chain = {};  // nothing legal is near: elsewhere
             }
         }
     }
@@ -203,47 +217,46 @@ private:
         }
     }
 
-    void hear(Chain& chain, const Candidate& c) {
-        if (chain.injects) {
-            inject(chain, c);
-            return;
-        }
-        ++chain.steps;
-        if (!c.outcome.legal()) {
-            chain = {};  // nothing legal is near: elsewhere
-            return;
-        }
-        std::vector<float> projected(chain.at.size());
-        predictor_->encoding().encode(c.point, projected);
-        if (undo_) {
-            chain.cost = cost_of(projected);
-            if (chain.cost > chain.cost_before) {
-                chain.at = chain.before;
-                chain.cost = chain.cost_before;
-                chain.scale /= 2;
-                predictor_->encoding().decode(chain.at, chain.mapped);
-                return;
+    /// Vectors of the candidates of chains, and their predicted costs, in one batch.
+    void predict(std::span<const Candidate> batch) {
+        const std::size_t n = std::min(batch.size(), asked_.size());
+        const std::size_t width = predictor_->encoding().size();
+        vectors_.assign(n * width, 0.0F);
+        costs_.assign(n, 0.0);
+        for (std::size_t i = 0; i < n; ++i) {
+            if (batch[i].outcome.legal()) {
+                predictor_->encoding().encode(batch[i].point,
+                                              {vectors_.data() + i * width, width});
             }
         }
+        if (n > 0) {
+            predictor_->surrogate().costs(vectors_, scratch_, costs_);
+        }
+    }
+
+    /// A step led to `found`.
+    void arrive(Chain& chain, const Candidate& c, std::span<const float> found, double cost) {
+        if (undo_ && cost > chain.cost_before) {
+            chain.at = chain.before;
+            chain.cost = chain.cost_before;
+            chain.scale /= 2;
+            predictor_->encoding().decode(chain.at, chain.mapped);
+            return;
+        }
+        chain.cost = cost;
         // Where the step led back to the same mapping, steps add up until it does not.
         if (clamp_ && !(c.point == chain.from)) {
-            chain.at = std::move(projected);
+            chain.at.assign(found.begin(), found.end());
             chain.mapped = c.point;
         }
         chain.from = c.point;
     }
 
-    void inject(Chain& chain, const Candidate& c) {
-        ++chain.steps;
-        if (!c.outcome.legal()) {
+    void inject(Chain& chain, const Candidate& c, std::span<const float> found, double cost) {
+        if (!chain.at.empty() && !code_ && !accepts(cost, chain.cost)) {
             return;
         }
-        std::vector<float> vector(predictor_->encoding().size());
-        predictor_->encoding().encode(c.point, vector);
-        if (!chain.at.empty() && !code_ && !accepts(cost_of(vector), chain.cost)) {
-            return;
-        }
-        chain.at = std::move(vector);
+        chain.at.assign(found.begin(), found.end());
         chain.mapped = chain.from = c.point;
         chain.scale = 1;
     }
