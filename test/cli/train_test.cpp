@@ -50,6 +50,28 @@ BOOST_AUTO_TEST_CASE(train_makes_a_surrogate_and_says_how_good_it_is) {
     BOOST_TEST(content(one + "/losses.svg").starts_with("<svg"));
 }
 
+BOOST_AUTO_TEST_CASE(a_surrogate_serves_a_search) {
+    const Folder folder;
+    BOOST_TEST(train({"-o", folder.at("run"), "--epochs", "8", "-q"}).code == 0);
+    const Args problem = {"map", "-a", "mind-mappings", "-w",        "matmul", "-D", "K=8",
+                          "-D",  "L=4", "--threads",    "1",         "-q",     "--json"};
+    const Args search = {"--mapper", "gradient", "--max-evals", "500", "--knob",
+                         "gradient.surrogate=" + folder.at("run") + "/surrogate.bin"};
+    const Outcome optimum = invoke(with(problem, {"-D", "M=12"}));
+    const Outcome found = invoke(with(with(problem, {"-D", "M=12"}), search));
+    BOOST_TEST_REQUIRE(found.code == 0, found.err);
+    const auto edp = [](const Outcome& outcome) {
+        return outcome.json()["mappings"][0]["edp_js"].get<double>();
+    };
+    BOOST_TEST(edp(found) >= edp(optimum) * (1 - 1e-9));
+    BOOST_TEST(edp(found) <= edp(optimum) * 1.05);
+    // A bound that was not trained for.
+    const Outcome refused = invoke(with(with(problem, {"-D", "M=64"}), search));
+    BOOST_TEST(refused.code != 0);
+    BOOST_TEST(refused.says("'m' has 64 values; this surrogate is trained for 4 to 16"),
+               refused.err);
+}
+
 BOOST_AUTO_TEST_CASE(train_resumed_is_train_uninterrupted) {
     const Folder folder;
     const std::string whole = folder.at("whole"), cut = folder.at("cut");
