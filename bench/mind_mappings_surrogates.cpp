@@ -75,7 +75,8 @@ void show(const Settings& settings, const std::string& name, const Words& more) 
 void run(const Settings& settings) {
     std::cout << "On unseen problems: loss, rank correlation of the EDP over all mappings, and "
               << "(median) over those\nof one problem, mean squared error of log2 EDP; best EDP (J "
-              << "s) of gradient after " << settings.steps << " steps\n\n"
+              << "s) of gradient after " << settings.steps
+              << " steps (nan: the problem's bounds are not among those trained for)\n\n"
               << std::string(26, ' ') << "loss   rank, all   rank, one       error      best EDP\n";
     const std::string n = whole(settings.samples);
     for (const char* loss : {"huber", "squared", "absolute"}) {
