@@ -10,6 +10,7 @@
 #include "cli/cli.hpp"
 #include "cli/compare_field.hpp"
 #include "cli/components.hpp"
+#include "cli/contender_name.hpp"
 #include "cli/inputs.hpp"
 #include "cli/judgement.hpp"
 #include "cli/map_options.hpp"
@@ -29,6 +30,7 @@ namespace {
 constexpr const char* examples =
     R"(  tessera compare -a simba -w matmuls -D N_EINSUMS=2 --mapper ffm,random --max-time 5s
   tessera compare -a simba -w matmuls --mapper random --mapper timeloop -m mine.yaml --seeds 5 -o runs/comparison
+  tessera compare -a simba -w matmuls --mapper 'mcts,mcts[variant=tileseek]' --max-time 5s
   tessera compare --instances instances.yaml --mapper ffm,random --seeds 5 --max-time 5s -o runs/field
   tessera compare -a arch.yaml -w problem.yaml --mapper optimal,random,hybrid --max-time 10s
 )";
@@ -64,7 +66,7 @@ void record(const model::Report& report, const mapping::Mapping& mapping, mapper
 class MapperContender : public Contender {
 public:
     MapperContender(std::string name, Components components, const Inputs& inputs,
-                const mapper::Options& settings)
+                    const mapper::Options& settings)
         : Contender(std::move(name)),
           components_(std::move(components)),
           inputs_(inputs),
@@ -112,8 +114,8 @@ private:
 /// A mapping from a file.
 class GivenContender : public Contender {
 public:
-    GivenContender(const std::string& path, const spec::Defines& defines, const Components& components,
-               const Inputs& inputs, mapper::Metric metric)
+    GivenContender(const std::string& path, const spec::Defines& defines,
+                   const Components& components, const Inputs& inputs, mapper::Metric metric)
         : Contender(std::filesystem::path(path).filename().string()),
           mapping_(mapping::load_mapping(path, defines)),
           components_(components),
@@ -123,8 +125,7 @@ public:
         return false;
     }
     void run(const Start&, Trial& trial) override {
-        const model::Report report =
-            judged(inputs_.problem(), *components_.make_model(), mapping_);
+        const model::Report report = judged(inputs_.problem(), *components_.make_model(), mapping_);
         record(report, mapping_, metric_, trial);
         trial.evaluated = 1;
         trial.status = Trial::Status::evaluated;
@@ -154,10 +155,18 @@ Components components_of(const Arguments& arguments, const std::string& mapper,
                          std::set<std::string>& unused_knobs) {
     options::options_description known;
     add_components(known, true);
-    std::vector<std::string> words = {"--mapper", mapper, "--model", arguments.text("model")};
+    const ContenderName contender = contender_name(mapper);
+    std::vector<std::string> words = {"--mapper", contender.mapper, "--model",
+                                      arguments.text("model")};
     const Components bare(Arguments("compare", words, known), true);
     for (const std::string& knob : arguments.list("knob")) {
         const std::string component = knob.substr(0, knob.find('.'));
+        const std::string key = knob.substr(0, knob.find('='));
+        if (std::any_of(contender.knobs.begin(), contender.knobs.end(),
+                        [&](const auto& own) { return own.substr(0, own.find('=')) == key; })) {
+            unused_knobs.erase(knob);
+            continue;  // its own goes before
+        }
         const bool runner = bare.mapper == "search" && component == "random";
         if (component == bare.mapper || component == bare.model || component == bare.strategy ||
             (runner && bare.strategy.empty()) || knob.find('.') == std::string::npos) {
@@ -165,13 +174,16 @@ Components components_of(const Arguments& arguments, const std::string& mapper,
             unused_knobs.erase(knob);
         }
     }
+    for (const std::string& knob : contender.knobs) {
+        words.insert(words.end(), {"--knob", knob});
+    }
     return Components(Arguments("compare", words, known), true);
 }
 
 class CompareCommand {
 public:
-    CompareCommand(const std::vector<std::string>& args, const Arguments& arguments, std::ostream& out,
-               std::ostream& err)
+    CompareCommand(const std::vector<std::string>& args, const Arguments& arguments,
+                   std::ostream& out, std::ostream& err)
         : args_(args),
           arguments_(arguments),
           settings_(mapper_options(arguments)),
@@ -214,6 +226,12 @@ private:
         for (const std::string& path : arguments_.list("mapping")) {
             comparison_.contenders.push_back(std::make_unique<GivenContender>(
                 path, arguments_.defines(), model, inputs_, settings_.metrics.front()));
+        }
+        for (const std::string& path : arguments_.list("start")) {
+            const auto judge = model.make_model();
+            mapper::Solution known{mapping::load_mapping(path, {}), {}};
+            known.report = judged(inputs_.problem(), *judge, known.mapping);
+            settings_.start.push_back(std::move(known));
         }
         check_names(comparison_);
     }

@@ -1,6 +1,5 @@
 // Map:
-//   words()            one search as the arguments of tessera compare
-//   search_words()     the search, and what its child says, which is what the journal keeps
+//   search_words()     a search, and what its child says, which is what the journal keeps
 //   FieldRun           folder, children, delivery
 #include "cli/compare_field.hpp"
 
@@ -9,18 +8,17 @@
 #include <algorithm>
 #include <optional>
 #include <ostream>
-#include <set>
 #include <sstream>
 
-#include "api/search.hpp"
 #include "base/process_pool.hpp"
 #include "cli/cli.hpp"
 #include "cli/compare.hpp"
 #include "cli/field_input.hpp"
-#include "cli/inputs.hpp"
+#include "cli/field_plan.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/live_run.hpp"
 #include "cli/output.hpp"
+#include "cli/timeloop.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::cli {
@@ -31,51 +29,15 @@ using io::ParsedJson;
 using Policy = io::RunDirectory::Policy;
 
 constexpr const char* journal = "points.jsonl";
-constexpr std::size_t most_searches = 100'000;
-
-/// Options that every search gets as they were given.
-std::vector<std::string> common_words(const Arguments& arguments) {
-    std::vector<std::string> words;
-    for (const char* name :
-         {"model", "metric", "mapspace", "compat", "max-fused-loops",
-          "max-fused-loops-per-rank-variable", "einsum-orders", "max-time", "max-cpu-time",
-          "max-evals", "max-stall", "max-memory", "target", "gap"}) {
-        if (arguments.given(name)) {
-            words.insert(words.end(), {std::string("--") + name, arguments.text(name)});
-        }
-    }
-    for (const char* name : {"imperfect-temporal", "imperfect-spatial", "unfused"}) {
-        if (arguments.flag(name)) {
-            words.push_back(std::string("--") + name);
-        }
-    }
-    words.insert(words.end(),
-                 {"--threads", arguments.given("threads") ? arguments.text("threads") : "1"});
-    return words;
-}
-
-/// The knobs that a search with this mapper uses.
-std::vector<std::string> knobs_for(const std::string& mapper, const Arguments& arguments,
-                                   std::set<std::string>& unused) {
-    const api::MapperChoice choice = api::choose_mapper(mapper);
-    std::vector<std::string> words;
-    for (const std::string& knob : arguments.list("knob")) {
-        const std::string component = knob.substr(0, knob.find('.'));
-        if (component == choice.mapper || component == choice.strategy ||
-            component == arguments.text("model")) {
-            words.insert(words.end(), {"--knob", knob});
-            unused.erase(knob);
-        }
-    }
-    return words;
-}
 
 /// What the child of a search says: the trial of the document of tessera compare.
 std::string search_words(const std::vector<std::string>& words) {
     std::ostringstream out, err;
     ParsedJson answer;
     try {
-        compare_command(words, out, err);
+        if (!timeloop_inputs("compare", words, out, err)) {
+            compare_command(words, out, err);
+        }
         const ParsedJson document = ParsedJson::parse(out.str(), nullptr, false);
         answer = document.at("contenders").at(0).at("trials").at(0);
     } catch (const Error& error) {
@@ -106,38 +68,12 @@ class FieldRun {
 public:
     FieldRun(const std::vector<std::string>& args, const Arguments& arguments, std::ostream& out,
              std::ostream& err)
-        : args_(args), arguments_(arguments), out_(out), err_(err) {
-        refuse_what_does_not_fit();
-        field_.instances = read_instances(arguments.text("instances"));
-        field_.mappers = contender_names(arguments);
-        field_.first_seed = arguments.whole("seed", 0, ~0ull - 1000);
-        Comparison limits;
-        read_comparison_options(arguments, limits);
-        field_.n_seeds = limits.n_seeds;
-        limit_s_ = limits.budget.max_time_s;
-        if (arguments.metrics().size() != 1) {
-            arguments.refuse("metric", "one metric: a comparison ranks by it");
-        }
-        field_.metric = arguments.text("metric");
-        const std::vector<std::string> knobs = arguments.list("knob");
-        std::set<std::string> unused(knobs.begin(), knobs.end()), seen;
-        for (const std::string& mapper : field_.mappers) {
-            knobs_.push_back(knobs_for(mapper, arguments, unused));
-            if (!seen.insert(mapper).second) {
-                throw UserError("'" + mapper + "' is compared with itself");
-            }
-        }
-        if (!unused.empty()) {
-            throw UserError("--knob " + *unused.begin() + ": none of those compared uses it");
-        }
-        field_.trials.resize(field_.instances.size() * field_.mappers.size() * field_.n_seeds);
-        if (field_.trials.size() > most_searches) {
-            throw UserError("the comparison has more than 100000 searches; give fewer seeds");
-        }
-        for (std::size_t i = 0; i < field_.trials.size(); ++i) {
-            field_.trials[i].seed = field_.first_seed + i % field_.n_seeds;
-        }
-    }
+        : args_(args),
+          arguments_(arguments),
+          plan_(arguments),
+          field_(plan_.field),
+          out_(out),
+          err_(err) {}
     ~FieldRun() {
         if (journal_ >= 0) {
             ::close(journal_);
@@ -152,11 +88,13 @@ public:
         pool.jobs =
             arguments_.given("jobs") ? static_cast<int>(arguments_.whole("jobs", 1, 1024)) : 1;
         pool.pin = !arguments_.given("threads") || arguments_.text("threads") == "1";
-        pool.limit_s = limit_s_ > 0 ? 2 * limit_s_ + 30 : 0;
+        pool.limit_s = plan_.limit_s > 0 ? 2 * plan_.limit_s + 30 : 0;
         const Interrupt interrupt;
         const bool whole = base::run_in_children(
-            left(), pool,
-            [&](std::size_t i, int pipe) { base::write_to_pipe(pipe, search_words(words(i))); },
+            plan_.left(), pool,
+            [&](std::size_t i, int pipe) {
+                base::write_to_pipe(pipe, search_words(plan_.words(i)));
+            },
             [&](std::size_t i, const base::ChildEnd& end) { ended(i, end); }, interrupt.stop());
         if (!deliver(whole)) {
             return ExitCode::user_error;
@@ -165,53 +103,15 @@ public:
     }
 
 private:
-    void refuse_what_does_not_fit() const {
-        for (const char* name : {"arch", "workload", "define", "mapping"}) {
-            if (arguments_.has(name)) {
-                throw UserError(std::string("options '--instances' and '--") + name +
-                                "' exclude each other");
-            }
-        }
-    }
-
-    std::vector<std::string> words(std::size_t i) const {
-        const std::size_t m = i / field_.n_seeds % field_.mappers.size();
-        const FieldInstance& instance =
-            field_.instances[i / field_.n_seeds / field_.mappers.size()];
-        std::vector<std::string> result = {"-a",       instance.architecture,
-                                           "-w",       instance.workload,
-                                           "--mapper", field_.mappers[m],
-                                           "--seed",   std::to_string(field_.trials[i].seed),
-                                           "--json",   "-q"};
-        for (const auto& [name, value] : instance.defines) {
-            result.insert(result.end(), {"-D", name + "=" + value});
-        }
-        const std::vector<std::string> common = common_words(arguments_);
-        result.insert(result.end(), common.begin(), common.end());
-        result.insert(result.end(), knobs_[m].begin(), knobs_[m].end());
-        return result;
-    }
-
-    /// Seed by seed, and mappers take turns: a machine that changes changes for all alike.
-    std::vector<std::size_t> left() const {
-        std::vector<std::size_t> tasks;
-        const std::size_t n = field_.mappers.size();
-        for (std::size_t seed = 0; seed < field_.n_seeds; ++seed) {
-            for (std::size_t instance = 0; instance < field_.instances.size(); ++instance) {
-                for (std::size_t m = 0; m < n; ++m) {
-                    const std::size_t i = field_.index(instance, (m + seed + instance) % n, seed);
-                    if (field_.trials[i].status == Trial::Status::not_run) {
-                        tasks.push_back(i);
-                    }
-                }
-            }
-        }
-        return tasks;
-    }
-
     void ended(std::size_t i, const base::ChildEnd& end) {
         const std::uint64_t seed = field_.trials[i].seed;
         ParsedJson json = ParsedJson::parse(end.text, nullptr, false);
+        if (const FieldMapping* const given = plan_.given_of(i);
+            given != nullptr && json.is_object() && json.contains("value") &&
+            json["value"].is_number()) {
+            json["wall_s"] = given->time_s;
+            json["curve"] = {{given->time_s, json["value"], 1}};
+        }
         std::optional<Trial> trial = end.failed.empty() ? read_trial(json) : std::nullopt;
         if (!trial) {
             json = {{"status", "failed"},
@@ -237,35 +137,6 @@ private:
         }
     }
 
-    /// What a comparison that goes on must have in common with this one.
-    io::Json identity() const {
-        io::Json json;
-        json["instances"] = io::Json::array();
-        for (const FieldInstance& instance : field_.instances) {
-            io::Json one;
-            one["name"] = instance.name;
-            one["inputs"] = io::Json::array();
-            const spec::Defines defines(instance.defines.begin(), instance.defines.end());
-            for (const InputFile& file : input_files(
-                     api::load_inputs({instance.architecture, instance.workload, "", defines})
-                         .files)) {
-                one["inputs"].push_back(file.sha256);
-            }
-            one["defines"] = io::Json::object();
-            for (const auto& [name, value] : instance.defines) {
-                one["defines"][name] = io::exact(value);
-            }
-            json["instances"].push_back(std::move(one));
-        }
-        json["mappers"] = field_.mappers;
-        json["first_seed"] = field_.first_seed;
-        json["seeds"] = field_.n_seeds;
-        json["options"] = common_words(arguments_);
-        json["knobs"] = arguments_.list("knob");
-        json["tessera_version"] = version;
-        return json;
-    }
-
     void open() {
         const bool force = arguments_.flag("force"), resume = arguments_.flag("resume");
         if ((force || resume) && !arguments_.has("output")) {
@@ -283,7 +154,7 @@ private:
                                                             : Policy::refuse);
         const bool goes_on = resume && folder_->state() != io::RunDirectory::State::free;
         io::Json description = comparison_run_json(args_);
-        description["field"] = identity();
+        description["field"] = plan_.identity();
         if (goes_on) {
             check_same(description);
         }
@@ -371,11 +242,10 @@ private:
 
     const std::vector<std::string>& args_;
     const Arguments& arguments_;
+    FieldPlan plan_;
+    Field& field_;
     std::ostream& out_;
     std::ostream& err_;
-    Field field_;
-    std::vector<std::vector<std::string>> knobs_;  ///< words, by mapper
-    double limit_s_ = 0;
     std::optional<io::RunDirectory> folder_;
     int journal_ = -1;
     std::size_t done_ = 0;
@@ -386,7 +256,8 @@ private:
 void add_field_options(options::options_description& description) {
     description.add_options()  //
         ("instances", options::value<std::string>()->value_name("FILE"),
-         "compare on many problems, a YAML list of {name, arch, workload, define: {NAME: VALUE}}, "
+         "compare on many problems, a YAML list of {name, arch, workload, define: {NAME: VALUE}, "
+         "start: FILE, given: {NAME: FILE}}, "
          "each search in a process of its own; statistics and a report in -o")  //
         ("jobs,j", options::value<std::string>()->value_name("N"),
          "with --instances: searches at a time (1), each on a core of its own")  //

@@ -10,6 +10,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/compare.hpp"
+#include "cli/contender_name.hpp"
 #include "cli/live_run.hpp"
 #include "cli/output.hpp"
 #include "io/json_text.hpp"
@@ -37,8 +38,12 @@ void add_compare_options(options::options_description& description, const std::s
     };
     description.add_options()  //
         ("mapper", list("NAME")->default_value({mappers}, mappers),
-         ("who is compared: " + what + ", separated by commas, or the option repeated").c_str())  //
-        ("mapping,m", list("FILE"), "a given mapping to compare with; may be repeated")           //
+         ("who is compared: " + what +
+          ", separated by commas, or the option repeated; NAME[KNOB=VALUE;KNOB=VALUE]: with knobs "
+          "of "
+          "its own; none: mappings alone")
+             .c_str())                                                                   //
+        ("mapping,m", list("FILE"), "a given mapping to compare with; may be repeated")  //
         ("seeds", options::value<std::string>()->default_value("1")->value_name("N"),
          "searches of each, with the seeds from --seed on; the table shows medians")  //
         ("output,o", options::value<std::string>()->value_name("DIR"),
@@ -50,8 +55,7 @@ void add_compare_options(options::options_description& description, const std::s
 std::vector<std::string> contender_names(const Arguments& arguments) {
     std::vector<std::string> names;
     for (const std::string& item : arguments.all("mapper")) {
-        std::istringstream list(item);
-        for (std::string name; std::getline(list, name, ',');) {
+        for (const std::string& name : split_names(item)) {
             if (name.empty()) {
                 throw UserError("--mapper: '" + item +
                                 "' is not understood (expected names separated by commas, for "
@@ -60,7 +64,7 @@ std::vector<std::string> contender_names(const Arguments& arguments) {
             names.push_back(name);
         }
     }
-    return names;
+    return names == std::vector<std::string>{"none"} ? std::vector<std::string>{} : names;
 }
 
 void read_comparison_options(const Arguments& arguments, Comparison& comparison) {
@@ -73,6 +77,9 @@ void read_comparison_options(const Arguments& arguments, Comparison& comparison)
 }
 
 void check_names(const Comparison& comparison) {
+    if (comparison.contenders.empty()) {
+        throw UserError("nothing is compared: --mapper none, and no mapping (-m FILE)");
+    }
     std::set<std::string> seen;
     for (const auto& contender : comparison.contenders) {
         if (!seen.insert(plain_name(contender->name())).second) {
@@ -84,7 +91,7 @@ void check_names(const Comparison& comparison) {
 }
 
 telemetry::RunIdentity comparison_identity(const std::vector<std::string>& args,
-                                     const ComparisonSubject& subject) {
+                                           const ComparisonSubject& subject) {
     telemetry::RunIdentity run;
     run.workload = subject.workload;
     run.architecture = subject.architecture;
@@ -119,8 +126,9 @@ io::Json comparison_run_json(const std::vector<std::string>& args) {
     return root;
 }
 
-int deliver_comparison(Comparison& comparison, const ComparisonSubject& subject, const Arguments& arguments,
-                 io::Json run_json, std::ostream& out, std::ostream& err) {
+int deliver_comparison(Comparison& comparison, const ComparisonSubject& subject,
+                       const Arguments& arguments, io::Json run_json, std::ostream& out,
+                       std::ostream& err) {
     using Policy = io::RunDirectory::Policy;
     std::optional<io::RunDirectory> folder;
     if (arguments.has("output")) {

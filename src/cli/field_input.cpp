@@ -1,9 +1,12 @@
 #include "cli/field_input.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include "api/inputs.hpp"
+#include "base/directory.hpp"
 #include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
 #include "timeloop/input.hpp"
@@ -24,26 +27,56 @@ std::string text_of(const spec::Node& item, const char* key) {
     return value->text;
 }
 
+void refuse_key(const spec::Node::Entry& entry, const char* what,
+                const std::vector<std::string>& keys) {
+    if (std::find(keys.begin(), keys.end(), entry.key) == keys.end()) {
+        spec::fail(entry.value, {std::string(what) + " has no key '" + entry.key + "'", "",
+                                 spec::name_list(keys), spec::did_you_mean(entry.key, keys)});
+    }
+}
+
+FieldMapping read_given(const spec::Node::Entry& entry) {
+    FieldMapping given{entry.key, "", 0};
+    if (entry.value.is_scalar()) {
+        given.file = entry.value.text;
+        return given;
+    }
+    if (!entry.value.is_map()) {
+        spec::fail(entry.value, {"a given mapping", entry.value.describe(),
+                                 "a file, or {file: FILE, time_s: SECONDS}", ""});
+    }
+    for (const spec::Node::Entry& one : entry.value.entries) {
+        refuse_key(one, "a given mapping", {"file", "time_s"});
+    }
+    given.file = text_of(entry.value, "file");
+    if (entry.value.find("time_s") != nullptr) {
+        const std::string text = text_of(entry.value, "time_s");
+        char* end = nullptr;
+        given.time_s = std::strtod(text.c_str(), &end);
+        if (*end != '\0' || !(given.time_s >= 0) || !std::isfinite(given.time_s)) {
+            spec::fail(*entry.value.find("time_s"), {"time_s", text, "seconds, at least 0", ""});
+        }
+    }
+    return given;
+}
+
 FieldInstance read_instance(const spec::Node& item) {
     if (!item.is_map()) {
         spec::fail(item, {"an instance", item.describe(), "a map with arch and workload", ""});
     }
-    static const std::vector<std::string> keys = {"name", "arch", "workload", "define"};
     for (const spec::Node::Entry& entry : item.entries) {
-        if (std::find(keys.begin(), keys.end(), entry.key) == keys.end()) {
-            spec::fail(entry.value, {"an instance has no key '" + entry.key + "'", "",
-                                     spec::name_list(keys), spec::did_you_mean(entry.key, keys)});
-        }
+        refuse_key(entry, "an instance", {"name", "arch", "workload", "define", "start", "given"});
     }
-    FieldInstance instance{"", text_of(item, "arch"), text_of(item, "workload"), {}};
+    FieldInstance instance;
+    instance.architecture = text_of(item, "arch");
+    instance.workload = text_of(item, "workload");
     instance.name = item.find("name") != nullptr
                         ? text_of(item, "name")
                         : instance.workload + " on " + instance.architecture;
-    for (const std::string& file : {instance.architecture, instance.workload}) {
-        if (timeloop::is_timeloop_file(file)) {
-            spec::fail(item,
-                       {"Timeloop's inputs are compared one problem at a time", file, "", ""});
-        }
+    instance.timeloop = timeloop::is_timeloop_file(instance.architecture);
+    if (instance.timeloop != timeloop::is_timeloop_file(instance.workload)) {
+        spec::fail(item, {"Timeloop's files and Tessera's cannot be mixed",
+                          instance.architecture + ", " + instance.workload, "", ""});
     }
     if (const spec::Node* const defines = item.find("define")) {
         for (const spec::Node::Entry& entry : defines->entries) {
@@ -53,7 +86,48 @@ FieldInstance read_instance(const spec::Node& item) {
             instance.defines.emplace_back(entry.key, entry.value.text);
         }
     }
+    if (const spec::Node* const start = item.find("start")) {
+        if (start->is_scalar()) {
+            instance.start.push_back(start->text);
+        }
+        for (const spec::Node& file : start->items) {
+            if (!file.is_scalar()) {
+                spec::fail(file, {"a mapping to start with", file.describe(), "a file", ""});
+            }
+            instance.start.push_back(file.text);
+        }
+        if (instance.timeloop) {
+            spec::fail(*start, {"searches of Timeloop's inputs start with no mapping", "", "", ""});
+        }
+    }
+    if (const spec::Node* const given = item.find("given")) {
+        if (!given->is_map()) {
+            spec::fail(*given, {"given mappings", given->describe(), "{NAME: FILE}", ""});
+        }
+        for (const spec::Node::Entry& entry : given->entries) {
+            instance.given.push_back(read_given(entry));
+        }
+    }
     return instance;
+}
+
+/// What is wrong with its files is told before anything runs.
+void look_at_files(const FieldInstance& instance) {
+    const spec::Defines defines(instance.defines.begin(), instance.defines.end());
+    if (instance.timeloop) {
+        std::vector<std::string> files = {instance.architecture};
+        if (instance.workload != instance.architecture) {
+            files.push_back(instance.workload);
+        }
+        timeloop::load_input(timeloop::read_document(files, defines));
+    } else {
+        api::load_inputs({instance.architecture, instance.workload, "", defines});
+    }
+    for (const FieldMapping& given : instance.given) {
+        if (!base::read_regular_file(given.file)) {
+            throw UserError("'" + given.name + "': there is no file " + given.file);
+        }
+    }
 }
 
 double number(const ParsedJson& json, const char* key) {
@@ -89,10 +163,12 @@ std::vector<FieldInstance> read_instances(const std::string& file) {
             spec::fail(item, {"two instances have one name", instances.back().name, "",
                               "give each a name of its own"});
         }
-        spec::Defines defines(instances.back().defines.begin(), instances.back().defines.end());
+        if (instances.back().timeloop != instances.front().timeloop) {
+            spec::fail(item, {"Timeloop's inputs and Tessera's own have mappers of their own",
+                              instances.back().name, "instances of one kind", ""});
+        }
         try {
-            api::load_inputs(
-                {instances.back().architecture, instances.back().workload, "", defines});
+            look_at_files(instances.back());
         } catch (const UserError& error) {
             throw UserError(item.position,
                             "instance '" + instances.back().name + "': " + error.what());

@@ -13,14 +13,24 @@
 
 namespace tessera::cli {
 
+/// A mapping that somebody else found.
+struct FieldMapping {
+    std::string name;  ///< who
+    std::string file;
+    double time_s = 0;  ///< how long that took, as far as it was told
+};
+
 struct FieldInstance {
     std::string name, architecture, workload;
     std::vector<std::pair<std::string, std::string>> defines;
+    std::vector<std::string> start = {};  ///< mappings that all searches begin with
+    std::vector<FieldMapping> given = {};
+    bool timeloop = false;  ///< the files are Timeloop's
 };
 
 struct Field {
     std::vector<FieldInstance> instances;
-    std::vector<std::string> mappers;
+    std::vector<std::string> mappers;  ///< those that search, then those whose mappings are given
     std::uint64_t first_seed = 0, n_seeds = 1;
     std::string metric;
     std::vector<Trial> trials;  ///< by instance, then mapper, then seed

@@ -4,6 +4,7 @@
 
 #include "cli/field_results.hpp"
 #include "cli/session.hpp"
+#include "support/paths.hpp"
 
 using namespace tessera;
 using namespace tessera::cli_test;
@@ -48,6 +49,16 @@ std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
+/// Of a line of CSV without quotes.
+std::string cell(const std::string& row, int column) {
+    std::istringstream cells(row);
+    std::string text;
+    for (int i = 0; i <= column; ++i) {
+        std::getline(cells, text, ',');
+    }
+    return text;
+}
+
 cli::Trial trial(double value, double time_s) {
     cli::Trial result;
     result.status = cli::Trial::Status::feasible;
@@ -90,6 +101,106 @@ BOOST_AUTO_TEST_CASE(every_search_is_one_of_compare) {
     BOOST_TEST(page.find("http://www.w3.org/2000/svg") != std::string::npos);
     BOOST_TEST(page.find("<script") == std::string::npos);
     BOOST_TEST(page.find("src=") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_mapper_is_compared_with_itself_under_other_knobs) {
+    const Files files;
+    const std::vector<std::string> both = {"--mapper", "mcts,mcts[variant=tileseek;rollouts=2]",
+                                           "--max-evals", "30", "--json"};
+    std::vector<std::string> args = {"--instances", files.instances({"8"}), "-o", files.at("out")};
+    args.insert(args.end(), both.begin(), both.end());
+    const Outcome outcome = files.compare(args);
+    BOOST_TEST(outcome.code == 0, outcome.err);
+    BOOST_TEST(outcome.json()["mappers"].size() == 2U);
+    const std::vector<std::string> rows = lines_of(files.read("out/trials.csv"));
+    BOOST_REQUIRE(rows.size() == 3U);
+    BOOST_TEST(rows[2].find(",mcts[variant=tileseek;rollouts=2],0,feasible,") != std::string::npos);
+    // The knob is its own alone, in a comparison on one problem, too.
+    std::vector<std::string> one = {"-a", files.arch, "-w", files.workload, "--threads", "1"};
+    one.insert(one.end(), both.begin(), both.end());
+    const Json json = files.compare(one).json();
+    BOOST_REQUIRE(json["contenders"].size() == 2U);
+    const Json set = files
+                         .compare({"-a", files.arch, "-w", files.workload, "--threads", "1",
+                                   "--mapper", "mcts", "--knob", "mcts.variant=tileseek", "--knob",
+                                   "mcts.rollouts=2", "--max-evals", "30", "--json"})
+                         .json();
+    const auto value = [](const Json& document, const std::string& name) {
+        for (const auto& contender : document["contenders"]) {
+            if (contender["name"] == name) {
+                return contender["trials"][0]["value"].get<double>();
+            }
+        }
+        return -1.0;
+    };
+    BOOST_TEST(value(json, "mcts[variant=tileseek;rollouts=2]") == value(set, "mcts"));
+    BOOST_TEST(files.compare({"-a", files.arch, "-w", files.workload, "--mapper", "mcts[variant]"})
+                   .says("expected NAME or NAME[KNOB=VALUE;KNOB=VALUE]"));
+    BOOST_TEST(files.compare({"-a", files.arch, "-w", files.workload, "--mapper", "none"})
+                   .says("nothing is compared"));
+}
+
+BOOST_AUTO_TEST_CASE(mappings_of_others_are_costed_again) {
+    const Files files;
+    const std::string problem = ", arch: " + files.arch + ", workload: " + files.workload;
+    BOOST_TEST(
+        invoke({"map", "-a", files.arch, "-w", files.workload, "-q", "-o", files.at("map")}).code ==
+        0);
+    const std::string mapping = files.at("map") + "/mapping.yaml";
+    const std::string list = files.file(
+        "list.yaml", "- {name: a" + problem + ", given: {other: {file: " + mapping +
+                         ", time_s: 2.5}}}\n- {name: b" + problem + ", start: " + mapping + "}\n");
+    const Outcome outcome = files.compare({"--instances", list, "--mapper", "random", "--max-evals",
+                                           "1", "-o", files.at("out"), "--json"});
+    BOOST_TEST(outcome.code == 0, outcome.err);
+    const std::vector<std::string> rows = lines_of(files.read("out/trials.csv"));
+    BOOST_REQUIRE(rows.size() == 5U);
+    BOOST_TEST(rows[1].rfind("a,random,0,feasible,", 0) == 0U, rows[1]);
+    BOOST_TEST(rows[2].rfind("a,other,0,evaluated,", 0) == 0U, rows[2]);
+    // Begun from the optimum a search has it; nothing is given for the second instance.
+    BOOST_TEST(rows[3].rfind("b,random,0,feasible,", 0) == 0U, rows[3]);
+    BOOST_TEST(rows[4].rfind("b,other,0,not run,", 0) == 0U, rows[4]);
+    BOOST_TEST(cell(rows[3], 4) == cell(rows[2], 4));
+    BOOST_TEST(files.read("out/curves.csv").find("0,other,0,2.5,") != std::string::npos);
+    // Where the rival's mapping is wrong, its row says so.
+    const std::string wrong = files.file("wrong.yaml", "mapping: {nodes: []}\n");
+    const std::string refused =
+        files.file("refused.yaml", "- {name: a" + problem + ", given: {other: " + wrong + "}}\n");
+    BOOST_TEST(files.compare({"--instances", refused, "--mapper", "none"}).code == 4);
+    BOOST_TEST(files
+                   .compare({"--instances",
+                             files.file("typo.yaml", "- {name: a" + problem + ", givne: {}}\n")})
+                   .says("did you mean 'given'"));
+}
+
+BOOST_AUTO_TEST_CASE(timeloops_inputs_are_instances) {
+    const Files files;
+    const std::string input =
+        test::test_folder() + "/../bench/timeloop/eyeriss_like-default_problem.yaml";
+    const std::vector<std::string> limits = {"--max-evals", "500", "--threads", "1"};
+    std::vector<std::string> single = {
+        "-a",       input, "-w",     input, "--mapper",        "random",
+        "--metric", "edp", "--json", "-o",  files.at("single")};
+    single.insert(single.end(), limits.begin(), limits.end());
+    const Json alone = files.compare(single).json();
+    const std::string list = files.file(
+        "list.yaml", "- {name: a, arch: " + input + ", workload: " + input +
+                         ", given: {timeloop: " + files.at("single/random.map.yaml") + "}}\n");
+    std::vector<std::string> args = {"--instances", list, "--mapper",
+                                     "random",      "-o", files.at("out")};
+    args.insert(args.end(), limits.begin(), limits.end());
+    const Outcome outcome = files.compare(args);
+    BOOST_TEST(outcome.code == 0, outcome.err + outcome.out);
+    const std::vector<std::string> rows = lines_of(files.read("out/trials.csv"));
+    BOOST_REQUIRE(rows.size() == 3U);
+    BOOST_TEST(rows[1].rfind("a,random,0,feasible,", 0) == 0U, rows[1]);
+    BOOST_TEST(rows[2].rfind("a,timeloop,0,evaluated,", 0) == 0U, rows[2]);
+    const auto found = alone["contenders"][0]["trials"][0]["value"].get<double>();
+    BOOST_TEST(std::stod(cell(rows[1], 4)) == found, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(std::stod(cell(rows[2], 4)) == found, boost::test_tools::tolerance(1e-12));
+    const std::string mixed = files.file(
+        "mixed.yaml", "- {name: a, arch: " + input + ", workload: " + files.workload + "}\n");
+    BOOST_TEST(files.compare({"--instances", mixed}).says("cannot be mixed"));
 }
 
 BOOST_AUTO_TEST_CASE(a_crash_ends_no_other_search) {
