@@ -4,6 +4,10 @@
 //          else with probability exp(-d / T), d the relative change. The temperature falls over the
 //          rounds, T(x) = t0 (1 - x) / (1 + cooling x), x the fraction of the rounds. In the last
 //          tenth it goes on from the best mapping once.
+//          schedule=simanneal: that of the Python library of this name, as Mind Mappings uses it
+//          (Hegde et al., ASPLOS 2021): absolute differences, exponential cooling between two
+//          temperatures that probes of the landscape give (tuning.hpp). They are part of the
+//          budget.
 // State    mapping, best mapping, round; random numbers are streams of the seed by round.
 // Stops    never by itself. Rounds that are used up begin anew from the best mapping.
 // Parallel one candidate at a time: the host runs islands.
@@ -14,6 +18,7 @@
 
 #include "tessera/plugin/search_strategy.hpp"
 #include "tessera/search/point_text.hpp"
+#include "tuning.hpp"
 
 namespace tessera::search {
 
@@ -51,6 +56,10 @@ public:
                                  "first temperature: a relative change of this size is taken with "
                                  "probability 1/e (SET)"),
             plugin::Knob::number("cooling", 8, 0, 1e6, "", "how fast the temperature falls (SET)"),
+            plugin::Knob::choice("schedule", "set", {"set", "simanneal"},
+                                 "t0 and cooling, or temperatures from probes"),
+            plugin::Knob::integer("probe", 2000, 1, 1 << 30, "moves",
+                                  "of one probe (simanneal: 2000)"),
             plugin::Knob::choice("accept", "metropolis", {"metropolis", "greedy"},
                                  "greedy: nothing worse is ever taken"),
             plugin::Knob::integer("rounds", 0, 0, std::int64_t{1} << 50, "",
@@ -69,6 +78,8 @@ public:
     explicit Annealing(const plugin::KnobValues& knobs)
         : t0_(knobs.number("t0")),
           cooling_(knobs.number("cooling")),
+          tuned_(knobs.text("schedule") == "simanneal"),
+          probe_(static_cast<std::uint64_t>(knobs.integer("probe"))),
           greedy_(knobs.text("accept") == "greedy"),
           return_to_best_(knobs.flag("return_to_best")),
           rounds_(static_cast<std::uint64_t>(knobs.integer("rounds"))) {
@@ -94,6 +105,8 @@ public:
         seed_ = seed;
         current_ = best_ = {};
         round_ = 0;
+        tuning_ = Tuning(probe_);
+        tuned_at_ = 0;
     }
 
     void budget_used(double fraction) override {
@@ -149,7 +162,9 @@ public:
     std::string save() const override {
         std::ostringstream out;
         out.precision(17);
-        out << round_ << ' ' << budget_ << '\n';
+        out << round_ << ' ' << budget_ << ' ' << tuned_at_ << ' ';
+        tuning_.save(out);
+        out << '\n';
         for (const Candidate* c : {&current_, &best_}) {
             out << c->outcome.legal() << ' ' << c->outcome.value << ' ' << to_text(c->point)
                 << '\n';
@@ -160,7 +175,8 @@ public:
     bool restore(const std::string& state) override {
         std::istringstream in(state);
         std::string line;
-        if (!(in >> round_ >> budget_) || !std::getline(in, line)) {
+        if (!(in >> round_ >> budget_ >> tuned_at_) || !tuning_.restore(in) ||
+            !std::getline(in, line)) {
             return false;
         }
         for (Candidate* c : {&current_, &best_}) {
@@ -195,10 +211,18 @@ private:
         }
         const double own = current_.outcome.value;
         bool better = !current_.outcome.legal() || c.outcome.value < own;
-        if (!better && !greedy_) {
+        Rng rng(~stream_seed(seed_, round_));
+        if (tuned_ && current_.outcome.legal()) {
+            const double rise = c.outcome.value - own;
+            const double x = std::clamp((progress() - tuned_at_) / (1 - tuned_at_), 0.0, 1.0);
+            better = better || rng.uniform() < std::exp(-rise / tuning_.temperature(x));
+            if (!tuning_.over()) {
+                tuning_.tell(rise, better);
+                tuned_at_ = std::min(progress(), 0.9);
+            }
+        } else if (!better && !greedy_) {
             const double x = progress();
             const double temperature = t0_ * (1 - x) / (1 + cooling_ * x);
-            Rng rng(~stream_seed(seed_, round_));
             better = rng.uniform() < std::exp((own - c.outcome.value) / own / temperature);
         }
         if (better) {
@@ -207,17 +231,21 @@ private:
     }
 
     const double t0_, cooling_;
+    const bool tuned_;
+    const std::uint64_t probe_;
     const bool greedy_, return_to_best_;
     const std::uint64_t rounds_;
     std::array<double, moves.size()> until_{};
     std::uint64_t seed_ = 0, round_ = 0, n_einsums_ = 1;
     double budget_ = -1;
+    Tuning tuning_{1};
+    double tuned_at_ = 0;  ///< progress when it was over
     Candidate current_, best_;
 };
 
 TESSERA_PLUGIN(tessera::search::SearchStrategy, Annealing, "annealing",
                "simulated annealing over moves of one mapping",
                "Cai et al., Inter-layer Scheduling Space Definition and Exploration for Tiled "
-               "Accelerators, ISCA 2023");
+               "Accelerators, ISCA 2023; Hegde et al., Mind Mappings, ASPLOS 2021");
 
 }  // namespace tessera::search

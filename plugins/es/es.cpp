@@ -26,21 +26,27 @@ public:
     static std::vector<plugin::Knob> knobs() {
         return {plugin::Knob::choice("variant", "one-plus-one", {"one-plus-one", "tbpsa"},
                                      "how children are made and chosen"),
-                plugin::Knob::choice("scope", "einsum", {"einsum", "all"},
-                                     "numbers of one Einsum at a time, or of all Einsums (as "
-                                     "published, for one layer)"),
-                plugin::Knob::number("noise", 0.2, 1e-6, 1, "",
+                plugin::Knob::choice("scope", "mixed", {"mixed", "einsum", "all"},
+                                     "numbers of one Einsum at a time, of all Einsums (as "
+                                     "published, for one layer), or either by turns"),
+                plugin::Knob::number("noise", 1, 1e-6, 1, "",
                                      "standard deviation at first; numbers are between 0 and 1"),
-                plugin::Knob::integer("patience", 200, 1, 1 << 30, "",
+                plugin::Knob::number("share", 1, 0, 1, "",
+                                     "of the numbers that a child changes, at least one; 1: all, "
+                                     "as published"),
+                plugin::Knob::integer("patience", 0, 0, 1 << 30, "",
                                       "evaluations without a better mapping before the next block "
-                                      "is begun")};
+                                      "is begun; 0: 50 (one-plus-one), 1000 (tbpsa)")};
     }
 
     explicit Es(const plugin::KnobValues& knobs)
         : tbpsa_(knobs.text("variant") == "tbpsa"),
-          all_(knobs.text("scope") == "all"),
+          scope_(knobs.text("scope")),
           noise_at_first_(knobs.number("noise")),
-          patience_(static_cast<std::uint64_t>(knobs.integer("patience"))) {}
+          share_(knobs.number("share")),
+          patience_(knobs.integer("patience") > 0
+                        ? static_cast<std::uint64_t>(knobs.integer("patience"))
+                        : (tbpsa_ ? 1000 : 50)) {}
 
     std::string name() const override {
         return "es";
@@ -105,8 +111,8 @@ public:
     }
 
 private:
-    static constexpr double illegal = 1e3;  // times the best value
-    static constexpr double least_noise = 1e-4;
+    static constexpr double illegal = 1e3;       // times the best value
+    static constexpr double least_noise = 0.02;  // less than that moves no tile shape
 
     struct Child {
         std::vector<double> numbers;
@@ -126,7 +132,8 @@ private:
     }
 
     void begin() {
-        block_ = all_ ? blocks_->n_einsums() : rng_.below(blocks_->n_einsums());
+        const bool all = scope_ == "all" || (scope_ == "mixed" && rng_.below(2) == 0);
+        block_ = all ? blocks_->n_einsums() : rng_.below(blocks_->n_einsums());
         mean_.resize(blocks_->size(block_));
         blocks_->read(block_, mean_);
         noise_ = noise_at_first_;
@@ -149,8 +156,12 @@ private:
             child_.noise *= std::exp(rate * normal());
         }
         child_.numbers = mean_;
-        for (double& number : child_.numbers) {
-            number = std::clamp(number + child_.noise * normal(), 0.0, 1.0);
+        const std::size_t one = rng_.below(mean_.size());
+        for (std::size_t k = 0; k < mean_.size(); ++k) {
+            if (k == one || rng_.uniform() < share_) {
+                double& number = child_.numbers[k];
+                number = std::clamp(number + child_.noise * normal(), 0.0, 1.0);
+            }
         }
     }
 
@@ -221,8 +232,9 @@ private:
         return radius * std::cos(2 * std::acos(-1.0) * rng_.uniform());
     }
 
-    const bool tbpsa_, all_;
-    const double noise_at_first_;
+    const bool tbpsa_;
+    const std::string scope_;
+    const double noise_at_first_, share_;
     const std::uint64_t patience_;
     std::unique_ptr<VectorBlocks> blocks_;
     Rng rng_{0};

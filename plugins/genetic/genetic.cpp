@@ -4,8 +4,13 @@
 //          ICCAD 2020): children of the better half by crossover, which takes Einsums in a row from
 //          the other parent, or by a random move; then a tiler gives every child better tile
 //          shapes, one step after the other, before the best of a generation are chosen.
-//          form=members (FFM's baseline): every member proposes one move of itself and is replaced
-//          if that is better.
+//          form=gamma: a child of the better ones goes through GAMMA's operators, each with its
+//          rate: crossover, reorder, three mutations of tiles, of parallelism, growing and
+//          shrinking. What they come to counts, not the best on the way. form=deap (Mind Mappings,
+//          Hegde et al., ASPLOS 2021, as its appendix has it): parents by tournaments of three,
+//          crossover, now and then a mutation; the children are the next generation. form=members
+//          (FFM's baseline): every member proposes one move of itself and is replaced if that is
+//          better.
 // State    population and children; candidate number, of which random numbers are a stream.
 // Stops    never by itself.
 // Parallel the candidates of one step are independent of each other.
@@ -25,8 +30,9 @@ class Genetic : public SearchStrategy {
 public:
     static std::vector<plugin::Knob> knobs() {
         return {
-            plugin::Knob::choice("form", "generations", {"generations", "members"},
-                                 "children of the better ones, or every member for itself"),
+            plugin::Knob::choice("form", "generations", {"generations", "gamma", "deap", "members"},
+                                 "children of the better ones (TileFlow's, GAMMA's, Mind "
+                                 "Mappings'), or every member for itself (FFM's)"),
             plugin::Knob::integer("population", 100, 2, 1 << 20, "mappings", "members"),
             plugin::Knob::integer("tiler", 5, 0, 1 << 20, "steps",
                                   "changes of tile shapes that every child tries (generations)"),
@@ -43,9 +49,15 @@ public:
     }
 
     explicit Genetic(const plugin::KnobValues& knobs)
-        : generations_(knobs.text("form") == "generations"),
+        : form_(knobs.text("form") == "generations" ? Form::generations
+                : knobs.text("form") == "gamma"     ? Form::gamma
+                : knobs.text("form") == "deap"      ? Form::deap
+                                                    : Form::members),
           size_(static_cast<std::size_t>(knobs.integer("population"))),
-          steps_(1 + (generations_ ? static_cast<std::size_t>(knobs.integer("tiler")) : 0)),
+          steps_(form_ == Form::generations ? 1 + static_cast<std::size_t>(knobs.integer("tiler"))
+                 : form_ == Form::gamma     ? gamma.size() + 1
+                 : form_ == Form::deap      ? 2
+                                            : 1),
           elites_(part(knobs.number("elites"), 0)),
           parents_(part(knobs.number("parents"), 1)),
           crossover_(knobs.number("crossover")),
@@ -82,7 +94,9 @@ public:
                 continue;
             }
             Member& child = children_[told_ % size_];
-            if (c.outcome.legal() && c.outcome.value < child.value) {
+            const bool counts = c.outcome.legal() && (c.outcome.value < child.value ||
+                                                      form_ == Form::gamma || form_ == Form::deap);
+            if (counts) {
                 child = {c.point, c.outcome.value};
             }
             if (++told_ % (size_ * steps_) == 0) {
@@ -159,9 +173,13 @@ private:
             if (!founder.point.choices.empty()) {
                 renew(rng, founder.point, c);
             }
+        } else if (form_ == Form::gamma && !population_.empty()) {
+            operate(rng, asked_ / size_ % steps_, own, born, c);
+        } else if (form_ == Form::deap && !population_.empty()) {
+            vary(rng, asked_ / size_ % steps_, own, born, c);
         } else if (!born) {
             bear(rng, c);
-        } else if (generations_) {
+        } else if (form_ == Form::generations) {
             // The tiler.
             move(rng, tiler_moves[rng.below(tiler_moves.size())], own.point, c);
         } else {
@@ -200,20 +218,71 @@ private:
             mutate(rng, parent, c);
             return;
         }
+        cross(rng, parent, population_[rng.below(parents)].point, c);
+    }
+
+    void cross(Rng& rng, const Point& parent, const Point& mate, Candidate& c) const {
         c.how = Candidate::How::cross;
         c.point = parent;
-        c.mate = population_[rng.below(parents)].point;
+        c.mate = mate;
         c.einsum = static_cast<std::uint32_t>(rng.below(n_einsums_));
         c.end = c.einsum + 1 + static_cast<std::uint32_t>(rng.below(n_einsums_ - c.einsum));
+    }
+
+    void stay(const Point& point, Candidate& c) const {
+        c.how = Candidate::How::point;
+        c.point = point;
+    }
+
+    /// GAMMA: the first step takes a parent, with another one by its rate; the others each do, by
+    /// their rates, what they are named for.
+    void operate(Rng& rng, std::size_t step, const Member& own, bool born, Candidate& c) const {
+        const std::size_t parents = std::min(parents_, population_.size());
+        if (!born || step == 0) {
+            const Point& parent = population_[rng.below(parents)].point;
+            if (n_einsums_ > 1 && rng.uniform() < gamma_crossover) {
+                cross(rng, parent, population_[rng.below(parents)].point, c);
+            } else {
+                stay(parent, c);
+            }
+        } else if (const Operator& one = gamma[step - 1]; rng.uniform() < one.rate) {
+            move(rng, one.move, own.point, c);
+        } else {
+            stay(own.point, c);
+        }
+    }
+
+    /// Mind Mappings: crossover first, then the mutation.
+    void vary(Rng& rng, std::size_t step, const Member& own, bool born, Candidate& c) const {
+        const auto chosen = [&] {
+            std::size_t best = rng.below(population_.size());
+            for (int i = 1; i < tournament; ++i) {
+                const std::size_t other = rng.below(population_.size());
+                best = population_[other].value < population_[best].value ? other : best;
+            }
+            return best;
+        };
+        if (!born || step == 0) {
+            const Point& parent = population_[chosen()].point;
+            if (n_einsums_ > 1 && rng.uniform() < deap_crossover) {
+                cross(rng, parent, population_[chosen()].point, c);
+            } else {
+                stay(parent, c);
+            }
+        } else if (rng.uniform() < deap_mutation) {
+            move(rng, redrawn[rng.below(redrawn.size())], own.point, c);
+        } else {
+            stay(own.point, c);
+        }
     }
 
     /// The best of children and elites, each value once, are the parents of the next generation.
     /// Members stay as they are.
     void select() {
-        if (!generations_) {
+        if (form_ == Form::members) {
             return;
         }
-        const std::size_t elites = std::min(elites_, population_.size());
+        const std::size_t elites = form_ == Form::deap ? 0 : std::min(elites_, population_.size());
         for (std::size_t i = 0; i < elites; ++i) {
             children_.push_back(std::move(population_[i]));
         }
@@ -237,7 +306,27 @@ private:
     static constexpr std::array<Move, 6> tiler_moves = {Move::factor, Move::factor, Move::factor,
                                                         Move::tile,   Move::tiles,  Move::spatial};
 
-    const bool generations_;
+    enum class Form : std::uint8_t { generations, gamma, deap, members };
+    struct Operator {
+        Move move;
+        double rate;
+    };
+    // GAMMA's rates. Its tiles and orders are those of one layer; growing and shrinking add and
+    // remove a level, here what memories keep and the fused loops.
+    static constexpr double gamma_crossover = 0.57;
+    static constexpr std::array<Operator, 7> gamma = {{{Move::order, 0.47},
+                                                       {Move::factor, 0.53},
+                                                       {Move::tile, 0.53},
+                                                       {Move::factor, 0.53},
+                                                       {Move::spatial, 0.1},
+                                                       {Move::backing, 0.57},
+                                                       {Move::keep, 0.27}}};
+    static constexpr double deap_crossover = 0.75, deap_mutation = 0.05;
+    static constexpr int tournament = 3;
+    static constexpr std::array<Move, 5> redrawn = {Move::tiles, Move::spatial, Move::order,
+                                                    Move::keep, Move::backing};
+
+    const Form form_;
     const std::size_t size_, steps_, elites_, parents_;  // steps of a generation
     const double crossover_, injections_;
     std::uint64_t seed_ = 0, n_einsums_ = 1, asked_ = 0, told_ = 0;
@@ -246,6 +335,7 @@ private:
 
 TESSERA_PLUGIN(tessera::search::SearchStrategy, Genetic, "genetic",
                "a population of mappings: crossover, moves, selection",
-               "Zheng et al., TileFlow, MICRO 2023; Kao and Krishna, GAMMA, ICCAD 2020");
+               "Zheng et al., TileFlow, MICRO 2023; Kao and Krishna, GAMMA, ICCAD 2020; Hegde et "
+               "al., Mind Mappings, ASPLOS 2021");
 
 }  // namespace tessera::search

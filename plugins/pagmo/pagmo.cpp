@@ -107,8 +107,9 @@ public:
                                      {"de", "sade", "de1220", "pso", "cmaes", "xnes", "sga",
                                       "bee-colony", "gwo", "ihs", "simulated-annealing"},
                                      "the library's name for it; its parameters are the library's"),
-                plugin::Knob::choice("scope", "einsum", {"einsum", "all"},
-                                     "numbers of one Einsum at a time, or of all Einsums"),
+                plugin::Knob::choice("scope", "mixed", {"mixed", "einsum", "all"},
+                                     "numbers of one Einsum at a time, of all Einsums, or either "
+                                     "by turns"),
                 plugin::Knob::integer("population", 20, 8, 100000, "", "members"),
                 plugin::Knob::integer("generations", 10, 2, 1 << 20, "",
                                       "between two looks at whether the best got better")};
@@ -116,7 +117,7 @@ public:
 
     explicit Pagmo(const plugin::KnobValues& knobs)
         : algorithm_(knobs.text("algorithm")),
-          all_(knobs.text("scope") == "all"),
+          scope_(knobs.text("scope")),
           population_(static_cast<std::size_t>(knobs.integer("population"))),
           generations_(static_cast<unsigned>(knobs.integer("generations"))) {}
     ~Pagmo() override {
@@ -185,6 +186,9 @@ public:
     }
 
 private:
+    static constexpr std::size_t most_of_covariances =
+        300;  // variables; a stop waits for their cube
+
     void keep(const Candidate& c) {
         if (c.outcome.legal() &&
             (!best_.outcome.legal() || c.outcome.value < best_.outcome.value)) {
@@ -197,7 +201,7 @@ private:
     /// The thread of pagmo.
     void evolve() {
         for (;;) {
-            block_ = all_ ? blocks_->n_einsums() : rng_.below(blocks_->n_einsums());
+            block_ = choose();
             const std::size_t size = blocks_->size(block_);
             pagmo::population members(pagmo::problem(Cube{&pump_, size}), 0, seed());
             fill(members, size);
@@ -208,6 +212,14 @@ private:
                 members = algorithm.evolve(members);
             } while (best_.outcome.value < before);
         }
+    }
+
+    std::size_t choose() {
+        const std::size_t one = rng_.below(blocks_->n_einsums());
+        const bool turn = rng_.below(2) == 0,
+                   square = algorithm_ == "cmaes" || algorithm_ == "xnes";
+        const bool fits = !square || blocks_->size(blocks_->n_einsums()) <= most_of_covariances;
+        return scope_ == "all" || (scope_ == "mixed" && turn && fits) ? blocks_->n_einsums() : one;
     }
 
     /// The best mapping, others near it, and as many anywhere.
@@ -231,7 +243,7 @@ private:
     }
 
     const std::string algorithm_;
-    const bool all_;
+    const std::string scope_;
     const std::size_t population_;
     const unsigned generations_;
     std::unique_ptr<VectorBlocks> blocks_;

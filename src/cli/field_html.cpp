@@ -19,8 +19,8 @@ constexpr int moments = 40;
 constexpr const char* head = R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Comparison of mappers</title>
 <style>
-body { font-family: sans-serif; max-width: 60em; margin: 2em auto; color: #000; background: #fff; }
-table { border-collapse: collapse; margin: 1em 0; }
+body { font-family: sans-serif; max-width: 100em; margin: 2em auto; color: #000; background: #fff; }
+table { border-collapse: collapse; margin: 1em 0; display: block; overflow-x: auto; }
 th, td { border: 1px solid #888; padding: 0.2em 0.6em; text-align: right; }
 th:first-child, td:first-child { text-align: left; }
 svg { max-width: 100%; height: auto; }
@@ -64,14 +64,69 @@ std::string standings_table(const Field& field) {
     return table(rows);
 }
 
-std::string pairs_table(const Field& field) {
+/// Of an instance and a mapper the median over the seeds of value / best.
+std::string ratios_table(const Field& field) {
+    std::vector<Row> rows = {{"median ratio to best"}};
+    for (const FieldInstance& instance : field.instances) {
+        rows.front().push_back(instance.name);
+    }
+    for (const FieldStanding& s : field_standings(field)) {
+        Row row = {field.mappers[s.mapper]};
+        for (std::size_t i = 0; i < field.instances.size(); ++i) {
+            std::vector<double> ratios;
+            for (std::size_t seed = 0; seed < field.n_seeds; ++seed) {
+                const Trial& trial = field.at(i, s.mapper, seed);
+                ratios.push_back(trial.value ? *trial.value / field.best(i)
+                                             : std::numeric_limits<double>::infinity());
+            }
+            const double median = base::quantile(ratios, 0.5);
+            row.push_back(finite(median, io::plain(median, "")));
+        }
+        rows.push_back(std::move(row));
+    }
+    return table(rows);
+}
+
+std::string pairs_list(const Field& field, const std::vector<FieldPair>& pairs) {
     std::vector<Row> rows = {{"pair", "value", "p", "effect", "time to 1 %", "p", "effect"}};
-    for (const FieldPair& pair : field_pairs(field)) {
+    for (const FieldPair& pair : pairs) {
         rows.push_back({field.mappers[pair.a] + " than " + field.mappers[pair.b], pair.quality(),
                         io::plain(pair.value_p, ""), io::plain(pair.value.effect, ""), pair.speed(),
                         io::plain(pair.time_p, ""), io::plain(pair.time.effect, "")});
     }
     return table(rows);
+}
+
+/// The row's mapper against the column's; empty: no evidence.
+std::string pairs_matrix(const Field& field, const std::vector<FieldPair>& pairs, bool of_values) {
+    const std::size_t n = field.mappers.size();
+    std::vector<Row> rows(n + 1, Row(n + 1));
+    rows[0][0] = of_values ? "value" : "time to 1 %";
+    for (std::size_t m = 0; m < n; ++m) {
+        rows[0][m + 1] = rows[m + 1][0] = field.mappers[m];
+    }
+    for (const FieldPair& pair : pairs) {
+        if ((of_values ? pair.value_p : pair.time_p) >= field_evidence) {
+            continue;
+        }
+        const bool ahead = (of_values ? pair.value.effect : pair.time.effect) < 0;
+        const char* const good = of_values ? "better" : "faster";
+        const char* const bad = of_values ? "worse" : "slower";
+        rows[pair.a + 1][pair.b + 1] = ahead ? good : bad;
+        rows[pair.b + 1][pair.a + 1] = ahead ? bad : good;
+    }
+    return table(rows);
+}
+
+std::string pairs_table(const Field& field) {
+    constexpr std::size_t most_listed = 6;  // mappers; 15 pairs
+    const std::vector<FieldPair> pairs = field_pairs(field);
+    if (field.mappers.size() <= most_listed) {
+        return pairs_list(field, pairs);
+    }
+    return "<p>The row's mapper than the column's, where p is below 0.05; else no evidence. "
+           "result.json has all p.</p>\n" +
+           pairs_matrix(field, pairs, true) + pairs_matrix(field, pairs, false);
 }
 
 std::string wins_table(const Field& field) {
@@ -152,7 +207,7 @@ std::string field_html(const Field& field) {
     text += "<h1>Comparison of mappers</h1>\n<p>" +
             io::xml_text(io::counted(field.instances.size(), "instance") + ", " +
                          io::counted(field.n_seeds, "seed") + ", metric " + field.metric) +
-            "</p>\n<h2>Standing</h2>\n" + standings_table(field) +
+            "</p>\n<h2>Standing</h2>\n" + standings_table(field) + ratios_table(field) +
             "<h2>Pairs</h2>\n<p>Wilcoxon's signed-rank test over instances and seeds, p after "
             "Holm.</p>\n" +
             pairs_table(field) + "<h2>Wins</h2>\n" + wins_table(field) + profile(field) +

@@ -1,0 +1,115 @@
+// Variants of strategies against the proven optimum, on small random problems; and that they go on
+// from what they saved. (The kits look at what knobs are by default.)
+#include <boost/test/unit_test.hpp>
+#include <map>
+
+#include "oracle/few_instances.hpp"
+#include "tessera/mapper/mapper.hpp"
+#include "tessera/plugin/registry.hpp"
+#include "tessera/search/open_space.hpp"
+
+using namespace tessera;
+
+namespace {
+
+struct Variant {
+    const char* strategy;
+    plugin::KnobSettings knobs;
+    int least;  ///< in 100 problems that must be solved
+};
+
+const Variant variants[] = {
+    {"annealing", {{"schedule", "simanneal"}, {"probe", "200"}}, 95},
+    {"genetic", {{"form", "gamma"}}, 95},
+    {"genetic", {{"form", "deap"}}, 90},
+    {"es", {{"variant", "one-plus-one"}}, 95},
+    {"es", {{"variant", "tbpsa"}}, 95},
+};
+
+std::string name_of(const Variant& variant) {
+    return variant.strategy + (" " + variant.knobs.rbegin()->second);
+}
+
+mapper::Result map(const model::Problem& problem, const mapper::Options& options,
+                   const std::string& name, const plugin::KnobSettings& knobs = {}) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    return plugin::Registry<mapper::Mapper>::instance()
+        .create(name, knobs)
+        ->map(problem, *model, options);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(variants_reach_the_optimum_and_are_never_below) {
+    std::map<std::string, int> reached;
+    int problems = 0;
+    oracle::for_each_instance(3, [&](const model::Problem& problem, const auto& limits) {
+        mapper::Options options;
+        options.mapspace = limits;
+        options.threads = 1;
+        const double best = map(problem, options, "ffm").solutions.at(0).report.edp_js();
+        ++problems;
+        options.budget.max_evals = 20'000;
+        options.budget.target = best * (1 + 1e-9);
+        for (const Variant& variant : variants) {
+            options.knobs[variant.strategy] = variant.knobs;
+            const mapper::Result found =
+                map(problem, options, "search", {{"strategy", variant.strategy}});
+            BOOST_TEST_REQUIRE(found.solutions.size() == 1u);
+            const double value = found.solutions[0].report.edp_js();
+            BOOST_TEST(value >= best * (1 - 1e-9), name_of(variant) << " " << value << " " << best);
+            reached[name_of(variant)] += value <= best * (1 + 1e-9);
+        }
+    });
+    for (const Variant& variant : variants) {
+        const int count = reached[name_of(variant)];
+        BOOST_TEST_MESSAGE(name_of(variant) << ": " << count << " of " << problems);
+        BOOST_TEST(100 * count >= variant.least * problems,
+                   name_of(variant) << ": " << count << " of " << problems);
+    }
+    BOOST_TEST(problems >= 30);
+}
+
+BOOST_AUTO_TEST_CASE(variants_go_on_from_what_they_saved) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    oracle::for_each_instance(1, [&](const model::Problem& problem, const auto& limits) {
+        const search::OpenSpace space(problem, *model, {limits, 1, nullptr});
+        search::Worker worker(space);
+        std::vector<search::Candidate> batch(8), other(8);
+        const auto round = [&](search::SearchStrategy& strategy,
+                               std::vector<search::Candidate>& c) {
+            const std::size_t n = strategy.ask({c.data(), strategy.width() == 1 ? 1 : c.size()});
+            for (std::size_t i = 0; i < n; ++i) {
+                worker.run(c[i]);
+                c[i].outcome.value = c[i].outcome.energy_j * c[i].outcome.latency_s;
+            }
+            strategy.tell({c.data(), n});
+            return n;
+        };
+        for (const Variant& variant : variants) {
+            const auto make = [&] {
+                auto made = plugin::Registry<search::SearchStrategy>::instance().create(
+                    variant.strategy, variant.knobs);
+                made->start(space, 5);
+                return made;
+            };
+            const auto whole = make();
+            for (int i = 0; i < 150; ++i) {
+                round(*whole, batch);
+            }
+            const std::string state = whole->save();
+            if (state.empty()) {
+                continue;  // it begins anew
+            }
+            const auto resumed = make();
+            BOOST_TEST_REQUIRE(resumed->restore(state));
+            for (int i = 0; i < 100; ++i) {
+                const std::size_t n = round(*whole, batch);
+                BOOST_TEST_REQUIRE(round(*resumed, other) == n);
+                for (std::size_t k = 0; k < n; ++k) {
+                    BOOST_TEST_REQUIRE((batch[k].point == other[k].point), name_of(variant));
+                }
+            }
+        }
+    });
+}
