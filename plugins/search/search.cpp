@@ -7,6 +7,7 @@
 // threads, as long as no limit on time cuts it short.
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <limits>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -139,6 +140,11 @@ private:
         }
     }
 
+    /// Of the process, as Budget::max_cpu_s is.
+    static double cpu_s() {
+        return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+    }
+
     /// The fraction of the budget that is used up; negative: it has no limit of that kind.
     double used() const {
         const base::Budget& b = options_.budget;
@@ -148,6 +154,9 @@ private:
         }
         if (b.max_time_s > 0) {
             most = std::max(most, recorder_.now_s() / b.max_time_s);
+        }
+        if (b.max_cpu_s > begun_cpu_s_) {
+            most = std::max(most, (cpu_s() - begun_cpu_s_) / (b.max_cpu_s - begun_cpu_s_));
         }
         return most;
     }
@@ -344,6 +353,7 @@ private:
     BatchSize batch_size_;
     telemetry::Recorder unread_;
     telemetry::Recorder& recorder_;
+    const double begun_cpu_s_ = cpu_s();
     Watch watch_;
     Best best_;
     plugin::Owned<SearchStrategy> strategy_;

@@ -255,6 +255,16 @@ const std::vector<std::int64_t>& Partial::values() {
     return impl_->values;
 }
 
+std::size_t Partial::place() {
+    impl_->look();
+    std::size_t before = 0;
+    for (std::size_t e = 0; e < impl_->next; ++e) {
+        before += impl_->parts[e].t->symbols.size();
+    }
+    const Impl::Part& part = impl_->parts[impl_->next];
+    return before + static_cast<std::size_t>(part.t->order[part.chosen]);
+}
+
 void Partial::choose(std::int64_t value) {
     impl_->look();
     Impl::Part& part = impl_->parts[impl_->next];

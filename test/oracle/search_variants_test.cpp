@@ -1,7 +1,10 @@
 // Variants of strategies against the proven optimum, on small random problems; and that they go on
 // from what they saved. (The kits look at what knobs are by default.)
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <ctime>
 #include <map>
+#include <utility>
 
 #include "oracle/few_instances.hpp"
 #include "tessera/mapper/mapper.hpp"
@@ -24,6 +27,7 @@ const Variant variants[] = {
     {"genetic", {{"form", "deap"}}, 90},
     {"es", {{"variant", "one-plus-one"}}, 95},
     {"es", {{"variant", "tbpsa"}}, 95},
+    {"dat", {{"survivors", "5"}}, 95},
 };
 
 std::string name_of(const Variant& variant) {
@@ -111,5 +115,59 @@ BOOST_AUTO_TEST_CASE(variants_go_on_from_what_they_saved) {
                 }
             }
         }
+    });
+}
+
+namespace {
+
+std::vector<double> fractions;
+
+/// Draws, and writes down what it is told of the budget.
+class Clock : public search::SearchStrategy {
+public:
+    std::string name() const override {
+        return "clock";
+    }
+    void start(const search::Space&, std::uint64_t seed) override {
+        seed_ = seed;
+    }
+    std::size_t ask(std::span<search::Candidate> batch) override {
+        batch.front().how = search::Candidate::How::draw;
+        batch.front().seed = search::stream_seed(seed_, drawn_++);
+        return 1;
+    }
+    void tell(std::span<const search::Candidate>) override {}
+    void budget_used(double fraction) override {
+        fractions.push_back(fraction);
+    }
+
+private:
+    std::uint64_t seed_ = 0, drawn_ = 0;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(what_is_used_of_the_cpu_time_is_told) {
+    plugin::Registry<search::SearchStrategy>::instance().add(
+        {"clock", "", "", {}, "", "", [](const plugin::KnobValues&) {
+             return plugin::Owned<search::SearchStrategy>(
+                 new Clock, [](search::SearchStrategy* made) { delete made; });
+         }});
+    bool done = false;
+    oracle::for_each_instance(1, [&](const model::Problem& problem, const auto& limits) {
+        if (std::exchange(done, true)) {
+            return;
+        }
+        mapper::Options options;
+        options.mapspace = limits;
+        options.threads = 1;
+        // It is that of the whole process.
+        options.budget.max_cpu_s = static_cast<double>(std::clock()) / CLOCKS_PER_SEC + 0.3;
+        map(problem, options, "search", {{"strategy", "clock"}});
+        BOOST_TEST_REQUIRE(!fractions.empty());
+        BOOST_TEST(std::is_sorted(fractions.begin(), fractions.end()));
+        BOOST_TEST(fractions.front() < 0.3);
+        BOOST_TEST(fractions.back() > 0.7);
+        BOOST_TEST(fractions.back() < 1.2);
     });
 }

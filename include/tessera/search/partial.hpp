@@ -43,6 +43,8 @@ public:
     /// met as far as the smallest (or largest) of the others tells. Empty: a dead end.
     /// \pre !complete()
     const std::vector<std::int64_t>& values();
+    /// Where in Point::tiles the next tile shape stands. \pre !complete()
+    std::size_t place();
     /// Chooses one of values().
     void choose(std::int64_t value);
 
