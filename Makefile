@@ -9,6 +9,9 @@
 #   make reproduce-transfusion   the figures of TransFusion's evaluation
 #   make reproduce-fusecu        the figures of FuseCU's evaluation
 #   make reproduce-mind-mappings the evaluation of Mind Mappings (an hour and more)
+#   make reproduce-ffm           figures of the FFM paper's evaluation
+#   make comparison  every mapper on docs/comparison/instances.yaml: docs/comparison/report.html
+#                    (SEEDS=5 LIMIT="--max-time 5s"; two hours)
 #   make install     into DESTDIR/PREFIX; PLUGINS=loaded: every built-in a shared object
 #   make uninstall   what the same DESTDIR and PREFIX were given by `make install`
 #   make deps clean format tidy
@@ -35,7 +38,7 @@ build = $(scons) $(1) || { tools/deps --check; exit 1; }
 sources = $(shell git ls-files -co --exclude-standard -- '*.cpp' '*.hpp')
 
 .PHONY: all deps demo test soak fuzz fuzz-run bench install install-files uninstall clean format tidy reproduce-transfusion \
-	reproduce-fusecu reproduce-mind-mappings
+	reproduce-fusecu reproduce-mind-mappings reproduce-ffm comparison
 
 all:
 	@$(call build,)
@@ -91,6 +94,21 @@ reproduce-fusecu:
 reproduce-mind-mappings:
 	@$(call build,program $(BUILD)/bench/reproduce_mind_mappings)
 	$(BUILD)/bench/reproduce_mind_mappings
+
+# What fusion is worth, and figures 8 and 9 of the FFM paper. See docs/comparison/README.md.
+reproduce-ffm:
+	@$(call build,program $(BUILD)/bench/reproduce_ffm)
+	$(BUILD)/bench/reproduce_ffm
+
+# What each mapper finds within LIMIT, with SEEDS seeds. See docs/comparison/README.md. RESUME=1 goes on.
+SEEDS ?= 5
+LIMIT ?= --max-time 5s
+comparison: deps
+	@$(call build,program)
+	$(BUILD)/tessera compare --instances docs/comparison/instances.yaml \
+		--mapper "$$(paste -sd, docs/comparison/mappers.txt)" --seeds $(SEEDS) $(LIMIT) \
+		-o runs/comparison $(if $(RESUME),--resume,--force) || [ $$? = 4 ]
+	cp runs/comparison/report.html runs/comparison/trials.csv docs/comparison/
 
 # PREFIX/bin, PREFIX/lib, PREFIX/include, PREFIX/share/tessera; nothing there refers to the checkout.
 install:
