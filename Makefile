@@ -108,7 +108,8 @@ comparison: deps
 	$(BUILD)/tessera compare --instances docs/comparison/instances.yaml \
 		--mapper "$$(paste -sd, docs/comparison/mappers.txt)" --seeds $(SEEDS) $(LIMIT) \
 		-o runs/comparison $(if $(RESUME),--resume,--force) || [ $$? = 4 ]
-	cp runs/comparison/report.html runs/comparison/trials.csv docs/comparison/
+	for file in report.html trials.csv; do \
+		sed 's|$(CURDIR)/||g' runs/comparison/$$file >docs/comparison/$$file; done
 
 # PREFIX/bin, PREFIX/lib, PREFIX/include, PREFIX/share/tessera; nothing there refers to the checkout.
 install:
