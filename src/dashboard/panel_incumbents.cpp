@@ -21,6 +21,24 @@ std::vector<telemetry::Step> best_history(const Snapshot& snapshot) {
     return steps;
 }
 
+/// (best - bound) / best in percent, wherever one of them changes.
+std::vector<telemetry::Step> gap_history(const Snapshot& snapshot) {
+    const std::vector<telemetry::Step> best = best_history(snapshot);
+    std::vector<telemetry::Step> gaps;
+    std::size_t b = 0, l = 0;
+    while (b < best.size() || l < snapshot.bounds.size()) {
+        const bool by_best = l == snapshot.bounds.size() ||
+                             (b < best.size() && best[b].time_s <= snapshot.bounds[l].time_s);
+        const double time_s = by_best ? best[b].time_s : snapshot.bounds[l].time_s;
+        ++(by_best ? b : l);
+        if (b > 0 && l > 0 && best[b - 1].value > 0) {
+            const double open = 1 - snapshot.bounds[l - 1].value / best[b - 1].value;
+            gaps.push_back({time_s, 100 * std::clamp(open, 0.0, 1.0)});
+        }
+    }
+    return gaps;
+}
+
 Table table(const CostNames& names, int width) {
     return Table({{"at", 8, 1, true},
                   {"value", 10, 0},
@@ -57,7 +75,14 @@ int draw_incumbents(Canvas canvas, const Snapshot& snapshot, const View& view) {
         curves.series.push_back({snapshot.bounds, style::bound, true, U'.'});
     }
     curves.series.push_back({best_history(snapshot), style::best, false, U'*'});
-    draw_steps(canvas.part({0, 0, canvas.width(), plot}), curves);
+    const std::vector<telemetry::Step> gaps = gap_history(snapshot);
+    const int gap_height = plot >= 12 && gaps.size() > 1 ? plot / 3 : 0;
+    draw_steps(canvas.part({0, 0, canvas.width(), plot - gap_height}), curves);
+    if (gap_height > 0) {
+        Canvas gap = canvas.part({0, plot - gap_height, canvas.width(), gap_height});
+        draw_steps(gap, {{{gaps, style::bound, false, U'%'}}, snapshot.elapsed_s});
+        gap.text(0, 1, "gap in %", style::label);
+    }
     Canvas below = canvas.part({0, plot, canvas.width(), height - plot});
     const Table columns = table(cost_names(snapshot), below.width());
     draw_line(below, 0, 0, columns.header());

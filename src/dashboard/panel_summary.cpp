@@ -92,12 +92,15 @@ Line energy_latency(const Snapshot& snapshot) {
     return line;
 }
 
+/// What is left of the items that are known, at half and at twice their pace so far. Nothing before
+/// a second has passed, for less than one, and while the total may grow.
 std::string rest_of(const telemetry::PhaseView& phase) {
-    if (phase.done == 0 || phase.done >= phase.total || phase.seconds < 1) {
+    if (phase.done == 0 || phase.done >= phase.total || phase.seconds < 1 || phase.passes > 1) {
         return "";
     }
     const double per_item = phase.seconds / static_cast<double>(phase.done);
-    return ", " + age(per_item * static_cast<double>(phase.total - phase.done)) + " left";
+    const double rest_s = per_item * static_cast<double>(phase.total - phase.done);
+    return rest_s < 2 ? "" : ", " + age(rest_s / 2) + " to " + age(2 * rest_s) + " left";
 }
 
 Line progress(const Snapshot& snapshot) {
@@ -106,13 +109,14 @@ Line progress(const Snapshot& snapshot) {
         return {};
     }
     std::string text = phase->name;
-    if (phase->total > 0) {
+    if (phase->total > 0 && phase->done <= phase->total) {
         const double part = static_cast<double>(phase->done) / static_cast<double>(phase->total);
         text += " " + std::to_string(phase->done) + "/" + std::to_string(phase->total) + ", " +
                 percent(part) + rest_of(*phase);
-    } else if (phase->done > 0) {
+    } else if (phase->done > 0) {  // there are more than were known, or nobody knows
         text += " " + std::to_string(phase->done) + " " + phase->unit;
     }
+    text += phase->passes > 1 ? ", pass " + std::to_string(phase->passes) : "";
     return labelled("phase", text);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <ostream>
 #include <stdexcept>
+#include <utility>
 
 #include "base/printable.hpp"
 #include "telemetry/events.hpp"
@@ -13,6 +14,8 @@ namespace tessera::telemetry {
 namespace {
 
 constexpr int header_every = 20;
+constexpr std::size_t columns = 80;
+constexpr double between_found_s = 0.2;  ///< lines of new mappings
 
 template <class... Values>
 std::string format(const char* pattern, Values... values) {
@@ -69,14 +72,28 @@ std::optional<double> valid(const Snapshot& s) {
     return 1 - static_cast<double>(s.funnel.invalid()) / static_cast<double>(s.funnel.generated);
 }
 
+/// Cut between characters where it is longer.
+std::string shortened(const std::string& utf8, std::size_t columns) {
+    std::size_t seen = 0;
+    for (std::size_t i = 0; i < utf8.size(); ++i) {
+        const bool begins = (static_cast<unsigned char>(utf8[i]) & 0xC0u) != 0x80u;
+        seen += begins ? 1 : 0;
+        if (seen > columns) {
+            return utf8.substr(0, i);
+        }
+    }
+    return utf8;
+}
+
 /// "join 3/10"
 std::string doing(const Snapshot& s) {
     for (const PhaseView& phase : s.phases) {
         if (phase.active) {
-            return phase.name + (phase.total > 0
-                                     ? format(" %llu/%llu", (unsigned long long)phase.done,
-                                              (unsigned long long)phase.total)
-                                     : "");
+            const auto done = (unsigned long long)phase.done, all = (unsigned long long)phase.total;
+            // More may have come up than were known.
+            return phase.name + (phase.total == 0 || phase.done > phase.total
+                                     ? phase.done > 0 ? format(" %llu", done) : ""
+                                     : format(" %llu/%llu", done, all));
         }
     }
     return "";
@@ -114,13 +131,15 @@ void LineLog::header(const Snapshot& s) {
              << base::one_line(s.run.architecture) << ", " << metric(s)
              << (s.run.unit.empty() ? "" : " in " + s.run.unit) << ", seed " << s.run.seed << "\n";
         if (!settings_.plain) {
-            out_ << "* new best mapping, . end\n";
+            out_ << "* better mapping"
+                 << (s.run.metrics.size() > 1 ? ", + another of the Pareto set" : "")
+                 << ", . end\n";
         }
     }
     if (!settings_.plain && lines_ % header_every == 0) {
-        out_ << format("  %8s %9s %6s %11s %11s %7s %8s %9s  %s\n", "time", "evaluated", "valid",
+        out_ << format("  %7s %6s %6s %11s %10s %6s %6s  %s\n", "time", "evals", "valid",
                        ("best " + metric(s)).substr(0, 11).c_str(), "bound", "gap", "rate/s",
-                       "memory", "doing");
+                       "doing");
     }
 }
 
@@ -139,22 +158,46 @@ void LineLog::line(const Snapshot& s, char mark, const Incumbent* found) {
     if (found != nullptr) {
         what = found->found_by + (found->detail.empty() ? "" : ": " + found->detail);
     }
-    out_ << format("%c %8s %9s %6s %11s %11s %7s %8s %9s  ", mark, duration(time).c_str(),
-                   count(static_cast<double>(evaluated)).c_str(), percent(valid(s)).c_str(),
-                   value(best).c_str(), value(s.bound).c_str(), percent(s.gap).c_str(),
-                   count(s.rate_per_s).c_str(), memory(s.memory_bytes).c_str())
-         << base::one_line(what) << "\n";
+    const std::string line =
+        format("%c %7s %6s %6s %11s %10s %6s %6s  ", mark, duration(time).c_str(),
+               count(static_cast<double>(evaluated)).c_str(), percent(valid(s)).c_str(),
+               value(best).c_str(), value(s.bound).c_str(), percent(s.gap).c_str(),
+               count(s.rate_per_s).c_str()) +
+        base::one_line(what);
+    out_ << shortened(line, columns) << "\n";
+}
+
+/// A better one takes the place of one that waits; of a Pareto set, the newest does.
+void LineLog::take(const Snapshot& s, const Incumbent& found) {
+    const bool better = !best_ || found.value < *best_;
+    if (!better && s.run.metrics.size() < 2) {
+        return;
+    }
+    best_ = better ? found.value : *best_;
+    if (better || !waiting_ || waiting_mark_ != '*') {
+        waiting_ = found;
+        waiting_mark_ = better ? '*' : '+';
+    }
+}
+
+void LineLog::tell(const Snapshot& s, bool now) {
+    if (waiting_ && (now || s.elapsed_s - found_s_ >= between_found_s)) {
+        const Incumbent found = *std::exchange(waiting_, std::nullopt);
+        found_s_ = s.elapsed_s;
+        line(s, waiting_mark_, &found);
+    }
 }
 
 void LineLog::update(const SnapshotPtr& snapshot, const std::vector<Event>& events) {
     for (const Event& event : events) {
         if (event.kind == Event::Kind::incumbent) {
-            line(*snapshot, '*', &*event.incumbent);
+            take(*snapshot, *event.incumbent);
         }
         if (event.kind == Event::Kind::log && (settings_.notes || event.level != LogLevel::info)) {
             out_ << "tessera: " << base::one_line(event.text) << "\n";
         }
     }
+    tell(*snapshot, false);
     if (snapshot->elapsed_s >= settings_.quiet_s &&
         snapshot->elapsed_s - last_s_ >=
             (lines_ == 0 ? settings_.quiet_s : settings_.heartbeat_s)) {
@@ -168,6 +211,7 @@ void LineLog::update(const SnapshotPtr& snapshot, const std::vector<Event>& even
 
 void LineLog::finish(const SnapshotPtr& snapshot, const std::vector<Event>& events) {
     update(snapshot, events);
+    tell(*snapshot, true);
     if (lines_ > 0 || snapshot->state != RunState::failed) {
         line(*snapshot, '.', nullptr);
     }

@@ -1,12 +1,13 @@
 // The search as lines of text: for terminals, pipes and files alike. No escape codes, no carriage
-// returns. A new best mapping is told at once, other lines come at a distance.
+// returns; at most 80 columns. New best mappings are told within 200 ms, of several in that time
+// the best; other lines come at a distance.
 //
-//       time  evaluated   valid     best edp        bound      gap      rate    memory  doing
-//   *  1.52s      1.23M   37.5%     1.83e-03     1.61e-03    12.0%    55.3k/s   29 MiB  ffm: join
-//   3/10
+//       time  evals  valid    best edp      bound    gap rate/s  doing
+//   *  1.52s  1.23M  37.5%    1.83e-03   1.61e-03  12.0%  55.3k  ffm: join
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 #include "telemetry/sampler.hpp"
@@ -31,11 +32,17 @@ public:
 private:
     void line(const Snapshot& snapshot, char mark, const Incumbent* found);
     void header(const Snapshot& snapshot);
+    void take(const Snapshot& snapshot, const Incumbent& found);
+    /// The line of the mapping that waits, if it is time, or `now`.
+    void tell(const Snapshot& snapshot, bool now);
 
     std::ostream& out_;
     const Settings settings_;
     int lines_ = 0;
-    double last_s_ = 0;
+    double last_s_ = 0, found_s_ = -1;
+    std::optional<double> best_;
+    std::optional<Incumbent> waiting_;
+    char waiting_mark_ = '*';
 };
 
 /// --ui=json: events as in events.jsonl, and a status line a second.
