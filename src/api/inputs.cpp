@@ -1,10 +1,13 @@
 #include "api/inputs.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "base/data_path.hpp"
 #include "tessera/base/error.hpp"
+#include "workload/customary_renames.hpp"
+#include "workload/select.hpp"
 
 namespace tessera::api {
 
@@ -64,6 +67,25 @@ std::vector<Source> sources_of(const InputNames& names) {
     return sources;
 }
 
+/// Whether a text below the node names one of the customary sets, as in `keep: input | output`.
+bool asks_for_customary_names(const spec::Node& node) {
+    std::string word;
+    for (const char c : node.text + " ") {
+        if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+            word += c;
+            continue;
+        }
+        const std::vector<std::string>& names = workload::customary_names();
+        if (std::find(names.begin(), names.end(), word) != names.end()) {
+            return true;
+        }
+        word.clear();
+    }
+    return std::any_of(node.items.begin(), node.items.end(), asks_for_customary_names) ||
+           std::any_of(node.entries.begin(), node.entries.end(),
+                       [](const auto& entry) { return asks_for_customary_names(entry.value); });
+}
+
 }  // namespace
 
 std::vector<ReadInput> read_inputs(const InputNames& names) {
@@ -79,9 +101,13 @@ std::vector<ReadInput> read_inputs(const InputNames& names) {
 Inputs load_inputs(const InputNames& names) {
     const std::vector<Source> sources = sources_of(names);
     std::vector<std::string> declared;
+    bool asked = false;
     for (const Source& source : sources) {
         const spec::Node tree = spec::load_tree(source.path);
         check_role(source, tree);
+        const spec::Node* const arch =
+            source.option == std::string("arch") && tree.is_map() ? tree.find("arch") : nullptr;
+        asked = asked || (arch != nullptr && asks_for_customary_names(*arch));
         for (const std::string& name : spec::declared_variables(tree)) {
             declared.push_back(name);
         }
@@ -97,6 +123,12 @@ Inputs load_inputs(const InputNames& names) {
             result.mapping.emplace(mapping::load_mapping(source.path, names.defines));
         }
         result.files.push_back({source.role, source.path});
+    }
+    if (result.workload && asked && names.customary_renames) {
+        result.renamed = workload::add_customary_renames(*result.workload);
+    }
+    if (result.workload && !names.einsums.empty()) {
+        result.workload = workload::selected(*result.workload, names.einsums);
     }
     return result;
 }

@@ -40,6 +40,10 @@ void add_inputs(options::options_description& description, const std::string& le
         add("workload,w", options::value<std::string>()->value_name("WORKLOAD"),
             "workload: a file, or a name in problem-shapes/");
     }
+    if (has('e')) {
+        add("einsums", options::value<std::string>()->value_name("LIST"),
+            "only these Einsums of the workload, as in conv1,conv2");
+    }
     if (has('m')) {
         add("mapping,m", options::value<std::string>()->value_name("FILE"), "mapping file");
     }

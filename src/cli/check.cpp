@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "cli/cli.hpp"
+#include "cli/commands.hpp"
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
 #include "io/json_text.hpp"
@@ -21,15 +22,19 @@ constexpr const char* examples =
   tessera check -a spec.yaml -w spec.yaml -m mapping.yaml
 )";
 
-options::options_description description() {
+}  // namespace
+
+CommandText check_text() {
     options::options_description result("Options", 100);
-    add_inputs(result, "awmD");
+    add_inputs(result, "awemD");
     result.add_options()("compat",
                          options::value<std::string>()->default_value("none")->value_name("MODEL"),
                          "none or accelforge: how unknown names in sets are treated")(
         "json", options::bool_switch(), "print one JSON document");
-    return result;
+    return {"[-a ARCH] [-w WORKLOAD] [-m FILE] [options]", examples, result};
 }
+
+namespace {
 
 io::Json workload_json(const workload::Workload& workload) {
     io::Json json;
@@ -175,8 +180,8 @@ void report(std::ostream& out, io::Json& document, const Inputs& inputs) {
 
 }  // namespace
 
-int check_command(const std::vector<std::string>& args, std::ostream& out, std::ostream&) {
-    const options::options_description known = description();
+int check_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+    const options::options_description known = check_text().options;
     const Arguments arguments("check", args, known);
     if (arguments.flag("help")) {
         print_help(out, examples, known);
@@ -186,6 +191,7 @@ int check_command(const std::vector<std::string>& args, std::ostream& out, std::
     if (inputs.files.empty()) {
         throw UserError("nothing to check: give files with -a, -w or -m");
     }
+    print_renamed(err, inputs.renamed);
     io::Json document;
     document["schema_version"] = io::schema_version;
     document["status"] = "ok";

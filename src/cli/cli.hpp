@@ -41,6 +41,11 @@ int sweep_command(const std::vector<std::string>& args, std::ostream& out, std::
 int model_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int top_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int check_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+int report_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+int show_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+int init_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+int completion_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+int man_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int rerun_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int train_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int explain_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);

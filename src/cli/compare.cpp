@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cli/cli.hpp"
+#include "cli/commands.hpp"
 #include "cli/compare_field.hpp"
 #include "cli/components.hpp"
 #include "cli/contender_name.hpp"
@@ -35,7 +36,9 @@ constexpr const char* examples =
   tessera compare -a arch.yaml -w problem.yaml --mapper optimal,random,hybrid --max-time 10s
 )";
 
-options::options_description description() {
+}  // namespace
+
+CommandText compare_text() {
     options::options_description result("Options", 100);
     add_inputs(result, "awD");
     add_compare_options(result, "ffm,random", "mappers and search strategies");
@@ -51,8 +54,10 @@ options::options_description description() {
          "set a knob of those that use this mapper, strategy or model; may be repeated")  //
         ("plugin", list("FILE"), "load this plugin first; may be repeated");
     add_run_control(result);
-    return result;
+    return {"-a ARCH -w WORKLOAD [options]", examples, result};
 }
+
+namespace {
 
 /// Value and mapping of a solution that was judged.
 void record(const model::Report& report, const mapping::Mapping& mapping, mapper::Metric metric,
@@ -279,7 +284,7 @@ private:
 }  // namespace
 
 int compare_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-    const options::options_description known = description();
+    const options::options_description known = compare_text().options;
     const Arguments arguments("compare", args, known);
     if (arguments.flag("help")) {
         print_help(out, examples, known);

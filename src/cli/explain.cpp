@@ -3,6 +3,7 @@
 
 #include "api/search.hpp"
 #include "cli/cli.hpp"
+#include "cli/commands.hpp"
 #include "cli/components.hpp"
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
@@ -18,16 +19,20 @@ constexpr const char* examples =
   tessera explain -a spec.yaml -w spec.yaml -m spec.yaml
 )";
 
-options::options_description description() {
+}  // namespace
+
+CommandText explain_text() {
     options::options_description result("Options", 100);
-    add_inputs(result, "awmD");
+    add_inputs(result, "awemD");
     result.add_options()("compat",
                          options::value<std::string>()->default_value("none")->value_name("MODEL"),
                          "none or accelforge: whose rules decide")("json", options::bool_switch(),
                                                                    "print one JSON document");
     add_components(result, false);
-    return result;
+    return {"-a ARCH -w WORKLOAD -m FILE [options]", examples, result};
 }
+
+namespace {
 
 const char* severity_name(mapspace::Severity severity) {
     return severity == mapspace::Severity::physical     ? "impossible"
@@ -59,7 +64,7 @@ std::string verdict_document(bool legal, io::Json violations) {
 }
 
 int explain_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-    const options::options_description known = description();
+    const options::options_description known = explain_text().options;
     const Arguments arguments("explain", args, known);
     if (arguments.flag("help")) {
         print_help(out, examples, known);

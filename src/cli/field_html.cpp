@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "cli/field_results.hpp"
+#include "io/page.hpp"
 #include "io/plot_svg.hpp"
 #include "io/units.hpp"
 
@@ -15,30 +16,6 @@ using Row = std::vector<std::string>;
 // A page is sent by mail: it stays below 1 MiB.
 constexpr std::size_t most_instances = 24, most_mappers = 16;
 constexpr int moments = 40;
-
-constexpr const char* head = R"(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Comparison of mappers</title>
-<style>
-body { font-family: sans-serif; max-width: 100em; margin: 2em auto; color: #000; background: #fff; }
-table { border-collapse: collapse; margin: 1em 0; display: block; overflow-x: auto; }
-th, td { border: 1px solid #888; padding: 0.2em 0.6em; text-align: right; }
-th:first-child, td:first-child { text-align: left; }
-svg { max-width: 100%; height: auto; }
-</style></head><body>
-)";
-
-std::string table(const std::vector<Row>& rows) {
-    std::string text = "<table>\n";
-    for (const Row& row : rows) {
-        const char* const cell = &row == &rows.front() ? "th" : "td";
-        text += "<tr>";
-        for (const std::string& one : row) {
-            text += std::string("<") + cell + ">" + io::xml_text(one) + "</" + cell + ">";
-        }
-        text += "</tr>\n";
-    }
-    return text + "</table>\n";
-}
 
 std::string finite(double value, const std::string& text) {
     return std::isfinite(value) ? text : "-";
@@ -61,7 +38,7 @@ std::string standings_table(const Field& field) {
         row.push_back(io::memory(s.memory_bytes));
         rows.push_back(std::move(row));
     }
-    return table(rows);
+    return io::html_table(rows);
 }
 
 /// Of an instance and a mapper the median over the seeds of value / best.
@@ -84,7 +61,7 @@ std::string ratios_table(const Field& field) {
         }
         rows.push_back(std::move(row));
     }
-    return table(rows);
+    return io::html_table(rows);
 }
 
 std::string pairs_list(const Field& field, const std::vector<FieldPair>& pairs) {
@@ -94,7 +71,7 @@ std::string pairs_list(const Field& field, const std::vector<FieldPair>& pairs) 
                         io::plain(pair.value_p, ""), io::plain(pair.value.effect, ""), pair.speed(),
                         io::plain(pair.time_p, ""), io::plain(pair.time.effect, "")});
     }
-    return table(rows);
+    return io::html_table(rows);
 }
 
 /// The row's mapper against the column's; empty: no evidence.
@@ -115,7 +92,7 @@ std::string pairs_matrix(const Field& field, const std::vector<FieldPair>& pairs
         rows[pair.a + 1][pair.b + 1] = ahead ? good : bad;
         rows[pair.b + 1][pair.a + 1] = ahead ? bad : good;
     }
-    return table(rows);
+    return io::html_table(rows);
 }
 
 std::string pairs_table(const Field& field) {
@@ -140,7 +117,7 @@ std::string wins_table(const Field& field) {
         }
         rows.push_back(std::move(row));
     }
-    return table(rows);
+    return io::html_table(rows);
 }
 
 std::size_t shown_mappers(const Field& field) {
@@ -203,7 +180,7 @@ std::string curves(const Field& field, std::size_t instance) {
 }  // namespace
 
 std::string field_html(const Field& field) {
-    std::string text = head;
+    std::string text = io::html_head("Comparison of mappers");
     text += "<h1>Comparison of mappers</h1>\n<p>" +
             io::xml_text(io::counted(field.instances.size(), "instance") + ", " +
                          io::counted(field.n_seeds, "seed") + ", metric " + field.metric) +

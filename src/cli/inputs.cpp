@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <ostream>
+#include <sstream>
 #include <utility>
 
 #include "api/inputs.hpp"
+#include "base/printable.hpp"
 #include "io/sha256.hpp"
 #include "spec/reader.hpp"
 
@@ -50,16 +53,40 @@ void record(const std::string& role, const fs::path& path, std::vector<InputFile
 
 }  // namespace
 
+std::vector<std::string> words_at_commas(const std::string& text) {
+    std::vector<std::string> words;
+    std::istringstream list(text);
+    for (std::string word; std::getline(list, word, ',');) {
+        words.push_back(word);
+    }
+    return words;
+}
+
 Inputs::Inputs(const Arguments& arguments, arch::Compat compat_mode) : compat(compat_mode) {
     const auto text = [&](const char* option) {
         return arguments.has(option) ? arguments.text(option) : std::string();
     };
-    api::Inputs loaded =
-        api::load_inputs({text("arch"), text("workload"), text("mapping"), arguments.defines()});
+    api::Inputs loaded = api::load_inputs(
+        {text("arch"), text("workload"), text("mapping"), arguments.defines(),
+         words_at_commas(arguments.text("einsums")), compat_mode == arch::Compat::none});
     architecture = std::move(loaded.architecture);
     workload = std::move(loaded.workload);
     mapping = std::move(loaded.mapping);
     files = input_files(loaded.files);
+    renamed = std::move(loaded.renamed);
+}
+
+void print_renamed(std::ostream& err, const std::vector<std::string>& renamed) {
+    if (renamed.empty()) {
+        return;
+    }
+    err << "tessera: the architecture asks for tensors by role, which "
+        << (renamed.size() == 1 ? "an Einsum does" : "Einsums do")
+        << " not name; taken: " << base::one_line(renamed.front());
+    if (renamed.size() > 1) {
+        err << "; and " << renamed.size() - 1 << " more alike";
+    }
+    err << " (docs/formats.md, renames)\n";
 }
 
 std::vector<InputFile> input_files(const std::vector<api::Input>& named) {

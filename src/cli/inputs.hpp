@@ -1,6 +1,7 @@
 // What -a, -w, -m and -D name, loaded.
 #pragma once
 
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,12 @@ struct InputFile {
 /// Those that were named, and what they include.
 std::vector<InputFile> input_files(const std::vector<api::Input>& named);
 
+/// "a,b" as two words; an empty text has none.
+std::vector<std::string> words_at_commas(const std::string& text);
+
+/// Says which Einsums got customary renames, if any: a line.
+void print_renamed(std::ostream& err, const std::vector<std::string>& renamed);
+
 /// Not movable: problem() points into it.
 class Inputs {
 public:
@@ -34,6 +41,7 @@ public:
     std::optional<mapping::Mapping> mapping;
     std::vector<InputFile> files;  ///< included files too
     arch::Compat compat;
+    std::vector<std::string> renamed;  ///< Einsums that got customary renames, and which
 
     /// \pre architecture and workload
     model::Problem problem() const {

@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "cli/cli.hpp"
+#include "cli/commands.hpp"
 #include "cli/components.hpp"
 #include "cli/inputs.hpp"
 #include "cli/live_run.hpp"
@@ -29,9 +30,11 @@ Runs the command of a run directory again, refuses if an input file has changed,
 the result is the same. Options given here replace those of the command.
 )";
 
-options::options_description description() {
+}  // namespace
+
+CommandText map_text() {
     options::options_description result("Options", 100);
-    add_inputs(result, "awD");
+    add_inputs(result, "aweD");
     add_search_options(result);
     add_summary_options(result);
     add_components(result, true);
@@ -46,8 +49,10 @@ options::options_description description() {
          "do nothing if the folder holds a finished run")  //
         ("json", options::bool_switch(), "print one JSON document");
     add_run_control(result);
-    return result;
+    return {"-a ARCH -w WORKLOAD [options]", examples, result};
 }
+
+namespace {
 
 /// Does what a folder tells. What is wrong with its command is said with the file that has it.
 template <class Run>
@@ -80,8 +85,14 @@ int resume_stored(const std::vector<std::string>& args, const Arguments& argumen
 
 }  // namespace
 
+CommandText rerun_text() {
+    return {"DIR [options of map]",
+            "  tessera rerun runs/gpt3\n  tessera rerun runs/gpt3 -o runs/gpt3-again\n",
+            map_text().options};
+}
+
 int map_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-    const options::options_description known = description();
+    const options::options_description known = map_text().options;
     const Arguments arguments("map", args, known);
     if (arguments.flag("help")) {
         print_help(out, examples, known);
@@ -97,7 +108,7 @@ int map_command(const std::vector<std::string>& args, std::ostream& out, std::os
 }
 
 int rerun_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-    const options::options_description known = description();
+    const options::options_description known = map_text().options;
     if (args.empty() || args.front() == "--help" || args.front() == "-h") {
         out << rerun_help;
         return args.empty() ? ExitCode::user_error : ExitCode::ok;

@@ -7,6 +7,7 @@
 #include "cli/cli.hpp"
 #include "cli/map_options.hpp"
 #include "cli/output.hpp"
+#include "io/looptree_svg.hpp"
 #include "io/pipelines.hpp"
 #include "io/units.hpp"
 #include "tessera/mapping/assemble.hpp"
@@ -177,11 +178,10 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
     } else {
         print_totals(out, *problem.architecture, best.report);
     }
-    print_summary(out, problem, best.report);
+    print_summary(out, problem, best.mapping, best.report);
     print_summary_tables(out, problem, best.report, tables);
     print_fused_groups(out, problem, best.mapping);
-    out << "LoopTree:\n";
-    print_indented(out, mapping::to_text(best.mapping));
+    print_tree(out, problem, best.mapping, best.report);
     print_pipelines(out, best.report);
     out << optimality(result, settings, mapper) << "\n";
     if (!result.reasons.empty()) {
@@ -217,10 +217,12 @@ std::map<std::string, std::string> run_files(const model::Problem& problem,
                 plain;
         }
     }
-    files["looptree.svg"] = mapping::to_svg(result.solutions.front().mapping);
-    const model::Report& report = result.solutions.front().report;
-    for (std::size_t i = 0; i < report.pipelines.size(); ++i) {
-        files["pipeline-" + std::to_string(i + 1) + ".svg"] = io::pipeline_svg(report, i);
+    const mapper::Solution& best = result.solutions.front();
+    files["looptree.svg"] = io::looptree_svg(problem, best.mapping,
+                                             io::mapping_notes(problem, best.mapping, best.report),
+                                             io::summarise(problem, best.report));
+    for (std::size_t i = 0; i < best.report.pipelines.size(); ++i) {
+        files["pipeline-" + std::to_string(i + 1) + ".svg"] = io::pipeline_svg(best.report, i);
     }
     return files;
 }

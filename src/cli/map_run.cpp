@@ -73,6 +73,9 @@ public:
         }
         tables_ = summary_tables(arguments);
         inputs_.emplace(arguments, arguments.compat());
+        if (!arguments.flag("quiet")) {
+            print_renamed(err, inputs_->renamed);
+        }
         components_.emplace(arguments, true);
         settings_.knobs = components_->knobs;
         check_mapspace(arguments, components_->mapper);
@@ -318,11 +321,10 @@ private:
         out_ << "Mapping of " << inputs_->workload->name << " on " << inputs_->architecture->name()
              << "\n";
         print_totals(out_, *inputs_->architecture, best.report);
-        print_summary(out_, problem(), best.report);
+        print_summary(out_, problem(), best.mapping, best.report);
         print_summary_tables(out_, problem(), best.report, tables_);
         print_fused_groups(out_, problem(), best.mapping);
-        out_ << "LoopTree:\n";
-        print_indented(out_, mapping::to_text(best.mapping));
+        print_tree(out_, problem(), best.mapping, best.report);
         out_ << "Finished before; in " << folder_->path().string() << "\n";
         return ExitCode::ok;
     }

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "cli/cli.hpp"
+#include "cli/commands.hpp"
 #include "cli/components.hpp"
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
@@ -21,9 +22,11 @@ constexpr const char* examples =
   tessera model -a spec.yaml -w spec.yaml -m spec.yaml --compat accelforge --json
 )";
 
-options::options_description description() {
+}  // namespace
+
+CommandText model_text() {
     options::options_description result("Options", 100);
-    add_inputs(result, "awmD");
+    add_inputs(result, "awemD");
     result.add_options()  //
         ("compat", options::value<std::string>()->default_value("none")->value_name("MODEL"),
          "none or accelforge: cost conventions of that tool, defects included")  //
@@ -31,8 +34,10 @@ options::options_description description() {
         ("quiet,q", options::bool_switch(), "no warnings on stderr");
     add_summary_options(result);
     add_components(result, false);
-    return result;
+    return {"-a ARCH -w WORKLOAD -m FILE [options]", examples, result};
 }
+
+namespace {
 
 io::Json document(const model::Problem& problem, const mapping::Mapping& mapping,
                   const model::Report& report, double wall_s) {
@@ -92,7 +97,7 @@ void print(std::ostream& out, const model::Problem& problem, const mapping::Mapp
     const arch::Architecture& architecture = *problem.architecture;
     out << "Evaluation of " << problem.workload->name << " on " << architecture.name() << "\n";
     print_totals(out, architecture, report);
-    print_summary(out, problem, report);
+    print_summary(out, problem, mapping, report);
     std::vector<std::vector<std::string>> rows = {
         {"  Einsum", "component", "energy", "leakage", "latency", "actions", "occupancy"}};
     for (const model::EinsumReport& einsum : report.einsums) {
@@ -114,13 +119,14 @@ void print(std::ostream& out, const model::Problem& problem, const mapping::Mapp
     print_table(out, rows, 1);
     print_pipelines(out, report);
     print_summary_tables(out, problem, report, tables);
+    print_tree(out, problem, mapping, report);
 }
 
 }  // namespace
 
 int model_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
     const auto start = std::chrono::steady_clock::now();
-    const options::options_description known = description();
+    const options::options_description known = model_text().options;
     const Arguments arguments("model", args, known);
     if (arguments.flag("help")) {
         print_help(out, examples, known);
@@ -135,6 +141,7 @@ int model_command(const std::vector<std::string>& args, std::ostream& out, std::
     const auto model = Components(arguments, false).make_model();
     const model::Report report = model->evaluate(problem, *inputs.mapping);
     if (!arguments.flag("quiet")) {
+        print_renamed(err, inputs.renamed);
         for (const std::string& warning : report.warnings) {
             err << "warning: " << warning << "\n";
         }

@@ -10,6 +10,7 @@
 #include "api/search.hpp"
 #include "base/printable.hpp"
 #include "io/fused_groups.hpp"
+#include "io/mapping_notes.hpp"
 #include "io/pipelines.hpp"
 #include "io/run_files.hpp"
 #include "io/summary.hpp"
@@ -47,8 +48,9 @@ io::Json solution_json(const model::Problem& problem, const mapping::Mapping& ma
         }
         result[key] = value;
     }
-    result["summary"] = io::summary_json(io::summarise(problem, report));
-    result["mapping"] = io::mapping_json(mapping);
+    result["summary"] =
+        io::summary_json(io::summarise(problem, report), io::fusion_saved(problem, mapping));
+    result["mapping"] = io::mapping_json(mapping, io::mapping_notes(problem, mapping, report));
     return result;
 }
 
@@ -97,6 +99,12 @@ void print_pipelines(std::ostream& out, const model::Report& report) {
         out << "Pipelines:\n";
         print_indented(out, io::pipelines_text(report));
     }
+}
+
+void print_tree(std::ostream& out, const model::Problem& problem, const mapping::Mapping& mapping,
+                const model::Report& report) {
+    out << "LoopTree:\n";
+    print_indented(out, io::to_text(mapping, io::mapping_notes(problem, mapping, report)));
 }
 
 void print_place(std::ostream& out, const io::RunDirectory& folder) {

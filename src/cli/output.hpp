@@ -47,6 +47,9 @@ void print_totals(std::ostream& out, const arch::Architecture& architecture,
 void print_pipelines(std::ostream& out, const model::Report& report);
 void print_fused_groups(std::ostream& out, const model::Problem& problem,
                         const mapping::Mapping& mapping);
+/// The LoopTree with trip counts and sizes of tiles.
+void print_tree(std::ostream& out, const model::Problem& problem, const mapping::Mapping& mapping,
+                const model::Report& report);
 /// Columns aligned, two spaces apart; the first `text_columns` to the left, the others to the
 /// right.
 void print_table(std::ostream& out, std::vector<std::vector<std::string>> rows,

@@ -11,6 +11,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/cli.hpp"
+#include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/plugins_actions.hpp"
 #include "io/json_text.hpp"
@@ -175,7 +176,9 @@ int help(const Component& c, std::ostream& out) {
     return ExitCode::ok;
 }
 
-options::options_description description() {
+}  // namespace
+
+CommandText plugins_text() {
     options::options_description result("Options", 100);
     add_inputs(result, "");
     result.add_options()("json", options::bool_switch(), "print one JSON document")(
@@ -185,8 +188,10 @@ options::options_description description() {
         "check: seed of the tests")("only", options::value<std::string>()->value_name("TEST"),
                                     "check: run this test alone")(
         "in-process", options::bool_switch(), "check: no process per test, for a debugger");
-    return result;
+    return {"ACTION [NAME] [options]", examples, result};
 }
+
+namespace {
 
 constexpr const char* actions = R"(
 tessera plugins ACTION [NAME] [OPTIONS]
@@ -205,7 +210,7 @@ Actions:
 }  // namespace
 
 int plugins_command(const std::vector<std::string>& args, std::ostream& out, std::ostream&) {
-    const options::options_description known = description();
+    const options::options_description known = plugins_text().options;
     std::vector<std::string> words, rest;
     for (const std::string& arg : args) {
         (rest.empty() && arg.rfind("-", 0) != 0 ? words : rest).push_back(arg);

@@ -7,6 +7,7 @@
 #include "base/memory_reserve.hpp"
 #include "base/printable.hpp"
 #include "cli/cli.hpp"
+#include "cli/commands.hpp"
 #include "cli/components.hpp"
 #include "cli/timeloop.hpp"
 #include "tessera/base/error.hpp"
@@ -16,7 +17,7 @@ namespace tessera::cli {
 
 namespace {
 
-constexpr const char* help =
+constexpr const char* help_head =
     R"(Examples:
   tessera map -a tpu-v4i -w gpt3-6.7b -D BATCH=1 -D TOKENS=2048 --metric edp -o runs/gpt3
   tessera model -a tpu-v4i -w gpt3-6.7b -m runs/gpt3/mapping.yaml
@@ -24,23 +25,23 @@ constexpr const char* help =
 tessera finds the best fused mapping of a tensor workload on an accelerator.
 
 Commands:
-  map       find the optimal mapping of a workload
-  compare   comparison mappers, strategies and mappings on one problem under one budget
-  sweep     one search for each of many values of the specs; Pareto set, tables, plots
-  top       watch a search that runs, or look at one that ran
-  model     energy, latency and access counts of a given mapping
-  check     validate architecture, workload and mapping files
-  explain   say why a mapping is illegal: constraint, both sides, line
-  train     train a surrogate of a family of problems, for gradient search
-  plugins   list mappers, strategies and cost models; their knobs
-  rerun     run the command of a run directory again and compare
+)";
 
+constexpr const char* help_tail = R"(
   tessera COMMAND --help    options of a command; also: tessera help COMMAND
   tessera --version         version, commit and compiler
 
-Exit codes: 0 done, 1 no legal mapping, 2 wrong input, 3 plugin refused, 4 some of those compared or
-swept failed, 5 limit hit before any result or no more memory, 70 internal error, 130 interrupted (with results if there were any).
 )";
+
+void print_commands(std::ostream& out) {
+    out << help_head;
+    for (const Command& command : command_table()) {
+        std::string name = command.name;
+        name.resize(10, ' ');
+        out << "  " << name << " " << command.summary << "\n";
+    }
+    out << help_tail << "Exit codes: " << exit_codes_text << "\n";
+}
 
 std::string commit;  // of the source; empty: not known
 
@@ -50,28 +51,9 @@ constexpr const char* compiler = "clang++ " __clang_version__;
 constexpr const char* compiler = "g++ " __VERSION__;
 #endif
 
-struct Command {
-    const char* name;
-    int (*function)(const std::vector<std::string>&, std::ostream&, std::ostream&);
-    bool components;  ///< works with mappers, strategies or models: plugins are loaded before
-};
-
-constexpr Command commands[] = {
-    {"map", map_command, true},          //
-    {"compare", compare_command, true},  //
-    {"sweep", sweep_command, true},      //
-    {"top", top_command, false},         //
-    {"model", model_command, true},      //
-    {"check", check_command, false},     //
-    {"explain", explain_command, true},  //
-    {"train", train_command, true},      //
-    {"plugins", plugins_command, true},  //
-    {"rerun", rerun_command, true},
-};
-
 int dispatch(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
     if (args.empty()) {
-        err << help;
+        print_commands(err);
         return ExitCode::user_error;
     }
     const std::string& first = args.front();
@@ -79,7 +61,7 @@ int dispatch(const std::vector<std::string>& args, std::ostream& out, std::ostre
         return dispatch({args[1], "--help"}, out, err);
     }
     if (first == "--help" || first == "-h" || first == "help") {
-        out << help;
+        print_commands(out);
         return ExitCode::ok;
     }
     if (first == "--version") {
@@ -88,7 +70,7 @@ int dispatch(const std::vector<std::string>& args, std::ostream& out, std::ostre
         return ExitCode::ok;
     }
     std::vector<std::string> names;
-    for (const Command& command : commands) {
+    for (const Command& command : command_table()) {
         if (first == command.name) {
             const std::vector<std::string> rest(args.begin() + 1, args.end());
             if (command.components) {
@@ -150,6 +132,44 @@ int run_command(const std::vector<std::string>& args, std::ostream& out, std::os
 }
 
 }  // namespace
+
+const char* const exit_codes_text =
+    "0 done, 1 no legal mapping, 2 wrong input, 3 plugin refused, 4 some of those compared or\n"
+    "swept failed, 5 limit hit before any result or no more memory, 70 internal error,\n"
+    "130 interrupted (with results if there were any).";
+
+const std::vector<Command>& command_table() {
+    static const std::vector<Command> table = {
+        {"map", "find the optimal mapping of a workload", map_command, map_text, true},
+        {"compare", "mappers, strategies and mappings on one problem under one budget",
+         compare_command, compare_text, true},
+        {"sweep", "one search for each of many values of the specs; Pareto set, tables",
+         sweep_command, sweep_text, true},
+        {"top", "watch a search that runs, or look at one that ran", top_command, top_text, false},
+        {"report", "what runs found, as one page (HTML), or as Markdown, SVG, CSV", report_command,
+         report_text, true},
+        {"model", "energy, latency and access counts of a given mapping", model_command, model_text,
+         true},
+        {"show", "list the shipped architectures and workloads; what is in one", show_command,
+         show_text, false},
+        {"init", "a commented architecture or workload file to begin with", init_command, init_text,
+         false},
+        {"check", "validate architecture, workload and mapping files", check_command, check_text,
+         false},
+        {"explain", "say why a mapping is illegal: constraint, both sides, line", explain_command,
+         explain_text, true},
+        {"train", "train a surrogate of a family of problems, for gradient search", train_command,
+         train_text, true},
+        {"plugins", "list mappers, strategies and cost models; their knobs", plugins_command,
+         plugins_text, true},
+        {"rerun", "run the command of a run directory again and compare", rerun_command, rerun_text,
+         true},
+        {"completion", "completion of words for bash, zsh or fish", completion_command,
+         completion_text, true},
+        {"man", "the manual pages", man_command, man_text, false},
+    };
+    return table;
+}
 
 void set_commit(const std::string& of_source) {
     commit = of_source;

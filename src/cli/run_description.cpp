@@ -67,7 +67,7 @@ io::Json plugins_json(const Components& components) {
 io::Json options_json(const mapper::Options& settings, const Arguments& arguments,
                       const Components& components, arch::Compat compat) {
     const mapspace::MapSpaceOptions& space = settings.mapspace;
-    return {
+    io::Json result = {
         {"metric", metric_names(settings.metrics)},
         {"mapper", components.mapper},
         {"strategy",
@@ -86,6 +86,10 @@ io::Json options_json(const mapper::Options& settings, const Arguments& argument
         {"imperfect_spatial", space.imperfect_spatial},
         {"unfused", space.unfused},
     };
+    if (arguments.has("einsums")) {
+        result["einsums"] = arguments.text("einsums");
+    }
+    return result;
 }
 
 io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,

@@ -1,6 +1,7 @@
 #include "cli/summary.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <ostream>
 #include <sstream>
 
@@ -61,9 +62,10 @@ public:
         : out_(out), architecture_(architecture), s_(summary), top_(top) {}
 
     void component() {
-        std::vector<std::vector<std::string>> rows = {{"  component", "energy", "share", "leakage",
-                                                       "busy", "limits", "share", "peak use"}};
-        for (const auto& c : largest(s_.components, top_, [](const auto& x) { return x.energy_j; })) {
+        std::vector<std::vector<std::string>> rows = {
+            {"  component", "energy", "share", "leakage", "busy", "limits", "share", "peak use"}};
+        for (const auto& c :
+             largest(s_.components, top_, [](const auto& x) { return x.energy_j; })) {
             rows.push_back({"  " + c.name, joule(c.energy_j), part(c.energy_j), joule(c.leak_j),
                             second(c.busy_s), second(c.limits_s),
                             io::percent(share(c.limits_s, s_.latency_s)),
@@ -84,6 +86,53 @@ public:
         print("Einsums", s_.einsums.size(), rows, 2);
     }
 
+    void memory() {
+        std::vector<std::vector<std::string>> rows = {
+            {"  memory", "size", "peak use", "of the size", "reads", "writes", "energy"}};
+        std::size_t all = 0;
+        for (const auto& c : largest(s_.components, 0, [](const auto& x) { return x.energy_j; })) {
+            if (!c.size_bits || (++all > top_ && top_ > 0)) {
+                continue;
+            }
+            double reads = 0, writes = 0;
+            for (const auto& t : s_.traffic) {
+                reads += t.component == c.name ? t.reads : 0;
+                writes += t.component == c.name ? t.writes : 0;
+            }
+            const bool limited = std::isfinite(*c.size_bits) && c.occupancy;
+            rows.push_back({"  " + c.name, io::size(*c.size_bits),
+                            limited ? io::size(*c.size_bits * *c.occupancy) : "-",
+                            limited ? io::percent(*c.occupancy) : "-", io::plain(reads, ""),
+                            io::plain(writes, ""), joule(c.energy_j)});
+        }
+        print("Memories", all, rows);
+    }
+
+    void traffic() {
+        std::vector<std::vector<std::string>> rows = {
+            {"  component", "tensor", "reads", "writes", "hops", "energy", "share"}};
+        for (const auto& t : largest(s_.traffic, top_, [](const auto& x) { return x.energy_j; })) {
+            rows.push_back({"  " + t.component, t.tensor, io::plain(t.reads, ""),
+                            io::plain(t.writes, ""), io::plain(t.hops, ""), joule(t.energy_j),
+                            part(t.energy_j)});
+        }
+        print("Traffic", s_.traffic.size(), rows, 2);
+    }
+
+    void spatial() {
+        std::vector<std::vector<std::string>> rows = {{"  dimension", "instances", "in use"}};
+        std::size_t all = 0;
+        for (const auto& c : s_.components) {
+            for (const auto& dim : c.dims) {
+                if (++all <= top_ || top_ == 0) {
+                    rows.push_back({"  " + c.name + "." + dim.name, io::plain(dim.fanout, ""),
+                                    io::percent(dim.use)});
+                }
+            }
+        }
+        print("Spatial dimensions", all, rows);
+    }
+
     void tensor() {
         std::vector<std::vector<std::string>> rows = {{"  tensor", "energy", "share"}};
         for (const auto& t : largest(s_.tensors, top_, [](const auto& x) { return x.energy_j; })) {
@@ -102,8 +151,8 @@ private:
     std::string part(double energy_j) const {
         return io::percent(share(energy_j, s_.energy_j));
     }
-    void print(const char* title, std::size_t all, const std::vector<std::vector<std::string>>& rows,
-               std::size_t text_columns = 1) {
+    void print(const char* title, std::size_t all,
+               const std::vector<std::vector<std::string>>& rows, std::size_t text_columns = 1) {
         const std::size_t shown = rows.size() - 1;
         out_ << title;
         if (shown < all) {
@@ -119,34 +168,70 @@ private:
     std::size_t top_;
 };
 
+/// Computes per byte at the outermost memory.
+void print_reuse(std::ostream& out, const io::Summary& s) {
+    double bits = 0;
+    for (const io::EinsumSummary& einsum : s.einsums) {
+        bits += einsum.traffic_bits.value_or(0);
+    }
+    if (bits > 0) {
+        out << "  reuse    " << io::plain(8 * s.computes / bits, "") << " computes per byte of "
+            << base::one_line(s.outermost) << "\n";
+    }
+}
+
+/// The fullest memories, "GlobalBuffer 97.5 % of 16 MiB".
+void print_memories(std::ostream& out, const io::Summary& s) {
+    std::vector<io::ComponentSummary> memories;
+    for (const io::ComponentSummary& c : s.components) {
+        if (c.size_bits && std::isfinite(*c.size_bits) && c.occupancy) {
+            memories.push_back(c);
+        }
+    }
+    memories = largest(memories, 2, [](const auto& c) { return *c.occupancy; });
+    for (const io::ComponentSummary& c : memories) {
+        out << (&c == &memories.front() ? "  memory   " : ", ") << base::one_line(c.name) << " "
+            << short_percent(*c.occupancy) << " of " << io::size(*c.size_bits)
+            << (&c == &memories.back() ? "\n" : "");
+    }
+}
+
 }  // namespace
 
 void add_summary_options(options::options_description& description) {
     description.add_options()  //
         ("by", options::value<std::string>()->default_value("")->value_name("LIST"),
-         "also print tables of energy, time and limits by component, einsum, tensor: one or "
-         "several as component,einsum")  //
+         "also print tables: component, einsum, tensor (energy, time, limits), memory (sizes), "
+         "traffic (actions per tensor and level), spatial (dimensions); several as "
+         "component,einsum")  //
         ("top", options::value<std::string>()->default_value("0")->value_name("N"),
          "only the N largest rows of these tables; 0: all");
 }
 
 SummaryTables summary_tables(const Arguments& arguments) {
-    static const std::vector<std::string> names = {"component", "einsum", "tensor"};
+    static const std::vector<std::string> names = {"component", "einsum",  "tensor",
+                                                   "memory",    "traffic", "spatial"};
     SummaryTables tables;
     std::istringstream list(arguments.text("by"));
     for (std::string name; std::getline(list, name, ',');) {
         if (std::find(names.begin(), names.end(), name) == names.end()) {
-            arguments.refuse("by", "component, einsum, tensor, or several as component,einsum");
+            arguments.refuse("by",
+                             "component, einsum, tensor, memory, traffic, spatial, or "
+                             "several as component,einsum");
         }
         (name == names[0]   ? tables.component
          : name == names[1] ? tables.einsum
-                            : tables.tensor) = true;
+         : name == names[2] ? tables.tensor
+         : name == names[3] ? tables.memory
+         : name == names[4] ? tables.traffic
+                            : tables.spatial) = true;
     }
     tables.top = arguments.whole("top", 0, 1000000);
     return tables;
 }
 
-void print_summary(std::ostream& out, const model::Problem& problem, const model::Report& report) {
+void print_summary(std::ostream& out, const model::Problem& problem,
+                   const mapping::Mapping& mapping, const model::Report& report) {
     const io::Summary s = io::summarise(problem, report);
     std::vector<std::pair<std::string, double>> limits, energy;
     for (const io::ComponentSummary& component : s.components) {
@@ -165,9 +250,17 @@ void print_summary(std::ostream& out, const model::Problem& problem, const model
             << " per compute\n";
     }
     if (s.traffic_words && s.least_traffic_words > 0) {
-        out << "  traffic  " << io::plain(*s.traffic_words, "words")
-            << ", " << io::plain(*s.traffic_words / s.least_traffic_words, "")
+        out << "  traffic  " << io::plain(*s.traffic_words, "words") << ", "
+            << io::plain(*s.traffic_words / s.least_traffic_words, "")
             << " times the least (each input and result once)\n";
+    }
+    print_reuse(out, s);
+    print_memories(out, s);
+    const io::FusionSummary fusion = io::fusion_saved(problem, mapping);
+    if (fusion.words > 0) {
+        out << "  fusion   keeps " << io::plain(fusion.words, "words") << " or more from "
+            << base::one_line(s.outermost) << " ("
+            << io::quantity(fusion.energy_j, unit(*problem.architecture, "J")) << ")\n";
     }
 }
 
@@ -183,6 +276,15 @@ void print_summary_tables(std::ostream& out, const model::Problem& problem,
     }
     if (tables.tensor) {
         print.tensor();
+    }
+    if (tables.memory) {
+        print.memory();
+    }
+    if (tables.traffic) {
+        print.traffic();
+    }
+    if (tables.spatial) {
+        print.spatial();
     }
 }
 

@@ -16,14 +16,17 @@ void add_summary_options(options::options_description& description);
 /// Which tables are asked for, and how many of their rows.
 struct SummaryTables {
     bool component = false, einsum = false, tensor = false;
+    bool memory = false, traffic = false, spatial = false;
     std::size_t top = 0;  ///< 0: all
 };
 
 /// \throws UserError for a table that does not exist
 SummaryTables summary_tables(const Arguments& arguments);
 
-/// What limits the time, where the energy goes, compute use and traffic: a line each, at most.
-void print_summary(std::ostream& out, const model::Problem& problem, const model::Report& report);
+/// What limits the time, where the energy goes, compute use, memories, traffic and fusion: a line
+/// each, at most.
+void print_summary(std::ostream& out, const model::Problem& problem,
+                   const mapping::Mapping& mapping, const model::Report& report);
 void print_summary_tables(std::ostream& out, const model::Problem& problem,
                           const model::Report& report, const SummaryTables& tables);
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "cli/cli.hpp"
+#include "cli/commands.hpp"
 #include "cli/components.hpp"
 #include "cli/inputs.hpp"
 #include "cli/live_run.hpp"
@@ -30,7 +31,9 @@ constexpr const char* examples =
   tessera sweep --merge shard-1 shard-2 ... -o runs/sweep
 )";
 
-options::options_description description() {
+}  // namespace
+
+CommandText sweep_text() {
     options::options_description result("Options", 100);
     const auto list = [](const char* name) {
         return options::value<std::vector<std::string>>()->value_name(name);
@@ -65,8 +68,10 @@ options::options_description description() {
     add_components(result, true);
     add_search_options(result);
     add_run_control(result);
-    return result;
+    return {"-a ARCH -w WORKLOAD [options]", examples, result};
 }
+
+namespace {
 
 SweepShard shard(const Arguments& arguments) {
     SweepShard result;
@@ -216,7 +221,7 @@ int sweep(const std::vector<std::string>& args, const Arguments& arguments, std:
 }  // namespace
 
 int sweep_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-    const options::options_description known = description();
+    const options::options_description known = sweep_text().options;
     const Arguments arguments("sweep", args, known);
     if (arguments.flag("help")) {
         print_help(out, examples, known);

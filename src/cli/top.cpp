@@ -1,6 +1,6 @@
 // tessera top: watch a search that runs elsewhere.
 //
-//   description()   the options
+//   top_text()      the options
 //   frame()         --once: one picture on stdout
 //   list()          --list
 //   watch()         the dashboard; a thread feeds it from the run
@@ -18,6 +18,7 @@
 #include "base/printable.hpp"
 #include "cli/arguments.hpp"
 #include "cli/cli.hpp"
+#include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "dashboard/numbers.hpp"
 #include "dashboard/panels.hpp"
@@ -40,7 +41,9 @@ constexpr const char* examples =
   tessera top --once --size 80x24          print one frame
 )";
 
-options::options_description description() {
+}  // namespace
+
+CommandText top_text() {
     options::options_description result("Options", 100);
     const auto text = [](const char* standard, const char* name) {
         return options::value<std::string>()->default_value(standard)->value_name(name);
@@ -58,8 +61,10 @@ options::options_description description() {
         ("color", text("auto", "WHEN"), "auto, always or never")                            //
         ("json", options::bool_switch(), "--once or --list: numbers instead of a picture")  //
         ("control", options::bool_switch(), "the keys s and c may stop and checkpoint the run");
-    return result;
+    return {"[RUN] [options]", examples, result};
 }
+
+namespace {
 
 Size size_of(const Arguments& arguments, const std::string& text) {
     if (text == "auto") {
@@ -252,7 +257,7 @@ int watch(const Arguments& arguments) {
 }  // namespace
 
 int top_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-    const options::options_description known = description();
+    const options::options_description known = top_text().options;
     std::vector<std::string> named = args;
     // RUN stands by itself as well as behind --run.
     for (std::size_t i = 0; i < named.size(); ++i) {

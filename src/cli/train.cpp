@@ -6,6 +6,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/cli.hpp"
+#include "cli/commands.hpp"
 #include "cli/inputs.hpp"
 #include "cli/train_run.hpp"
 #include "io/json_text.hpp"
@@ -21,7 +22,9 @@ constexpr const char* examples =
     --knob gradient.surrogate=runs/cnn/surrogate.bin
 )";
 
-options::options_description description() {
+}  // namespace
+
+CommandText train_text() {
     options::options_description result("Options", 100);
     const auto list = [](const char* name) {
         return options::value<std::vector<std::string>>()->value_name(name);
@@ -55,8 +58,10 @@ options::options_description description() {
         ("quiet,q", options::bool_switch(), "no progress")                           //
         ("json", options::bool_switch(), "print one JSON document");
     add_components(result, false);
-    return result;
+    return {"-a ARCH -w WORKLOAD -o DIR [options]", examples, result};
 }
+
+namespace {
 
 std::vector<std::size_t> widths(const Arguments& arguments) {
     std::vector<std::size_t> result;
@@ -106,7 +111,7 @@ io::Json described(const TrainPlan& plan, const Arguments& arguments,
 }  // namespace
 
 int train_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-    const options::options_description known = description();
+    const options::options_description known = train_text().options;
     const Arguments arguments("train", args, known);
     if (arguments.flag("help")) {
         print_help(out, examples, known);

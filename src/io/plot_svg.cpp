@@ -58,17 +58,8 @@ void add_ticks(Scale& scale) {
         }
         return;
     }
-    const double low = scale.log ? std::pow(10, scale.low) : scale.low;
-    const double high = scale.log ? std::pow(10, scale.high) : scale.high;
-    const double rough = (high - low) / 5, power = std::pow(10, std::floor(std::log10(rough)));
-    const double times = rough / power;
-    const double step = power * (times < 1.5 ? 1 : times < 3.5 ? 2 : times < 7.5 ? 5 : 10);
-    for (double tick = std::ceil(low / step) * step; tick <= high * (1 + 1e-12); tick += step) {
-        scale.ticks.push_back(std::abs(tick) < step * 1e-9 ? 0 : tick);
-        if (scale.ticks.size() > 20) {
-            break;  // the step is lost in the digits of the values
-        }
-    }
+    scale.ticks = linear_ticks(scale.log ? std::pow(10, scale.low) : scale.low,
+                               scale.log ? std::pow(10, scale.high) : scale.high);
 }
 
 Scale scale_of(const std::vector<double>& values, bool log, double from, double to) {
@@ -119,7 +110,9 @@ public:
         const std::string size = std::to_string(plot_.width) + " " + std::to_string(plot_.height);
         svg_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + size + "\" width=\"" +
                std::to_string(plot_.width) + "\" height=\"" + std::to_string(plot_.height) +
-               "\" font-family=\"sans-serif\" font-size=\"12\">\n"
+               "\" role=\"img\" font-family=\"sans-serif\" font-size=\"12\">\n<title>" +
+               xml_text(plot_.title) +
+               "</title>\n"
                "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
         frame();
         bool any = false;
@@ -290,6 +283,20 @@ std::string xml_text(const std::string& text) {
         }
     }
     return result;
+}
+
+std::vector<double> linear_ticks(double low, double high) {
+    std::vector<double> ticks;
+    const double rough = (high - low) / 5, power = std::pow(10, std::floor(std::log10(rough)));
+    const double times = rough / power;
+    const double step = power * (times < 1.5 ? 1 : times < 3.5 ? 2 : times < 7.5 ? 5 : 10);
+    for (double tick = std::ceil(low / step) * step; tick <= high * (1 + 1e-12); tick += step) {
+        ticks.push_back(std::abs(tick) < step * 1e-9 ? 0 : tick);
+        if (ticks.size() > 20) {
+            break;  // the step is lost in the digits of the values
+        }
+    }
+    return ticks;
 }
 
 bool suits_log(const std::vector<double>& values) {

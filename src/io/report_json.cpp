@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "io/mapping_notes.hpp"
 #include "io/pipelines.hpp"
 
 namespace tessera::io {
@@ -123,8 +124,43 @@ void loop_json(const mapping::TreeNode& node, Json& result) {
     }
 }
 
-Json node_json(const mapping::TreeNode& node) {
+/// A number if all Einsums have the same, else one for each.
+Json per_einsum(const std::vector<LoopNote>& loops, std::int64_t LoopNote::*field) {
+    bool alike = true;
+    for (const LoopNote& loop : loops) {
+        alike = alike && loop.*field == loops.front().*field;
+    }
+    if (alike && !loops.empty()) {
+        return Json(loops.front().*field);
+    }
+    Json result = Json::object();
+    for (const LoopNote& loop : loops) {
+        for (const std::string& einsum : loop.einsums) {
+            result[einsum] = loop.*field;
+        }
+    }
+    return result;
+}
+
+void note_json(const NodeNote& note, Json& result) {
+    if (!note.loops.empty()) {
+        result["size"] = per_einsum(note.loops, &LoopNote::size);
+        result["trips"] = per_einsum(note.loops, &LoopNote::trips);
+    }
+    for (const TileNote& tile : note.tiles) {
+        Json& one = result["tiles"][tile.tensor];
+        put(one, "words", tile.words);
+        put(one, "bytes", tile.bits / 8);
+        put(one, "reads", tile.reads);
+        put(one, "writes", tile.writes);
+        put(one, "energy_j", tile.energy_j);
+    }
+}
+
+/// `note`: that of the node, moves on to that after the node and all below; null: none.
+Json node_json(const mapping::TreeNode& node, const NodeNote*& note) {
     Json result;
+    const NodeNote* const own = note == nullptr ? nullptr : note++;
     result["kind"] = kind_name(node.kind);
     switch (node.kind) {
         case mapping::TreeKind::storage:
@@ -155,8 +191,11 @@ Json node_json(const mapping::TreeNode& node) {
         default:
             result["nodes"] = Json::array();
             for (const mapping::TreeNode& child : node.children) {
-                result["nodes"].push_back(node_json(child));
+                result["nodes"].push_back(node_json(child, note));
             }
+    }
+    if (own != nullptr) {
+        note_json(*own, result);
     }
     return result;
 }
@@ -191,7 +230,13 @@ Json report_json(const model::Report& report) {
 }
 
 Json mapping_json(const mapping::Mapping& mapping) {
-    return node_json(mapping.root);
+    const NodeNote* none = nullptr;
+    return node_json(mapping.root, none);
+}
+
+Json mapping_json(const mapping::Mapping& mapping, const std::vector<NodeNote>& notes) {
+    const NodeNote* first = notes.data();
+    return node_json(mapping.root, first);
 }
 
 }  // namespace tessera::io

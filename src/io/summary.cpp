@@ -1,8 +1,11 @@
 #include "io/summary.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "io/report_json.hpp"
+#include "tessera/mapping/pmapping.hpp"
 
 namespace tessera::io {
 
@@ -14,6 +17,10 @@ double sum(const std::map<std::string, double>& values) {
         result += value;
     }
     return result;
+}
+
+double share(double part, double whole) {
+    return whole > 0 ? part / whole : 0;
 }
 
 /// The entry of that name, made if there is none.
@@ -54,34 +61,164 @@ double compute_use(const model::EinsumReport& einsum) {
     return einsum.latency_s > 0 ? use / einsum.latency_s : 0;
 }
 
-void add(const model::EinsumReport& einsum, Summary& result) {
-    EinsumSummary own;
-    own.name = einsum.einsum;
-    own.energy_j = einsum.energy_j();
-    own.latency_s = einsum.latency_s;
-    own.compute_use = compute_use(einsum);
-    const model::ComponentReport* const limit = slowest(einsum);
-    if (limit != nullptr) {
-        own.limit = limit->component;
-        entry(result.components, limit->component).limits_s += einsum.latency_s;
-    }
-    result.einsums.push_back(own);
+double value(const std::map<std::string, double>& values, const char* key) {
+    const auto found = values.find(key);
+    return found == values.end() ? 0 : found->second;
+}
+
+/// The Einsum's path; nothing if the report names no compute of the architecture.
+std::optional<arch::Path> path_of(const model::Problem& problem,
+                                  const model::EinsumReport& einsum) {
+    const std::vector<std::string>& computes = problem.architecture->compute_names();
+    const int index = problem.workload->find_einsum(einsum.einsum);
     for (const model::ComponentReport& component : einsum.components) {
-        ComponentSummary& total = entry(result.components, component.component);
-        const double compute_j = sum(component.compute_energy_j);
-        total.leak_j += component.leak_j;
-        total.energy_j += component.leak_j + compute_j;
-        total.busy_s += component.has_latency ? component.latency_s : 0;
-        total.computes = total.computes || !component.compute_actions.empty();
-        result.computes += sum(component.compute_actions);
-        entry(result.tensors, "(leakage)").energy_j += component.leak_j;
-        entry(result.tensors, "(compute)").energy_j += compute_j;
-        for (const model::TensorReport& tensor : component.tensors) {
-            const double energy_j = sum(tensor.energy_j);
-            total.energy_j += energy_j;
-            entry(result.tensors, tensor.tensor).energy_j += energy_j;
+        if (index >= 0 && !component.compute_actions.empty() &&
+            std::find(computes.begin(), computes.end(), component.component) != computes.end()) {
+            return problem.architecture->path(*problem.workload, index, component.component,
+                                              problem.compat);
         }
     }
+    return std::nullopt;
+}
+
+/// Where the traffic of a component and a tensor stands in the summary.
+using Places = std::map<std::pair<std::string, std::string>, std::size_t>;
+
+/// One Einsum's part of a summary.
+class Adder {
+public:
+    Adder(const model::Problem& problem, const model::EinsumReport& einsum, Places& places,
+          Summary& result)
+        : einsum_(einsum), places_(places), result_(result), path_(path_of(problem, einsum)) {}
+
+    void add() {
+        own_.name = einsum_.einsum;
+        own_.energy_j = einsum_.energy_j();
+        own_.latency_s = einsum_.latency_s;
+        own_.compute_use = compute_use(einsum_);
+        if (const model::ComponentReport* const limit = slowest(einsum_); limit != nullptr) {
+            own_.limit = limit->component;
+            entry(result_.components, limit->component).limits_s += einsum_.latency_s;
+        }
+        for (const model::ComponentReport& component : einsum_.components) {
+            add(component);
+        }
+        roofs();
+        result_.einsums.push_back(own_);
+    }
+
+private:
+    void add(const model::ComponentReport& component) {
+        const double compute_j = sum(component.compute_energy_j);
+        double tensors_j = 0;
+        for (const model::TensorReport& tensor : component.tensors) {
+            const double energy_j = sum(tensor.energy_j);
+            tensors_j += energy_j;
+            entry(result_.tensors, tensor.tensor).energy_j += energy_j;
+            TrafficSummary& traffic = this->traffic(component.component, tensor.tensor);
+            traffic.reads += value(tensor.actions, "read");
+            traffic.writes += value(tensor.actions, "write");
+            traffic.hops += value(tensor.actions, "hop");
+            traffic.energy_j += energy_j;
+        }
+        entry(result_.tensors, "(leakage)").energy_j += component.leak_j;
+        entry(result_.tensors, "(compute)").energy_j += compute_j;
+        own_.computes += sum(component.compute_actions);
+        result_.computes += sum(component.compute_actions);
+        ComponentSummary& total = entry(result_.components, component.component);
+        total.leak_j += component.leak_j;
+        total.energy_j += component.leak_j + compute_j + tensors_j;
+        total.busy_s += component.has_latency ? component.latency_s : 0;
+        total.computes = total.computes || !component.compute_actions.empty();
+        for (const auto& [dim, use] : component.spatial_usage) {
+            own_.spatial_use[component.component + "." + dim] = use;
+            entry(total.dims, dim).use += use * einsum_.latency_s;
+        }
+        sizes(total);
+    }
+
+    void sizes(ComponentSummary& total) const {
+        const int level = path_ ? path_->find_level(total.name) : -1;
+        if (level < 0) {
+            return;
+        }
+        const arch::PathLevel& known = path_->levels[static_cast<std::size_t>(level)];
+        if (known.kind == arch::LevelKind::memory) {
+            total.size_bits = known.size_bits;
+        }
+        for (const arch::PathDim& dim : known.spatial) {
+            entry(total.dims, dim.name).fanout = static_cast<double>(dim.fanout);
+        }
+    }
+
+    TrafficSummary& traffic(const std::string& component, const std::string& tensor) {
+        const auto [place, added] = places_.try_emplace({component, tensor}, places_.size());
+        if (added) {
+            result_.traffic.push_back({component, tensor, 0, 0, 0, 0});
+        }
+        return result_.traffic[place->second];
+    }
+
+    /// The most the Einsum could do in its time: with all computes at work, and at the pace at
+    /// which the outermost memory moves what it moves.
+    void roofs() {
+        double busy_s = 0, used = 1;
+        for (const model::ComponentReport& component : einsum_.components) {
+            busy_s += component.compute_actions.empty() ? 0 : component.latency_s;
+            for (const auto& [dim, use] : component.spatial_usage) {
+                used *= use;
+            }
+        }
+        own_.peak_computes_per_s = share(own_.computes, busy_s * used);
+        const int outermost = path_ ? path_->first_memory() : -1;
+        if (outermost < 0) {
+            return;
+        }
+        const arch::PathLevel& memory = path_->levels[static_cast<std::size_t>(outermost)];
+        result_.outermost = memory.name;
+        for (const model::ComponentReport& component : einsum_.components) {
+            if (component.component == memory.name) {
+                own_.traffic_bits = bits_moved(memory, component);
+                own_.memory_bits_per_s = share(*own_.traffic_bits, component.latency_s);
+            }
+        }
+    }
+
+    double bits_moved(const arch::PathLevel& memory, const model::ComponentReport& report) const {
+        double bits = 0;
+        for (const model::TensorReport& tensor : report.tensors) {
+            const int local = path_->einsum.find_tensor(tensor.tensor);
+            for (const arch::PathAction& action : memory.actions) {
+                const double actions = value(tensor.actions, action.name.c_str());
+                if (local >= 0 && actions > 0) {
+                    const auto t = static_cast<std::size_t>(local);
+                    bits += actions / memory.actions_scale * action.values_per_action[t] *
+                            memory.bits_per_value[t];
+                }
+            }
+        }
+        return bits;
+    }
+
+    const model::EinsumReport& einsum_;
+    Places& places_;
+    Summary& result_;
+    std::optional<arch::Path> path_;
+    EinsumSummary own_;
+};
+
+/// The bounding box of what the Einsum reads or writes of the tensor.
+double words_accessed(const workload::EinsumView& einsum, const workload::LocalTensor& tensor) {
+    double words = einsum.n_instances;
+    for (const workload::RankAccess& rank : tensor.ranks) {
+        double extent = 1;
+        for (const workload::AffineTerm& term : rank.terms) {
+            extent += std::abs(static_cast<double>(term.coefficient)) *
+                      static_cast<double>(einsum.rank_variables[term.rank_variable].bound - 1);
+        }
+        words *= extent;
+    }
+    return words;
 }
 
 /// Inputs are read, results are written; what is made and used in between need not leave.
@@ -93,10 +230,6 @@ double least_traffic(const workload::Workload& workload) {
     return words * workload.n_instances;
 }
 
-double share(double part, double whole) {
-    return whole > 0 ? part / whole : 0;
-}
-
 }  // namespace
 
 Summary summarise(const model::Problem& problem, const model::Report& report) {
@@ -104,8 +237,9 @@ Summary summarise(const model::Problem& problem, const model::Report& report) {
     result.energy_j = report.energy_j();
     result.latency_s = report.latency_s();
     double used_s = 0;
+    Places places;
     for (const model::EinsumReport& einsum : report.einsums) {
-        add(einsum, result);
+        Adder(problem, einsum, places, result).add();
         used_s += result.einsums.back().compute_use * einsum.latency_s;
     }
     std::sort(result.tensors.begin(), result.tensors.end(),
@@ -113,13 +247,51 @@ Summary summarise(const model::Problem& problem, const model::Report& report) {
     for (const auto& [memory, fraction] : report.peak_occupancy) {
         entry(result.components, memory).occupancy = fraction;
     }
+    for (ComponentSummary& component : result.components) {
+        for (DimSummary& dim : component.dims) {
+            dim.use = share(dim.use, result.latency_s);
+        }
+    }
     result.compute_use = share(used_s, result.latency_s);
     result.traffic_words = report.traffic_words();
     result.least_traffic_words = least_traffic(*problem.workload);
     return result;
 }
 
-base::Json summary_json(const Summary& summary) {
+FusionSummary fusion_saved(const model::Problem& problem, const mapping::Mapping& mapping) {
+    FusionSummary result;
+    for (const mapping::EinsumMapping& einsum :
+         mapping::split(mapping, *problem.workload, *problem.architecture, problem.compat)) {
+        const int outermost = einsum.path.first_memory();
+        for (const mapping::PmappingNode& node : einsum.nodes) {
+            if (node.kind != mapping::NodeKind::storage || !node.backing ||
+                node.level == outermost) {
+                continue;
+            }
+            const auto local = static_cast<std::size_t>(node.tensor);
+            const workload::LocalTensor& tensor = einsum.path.einsum.tensors[local];
+            const arch::PathLevel& memory = einsum.path.levels[static_cast<std::size_t>(outermost)];
+            if (!tensor.intermediate) {
+                continue;
+            }
+            if (std::find(result.tensors.begin(), result.tensors.end(), tensor.name) ==
+                result.tensors.end()) {
+                result.tensors.push_back(tensor.name);
+            }
+            const double words = words_accessed(einsum.path.einsum, tensor);
+            result.words += words;
+            for (const arch::PathAction& action : memory.actions) {
+                if (action.name == (tensor.output ? "write" : "read")) {
+                    result.energy_j += words / action.values_per_action[local] *
+                                       memory.actions_scale * action.energy_j;
+                }
+            }
+        }
+    }
+    return result;
+}
+
+base::Json summary_json(const Summary& summary, const FusionSummary& fusion) {
     base::Json root;
     root["components"] = base::Json::object();
     for (const ComponentSummary& component : summary.components) {
@@ -131,17 +303,41 @@ base::Json summary_json(const Summary& summary) {
         if (component.occupancy) {
             put(one, "occupancy", *component.occupancy);
         }
+        if (component.size_bits) {
+            put(one, "size_bytes", *component.size_bits / 8);
+        }
+        for (const DimSummary& dim : component.dims) {
+            put(one["spatial"][dim.name], "instances", dim.fanout);
+            put(one["spatial"][dim.name], "use", dim.use);
+        }
     }
     root["einsums"] = base::Json::object();
     for (const EinsumSummary& einsum : summary.einsums) {
         base::Json& one = root["einsums"][einsum.name];
         one["limit"] = einsum.limit.empty() ? base::Json(nullptr) : base::Json(einsum.limit);
         put(one, "compute_use", einsum.compute_use);
+        put(one, "computes", einsum.computes);
+        if (einsum.traffic_bits) {
+            put(one, "traffic_bytes", *einsum.traffic_bits / 8);
+        }
+        put(one, "peak_computes_per_s", einsum.peak_computes_per_s);
+        put(one, "memory_bytes_per_s", einsum.memory_bits_per_s / 8);
     }
     root["tensors"] = base::Json::object();
     for (const TensorSummary& tensor : summary.tensors) {
         put(root["tensors"][tensor.name], "energy_j", tensor.energy_j);
     }
+    root["traffic"] = base::Json::object();
+    for (const TrafficSummary& traffic : summary.traffic) {
+        base::Json& one = root["traffic"][traffic.component][traffic.tensor];
+        put(one, "reads", traffic.reads);
+        put(one, "writes", traffic.writes);
+        put(one, "hops", traffic.hops);
+        put(one, "energy_j", traffic.energy_j);
+    }
+    root["fusion"]["tensors"] = fusion.tensors;
+    put(root["fusion"], "saved_words", fusion.words);
+    put(root["fusion"], "saved_energy_j", fusion.energy_j);
     put(root, "computes", summary.computes);
     put(root, "compute_use", summary.compute_use);
     put(root, "least_traffic_words", summary.least_traffic_words);

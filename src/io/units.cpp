@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 
 namespace tessera::io {
 
@@ -44,6 +45,23 @@ std::string counted(std::uint64_t n, const std::string& noun, const std::string&
 
 std::string percent(double fraction) {
     return printed("%.4g", fraction * 100) + " %";
+}
+
+std::string size(double bits) {
+    if (!std::isfinite(bits)) {
+        return "unlimited";
+    }
+    if (bits < 1024 * 8 && std::fmod(bits, 8) != 0) {
+        return printed("%.4g", bits) + " bit";
+    }
+    static const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    std::size_t unit = 0;
+    double value = bits / 8;
+    while (value >= 1024 && unit + 1 < std::size(units)) {
+        value /= 1024;
+        ++unit;
+    }
+    return printed("%.4g", value) + " " + units[unit];
 }
 
 std::string memory(double bytes) {

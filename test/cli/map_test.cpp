@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(text_names_costs_groups_tree_proof_and_effort) {
     const Outcome outcome = files.map({});
     BOOST_TEST(outcome.code == 0, outcome.err);
     for (const char* part :
-         {"energy ", "latency ", "EDP ", "Y + Z", "LoopTree:", "for m in tiles of 1",
+         {"energy ", "latency ", "EDP ", "Y + Z", "LoopTree:", "for m in 16 / 1 (16 trips)",
           "Proven optimal for edp", "wall", "CPU", "MiB", "1.2e29"}) {
         BOOST_TEST(outcome.prints(part), part << " is missing in\n" << outcome.out);
     }

@@ -35,33 +35,52 @@ void check_sums(const Json& mapping) {
                s["least_traffic_words"].get<double>() * (1 - 1e-12));
 }
 
-/// One product of 8 x 8 x 8 words of 8 bits, everything on chip, one compute of 1 Gop/s.
-std::string chip(double bytes_per_s) {
-    return R"(
-arch:
-  nodes:
-  - !Memory
-    name: Main
-    size: inf
-    bits_per_action: 8
-    actions: [{name: read, energy: 2e-12, throughput: )" +
-           std::to_string(bytes_per_s) + R"(}, {name: write, energy: 2e-12, throughput: )" +
-           std::to_string(bytes_per_s) + R"(}]
-    tensors: {keep: All}
-  - !Memory
-    name: Buffer
-    size: 100000
-    actions: [{name: read, energy: 0, throughput: inf}, {name: write, energy: 0, throughput: inf}]
-    tensors: {keep: All}
-  - !Compute {name: MAC, actions: [{name: compute, energy: 1e-12, throughput: 1e9}]}
-)";
+/// One product of 8 x 8 x 8 words of 8 bits: Main moves 192 words, Buffer 1728 (A: 64 reads; B and
+/// C: 512 reads each, less what is zero at first; fills of 64 words, 512 updates of C); 512
+/// computes on an array of which the variable l takes 8.
+std::string chip(const std::string& main, const std::string& buffer, int fanout) {
+    const auto memory = [](const std::string& name, const std::string& throughput,
+                           const std::string& energy) {
+        const std::string costs = ", energy: " + energy + ", throughput: " + throughput + "}";
+        return "name: " + name + ", bits_per_action: 8, tensors: {keep: All}, actions: [" +
+               "{name: read" + costs + ", {name: write" + costs + "]}\n";
+    };
+    return "arch:\n  nodes:\n  - !Memory {size: inf, " + memory("Main", main, "2e-12") +
+           "  - !Memory {size: 4096, " + memory("Buffer", buffer, "0") +
+           "  - !Container {name: PE, spatial: [{name: X, fanout: " + std::to_string(fanout) +
+           "}]}\n  - !Compute {name: MAC, actions: [{name: compute, energy: 1e-12, "
+           "throughput: 1e9}]}\n";
 }
 
-Json product_on(const Folder& folder, double bytes_per_s) {
-    const std::string file = folder.file("chip.yaml", chip(bytes_per_s));
-    const Outcome outcome =
-        invoke({"map", "-a", file, "-w", "matmul", "-D", "M=8", "-D", "K=8", "-D", "L=8",
-                "--metric", "energy", "-q", "--json"});
+constexpr const char* product_mapping = R"(mapping:
+  nodes:
+  - !Storage {tensors: [A, B, C], component: Main}
+  - !Storage {tensors: [A, B, C], component: Buffer}
+  - !Temporal {rank_variable: m, tile_shape: 1}
+  - !Spatial {rank_variable: l, tile_shape: 1, component: PE, name: X}
+  - !Temporal {rank_variable: k, tile_shape: 1}
+  - !Compute {einsum: Matmul, component: MAC}
+)";
+
+Args product_on(const Folder& folder, const std::string& chip) {
+    return {"model",
+            "-a",
+            folder.file("chip.yaml", chip),
+            "-w",
+            "matmul",
+            "-D",
+            "M=8",
+            "-D",
+            "K=8",
+            "-D",
+            "L=8",
+            "-m",
+            folder.file("m.yaml", product_mapping)};
+}
+
+Json evaluated(Args args) {
+    args.push_back("--json");
+    const Outcome outcome = invoke(args);
     BOOST_REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
     return outcome.json()["mappings"][0];
 }
@@ -86,33 +105,110 @@ BOOST_AUTO_TEST_CASE(summaries_add_up_to_the_totals) {
     }
 }
 
-// 192 words move once; 512 computes. At 1 Gop/s the computes take 512 ns.
-BOOST_AUTO_TEST_CASE(summary_of_a_product_is_that_of_its_closed_form) {
+// Four limits of one product, by hand.
+BOOST_AUTO_TEST_CASE(bottlenecks_and_use_of_a_product_are_those_of_closed_forms) {
+    struct Case {
+        const char *main, *buffer;
+        int fanout;
+        const char* limit;
+        double latency_s, use, dim_use;
+    };
+    const auto close = boost::test_tools::tolerance(1e-12);
     const Folder folder;
-    const auto close = boost::test_tools::tolerance(1e-9);
-    const Json bound = product_on(folder, 1e8);
-    const double read_s = 192 / 1e8;  // reads and writes share the time of the memory
-    BOOST_TEST(bound["summary"]["einsums"]["Matmul"]["limit"] == "Main");
-    BOOST_TEST(bound["summary"]["components"]["Main"]["limits_s"].get<double>() ==
-                   bound["latency_s"].get<double>(),
-               close);
-    BOOST_TEST(bound["latency_s"].get<double>() <= read_s * (1 + 1e-9));
-    BOOST_TEST(bound["summary"]["compute_use"].get<double>() ==
-                   512e-9 / bound["latency_s"].get<double>(),
-               close);
-    const Json computing = product_on(folder, 1e12);
-    BOOST_TEST(computing["summary"]["einsums"]["Matmul"]["limit"] == "MAC");
-    BOOST_TEST(computing["summary"]["compute_use"].get<double>() == 1, close);
-    BOOST_TEST(computing["latency_s"].get<double>() == 512e-9, close);
-    BOOST_TEST(computing["summary"]["components"]["MAC"]["energy_j"].get<double>() == 512e-12,
-               close);
-    BOOST_TEST(computing["summary"]["components"]["Main"]["energy_j"].get<double>() == 384e-12,
-               close);
-    BOOST_TEST(computing["summary"]["tensors"]["(compute)"]["energy_j"].get<double>() == 512e-12,
-               close);
-    BOOST_TEST(computing["summary"]["tensors"]["A"]["energy_j"].get<double>() == 128e-12, close);
-    BOOST_TEST(computing["summary"]["least_traffic_words"] == 192);
-    BOOST_TEST(computing["traffic_words"] == 192);
+    for (const Case& c : {Case{"1e8", "1e12", 16, "Main", 192 / 1e8, 512 / 1.92e-6 / 16e9, 0.5},
+                          Case{"1e12", "1e12", 16, "MAC", 64e-9, 0.5, 0.5},
+                          Case{"1e12", "1e9", 8, "Buffer", 1728e-9, 512 / 1728e-9 / 8e9, 1},
+                          Case{"1e12", "1e12", 8, "MAC", 64e-9, 1, 1}}) {
+        BOOST_TEST_CONTEXT(c.main << " " << c.buffer << " " << c.fanout) {
+            const Json got = evaluated(product_on(folder, chip(c.main, c.buffer, c.fanout)));
+            const Json& s = got["summary"];
+            BOOST_TEST(s["einsums"]["Matmul"]["limit"] == c.limit);
+            BOOST_TEST(got["latency_s"].get<double>() == c.latency_s, close);
+            BOOST_TEST(s["components"][c.limit]["limits_s"].get<double>() == c.latency_s, close);
+            BOOST_TEST(s["compute_use"].get<double>() == c.use, close);
+            BOOST_TEST(s["components"]["PE"]["spatial"]["X"]["use"].get<double>() == c.dim_use);
+            BOOST_TEST(s["components"]["PE"]["spatial"]["X"]["instances"] == c.fanout);
+            // The roofline: 512 computes for 192 bytes, below both roofs and on that of the limit.
+            const Json& e = s["einsums"]["Matmul"];
+            BOOST_TEST(e["computes"] == 512);
+            BOOST_TEST(e["traffic_bytes"] == 192);
+            const double peak = 1e9 * c.fanout, bytes_per_s = std::stod(c.main);
+            BOOST_TEST(e["peak_computes_per_s"].get<double>() == peak, close);
+            BOOST_TEST(e["memory_bytes_per_s"].get<double>() == bytes_per_s, close);
+            const double reached = 512 / c.latency_s, slope = 512 / 192.0 * bytes_per_s;
+            if (c.limit == std::string("Main")) {
+                BOOST_TEST(reached == slope, close);
+            } else if (c.dim_use == 1 && c.limit == std::string("MAC")) {
+                BOOST_TEST(reached == peak, close);
+            } else {
+                BOOST_TEST(reached < std::min(peak, slope));
+            }
+            BOOST_TEST(s["components"]["Main"]["energy_j"].get<double>() == 384e-12, close);
+            BOOST_TEST(s["components"]["MAC"]["energy_j"].get<double>() == 512e-12, close);
+            BOOST_TEST(s["components"]["Buffer"]["occupancy"].get<double>() == 136 / 512.0, close);
+            BOOST_TEST(s["components"]["Buffer"]["size_bytes"] == 512);
+            BOOST_TEST(s["tensors"]["A"]["energy_j"].get<double>() == 128e-12, close);
+            BOOST_TEST(s["traffic"]["Buffer"]["C"]["reads"] == 512);
+            BOOST_TEST(s["least_traffic_words"] == 192);
+            BOOST_TEST(got["traffic_words"] == 192);
+        }
+    }
+}
+
+// Y = X W takes 1024 words of Main at 1.5 a second and 512 computes; Z = f(Y) 64 and 64.
+BOOST_AUTO_TEST_CASE(bottlenecks_of_two_fused_einsums_are_those_of_the_closed_form) {
+    const Folder folder;
+    const std::string slow = "energy: 10, throughput: 1", arch = small_arch;
+    std::string faster;
+    for (std::size_t i = 0; i < arch.size(); ++i) {
+        faster += arch[i];
+        faster += faster.ends_with(slow) ? ".5" : "";
+    }
+    const Args with = {
+        "model", "-a", folder.file("a.yaml", faster), "-w", folder.file("w.yaml", small_workload),
+        "-m"};
+    Args fused = with, unfused = with;
+    fused.push_back(folder.file("fused.yaml", fused_mapping));
+    unfused.push_back(folder.file("unfused.yaml", unfused_mapping));
+    const auto close = boost::test_tools::tolerance(1e-12);
+    const Json got = evaluated(fused);
+    const Json& s = got["summary"];
+    BOOST_TEST(s["einsums"]["Y"]["limit"] == "Main");
+    BOOST_TEST(s["einsums"]["Z"]["limit"] == "MAC");
+    BOOST_TEST(s["components"]["Main"]["limits_s"].get<double>() == 1024 / 1.5, close);
+    BOOST_TEST(s["components"]["MAC"]["limits_s"].get<double>() == 64, close);
+    BOOST_TEST(s["compute_use"].get<double>() == 576 / (1024 / 1.5 + 64), close);
+    // Y, 64 words, is neither written to Main nor read from it.
+    BOOST_TEST(s["fusion"]["tensors"] == Json({"Y"}));
+    BOOST_TEST(s["fusion"]["saved_words"] == 128);
+    BOOST_TEST(s["fusion"]["saved_energy_j"].get<double>() == 1280, close);
+    BOOST_TEST(evaluated(unfused)["summary"]["fusion"]["saved_words"] == 0);
+    const Outcome text = invoke(fused);
+    BOOST_TEST(text.prints("  fusion   keeps 128 words or more from Main (1.28 kJ)\n"), text.out);
+    BOOST_TEST(text.prints("  for m in 16 / 1 (16 trips)\n"), text.out);
+    BOOST_TEST(text.prints("Buffer holds Y 4 words (4 bit)\n"), text.out);
+}
+
+// The tree says how often loops run and how large tiles are, in text and in JSON.
+BOOST_AUTO_TEST_CASE(trees_tell_trips_and_tiles) {
+    const Folder folder;
+    const Args args = product_on(folder, chip("1e8", "1e12", 16));
+    const Outcome text = invoke(args);
+    for (const char* line :
+         {"LoopTree:\n  Main holds A 64 words (64 B), B 64 words (64 B), C 64 words (64 B)\n",
+          "  Buffer holds A 64 words (64 B), B 64 words (64 B), C 8 words (8 B)\n",
+          "  for m in 8 / 1 (8 trips)\n",
+          "    spatial l in 8 / 1 (8 of 16 instances) over PE.X\n"}) {
+        BOOST_TEST(text.prints(line), text.out);
+    }
+    const Json nodes = evaluated(args)["mapping"]["nodes"];
+    BOOST_TEST(nodes[1]["tiles"]["C"]["words"] == 8);
+    BOOST_TEST(nodes[1]["tiles"]["C"]["bytes"] == 8);
+    BOOST_TEST(nodes[1]["tiles"]["C"]["reads"] == 512);
+    BOOST_TEST(nodes[0]["tiles"]["A"]["energy_j"].get<double>() == 128e-12,
+               boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(nodes[2]["size"] == 8);
+    BOOST_TEST(nodes[3]["trips"] == 8);
 }
 
 BOOST_AUTO_TEST_CASE(summary_is_text_with_tables_on_request) {
@@ -131,6 +227,9 @@ BOOST_AUTO_TEST_CASE(summary_is_text_with_tables_on_request) {
     BOOST_TEST(tables.prints("Einsums (2 of 3):"));
     BOOST_TEST(tables.prints("Tensors (2 of "));
     BOOST_TEST(tables.prints("limited by"));
+    const Outcome more = with({"--by", "memory,traffic,spatial", "--top", "1"});
+    BOOST_TEST(more.prints("Memories (1 of 2):"), more.out);
+    BOOST_TEST(more.prints("Traffic (1 of "), more.out);
     const Outcome wrong = with({"--by", "layer"});
     BOOST_TEST(wrong.code == 2);
     BOOST_TEST(wrong.says("component, einsum, tensor"));

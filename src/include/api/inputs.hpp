@@ -18,6 +18,10 @@ struct InputNames {
     std::string workload;      ///< file, or name in problem-shapes/
     std::string mapping;       ///< file
     spec::Defines defines;
+    std::vector<std::string> einsums = {};  ///< only these of the workload; none named: all
+    /// Gives Einsums that name no input, output or weight the customary ones, if the architecture
+    /// asks for them.
+    bool customary_renames = true;
 };
 
 struct Input {
@@ -29,7 +33,8 @@ struct Inputs {
     std::optional<arch::Architecture> architecture;
     std::optional<workload::Workload> workload;
     std::optional<mapping::Mapping> mapping;
-    std::vector<Input> files;  ///< those that were named, without what they include
+    std::vector<Input> files;          ///< those that were named, without what they include
+    std::vector<std::string> renamed;  ///< Einsums that got customary renames, and which
 };
 
 /// A file that was named, with its includes merged.

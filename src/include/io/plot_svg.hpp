@@ -31,6 +31,9 @@ std::string plot_svg(const Plot& plot);
 /// &, <, >, quotes and control characters made harmless in XML and HTML.
 std::string xml_text(const std::string& text);
 
+/// About five round values from `low` to `high`: 1, 2 or 5 times a power of ten apart.
+std::vector<double> linear_ticks(double low, double high);
+
 /// Whether values span so much that equal factors tell more than equal differences.
 bool suits_log(const std::vector<double>& values);
 

@@ -18,6 +18,9 @@ std::string counted(std::uint64_t n, const std::string& noun, const std::string&
 /// "37.5 %"
 std::string percent(double fraction);
 
+/// "16 KiB", "1.5 MiB", "4 bit": four significant digits, a byte has 8 bits.
+std::string size(double bits);
+
 /// "312.0 MiB"
 std::string memory(double bytes);
 

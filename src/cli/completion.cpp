@@ -1,0 +1,350 @@
+// tessera completion: scripts for shells, made of the option tables that --help prints.
+//
+//   Option        one option, and which words follow it
+//   bash(), zsh(), fish()
+//   print_words() the names that scripts ask for while a user types
+#include <algorithm>
+#include <ostream>
+
+#include "base/data_path.hpp"
+#include "cli/cli.hpp"
+#include "cli/commands.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/plugin/registry.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+constexpr const char* examples =
+    R"(  tessera completion bash > ~/.local/share/bash-completion/completions/tessera
+  tessera completion zsh > ~/.zfunc/_tessera      (a folder of $fpath)
+  tessera completion fish > ~/.config/fish/completions/tessera.fish
+)";
+
+struct Option {
+    std::string name, letter, text, value;  ///< letter: "-a" or empty; value: "ARCH" or empty
+};
+
+std::vector<Option> options_of(const CommandText& text) {
+    std::vector<Option> result;
+    for (const auto& option : text.options.options()) {
+        Option one;
+        one.name = option->long_name();
+        const std::string shown =
+            option->canonical_display_name(options::command_line_style::allow_dash_for_short);
+        one.letter = shown.size() == 2 ? shown : "";
+        one.text = option->description();
+        if (option->semantic()->max_tokens() > 0) {
+            one.value = option->semantic()->name();
+            one.value = one.value.substr(0, one.value.find(" (="));
+        }
+        result.push_back(std::move(one));
+    }
+    return result;
+}
+
+/// Words known by now for an option's value.
+std::string choices(const std::string& option) {
+    static const std::pair<const char*, const char*> known[] = {
+        {"metric", "edp energy latency traffic energy,latency"},
+        {"mapspace", "full accelforge timeloop"},
+        {"ui", "auto tui line json none"},
+        {"format", "html md svg csv"},
+        {"compat", "none accelforge"},
+        {"color", "auto always never"},
+        {"symbols", "auto block braille ascii"},
+        {"by", "component einsum tensor memory traffic spatial"},
+    };
+    for (const auto& [name, words] : known) {
+        if (option == name) {
+            return words;
+        }
+    }
+    return "";
+}
+
+/// The kind of words that `tessera completion words` prints for an option's value, or nothing.
+std::string asked(const std::string& option) {
+    for (const char* kind : {"arch", "workload", "mapper", "strategy", "model", "knob"}) {
+        if (option == kind) {
+            return kind;
+        }
+    }
+    return "";
+}
+
+/// What may follow the command's name besides options.
+std::string first_words(const std::string& command) {
+    return command == "init"         ? "arch workload"
+           : command == "plugins"    ? "list info help schema check new"
+           : command == "completion" ? "bash zsh fish"
+                                     : "";
+}
+
+bool takes_folders(const std::string& command) {
+    return command == "report" || command == "rerun" || command == "top";
+}
+
+std::string command_names() {
+    std::string names;
+    for (const Command& command : command_table()) {
+        names += std::string(names.empty() ? "" : " ") + command.name;
+    }
+    return names;
+}
+
+/// Of all commands; options of one name take the same words everywhere.
+std::vector<Option> options_with_words() {
+    std::vector<Option> result;
+    for (const Command& command : command_table()) {
+        for (const Option& option : options_of(command.text())) {
+            const bool known = std::any_of(result.begin(), result.end(), [&](const Option& other) {
+                return other.name == option.name;
+            });
+            const bool folder = option.value == "DIR" || option.value == "RUN";
+            if (!known && !option.value.empty() &&
+                (folder || !asked(option.name).empty() || !choices(option.name).empty())) {
+                result.push_back(option);
+            }
+        }
+    }
+    return result;
+}
+
+void bash(std::ostream& out) {
+    out << "# Completion of tessera for bash; made by `tessera completion bash`.\n"
+           "_tessera() {\n"
+           "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+           "    local command=${COMP_WORDS[1]} words=\n"
+           "    COMPREPLY=()\n"
+           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+           "        COMPREPLY=($(compgen -W '"
+        << command_names() << " help --help --version' -- \"$current\"))\n"
+        << "        return\n"
+           "    fi\n"
+           "    case $before in\n";
+    for (const Option& option : options_with_words()) {
+        out << "        --" << option.name << (option.letter.empty() ? "" : "|" + option.letter)
+            << ") ";
+        if (const std::string kind = asked(option.name); !kind.empty()) {
+            out << "words=$(tessera completion words " << kind << " 2>/dev/null) ;;\n";
+        } else if (const std::string words = choices(option.name); !words.empty()) {
+            out << "words='" << words << "' ;;\n";
+        } else {
+            out << "COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n";
+        }
+    }
+    out << "    esac\n"
+           "    if [ -n \"$words\" ]; then\n"
+           "        COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+           "        return\n"
+           "    fi\n"
+           "    case $command in\n"
+           "        help|man) words='"
+        << command_names() << "' ;;\n"
+        << "        show) words=\"$(tessera completion words arch 2>/dev/null)\n"
+           "$(tessera completion words workload 2>/dev/null)\" ;;\n";
+    for (const Command& command : command_table()) {
+        if (const std::string words = first_words(command.name); !words.empty()) {
+            out << "        " << command.name << ") words='" << words << "' ;;\n";
+        } else if (takes_folders(command.name)) {
+            out << "        " << command.name << ") words=$(compgen -d -- \"$current\") ;;\n";
+        }
+    }
+    out << "    esac\n"
+           "    if [ \"${current:0:1}\" = - ]; then\n"
+           "        case $command in\n";
+    for (const Command& command : command_table()) {
+        out << "            " << command.name << ") words='";
+        for (const Option& option : options_of(command.text())) {
+            out << "--" << option.name << (option.letter.empty() ? "" : " " + option.letter) << " ";
+        }
+        out << "' ;;\n";
+    }
+    out << "        esac\n"
+           "    fi\n"
+           "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+           "}\n"
+           "complete -o default -F _tessera tessera\n";
+}
+
+/// Between single quotes, of a shell that has no escape there.
+std::string single_quoted(const std::string& text, const std::string& special = "") {
+    std::string result = "'";
+    for (const char c : text) {
+        result += special.find(c) != std::string::npos ? "\\" + std::string(1, c)
+                  : c == '\''                          ? "'\\''"
+                                                       : std::string(1, c);
+    }
+    return result + "'";
+}
+
+void zsh(std::ostream& out) {
+    out << "#compdef tessera\n"
+           "# Completion of tessera for zsh; made by `tessera completion zsh`.\n"
+           "_tessera_words() {\n"
+           "    local -a words\n"
+           "    words=(${(f)\"$(tessera completion words $1 2>/dev/null)\"})\n"
+           "    compadd -a words\n"
+           "}\n"
+           "_tessera() {\n"
+           "    if (( CURRENT == 2 )); then\n"
+           "        local -a commands\n"
+           "        commands=(\n";
+    for (const Command& command : command_table()) {
+        out << "            " << single_quoted(std::string(command.name) + ":" + command.summary)
+            << "\n";
+    }
+    out << "        )\n"
+           "        _describe command commands\n"
+           "        return\n"
+           "    fi\n"
+           "    local command=$words[2]\n"
+           "    shift words; (( CURRENT-- ))\n"
+           "    case $command in\n";
+    for (const Command& command : command_table()) {
+        out << "        " << command.name << ") _arguments";
+        for (const Option& option : options_of(command.text())) {
+            std::string rest = "[" + option.text + "]";
+            for (std::size_t at = 1; (at = rest.find_first_of("[]:", at)) + 1 < rest.size();
+                 at += 2) {
+                rest.insert(at, "\\");
+            }
+            if (!option.value.empty()) {
+                const std::string kind = asked(option.name), words = choices(option.name);
+                const bool folder = option.value == "DIR" || option.value == "RUN";
+                rest += ":" + option.value + ":" +
+                        (kind == "arch" || kind == "workload"
+                             ? "{ _tessera_words " + kind + "; _files }"
+                         : !kind.empty()  ? "{ _tessera_words " + kind + " }"
+                         : !words.empty() ? "(" + words + ")"
+                         : folder         ? "_files -/"
+                                          : "_files");
+            }
+            out << " \\\n            "
+                << (option.letter.empty()
+                        ? single_quoted("*--" + option.name + rest)
+                        : "{" + option.letter + ",--" + option.name + "}" + single_quoted(rest));
+        }
+        const std::string words = first_words(command.name);
+        out << " \\\n            "
+            << single_quoted(!words.empty()                ? "*: :(" + words + ")"
+                             : takes_folders(command.name) ? "*: :_files -/"
+                             : command.name == std::string("show")
+                                 ? "*: :{ _tessera_words arch; _tessera_words workload }"
+                                 : "*: :_files")
+            << " ;;\n";
+    }
+    out << "    esac\n}\n_tessera \"$@\"\n";
+}
+
+void fish(std::ostream& out) {
+    out << "# Completion of tessera for fish; made by `tessera completion fish`.\n";
+    for (const Command& command : command_table()) {
+        out << "complete -c tessera -f -n __fish_use_subcommand -a " << command.name << " -d "
+            << single_quoted(command.summary) << "\n";
+    }
+    for (const Command& command : command_table()) {
+        const std::string of = "complete -c tessera -n '__fish_seen_subcommand_from " +
+                               std::string(command.name) + "'";
+        for (const Option& option : options_of(command.text())) {
+            out << of << " -l " << option.name;
+            if (!option.letter.empty()) {
+                out << " -s " << option.letter[1];
+            }
+            if (!option.value.empty()) {
+                const std::string kind = asked(option.name), words = choices(option.name);
+                out << " -r";
+                if (!kind.empty()) {
+                    out << " -a '(tessera completion words " << kind << " 2>/dev/null)'";
+                } else if (!words.empty()) {
+                    out << " -a '" << words << "'";
+                }
+            }
+            // fish escapes inside single quotes.
+            std::string text = option.text;
+            for (std::size_t at = 0; (at = text.find_first_of("\\'", at)) != std::string::npos;
+                 at += 2) {
+                text.insert(at, "\\");
+            }
+            out << " -d '" << text << "'\n";
+        }
+        if (const std::string words = first_words(command.name); !words.empty()) {
+            out << of << " -f -a '" << words << "'\n";
+        }
+        if (command.name == std::string("show")) {
+            out << of
+                << " -a '(tessera completion words arch; tessera completion words workload)'\n";
+        }
+    }
+}
+
+template <class Role>
+void print_components(std::ostream& out, const char* knobs_of) {
+    for (const plugin::Entry<Role>& entry : plugin::Registry<Role>::instance().entries()) {
+        if (knobs_of == nullptr) {
+            out << entry.name << "\n";
+            continue;
+        }
+        for (const plugin::Knob& knob : entry.knobs) {
+            out << entry.name << "." << knob.name << "=\n";
+        }
+    }
+}
+
+void print_words(const std::string& kind, std::ostream& out) {
+    if (kind == "arch" || kind == "workload") {
+        for (const std::string& name :
+             list_data(kind == "arch" ? "arch-specs" : "problem-shapes")) {
+            out << name << "\n";
+        }
+    }
+    const char* const knobs = kind == "knob" ? "" : nullptr;
+    if (kind == "mapper" || kind == "knob") {
+        print_components<mapper::Mapper>(out, knobs);
+    }
+    if (kind == "mapper" || kind == "strategy" || kind == "knob") {
+        print_components<search::SearchStrategy>(out, knobs);
+    }
+    if (kind == "model" || kind == "knob") {
+        print_components<model::CostModel>(out, knobs);
+    }
+}
+
+}  // namespace
+
+CommandText completion_text() {
+    options::options_description result("Options", 100);
+    add_inputs(result, "");
+    return {"bash|zsh|fish", examples, result};
+}
+
+int completion_command(const std::vector<std::string>& args, std::ostream& out, std::ostream&) {
+    const CommandText text = completion_text();
+    std::vector<std::string> words, rest;
+    for (const std::string& word : args) {
+        (word.rfind('-', 0) == 0 ? rest : words).push_back(word);
+    }
+    const Arguments arguments("completion", rest, text.options);
+    if (arguments.flag("help")) {
+        print_help(out, text.examples, text.options);
+        return ExitCode::ok;
+    }
+    const std::string shell = words.empty() ? "" : words[0];
+    if (shell == "words" && words.size() == 2) {
+        print_words(words[1], out);
+    } else if (shell == "bash") {
+        bash(out);
+    } else if (shell == "zsh") {
+        zsh(out);
+    } else if (shell == "fish") {
+        fish(out);
+    } else {
+        throw UserError(
+            "tessera completion takes bash, zsh or fish; see tessera completion --help");
+    }
+    return ExitCode::ok;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,265 @@
+// tessera show: what the shipped (or any) specs contain: equations and sizes.
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <ostream>
+
+#include "base/data_path.hpp"
+#include "base/directory.hpp"
+#include "base/printable.hpp"
+#include "cli/cli.hpp"
+#include "cli/commands.hpp"
+#include "cli/inputs.hpp"
+#include "cli/output.hpp"
+#include "io/equation.hpp"
+#include "io/units.hpp"
+#include "tessera/base/error.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+constexpr const char* examples =
+    R"(  tessera show                             all names, with a line about each
+  tessera show gpt3-6.7b -D TOKENS=4096    its Einsums, equations and sizes
+  tessera show eyeriss                     its memories, fan-outs, energies
+)";
+
+/// The first sentence of the comment at the head of the file.
+std::string about(const std::string& path) {
+    const std::optional<std::string> text = base::read_regular_file(path);
+    std::string line;
+    for (std::size_t i = 0; text && i < text->size() && (*text)[i] == '#';) {
+        const std::size_t end = std::min(text->find('\n', i), text->size());
+        const std::string part = text->substr(i + 1, end - i - 1);
+        line += (line.empty() ? "" : " ") +
+                part.substr(std::min(part.size(), part.find_first_not_of(' ')));
+        i = end + 1;
+        if (const std::size_t stop = line.find(". "); stop != std::string::npos) {
+            line.resize(stop + 1);
+            break;
+        }
+        if (!line.empty() && line.back() == '.') {
+            break;
+        }
+    }
+    return line;
+}
+
+void print_names(std::ostream& out, const char* kind, const char* title) {
+    out << title << ":\n";
+    const std::vector<std::string> names = list_data(kind);
+    std::size_t widest = 0;
+    for (const std::string& name : names) {
+        widest = std::max(widest, name.size());
+    }
+    for (const std::string& name : names) {
+        std::string line = "  " + name + std::string(widest - name.size() + 2, ' ') +
+                           base::one_line(about(find_data(kind, name).string()));
+        if (line.size() > 80) {
+            line.resize(line.rfind(' ', 76));
+            line += " ...";
+        }
+        out << line << "\n";
+    }
+}
+
+void print_head(std::ostream& out, const std::string& name, const std::string& path) {
+    out << name << ": " << base::one_line(about(path)) << "\n  " << path << "\n";
+}
+
+void print_variables(std::ostream& out, const std::string& path) {
+    const std::vector<std::string> names = spec::declared_variables(spec::load_tree(path));
+    if (names.empty()) {
+        return;
+    }
+    out << "Variables (-D NAME=VALUE):";
+    std::size_t column = 81;
+    for (const std::string& name : names) {
+        column += name.size() + 1;
+        if (column > 80) {
+            out << "\n ";
+            column = 2 + name.size();
+        }
+        out << " " << name;
+    }
+    out << "\n";
+}
+
+void print_workload(std::ostream& out, const workload::Workload& workload) {
+    out << "Einsums:\n";
+    double computes = 0;
+    for (std::size_t e = 0; e < workload.einsums.size(); ++e) {
+        const workload::Einsum& einsum = workload.einsums[e];
+        double own = einsum.is_copy_operation ? 0 : workload.n_instances * einsum.n_instances;
+        std::string bounds;
+        for (const int v : einsum.rank_variables) {
+            const auto& variable = workload.rank_variables[static_cast<std::size_t>(v)];
+            own *= static_cast<double>(variable.bound);
+            bounds += " " + variable.name + "=" + std::to_string(variable.bound);
+        }
+        computes += own;
+        out << "  "
+            << base::one_line(einsum.name + ": " + io::equation(workload, static_cast<int>(e)))
+            << "\n     " << base::one_line(bounds) << "; " << io::plain(own, "computes") << "\n";
+    }
+    std::vector<std::vector<std::string>> rows = {
+        {"  tensor", "role", "words", "size", "bits per word"}};
+    double bits = 0;
+    for (const workload::Tensor& tensor : workload.tensors) {
+        const double size = tensor.size_values * tensor.bits_per_value;
+        bits += size;
+        rows.push_back({"  " + tensor.name,
+                        std::string(tensor.intermediate()      ? "intermediate"
+                                    : tensor.producers.empty() ? "input"
+                                                               : "result") +
+                            (tensor.persistent ? ", persistent" : ""),
+                        io::plain(tensor.size_values, ""), io::size(size),
+                        io::plain(tensor.bits_per_value, "")});
+    }
+    out << "Tensors:\n";
+    print_table(out, rows, 2);
+    out << "In all: " << io::counted(workload.einsums.size(), "Einsum") << ", "
+        << io::plain(computes, "computes") << ", tensors of " << io::size(bits);
+    out << (workload.n_instances == 1
+                ? "\n"
+                : "; computes count " + io::plain(workload.n_instances, "instances") + "\n");
+}
+
+std::string actions_text(const arch::PathLevel& level, const std::string& joule) {
+    std::string text;
+    for (const arch::PathAction& action : level.actions) {
+        text +=
+            (text.empty() ? "" : ", ") + action.name + " " + io::quantity(action.energy_j, joule);
+        if (std::isfinite(action.throughput_per_s)) {
+            text += " at " + io::quantity(action.throughput_per_s, joule.empty() ? "" : "/s");
+        }
+    }
+    return text;
+}
+
+/// The levels as the first Einsum of the workload that runs on each compute sees them.
+void print_architecture(std::ostream& out, const arch::Architecture& architecture,
+                        const workload::Workload& workload) {
+    for (const std::string& compute : architecture.compute_names()) {
+        std::optional<arch::Path> path;
+        for (std::size_t e = 0; e < workload.einsums.size() && !path; ++e) {
+            path = architecture.path(workload, static_cast<int>(e), compute, arch::Compat::none);
+            if (!path->compute().enabled) {
+                path.reset();
+            }
+        }
+        if (!path) {
+            out << "Down to " << base::one_line(compute) << ": no Einsum of "
+                << base::one_line(workload.name) << " runs there\n";
+            continue;
+        }
+        out << "Down to " << base::one_line(compute) << ":\n";
+        std::vector<std::vector<std::string>> rows = {
+            {"  component", "kind", "size of one", "fan-out below it", "actions"}};
+        static const char* const kinds[] = {"memory",    "toll",    "compute",
+                                            "container", "network", "array"};
+        for (const arch::PathLevel& level : path->levels) {
+            std::string fans;
+            for (const arch::PathDim& dim : level.spatial) {
+                fans += (fans.empty() ? "" : " x ") + std::to_string(dim.fanout) + " " + dim.name;
+            }
+            const bool memory = level.kind == arch::LevelKind::memory;
+            rows.push_back({"  " + level.name, kinds[static_cast<std::size_t>(level.kind)],
+                            memory ? io::size(level.size_bits) : "-", fans.empty() ? "-" : fans,
+                            actions_text(level, unit(architecture, "J"))});
+        }
+        print_table(out, rows, 5);
+        out << "  " << io::plain(path->compute().cumulative_fanout, "") << " of "
+            << base::one_line(compute) << " in all\n";
+    }
+    double leak_w = 0;
+    if (!workload.einsums.empty()) {
+        for (const arch::Leak& leak :
+             architecture
+                 .path(workload, 0, architecture.compute_names().front(), arch::Compat::none)
+                 .leaks) {
+            leak_w += leak.leak_power_w;
+        }
+    }
+    if (leak_w > 0) {
+        out << "Leakage: " << io::quantity(leak_w, unit(architecture, "W")) << "\n";
+    }
+}
+
+bool is_architecture(const std::string& name) {
+    const std::vector<std::string> shapes = list_data("problem-shapes");
+    if (std::find(shapes.begin(), shapes.end(), name) != shapes.end()) {
+        return false;
+    }
+    std::error_code ignored;
+    if (!std::filesystem::exists(name, ignored)) {
+        const std::vector<std::string> archs = list_data("arch-specs");
+        if (std::find(archs.begin(), archs.end(), name) != archs.end()) {
+            return true;
+        }
+        std::vector<std::string> all = archs;
+        all.insert(all.end(), shapes.begin(), shapes.end());
+        const std::string near = spec::did_you_mean(name, all);
+        throw UserError("'" + name + "' is neither a file nor a shipped name" +
+                        (near.empty() ? "; tessera show lists them" : "; " + near));
+    }
+    return spec::load_tree(name).find("arch") != nullptr;
+}
+
+}  // namespace
+
+CommandText show_text() {
+    options::options_description result("Options", 100);
+    result.add_options()  //
+        ("name", options::value<std::string>()->value_name("NAME"),
+         "an architecture or a workload: a shipped name, or a file; also without --name")  //
+        ("workload,w", options::value<std::string>()->default_value("")->value_name("WORKLOAD"),
+         "of an architecture: whose tensors its fields are evaluated for; default: matmul")  //
+        ("einsums", options::value<std::string>()->value_name("LIST"),
+         "only these Einsums of the workload, as in conv1,conv2");
+    add_inputs(result, "D");
+    return {"[NAME] [options]", examples, result};
+}
+
+int show_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+    const CommandText text = show_text();
+    std::vector<std::string> words = args;
+    if (!words.empty() && !words.front().empty() && words.front()[0] != '-') {
+        words.insert(words.begin(), "--name");
+    }
+    const Arguments arguments("show", words, text.options);
+    if (arguments.flag("help")) {
+        print_help(out, text.examples, text.options);
+        return ExitCode::ok;
+    }
+    if (!arguments.has("name")) {
+        print_names(out, "arch-specs", "Architectures");
+        print_names(out, "problem-shapes", "Workloads");
+        return ExitCode::ok;
+    }
+    const std::string name = arguments.text("name");
+    const bool architecture = is_architecture(name);
+    const std::string of = arguments.text("workload");
+    api::InputNames names;
+    names.workload = architecture ? (of.empty() ? "matmul" : of) : name;
+    names.architecture = architecture ? name : "";
+    names.defines = arguments.defines();
+    names.einsums = words_at_commas(arguments.text("einsums"));
+    const api::Inputs inputs = api::load_inputs(names);
+    const std::string path =
+        find_data(architecture ? "arch-specs" : "problem-shapes", name).string();
+    print_head(out, name, path);
+    print_variables(out, path);
+    if (architecture) {
+        if (!of.empty()) {
+            print_renamed(err, inputs.renamed);
+        }
+        print_architecture(out, *inputs.architecture, *inputs.workload);
+    } else {
+        print_workload(out, *inputs.workload);
+    }
+    return ExitCode::ok;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,247 @@
+// show, init, completion, man; single layers of a network; layers that name no roles.
+#include <boost/test/unit_test.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/session.hpp"
+#include "cli/timeloop.hpp"
+#include "support/paths.hpp"
+
+using namespace tessera::cli_test;
+using tessera::cli::command_table;
+
+namespace {
+
+/// What a program of the system prints; empty: there is none.
+std::string printed_by(const std::string& command) {
+    std::string text;
+    FILE* const pipe = ::popen((command + " 2>&1").c_str(), "r");
+    char part[4096];
+    while (pipe != nullptr && std::fgets(part, sizeof part, pipe) != nullptr) {
+        text += part;
+    }
+    if (pipe != nullptr) {
+        ::pclose(pipe);
+    }
+    return text;
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+    std::size_t n = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+        ++n;
+    }
+    return n;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+// A layer of a user: nothing says which tensor is the weight.
+constexpr const char* bare_layer = R"(workload:
+  iteration_space_shape: {m: 0 <= m < 8, k: 0 <= k < 8, n: 0 <= n < 16, l: 0 <= l < 8}
+  bits_per_value: {All: 8}
+  einsums:
+  - {name: First, einsum: "T[m, n] = A[m, k] * B[k, n]"}
+  - {name: Second, einsum: "C[m, l] = V[n, l] * T[m, n]"}
+)";
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(show_lists_all_and_tells_equations_and_sizes) {
+    const Outcome all = invoke({"show"});
+    for (const char* name : {"tpu-v4i", "eyeriss", "gpt3-6.7b", "mobilenet-28"}) {
+        BOOST_TEST(all.prints(std::string("  ") + name), all.out);
+    }
+    const Outcome product = invoke({"show", "matmul", "-D", "M=16", "-D", "K=8", "-D", "L=4"});
+    BOOST_TEST(product.prints("Matmul: C[m, l] = A[m, k] * B[k, l]\n"), product.out);
+    BOOST_TEST(product.prints("k=8 l=4 m=16; 512 computes"), product.out);
+    BOOST_TEST(product.prints("128 B"), product.out);
+    const Outcome network = invoke({"show", "mobilenet-28", "--einsums", "Depthwise0"});
+    BOOST_TEST(network.prints("TA0[P0: p1 + r0, Q0: q1 + s0, t0, b]"), network.out);
+    BOOST_TEST(!network.prints("PiecewiseA0"), network.out);
+    const Outcome chip = invoke({"show", "eyeriss"});
+    BOOST_TEST(chip.prints("GlobalBuffer"), chip.out);
+    BOOST_TEST(chip.prints("128 KiB"), chip.out);
+    BOOST_TEST(chip.prints("14 reuse_weight x 12 reuse_output"), chip.out);
+    BOOST_TEST(chip.prints("168 of MAC in all"), chip.out);
+    const Outcome wrong = invoke({"show", "eyeris"});
+    BOOST_TEST(wrong.code == 2);
+    BOOST_TEST(wrong.says("eyeriss"), wrong.err);
+}
+
+BOOST_AUTO_TEST_CASE(files_of_init_pass_check_and_map) {
+    const Folder folder;
+    const std::string arch = folder.at("a.yaml"), shape = folder.at("w.yaml");
+    BOOST_TEST(invoke({"init", "arch", arch}).code == 0);
+    BOOST_TEST(invoke({"init", "workload", shape}).code == 0);
+    const Outcome checked = invoke({"check", "-a", arch, "-w", shape});
+    BOOST_TEST(checked.code == 0, checked.err);
+    const Outcome mapped = invoke({"map", "-a", arch, "-w", shape, "-D", "SIZE=4", "-D",
+                                   "CHANNELS=4", "-q", "--max-time", "20s"});
+    BOOST_TEST(mapped.code == 0, mapped.err);
+    BOOST_TEST(invoke({"check", "-a", "eyeriss", "-w", shape}).code == 0);
+    BOOST_TEST(invoke({"init", "arch", arch}).says("--force"));
+    BOOST_TEST(invoke({"init", "arch"}).out == folder.read("a.yaml"));
+    BOOST_TEST(invoke({"init", "chip"}).code == 2);
+}
+
+// The order in which an Einsum reads does not matter where another makes one of them.
+BOOST_AUTO_TEST_CASE(layers_without_renames_get_the_customary_ones_and_a_line_says_so) {
+    const Folder folder;
+    const std::string bare = folder.file("bare.yaml", bare_layer);
+    std::string named = bare_layer;
+    const auto insert = [&](const std::string& after, const std::string& text) {
+        named.insert(named.find(after) + after.size(), text);
+    };
+    insert("B[k, n]\"", ", renames: {input: A, weight: B, output: T}");
+    insert("T[m, n]\"}", "");
+    insert("V[n, l] * T[m, n]\"", ", renames: {input: T, weight: V, output: C}");
+    const std::string full = folder.file("full.yaml", named);
+    for (const char* arch : {"eyeriss", "simba", "tpu-v4i", "nvdla"}) {
+        BOOST_TEST_CONTEXT(arch) {
+            const Outcome got = invoke({"map", "-a", arch, "-w", bare, "--json"});
+            BOOST_REQUIRE_MESSAGE(got.code == 0, got.err);
+            BOOST_TEST(got.says("First: input A, weight B, output T; and 1 more alike"), got.err);
+            const Outcome same = invoke({"map", "-a", arch, "-w", full, "--json"});
+            BOOST_REQUIRE_MESSAGE(same.code == 0, same.err);
+            BOOST_TEST(!same.says("more alike"));
+            BOOST_TEST(got.json()["mappings"] == same.json()["mappings"]);
+        }
+    }
+    // Who asks for no roles hears nothing; who writes some of them means it.
+    BOOST_TEST(!invoke({"map", "-a", "simple", "-w", bare}).says("alike"));
+    std::string half = bare_layer;
+    half.insert(half.find("B[k, n]\"") + 8, ", renames: {input: A}");
+    BOOST_TEST(invoke({"map", "-a", "eyeriss", "-w", folder.file("half.yaml", half)}).code == 2);
+}
+
+BOOST_AUTO_TEST_CASE(single_layers_of_a_network_are_mapped_alone) {
+    const std::vector<std::string> map = {"map",          "-a", "simba", "-w",
+                                          "mobilenet-28", "-q", "--json"};
+    std::vector<std::string> one = map, none = map;
+    one.insert(one.end(), {"--einsums", "PiecewiseB0"});
+    none.insert(none.end(), {"--einsums", "PiecewiseB7"});
+    const Outcome got = invoke(one);
+    BOOST_REQUIRE_MESSAGE(got.code == 0, got.err);
+    const Json best = got.json()["mappings"][0];
+    BOOST_TEST(best["einsums"].size() == 1u);
+    // 28 x 28 x 192 words in, 192 x 24 weights, 28 x 28 x 24 words out.
+    BOOST_TEST(best["summary"]["least_traffic_words"] == 28 * 28 * 192 + 192 * 24 + 28 * 28 * 24);
+    const Outcome wrong = invoke(none);
+    BOOST_TEST(wrong.code == 2);
+    BOOST_TEST(wrong.says("no Einsum 'PiecewiseB7'"), wrong.err);
+}
+
+BOOST_AUTO_TEST_CASE(manual_pages_have_every_option_and_are_clean) {
+    const Folder folder;
+    const bool lint = contains(printed_by("mandoc -T lint /dev/null"), "mandoc:");
+    for (const auto& command : command_table()) {
+        BOOST_TEST_CONTEXT(command.name) {
+            const Outcome page = invoke({"man", command.name});
+            BOOST_REQUIRE(page.code == 0);
+            for (const auto& option : command.text().options.options()) {
+                std::string name;
+                for (const char c : option->long_name()) {
+                    name += c == '-' ? "\\-" : std::string(1, c);
+                }
+                BOOST_TEST(page.prints("\\-\\-" + name + "\\fR"), option->long_name());
+            }
+            const std::string file = folder.file(std::string(command.name) + ".1", page.out);
+            const std::string found = lint ? printed_by("mandoc -T lint -W warning " + file) : "";
+            // A page made of tables has no date of its own.
+            BOOST_TEST(count(found, "WARNING") == count(found, "missing date"), found);
+            BOOST_TEST(!contains(found, "ERROR"), found);
+        }
+    }
+    BOOST_TEST(invoke({"man"}).prints(".SH COMMANDS"));
+    BOOST_TEST(invoke({"man", "nothing"}).code == 2);
+}
+
+// In bash: a table of what is typed and what is offered. The function asks `tessera` for names, so
+// a stand-in with that name prints some.
+BOOST_AUTO_TEST_CASE(bash_completes_commands_options_and_names) {
+    const Folder folder;
+    const std::string script = folder.file("tessera.bash", invoke({"completion", "bash"}).out);
+    const auto offered = [&](const std::string& words) {
+        return printed_by("bash -c '. " + script +
+                          "; tessera() { [ \"$2\" = words ] && echo \"name-of-$3\"; }; "
+                          "COMP_WORDS=(" +
+                          words +
+                          "); COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 )); _tessera; "
+                          "printf \"%s\\n\" \"${COMPREPLY[@]}\"'");
+    };
+    BOOST_TEST(offered("tessera ma") == "map\nman\n");
+    BOOST_TEST(offered("tessera map --mapp") == "--mapper\n");
+    BOOST_TEST(offered("tessera map --max-ev") == "--max-evals\n");
+    BOOST_TEST(offered("tessera map -a name") == "name-of-arch\n");
+    BOOST_TEST(offered("tessera model --workload name") == "name-of-workload\n");
+    BOOST_TEST(offered("tessera map --mapper n") == "name-of-mapper\n");
+    BOOST_TEST(offered("tessera map --metric ed") == "edp\n");
+    BOOST_TEST(offered("tessera init wo") == "workload\n");
+    BOOST_TEST(offered("tessera help sh") == "show\n");
+    for (const char* shell : {"zsh", "fish"}) {
+        const std::string text = invoke({"completion", shell}).out;
+        for (const auto& command : command_table()) {
+            for (const auto& option : command.text().options.options()) {
+                BOOST_TEST(contains(text, option->long_name()), shell << option->long_name());
+            }
+        }
+    }
+    BOOST_TEST(invoke({"completion", "words", "arch"}).prints("eyeriss\n"));
+    BOOST_TEST(invoke({"completion", "words", "mapper"}).prints("ffm\n"));
+    BOOST_TEST(invoke({"completion", "words", "knob"}).prints("annealing."));
+    BOOST_TEST(invoke({"completion", "csh"}).code == 2);
+}
+
+// The commands of examples/README.md.
+BOOST_AUTO_TEST_CASE(the_timeloop_example_costs_what_its_readme_says) {
+    const Folder folder;
+    const std::string from = tessera::test::test_folder() + "/../examples/timeloop/";
+    const auto run = [&](const char* program, const char* last, const char* out) {
+        std::filesystem::create_directories(folder.at(out));
+        std::ostringstream text, err;
+        const int code = tessera::cli::run_timeloop(
+            program, {"-o", folder.at(out), from + "arch.yaml", from + "conv.yaml", from + last},
+            text, err);
+        BOOST_TEST(code == 0, err.str());
+        return folder.read(std::string(out) + "/" + program + ".stats.txt");
+    };
+    // 8 x 8 x 3 x 3 x 16 x 32 computes on 16 elements. From DRAM, 200 pJ a word: 4608 weights
+    // for each of 8 rows, 3 rows of 10 x 16 inputs each, 2048 outputs.
+    const std::string model = run("timeloop-model", "mapping.yaml", "model");
+    BOOST_TEST(contains(model, "Computes = 294912\n"));
+    BOOST_TEST(contains(model, "Cycles: 18432\n"));
+    const double dram_fj = 2e5 * (4608 * 8 + 8 * 3 * 10 * 16 + 2048) / 294912;
+    char line[64];
+    std::snprintf(line, sizeof line, "DRAM                     = %.2f", dram_fj);
+    BOOST_TEST(contains(model, line), model);
+    BOOST_TEST(contains(model, "Energy: 10.52 uJ"));
+    const std::string mapper = run("timeloop-mapper", "mapper.yaml", "mapper");
+    BOOST_TEST(contains(mapper, "Energy: 2.66 uJ"), mapper.substr(mapper.find("Summary")));
+}
+
+BOOST_AUTO_TEST_CASE(the_study_of_a_chip_of_ones_own_runs) {
+    const Folder folder;
+    const std::string chip = tessera::test::test_folder() + "/../examples/study/chip.yaml";
+    const std::vector<std::string> on = {"-a",          chip, "-w",    "matmuls", "-D",
+                                         "N_EINSUMS=3", "-D", "M=512", "-D",      "KN=512"};
+    std::vector<std::string> sweep = {"sweep"}, fused = {"map", "-q"};
+    sweep.insert(sweep.end(), on.begin(), on.end());
+    sweep.insert(sweep.end(),
+                 {"-D", "BUFFER_SIZE=262144:4194304:*4", "-D", "ROWS=8,16,32", "-q", "--json"});
+    const Outcome swept = invoke(sweep);
+    BOOST_REQUIRE_MESSAGE(swept.code == 0, swept.err);
+    BOOST_TEST(swept.json()["points"].size() == 9u);
+    fused.insert(fused.end(), on.begin(), on.end());
+    std::vector<std::string> apart = fused;
+    apart.insert(apart.end(), {"--unfused", "-o", folder.at("apart")});
+    fused.insert(fused.end(), {"-o", folder.at("fused")});
+    BOOST_TEST(invoke(fused).code == 0);
+    BOOST_TEST(invoke(apart).code == 0);
+    BOOST_TEST(invoke({"report", folder.at("fused"), folder.at("apart")}).code == 0);
+}
