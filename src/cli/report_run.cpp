@@ -133,7 +133,11 @@ ReportRun read_report_run(const std::string& name, const std::vector<std::string
     const fs::path path = fs::absolute(name);
     const base::Directory folder(path);
     const StoredRun stored(folder);
-    const io::ParsedJson run = io::ParsedJson::parse(*folder.read("run.json"), nullptr, false);
+    const io::ParsedJson run =
+        io::ParsedJson::parse(folder.read("run.json").value_or(""), nullptr, false);
+    if (!run.is_object() || !run.contains("command") || !run.contains("inputs")) {
+        throw UserError(stored.file() + ": was changed meanwhile");
+    }
     ReportRun result;
     result.name = name;
     describe(run, result);

@@ -184,14 +184,19 @@ void add_funnel(io::PageSection& section, const telemetry::FunnelView& f,
                         false};
     io::RowChart chart{"Candidates", "", {"", "could not be best", "not valid", "evaluated"},
                        {},           0,  false};
+    // What a bound rules out may never have been generated: it has no share.
     const auto add = [&](const std::string& name, std::uint64_t n, std::size_t style) {
+        const bool part = n <= f.generated;
         const auto number = static_cast<double>(n);
-        const double part = share(number, static_cast<double>(f.generated));
-        table.rows.push_back(
-            {io::page_text(name), {std::to_string(n), std::to_string(n)}, io::page_percent(part)});
-        chart.rows.push_back({name,
-                              {{0, number, style, std::to_string(n)}},
-                              std::to_string(n) + "  " + io::percent(part)});
+        const double of = share(number, static_cast<double>(f.generated));
+        table.rows.push_back({io::page_text(name),
+                              {std::to_string(n), std::to_string(n)},
+                              part ? io::page_percent(of) : io::PageCell{"-", ""}});
+        if (part) {
+            chart.rows.push_back({name,
+                                  {{0, number, style, std::to_string(n)}},
+                                  std::to_string(n) + "  " + io::percent(of)});
+        }
     };
     add("generated", f.generated, 0);
     for (std::size_t r = 0; r < telemetry::n_reasons; ++r) {

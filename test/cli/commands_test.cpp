@@ -9,6 +9,7 @@
 #include "cli/session.hpp"
 #include "cli/timeloop.hpp"
 #include "support/paths.hpp"
+#include "telemetry/snapshot.hpp"
 
 using namespace tessera::cli_test;
 using tessera::cli::command_table;
@@ -244,4 +245,27 @@ BOOST_AUTO_TEST_CASE(the_study_of_a_chip_of_ones_own_runs) {
     BOOST_TEST(invoke(fused).code == 0);
     BOOST_TEST(invoke(apart).code == 0);
     BOOST_TEST(invoke({"report", folder.at("fused"), folder.at("apart")}).code == 0);
+}
+
+// What is left is a range, and nothing is said where the total may grow or is passed already.
+BOOST_AUTO_TEST_CASE(progress_on_the_screen_is_what_one_can_trust) {
+    const Folder folder;
+    const auto shown = [&](std::uint64_t done, std::uint64_t total, double seconds, int passes) {
+        tessera::telemetry::Snapshot s;
+        s.run.id = "test";
+        s.run.metrics = {"edp"};
+        s.state = tessera::telemetry::RunState::finished;
+        s.phases.push_back({"search", "templates", done, total, seconds, passes, true});
+        folder.file("status.json", tessera::telemetry::to_json(s) + "\n");
+        return invoke({"top", "--once", "--size", "80x24", folder.at("")}).out;
+    };
+    BOOST_TEST(contains(shown(10, 40, 20, 1), "search 10/40, 25.0%, 30s to 2m left"));
+    BOOST_TEST(contains(shown(46, 46, 60, 1), "search 46/46"));
+    for (const std::string& frame : {shown(46, 46, 60, 1), shown(39, 40, 10, 1),
+                                     shown(10, 40, 20, 3), shown(110, 46, 60, 1)}) {
+        BOOST_TEST(!contains(frame, " left"), frame);
+    }
+    BOOST_TEST(contains(shown(110, 46, 60, 1), "search 110 templates"));
+    BOOST_TEST(!contains(shown(110, 46, 60, 1), "110/46"));
+    BOOST_TEST(contains(shown(10, 40, 20, 3), "pass 3"));
 }
