@@ -111,8 +111,9 @@ Line progress(const Snapshot& snapshot) {
     std::string text = phase->name;
     if (phase->total > 0 && phase->done <= phase->total) {
         const double part = static_cast<double>(phase->done) / static_cast<double>(phase->total);
-        text += " " + std::to_string(phase->done) + "/" + std::to_string(phase->total) + ", " +
-                percent(part) + rest_of(*phase);
+        const std::string rest = rest_of(*phase);  // the more telling one where both do not fit
+        text += " " + std::to_string(phase->done) + "/" + std::to_string(phase->total) +
+                (rest.empty() ? ", " + percent(part) : rest);
     } else if (phase->done > 0) {  // there are more than were known, or nobody knows
         text += " " + std::to_string(phase->done) + " " + phase->unit;
     }

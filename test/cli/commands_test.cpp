@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(single_layers_of_a_network_are_mapped_alone) {
 
 BOOST_AUTO_TEST_CASE(manual_pages_have_every_option_and_are_clean) {
     const Folder folder;
-    const bool lint = contains(printed_by("mandoc -T lint /dev/null"), "mandoc:");
+    BOOST_REQUIRE(contains(printed_by("mandoc -T lint /dev/null"), "missing date"));
     for (const auto& command : command_table()) {
         BOOST_TEST_CONTEXT(command.name) {
             const Outcome page = invoke({"man", command.name});
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(manual_pages_have_every_option_and_are_clean) {
                 BOOST_TEST(page.prints("\\-\\-" + name + "\\fR"), option->long_name());
             }
             const std::string file = folder.file(std::string(command.name) + ".1", page.out);
-            const std::string found = lint ? printed_by("mandoc -T lint -W warning " + file) : "";
+            const std::string found = printed_by("mandoc -T lint -W warning " + file);
             // A page made of tables has no date of its own.
             BOOST_TEST(count(found, "WARNING") == count(found, "missing date"), found);
             BOOST_TEST(!contains(found, "ERROR"), found);
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(progress_on_the_screen_is_what_one_can_trust) {
         folder.file("status.json", tessera::telemetry::to_json(s) + "\n");
         return invoke({"top", "--once", "--size", "80x24", folder.at("")}).out;
     };
-    BOOST_TEST(contains(shown(10, 40, 20, 1), "search 10/40, 25.0%, 30s to 2m left"));
+    BOOST_TEST(contains(shown(10, 40, 20, 1), "search 10/40, 30s to 2m left"));
     BOOST_TEST(contains(shown(46, 46, 60, 1), "search 46/46"));
     for (const std::string& frame : {shown(46, 46, 60, 1), shown(39, 40, 10, 1),
                                      shown(10, 40, 20, 3), shown(110, 46, 60, 1)}) {
