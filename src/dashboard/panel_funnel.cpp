@@ -81,7 +81,9 @@ void add_phases(std::vector<Line>& lines, const Snapshot& snapshot, const Symbol
         std::string text;
         if (phase.done > 0 || phase.total > 0) {  // some phases count nothing
             text = pad_left(std::to_string(phase.done), 6);
-            text += phase.total > 0 ? "/" + std::to_string(phase.total) : "";
+            // There may be more than were known.
+            text += phase.total > 0 && phase.total >= phase.done ? "/" + std::to_string(phase.total)
+                                                                 : "";
             text += phase.unit.empty() ? "" : " " + phase.unit;
         }
         lines.push_back({mark,

@@ -145,7 +145,8 @@ BOOST_AUTO_TEST_CASE(manual_pages_have_every_option_and_are_clean) {
         BOOST_TEST_CONTEXT(command.name) {
             const Outcome page = invoke({"man", command.name});
             BOOST_REQUIRE(page.code == 0);
-            for (const auto& option : command.text().options.options()) {
+            const auto text = command.text();
+            for (const auto& option : text.options.options()) {
                 std::string name;
                 for (const char c : option->long_name()) {
                     name += c == '-' ? "\\-" : std::string(1, c);
@@ -188,7 +189,8 @@ BOOST_AUTO_TEST_CASE(bash_completes_commands_options_and_names) {
     for (const char* shell : {"zsh", "fish"}) {
         const std::string text = invoke({"completion", shell}).out;
         for (const auto& command : command_table()) {
-            for (const auto& option : command.text().options.options()) {
+            const auto own = command.text();
+            for (const auto& option : own.options.options()) {
                 BOOST_TEST(contains(text, option->long_name()), shell << option->long_name());
             }
         }
