@@ -20,8 +20,8 @@ workload::Workload chain(int einsums) {
     for (int e = 0; e < einsums; ++e) {
         workload::Einsum einsum;
         einsum.name = "E" + std::to_string(e);
-        einsum.accesses.push_back({e, false, {}, {}});
-        einsum.accesses.push_back({e + 1, true, {}, {}});
+        einsum.accesses.push_back({e, false, {}, {}, {}});
+        einsum.accesses.push_back({e + 1, true, {}, {}, {}});
         w.einsums.push_back(einsum);
     }
     return w;
@@ -40,10 +40,10 @@ workload::Workload cascade(
     for (const auto& [inputs, outputs] : einsums) {
         workload::Einsum e;
         for (const int t : inputs) {
-            e.accesses.push_back({t, false, {}, {}});
+            e.accesses.push_back({t, false, {}, {}, {}});
         }
         for (const int t : outputs) {
-            e.accesses.push_back({t, true, {}, {}});
+            e.accesses.push_back({t, true, {}, {}, {}});
         }
         w.einsums.push_back(e);
     }
