@@ -28,8 +28,10 @@ Result run(const std::string& mapper, const std::string& algorithm, std::uint64_
 
 BOOST_AUTO_TEST_CASE(it_keeps_the_contract) {
     for (const testing::Check& check : testing::search_strategy_checks("pagmo", {})) {
-        for (const std::string& finding : testing::findings_of(check)) {
-            BOOST_ERROR(check.name << " (" << check.text << "): " << finding);
+        const std::vector<std::string> findings = testing::findings_of(check);
+        BOOST_TEST(findings.empty(), check.name << " (" << check.text << ")");
+        for (const std::string& finding : findings) {
+            BOOST_TEST_MESSAGE(finding);
         }
     }
 }
@@ -38,11 +40,14 @@ BOOST_AUTO_TEST_CASE(every_algorithm_gets_nearer_to_the_optimum) {
     const double best = run("ffm", "", 0, 0).best().report.edp_js();
     for (const char* algorithm : {"de", "sade", "de1220", "pso", "cmaes", "xnes", "sga",
                                   "bee-colony", "gwo", "ihs", "simulated-annealing"}) {
-        const Result found = run("pagmo", algorithm, 3000, 1);
+        const Result found = run("pagmo", algorithm, 10000, 1);
         const double value = found.best().report.edp_js();
         BOOST_TEST(value >= best * (1 - 1e-9), algorithm);
-        BOOST_TEST(value <= 1.3 * best, algorithm << ": " << value / best);
-        BOOST_TEST(found.statistics.evaluated >= 2900U);
-        BOOST_TEST(run("pagmo", algorithm, 3000, 1).best().report.edp_js() == value, algorithm);
+        BOOST_TEST(value <= 1.1 * best, algorithm << ": " << value / best);
+        BOOST_TEST(found.statistics.evaluated >= 9900U);
+        const auto short_run = [&] {
+            return run("pagmo", algorithm, 1000, 1).best().report.edp_js();
+        };
+        BOOST_TEST(short_run() == short_run(), algorithm);
     }
 }
