@@ -158,13 +158,17 @@ void LineLog::line(const Snapshot& s, char mark, const Incumbent* found) {
     if (found != nullptr) {
         what = found->found_by + (found->detail.empty() ? "" : ": " + found->detail);
     }
-    const std::string line =
-        format("%c %7s %6s %6s %11s %10s %6s %6s  ", mark, duration(time).c_str(),
+    const std::string figures =
+        format("%c %7s %6s %6s %11s %10s %6s %6s", mark, duration(time).c_str(),
                count(static_cast<double>(evaluated)).c_str(), percent(valid(s)).c_str(),
                value(best).c_str(), value(s.bound).c_str(), percent(s.gap).c_str(),
-               count(s.rate_per_s).c_str()) +
-        base::one_line(what);
-    out_ << shortened(line, columns) << "\n";
+               count(s.rate_per_s).c_str());
+    what = base::one_line(what);
+    if (mark == '.' && figures.size() + what.size() + 2 > columns) {
+        out_ << figures << "\n  " << what << "\n";  // why it ended is said in full
+        return;
+    }
+    out_ << shortened(figures + "  " + what, columns) << "\n";
 }
 
 /// A better one takes the place of one that waits; of a Pareto set, the newest does.

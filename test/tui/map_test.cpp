@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(auto_shows_lines_on_a_terminal_too) {
     tmux.run_between_stty(endless(""));
     BOOST_TEST(tmux.wait_for("best edp"), tmux.screen());
     // The line after 5 s: no new mapping, so what is being done and not who found it.
-    BOOST_TEST(tmux.wait_for("MiB  search\n"), tmux.screen());
+    BOOST_TEST(tmux.wait_for("  search "), tmux.screen());
     BOOST_TEST(!tmux.shows("1 Summary"), tmux.screen());
     tmux.press("C-c");
     check_clean_end(tmux, 130);

@@ -64,6 +64,20 @@ BOOST_AUTO_TEST_CASE(lines_fit_80_columns) {
     BOOST_TEST(n >= 6u);
 }
 
+BOOST_AUTO_TEST_CASE(why_a_search_ended_is_said_in_full) {
+    std::ostringstream out;
+    LineLog log(out, {});
+    auto end = std::make_shared<Snapshot>(*at(20, {"edp"}));
+    end->state = RunState::interrupted;
+    end->stop_reason = "SIGTERM";
+    log.finish(end, {});
+    BOOST_TEST(out.str().find("interrupted (SIGTERM") != std::string::npos, out.str());
+    std::istringstream text(out.str());
+    for (std::string line; std::getline(text, line);) {
+        BOOST_TEST(line.size() <= 80, line);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(of_many_better_mappings_within_200_ms_the_best_is_told) {
     std::ostringstream out;
     LineLog log(out, {});
