@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(all_members_share_one_limit_of_time) {
     const Case chain("matmuls", {{"N_EINSUMS", "12"}});
     mapper::Options options;
     options.threads = 1;
-    options.budget.max_time_s = 0.5;
+    options.budget.max_time_s = 2;
     telemetry::Recorder recorder;
     options.recorder = &recorder;
     const auto from = std::chrono::steady_clock::now();
@@ -156,8 +156,8 @@ BOOST_AUTO_TEST_CASE(all_members_share_one_limit_of_time) {
     const double wall_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
     BOOST_TEST(found.stopped_by == "max-time");
-    BOOST_TEST(wall_s >= 0.45);
-    BOOST_TEST(wall_s < 5);  // a busy machine must not fail it
+    BOOST_TEST(wall_s >= 1.9);
+    BOOST_TEST(wall_s < 10);  // a busy machine must not fail it
     BOOST_TEST(recorder.evaluated() > 0u);
     BOOST_TEST(recorder.best() == value(found), boost::test_tools::tolerance(1e-9));
     const auto& spent = found.statistics.phases;
