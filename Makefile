@@ -88,7 +88,7 @@ reproduce-transfusion:
 # Figures 9 to 11 of the FuseCU paper, in runs/fusecu. See docs/fusecu.md.
 reproduce-fusecu:
 	@$(call build,$(BUILD)/bench/reproduce_fusecu)
-	$(BUILD)/bench/reproduce_fusecu runs/fusecu test/reference/fusecu
+	$(BUILD)/bench/reproduce_fusecu runs/fusecu test/reference/fusecu 30
 
 # Figures 3 and 5 to 7a of the Mind Mappings paper, in runs/mind-mappings. See docs/learning.md.
 reproduce-mind-mappings:
