@@ -252,7 +252,12 @@ Summary summarise(const model::Problem& problem, const model::Report& report) {
             dim.use = share(dim.use, result.latency_s);
         }
     }
-    result.compute_use = share(used_s, result.latency_s);
+    // Where computes work at the same time, the mean of those that have work.
+    const auto computes = std::count_if(result.components.begin(), result.components.end(),
+                                        [](const ComponentSummary& c) { return c.computes; });
+    const bool at_once = !report.pipelines.empty() && computes > 0;
+    result.compute_use =
+        share(used_s, result.latency_s) / static_cast<double>(at_once ? computes : 1);
     result.traffic_words = report.traffic_words();
     result.least_traffic_words = least_traffic(*problem.workload);
     return result;

@@ -106,6 +106,16 @@ BOOST_AUTO_TEST_CASE(summaries_add_up_to_the_totals) {
 }
 
 // Four limits of one product, by hand.
+// Two arrays work at the same time; neither is in use more than always.
+BOOST_AUTO_TEST_CASE(computes_of_a_pipeline_are_in_use_at_most_always) {
+    const Json mapping =
+        evaluated({"map", "-a", "transfusion-cloud", "-w", "transfusion-bert", "-D", "TOKENS=1024",
+                   "--model", "transfusion", "--metric", "latency", "--mapper", "transfusion"});
+    const double use = mapping["summary"]["compute_use"];
+    BOOST_TEST(use > 0.5);
+    BOOST_TEST(use <= 1);
+}
+
 BOOST_AUTO_TEST_CASE(bottlenecks_and_use_of_a_product_are_those_of_closed_forms) {
     struct Case {
         const char *main, *buffer;

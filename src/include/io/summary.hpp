@@ -74,7 +74,8 @@ struct Summary {
     std::vector<TrafficSummary> traffic;  ///< by component in the report's order, then by tensor
     std::string outermost;                ///< memory; empty: unknown
     double computes = 0;                  ///< actions of all compute components
-    double compute_use = 0;               ///< averaged over the whole time; 0: no time
+    /// Averaged over the whole time; 0: no time. With pipelines the mean of the computes in use.
+    double compute_use = 0;
     std::optional<double> traffic_words;
     double least_traffic_words = 0;  ///< every input and every result of the workload once
 };
