@@ -29,6 +29,20 @@ std::string key_of(const std::string& einsum, const std::string& compute, const 
     return key;
 }
 
+/// Plans that differ in loops of one iteration only make the same nodes.
+std::string key_of(const Place& place, const mapping::Pmapping& nodes) {
+    std::string key = place.path->einsum.name + "|" + place.compute;
+    for (const mapping::PmappingNode& node : nodes) {
+        for (const std::int64_t part :
+             {std::int64_t(node.kind), std::int64_t(node.tensor), std::int64_t(node.level),
+              std::int64_t(node.dim), std::int64_t(node.rank_variable), node.tile,
+              std::int64_t(node.backing), std::int64_t(node.line_buffer)}) {
+            key += "," + std::to_string(part);
+        }
+    }
+    return key;
+}
+
 Part part_of(const Costed& chain) {
     return {&chain.place->path->einsum, chain.place->path.get(), &chain.nodes, &chain.report};
 }
@@ -43,19 +57,24 @@ int inside(const Group& group) {
 std::shared_ptr<const Costed> Groups::costed(const std::string& einsum, const Place& place,
                                              const ChainPlan& plan) {
     std::shared_ptr<const Costed>& known = known_[key_of(einsum, place.compute, plan)];
-    if (!known) {
+    if (known) {
+        return known;
+    }
+    mapping::Pmapping nodes = chain(*place.path, plan);
+    std::shared_ptr<const Costed>& same = of_nodes_[key_of(place, nodes)];
+    if (!same) {
         auto made = std::make_shared<Costed>();
         made->place = &place;
-        made->nodes = chain(*place.path, plan);
+        made->nodes = std::move(nodes);
         ++evaluated_;
         try {
             made->report = model_.evaluate(layer_.problem(), *place.path, made->nodes);
             made->legal = true;
         } catch (const IllegalMapping&) {
         }
-        known = std::move(made);
+        same = std::move(made);
     }
-    return known;
+    return known = same;
 }
 
 std::optional<Group> Groups::best(const GroupPlan& plan) {
@@ -136,7 +155,7 @@ Group Groups::at_once(const GroupPlan& plan, const std::vector<Choices>& choices
     return group;
 }
 
-bool Groups::fits(const std::vector<Group>& groups, const std::vector<int>& shared) const {
+int Groups::misfit(const std::vector<Group>& groups, const std::vector<int>& shared) const {
     std::vector<Part> parts;
     std::vector<int> between;
     for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -151,19 +170,20 @@ bool Groups::fits(const std::vector<Group>& groups, const std::vector<int>& shar
         }
     }
     int begin = 0;
-    for (const Group& group : groups) {
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        const Group& group = groups[g];
         const int end = begin + static_cast<int>(group.chains.size());
         const bool pipelined = pipelines_ && group.plan.overlap == Overlap::pipelined;
         for (int i = begin; i < end; i = pipelined ? end : i + 1) {
             const Range range{i, pipelined ? end : i + 1};
             const std::vector<int> stages = pipelined ? group.stages : std::vector<int>{0};
             if (fullest(parts, between, range, stages).share > 1) {
-                return false;
+                return static_cast<int>(g);
             }
         }
         begin = end;
     }
-    return true;
+    return -1;
 }
 
 int common_loops(const Layer& layer, const std::vector<LoopPlan>& loops, std::size_t common) {

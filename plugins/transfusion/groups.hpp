@@ -63,9 +63,12 @@ public:
 
     /// Nothing if some chain is illegal on every compute.
     std::optional<Group> best(const GroupPlan& plan);
-    /// Groups that share loops fit together into the memories. `shared`: loops between neighbouring
-    /// groups.
-    bool fits(const std::vector<Group>& groups, const std::vector<int>& shared) const;
+    /// The first of these groups during which a memory is too small for all that is kept, or -1.
+    /// `shared`: loops between neighbouring groups.
+    int misfit(const std::vector<Group>& groups, const std::vector<int>& shared) const;
+    bool fits(const Group& group) const {
+        return misfit({group}, {}) < 0;
+    }
 
     std::size_t evaluated() const {
         return evaluated_;
@@ -90,7 +93,8 @@ private:
     mapper::Metric metric_;
     schedule::Mode mode_;
     bool pipelines_;
-    std::map<std::string, std::shared_ptr<const Costed>> known_;
+    std::map<std::string, std::shared_ptr<const Costed>> known_;     // by plan
+    std::map<std::string, std::shared_ptr<const Costed>> of_nodes_;  // by nodes
     std::size_t evaluated_ = 0;
 };
 

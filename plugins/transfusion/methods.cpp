@@ -224,7 +224,7 @@ private:
         std::int64_t chosen = 0;
         for (const std::int64_t p : tile_sizes(layer_.bound("p"), layer_.bound("p"))) {
             const auto made = groups_.best(attention({{"b", 1}, {"p", p}}, 1, true));
-            if (made && groups_.fits({*made}, {}) && (!best || better(*made, *best))) {
+            if (made && groups_.fits(*made) && (!best || better(*made, *best))) {
                 best = made;
                 chosen = p;
             }
@@ -241,9 +241,9 @@ private:
 
     // --- The whole layer, fused per tile of queries --------------------------------------------
 
-    /// Keys and values are made first; with DPipe both at once.
+    /// Keys and values are made first; with DPipe both at once, if that pays.
     void keys_and_values() {
-        std::optional<Group> best;
+        Ways ways;
         const std::int64_t heads = layer_.bound("h");
         for (const std::int64_t m : tile_sizes(layer_.bound("m"), layer_.bound("m"))) {
             for (const std::int64_t h : tile_sizes(heads, heads)) {
@@ -252,15 +252,13 @@ private:
                     plan.own[einsum] = {{"h", h}};
                 }
                 plan.resident = true;
-                const auto made = groups_.best(plan);
-                if (made && groups_.fits({*made}, {}) && (!best || better(*made, *best))) {
-                    best = made;
-                }
+                add_ways(plan, ways);
             }
         }
+        sort(ways);
         std::vector<Group> apart = {single("BK"), single("BV")};
-        if (best && better({*best}, apart)) {
-            add(std::move(*best), 0);
+        if (!ways.empty() && better({ways.front()}, apart)) {
+            add(std::move(ways.front()), 0);
             return;
         }
         for (Group& one : apart) {
@@ -268,8 +266,36 @@ private:
         }
     }
 
-    std::optional<Group> query(const std::vector<LoopPlan>& outer) {
-        std::optional<Group> best;
+    /// Ways to run one phase that fit by themselves.
+    using Ways = std::vector<Group>;
+
+    void add_way(const GroupPlan& plan, Ways& ways) {
+        auto made = groups_.best(plan);
+        if (made && groups_.fits(*made)) {
+            ways.push_back(std::move(*made));
+        }
+    }
+
+    /// The plan as it is. With DPipe also what needs fewer copies: computes as FuseMax binds them,
+    /// and one Einsum after the other.
+    void add_ways(GroupPlan plan, Ways& ways) {
+        add_way(plan, ways);
+        if (!transfusion() || plan.overlap == Overlap::none) {
+            return;
+        }
+        plan.binding = fixed_binding();
+        add_way(plan, ways);
+        plan.binding.clear();
+        plan.overlap = Overlap::none;
+        add_way(plan, ways);
+    }
+    void sort(Ways& ways) const {
+        std::stable_sort(ways.begin(), ways.end(),
+                         [&](const Group& a, const Group& b) { return better(a, b); });
+    }
+
+    Ways query(const std::vector<LoopPlan>& outer) {
+        Ways ways;
         const std::int64_t heads = layer_.bound("h");
         for (const std::int64_t h : tile_sizes(heads, heads)) {
             for (const bool resident : {true, false}) {
@@ -277,31 +303,37 @@ private:
                 plan.own["Q"] = {{"h", h}};
                 plan.kept = {{"Q", static_cast<int>(outer.size())}};
                 plan.resident = resident;
-                const auto made = groups_.best(plan);
-                if (made && groups_.fits({*made}, {}) && (!best || better(*made, *best))) {
-                    best = made;
-                }
+                add_ways(plan, ways);
             }
         }
-        return best;
+        sort(ways);
+        return ways;
     }
 
-    Names norm_tensors() const {
-        return {"IAV", "SAV", "MAV", "DAV", "QAV", "SQAV", "MQAV", "SR", "NR"};
+    Ways attended(const std::vector<LoopPlan>& outer) {
+        Ways ways;
+        for (const std::int64_t h : tile_sizes(layer_.bound("h"), layer_.bound("h"))) {
+            add_ways(attention(outer, h, false), ways);
+        }
+        sort(ways);
+        return ways;
     }
 
-    std::optional<Group> norm(const std::vector<LoopPlan>& outer) {
+    Ways norm(const std::vector<LoopPlan>& outer) {
         GroupPlan plan = group(layer_.norm(), outer, transfusion());
         const int depth = static_cast<int>(outer.size());
         plan.kept = {{"AV", depth}};
-        for (const std::string& tensor : norm_tensors()) {
+        for (const char* tensor : {"IAV", "SAV", "MAV", "DAV", "QAV", "SQAV", "MQAV", "SR", "NR"}) {
             plan.kept.push_back({tensor, depth});
         }
-        return groups_.best(plan);
+        Ways ways;
+        add_ways(plan, ways);
+        sort(ways);
+        return ways;
     }
 
-    std::optional<Group> feed_forward(const std::vector<LoopPlan>& outer) {
-        std::optional<Group> best;
+    Ways feed_forward(const std::vector<LoopPlan>& outer) {
+        Ways ways;
         const int depth = static_cast<int>(outer.size());
         const std::int64_t hidden = layer_.bound("s");
         for (const std::int64_t s : tile_sizes(hidden, hidden)) {
@@ -309,12 +341,10 @@ private:
             loops.push_back({"s", s});
             GroupPlan plan = group(layer_.feed_forward(), loops, transfusion());
             plan.kept = {{"NR", depth}, {"FFN1", depth + 1}, {"AR", depth + 1}};
-            const auto made = groups_.best(plan);
-            if (made && groups_.fits({*made}, {}) && (!best || better(*made, *best))) {
-                best = made;
-            }
+            add_ways(plan, ways);
         }
-        return best;
+        sort(ways);
+        return ways;
     }
 
     struct Fused {
@@ -322,20 +352,27 @@ private:
         std::vector<int> shared;
     };
 
-    std::optional<Fused> fused(const std::vector<LoopPlan>& outer, std::int64_t heads,
-                               const std::optional<Group>& q, const std::optional<Group>& norms,
-                               const std::optional<Group>& linear) {
-        const auto attended = groups_.best(attention(outer, heads, false));
-        if (!q || !attended || !norms || !linear) {
-            return std::nullopt;
+    /// With this way of the query: the best ways of the other phases that fit beside it. Only the
+    /// query keeps anything while others run, so a phase that does not fit takes its next way.
+    std::optional<Fused> beside(const Group& query, const std::vector<Ways>& others, int around,
+                                const std::optional<Fused>& best) {
+        Fused all{{query}, std::vector<int>(others.size(), around)};
+        for (const Ways& ways : others) {
+            all.groups.push_back(ways.front());
         }
-        Fused all{{*q, *attended, *norms, *linear}, {}};
-        const int around = common_loops(layer_, outer, outer.size());
-        all.shared = {around, around, around};
-        if (!groups_.fits(all.groups, all.shared)) {
-            return std::nullopt;
+        std::vector<std::size_t> chosen(others.size(), 0);
+        while (!best || better(all.groups, best->groups)) {
+            const int at = groups_.misfit(all.groups, all.shared);
+            if (at < 0) {
+                return all;
+            }
+            const auto phase = static_cast<std::size_t>(at - 1);
+            if (at == 0 || ++chosen[phase] == others[phase].size()) {
+                return std::nullopt;
+            }
+            all.groups[phase + 1] = others[phase][chosen[phase]];
         }
-        return all;
+        return std::nullopt;
     }
 
     void fused_layer() {
@@ -344,16 +381,19 @@ private:
         for (const std::int64_t b : tile_sizes(layer_.bound("b"), 8)) {
             for (const std::int64_t p : tile_sizes(layer_.bound("p"), 4096)) {
                 const std::vector<LoopPlan> outer = {{"b", b}, {"p", p}};
-                const auto q = query(outer), norms = norm(outer), linear = feed_forward(outer);
-                if (!q || !norms || !linear) {
+                const Ways queries = query(outer);
+                const std::vector<Ways> others = {attended(outer), norm(outer),
+                                                  feed_forward(outer)};
+                if (std::any_of(others.begin(), others.end(),
+                                [](const Ways& ways) { return ways.empty(); })) {
                     continue;
                 }
-                for (const std::int64_t h : tile_sizes(layer_.bound("h"), layer_.bound("h"))) {
-                    auto made = fused(outer, h, q, norms, linear);
-                    if (made && (!best || better(made->groups, best->groups))) {
+                const int around = common_loops(layer_, outer, outer.size());
+                for (const Group& query : queries) {
+                    if (auto made = beside(query, others, around, best)) {
                         best = std::move(made);
                         chosen = "fused layer: tiles of " + std::to_string(b) + " sequences, " +
-                                 std::to_string(p) + " queries, " + std::to_string(h) + " heads";
+                                 std::to_string(p) + " queries";
                     }
                 }
             }
