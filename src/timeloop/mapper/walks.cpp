@@ -73,7 +73,10 @@ private:
             const bool same_loops = total > 0 && id.factors == previous.factors &&
                                     id.permutation == previous.permutation &&
                                     id.split == previous.split;
-            const bool only_bypass = total > 1 && same_loops;
+            same_in_row_ = same_loops ? same_in_row_ + 1 : 0;
+            // Where nothing but bypasses can differ, those that come again do count.
+            const bool only_bypass =
+                total > 1 && same_loops && same_in_row_ < pool_.space.bypass_count();
             if (settings_.log_oaves && id.factors != previous.factors) {
                 flush_frontier();
             }
@@ -225,6 +228,7 @@ private:
     telemetry::Worker& worker_;
     std::unique_ptr<Walk> walk_;
     std::uint64_t quota_ = 0, since_best_ = 0, bad_fanout_ = 0, bad_capacity_ = 0, reported_ = 0;
+    std::uint64_t same_in_row_ = 0;  ///< mappings with the loops of the one before
     Misfit misfit_;
     FlatMapping flat_;
     Judge::Scratch scratch_;
