@@ -134,10 +134,14 @@ std::vector<std::vector<std::string>> computes_of(const model::Problem& problem)
                 computes.push_back(compute);
             }
         }
-        const std::string& einsum = problem.workload->einsums[e].name;
         if (computes.empty()) {
-            throw UserError("no compute of architecture " + problem.architecture->name() +
-                            " is enabled for Einsum '" + einsum + "'");
+            const workload::Einsum& einsum = problem.workload->einsums[e];
+            spec::fail(
+                einsum.where, "Einsum",
+                {"no compute of architecture " + problem.architecture->name() + " may run it",
+                 einsum.name, "a compute that is enabled and has its operations",
+                 "see 'enabled' and 'operations' of " +
+                     spec::name_list(problem.architecture->compute_names())});
         }
         result.push_back(std::move(computes));
     }

@@ -81,8 +81,8 @@ int dispatch(const std::vector<std::string>& args, std::ostream& out, std::ostre
         }
         names.push_back(command.name);
     }
-    std::string message =
-        "unknown command '" + first + "' (expected " + spec::name_list(names) + ")";
+    std::string message = "unknown command '" + first + "' (expected " + spec::name_list(names) +
+                          "); see tessera --help";
     const std::string near = spec::did_you_mean(first, names);
     throw UserError(message + (near.empty() ? "" : "; " + near));
 }
