@@ -17,6 +17,7 @@
 #include "cli/map_options.hpp"
 #include "cli/map_report.hpp"
 #include "cli/map_run.hpp"
+#include "cli/mapping_view.hpp"
 #include "cli/output.hpp"
 #include "cli/run_description.hpp"
 #include "cli/stored_run.hpp"
@@ -76,7 +77,7 @@ public:
           components_(std::move(components)),
           inputs_(inputs),
           settings_(settings) {
-        components_.make_model();  // wrong knobs are told before anything runs
+        shown_by_ = components_.make_model();  // wrong knobs are told before anything runs
         components_.make_mapper();
     }
 
@@ -109,9 +110,13 @@ public:
     std::vector<telemetry::PluginView> plugins() const override {
         return plugins_in_use(components_);
     }
+    std::function<telemetry::MappingView(const std::string&)> describe() const override {
+        return mapping_view(inputs_.problem(), *shown_by_);
+    }
 
 private:
     Components components_;
+    plugin::Owned<model::CostModel> shown_by_;
     const Inputs& inputs_;
     const mapper::Options& settings_;
 };

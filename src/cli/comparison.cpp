@@ -110,6 +110,7 @@ bool Comparison::run_one(Contender& contender, Trial& trial, std::ostream& err) 
     settings.run.id = telemetry::run_id(settings.run.id + "-" + contender.name());
     settings.budget = start.budget;
     settings.plugins = contender.plugins();
+    settings.describe = contender.describe();
     settings.ui = ui;
     settings.plain = plain;
     settings.rescue = [this](const std::vector<std::string>&) { rescue(); };

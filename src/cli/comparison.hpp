@@ -41,7 +41,7 @@ struct Trial {
     std::uint64_t generated = 0, evaluated = 0;
     std::uint64_t memory_bytes = 0;  ///< most that was resident while it ran
     std::string stopped_by, error;
-    std::vector<ComparisonPoint> curve;                            ///< every better mapping
+    std::vector<ComparisonPoint> curve;                      ///< every better mapping
     std::vector<std::pair<std::string, std::string>> files;  ///< name ending, content
 
     bool found() const {
@@ -82,6 +82,10 @@ public:
     virtual std::vector<telemetry::PluginView> plugins() const {
         return {};
     }
+    /// What the dashboard shows of a mapping; empty: nothing.
+    virtual std::function<telemetry::MappingView(const std::string&)> describe() const {
+        return {};
+    }
 
     const std::string& name() const {
         return name_;
@@ -102,8 +106,8 @@ struct Comparison {
     /// Delivers what there is if a search does not react to the second Ctrl-C.
     std::function<void()> rescue;
 
-    /// Runs all. Contenders take turns in going first, so that none always finds a warm machine. What a
-    /// contender throws becomes its trial's error. \returns false if it was interrupted.
+    /// Runs all. Contenders take turns in going first, so that none always finds a warm machine.
+    /// What a contender throws becomes its trial's error. \returns false if it was interrupted.
     bool run_all(std::ostream& err);
 
 private:

@@ -132,7 +132,7 @@ LiveRun::LiveRun(Settings settings, std::ostream& err)
     : settings_(std::move(settings)),
       best_(settings_.run.metrics),
       sampler_(recorder_, {settings_.run, settings_.budget, settings_.plugins,
-                           std::chrono::milliseconds(250)}) {
+                           std::chrono::milliseconds(250), settings_.describe}) {
     recorder_.set_metrics(settings_.run.metrics);
     add_sinks(err);
     sampler_.start();

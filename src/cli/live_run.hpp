@@ -47,6 +47,8 @@ public:
         /// Sees every snapshot and what happened since the one before, on the sampler's thread; for
         /// the last time in finish(). May be empty.
         std::function<void(const telemetry::Snapshot&, const std::vector<telemetry::Event>&)> watch;
+        /// telemetry::Sampler::Settings::describe
+        std::function<telemetry::MappingView(const std::string&)> describe;
     };
 
     LiveRun(Settings settings, std::ostream& err);

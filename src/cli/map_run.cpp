@@ -19,6 +19,7 @@
 #include "cli/live_run.hpp"
 #include "cli/map_options.hpp"
 #include "cli/map_report.hpp"
+#include "cli/mapping_view.hpp"
 #include "cli/output.hpp"
 #include "cli/run_description.hpp"
 #include "io/json_text.hpp"
@@ -116,6 +117,7 @@ public:
         live.known = restored_ ? mapper::metric_value(settings_.metrics.front(), restored_->report)
                                : std::numeric_limits<double>::infinity();
         live.rescue = [this](const std::vector<std::string>& mappings) { rescue(mappings); };
+        live.describe = mapping_view(problem(), *model_);
         LiveRun running(std::move(live), err_);
         live_ = &running;
         settings_.stop = running.interrupt().stop();
@@ -224,13 +226,7 @@ private:
     mapper::Solution evaluated(const std::string& yaml) const {
         const std::string file =
             folder_ ? (folder_->path() / "mapping.yaml").string() : "mapping.yaml";
-        spec::Node root = spec::read_text(yaml, file);
-        spec::assign_paths(root);
-        const spec::Node* const section = root.find("mapping");
-        if (section == nullptr) {
-            spec::fail(root, {.what = "the file has no mapping", .expected = "the key 'mapping'"});
-        }
-        mapper::Solution result{mapping::read_mapping(*section), {}};
+        mapper::Solution result{mapping_in(yaml, file), {}};
         result.report = model_->evaluate(problem(), result.mapping);
         return result;
     }

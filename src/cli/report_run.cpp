@@ -5,6 +5,7 @@
 #include "base/directory.hpp"
 #include "cli/commands.hpp"
 #include "cli/components.hpp"
+#include "cli/mapping_view.hpp"
 #include "cli/stored_run.hpp"
 #include "io/fused_groups.hpp"
 #include "io/json_text.hpp"
@@ -66,16 +67,6 @@ void check_inputs(const io::ParsedJson& run, const std::vector<InputFile>& now,
     }
 }
 
-mapping::Mapping read_mapping(const std::string& yaml, const std::string& file) {
-    spec::Node root = spec::read_text(yaml, file);
-    spec::assign_paths(root);
-    const spec::Node* const section = root.find("mapping");
-    if (section == nullptr) {
-        spec::fail(root, {.what = "the file has no mapping", .expected = "the key 'mapping'"});
-    }
-    return mapping::read_mapping(*section);
-}
-
 void read_solutions(const base::Directory& folder, const model::CostModel& model,
                     ReportRun& result) {
     for (int i = 1;; ++i) {
@@ -84,7 +75,7 @@ void read_solutions(const base::Directory& folder, const model::CostModel& model
         if (!yaml) {
             break;
         }
-        mapper::Solution solution{read_mapping(*yaml, (folder.path() / name).string()), {}};
+        mapper::Solution solution{mapping_in(*yaml, (folder.path() / name).string()), {}};
         solution.report = model.evaluate(result.problem(), solution.mapping);
         result.solutions.push_back(std::move(solution));
     }

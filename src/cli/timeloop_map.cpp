@@ -7,6 +7,7 @@
 #include "cli/cli.hpp"
 #include "cli/compare.hpp"
 #include "cli/live_run.hpp"
+#include "cli/mapping_view.hpp"
 #include "cli/timeloop.hpp"
 #include "cli/timeloop_search.hpp"
 #include "io/units.hpp"
@@ -44,6 +45,7 @@ public:
         live.ui = ui(arguments_, err_);
         live.plain = arguments_.flag("plain");
         live.rescue = [this](const std::vector<std::string>& mappings) { rescue(mappings); };
+        live.describe = text_view;
         LiveRun running(std::move(live), err_);
         const timeloop::MapperResult result =
             timeloop_search(input_, constraints_, settings_, budget(arguments_),

@@ -56,7 +56,7 @@ CommandText top_text() {
         ("list", options::bool_switch(), "list the running searches")                       //
         ("once", options::bool_switch(), "print one frame and end")                         //
         ("size", text("auto", "WxH"), "columns and lines of the frame of --once")           //
-        ("panel", text("summary", "NAME"), "panel shown first: a name or 1 to 8")           //
+        ("panel", text("summary", "NAME"), "panel shown first: a name or 0 to 9")           //
         ("symbols", text("auto", "SET"), "auto, block, braille or ascii")                   //
         ("color", text("auto", "WHEN"), "auto, always or never")                            //
         ("json", options::bool_switch(), "--once or --list: numbers instead of a picture")  //
@@ -87,7 +87,10 @@ Size size_of(const Arguments& arguments, const std::string& text) {
 
 View view_of(const Arguments& arguments) {
     View view = initial_view();
-    std::vector<std::string> names = {"1", "2", "3", "4", "5", "6", "7", "8"};
+    std::vector<std::string> names;
+    for (int i = 0; i < panel_count; ++i) {
+        names.push_back(key_of(static_cast<Panel>(i)));
+    }
     for (int i = 0; i < panel_count; ++i) {
         std::string name = title(static_cast<Panel>(i));
         name[0] = static_cast<char>(name[0] - 'A' + 'a');

@@ -27,6 +27,10 @@ std::string amount(double value, const std::string& unit) {
 
 }  // namespace
 
+std::string key_of(Panel panel) {
+    return std::to_string((static_cast<int>(panel) + 1) % panel_count);
+}
+
 std::string objective_name(const Snapshot& snapshot) {
     std::string result;
     for (const std::string& metric : snapshot.run.metrics) {
@@ -64,6 +68,10 @@ bool says_something(Panel panel, const Snapshot& snapshot) {
             });
         case Panel::log:
             return !snapshot.log.empty();
+        case Panel::mapping:
+            return !snapshot.mapping.lines.empty();
+        case Panel::costs:
+            return !snapshot.mapping.components.empty();
         default:
             return true;
     }

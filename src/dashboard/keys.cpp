@@ -161,8 +161,8 @@ Request character(View& view, char32_t c, const Screen& screen) {
         case 0x0c:
             return Request::redraw;
         default:
-            if (c >= U'1' && c <= U'8') {
-                focus(view, static_cast<int>(c - U'1'));
+            if (c >= U'0' && c <= U'9') {
+                focus(view, (static_cast<int>(c - U'0') + panel_count - 1) % panel_count);
             }
             return Request::none;
     }

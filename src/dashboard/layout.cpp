@@ -8,8 +8,8 @@ namespace tessera::dashboard {
 namespace {
 
 constexpr Panel by_importance[panel_count] = {
-    Panel::summary, Panel::incumbents, Panel::funnel,     Panel::workers,
-    Panel::pareto,  Panel::log,        Panel::comparison, Panel::plugins,
+    Panel::summary, Panel::incumbents, Panel::costs, Panel::funnel,     Panel::workers,
+    Panel::mapping, Panel::pareto,     Panel::log,   Panel::comparison, Panel::plugins,
 };
 
 constexpr int tile_width = 38, tile_height = 9;
@@ -36,7 +36,8 @@ void tile(std::vector<Placed>& placed, const std::vector<Panel>& panels, Rect bo
 
 const char* title(Panel panel) {
     static constexpr const char* titles[panel_count] = {
-        "Summary", "Incumbents", "Workers", "Funnel", "Pareto", "Comparison", "Plugins", "Log"};
+        "Summary",    "Incumbents", "Workers", "Funnel",  "Pareto",
+        "Comparison", "Plugins",    "Log",     "Mapping", "Costs"};
     return titles[static_cast<int>(panel)];
 }
 

@@ -39,7 +39,7 @@ struct Hint {
 };
 
 constexpr Hint hints[] = {
-    {"q", "quit", false},      {"?", "help", false},   {"1-8", "panel", false},
+    {"q", "quit", false},      {"?", "help", false},   {"0-9", "panel", false},
     {"p", "pause", false},     {"/", "find", false},   {"s", "stop", true},
     {"c", "checkpoint", true}, {"d", "detach", false}, {"e", "export", false},
     {"Enter", "alone", false}, {"t", "theme", false},  {"g", "symbols", false}};
@@ -158,7 +158,8 @@ void draw_too_small(Canvas canvas, const Snapshot& snapshot, const View& view) {
 
 int draw_help(Canvas canvas, const View& view) {
     static constexpr const char* keys[][2] = {
-        {"1 ... 8", "Summary, Incumbents, Workers, Funnel, Pareto, Comparison, Plugins, Log"},
+        {"1 ... 9, 0",
+         "Summary, Incumbents, Workers, Funnel, Pareto, Comparison, Plugins, Log, Mapping, Costs"},
         {"Tab", "next panel; Shift-Tab: the one before"},
         {"Enter", "the focused panel alone, and back; Esc: back to the summary"},
         {"up, down, k, j", "scroll by a line; PageUp, PageDown, Home, End"},

@@ -12,7 +12,8 @@ using Draw = int (*)(Canvas, const Snapshot&, const View&);
 
 // In the order of the enumeration Panel.
 constexpr Draw draw[panel_count] = {draw_summary, draw_incumbents, draw_workers, draw_funnel,
-                                    draw_pareto,  draw_comparison, draw_plugins, draw_log};
+                                    draw_pareto,  draw_comparison, draw_plugins, draw_log,
+                                    draw_mapping, draw_costs};
 
 // The mono theme keeps bold and reverse, so that what stands out still does.
 void drop_colors(Frame& frame) {
@@ -30,7 +31,7 @@ void draw_panels(Screen& screen, Canvas& whole, const Layout& where, const Snaps
     for (const Placed& placed : where.panels) {
         const auto number = static_cast<std::size_t>(placed.panel);
         const bool focused = placed.panel == view.focus;
-        std::string name = std::to_string(number + 1) + " " + title(placed.panel);
+        std::string name = key_of(placed.panel) + " " + title(placed.panel);
         name += placed.panel == Panel::incumbents ? ": " + objective_name(snapshot) : "";
         name += view.filter.empty() ? "" : " /" + view.filter;
         Canvas inside = whole.part(placed.area)

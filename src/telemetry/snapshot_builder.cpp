@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 
 #include "telemetry/process.hpp"
 
@@ -11,6 +12,8 @@ namespace {
 
 constexpr std::size_t most_incumbents = 500, most_log_lines = 200, most_rates = 120;
 constexpr double rate_window_s = 3;
+/// A search that improves all the time is not slowed down by being shown.
+constexpr double describe_every_s = 1;
 
 /// Every second one of the older half goes; first and last stay.
 template <class T>
@@ -68,6 +71,7 @@ Snapshot Sampler::Builder::build(const std::vector<Event>& events, RunState stat
     add_values(s);
     add_budgets(s);
     add_rates(s);
+    add_mapping(s, state != RunState::running && state != RunState::stopping);
     return s;
 }
 
@@ -109,6 +113,27 @@ void Sampler::Builder::take_incumbent(const Incumbent& found) {
     if (found.worker >= 0) {
         worker_incumbents_[found.worker].push_back(view);
     }
+    if (found.mapping && (!best_ || found.value < best_->value)) {
+        best_ = found;
+        described_ = false;
+    }
+}
+
+void Sampler::Builder::add_mapping(Snapshot& s, bool at_once) {
+    const bool due = at_once || described_s_ < 0 || s.elapsed_s >= described_s_ + describe_every_s;
+    if (settings_.describe && describes_ && !described_ && due) {
+        described_s_ = s.elapsed_s;
+        described_ = true;
+        try {
+            mapping_ = settings_.describe(best_->mapping());
+        } catch (const std::bad_alloc&) {  // the one before is shown for longer
+        } catch (const std::exception& error) {
+            describes_ = false;
+            recorder_.log(std::string("the best mapping is not shown: ") + error.what(),
+                          LogLevel::warning);
+        }
+    }
+    s.mapping = mapping_;
 }
 
 void Sampler::Builder::add_phases(Snapshot& s) const {
@@ -166,7 +191,7 @@ void Sampler::Builder::add_workers(Snapshot& s) {
 }
 
 void Sampler::Builder::add_comparison(Snapshot& s,
-                                const std::map<std::string, std::uint64_t>& evaluated) {
+                                      const std::map<std::string, std::uint64_t>& evaluated) {
     std::optional<double> best;
     for (const auto& [name, count] : evaluated) {
         if (!name.empty()) {

@@ -36,6 +36,7 @@ private:
     void add_values(Snapshot& snapshot) const;
     void add_budgets(Snapshot& snapshot) const;
     void add_rates(Snapshot& snapshot);
+    void add_mapping(Snapshot& snapshot, bool at_once);
 
     Recorder& recorder_;
     const Settings settings_;
@@ -47,6 +48,10 @@ private:
     std::map<int, Rate> worker_rates_;
     std::map<int, std::vector<IncumbentView>> worker_incumbents_;
     std::map<std::string, Source> sources_;
+    std::optional<Incumbent> best_;  ///< of the first metric
+    bool described_ = true, describes_ = true;
+    double described_s_ = -1;
+    MappingView mapping_;
     Rate rate_;
     std::vector<double> rate_history_;
     double last_rate_s_ = 0;

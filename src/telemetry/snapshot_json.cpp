@@ -84,6 +84,21 @@ void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, FieldVie
     f("name", v.name), f("unit", v.unit), f("value", v.value);
 }
 template <class F, class T>
+void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, ComponentCostView> {
+    f("name", v.name), f("energy_j", v.energy_j), f("limits_s", v.limits_s);
+    f("occupancy", v.occupancy);
+}
+template <class F, class T>
+void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, EinsumCostView> {
+    f("name", v.name), f("energy_j", v.energy_j), f("latency_s", v.latency_s);
+    f("limit", v.limit), f("compute_use", v.compute_use);
+}
+template <class F, class T>
+void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, MappingView> {
+    f("lines", v.lines), f("energy_j", v.energy_j), f("latency_s", v.latency_s);
+    f("compute_use", v.compute_use), f("components", v.components), f("einsums", v.einsums);
+}
+template <class F, class T>
 void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, Snapshot> {
     f("serial", v.serial), f("state", v.state), f("stop_reason", v.stop_reason);
     f("run", v.run), f("elapsed_s", v.elapsed_s), f("cpu_s", v.cpu_s);
@@ -92,7 +107,8 @@ void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, Snapshot
     f("incumbent_age_s", v.incumbent_age_s), f("rate_per_s", v.rate_per_s);
     f("rate_history", v.rate_history), f("phases", v.phases), f("einsums", v.einsums);
     f("workers", v.workers), f("funnel", v.funnel), f("incumbents", v.incumbents);
-    f("bounds", v.bounds), f("front", v.front), f("comparison", v.comparison), f("plugins", v.plugins);
+    f("bounds", v.bounds), f("front", v.front), f("mapping", v.mapping);
+    f("comparison", v.comparison), f("plugins", v.plugins);
     f("budgets", v.budgets), f("fields", v.fields), f("log", v.log);
     f("checkpoint_s", v.checkpoint_s);
 }

@@ -65,7 +65,9 @@ BOOST_AUTO_TEST_CASE(every_panel_shows_its_own_facts_at_three_sizes) {
                                                    {Panel::pareto, "mJ"},
                                                    {Panel::comparison, "annealing"},
                                                    {Panel::plugins, "looptree"},
-                                                   {Panel::log, "foo: threw"}};
+                                                   {Panel::log, "foo: threw"},
+                                                   {Panel::mapping, "for m in 32 / 4 (8 trips)"},
+                                                   {Panel::costs, "MainMemory"}};
     for (const Size size : three_sizes) {
         for (const auto& [which, fact] : facts) {
             const std::string text = panel(which, size);
@@ -82,11 +84,39 @@ BOOST_AUTO_TEST_CASE(a_run_of_one_mapper_and_one_metric_has_fewer_panels) {
     for (const char* name : {"1 Summary", "2 Incumbents", "3 Workers", "4 Funnel"}) {
         BOOST_TEST(says(text, name));
     }
-    for (const char* name : {"5 Pareto", "6 Comparison", "7 Plugins", "8 Log"}) {
+    for (const char* name :
+         {"5 Pareto", "6 Comparison", "7 Plugins", "8 Log", "9 Mapping", "0 Costs"}) {
         BOOST_TEST(!says(text, name), text);
     }
     snapshot.run.metrics = {"energy", "latency"};
     BOOST_TEST(says(drawn({200, 60}, snapshot), "5 Pareto"));
+}
+
+// 0.03 J of 0.0428 J are 70.1 %; Einsums that Array limits take 0.0228 s of 0.0428 s.
+BOOST_AUTO_TEST_CASE(costs_name_shares_and_what_limits) {
+    std::istringstream lines(panel(Panel::costs, {100, 24}));
+    std::vector<std::string> found;
+    for (std::string line; std::getline(lines, line);) {
+        found.push_back(line);
+    }
+    const auto at = [&](const std::string& name) {
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            if (says(found[i], " " + name + " ")) {
+                return i;
+            }
+        }
+        BOOST_ERROR("no line of " + name);
+        return found.size() - 1;
+    };
+    BOOST_TEST(at("MainMemory") < at("Buffer"));
+    BOOST_TEST(at("Buffer") < at("Array"));
+    BOOST_TEST(says(found[at("MainMemory")], "70.1%"));
+    BOOST_TEST(says(found[at("MainMemory")], "46.7%"));
+    BOOST_TEST(says(found[at("Array")], "53.3%"));
+    BOOST_TEST(says(found[at("Buffer")], "75.0%"));
+    BOOST_TEST(says(found[at("QK_softmax")], "Array"));
+    BOOST_TEST(says(found[at("QK_softmax")], "90.0%"));
+    BOOST_TEST(says(found[2], "43.0% in use"), found[2]);
 }
 
 BOOST_AUTO_TEST_CASE(words_of_traffic_are_not_called_joules) {
@@ -144,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_bound_of_zero_does_not_flatten_the_curve) {
 BOOST_AUTO_TEST_CASE(the_footer_shows_at_least_five_keys) {
     for (int width = 40; width <= 200; width += 4) {
         const std::string text = drawn({width, 12}, tui_test::running_snapshot());
-        for (const char* key : {"q quit", "? help", "1-8 panel", "p pause", "/ find"}) {
+        for (const char* key : {"q quit", "? help", "0-9 panel", "p pause", "/ find"}) {
             BOOST_TEST(says(text, key), key << " at width " << width);
         }
     }

@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_larger_screen_never_shows_fewer_panels) {
     }
     BOOST_TEST(wrong == 0);
     BOOST_TEST(layout({80, 24}, View{}).panels.size() == 4U);
-    BOOST_TEST(layout({200, 60}, View{}).panels.size() == 8U);
+    BOOST_TEST(layout({200, 60}, View{}).panels.size() == 10U);
     BOOST_TEST(layout({40, 10}, View{}).panels.size() == 1U);
 }
 

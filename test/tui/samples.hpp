@@ -79,15 +79,26 @@ inline Snapshot running_snapshot() {
     s.funnel.rejected[static_cast<std::size_t>(Reason::fanout)] = 200000;
     s.funnel.rejected[static_cast<std::size_t>(Reason::bound)] = 770000000;
     add_incumbents(s);
-    s.comparison = {{"search:annealing",
-               1.83e-3,
-               0.0,
-               752.0,
-               40000000,
-               4,
-               55000,
-               {{0.5, 4e-3}, {752, 1.83e-3}}},
-              {"search:random", 2.5e-3, 0.268, 100.0, 1200000, 2, 300, {{1, 5e-3}, {100, 2.5e-3}}}};
+    s.comparison = {
+        {"search:annealing",
+         1.83e-3,
+         0.0,
+         752.0,
+         40000000,
+         4,
+         55000,
+         {{0.5, 4e-3}, {752, 1.83e-3}}},
+        {"search:random", 2.5e-3, 0.268, 100.0, 1200000, 2, 300, {{1, 5e-3}, {100, 2.5e-3}}}};
+    s.mapping = {
+        {"MainMemory holds A 512 words (1 KiB), Z 64 words (128 B)", "for m in 32 / 4 (8 trips)",
+         "  Array computes QK"},
+        0.0428,
+        0.0428,
+        0.43,
+        {{"MainMemory", 0.03, 0.02, std::nullopt},
+         {"Buffer", 0.01, 0, 0.75},
+         {"Array", 0.0028, 0.0228, std::nullopt}},
+        {{"Q", 0.0328, 0.02, "MainMemory", 0.2}, {"QK_softmax", 0.01, 0.0228, "Array", 0.9}}};
     s.plugins = {
         {"mapper", "search", "0.1.0", "", "in use", {{"strategy", "annealing"}, {"seed", "7"}}},
         {"cost model", "looptree", "0.1.0", "", "in use", {}},

@@ -168,13 +168,78 @@ BOOST_AUTO_TEST_CASE(snapshot_shows_what_was_recorded) {
     BOOST_TEST(s.memory_bytes > 0);
 }
 
+// The best mapping of the first metric is described, not each of a thousand that come at once, and
+// the last one for certain.
+BOOST_AUTO_TEST_CASE(the_best_mapping_is_described_once_a_second_at_most) {
+    Recorder recorder;
+    Keeper::Seen seen;
+    Sampler::Settings how = settings();
+    std::vector<std::string> described;
+    how.describe = [&](const std::string& yaml) {
+        described.push_back(yaml);
+        return MappingView{{yaml}, 1, 2, 0.5, {}, {}};
+    };
+    Sampler sampler(recorder, std::move(how));
+    sampler.add(std::make_unique<Keeper>(seen));
+    sampler.start();
+    for (int i = 1000; i > 0; --i) {
+        Incumbent one = found(i, 1);
+        one.mapping = [i] { return "mapping " + std::to_string(i); };
+        recorder.incumbent(one);
+        std::this_thread::sleep_for(std::chrono::microseconds(i % 10 == 0 ? 500 : 0));
+    }
+    sampler.finish(RunState::finished);
+    BOOST_TEST(seen.snapshots.back()->mapping.lines.at(0) == "mapping 1");
+    BOOST_TEST(described.size() >= 1);
+    BOOST_TEST(described.size() < 20);
+    BOOST_TEST(seen.snapshots.size() > described.size());
+}
+
+BOOST_AUTO_TEST_CASE(a_description_that_fails_is_told_once) {
+    Recorder recorder;
+    Sampler::Settings how = settings();
+    int calls = 0;
+    how.describe = [&](const std::string&) -> MappingView {
+        ++calls;
+        throw std::runtime_error("no such model");
+    };
+    Sampler sampler(recorder, std::move(how));
+    for (const double value : {3, 2, 1}) {
+        Incumbent one = found(value, 1);
+        one.mapping = [] { return std::string("m"); };
+        recorder.incumbent(one);
+        if (value == 3) {
+            sampler.start();
+            while (!sampler.latest() || sampler.latest()->serial < 3) {
+                std::this_thread::yield();
+            }
+        }
+    }
+    while (sampler.latest()->log.empty()) {
+        std::this_thread::yield();
+    }
+    sampler.finish(RunState::finished);
+    BOOST_TEST(calls == 1);
+    BOOST_TEST(sampler.latest()->log.at(0).text == "the best mapping is not shown: no such model");
+}
+
 BOOST_AUTO_TEST_CASE(json_round_trip) {
     Recorder recorder;
-    Sampler sampler(recorder, settings());
+    Sampler::Settings how = settings();
+    how.describe = [](const std::string& yaml) {
+        return MappingView{
+            {yaml, "b"},          1, 2, 0.5, {{"Buffer", 1, 2, 0.25}, {"Array", 0, 0, {}}},
+            {{"A", 1, 2, "x", 1}}};
+    };
+    Sampler sampler(recorder, how);
     fill(recorder);
+    Incumbent best = found(1, 1);
+    best.mapping = [] { return std::string("tree"); };
+    recorder.incumbent(best);
     sampler.start();
     sampler.finish(RunState::interrupted);
     const Snapshot s = *sampler.latest();
+    BOOST_TEST(s.mapping.lines.size() == 2u);
     const std::string text = to_json(s);
     BOOST_TEST(text.find('\n') == std::string::npos);
     BOOST_TEST((from_json(text) == s));

@@ -1,4 +1,4 @@
-// The eight panels. Each draws the inside of its box and returns how far it can be scrolled.
+// The ten panels. Each draws the inside of its box and returns how far it can be scrolled.
 #pragma once
 
 #include <string>
@@ -20,6 +20,8 @@ int draw_pareto(Canvas canvas, const Snapshot& snapshot, const View& view);
 int draw_comparison(Canvas canvas, const Snapshot& snapshot, const View& view);
 int draw_plugins(Canvas canvas, const Snapshot& snapshot, const View& view);
 int draw_log(Canvas canvas, const Snapshot& snapshot, const View& view);
+int draw_mapping(Canvas canvas, const Snapshot& snapshot, const View& view);
+int draw_costs(Canvas canvas, const Snapshot& snapshot, const View& view);
 
 /// Whether the run has what the panel shows: several metrics, mappers, lines of a log, plugins from
 /// files or with knobs.
@@ -27,6 +29,8 @@ bool says_something(Panel panel, const Snapshot& snapshot);
 
 // ---- facts that several panels and the header show ----
 
+/// The key that shows the panel: "1" to "9", "0" for the tenth.
+std::string key_of(Panel panel);
 /// "EDP", "energy", "energy,latency"
 std::string objective_name(const Snapshot& snapshot);
 /// "annealing" of "search:annealing".

@@ -18,10 +18,12 @@ enum class Panel : std::uint8_t {
     pareto,
     comparison,
     plugins,
-    log
+    log,
+    mapping,
+    costs
 };
 
-inline constexpr int panel_count = 8;
+inline constexpr int panel_count = 10;
 
 /// "Summary"
 const char* title(Panel panel);

@@ -47,6 +47,9 @@ public:
         base::Budget budget;
         std::vector<PluginView> plugins;
         std::chrono::milliseconds period{250};
+        /// What views show of a mapping (the YAML that Incumbent::mapping makes). Called on the
+        /// sampler's thread, for the best mapping so far, once a second at most. May be empty.
+        std::function<MappingView(const std::string&)> describe;
     };
 
     /// `recorder` must outlive it. Nothing runs before start().

@@ -157,6 +157,35 @@ struct FieldView {
     bool operator==(const FieldView&) const = default;
 };
 
+/// What a component takes of the best mapping.
+struct ComponentCostView {
+    std::string name;
+    double energy_j = 0;
+    double limits_s = 0;              ///< time of the Einsums whose slowest component it is
+    std::optional<double> occupancy;  ///< of a memory: highest share of its size in use
+
+    bool operator==(const ComponentCostView&) const = default;
+};
+
+struct EinsumCostView {
+    std::string name;
+    double energy_j = 0, latency_s = 0;
+    std::string limit;       ///< its slowest component; empty: nothing takes time
+    double compute_use = 0;  ///< share of all computes in use, averaged over its time
+
+    bool operator==(const EinsumCostView&) const = default;
+};
+
+/// The best mapping of the first metric, and where its energy and its time go.
+struct MappingView {
+    std::vector<std::string> lines;  ///< as text for people; empty: none yet, or not told
+    double energy_j = 0, latency_s = 0, compute_use = 0;
+    std::vector<ComponentCostView> components;  ///< in the report's order; may be empty
+    std::vector<EinsumCostView> einsums;
+
+    bool operator==(const MappingView&) const = default;
+};
+
 struct Snapshot {
     std::uint64_t serial = 0;  ///< counts up from 1
     RunIdentity run;
@@ -175,6 +204,7 @@ struct Snapshot {
     std::optional<double> best, bound, gap;  ///< of the first metric; gap = (best - bound) / best
     std::optional<double> incumbent_age_s;
     std::vector<PointView> front;
+    MappingView mapping;
     std::vector<ContenderView> comparison;  ///< one entry per source of workers or incumbents
     std::vector<PluginView> plugins;
     std::vector<BudgetView> budgets;  ///< limits that are set
