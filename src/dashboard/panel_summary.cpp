@@ -92,15 +92,14 @@ Line energy_latency(const Snapshot& snapshot) {
     return line;
 }
 
-/// What is left of the items that are known, at half and at twice their pace so far. Nothing before
-/// a second has passed, for less than one, and while the total may grow.
-std::string rest_of(const telemetry::PhaseView& phase) {
-    if (phase.done == 0 || phase.done >= phase.total || phase.seconds < 1 || phase.passes > 1) {
-        return "";
+/// "5s to 1m".
+Line rest(const Snapshot& snapshot) {
+    const auto& [least_s, most_s] = snapshot.rest;
+    if (!least_s || !most_s) {
+        return {};
     }
-    const double per_item = phase.seconds / static_cast<double>(phase.done);
-    const double rest_s = per_item * static_cast<double>(phase.total - phase.done);
-    return rest_s < 2 ? "" : ", " + age(rest_s / 2) + " to " + age(2 * rest_s) + " left";
+    const std::string least = age(*least_s), most = age(*most_s);
+    return labelled("left", least == most ? most : least + " to " + most);
 }
 
 Line progress(const Snapshot& snapshot) {
@@ -111,9 +110,8 @@ Line progress(const Snapshot& snapshot) {
     std::string text = phase->name;
     if (phase->total > 0 && phase->done <= phase->total) {
         const double part = static_cast<double>(phase->done) / static_cast<double>(phase->total);
-        const std::string rest = rest_of(*phase);  // the more telling one where both do not fit
-        text += " " + std::to_string(phase->done) + "/" + std::to_string(phase->total) +
-                (rest.empty() ? ", " + percent(part) : rest);
+        text += " " + std::to_string(phase->done) + "/" + std::to_string(phase->total) + ", " +
+                percent(part);
     } else if (phase->done > 0) {  // there are more than were known, or nobody knows
         text += " " + std::to_string(phase->done) + " " + phase->unit;
     }
@@ -155,7 +153,7 @@ int draw_summary(Canvas canvas, const Snapshot& snapshot, const View& view) {
     if (failed > 0) {
         lines.push_back(labelled("failed", std::to_string(failed) + " (see 8)", style::bad));
     }
-    for (Line line : {stop(snapshot), progress(snapshot), energy_latency(snapshot),
+    for (Line line : {stop(snapshot), progress(snapshot), rest(snapshot), energy_latency(snapshot),
                       resources(snapshot), front(snapshot)}) {
         if (!line.empty()) {
             lines.push_back(std::move(line));

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "telemetry/process.hpp"
+#include "telemetry/rest.hpp"
 
 namespace tessera::telemetry {
 
@@ -72,6 +73,7 @@ Snapshot Sampler::Builder::build(const std::vector<Event>& events, RunState stat
     add_budgets(s);
     add_rates(s);
     add_mapping(s, state != RunState::running && state != RunState::stopping);
+    estimate_rest(s);
     return s;
 }
 

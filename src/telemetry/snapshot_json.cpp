@@ -99,6 +99,10 @@ void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, MappingV
     f("compute_use", v.compute_use), f("components", v.components), f("einsums", v.einsums);
 }
 template <class F, class T>
+void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, RestView> {
+    f("least_s", v.least_s), f("most_s", v.most_s);
+}
+template <class F, class T>
 void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, Snapshot> {
     f("serial", v.serial), f("state", v.state), f("stop_reason", v.stop_reason);
     f("run", v.run), f("elapsed_s", v.elapsed_s), f("cpu_s", v.cpu_s);
@@ -107,7 +111,7 @@ void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, Snapshot
     f("incumbent_age_s", v.incumbent_age_s), f("rate_per_s", v.rate_per_s);
     f("rate_history", v.rate_history), f("phases", v.phases), f("einsums", v.einsums);
     f("workers", v.workers), f("funnel", v.funnel), f("incumbents", v.incumbents);
-    f("bounds", v.bounds), f("front", v.front), f("mapping", v.mapping);
+    f("bounds", v.bounds), f("front", v.front), f("mapping", v.mapping), f("rest", v.rest);
     f("comparison", v.comparison), f("plugins", v.plugins);
     f("budgets", v.budgets), f("fields", v.fields), f("log", v.log);
     f("checkpoint_s", v.checkpoint_s);

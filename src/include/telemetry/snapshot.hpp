@@ -186,6 +186,13 @@ struct MappingView {
     bool operator==(const MappingView&) const = default;
 };
 
+/// How long the run will go on, see rest.hpp. Empty: nothing is known.
+struct RestView {
+    std::optional<double> least_s, most_s;
+
+    bool operator==(const RestView&) const = default;
+};
+
 struct Snapshot {
     std::uint64_t serial = 0;  ///< counts up from 1
     RunIdentity run;
@@ -205,6 +212,7 @@ struct Snapshot {
     std::optional<double> incumbent_age_s;
     std::vector<PointView> front;
     MappingView mapping;
+    RestView rest;
     std::vector<ContenderView> comparison;  ///< one entry per source of workers or incumbents
     std::vector<PluginView> plugins;
     std::vector<BudgetView> budgets;  ///< limits that are set

@@ -1,0 +1,111 @@
+#include "telemetry/rest.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::telemetry {
+
+namespace {
+
+/// Before that nothing is said.
+constexpr double least_elapsed_s = 1;
+constexpr double unknown_length = 4, by_gap = 4, by_pace = 2;
+/// A gap that fell by less over the second half of the time leads nowhere.
+constexpr double least_decline = 0.1;
+/// A gap this small is as good as closed.
+constexpr double closed_gap = 1e-3;
+
+/// (best - bound) / best at that time, from the histories; nothing before there are both.
+std::optional<double> gap_at(const Snapshot& s, double time_s) {
+    std::optional<double> best, bound;
+    for (const IncumbentView& found : s.incumbents) {
+        if (found.time_s <= time_s && (!best || found.value < *best)) {
+            best = found.value;
+        }
+    }
+    for (const Step& step : s.bounds) {
+        if (step.time_s <= time_s) {
+            bound = step.value;
+        }
+    }
+    return best && bound && *best > 0 ? std::optional((*best - *bound) / *best) : std::nullopt;
+}
+
+/// Until the gap is as small as is asked for, if it goes on to fall as it did.
+std::optional<double> rest_by_gap(const Snapshot& s) {
+    const std::optional<double> then = gap_at(s, s.elapsed_s / 2), now = gap_at(s, s.elapsed_s);
+    if (!then || !now || !(*now > 0) || *now > *then * (1 - least_decline)) {
+        return std::nullopt;
+    }
+    double goal = closed_gap;
+    for (const BudgetView& budget : s.budgets) {
+        goal = budget.name == "gap" ? std::max(goal, budget.limit) : goal;
+    }
+    const double per_s = std::log(*then / *now) / (s.elapsed_s / 2);
+    return std::max(0.0, std::log(*now / goal) / per_s);
+}
+
+/// Of the phase that runs, if its total is fixed.
+std::optional<double> rest_of_phase(const Snapshot& s) {
+    for (const PhaseView& phase : s.phases) {
+        if (phase.active && phase.done > 0 && phase.done < phase.total && phase.passes == 1) {
+            return phase.seconds / static_cast<double>(phase.done) *
+                   static_cast<double>(phase.total - phase.done);
+        }
+    }
+    return std::nullopt;
+}
+
+/// Until the first limit of time or of evaluations.
+std::optional<double> rest_by_limits(const Snapshot& s) {
+    std::optional<double> rest;
+    const auto at_most = [&](double value) { rest = std::min(rest.value_or(value), value); };
+    for (const BudgetView& budget : s.budgets) {
+        const double open = std::max(0.0, budget.limit - budget.used);
+        if (budget.name == "max-time") {
+            at_most(open);
+        } else if (budget.name == "max-cpu-time" && s.cpu_s > 0) {
+            at_most(open * s.elapsed_s / s.cpu_s);
+        } else if (budget.name == "max-evals" && s.rate_per_s > 0) {
+            at_most(open / s.rate_per_s);
+        }
+    }
+    return rest;
+}
+
+}  // namespace
+
+void estimate_rest(Snapshot& s) {
+    s.rest = {};
+    if (s.state != RunState::running || s.elapsed_s < least_elapsed_s) {
+        return;
+    }
+    const std::optional<double> limit = rest_by_limits(s);
+    if (!s.bound) {
+        if (limit) {
+            s.rest = {*limit, *limit};
+        }
+        return;
+    }
+    double least = s.elapsed_s / unknown_length, most = s.elapsed_s * unknown_length;
+    const auto narrow = [&](double rest_s, double factor) {
+        if (rest_s * factor >= least && rest_s / factor <= most) {
+            least = std::max(least, rest_s / factor);
+            most = std::min(most, rest_s * factor);
+        }
+    };
+    if (const std::optional<double> rest_s = rest_by_gap(s)) {
+        narrow(*rest_s, by_gap);
+    }
+    if (const std::optional<double> rest_s = rest_of_phase(s)) {
+        least = std::max(least, *rest_s / by_pace);
+        most = std::max(most, *rest_s * by_pace);
+    }
+    if (limit) {
+        least = std::min(least, *limit);
+        most = std::min(most, *limit);
+    }
+    s.rest = {least, most};
+}
+
+}  // namespace tessera::telemetry
