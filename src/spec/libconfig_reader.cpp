@@ -78,6 +78,9 @@ private:
     int line_ = 1, column_ = 1;
 };
 
+/// Libconfig takes thousands of levels; trees are walked by recursion.
+constexpr int most_nested = 200;
+
 class Builder {
 public:
     Builder(std::string_view text, std::string file, const ReadOptions& options)
@@ -134,6 +137,11 @@ private:
         const char* open = setting.isGroup() ? "{" : setting.isList() ? "(" : "[";
         const char* close = setting.isGroup() ? "}" : setting.isList() ? ")" : "]";
         const Position place = next(open, setting);
+        if (++depth_ > most_nested) {
+            fail(place, "",
+                 {"groups and lists are nested too deeply", "",
+                  "at most " + std::to_string(most_nested) + " levels", "check the brackets"});
+        }
         Node node = setting.isGroup() ? Node::map(place) : Node::sequence(place);
         if (setting.isGroup()) {
             entries(setting, node);
@@ -143,6 +151,7 @@ private:
             }
         }
         next(close, setting);
+        --depth_;
         return node;
     }
 
@@ -180,6 +189,7 @@ private:
     std::string file_;
     const ReadOptions& options_;
     std::size_t at_ = 0;
+    int depth_ = 0;
 };
 
 }  // namespace

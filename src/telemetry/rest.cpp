@@ -9,9 +9,11 @@ namespace {
 
 /// Before that nothing is said.
 constexpr double least_elapsed_s = 1;
-constexpr double unknown_length = 4, by_gap = 4, by_pace = 2;
+constexpr double unknown_length = 4, by_gap = 4;
 /// A gap that fell by less over the second half of the time leads nowhere.
 constexpr double least_decline = 0.1;
+/// A search ends up to this much after its limit.
+constexpr double late_s = 0.5, late_share = 0.02;
 /// A gap this small is as good as closed.
 constexpr double closed_gap = 1e-3;
 
@@ -45,17 +47,6 @@ std::optional<double> rest_by_gap(const Snapshot& s) {
     return std::max(0.0, std::log(*now / goal) / per_s);
 }
 
-/// Of the phase that runs, if its total is fixed.
-std::optional<double> rest_of_phase(const Snapshot& s) {
-    for (const PhaseView& phase : s.phases) {
-        if (phase.active && phase.done > 0 && phase.done < phase.total && phase.passes == 1) {
-            return phase.seconds / static_cast<double>(phase.done) *
-                   static_cast<double>(phase.total - phase.done);
-        }
-    }
-    return std::nullopt;
-}
-
 /// Until the first limit of time or of evaluations.
 std::optional<double> rest_by_limits(const Snapshot& s) {
     std::optional<double> rest;
@@ -81,29 +72,24 @@ void estimate_rest(Snapshot& s) {
         return;
     }
     const std::optional<double> limit = rest_by_limits(s);
+    const auto late = [](double rest_s) { return rest_s * (1 + late_share) + late_s; };
     if (!s.bound) {
         if (limit) {
-            s.rest = {*limit, *limit};
+            s.rest = {*limit, late(*limit)};
         }
         return;
     }
     double least = s.elapsed_s / unknown_length, most = s.elapsed_s * unknown_length;
-    const auto narrow = [&](double rest_s, double factor) {
-        if (rest_s * factor >= least && rest_s / factor <= most) {
-            least = std::max(least, rest_s / factor);
-            most = std::min(most, rest_s * factor);
-        }
-    };
     if (const std::optional<double> rest_s = rest_by_gap(s)) {
-        narrow(*rest_s, by_gap);
-    }
-    if (const std::optional<double> rest_s = rest_of_phase(s)) {
-        least = std::max(least, *rest_s / by_pace);
-        most = std::max(most, *rest_s * by_pace);
+        const double from = *rest_s / by_gap, to = *rest_s * by_gap;
+        // Where the two have nothing in common, the range reaches from one to the other.
+        const double low = to < least ? from : from > most ? most : std::max(least, from);
+        most = to < least ? least : from > most ? to : std::min(most, to);
+        least = low;
     }
     if (limit) {
         least = std::min(least, *limit);
-        most = std::min(most, *limit);
+        most = std::min(most, late(*limit));
     }
     s.rest = {least, most};
 }

@@ -2,9 +2,11 @@
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
+#include <cmath>
 #include <stdexcept>
 #include <thread>
 
+#include "telemetry/rest.hpp"
 #include "telemetry/sampler.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/search/watch.hpp"
@@ -293,6 +295,47 @@ BOOST_AUTO_TEST_CASE(every_incumbent_reaches_the_sinks) {
     BOOST_TEST(seen.snapshots.back()->incumbents.front().value == 1000);
     BOOST_TEST(seen.snapshots.back()->incumbents.back().value == 1);
     BOOST_TEST(seen.snapshots.back()->funnel.improved == 1000);
+}
+
+// By hand: after 100 s the end lies 25 to 400 s ahead. A gap that fell from .4 to .1 in the last 50
+// s is .001 after ln(100)/ln(4) * 50 = 166 s: 41.5 to 400 s. A limit of 130 s leaves 30 to 31.1 s.
+BOOST_AUTO_TEST_CASE(the_rest_of_a_search_by_hand) {
+    Snapshot s;
+    s.elapsed_s = 100;
+    s.bound = 6;
+    s.best = 10;
+    const auto range = [&] {
+        estimate_rest(s);
+        BOOST_REQUIRE(s.rest.least_s && s.rest.most_s);
+        return std::pair(*s.rest.least_s, *s.rest.most_s);
+    };
+    s.incumbents.resize(1);
+    s.incumbents[0].value = 10;
+    s.bounds = {{1, 6}};
+    BOOST_TEST((range() == std::pair(25.0, 400.0)));
+    s.bounds = {{1, 6}, {99, 9}};
+    BOOST_TEST(range().first == std::log(100) / std::log(4) * 50 / 4,
+               boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(range().second == 400);
+    s.budgets = {{"gap", "", 0.1, 0.09, 1}};  // 3.8 s, if it goes on like that
+    const double soon = std::log(0.1 / 0.09) / std::log(4) * 50;
+    BOOST_TEST(range().first == soon / 4, boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(range().second == 25);
+    s.budgets = {{"max-time", "s", 100, 130, 0.8}};
+    BOOST_TEST((range() == std::pair(30.0, 30 * 1.02 + 0.5)));
+    s.bound.reset();
+    BOOST_TEST((range() == std::pair(30.0, 30 * 1.02 + 0.5)));
+    s.budgets.clear();
+    estimate_rest(s);
+    BOOST_TEST(!s.rest.least_s);
+    s.bound = 6;
+    s.elapsed_s = 0.5;
+    estimate_rest(s);
+    BOOST_TEST(!s.rest.least_s);
+    s.elapsed_s = 100;
+    s.state = RunState::finished;
+    estimate_rest(s);
+    BOOST_TEST(!s.rest.least_s);
 }
 
 BOOST_AUTO_TEST_CASE(watch_ends_a_search_at_its_limits) {

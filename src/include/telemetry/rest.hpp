@@ -9,9 +9,9 @@ namespace tessera::telemetry {
 ///
 /// At a random moment of a run of unknown length, it goes on for a quarter to four times as long as
 /// it has run, with a chance of 3/5 (the moment lies between 1/5 and 4/5 of the whole). Within that
-/// the range narrows to what is left of a phase at half to twice its pace, to where the decline of
-/// the gap leads (a quarter to four times), and to the limit of time. A search without a bound ends
-/// at a limit only.
+/// the range narrows to where the decline of the gap leads (a quarter to four times) and to the
+/// limits. How far a phase is narrows nothing: its items differ too much (bench/rest). A search
+/// without a bound ends at a limit only.
 void estimate_rest(Snapshot& snapshot);
 
 }  // namespace tessera::telemetry
