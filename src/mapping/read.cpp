@@ -161,6 +161,9 @@ bool is_set(const Node& value) {
 void read_uses(const Node& variable, const Node& tile, const spec::Symbols& symbols,
                TreeNode& loop) {
     const Node& first = variable.is_map() ? variable : tile;
+    if (first.entries.empty()) {
+        spec::fail(first, {.what = "the loop has no rank variable"});
+    }
     for (const Node::Entry& entry : first.entries) {
         LoopUse use;
         use.einsum = entry.key;

@@ -14,8 +14,6 @@ constexpr double unknown_length = 4, by_gap = 4;
 constexpr double least_decline = 0.1;
 /// A search ends up to this much after its limit.
 constexpr double late_s = 0.5, late_share = 0.02;
-/// A gap this small is as good as closed.
-constexpr double closed_gap = 1e-3;
 
 /// (best - bound) / best at that time, from the histories; nothing before there are both.
 std::optional<double> gap_at(const Snapshot& s, double time_s) {
@@ -33,18 +31,20 @@ std::optional<double> gap_at(const Snapshot& s, double time_s) {
     return best && bound && *best > 0 ? std::optional((*best - *bound) / *best) : std::nullopt;
 }
 
-/// Until the gap is as small as is asked for, if it goes on to fall as it did.
+/// Until the gap is as small as is asked for, if it goes on to fall as it did. A proof of the
+/// optimum does not end by that: its gap stays open and then closes at once.
 std::optional<double> rest_by_gap(const Snapshot& s) {
+    const auto asked = std::find_if(s.budgets.begin(), s.budgets.end(),
+                                    [](const BudgetView& budget) { return budget.name == "gap"; });
+    if (asked == s.budgets.end()) {
+        return std::nullopt;
+    }
     const std::optional<double> then = gap_at(s, s.elapsed_s / 2), now = gap_at(s, s.elapsed_s);
     if (!then || !now || !(*now > 0) || *now > *then * (1 - least_decline)) {
         return std::nullopt;
     }
-    double goal = closed_gap;
-    for (const BudgetView& budget : s.budgets) {
-        goal = budget.name == "gap" ? std::max(goal, budget.limit) : goal;
-    }
     const double per_s = std::log(*then / *now) / (s.elapsed_s / 2);
-    return std::max(0.0, std::log(*now / goal) / per_s);
+    return std::max(0.0, std::log(*now / asked->limit) / per_s);
 }
 
 /// Until the first limit of time or of evaluations.
