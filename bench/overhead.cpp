@@ -40,7 +40,10 @@ struct Cost {
 
 /// One search in a terminal of its own.
 Cost measure(const Case& c, const std::string& ui) {
-    const std::string name = "tessera-overhead-" + std::to_string(::getpid());
+    // A server that ends would take the next session with it, had that the same name.
+    static int count = 0;
+    const std::string name =
+        "tessera-overhead-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
     const fs::path out = fs::temp_directory_path() / (name + ".json");
     std::vector<std::string> words = joined({bench::tessera(), "map"}, c.options);
     words = joined(words, {"--json", "--ui", ui});

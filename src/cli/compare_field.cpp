@@ -38,7 +38,7 @@ std::string search_words(const std::vector<std::string>& words) {
         if (!timeloop_inputs("compare", words, out, err)) {
             compare_command(words, out, err);
         }
-        const ParsedJson document = ParsedJson::parse(out.str(), nullptr, false);
+        const ParsedJson document = base::parsed_json(out.str());
         answer = document.at("contenders").at(0).at("trials").at(0);
     } catch (const Error& error) {
         answer = {{"status", "failed"}, {"error", error.what()}};
@@ -105,7 +105,7 @@ public:
 private:
     void ended(std::size_t i, const base::ChildEnd& end) {
         const std::uint64_t seed = field_.trials[i].seed;
-        ParsedJson json = ParsedJson::parse(end.text, nullptr, false);
+        ParsedJson json = base::parsed_json(end.text);
         if (const FieldMapping* const given = plan_.given_of(i);
             given != nullptr && json.is_object() && json.contains("value") &&
             json["value"].is_number()) {
@@ -169,8 +169,8 @@ private:
     }
 
     void check_same(const io::Json& now) const {
-        const ParsedJson before = ParsedJson::parse(folder_->read("run.json"), nullptr, false);
-        const ParsedJson expected = ParsedJson::parse(io::dumped(now), nullptr, false);
+        const ParsedJson before = base::parsed_json(folder_->read("run.json"));
+        const ParsedJson expected = base::parsed_json(io::dumped(now));
         if (!before.is_object() || !before.contains("field") ||
             before["field"] != expected["field"]) {
             throw UserError("-o " + folder_->path().string() +
@@ -184,8 +184,7 @@ private:
         std::size_t whole = 0;
         for (std::size_t end; (end = text.find('\n', whole)) != std::string::npos;
              whole = end + 1) {
-            const ParsedJson line =
-                ParsedJson::parse(text.substr(whole, end - whole), nullptr, false);
+            const ParsedJson line = base::parsed_json(text.substr(whole, end - whole));
             if (!line.is_object() || !line.contains("search") || !line.contains("trial") ||
                 !line["search"].is_number_unsigned()) {
                 continue;

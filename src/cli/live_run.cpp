@@ -219,7 +219,7 @@ std::string to_json(const Checkpoint& checkpoint) {
 }
 
 Checkpoint read_checkpoint(const std::string& text, const std::string& file) {
-    const io::ParsedJson json = io::ParsedJson::parse(text, nullptr, false);
+    const io::ParsedJson json = base::parsed_json(text);
     if (!json.is_object() || !json.contains("state") || !json["state"].is_string() ||
         !json.contains("spent_s") || !json["spent_s"].is_number()) {
         throw UserError(file + ": is no checkpoint; start again with --force");

@@ -88,8 +88,7 @@ void read_solutions(const base::Directory& folder, const model::CostModel& model
 
 void read_result(const base::Directory& folder, ReportRun& result) {
     const std::optional<std::string> text = folder.read("result.json");
-    const io::ParsedJson json =
-        text ? io::ParsedJson::parse(*text, nullptr, false) : io::ParsedJson();
+    const io::ParsedJson json = text ? base::parsed_json(*text) : io::ParsedJson();
     if (!json.is_object()) {
         result.remarks.emplace_back(
             "The search has not ended: these are its best mappings so far.");
@@ -124,8 +123,7 @@ ReportRun read_report_run(const std::string& name, const std::vector<std::string
     const fs::path path = fs::absolute(name);
     const base::Directory folder(path);
     const StoredRun stored(folder);
-    const io::ParsedJson run =
-        io::ParsedJson::parse(folder.read("run.json").value_or(""), nullptr, false);
+    const io::ParsedJson run = base::parsed_json(folder.read("run.json").value_or(""));
     if (!run.is_object() || !run.contains("command") || !run.contains("inputs")) {
         throw UserError(stored.file() + ": was changed meanwhile");
     }

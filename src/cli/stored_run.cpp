@@ -104,7 +104,7 @@ StoredRun::StoredRun(const base::Directory& folder) : folder_(folder.path()) {
     if (!text) {
         throw UserError(folder_.string() + ": is no run of tessera: it has no run.json");
     }
-    json_ = io::ParsedJson::parse(*text, nullptr, false);
+    json_ = base::parsed_json(*text);
     if (json_.is_object() && json_.contains("sweep")) {
         throw UserError(folder_.string() +
                         ": holds a sweep; tessera sweep with its options and --resume goes on");
@@ -226,7 +226,7 @@ void StoredRun::compare(const io::Json& result, std::ostream& err) const {
         err << "tessera: " << folder_.string() << " has no result to compare with\n";
         return;
     }
-    const bool same = base::written(io::ParsedJson::parse(result_, nullptr, false)) == result;
+    const bool same = base::written(base::parsed_json(result_)) == result;
     err << "tessera: the result is " << (same ? "the same as" : "not the same as") << " in "
         << (folder_ / "result.json").string() << "\n";
 }

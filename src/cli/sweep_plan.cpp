@@ -113,8 +113,7 @@ std::size_t read_journal(const std::string& text, std::vector<SweepOutcome>& out
     std::size_t begin = 0;
     for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
         const ParsedJson json =
-            ParsedJson::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
-                              text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
+            base::parsed_json(std::string_view(text).substr(begin, end - begin));
         const std::optional<SweepOutcome> outcome = read_outcome(json);
         const bool known = outcome && json.contains("point") && json["point"].is_number_unsigned();
         if (known && json["point"].get<std::size_t>() < outcomes.size()) {

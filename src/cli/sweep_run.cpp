@@ -50,7 +50,7 @@ Policy policy(const Arguments& arguments) {
 
 /// The plan of a folder; nothing: it holds no sweep.
 std::optional<SweepPlan> stored_plan(const std::string& text, const std::string& file) {
-    const io::ParsedJson json = io::ParsedJson::parse(text, nullptr, false);
+    const io::ParsedJson json = base::parsed_json(text);
     if (!json.is_object() || !json.contains("sweep")) {
         return std::nullopt;
     }
@@ -218,7 +218,7 @@ private:
 
 /// What a child said, or how it died.
 SweepOutcome outcome_of(const base::ChildEnd& end) {
-    const io::ParsedJson json = io::ParsedJson::parse(end.text, nullptr, false);
+    const io::ParsedJson json = base::parsed_json(end.text);
     std::optional<SweepOutcome> outcome = end.failed.empty() ? read_outcome(json) : std::nullopt;
     if (!outcome) {
         outcome.emplace();

@@ -32,7 +32,7 @@ ParsedJson run_description(const base::Directory& folder) {
     } catch (const UserError&) {
         return nullptr;
     }
-    ParsedJson json = ParsedJson::parse(text, nullptr, false);
+    ParsedJson json = base::parsed_json(text);
     const bool ours = json.is_object() && json.contains("tessera_version") &&
                       json.contains("command") && json["command"].is_array() &&
                       json["command"].size() >= 2 && json["command"][0] == "tessera";

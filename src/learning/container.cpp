@@ -84,8 +84,7 @@ Container read_container(const std::string& bytes, const std::string& kind,
                kind + "'");
     }
     if (const std::string_view found = lines.word(' '); found != kind) {
-        refuse("the file holds '" + base::one_line(found) + "', expected '" + kind +
-               "'");
+        refuse("the file holds '" + base::one_line(found) + "', expected '" + kind + "'");
     }
     std::size_t format = 0, header_bytes = 0, n = 0;
     if (!lines.number('\n', format) || format == 0) {
@@ -103,21 +102,16 @@ Container read_container(const std::string& bytes, const std::string& kind,
     if (header_bytes > left || n > left / sizeof(float) ||
         header_bytes + n * sizeof(float) + checksum_bytes > left) {
         refuse("the file is cut short: it should have " +
-               std::to_string(lines.at() + checksum_bytes) + " + " +
-               std::to_string(header_bytes) + " + 4 * " + std::to_string(n) + " bytes, it has " +
-               std::to_string(bytes.size()));
+               std::to_string(lines.at() + checksum_bytes) + " + " + std::to_string(header_bytes) +
+               " + 4 * " + std::to_string(n) + " bytes, it has " + std::to_string(bytes.size()));
     }
     const std::size_t end = lines.at() + header_bytes + n * sizeof(float);
     if (end + checksum_bytes != bytes.size() ||
-        checksum(std::string_view(bytes).substr(0, end)) !=
-            std::string_view(bytes).substr(end)) {
+        checksum(std::string_view(bytes).substr(0, end)) != std::string_view(bytes).substr(end)) {
         refuse("its checksum is wrong: the file has been changed or damaged; train again");
     }
     Container file;
-    file.header = base::ParsedJson::parse(bytes.begin() + static_cast<std::ptrdiff_t>(lines.at()),
-                                          bytes.begin() + static_cast<std::ptrdiff_t>(
-                                                              lines.at() + header_bytes),
-                                          nullptr, false);
+    file.header = base::parsed_json(std::string_view(bytes).substr(lines.at(), header_bytes));
     if (!file.header.is_object()) {
         refuse("its header is no JSON object");
     }

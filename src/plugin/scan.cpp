@@ -49,7 +49,7 @@ base::Json read_cache(const fs::path& file) {
         text = base::read_regular_file(file).value_or("");
     } catch (const UserError&) {  // what cannot be read is made anew
     }
-    const base::ParsedJson cache = base::ParsedJson::parse(text, nullptr, false);
+    const base::ParsedJson cache = base::parsed_json(text);
     const bool good = cache.is_object() && cache.contains("files") && cache["files"].is_object();
     return good ? base::written(cache["files"]) : base::Json::object();
 }

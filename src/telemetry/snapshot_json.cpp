@@ -302,7 +302,7 @@ std::string to_json(const Snapshot& snapshot) {
 Snapshot from_json(const std::string& text) {
     Snapshot snapshot;
     try {
-        const ParsedJson json = ParsedJson::parse(text);
+        const ParsedJson json = base::parsed_json(text);
         const auto version = json.is_object() ? json.find("tessera_snapshot") : json.end();
         if (version == json.end()) {
             throw UserError("this is no status of a tessera run (no key tessera_snapshot)");

@@ -1,5 +1,5 @@
-// A sound plugin whose ELF tables or record are not what they were. Code and relocations stay: a
-// plugin whose record is right may do what it likes.
+// A sound plugin whose ELF tables or record are not what they were. Code, relocations and the
+// symbols that they name stay: a plugin whose record is right may do what it likes.
 
 #include <elf.h>
 
@@ -42,7 +42,7 @@ struct Plugin {
             const Part part{one.sh_offset, one.sh_size, 8};
             if (std::string(bytes.c_str() + names.sh_offset + one.sh_name) == ".tessera.plugin") {
                 record = part;
-            } else if (one.sh_type == SHT_DYNSYM || i == header.e_shstrndx) {
+            } else if (i == header.e_shstrndx) {
                 tables.push_back(part);
             }
         }

@@ -163,4 +163,19 @@ BOOST_AUTO_TEST_CASE(members_are_found_kept_in_order_and_removed) {
     BOOST_TEST(json["a"].at(0).dump() == "2");
 }
 
+// What a file says is copied and written by recursion: a deep one must not end the process.
+BOOST_AUTO_TEST_CASE(deep_documents_are_none) {
+    const auto nested = [](std::size_t depth) {
+        return std::string(depth, '[') + std::string(depth, ']');
+    };
+    BOOST_TEST(!base::parsed_json(nested(200)).is_discarded());
+    for (const std::size_t depth : {201, 30000, 1000000}) {
+        BOOST_TEST(base::parsed_json(nested(depth)).is_discarded());
+        BOOST_TEST(base::parsed_json("{\"a\": " + nested(depth) + "}").is_discarded());
+    }
+    BOOST_TEST(base::parsed_json("\"" + std::string(300, '[') + "\\\"[\"").is_string());
+    BOOST_TEST(base::parsed_json("{\"a\": 1").is_discarded());
+    BOOST_TEST(base::parsed_json("{\"a\": 1}")["a"] == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
