@@ -6,6 +6,7 @@
 #include "base/directory.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
+#include "cli/report_contest.hpp"
 #include "cli/report_sections.hpp"
 #include "tessera/base/error.hpp"
 
@@ -19,6 +20,7 @@ constexpr const char* examples =
     R"(  tessera report runs/gpt3 -o gpt3.html
   tessera report runs/fused runs/unfused -o both.html
   tessera report runs/gpt3 --format csv -o tables
+  tessera report runs/comparison -o comparison.html    (of tessera compare -o)
 )";
 
 /// Words that are no options and no values of options.
@@ -63,6 +65,14 @@ io::Page made(const std::vector<std::string>& folders,
               const std::vector<std::string>& plugin_args) {
     std::vector<ReportRun> runs;
     for (const std::string& folder : folders) {
+        if (std::optional<io::Page> contest = contest_page(folder)) {
+            if (folders.size() > 1) {
+                throw UserError(folder +
+                                ": holds a comparison, whose report is one of its own; "
+                                "give it alone");
+            }
+            return *std::move(contest);
+        }
         runs.push_back(read_report_run(folder, plugin_args));
     }
     label(runs);
@@ -128,7 +138,9 @@ int report_command(const std::vector<std::string>& args, std::ostream& out, std:
     const std::size_t format = arguments.choice("format", {"html", "md", "svg", "csv"});
     if (folders.empty()) {
         throw UserError(
-            "tessera report takes the folders of runs (those of tessera map -o DIR); see tessera "
+            "tessera report takes the folders of runs (those of tessera map -o DIR, or one of "
+            "tessera "
+            "compare -o DIR); see tessera "
             "report --help");
     }
     if (format >= 2 && !arguments.has("output")) {

@@ -24,7 +24,7 @@ th, td { border: 1px solid #999; padding: 0.15em 0.55em; text-align: right;
 th { background: #f2f2f2; }
 td { white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
-.l { text-align: left; white-space: normal; overflow-wrap: anywhere; }
+.l { text-align: left; white-space: normal; overflow-wrap: anywhere; min-width: 7em; }
 figure, .wide { margin: 0.8em 0; overflow-x: auto; }
 figure svg { max-width: 100%; height: auto; min-width: 40em; }
 pre { font-size: 0.82em; overflow-x: auto; background: #f7f7f7; padding: 0.6em; }

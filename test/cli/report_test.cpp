@@ -113,6 +113,42 @@ BOOST_AUTO_TEST_CASE(a_report_is_also_markdown_and_files) {
     BOOST_TEST(sum == best["energy_j"].get<double>(), boost::test_tools::tolerance(1e-12));
 }
 
+// Its numbers are those of result.json; a hostile one is escaped or refused.
+BOOST_AUTO_TEST_CASE(a_comparison_has_a_report) {
+    const Folder folder;
+    run({"compare", "-a", "simba", "-w", "matmuls", "--mapper", "ffm,random", "--seeds", "2",
+         "--max-evals", "2000", "-q", "-o", folder.at("race")});
+    const Outcome page = invoke({"report", folder.at("race")});
+    BOOST_REQUIRE_MESSAGE(page.code == 0, page.err);
+    BOOST_TEST(malformed(page.out) == "");
+    BOOST_TEST(page.prints("matmuls on simba: 2 contenders"));
+    BOOST_TEST(page.prints("ffm leads"));
+    BOOST_TEST(page.prints("Mapping of random"));
+    BOOST_TEST(page.prints("tessera compare -a simba"));
+    BOOST_TEST(count(page.out, "<svg ") == 1u);
+    run({"report", folder.at("race"), "--format", "csv", "-o", folder.at("csv")});
+    BOOST_TEST(count(folder.read("csv/trials.csv"), "\n") == 5u);
+    const Json result = Json::parse(folder.read("race/result.json"));
+    const std::string best = folder.read("csv/ranking.csv");
+    std::smatch found;
+    BOOST_REQUIRE(std::regex_search(best, found, std::regex("\nffm,([^,]*),")));
+    BOOST_TEST(std::stod(found[1]) == result["contenders"][0]["value"]["median"].get<double>());
+    BOOST_TEST(invoke({"report", folder.at("race"), folder.at("race")}).says("give it alone"));
+    Json hostile = result;
+    hostile["workload"] = "<script>x</script>";
+    hostile["contenders"][0]["name"] = "../run";
+    hostile["contenders"][0]["trials"] = 7;
+    hostile["contenders"][1]["trials"][0]["curve"] = {1, "x", {{"a", 2}}};
+    folder.file("race/result.json", hostile.dump());
+    const Outcome odd = invoke({"report", folder.at("race")});
+    BOOST_REQUIRE_MESSAGE(odd.code == 0, odd.err);
+    BOOST_TEST(malformed(odd.out) == "");
+    BOOST_TEST(!odd.prints("<script>x"));
+    hostile["contenders"] = 3;
+    folder.file("race/result.json", hostile.dump());
+    BOOST_TEST(invoke({"report", folder.at("race")}).says("names no contenders"));
+}
+
 BOOST_AUTO_TEST_CASE(reports_set_runs_side_by_side) {
     const Folder folder;
     run(map_into(folder.at("fused")));
