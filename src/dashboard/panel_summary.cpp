@@ -119,6 +119,27 @@ Line progress(const Snapshot& snapshot) {
     return labelled("phase", text);
 }
 
+/// Of a phase that goes through templates: the Einsum with most of them before it.
+Line waits(const Snapshot& snapshot) {
+    const telemetry::PhaseView* phase = active_phase(snapshot);
+    const telemetry::EinsumView* last = nullptr;
+    std::uint64_t most = 0;
+    for (const telemetry::EinsumView& einsum : snapshot.einsums) {
+        const std::uint64_t open = einsum.templates_total > einsum.templates_done
+                                       ? einsum.templates_total - einsum.templates_done
+                                       : 0;
+        if (open > most) {
+            most = open;
+            last = &einsum;
+        }
+    }
+    if (!phase || phase->unit != "templates" || !last) {
+        return {};
+    }
+    return labelled("waits", "for " + last->name + ", " + std::to_string(most) + " of " +
+                                 std::to_string(last->templates_total) + " templates");
+}
+
 Line stop(const Snapshot& snapshot) {
     if (!snapshot.stop_reason.empty()) {
         return labelled("stop", snapshot.stop_reason, style::warning);
@@ -154,7 +175,7 @@ int draw_summary(Canvas canvas, const Snapshot& snapshot, const View& view) {
         lines.push_back(labelled("failed", std::to_string(failed) + " (see 8)", style::bad));
     }
     for (Line line : {stop(snapshot), progress(snapshot), rest(snapshot), energy_latency(snapshot),
-                      resources(snapshot), front(snapshot)}) {
+                      resources(snapshot), waits(snapshot), front(snapshot)}) {
         if (!line.empty()) {
             lines.push_back(std::move(line));
         }

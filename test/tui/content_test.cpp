@@ -92,6 +92,22 @@ BOOST_AUTO_TEST_CASE(a_run_of_one_mapper_and_one_metric_has_fewer_panels) {
     BOOST_TEST(says(drawn({200, 60}, snapshot), "5 Pareto"));
 }
 
+BOOST_AUTO_TEST_CASE(the_summary_names_what_the_search_waits_for) {
+    telemetry::Snapshot snapshot = tui_test::running_snapshot();
+    View view;
+    view.alone = true;
+    BOOST_TEST(says(drawn({80, 24}, snapshot, view), "waits  for QK_softmax, 37 of 40 templates"));
+    snapshot.phases[1].unit = "Einsums";
+    BOOST_TEST(!says(drawn({80, 24}, snapshot, view), "waits"));
+}
+
+BOOST_AUTO_TEST_CASE(the_time_left_is_a_range) {
+    telemetry::Snapshot snapshot = tui_test::running_snapshot();
+    BOOST_TEST(!says(drawn({80, 24}, snapshot), "left"));
+    snapshot.rest = {190, 3044};
+    BOOST_TEST(says(drawn({80, 24}, snapshot), "left   3m to 50m"));
+}
+
 // 0.03 J of 0.0428 J are 70.1 %; Einsums that Array limits take 0.0228 s of 0.0428 s.
 BOOST_AUTO_TEST_CASE(costs_name_shares_and_what_limits) {
     std::istringstream lines(panel(Panel::costs, {100, 24}));
