@@ -41,7 +41,7 @@ constexpr const char* examples =
 
 CommandText compare_text() {
     options::options_description result("Options", 100);
-    add_inputs(result, "awD");
+    add_inputs(result, "aweD");
     add_compare_options(result, "ffm,random", "mappers and search strategies");
     add_field_options(result);
     add_search_options(result);
@@ -148,14 +148,17 @@ private:
     mapper::Metric metric_;
 };
 
-/// -a, -w and -D alone.
+/// -a, -w, -D and --einsums alone.
 Arguments input_arguments(const Arguments& arguments) {
     options::options_description known;
-    add_inputs(known, "awD");
+    add_inputs(known, "aweD");
     std::vector<std::string> words = {"-a", arguments.text("arch"), "-w",
                                       arguments.text("workload")};
     for (const std::string& define : arguments.list("define")) {
         words.insert(words.end(), {"-D", define});
+    }
+    if (arguments.has("einsums")) {
+        words.insert(words.end(), {"--einsums", arguments.text("einsums")});
     }
     return Arguments("compare", words, known);
 }

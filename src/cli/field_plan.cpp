@@ -57,7 +57,7 @@ std::vector<std::string> knobs_for(const std::string& mapper, const Arguments& a
 }
 
 void refuse_what_does_not_fit(const Arguments& arguments) {
-    for (const char* name : {"arch", "workload", "define", "mapping"}) {
+    for (const char* name : {"arch", "workload", "define", "einsums", "mapping"}) {
         if (arguments.has(name)) {
             throw UserError(std::string("options '--instances' and '--") + name +
                             "' exclude each other");

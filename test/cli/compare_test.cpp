@@ -140,6 +140,25 @@ BOOST_AUTO_TEST_CASE(the_best_comes_first_and_ratios_are_to_it) {
     BOOST_TEST(map.json()["mappings"][0]["edp_js"] == json["best"]);
 }
 
+// What is compared on some Einsums is what map finds for them.
+BOOST_AUTO_TEST_CASE(some_einsums_of_a_workload_are_compared) {
+    const std::vector<std::string> what = {"-a",        "simba",         "-w", "gpt3-6.7b",
+                                           "--einsums", "QK,QK_softmax", "-q", "--json"};
+    std::vector<std::string> args = {"compare", "--mapper", "ffm"};
+    args.insert(args.end(), what.begin(), what.end());
+    const Outcome outcome = invoke(args);
+    BOOST_REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+    args = {"map"};
+    args.insert(args.end(), what.begin(), what.end());
+    const Json map = invoke(args).json();
+    BOOST_TEST(contender(outcome.json(), "ffm")["trials"][0]["value"] ==
+               map["mappings"][0]["edp_js"]);
+    args = {"map", "-a", "simba", "-w", "gpt3-6.7b", "-q", "--json"};
+    BOOST_TEST(outcome.json()["best"] != invoke(args).json()["mappings"][0]["edp_js"]);
+    BOOST_TEST(invoke({"compare", "--instances", "x.yaml", "--einsums", "QK", "-o", "x"})
+                   .says("exclude each other"));
+}
+
 BOOST_AUTO_TEST_CASE(seeds_give_medians_wins_and_a_test) {
     const Files files;
     const Json json = files.compare({"--mapper", "slow,ffm", "--seeds", "6", "--json"}).json();
@@ -226,8 +245,8 @@ BOOST_AUTO_TEST_CASE(files_hold_the_document_the_curves_and_the_mappings) {
         files.compare({"--mapper", "slow,ffm", "--seeds", "2", "-o", folder, "--json"});
     BOOST_TEST(outcome.code == 0, outcome.err);
     BOOST_TEST(files.read("comparison/result.json") == outcome.out);
-    BOOST_TEST(files.read("comparison/curves.csv").rfind("mapper,seed,time_s,evaluated,value\n", 0) ==
-               0U);
+    BOOST_TEST(
+        files.read("comparison/curves.csv").rfind("mapper,seed,time_s,evaluated,value\n", 0) == 0U);
     BOOST_TEST((files.read("comparison/curves.csv").find("\nslow,1,") != std::string::npos));
     const Json run = Json::parse(files.read("comparison/run.json"));
     BOOST_TEST(run["command"][1] == "compare");
@@ -310,7 +329,8 @@ BOOST_AUTO_TEST_CASE(equal_values_share_a_rank_proven_or_not) {
     cli::Comparison comparison;
     comparison.n_seeds = 5;
     comparison.contenders.push_back(std::make_unique<Written>("worse", 3, Status::feasible, 1));
-    comparison.contenders.push_back(std::make_unique<Written>("heuristic", 2 + 1e-12, Status::feasible, 2));
+    comparison.contenders.push_back(
+        std::make_unique<Written>("heuristic", 2 + 1e-12, Status::feasible, 2));
     comparison.contenders.push_back(std::make_unique<Written>("proof", 2, Status::optimal, 1));
     const std::vector<cli::Standing> all = cli::standings(comparison);
     BOOST_TEST(all[0].contender->name() == "heuristic");  // as given
@@ -324,13 +344,13 @@ BOOST_AUTO_TEST_CASE(equal_values_share_a_rank_proven_or_not) {
     BOOST_TEST(*all[2].p < 0.05);
     std::ostringstream text;
     cli::print_comparison(text, comparison,
-                    {"w", "a", "m", "s", "edp", "J s", "J", "s", "edp_js", "latency_s", 1});
+                          {"w", "a", "m", "s", "edp", "J s", "J", "s", "edp_js", "latency_s", 1});
     BOOST_TEST(text.str().find("  1=    heuristic  no bound") != std::string::npos, text.str());
     BOOST_TEST(text.str().find("  1=    proof      proven optimal") != std::string::npos,
                text.str());
     BOOST_TEST(text.str().find("  3     worse") != std::string::npos, text.str());
     const cli::ComparisonSubject subject{"w", "a", "m",      "s",         "edp", "J s",
-                                   "J", "s", "edp_js", "latency_s", 1};
+                                         "J", "s", "edp_js", "latency_s", 1};
     const Json json = Json::parse(cli::comparison_json(comparison, subject).dump());
     BOOST_TEST(json["contenders"][1]["rank"] == 1);
 }
