@@ -63,7 +63,9 @@ private:
         Clock::time_point from_ = Clock::now();
     };
 
-    void say(const std::string& line) const {
+    /// A bound of the search without partial tiles is none of the whole search.
+    void say(const std::string& step) const {
+        const std::string line = silent_ ? "without partial tiles: " + step : step;
         options_.progress ? options_.progress(line) : recorder_.log(line);
     }
 

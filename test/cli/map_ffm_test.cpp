@@ -159,3 +159,29 @@ BOOST_AUTO_TEST_CASE(a_known_mapping_is_begun_with) {
     refused({"--start", known, "--mapper", "timeloop", "--unfused", "--max-evals", "3"},
             "leave out --start");
 }
+
+// With partial tiles the search without them comes first, and its bound (35.8) lies above the best
+// mapping of all (26.8): no line may call it the bound.
+BOOST_AUTO_TEST_CASE(bounds_of_a_search_within_the_search_are_told_apart) {
+    const Folder folder;
+    const Outcome outcome = invoke({"map", "-a", "simba", "-w", "gpt3-6.7b", "--imperfect-temporal",
+                                    "--imperfect-spatial", "--max-evals", "3000000", "-q", "--json",
+                                    "-o", folder.at("run")});
+    BOOST_REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+    const double best = outcome.json()["mappings"][0]["edp_js"];
+    int within = 0;
+    std::istringstream events(folder.read("run/events.jsonl"));
+    for (std::string line; std::getline(events, line);) {
+        const Json event = Json::parse(line);
+        const std::string text = event.value("text", "");
+        const std::size_t at = text.find("class bounds: bound ");
+        if (at == std::string::npos) {
+            continue;
+        }
+        const double bound = std::stod(text.substr(at + 20));
+        const bool inner = text.rfind("without partial tiles: ", 0) == 0;
+        within += inner && bound > best ? 1 : 0;
+        BOOST_TEST((inner || bound <= best), text);
+    }
+    BOOST_TEST(within == 1);
+}
