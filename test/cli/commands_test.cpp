@@ -158,6 +158,15 @@ BOOST_AUTO_TEST_CASE(manual_pages_have_every_option_and_are_clean) {
             // A page made of tables has no date of its own.
             BOOST_TEST(count(found, "WARNING") == count(found, "missing date"), found);
             BOOST_TEST(!contains(found, "ERROR"), found);
+            // As `man -l` shows it: without what makes letters bold.
+            std::string shown = printed_by("MANPAGER=cat mman -l " + file);
+            for (std::size_t at; (at = shown.find('\b')) != std::string::npos && at > 0;) {
+                shown.erase(at - 1, 2);
+            }
+            BOOST_TEST(contains(shown, "tessera-" + std::string(command.name) + " - "), shown);
+            for (const auto& option : text.options.options()) {
+                BOOST_TEST(contains(shown, "--" + option->long_name()), option->long_name());
+            }
         }
     }
     BOOST_TEST(invoke({"man"}).prints(".SH COMMANDS"));
