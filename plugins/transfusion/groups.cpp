@@ -155,7 +155,7 @@ Group Groups::at_once(const GroupPlan& plan, const std::vector<Choices>& choices
     return group;
 }
 
-int Groups::misfit(const std::vector<Group>& groups, const std::vector<int>& shared) const {
+int Groups::misfit(std::span<const Group> groups, const std::vector<int>& shared) const {
     std::vector<Part> parts;
     std::vector<int> between;
     for (std::size_t g = 0; g < groups.size(); ++g) {

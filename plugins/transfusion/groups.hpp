@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -65,9 +66,9 @@ public:
     std::optional<Group> best(const GroupPlan& plan);
     /// The first of these groups during which a memory is too small for all that is kept, or -1.
     /// `shared`: loops between neighbouring groups.
-    int misfit(const std::vector<Group>& groups, const std::vector<int>& shared) const;
+    int misfit(std::span<const Group> groups, const std::vector<int>& shared) const;
     bool fits(const Group& group) const {
-        return misfit({group}, {}) < 0;
+        return misfit({&group, 1}, {}) < 0;
     }
 
     std::size_t evaluated() const {

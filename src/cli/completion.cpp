@@ -9,8 +9,8 @@
 #include "base/data_path.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
+#include "cli/components.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/plugin/loader.hpp"
 #include "tessera/plugin/registry.hpp"
 
 namespace tessera::cli {
@@ -294,19 +294,9 @@ void print_components(std::ostream& out, const char* knobs_of) {
     }
 }
 
-/// Optional plugins are loaded when they are named; one that cannot be is left out.
-void load_optional_plugins() {
-    for (const plugin::Optional& optional : plugin::optional_plugins()) {
-        try {
-            plugin::load_optional(optional.name);
-        } catch (const PluginError&) {
-        }
-    }
-}
-
 void print_words(const std::string& kind, std::ostream& out) {
     if (kind == "mapper" || kind == "strategy" || kind == "knob") {
-        load_optional_plugins();
+        load_all_optional();  // one that cannot be has no words
     }
     if (kind == "arch" || kind == "workload") {
         for (const std::string& name :

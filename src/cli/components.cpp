@@ -81,6 +81,18 @@ void load_named(const std::string& argument) {
 
 }  // namespace
 
+std::vector<plugin::Refusal> load_all_optional() {
+    std::vector<plugin::Refusal> refused;
+    for (const plugin::Optional& optional : plugin::optional_plugins()) {
+        try {
+            plugin::load_optional(optional.name);
+        } catch (const PluginError& error) {
+            refused.push_back({optional.file, error.what()});
+        }
+    }
+    return refused;
+}
+
 void load_plugins(const std::vector<std::string>& args, std::ostream& err) {
     const std::string option = "--plugin";
     for (const std::string& argument : args) {

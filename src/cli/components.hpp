@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/arguments.hpp"
+#include "tessera/plugin/loader.hpp"
 #include "tessera/plugin/registry.hpp"
 
 namespace tessera::cli {
@@ -17,6 +18,9 @@ void add_components(options::options_description& description, bool mapper);
 /// Loads the plugins that `args` name with --plugin, then those in the folders for plugins. What is
 /// refused there is told on `err`. \throws PluginError for a named one.
 void load_plugins(const std::vector<std::string>& args, std::ostream& err);
+
+/// Optional plugins are loaded when they are named; this loads all. \returns those that cannot be
+std::vector<plugin::Refusal> load_all_optional();
 
 /// What the user chose. Mappers and strategies share one name space: `--mapper random` is
 /// `--mapper search --strategy random`.

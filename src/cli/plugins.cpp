@@ -12,6 +12,7 @@
 #include "cli/arguments.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
+#include "cli/components.hpp"
 #include "cli/output.hpp"
 #include "cli/plugins_actions.hpp"
 #include "io/json_text.hpp"
@@ -63,21 +64,11 @@ io::Json to_json(const Component& c) {
     return json;
 }
 
-/// Optional plugins are loaded by name elsewhere. \returns those that cannot be
-std::vector<plugin::Refusal> load_all_optional() {
-    std::vector<plugin::Refusal> refused = plugin::discover();
-    for (const plugin::Optional& optional : plugin::optional_plugins()) {
-        try {
-            plugin::load_optional(optional.name);
-        } catch (const PluginError& error) {
-            refused.push_back({optional.file, error.what()});
-        }
-    }
-    return refused;
-}
-
 int list(const Arguments& arguments, std::ostream& out) {
-    const std::vector<plugin::Refusal> all_refused = load_all_optional();
+    std::vector<plugin::Refusal> all_refused = plugin::discover();
+    for (plugin::Refusal& refusal : load_all_optional()) {
+        all_refused.push_back(std::move(refusal));
+    }
     if (arguments.flag("json")) {
         io::Json json;
         json["schema_version"] = io::schema_version;

@@ -6,7 +6,7 @@
 #include "base/directory.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
-#include "cli/report_contest.hpp"
+#include "cli/report_contenders.hpp"
 #include "cli/report_sections.hpp"
 #include "tessera/base/error.hpp"
 
@@ -65,13 +65,13 @@ io::Page made(const std::vector<std::string>& folders,
               const std::vector<std::string>& plugin_args) {
     std::vector<ReportRun> runs;
     for (const std::string& folder : folders) {
-        if (std::optional<io::Page> contest = contest_page(folder)) {
+        if (std::optional<io::Page> ranked = contenders_page(folder)) {
             if (folders.size() > 1) {
                 throw UserError(folder +
                                 ": holds a comparison, whose report is one of its own; "
                                 "give it alone");
             }
-            return *std::move(contest);
+            return *std::move(ranked);
         }
         runs.push_back(read_report_run(folder, plugin_args));
     }
@@ -139,9 +139,7 @@ int report_command(const std::vector<std::string>& args, std::ostream& out, std:
     if (folders.empty()) {
         throw UserError(
             "tessera report takes the folders of runs (those of tessera map -o DIR, or one of "
-            "tessera "
-            "compare -o DIR); see tessera "
-            "report --help");
+            "tessera compare -o DIR); see tessera report --help");
     }
     if (format >= 2 && !arguments.has("output")) {
         throw UserError("--format " + arguments.text("format") +

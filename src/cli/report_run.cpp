@@ -18,16 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string text_of(const io::ParsedJson& json, const char* key) {
-    const auto found = json.find(key);
-    return found == json.end() ? "" : io::exact_text(*found).value_or("");
-}
-
 void describe(const io::ParsedJson& run, ReportRun& result) {
-    result.directory = text_of(run, "directory");
-    result.version = text_of(run, "tessera_version");
-    result.started = text_of(run, "started");
-    result.host = text_of(run, "host");
+    result.directory = io::text_of(run, "directory");
+    result.version = io::text_of(run, "tessera_version");
+    result.started = io::text_of(run, "started");
+    result.host = io::text_of(run, "host");
     const auto seed = run.find("seed");
     if (seed != run.end() && seed->is_number_unsigned()) {
         result.seed = seed->get<std::uint64_t>();
@@ -43,8 +38,8 @@ void describe(const io::ParsedJson& run, ReportRun& result) {
     }
     const auto options = run.find("options");
     if (options != run.end() && options->is_object()) {
-        result.metric = text_of(*options, "metric");
-        result.model_name = text_of(*options, "model");
+        result.metric = io::text_of(*options, "metric");
+        result.model_name = io::text_of(*options, "model");
     }
 }
 
@@ -54,12 +49,12 @@ void check_inputs(const io::ParsedJson& run, const std::vector<InputFile>& now,
     for (const io::ParsedJson& input : run["inputs"]) {
         bool found = false;
         for (const InputFile& file : now) {
-            found = found || (file.role == text_of(input, "role") &&
-                              file.sha256 == text_of(input, "sha256"));
+            found = found || (file.role == io::text_of(input, "role") &&
+                              file.sha256 == io::text_of(input, "sha256"));
         }
         if (!found) {
-            throw UserError(folder + ": its " + text_of(input, "role") + " " +
-                            text_of(input, "path") +
+            throw UserError(folder + ": its " + io::text_of(input, "role") + " " +
+                            io::text_of(input, "path") +
                             " has changed since; a report would mix two problems. Run it again: "
                             "tessera map --force -o " +
                             folder);
@@ -94,14 +89,14 @@ void read_result(const base::Directory& folder, ReportRun& result) {
             "The search has not ended: these are its best mappings so far.");
         return;
     }
-    result.status = text_of(json, "status");
+    result.status = io::text_of(json, "status");
     const auto gap = json.find("gap");
     if (gap != json.end() && gap->is_number()) {
         result.gap = gap->get<double>();
     }
     const auto search = json.find("search");
     if (search != json.end() && search->is_object()) {
-        result.stopped_by = text_of(*search, "stopped_by");
+        result.stopped_by = io::text_of(*search, "stopped_by");
     }
     const auto mappings = json.find("mappings");
     const bool has = mappings != json.end() && mappings->is_array() && !mappings->empty() &&

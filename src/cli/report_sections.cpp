@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/stored_run.hpp"
 #include "io/equation.hpp"
 #include "io/looptree_svg.hpp"
 #include "io/units.hpp"
@@ -113,34 +114,14 @@ void drawn_mapping(io::Page& page, const ReportRun& run, int level, const std::s
     page.sections.push_back(std::move(section));
 }
 
-std::string quoted(const std::string& word) {
-    const bool simple = !word.empty() && word.find_first_not_of(
-                                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                             "0123456789-_=+,./:@%") == std::string::npos;
-    std::string result = "'";
-    for (const char c : word) {
-        result += c == '\'' ? "'\\''" : std::string(1, c);
-    }
-    return simple ? word : result + "'";
-}
-
 void provenance(io::Page& page, const ReportRun& run, int level, const std::string& prefix) {
-    PageSection section{"Inputs and how to repeat it", level, {}, {}, {}, "", "Command"};
-    std::string command;
-    for (const std::string& word : run.command) {
-        command += (command.empty() ? "" : " ") + quoted(word);
-    }
-    section.texts.push_back("Command: " + command);
+    PageSection section{provenance_title, level, {}, {}, {}, "", "Command"};
+    section.texts.push_back("Command: " + command_line(run.command));
     section.texts.push_back("Started in " + run.directory + " on " + run.host + " at " +
                             run.started + " with tessera " + run.version + ", seed " +
                             std::to_string(run.seed) + ", cost model " + run.model_name +
-                            ". Again, and compared: tessera rerun " + quoted(run.name));
-    PageTable files{prefix + "inputs", "Input files", {"role", "path", "SHA-256"}, {}, 3, false};
-    for (const InputFile& file : run.inputs->files) {
-        files.rows.push_back(
-            {io::page_text(file.role), io::page_text(file.path), io::page_text(file.sha256)});
-    }
-    section.tables.push_back(std::move(files));
+                            ". Again, and compared: tessera rerun " + shell_word(run.name));
+    section.tables.push_back(input_table(prefix, run.inputs->files));
     if (!run.defines.empty()) {
         PageTable table{prefix + "variables", "Variables (-D)", {"name", "value"}, {}, 2, false};
         for (const auto& [name, value] : run.defines) {
@@ -152,6 +133,23 @@ void provenance(io::Page& page, const ReportRun& run, int level, const std::stri
 }
 
 }  // namespace
+
+std::string command_line(const std::vector<std::string>& words) {
+    std::string command;
+    for (const std::string& word : words) {
+        command += (command.empty() ? "" : " ") + shell_word(word);
+    }
+    return command;
+}
+
+io::PageTable input_table(const std::string& prefix, const std::vector<InputFile>& files) {
+    PageTable table{prefix + "inputs", "Input files", {"role", "path", "SHA-256"}, {}, 3, false};
+    for (const InputFile& file : files) {
+        table.rows.push_back(
+            {io::page_text(file.role), io::page_text(file.path), io::page_text(file.sha256)});
+    }
+    return table;
+}
 
 void add_run(io::Page& page, const ReportRun& run, bool several, const std::string& prefix) {
     const int level = several ? 3 : 2;

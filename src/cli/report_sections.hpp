@@ -23,7 +23,11 @@ void add_funnel(io::PageSection& section, const telemetry::FunnelView& funnel,
 /// Sections that compare; the first run is what the others are measured by.
 void add_comparison(io::Page& page, const std::vector<ReportRun>& runs);
 
-// Parts that both are made of.
+// Parts that several are made of.
+inline constexpr const char* provenance_title = "Inputs and how to repeat it";
+/// The words of a command as a shell takes them.
+std::string command_line(const std::vector<std::string>& words);
+io::PageTable input_table(const std::string& prefix, const std::vector<InputFile>& files);
 /// Energy of a component of an Einsum, leakage included.
 double component_energy_j(const model::ComponentReport& component);
 /// Best and bound over time, and the gap if there is a bound.

@@ -43,15 +43,6 @@ std::optional<std::string> text_at(const io::ParsedJson& object, const char* key
     return found == object.end() ? std::nullopt : io::exact_text(*found);
 }
 
-/// As a shell takes it for one word.
-std::string quoted(const std::string& word) {
-    std::string result = "'";
-    for (const char c : word) {
-        result += c == '\'' ? "'\\''" : std::string(1, c);
-    }
-    return result + "'";
-}
-
 /// Inputs by role and content; where a file lies does not matter.
 io::ParsedJson contents(const io::ParsedJson& inputs) {
     io::ParsedJson result = io::ParsedJson::array();
@@ -71,6 +62,17 @@ io::ParsedJson plugin_contents(const io::ParsedJson& run) {
 }
 
 }  // namespace
+
+std::string shell_word(const std::string& word) {
+    const bool simple = !word.empty() && word.find_first_not_of(
+                                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                             "0123456789-_=+,./:@%") == std::string::npos;
+    std::string result = "'";
+    for (const char c : word) {
+        result += c == '\'' ? "'\\''" : std::string(1, c);
+    }
+    return simple ? word : result + "'";
+}
 
 io::Json limits_json(const base::Budget& b) {
     io::Json limits = io::Json::object();
@@ -159,7 +161,8 @@ std::vector<std::string> StoredRun::arguments(const options::options_description
                 continue;
             }
             if (option.name == "plugin") {
-                plugins += " --plugin " + quoted((directory() / option.values.front()).string());
+                plugins +=
+                    " --plugin " + shell_word((directory() / option.values.front()).string());
             }
             result.insert(result.end(), option.tokens.begin(), option.tokens.end());
         }

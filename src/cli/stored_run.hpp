@@ -13,6 +13,9 @@
 
 namespace tessera::cli {
 
+/// As a shell takes it for one word.
+std::string shell_word(const std::string& word);
+
 /// The limits that are set, for run.json.
 io::Json limits_json(const base::Budget& budget);
 

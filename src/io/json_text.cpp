@@ -44,4 +44,9 @@ std::optional<std::string> exact_text(const ParsedJson& json) {
     return hex.size() % 2 == 0 ? std::optional(text) : std::nullopt;
 }
 
+std::string text_of(const ParsedJson& json, const char* key) {
+    const auto found = json.is_object() ? json.find(key) : json.end();
+    return found == json.end() ? "" : exact_text(*found).value_or("");
+}
+
 }  // namespace tessera::io

@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::size_t most_incumbents = 500, most_log_lines = 200, most_rates = 120;
 constexpr double rate_window_s = 3;
-/// A search that improves all the time is not slowed down by being shown.
-constexpr double describe_every_s = 1;
+/// A search that improves all the time is not slowed down by being shown: the best mapping is
+/// described once a second at most, and for at most this share of the time.
+constexpr double describe_every_s = 1, describe_share = 0.01;
 
 /// Every second one of the older half goes; first and last stay.
 template <class T>
@@ -122,9 +123,8 @@ void Sampler::Builder::take_incumbent(const Incumbent& found) {
 }
 
 void Sampler::Builder::add_mapping(Snapshot& s, bool at_once) {
-    const bool due = at_once || described_s_ < 0 || s.elapsed_s >= described_s_ + describe_every_s;
-    if (settings_.describe && describes_ && !described_ && due) {
-        described_s_ = s.elapsed_s;
+    if (settings_.describe && describes_ && !described_ &&
+        (at_once || s.elapsed_s >= next_description_s_)) {
         described_ = true;
         try {
             mapping_ = settings_.describe(best_->mapping());
@@ -134,6 +134,8 @@ void Sampler::Builder::add_mapping(Snapshot& s, bool at_once) {
             recorder_.log(std::string("the best mapping is not shown: ") + error.what(),
                           LogLevel::warning);
         }
+        const double took_s = recorder_.now_s() - s.elapsed_s;
+        next_description_s_ = s.elapsed_s + std::max(describe_every_s, took_s / describe_share);
     }
     s.mapping = mapping_;
 }

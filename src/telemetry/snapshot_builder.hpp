@@ -50,7 +50,7 @@ private:
     std::map<std::string, Source> sources_;
     std::optional<Incumbent> best_;  ///< of the first metric
     bool described_ = true, describes_ = true;
-    double described_s_ = -1;
+    double next_description_s_ = 0;
     MappingView mapping_;
     Rate rate_;
     std::vector<double> rate_history_;

@@ -10,6 +10,8 @@
 
 #include "oracle/oracle_instance.hpp"
 #include "support/paths.hpp"
+#include "tessera/mapper/mapper.hpp"
+#include "tessera/plugin/registry.hpp"
 
 namespace tessera::oracle {
 
@@ -24,6 +26,15 @@ inline std::map<std::string, std::vector<std::uint64_t>> few_seeds(std::size_t e
         }
     }
     return seeds;
+}
+
+/// What a mapper finds under model looptree.
+inline mapper::Result mapped(const model::Problem& problem, const mapper::Options& options,
+                             const std::string& mapper, const plugin::KnobSettings& knobs = {}) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    return plugin::Registry<mapper::Mapper>::instance()
+        .create(mapper, knobs)
+        ->map(problem, *model, options);
 }
 
 template <class Test>

@@ -34,14 +34,6 @@ std::string name_of(const Variant& variant) {
     return variant.strategy + (" " + variant.knobs.rbegin()->second);
 }
 
-mapper::Result map(const model::Problem& problem, const mapper::Options& options,
-                   const std::string& name, const plugin::KnobSettings& knobs = {}) {
-    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
-    return plugin::Registry<mapper::Mapper>::instance()
-        .create(name, knobs)
-        ->map(problem, *model, options);
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(variants_reach_the_optimum_and_are_never_below) {
@@ -51,14 +43,14 @@ BOOST_AUTO_TEST_CASE(variants_reach_the_optimum_and_are_never_below) {
         mapper::Options options;
         options.mapspace = limits;
         options.threads = 1;
-        const double best = map(problem, options, "ffm").solutions.at(0).report.edp_js();
+        const double best = oracle::mapped(problem, options, "ffm").solutions.at(0).report.edp_js();
         ++problems;
         options.budget.max_evals = 20'000;
         options.budget.target = best * (1 + 1e-9);
         for (const Variant& variant : variants) {
             options.knobs[variant.strategy] = variant.knobs;
             const mapper::Result found =
-                map(problem, options, "search", {{"strategy", variant.strategy}});
+                oracle::mapped(problem, options, "search", {{"strategy", variant.strategy}});
             BOOST_TEST_REQUIRE(found.solutions.size() == 1u);
             const double value = found.solutions[0].report.edp_js();
             BOOST_TEST(value >= best * (1 - 1e-9), name_of(variant) << " " << value << " " << best);
@@ -163,7 +155,7 @@ BOOST_AUTO_TEST_CASE(what_is_used_of_the_cpu_time_is_told) {
         options.threads = 1;
         // It is that of the whole process.
         options.budget.max_cpu_s = static_cast<double>(std::clock()) / CLOCKS_PER_SEC + 0.3;
-        map(problem, options, "search", {{"strategy", "clock"}});
+        oracle::mapped(problem, options, "search", {{"strategy", "clock"}});
         BOOST_TEST_REQUIRE(!fractions.empty());
         BOOST_TEST(std::is_sorted(fractions.begin(), fractions.end()));
         BOOST_TEST(fractions.front() < 0.3);

@@ -197,6 +197,29 @@ BOOST_AUTO_TEST_CASE(the_best_mapping_is_described_once_a_second_at_most) {
     BOOST_TEST(seen.snapshots.size() > described.size());
 }
 
+// A model that takes its time is asked for a hundredth of it: once, and at the end.
+BOOST_AUTO_TEST_CASE(slow_descriptions_are_rare) {
+    Recorder recorder;
+    Sampler::Settings how = settings();
+    int calls = 0;
+    how.describe = [&](const std::string& yaml) {
+        ++calls;
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        return MappingView{{yaml}, 1, 2, 0.5, {}, {}};
+    };
+    Sampler sampler(recorder, std::move(how));
+    sampler.start();
+    for (int i = 130; i > 0; --i) {
+        Incumbent one = found(i, 1);
+        one.mapping = [i] { return std::to_string(i); };
+        recorder.incumbent(one);
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    sampler.finish(RunState::finished);
+    BOOST_TEST(calls == 2);
+    BOOST_TEST(sampler.latest()->mapping.lines.at(0) == "1");
+}
+
 BOOST_AUTO_TEST_CASE(a_description_that_fails_is_told_once) {
     Recorder recorder;
     Sampler::Settings how = settings();

@@ -19,5 +19,7 @@ std::string dumped(const Json& json);
 Json exact(const std::string& text);
 /// The text that exact() made this of; nothing if it made no such thing.
 std::optional<std::string> exact_text(const ParsedJson& json);
+/// That of a member; "" if there is none, or `json` is no object.
+std::string text_of(const ParsedJson& json, const char* key);
 
 }  // namespace tessera::io

@@ -1,4 +1,4 @@
-#include "cli/report_contest.hpp"
+#include "cli/report_contenders.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +7,7 @@
 
 #include "base/directory.hpp"
 #include "base/printable.hpp"
+#include "cli/report_sections.hpp"
 #include "io/json_text.hpp"
 #include "io/plot_svg.hpp"
 #include "tessera/base/error.hpp"
@@ -23,11 +24,6 @@ double number(const ParsedJson& object, const char* key) {
     const auto at = object.is_object() ? object.find(key) : object.end();
     return at != object.end() && at->is_number() ? at->get<double>()
                                                  : std::numeric_limits<double>::quiet_NaN();
-}
-
-std::string word(const ParsedJson& object, const char* key) {
-    const auto at = object.is_object() ? object.find(key) : object.end();
-    return at != object.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
 const ParsedJson& list(const ParsedJson& object, const char* key) {
@@ -65,7 +61,7 @@ io::PageTable ranking(const ParsedJson& result) {
                         1,
                         false};
     for (const ParsedJson& one : list(result, "contenders")) {
-        table.rows.push_back({io::page_text(word(one, "name")), cell(median(one)),
+        table.rows.push_back({io::page_text(io::text_of(one, "name")), cell(median(one)),
                               cell(number(one, "ratio")), share(number(one, "gap")),
                               seconds(number(one, "time_to_best_s")),
                               cell(number(one, "evaluated")), cell(number(one, "found")),
@@ -85,11 +81,11 @@ io::PageTable trials(const ParsedJson& result) {
     for (const ParsedJson& contender : list(result, "contenders")) {
         for (const ParsedJson& one : list(contender, "trials")) {
             const double bytes = number(one, "memory_bytes");
-            const std::string error = word(one, "error");
+            const std::string error = io::text_of(one, "error");
             table.rows.push_back(
-                {io::page_text(word(contender, "name")),
-                 io::page_text(word(one, "status") + (error.empty() ? "" : ": " + error)),
-                 io::page_text(word(one, "stopped_by")), cell(number(one, "seed")),
+                {io::page_text(io::text_of(contender, "name")),
+                 io::page_text(io::text_of(one, "status") + (error.empty() ? "" : ": " + error)),
+                 io::page_text(io::text_of(one, "stopped_by")), cell(number(one, "seed")),
                  cell(number(one, "value")), cell(number(one, "bound")),
                  seconds(number(one, "time_to_best_s")), cell(number(one, "evaluated")),
                  share(number(one, "valid_share")), seconds(number(one, "cpu_s")),
@@ -101,15 +97,25 @@ io::PageTable trials(const ParsedJson& result) {
 
 /// A line for each search; of several seeds the first has the name.
 io::Plot curves(const ParsedJson& result) {
-    io::Plot plot{
-        "Best mapping over time", "seconds", word(result, "metric"), true, false, {}, 760, 420};
+    io::Plot plot{"Best mapping over time",
+                  "seconds",
+                  io::text_of(result, "metric"),
+                  true,
+                  false,
+                  {},
+                  760,
+                  420};
     std::vector<double> values;
     const bool markers = list(result, "contenders").size() <= most_lines_with_markers;
     for (const ParsedJson& contender : list(result, "contenders")) {
         bool first = true;
         for (const ParsedJson& trial : list(contender, "trials")) {
-            io::PlotSeries line{
-                first ? word(contender, "name") : "", {}, true, markers && first, true, !first};
+            io::PlotSeries line{first ? io::text_of(contender, "name") : "",
+                                {},
+                                true,
+                                markers && first,
+                                true,
+                                !first};
             for (const ParsedJson& point : list(trial, "curve")) {
                 if (point.is_array() && point.size() >= 2 && point[0].is_number() &&
                     point[1].is_number()) {
@@ -129,32 +135,33 @@ io::Plot curves(const ParsedJson& result) {
     return plot;
 }
 
-void add_inputs_of(io::Page& page, const ParsedJson& run) {
+void provenance(io::Page& page, const ParsedJson& run) {
+    std::vector<std::string> words;
+    for (const ParsedJson& one : list(run, "command")) {
+        words.push_back(io::exact_text(one).value_or(""));
+    }
+    std::vector<InputFile> files;
+    for (const ParsedJson& one : list(run, "inputs")) {
+        files.push_back(
+            {io::text_of(one, "role"), io::text_of(one, "path"), io::text_of(one, "sha256")});
+    }
     io::PageSection section;
-    section.title = "Inputs and how to repeat it";
-    section.code_title = "The command";
-    for (const ParsedJson& part : list(run, "command")) {
-        section.code += (section.code.empty() ? "" : " ") +
-                        (part.is_string() ? base::one_line(part.get<std::string>()) : "");
-    }
-    section.code += "\n";
-    io::PageTable table{"inputs", "Files", {"role", "path", "SHA-256"}, {}, 3, false};
-    for (const ParsedJson& input : list(run, "inputs")) {
-        table.rows.push_back({io::page_text(word(input, "role")),
-                              io::page_text(word(input, "path")),
-                              io::page_text(word(input, "sha256"))});
-    }
-    section.tables.push_back(std::move(table));
+    section.title = provenance_title;
+    section.texts.push_back("Command: " + command_line(words));
+    section.texts.push_back("Started in " + io::text_of(run, "directory") + " on " +
+                            io::text_of(run, "host") + " at " + io::text_of(run, "started") +
+                            " with tessera " + io::text_of(run, "tessera_version") + ".");
+    section.tables.push_back(input_table("", files));
     page.sections.push_back(std::move(section));
 }
 
 }  // namespace
 
-std::optional<io::Page> contest_page(const std::string& name) {
+std::optional<io::Page> contenders_page(const std::string& name) {
     const std::filesystem::path path = std::filesystem::absolute(name);
     const base::Directory folder(path);
     const ParsedJson result = base::parsed_json(folder.read("result.json").value_or(""));
-    if (word(result, "status") != "compared") {
+    if (io::text_of(result, "status") != "compared") {
         return std::nullopt;
     }
     if (list(result, "contenders").empty()) {
@@ -164,15 +171,16 @@ std::optional<io::Page> contest_page(const std::string& name) {
     }
     const ParsedJson run = base::parsed_json(folder.read("run.json").value_or(""));
     io::Page page;
-    page.title = word(result, "workload") + " on " + word(result, "architecture") + ": " +
-                 std::to_string(list(result, "contenders").size()) + " contenders";
+    page.title = io::text_of(result, "workload") + " on " + io::text_of(result, "architecture") +
+                 ": " + std::to_string(list(result, "contenders").size()) + " contenders";
     io::PageSection section;
     section.title = "Result";
     const ParsedJson& first = list(result, "contenders").front();
     section.texts.push_back(
-        word(first, "name") + " leads with a median of " + io::page_plain(median(first)).text +
-        " (" + word(result, "metric") + ", model " + word(result, "model") + ", mapspace " +
-        word(result, "mapspace") + ")" + (number(first, "proven") > 0 ? ", proven optimal." : "."));
+        io::text_of(first, "name") + " leads with a median of " +
+        io::page_plain(median(first)).text + " (" + io::text_of(result, "metric") + ", model " +
+        io::text_of(result, "model") + ", mapspace " + io::text_of(result, "mapspace") + ")" +
+        (number(first, "proven") > 0 ? ", proven optimal." : "."));
     section.tables.push_back(ranking(result));
     page.sections.push_back(std::move(section));
     io::PageSection course;
@@ -180,22 +188,22 @@ std::optional<io::Page> contest_page(const std::string& name) {
     course.drawings.push_back({"curves", io::plot_svg(curves(result))});
     course.tables.push_back(trials(result));
     page.sections.push_back(std::move(course));
+    // Names come from the file: only those of this folder are read.
+    const std::vector<std::string> names = folder.names();
     for (const ParsedJson& one : list(result, "contenders")) {
-        // Names come from the file: only those of this folder are read.
-        const std::string file = word(one, "name") + ".mapping.yaml";
-        const std::vector<std::string> names = folder.names();
+        const std::string file = io::text_of(one, "name") + ".mapping.yaml";
         if (std::find(names.begin(), names.end(), file) == names.end()) {
             continue;
         }
         if (const std::optional<std::string> text = folder.read(file)) {
             io::PageSection mapping;
-            mapping.title = "Mapping of " + word(one, "name");
+            mapping.title = "Mapping of " + io::text_of(one, "name");
             mapping.code_title = file;
             mapping.code = *text;
             page.sections.push_back(std::move(mapping));
         }
     }
-    add_inputs_of(page, run);
+    provenance(page, run);
     return page;
 }
 
