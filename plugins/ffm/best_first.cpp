@@ -94,7 +94,17 @@ double Exploration::bound_of_box(const Box& box, double enough, bool closest,
     if (std::ranges::any_of(p.problem.constraints, is_violated)) {
         return infinity;
     }
-    return scratch.explorer.convex_bound(p.problem, p.cost, {}, enough, closest) * bound_slack;
+    // The convex program is solved to some digits only, the relaxation of one formula exactly.
+    double formulas = 1;
+    for (const Formula& cost : p.cost) {
+        formulas *= std::max(0.0, scratch.explorer.lower_bound(p.problem, cost));
+    }
+    if (formulas >= enough) {
+        return formulas;
+    }
+    return std::max(
+        formulas,
+        scratch.explorer.convex_bound(p.problem, p.cost, {}, enough, closest) * bound_slack);
 }
 
 void Exploration::branch(const Box& box, std::span<const Chain> chains, double best,
@@ -298,6 +308,7 @@ bool Run::best_first_applies() const {
 /// False if it comes to nothing: no template has a legal row.
 bool Run::search_best_first() {
     const base::StopScope scope({watch_.stop()});
+    const auto better = [&] { return known() * (1 - rounding); };
     const auto take = [&](bool found, const char* step) {
         if (found) {
             join_simple(step);
@@ -307,25 +318,25 @@ bool Run::search_best_first() {
     {
         const PhaseTimer timer(*this, "incumbent");
         recorder_.begin_phase("incumbent", 0, "templates");
-        take(exploration_->local_search_templates(known()), "local-search");
-        exploration_->make_boxes(known(), sample_every);
-        take(exploration_->local_search_boxes(known()), "local-search");
+        take(exploration_->local_search_templates(better()), "local-search");
+        exploration_->make_boxes(better(), sample_every);
+        take(exploration_->local_search_boxes(better()), "local-search");
     }
     {
         const PhaseTimer timer(*this, "class bounds");
         recorder_.begin_phase("class bounds", 0, "templates");
-        exploration_->make_boxes(known(), 1);
+        exploration_->make_boxes(better(), 1);
         report_bound(std::min(known(), exploration_->bound_of_rank(0)));
         say("class bounds: bound " + number(std::min(known(), exploration_->bound_of_rank(0))) +
             ", " + std::to_string(exploration_->n_boxes()) + " boxes are left");
     }
     const PhaseTimer timer(*this, "tile shapes");
     recorder_.begin_phase("tile shapes", 0, "boxes");
-    take(exploration_->local_search_boxes(known()), "local-search");
+    take(exploration_->local_search_boxes(better()), "local-search");
     std::size_t rank = 0;
-    for (std::size_t round = first_round; exploration_->bound_of_rank(rank) < known();
+    for (std::size_t round = first_round; exploration_->bound_of_rank(rank) < better();
          round = std::min(2 * round, largest_round)) {
-        take(exploration_->explore_boxes(rank, round, known()), "tile shapes");
+        take(exploration_->explore_boxes(rank, round, better()), "tile shapes");
         rank += round;
         report_bound(std::min(known(), exploration_->bound_of_rank(rank)));
     }

@@ -29,14 +29,15 @@ constexpr double scalarised_rounding = 1e-9;
 std::optional<double> Exploration::find_below(std::size_t e, std::size_t i,
                                               mapspace::TileShapeProblem& problem,
                                               const model::Formula& cost, double level,
-                                              double most_rows, Scratch& scratch) {
+                                              double most_rows, Scratch& scratch,
+                                              std::size_t beam) {
     problem.objectives = {cost};
     problem.incumbent = {};
     if (std::isfinite(level)) {
         problem.incumbent.quantities = {cost};
         problem.incumbent.points = {level};
     }
-    run(e, i, problem, scratch, false, 0, most_rows);
+    run(e, i, problem, scratch, false, beam, most_rows);
     const mapspace::TileShapeResult& r = scratch.result;
     if (r.rows == 0 || r.given_up) {
         return std::nullopt;

@@ -21,6 +21,10 @@ using model::Formula;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// How far above a formula's bound its minimum is looked for, in turn.
 constexpr double class_bound_excess[] = {1e-9, 0.25, infinity};
+/// A search at the bound that takes more rows than this gives way to a beam of so many partial
+/// rows.
+constexpr double rows_before_beam = 50000;
+constexpr std::size_t class_bound_beam = 128;
 constexpr std::size_t max_choices = 20000;
 
 /// Sums, decimal.
@@ -99,6 +103,19 @@ void Exploration::make_classes() {
     }
 }
 
+/// Whether a beam finds a row at the root relaxation. Worth trying where a search for rows there
+/// takes long: many partial rows come to nothing more, and one of them is enough.
+bool Exploration::reaches_root_bound(std::size_t e, std::size_t i,
+                                     mapspace::TileShapeProblem& problem, const Formula& cost,
+                                     double level, std::atomic<double>& found, Scratch& scratch) {
+    const std::optional<double> any =
+        find_below(e, i, problem, cost, level, infinity, scratch, class_bound_beam);
+    if (any) {
+        lower(found, *any);
+    }
+    return any.has_value();
+}
+
 /// Minima do not depend on the order in which threads find them, so bounding by them is
 /// deterministic.
 Exploration::ClassBound Exploration::least_of_cost(std::size_t e, std::size_t i,
@@ -114,8 +131,17 @@ Exploration::ClassBound Exploration::least_of_cost(std::size_t e, std::size_t i,
         const double level = std::isinf(excess) || !(root_bound > 0) || std::isfinite(known)
                                  ? infinity
                                  : root_bound * (1 + excess);
-        const std::optional<double> value =
-            find_below(e, i, problem, cost, std::min(known, level), infinity, scratch);
+        const double below = std::min(known, level);
+        const bool at_root_bound = excess == class_bound_excess[0] && below == level;
+        std::optional<double> value = find_below(
+            e, i, problem, cost, below, at_root_bound ? rows_before_beam : infinity, scratch);
+        if (scratch.result.given_up) {
+            if (reaches_root_bound(e, i, problem, cost, root_bound * (1 + excess), found,
+                                   scratch)) {
+                return ClassBound::known;
+            }
+            value = find_below(e, i, problem, cost, below, infinity, scratch);
+        }
         if (value) {
             lower(found, *value);
             return ClassBound::known;

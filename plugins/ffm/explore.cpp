@@ -319,7 +319,7 @@ mapspace::TileShapeProblem Exploration::problem_of(std::size_t e, std::size_t i,
 }
 
 bool Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::IncumbentBound& bound,
-                          Scratch& scratch, bool first_rows) {
+                          Scratch& scratch, bool first_rows, std::size_t beam) {
     TemplateEntry& t = (*spaces_[e].templates)[index];
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     const std::vector<Formula> cost = costs(c_, f);
@@ -329,7 +329,7 @@ bool Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::Incu
     if (!allow(e, index, problem)) {
         return false;
     }
-    run(e, index, problem, scratch, first_rows);
+    run(e, index, problem, scratch, first_rows, beam);
     tabulate_rows(e, index, f, scratch);
     return true;
 }

@@ -228,11 +228,16 @@ public:
     /// All of `n` boxes from the `first` on.
     bool explore_boxes(std::size_t first, std::size_t n, double best);
     /// Groups with every row that can be part of a mapping better than (or equal to) the
-    /// incumbents. Needs the class bounds. `near`: classes that cannot be part of a mapping of this
-    /// cost are left out, and rows that add more than `own_excess` of their Einsum's least cost to
-    /// the least of the whole (a beam search; not exact). \throws base::Stopped
-    void rows(const Incumbents& incumbents, const Incumbents* near = nullptr,
-              double own_excess = 0);
+    /// incumbents. False, and no groups: given up with more than `most_rows` looked at, of all
+    /// templates together; what is finished is kept for the next time. Needs the class bounds.
+    /// `near`: classes that cannot be part of a mapping of this cost are left out, and rows that
+    /// add more than `own_excess` of their Einsum's least cost to the least of the whole (a beam
+    /// search; not exact). \throws base::Stopped
+    bool rows(const Incumbents& incumbents, std::uint64_t most_rows,
+              const Incumbents* near = nullptr, double own_excess = 0);
+    /// Groups with rows of partial mappings that a beam of `width` keeps in every template, below
+    /// the incumbents: not all of them. Needs the class bounds. \throws base::Stopped
+    void some_rows(const Incumbents& incumbents, std::size_t width);
     /// Least costs of whole mappings, from the class bounds. Needs them.
     mapspace::CostFront bound() const;
     /// Their least product, or the least one.
@@ -276,6 +281,9 @@ private:
     bool bound_rows(std::size_t e, std::size_t i, const std::vector<Completions>& completions,
                     const mapspace::IncumbentBound& classes, const mapspace::CostFront& whole,
                     double own_excess, mapspace::IncumbentBound& bound) const;
+    bool given_up() const {
+        return most_evaluated_ > 0 && evaluated_ > most_evaluated_;
+    }
     bool stopped() const {
         return c_.options->stop != nullptr && c_.options->stop->load();
     }
@@ -295,13 +303,16 @@ private:
     ClassBound least_of_cost(std::size_t e, std::size_t i, mapspace::TileShapeProblem& problem,
                              const model::Formula& cost, std::atomic<double>& found,
                              double root_bound, Scratch& scratch);
+    bool reaches_root_bound(std::size_t e, std::size_t i, mapspace::TileShapeProblem& problem,
+                            const model::Formula& cost, double level, std::atomic<double>& found,
+                            Scratch& scratch);
     ClassBound tighten_root_bound(std::size_t e, std::size_t i, mapspace::TileShapeProblem& problem,
                                   const model::Formula& cost, std::atomic<double>& found,
                                   double before, double& root_bound, Scratch& scratch);
     std::optional<double> find_below(std::size_t e, std::size_t i,
                                      mapspace::TileShapeProblem& problem,
                                      const model::Formula& cost, double level, double most_rows,
-                                     Scratch& scratch);
+                                     Scratch& scratch, std::size_t beam = 0);
     /// By how much root relaxations of a template hold the bound down: levels to tighten them to,
     /// per objective and for the scalarised cost; 0: not.
     using Tightening = std::array<double, 3>;
@@ -338,7 +349,7 @@ private:
     void find_completions();
     /// False if there was nothing to explore.
     bool rows_of(std::size_t e, std::size_t i, const mapspace::IncumbentBound& bound,
-                 Scratch& scratch, bool first_rows = false);
+                 Scratch& scratch, bool first_rows = false, std::size_t beam = 0);
     void begin_search(const Incumbents& incumbents, const Incumbents* near, double own_excess);
     bool take_kept(std::size_t e, std::size_t i, Scratch& scratch);
     void forget_other_searches();
@@ -421,6 +432,7 @@ private:
     std::vector<std::map<std::size_t, ImprovedRows>> improved_;  ///< by Einsum and template
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
     mutable std::atomic<std::uint64_t> evaluated_ = 0;
+    std::uint64_t most_evaluated_ = 0;  ///< rows() is given up with more; 0: never
     double most_class_bound_rows_ = 0;
     std::vector<KnownClassBounds> caps_;  ///< by Einsum: class bounds are not tightened above these
     mapspace::ScalarisedBound scalarised_;

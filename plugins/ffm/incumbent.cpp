@@ -17,6 +17,12 @@ constexpr double near_excess = 1e-3;
 constexpr double own_excess[] = {0.003, 0.1, 1.0};
 /// Up to here exact searches below cutoffs at the bound are as quick: no beam search.
 constexpr std::size_t short_chain = 12;
+/// Rows after which that is given up: networks of 28 layers take half as many.
+constexpr std::uint64_t long_beam_search = 100'000'000;
+/// How far above the bound beams through the tile shapes look, in turn, and how many partial rows
+/// of a template they keep.
+constexpr double beam_excesses[] = {0, 0.015, 0.1, 0.5, 3};
+constexpr std::size_t tile_shape_beam = 64;
 /// Share of a time limit for tile shapes without partial tiles.
 constexpr double perfect_share = 0.5;
 /// Shares of its cost that are looked for, in turn, and partial mappings that one join may keep.
@@ -226,9 +232,27 @@ void Run::beam_search() {
         const std::vector<double> cutoff = point_of(class_bound * (1 + beam_excess));
         for (const double own : own_excess) {
             if (known() > class_bound * (1 + beam_excess) && !watch_.stopped()) {
-                exploration_->rows(incumbents_at({cutoff}), &near, own);
+                if (!exploration_->rows(incumbents_at({cutoff}), long_beam_search, &near, own)) {
+                    return;
+                }
                 beam_join(take_groups(), cutoff, "beam-search");
             }
+        }
+    }
+}
+
+void Run::beam_through(double cutoff) {
+    if (beam_tried_ || !scalar()) {
+        return;
+    }
+    const PhaseTimer timer(*this, "incumbent");
+    recorder_.begin_phase("incumbent", 0, "templates");
+    beam_tried_ = true;
+    for (const double excess : beam_excesses) {
+        const double at = std::max(cutoff, lower_bound() * (1 + excess));
+        if (known() > at && !watch_.stopped()) {
+            exploration_->some_rows(incumbents_at({point_of(at)}), tile_shape_beam);
+            beam_join(take_groups(), point_of(at), "beam");
         }
     }
 }

@@ -278,12 +278,27 @@ std::vector<double> Run::near_cutoffs(double class_bound) const {
     return out;
 }
 
-Groups Run::useful_groups(const std::vector<std::vector<double>>& points) {
-    const PhaseTimer timer(*this, "tile shapes");
+std::optional<Groups> Run::useful_groups(const std::vector<std::vector<double>>& points) {
     const base::StopScope scope({watch_.stop()});
     base::poll_stop();
-    recorder_.begin_phase("tile shapes", 0, "templates");
-    exploration_->rows(incumbents_at(points));
+    const auto explore = [&](std::uint64_t most_rows) {
+        const PhaseTimer timer(*this, "tile shapes");
+        recorder_.begin_phase("tile shapes", 0, "templates");
+        return exploration_->rows(incumbents_at(points), most_rows);
+    };
+    // Where many tile shapes tie, a mapping at the bound ends what would take long. Of Einsums that
+    // share nothing local search has found one.
+    const bool beam = !beam_tried_ && scalar() && !points.empty() &&
+                      !exploration_->nothing_shared() && value_at(points.front()) < known() &&
+                      context_.switches.beam_search && !options_.mapspace.partial_tiles();
+    if (!explore(beam ? long_exploration : 0)) {
+        beam_through(value_at(points.front()));
+        if (known() <= value_at(points.front())) {
+            return std::nullopt;
+        }
+        explore(0);
+    }
+    const PhaseTimer timer(*this, "tile shapes");
     base::LeftOnStop<Groups> groups(take_groups());
     if (context_.switches.row_semijoin) {
         mapspace::semijoin_rows(
@@ -296,13 +311,10 @@ Groups Run::useful_groups(const std::vector<std::vector<double>>& points) {
 bool Run::search(std::vector<std::vector<double>> points) {
     exhausted_ = false;
     const bool below_cutoff = scalar() && !points.empty();
-    double cutoff = 1;
-    for (const double objective : below_cutoff ? points.front() : std::vector<double>{}) {
-        cutoff *= objective;
-    }
-    Groups groups;
+    const double cutoff = below_cutoff ? value_at(points.front()) : 1;
+    std::optional<Groups> useful;
     try {
-        groups = useful_groups(points);
+        useful = useful_groups(points);
     } catch (const base::Stopped&) {
         // What is not kept is as bad as a join that does not end.
         if (below_cutoff && exploration_->overflowed()) {
@@ -310,13 +322,21 @@ bool Run::search(std::vector<std::vector<double>> points) {
         }
         throw;
     }
+    if (!useful) {
+        exhausted_ = known() <= lower_bound() * (1 + reached);
+        if (exhausted_) {
+            finish_with_incumbent();
+        }
+        return exhausted_;
+    }
+    Groups& groups = *useful;
     if (below_cutoff) {
         join_begins(cutoff);
     }
     const bool ended = join_exactly(groups, std::move(points));
     if (watch_.stopped()) {
         base::leave(std::move(groups));
-    } else if (cutoff) {
+    } else if (below_cutoff) {
         join_ended(cutoff);
     }
     return ended;

@@ -49,7 +49,8 @@ bool pruned(const mapspace::IncumbentBound& bound, const double* cost, std::size
 
 }  // namespace
 
-void Exploration::rows(const Incumbents& incumbents, const Incumbents* near, double own_excess) {
+bool Exploration::rows(const Incumbents& incumbents, std::uint64_t most_rows,
+                       const Incumbents* near, double own_excess) {
     const mapspace::IncumbentBound known = bound_of(incumbents);
     const mapspace::IncumbentBound classes = near != nullptr ? bound_of(*near) : known;
     const base::StopScope scope(token());
@@ -58,7 +59,7 @@ void Exploration::rows(const Incumbents& incumbents, const Incumbents* near, dou
     const mapspace::CostFront whole = near != nullptr ? bound() : mapspace::CostFront{};
     const auto explore = [&](std::size_t e, std::size_t i,
                              const std::vector<Completions>& completions, Scratch& scratch) {
-        if ((*spaces_[e].templates)[i].unmatched || take_kept(e, i, scratch)) {
+        if (given_up() || (*spaces_[e].templates)[i].unmatched || take_kept(e, i, scratch)) {
             return;
         }
         mapspace::IncumbentBound bound = known;
@@ -75,15 +76,33 @@ void Exploration::rows(const Incumbents& incumbents, const Incumbents* near, dou
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         distinct += explored(e) ? 1 : 0;
     }
+    most_evaluated_ = most_rows > 0 ? evaluated_ + most_rows : 0;
     if (near == nullptr && c_.switches.sequential && distinct <= max_sequence) {
         for_each_in_sequence(explore);
-        return;
+    } else {
+        for_each_template(token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
+            explore(e, i, completions_[e], scratch);
+        });
+        base::poll_stop();
+        share_groups();
     }
-    for_each_template(token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
-        explore(e, i, completions_[e], scratch);
+    const bool all = !given_up();
+    most_evaluated_ = 0;
+    return all;
+}
+
+void Exploration::some_rows(const Incumbents& incumbents, std::size_t width) {
+    const mapspace::IncumbentBound known = bound_of(incumbents);
+    const base::StopScope scope(token());
+    find_completions();
+    for_each_in_sequence([&](std::size_t e, std::size_t i,
+                             const std::vector<Completions>& completions, Scratch& scratch) {
+        mapspace::IncumbentBound bound = known;
+        if (!(*spaces_[e].templates)[i].unmatched &&
+            bound_rows(e, i, completions, known, {}, 0, bound)) {
+            rows_of(e, i, bound, scratch, false, width);
+        }
     });
-    base::poll_stop();
-    share_groups();
 }
 
 /// Adds to `bound` what the rows of a template have to beat, together with the others' costs. False
@@ -159,6 +178,9 @@ void Exploration::for_each_in_sequence(const Explore& explore) {
         });
         base::poll_stop();
         gather(e);
+        if (given_up()) {
+            break;
+        }
         for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
             if (same(copy) == e) {
                 sequence.add(copy);

@@ -24,7 +24,9 @@ namespace tessera::ffm {
 inline constexpr double close_enough = 1.03;
 /// Rows of a search that is quick so far: about half a second.
 inline constexpr std::uint64_t quick_search = 8'000'000;
-/// Rows that the class bounds of one template are worth in this.
+/// Rows below a cutoff after which a mapping is looked for by beams before the others.
+inline constexpr std::uint64_t long_exploration = 8'000'000;
+/// Rows that the class bounds of one template are worth in `quick_search`.
 inline constexpr std::uint64_t class_bound_rows = 1000;
 /// A search that is stopped earlier still looks for any mapping for so long: it takes tens of
 /// milliseconds, and there is nothing to show without.
@@ -155,6 +157,10 @@ private:
     /// place of the rows of the class bounds, where threads drop what others have just pruned.
     bool long_search() const;
 
+    /// A mapping below the cutoff, or else below higher ones, from what beams through the tile
+    /// shapes keep.
+    void beam_through(double cutoff);
+
     /// Rows of few classes, not too far above the bound, joined with few rows per step.
     void beam_search();
 
@@ -165,8 +171,11 @@ private:
     /// Takes what a join found as the incumbent, if it is better than what is known.
     void offer(const Groups& groups, mapspace::JoinResult&& found, const std::string& step);
 
+    static double value_at(const std::vector<double>& objectives) {
+        return objectives.size() == 2 ? objectives[0] * objectives[1] : objectives[0];
+    }
     static double value_of(const mapspace::JoinedMapping& m) {
-        return m.objectives.size() == 2 ? m.objectives[0] * m.objectives[1] : m.objectives[0];
+        return value_at(m.objectives);
     }
 
     /// The exact search, first only for mappings close to the bound: what is found below a cutoff
@@ -177,8 +186,9 @@ private:
     std::vector<double> cutoffs_above(double class_bound) const;
     std::vector<double> near_cutoffs(double class_bound) const;
 
-    /// Pmappings that can be part of a mapping as good as the points. \throws base::Stopped
-    Groups useful_groups(const std::vector<std::vector<double>>& points);
+    /// Pmappings that can be part of a mapping as good as the points; none where a better mapping
+    /// than these was found on the way. \throws base::Stopped
+    std::optional<Groups> useful_groups(const std::vector<std::vector<double>>& points);
 
     /// Explores and joins everything that can be at least as good as the points. True if that ended
     /// with a proven result.
@@ -262,6 +272,7 @@ private:
     bool class_bounds_known_ = false;
     std::vector<KnownClassBounds> perfect_class_bounds_;  ///< with partial tiles
     bool simple_tried_ = false;
+    bool beam_tried_ = false;  ///< beam_through()
     bool root_bound_ = false;
     bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
     double refuted_cutoff_ = 0, reported_bound_ = 0;

@@ -555,6 +555,35 @@ std::optional<model::Term> positive_monomial(model::FormulaPool& pool, const For
     return term;
 }
 
+/// Multiplies the term by factors, one at a time or two that have a symbol in common (a variable
+/// that is spread over two dimensions), where that leaves it fewer symbols. False: nowhere.
+bool remove_symbols(model::FormulaPool& pool, std::span<const model::Term> factors,
+                    model::Term& term) {
+    const auto mask = [&](const model::Term& t) { return pool.monomial(t.monomial).mask; };
+    const auto times = [&](const model::Term& a, const model::Term& b) {
+        return model::Term{a.coefficient * b.coefficient, pool.product(a.monomial, b.monomial)};
+    };
+    const auto improve = [&](const model::Term& factor) {
+        const model::Term next = times(term, factor);
+        const bool shorter = mask(next).count() < mask(term).count();
+        term = shorter ? next : term;
+        return shorter;
+    };
+    bool any = false;
+    for (const model::Term& factor : factors) {
+        any = improve(factor) || any;
+    }
+    for (std::size_t i = 0; i < factors.size() && mask(term).count() > 0; ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (mask(factors[i]).meets(mask(factors[j])) && mask(factors[i]).meets(mask(term)) &&
+                mask(factors[j]).meets(mask(term))) {
+                any = improve(times(factors[i], factors[j])) || any;
+            }
+        }
+    }
+    return any;
+}
+
 }  // namespace
 
 Formula surrogate_of_limits(model::FormulaPool& pool, const Formula& f,
@@ -571,22 +600,10 @@ Formula surrogate_of_limits(model::FormulaPool& pool, const Formula& f,
     if (!f.is_constant() && pool.is_max(f)) {
         branches.assign(pool.branches(f).begin(), pool.branches(f).end());
     }
-    const auto symbols = [&](const model::Term& t) {
-        return pool.monomial(t.monomial).mask.count();
-    };
     Formula result = f;
     for (const Formula& branch : branches) {
         std::optional<model::Term> term = positive_monomial(pool, branch);
-        bool shorter = false;
-        for (std::size_t i = 0; term && i < factors.size(); ++i) {
-            const model::Term next{term->coefficient * factors[i].coefficient,
-                                   pool.product(term->monomial, factors[i].monomial)};
-            if (symbols(next) < symbols(*term)) {
-                term = next;
-                shorter = true;
-            }
-        }
-        if (shorter) {
+        if (term && remove_symbols(pool, factors, *term)) {
             std::vector<model::Term> terms{*term};
             result = model::max(result, pool.polynomial(terms));
         }

@@ -1,6 +1,26 @@
 #include "search/joiner.hpp"
 
+#include <algorithm>
+
+#include "tessera/base/stop.hpp"
+
 namespace tessera::search {
+
+namespace {
+
+/// Whether a pmapping of the structure holds these tensors so, those of them that it holds.
+bool holds(const mapspace::GroupStructure& structure, const std::vector<int>& asked) {
+    return std::ranges::all_of(structure.tensors, [&](const mapspace::BackedTensor& b) {
+        for (std::size_t i = 0; i < asked.size(); i += 3) {
+            if (asked[i] == b.tensor) {
+                return asked[i + 1] == b.memory && asked[i + 2] == b.level;
+            }
+        }
+        return true;
+    });
+}
+
+}  // namespace
 
 void demanded_trips(const TemplateData& t, const Pattern& pattern,
                     const mapspace::detail::JoinPlan& plan,
@@ -21,7 +41,9 @@ void demanded_trips(const TemplateData& t, const Pattern& pattern,
 }
 
 Joiner::Joiner(const OpenSpace::Data& space)
-    : space_(space), reference_(space.problem.compat == arch::Compat::accelforge) {
+    : space_(space),
+      reference_(space.problem.compat == arch::Compat::accelforge),
+      met_(space.einsums.size()) {
     intern(0, {});
 }
 
@@ -31,27 +53,59 @@ int Joiner::intern(int einsum, const mapspace::detail::StateStructure& structure
         auto state = std::make_unique<State>();
         state->einsum = einsum;
         state->structure = structure;
-        if (einsum < static_cast<int>(space_.einsums.size())) {
-            state->ways.resize(space_.einsums[einsum].structures.size());
-        }
         states_.push_back(std::move(state));
     }
     return at->second;
 }
 
+template <class Use>
+void Joiner::for_each_way(int state, int structure, const Use& use) {
+    base::poll_stop();
+    const int e = states_[state]->einsum;
+    const EinsumData& einsum = space_.einsums[e];
+    for (mapspace::detail::JoinPlan& plan :
+         mapspace::detail::match(states_[state]->structure, einsum.structures[structure],
+                                 einsum.needed_later, reference_)) {
+        const int next = intern(e + 1, plan.structure);
+        use(Way{std::move(plan), next});
+    }
+}
+
 const std::vector<Way>& Joiner::ways(int state, int structure) {
-    State& from = *states_[state];
-    std::unique_ptr<std::vector<Way>>& slot = from.ways[structure];
-    if (!slot) {
-        slot = std::make_unique<std::vector<Way>>();
-        const EinsumData& einsum = space_.einsums[from.einsum];
-        for (mapspace::detail::JoinPlan& plan : mapspace::detail::match(
-                 from.structure, einsum.structures[structure], einsum.needed_later, reference_)) {
-            const int next = intern(from.einsum + 1, plan.structure);
-            slot->push_back({std::move(plan), next});
+    std::map<int, std::vector<Way>>& known = states_[state]->ways;
+    auto at = known.find(structure);
+    if (at == known.end()) {
+        std::vector<Way> all;
+        for_each_way(state, structure, [&](Way&& way) { all.push_back(std::move(way)); });
+        at = known.emplace(structure, std::move(all)).first;
+    }
+    return at->second;
+}
+
+/// Whether every later Einsum has a pmapping that holds the live tensors where they are: all users
+/// of a tensor hold it in one memory below the same loops. Without it one dead end after the other
+/// is looked into.
+bool Joiner::can_be_met(int einsum, const mapspace::detail::StateStructure& structure) {
+    const workload::Workload& w = *space_.problem.workload;
+    for (std::size_t e = static_cast<std::size_t>(einsum); e < space_.einsums.size(); ++e) {
+        std::vector<int> asked;
+        for (const mapspace::detail::LiveTensor& t : structure.live) {
+            const auto uses = [&](const workload::TensorAccess& a) { return a.tensor == t.tensor; };
+            if (std::ranges::any_of(w.einsums[e].accesses, uses)) {
+                asked.insert(asked.end(), {t.tensor, t.memory, t.level});
+            }
+        }
+        const auto [at, fresh] = met_[e].try_emplace(asked, false);
+        if (fresh) {
+            at->second = std::ranges::any_of(
+                space_.einsums[e].structures,
+                [&](const mapspace::GroupStructure& g) { return holds(g, asked); });
+        }
+        if (!at->second) {
+            return false;
         }
     }
-    return *slot;
+    return true;
 }
 
 bool Joiner::completes(int state) {
@@ -59,11 +113,11 @@ bool Joiner::completes(int state) {
     State& own = *states_[state];
     if (own.completes == Completes::unknown) {
         bool found = own.einsum == static_cast<int>(space_.einsums.size());
-        const int n = found ? 0 : static_cast<int>(space_.einsums[own.einsum].structures.size());
+        const bool ended = found || !can_be_met(own.einsum, own.structure);
+        const int n = ended ? 0 : static_cast<int>(space_.einsums[own.einsum].structures.size());
         for (int s = 0; s < n && !found; ++s) {
-            for (const Way& way : ways(state, s)) {
-                found = found || completes(way.next);
-            }
+            // Not kept: of most states nothing else is ever asked.
+            for_each_way(state, s, [&](const Way& way) { found = found || completes(way.next); });
         }
         own.completes = found ? Completes::yes : Completes::no;
     }

@@ -56,17 +56,23 @@ private:
     struct State {
         int einsum = 0;
         mapspace::detail::StateStructure structure;
-        std::vector<std::unique_ptr<std::vector<Way>>> ways;  // by structure of the next Einsum
+        std::map<int, std::vector<Way>> ways;  // by structure of the next Einsum
         std::unique_ptr<std::vector<Option>> options;
         std::vector<std::uint32_t> ends;  // by template, in `options`
         enum class Completes : std::uint8_t { unknown, yes, no } completes = Completes::unknown;
     };
     int intern(int einsum, const mapspace::detail::StateStructure& structure);
+    template <class Use>
+    void for_each_way(int state, int structure, const Use& use);
+    bool can_be_met(int einsum, const mapspace::detail::StateStructure& structure);
 
     const OpenSpace::Data& space_;
     bool reference_;
     std::vector<std::unique_ptr<State>> states_;
     std::map<std::pair<int, mapspace::detail::StateStructure>, int> index_;
+    /// Tensor, memory and loops above, tensor after tensor; by Einsum: whether a structure has
+    /// them.
+    std::vector<std::map<std::vector<int>, bool>> met_;
 };
 
 }  // namespace tessera::search

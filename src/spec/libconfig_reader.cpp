@@ -9,6 +9,8 @@
 #include <charconv>
 #include <cstring>
 #include <libconfig.h++>
+#include <optional>
+#include <utility>
 
 #include "spec/reader.hpp"
 
@@ -21,7 +23,7 @@ struct Token {
     int line = 1, column = 1;
 };
 
-/// Splits into names, values, strings and single punctuation marks. \pre libconfig accepted it
+/// Splits into names, values, strings and single punctuation marks.
 class Tokens {
 public:
     explicit Tokens(std::string_view text) : text_(text) {
@@ -31,6 +33,7 @@ public:
     }
     std::vector<Token> all;
     bool includes = false;  ///< other files take part: the tree does not follow this text
+    std::optional<Token> open_string;  ///< one that does not end
 
 private:
     void step() {
@@ -46,6 +49,9 @@ private:
             std::size_t end = at_ + 1;
             while (end < text_.size() && text_[end] != '"') {
                 end += text_[end] == '\\' ? 2 : 1;
+            }
+            if (end >= text_.size()) {
+                open_string = {text_.substr(at_), line_, column_};
             }
             take(end + 1 - at_);
         } else if (std::strchr("{}()[]=:;,", c) != nullptr) {
@@ -83,8 +89,8 @@ constexpr int most_nested = 200;
 
 class Builder {
 public:
-    Builder(std::string_view text, std::string file, const ReadOptions& options)
-        : tokens_(text), file_(std::move(file)), options_(options) {}
+    Builder(Tokens tokens, std::string file, const ReadOptions& options)
+        : tokens_(std::move(tokens)), file_(std::move(file)), options_(options) {}
 
     Node build(const libconfig::Setting& root) {
         Node node = Node::map(locate(1, 1));
@@ -196,6 +202,16 @@ private:
 
 Node read_libconfig(std::string_view text, const std::string& name, const ReadOptions& options) {
     check_text(text, name);
+    Tokens tokens(text);
+    if (tokens
+            .open_string) {  // the library says this of a later line, and leaks what it read of it
+        const Token& open = *tokens.open_string;
+        fail(options.locate ? options.locate(open.line, open.column)
+                            : Position{name, open.line, open.column},
+             "",
+             {"a string begins here that does not end", "", "a string between two \"",
+              "add the missing quote"});
+    }
     libconfig::Config config;
     try {
         config.readString(std::string(text));
@@ -213,7 +229,7 @@ Node read_libconfig(std::string_view text, const std::string& name, const ReadOp
              {"the file is empty", "", "settings such as 'arch = { ... };'",
               "check that the file was written completely"});
     }
-    return Builder(text, name, options).build(config.getRoot());
+    return Builder(std::move(tokens), name, options).build(config.getRoot());
 }
 
 }  // namespace tessera::spec

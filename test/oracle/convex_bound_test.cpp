@@ -138,6 +138,35 @@ BOOST_AUTO_TEST_CASE(a_shared_capacity_is_divided_as_by_hand) {
     BOOST_TEST(product > 0.99 * (10 + 1e6 / 32) * 69);
 }
 
+// Work W over the units in use. x is spread over columns and rows, y over columns: x0 / x1 * y0 /
+// y1
+// <= 16 columns, x1 / x2 <= 8 rows, so that it takes at least W / 128. Neither limit alone says so.
+BOOST_AUTO_TEST_CASE(a_variable_in_two_dimensions_fills_both) {
+    FormulaPool pool;
+    const tessera::model::FormulaScope scope(pool);
+    TileShapeProblem problem = problem_of(5, 4096);
+    const auto chain = [&](std::initializer_list<int> symbols) {
+        int outer = -1;
+        for (const int s : symbols) {
+            problem.symbols[static_cast<std::size_t>(s)].outer = outer;
+            if (outer >= 0) {
+                problem.symbols[static_cast<std::size_t>(outer)].inner = s;
+            }
+            outer = s;
+        }
+    };
+    chain({0, 1, 2});
+    chain({3, 4});
+    const auto x = [](int s) { return Formula::symbol(s); };
+    const Formula columns = x(0) / x(1) * x(3) / x(4), rows = x(1) / x(2);
+    problem.constraints.push_back({columns, Relation::less_equal, 16.0});
+    problem.constraints.push_back({rows, Relation::less_equal, 8.0});
+    const Formula work = 1e6 / (x(0) / x(2) * x(3) / x(4));
+    TileShapeExplorer explorer;
+    BOOST_TEST(explorer.lower_bound(problem, work) <= 1e6 / 128);
+    BOOST_TEST(explorer.lower_bound(problem, work) >= 1e6 / 128 * (1 - 1e-9));
+}
+
 // Partial sums written A B times and read A B - B times, next to further traffic of A B C = 1024 /
 // z
 // >= 128: least where A = B = 1. Paying for the reads that do not take place out of that traffic,

@@ -14,6 +14,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "workload/select.hpp"
 
 using namespace tessera;
 using mapper::Metric;
@@ -366,6 +367,28 @@ BOOST_AUTO_TEST_CASE(a_mapping_near_the_bound_does_not_end_the_search_for_one_at
     const mapper::Result r = run(shipped.problem, options);
     BOOST_TEST((r.status == mapper::Status::optimal));
     BOOST_TEST(r.statistics.evaluated < 3'000'000u);
+}
+
+// Millions of tile shapes keep the array busy: one of them ends the search. The latency is that of
+// all multiplications on 256 x 256 units, and of the additions and activations on 256 lanes.
+BOOST_AUTO_TEST_CASE(ties_in_latency_do_not_hold_up_a_proof) {
+    using Names = std::vector<std::string>;
+    for (const Names& names : {Names{"FFN1"}, Names{"FFN1", "AR", "FFN2"}}) {
+        Shipped shipped("transfusion-cloud", "transfusion-llama3", {{"TOKENS", "4096"}});
+        shipped.workload = workload::selected(shipped.workload, names);
+        mapper::Options options;
+        options.threads = 1;
+        options.metrics = {Metric::latency};
+        options.budget.max_evals = 20'000'000;
+        const mapper::Result r = run(shipped.problem, options);
+        BOOST_TEST((r.status == mapper::Status::optimal));
+        const double clock = 940e6, points = 64.0 * 4096 * 16384;
+        const double products = points * 4096 / (256 * 256 * clock);
+        const double activations = points * 9 / (256 * clock);
+        BOOST_TEST(
+            value(r, Metric::latency) == (names.size() > 1 ? 2 * products + activations : products),
+            boost::test_tools::tolerance(1e-3));
+    }
 }
 
 // Partial tiles fill the arrays, which the best mapping without them leaves half empty. The exact
