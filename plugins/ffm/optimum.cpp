@@ -165,7 +165,13 @@ void Run::find_optimum() {
         finish_with_incumbent();
         return;
     }
-    for (const double excess : cutoffs_above(class_bound)) {
+    const std::vector<double> all = cutoffs_above(class_bound);
+    // A mapping below the last cutoff that the asked gap allows would end the search.
+    const double allowed = options_.budget.gap / (1 - options_.budget.gap);
+    auto next = std::ranges::upper_bound(all, allowed);
+    next = next == all.begin() ? next : next - 1;
+    for (; next != all.end(); ++next) {
+        const double excess = *next;
         const double cutoff = class_bound * (1 + excess);
         // A mapping close enough is as good a bound, and certain to end the search.
         if (!scalar() || !context_.switches.cutoffs || !(class_bound > 0) ||

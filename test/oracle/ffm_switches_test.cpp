@@ -379,7 +379,7 @@ BOOST_AUTO_TEST_CASE(ties_in_latency_do_not_hold_up_a_proof) {
         mapper::Options options;
         options.threads = 1;
         options.metrics = {Metric::latency};
-        options.budget.max_evals = 20'000'000;
+        options.budget.max_evals = 13'000'000;
         const mapper::Result r = run(shipped.problem, options);
         BOOST_TEST((r.status == mapper::Status::optimal));
         const double clock = 940e6, points = 64.0 * 4096 * 16384;
