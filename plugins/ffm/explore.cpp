@@ -19,6 +19,8 @@ using telemetry::Reason;
 
 /// Size of the table in which any legal rows are looked for.
 constexpr std::size_t few_rows = 128;
+/// Partial rows that are kept on the way to these.
+constexpr std::size_t simple_beam = 1024;
 /// How far above its class bounds a first mapping's pmappings may be; tried in turn.
 constexpr double simple_excess[] = {0.05, 0.5, 4.0, std::numeric_limits<double>::infinity()};
 
@@ -272,7 +274,7 @@ void Exploration::simple() {
             } else if (!all) {
                 bound.points = {own.least[0] * (1 + excess)};
             }
-            rows_of(e, i, bound, scratch);
+            rows_of(e, i, bound, scratch, false, simple_beam);
         });
         for (std::size_t e = 0; e < spaces_.size(); ++e) {
             for (std::size_t i = 0; i < results_[e].size(); ++i) {

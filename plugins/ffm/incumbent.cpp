@@ -18,7 +18,7 @@ constexpr double own_excess[] = {0.003, 0.1, 1.0};
 /// Up to here exact searches below cutoffs at the bound are as quick: no beam search.
 constexpr std::size_t short_chain = 12;
 /// Rows after which that is given up: networks of 28 layers take half as many.
-constexpr std::uint64_t long_beam_search = 100'000'000;
+constexpr std::uint64_t long_beam_search = 40'000'000;
 /// How far above the bound beams through the tile shapes look, in turn, and how many partial rows
 /// of a template they keep.
 constexpr double beam_excesses[] = {0, 0.015, 0.1, 0.5, 3};
@@ -233,6 +233,7 @@ void Run::beam_search() {
         for (const double own : own_excess) {
             if (known() > class_bound * (1 + beam_excess) && !watch_.stopped()) {
                 if (!exploration_->rows(incumbents_at({cutoff}), long_beam_search, &near, own)) {
+                    beam_through(cutoff.front());
                     return;
                 }
                 beam_join(take_groups(), cutoff, "beam-search");

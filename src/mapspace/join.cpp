@@ -20,6 +20,7 @@
 #include "join_relaxed.hpp"
 #include "join_rows.hpp"
 #include "tessera/base/parallel.hpp"
+#include "tessera/base/stop.hpp"
 
 namespace tessera::mapspace {
 namespace detail {
@@ -129,6 +130,7 @@ bool keep_beam(const Context& c, std::vector<StateGroup>& groups, std::size_t si
     const std::size_t share =
         std::max<std::size_t>(8, beam / std::max<std::size_t>(1, groups.size()));
     for (StateGroup& g : groups) {
+        base::poll_stop();
         if (g.rows() <= share) {
             continue;
         }

@@ -153,7 +153,10 @@ public:
                 }
             }
             for (int h = 0; h < end; ++h) {
-                if (leaf.nodes[h].kind == Kind::storage && !beside_its_copy(leaf, h)) {
+                // Other rules say that a component which is no memory holds nothing.
+                const bool memory = leaf.nodes[h].kind == Kind::storage &&
+                                    leaf.level(leaf.nodes[h]).kind == arch::LevelKind::memory;
+                if (memory && !beside_its_copy(leaf, h)) {
                     add(l, h);
                 }
             }

@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 using spec::Node;
 using spec::Range;
 
-constexpr double most = 9e15;  // a bound or a coefficient stays exact in a double
+constexpr double most = 9e15;               // a coefficient stays exact in a double
+constexpr double most_values = 2147483647;  // of a dimension: Timeloop's coordinates have 32 bits
 
 std::vector<fs::path> shape_folders() {
     std::vector<fs::path> result;
@@ -259,7 +260,7 @@ void read_instance(const Section& instance, Problem& problem, bool nested) {
                        {"the bound of dimension '" + dimension.name + "' is missing", "", "",
                         "add '" + dimension.name + ": ...'"});
         }
-        dimension.bound = instance.values().integer(*bound, Range::between(1, most));
+        dimension.bound = instance.values().integer(*bound, Range::between(1, most_values));
     }
     for (Coefficient& coefficient : problem.coefficients) {
         if (const Node* value = instance.node().find(coefficient.name)) {
