@@ -166,8 +166,10 @@ void Run::find_optimum() {
         return;
     }
     const std::vector<double> all = cutoffs_above(class_bound);
-    // A mapping below the last cutoff that the asked gap allows would end the search.
-    const double allowed = options_.budget.gap / (1 - options_.budget.gap);
+    // A mapping below the last cutoff that the asked gap allows would end the search. Of partial
+    // tiles there is a cutoff for the gap.
+    const double gap = options_.mapspace.partial_tiles() ? 0 : options_.budget.gap;
+    const double allowed = gap / (1 - gap);
     auto next = std::ranges::upper_bound(all, allowed);
     next = next == all.begin() ? next : next - 1;
     for (; next != all.end(); ++next) {

@@ -85,7 +85,9 @@ BOOST_AUTO_TEST_CASE(wrong_values_are_shown) {
     wrong(problem + replaced(arch, "instances: 4, word", "instances: 6, word"), {"RF"});
     wrong(problem + replaced(arch, "instances: 4, word", "meshX: 9e15, meshY: 9e15, word"),
           {"in.yaml:", "more than 9e15", "9000000000000000 times 9000000000000000"});
-    wrong(replaced(replaced(problem, "M: 4", "M: 9e15"), "[M, K]}", "[[[M, 9e15]], K]}") + arch,
+    wrong(replaced(problem, "M: 4", "M: 2147483648") + arch,
+          {"in.yaml:7:", "'2147483648'", "from 1 to 2147483647"});
+    wrong(replaced(replaced(problem, "M: 4", "M: 2e9"), "[M, K]}", "[[[M, 9e15]], K]}") + arch,
           {"in.yaml:7:", "data space 'A' has more than 9e15 coordinates"});
 }
 
