@@ -136,8 +136,7 @@ Exploration::ClassBound Exploration::least_of_cost(std::size_t e, std::size_t i,
         std::optional<double> value = find_below(
             e, i, problem, cost, below, at_root_bound ? rows_before_beam : infinity, scratch);
         if (scratch.result.given_up) {
-            if (reaches_root_bound(e, i, problem, cost, root_bound * (1 + excess), found,
-                                   scratch)) {
+            if (reaches_root_bound(e, i, problem, cost, below, found, scratch)) {
                 return ClassBound::known;
             }
             value = find_below(e, i, problem, cost, below, infinity, scratch);

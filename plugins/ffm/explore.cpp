@@ -19,9 +19,9 @@ using telemetry::Reason;
 
 /// Size of the table in which any legal rows are looked for.
 constexpr std::size_t few_rows = 128;
-/// Partial rows that are kept on the way to these.
+/// How far above its class bounds a first mapping's pmappings may be, tried in turn; and how many
+/// partial rows of a template are kept on the way to them.
 constexpr std::size_t simple_beam = 1024;
-/// How far above its class bounds a first mapping's pmappings may be; tried in turn.
 constexpr double simple_excess[] = {0.05, 0.5, 4.0, std::numeric_limits<double>::infinity()};
 
 bool has_fused_loops(const mapspace::Template& tmpl) {

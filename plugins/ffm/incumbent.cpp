@@ -243,9 +243,6 @@ void Run::beam_search() {
 }
 
 void Run::beam_through(double cutoff) {
-    if (beam_tried_ || !scalar()) {
-        return;
-    }
     const PhaseTimer timer(*this, "incumbent");
     recorder_.begin_phase("incumbent", 0, "templates");
     beam_tried_ = true;

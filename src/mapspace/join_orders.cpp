@@ -130,17 +130,6 @@ bool enumerate_sets(const workload::Workload& w, const std::vector<std::vector<d
     return true;
 }
 
-bool fits(const GroupStructure& st, const std::vector<int>& key) {
-    for (std::size_t i = 0; i < key.size(); i += 3) {
-        for (const BackedTensor& b : st.tensors) {
-            if (b.tensor == key[i] && (b.memory != key[i + 1] || b.level != key[i + 2])) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
 }  // namespace
 
 std::vector<std::vector<double>> least_costs(const std::vector<std::vector<PmappingGroup>>& groups,

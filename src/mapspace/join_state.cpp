@@ -494,4 +494,15 @@ std::vector<JoinPlan> match(const StateStructure& left, const GroupStructure& ri
     return plans;
 }
 
+bool fits(const GroupStructure& st, const std::vector<int>& asked) {
+    for (std::size_t i = 0; i < asked.size(); i += 3) {
+        for (const BackedTensor& b : st.tensors) {
+            if (b.tensor == asked[i] && (b.memory != asked[i + 1] || b.level != asked[i + 2])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 }  // namespace tessera::mapspace::detail

@@ -6,22 +6,6 @@
 
 namespace tessera::search {
 
-namespace {
-
-/// Whether a pmapping of the structure holds these tensors so, those of them that it holds.
-bool holds(const mapspace::GroupStructure& structure, const std::vector<int>& asked) {
-    return std::ranges::all_of(structure.tensors, [&](const mapspace::BackedTensor& b) {
-        for (std::size_t i = 0; i < asked.size(); i += 3) {
-            if (asked[i] == b.tensor) {
-                return asked[i + 1] == b.memory && asked[i + 2] == b.level;
-            }
-        }
-        return true;
-    });
-}
-
-}  // namespace
-
 void demanded_trips(const TemplateData& t, const Pattern& pattern,
                     const mapspace::detail::JoinPlan& plan,
                     const std::vector<std::int64_t>& open_trips, std::vector<std::int64_t>& out) {
@@ -97,9 +81,10 @@ bool Joiner::can_be_met(int einsum, const mapspace::detail::StateStructure& stru
         }
         const auto [at, fresh] = met_[e].try_emplace(asked, false);
         if (fresh) {
-            at->second = std::ranges::any_of(
-                space_.einsums[e].structures,
-                [&](const mapspace::GroupStructure& g) { return holds(g, asked); });
+            at->second = std::ranges::any_of(space_.einsums[e].structures,
+                                             [&](const mapspace::GroupStructure& g) {
+                                                 return mapspace::detail::fits(g, asked);
+                                             });
         }
         if (!at->second) {
             return false;

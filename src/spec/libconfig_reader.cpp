@@ -203,8 +203,8 @@ private:
 Node read_libconfig(std::string_view text, const std::string& name, const ReadOptions& options) {
     check_text(text, name);
     Tokens tokens(text);
-    if (tokens
-            .open_string) {  // the library says this of a later line, and leaks what it read of it
+    // The library says this of a later line, and leaks what it has read of it.
+    if (tokens.open_string) {
         const Token& open = *tokens.open_string;
         fail(options.locate ? options.locate(open.line, open.column)
                             : Position{name, open.line, open.column},

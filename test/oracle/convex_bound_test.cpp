@@ -138,9 +138,8 @@ BOOST_AUTO_TEST_CASE(a_shared_capacity_is_divided_as_by_hand) {
     BOOST_TEST(product > 0.99 * (10 + 1e6 / 32) * 69);
 }
 
-// Work W over the units in use. x is spread over columns and rows, y over columns: x0 / x1 * y0 /
-// y1
-// <= 16 columns, x1 / x2 <= 8 rows, so that it takes at least W / 128. Neither limit alone says so.
+// Work W over the units in use. x is spread over columns and rows, y over columns, of 16 columns
+// and 8 rows, so that it takes at least W / 128. Neither limit alone says so.
 BOOST_AUTO_TEST_CASE(a_variable_in_two_dimensions_fills_both) {
     FormulaPool pool;
     const tessera::model::FormulaScope scope(pool);

@@ -88,4 +88,8 @@ struct JoinPlan {
 std::vector<JoinPlan> match(const StateStructure& left, const GroupStructure& right,
                             const std::vector<char>& needed_later, bool reference_depth_rule);
 
+/// Whether pmappings of the structure hold these tensors so, those of them that they hold. `asked`:
+/// tensor, memory and loops above its holder, tensor after tensor.
+bool fits(const GroupStructure& st, const std::vector<int>& asked);
+
 }  // namespace tessera::mapspace::detail
