@@ -35,6 +35,11 @@ int Path::first_memory() const {
     return found == levels.end() ? -1 : static_cast<int>(found - levels.begin());
 }
 
+bool Path::spreads_over_network(int level) const {
+    return std::any_of(levels.begin(), levels.begin() + level + 1,
+                       [](const PathLevel& outer) { return outer.kind == LevelKind::network; });
+}
+
 std::string Path::refusal() const {
     const PathLevel& level = compute();
     if (!level.lacks_operation.empty()) {

@@ -10,6 +10,7 @@
 
 #include "base/directory.hpp"
 #include "base/nearest.hpp"
+#include "base/printable.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera {
@@ -116,7 +117,7 @@ fs::path find_data(const std::string& kind, const std::string& name) {
     }
 
     const std::vector<std::string> known = list_data(kind);
-    std::string message = "'" + name + "' is neither a file nor a name in " + kind + "/";
+    std::string message = "'" + base::one_line(name) + "' is neither a file nor a name in " + kind + "/";
     const std::string meant = nearest(name, known);
     if (!meant.empty()) {
         message += "; did you mean '" + meant + "'?";

@@ -30,6 +30,24 @@ void add_break(GroupStructure& st, int depth) {
     }
 }
 
+/// Hops depend on the order of a loop that spreads data over a network and its neighbours.
+void break_below_networks(const arch::Path& path, const Template& tmpl,
+                          const std::vector<FusedNode>& fused, std::uint32_t mask,
+                          GroupStructure& st) {
+    int depth = 0;
+    for (std::size_t k = 0; k < fused.size(); ++k) {
+        if (!(mask >> k & 1u)) {
+            continue;
+        }
+        const PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(fused[k].node)];
+        if (n.kind == NodeKind::spatial && path.spreads_over_network(n.level)) {
+            add_break(st, depth);
+            add_break(st, depth + 1);
+        }
+        ++depth;
+    }
+}
+
 }  // namespace
 
 std::int64_t match_key(const TabulateContext& context, const PmappingNode& loop, std::int64_t trips,
@@ -110,6 +128,7 @@ GroupStructure structure_of(const TabulateContext& c, const Template& tmpl,
                                 {n.base, n.prologue}});
         }
     }
+    break_below_networks(*c.path, tmpl, fused, mask, st);
     for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
         const PmappingNode& node = tmpl.nodes[i];
         if (node.kind != NodeKind::storage && node.kind != NodeKind::toll) {

@@ -169,8 +169,11 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
                 insert_spatials(space, items);
                 insert_missing(space, items);
                 constrain(space, items);
-                split_crossings(space, items, [&](Items& left) {
-                    choose_prologues(space, left, [&](const Items& led) { collector.add(led); });
+                order_below_networks(space, items, [&](Items& ordered_items) {
+                    split_crossings(space, ordered_items, [&](Items& left) {
+                        choose_prologues(space, left,
+                                         [&](const Items& led) { collector.add(led); });
+                    });
                 });
             });
         });

@@ -6,6 +6,7 @@
 //   insert_spatials()      spatial loops                                     (template_loops.cpp)
 //   insert_missing()       a loop for variables that have none               (template_loops.cpp)
 //   constrain()            loops that a constraint forces to one trip go     (constraint.cpp)
+//   order_below_networks() orders of spatial loops, where hops depend on it (template_networks.cpp)
 //   split_crossings()      tiles stay contiguous                             (constraint.cpp)
 //   choose_prologues()     which fused loops have a prologue         (template_line_buffers.cpp)
 //   finish()               symbols, labels, surviving constraints            (template_finish.cpp)
@@ -157,6 +158,12 @@ RankVariableMask spatial_variables(const Space& space, const Items& items, int l
 
 /// Deletes loops that a constraint forces to one trip.
 void constrain(const Space& space, Items& items);
+/// Calls `sink` for every order of the loops that changes the hops of a network: L9 of
+/// docs/mapspace.md. Once, with the loops as they stand, if there are more than
+/// `max_orders_below_networks`.
+void order_below_networks(const Space& space, Items& items,
+                          const std::function<void(Items&)>& sink);
+constexpr std::size_t max_orders_below_networks = 720;
 /// Calls `sink` for every way of removing loops that would make a tile non-contiguous.
 void split_crossings(const Space& space, Items& items, const std::function<void(Items&)>& sink);
 /// Variables whose loops in `dim` must have one trip.

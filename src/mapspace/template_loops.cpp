@@ -495,6 +495,7 @@ int spatial_place(const Space& space, const Items& items, int point, int variabl
     while (end < static_cast<int>(items.size()) && items[end].kind == NodeKind::spatial) {
         ++end;
     }
+    const int temporals = end;
     bool same = false, whole = point > 0 && space.options.loops_below_holders &&
                                point < fused_end(space, items) && !items[point - 1].backing &&
                                items[point - 1].kind == NodeKind::storage;
@@ -502,7 +503,7 @@ int spatial_place(const Space& space, const Items& items, int point, int variabl
         same |= items[end].rank_variable == variable;
         whole = whole && (space.sinks[items[point - 1].tensor] >> items[end].rank_variable & 1);
     }
-    return (whole && !same) || end == point ? point : end;
+    return (whole && !same) || end == temporals ? point : end;
 }
 
 }  // namespace

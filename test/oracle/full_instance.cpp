@@ -2,6 +2,7 @@
 // convolutions that fuse over a halo, two to four levels, one or two computes, bounds that are not
 // powers of two. Bounds are tiny, so that all LoopTrees can be enumerated; capacities are drawn
 // between a few values and everything.
+#include <set>
 #include <sstream>
 
 #include "oracle/oracle_instance.hpp"
@@ -260,7 +261,59 @@ std::string architecture_text(Random& r, std::size_t einsums) {
     return out + compute(r, "MAC", fans ? fanout(r, "X") : "");
 }
 
+std::string network(Random& r, const std::string& name) {
+    std::string out = "  - !Network\n    name: " + name + "\n    leak_power: 0\n    area: 0\n";
+    out += std::string("    topology: ") + (r.chance(75) ? "mesh" : "all_to_all") + "\n";
+    out += std::string("    total_latency: ") + (r.chance(50) ? "max_hops" : "0") + "\n";
+    return out + "    actions:\n    - {name: hop, energy: " +
+           std::to_string(r.pick(std::vector{1, 2, 7})) + ", latency: 1, throughput: inf}\n";
+}
+
+/// A network spreads what two memories send over two dimensions, or over one at each of two levels.
+/// `wide`: one dimension alone, for Einsums of three rank variables.
+std::string networked_text(Random& r, bool wide) {
+    std::string out = "arch:\n  nodes:\n";
+    out += memory(r, "MainMemory", "inf", r.pick(std::vector{5, 10}), false,
+                  r.pick(std::vector<std::string>{"{keep: ~Intermediates, may_keep: All}",
+                                                  "{keep: ~Intermediates}"}));
+    const bool outer = r.chance(30);
+    out += outer ? network(r, "Wide") : "";
+    out += memory(r, "Buffer", r.pick(std::vector<std::string>{"8", "18", "40", "120"}), 1, false,
+                  "{keep: ~MainMemory, may_keep: All}");
+    out += outer ? "" : network(r, "Wide");
+    const bool both = !wide && r.chance(40), stacked = !wide && !both;
+    if (stacked || r.chance(30)) {
+        // Inside the array: Einsums exchange a tensor below its loops.
+        const std::string inside =
+            r.chance(50) ? fanout(r, "P") + ", " + fanout(r, "Q") : fanout(r, "P");
+        out += memory(r, "Pad", r.pick(std::vector<std::string>{"4", "8", "24"}), 1, false,
+                      r.pick(std::vector<std::string>{"{may_keep: Outputs}", "{may_keep: All}",
+                                                      "{may_keep: Inputs - Intermediates}"}),
+                      stacked ? inside : "");
+    }
+    out += r.chance(30) ? network(r, "Near") : "";
+    const std::string own = both ? fanout(r, "X") + ", " + fanout(r, "Y") : fanout(r, "X");
+    return out + compute(r, "MAC", stacked && r.chance(50) ? "" : own);
+}
+
 }  // namespace
+
+Instance random_network_instance(std::uint64_t seed) {
+    Random r(seed ^ 0x4e7);
+    Shape shape;
+    do {  // the reference has no network below a loop inside a sum
+        shape = r.chance(30) ? single(r) : r.chance(70) ? pair(r) : triple(r);
+    } while (shape.kind == "one-conv");
+    Instance out{seed, shape.kind, "", mapspace::MapSpaceOptions{}};
+    const std::set<std::string> narrow{"two-vectors", "three-gated", "three-normalise",
+                                       "three-two-tiles"};
+    out.yaml = networked_text(r, !narrow.contains(shape.kind));
+    out.yaml += workload_text(shape, r, Random(~seed));
+    if (r.chance(30)) {
+        out.options.max_fused_loops_per_rank_variable = mapspace::MapSpaceOptions::unlimited;
+    }
+    return out;
+}
 
 Instance random_state_instance(std::uint64_t seed) {
     Random r(seed ^ 0x57a7e);

@@ -229,7 +229,8 @@ private:
 
     // L5, first half.
     bool belongs_higher(int variable, int gap) const {
-        if (options_.loops_below_holders || !fused(gap) || gap < 0 || at(holders_, gap).backing) {
+        if (options_.loops_below_holders || (!fused(gap) && !has_network()) || gap < 0 ||
+            at(holders_, gap).backing) {
             return false;
         }
         const LocalTensor& t = *at(tensors_, at(holders_, gap).tensor);
@@ -539,10 +540,11 @@ private:
             ++begin;
         }
         if (!fused(gap)) {
-            // Among spatial loops alone the order is free and changes nothing: one is enough.
+            // Among spatial loops alone the order is free. Without a network it changes nothing:
+            // one is enough.
             const auto spatial = std::find_if(
                 begin, order_.end(), [](const PlacedLoop& l) { return !l.slot.temporal(); });
-            return std::is_sorted(spatial, order_.end(), spatial_before) &&
+            return (has_network() || std::is_sorted(spatial, order_.end(), spatial_before)) &&
                    std::none_of(spatial, order_.end(),
                                 [](const PlacedLoop& l) { return l.slot.temporal(); });
         }
@@ -571,6 +573,12 @@ private:
             }
         }
         return true;
+    }
+
+    bool has_network() const {
+        return std::any_of(path_.levels.begin(), path_.levels.end(), [](const auto& level) {
+            return level.kind == arch::LevelKind::network;
+        });
     }
 
     static bool spatial_before(const PlacedLoop& a, const PlacedLoop& b) {

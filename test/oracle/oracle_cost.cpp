@@ -173,8 +173,12 @@ std::vector<Entry> nest(const Path& path, Nodes nodes, int t) {
 struct Loop {
     double trips = 1;
     bool temporal = true;
-    bool relevant = false;  // fully
-    bool shared = false;    // spatial, irrelevant, and the dimension may reuse the tensor
+    bool relevant = false;      // fully
+    bool shared = false;        // spatial, irrelevant, and the dimension may reuse the tensor
+    bool multicast = false;     // spatial: the same tile for all instances
+    int level = 0;              // spatial
+    std::pair<int, int> dim{};  // spatial: level and dimension
+    double values = 1;          // size of the tile inside the loop
 };
 
 // A place in the nest where data rest: a holder or the compute.
@@ -183,6 +187,7 @@ struct Stop {
     std::size_t loops_above = 0;  // number of loops above it
     double values = 1;            // size of its tile
     int holder = -1;              // index into the costs, -1 for the compute
+    std::size_t reserved = 0;     // number of loops above its reservation
 };
 
 // The products of trip counts that the closed forms need, for a transfer between a stop and the
@@ -263,8 +268,48 @@ void add_transfer(const Path& path, int t, const std::vector<Loop>& loops, const
     }
 }
 
+// Of the first network between two stops: for each spatial loop outside the lower one, the
+// deliveries of its tile to all instances but the nearest, (n - 1) for one tile that all receive
+// (a chain of links), n (n - 1) / 2 for tiles of their own (the i-th travels i places), each over
+// as many links as the loops further in take up in this dimension. With a link from each to each,
+// n - 1.
+void add_route(const Path& path, int t, const std::vector<Loop>& loops, const Stop& parent,
+               const Stop& child, std::vector<RouteCost>& routes) {
+    RouteCost route;
+    for (int l = child.level - 1; l > parent.level; --l) {
+        if (path.levels[static_cast<std::size_t>(l)].kind == arch::LevelKind::network) {
+            route.level = l;
+        }
+    }
+    if (route.level < 0) {
+        return;
+    }
+    const auto& network = path.levels[static_cast<std::size_t>(route.level)];
+    const bool all_to_all = network.topology == arch::Topology::all_to_all;
+    for (std::size_t i = 0; i < child.reserved; ++i) {
+        const Loop& loop = loops[i];
+        if (loop.temporal || loop.level < route.level) {
+            continue;
+        }
+        double distance = 1, deliveries = 1;
+        for (std::size_t k = 0; k < loops.size(); ++k) {
+            distance *=
+                k > i && !loops[k].temporal && loops[k].dim == loop.dim ? loops[k].trips : 1;
+            deliveries *= k < i ? loops[k].trips : 1;
+        }
+        const double n = loop.trips;
+        const double bits = loop.values * network.actions_per_value[static_cast<std::size_t>(t)];
+        const double links = all_to_all       ? n - 1
+                             : loop.multicast ? (n - 1) * distance
+                                              : n * (n - 1) / 2 * distance;
+        route.hops += deliveries * links * bits;
+        route.longest += all_to_all ? 1 : n * distance;
+    }
+    routes.push_back(route);
+}
+
 void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>& trips,
-                std::vector<HolderCost>& costs) {
+                std::vector<HolderCost>& costs, std::vector<RouteCost>& routes) {
     const auto& tensor = path.einsum.tensors[static_cast<std::size_t>(t)];
     std::vector<double> tile = bounds(path);
     std::vector<double> largest = tile;  // of the first iteration of a loop with a prologue
@@ -273,6 +318,10 @@ void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>&
     for (const Entry& e : nest(path, nodes, t)) {
         const auto& n = nodes[static_cast<std::size_t>(e.node)];
         if (e.reservation) {
+            std::find_if(stops.begin(), stops.end(), [&](const Stop& stop) {
+                return stop.holder >= 0 &&
+                       costs[static_cast<std::size_t>(stop.holder)].node == e.node;
+            })->reserved = loops.size();
             for (auto& c : costs) {
                 if (c.node == e.node) {
                     const auto& level = path.levels[static_cast<std::size_t>(c.level)];
@@ -300,13 +349,17 @@ void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>&
             if (!l.temporal) {
                 const auto& dim = path.levels[static_cast<std::size_t>(n.level)]
                                       .spatial[static_cast<std::size_t>(n.dim)];
-                l.shared = r == Relevancy::irrelevant && (dim.may_reuse >> t & 1) != 0;
+                l.multicast = r == Relevancy::irrelevant;
+                l.shared = l.multicast && (dim.may_reuse >> t & 1) != 0;
+                l.level = n.level;
+                l.dim = {n.level, n.dim};
             }
             const auto v = static_cast<std::size_t>(n.rank_variable);
             largest[v] = static_cast<double>(n.tile + n.prologue);
             current = n.base > 0
                           ? static_cast<double>(path.einsum.rank_variables[v].bound) / l.trips
                           : static_cast<double>(n.tile);
+            l.values = tile_values(tensor, tile);
             loops.push_back(l);
         } else {
             Stop stop{level_of(path, n), loops.size(), tile_values(tensor, tile), -1};
@@ -315,6 +368,7 @@ void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>&
                 costs.push_back({e.node, n.level, t, n.backing});
             } else {
                 stop.values = 1;
+                stop.reserved = loops.size();
             }
             stops.push_back(stop);
         }
@@ -324,10 +378,12 @@ void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>&
             stops[i].holder < 0 ? nullptr : &costs[static_cast<std::size_t>(stops[i].holder)];
         add_transfer(path, t, loops, stops[i - 1], stops[i],
                      costs[static_cast<std::size_t>(stops[i - 1].holder)], below);
+        add_route(path, t, loops, stops[i - 1], stops[i], routes);
     }
 }
 
-double latency(const arch::PathLevel& level, const std::vector<double>& calls) {
+double latency(const arch::PathLevel& level, const std::vector<double>& calls,
+               double max_hops = 0) {
     using Op = arch::LatencyProgram::Op;
     std::vector<double> stack;
     for (const auto& step : level.latency.steps) {
@@ -335,6 +391,8 @@ double latency(const arch::PathLevel& level, const std::vector<double>& calls) {
             stack.push_back(step.value);
         } else if (step.op == Op::n_calls) {
             stack.push_back(calls.at(static_cast<std::size_t>(step.action)));
+        } else if (step.op == Op::max_hops) {
+            stack.push_back(max_hops);
         } else if (step.op == Op::ceil || step.op == Op::floor) {
             stack.back() = step.op == Op::ceil ? std::ceil(stack.back()) : std::floor(stack.back());
         } else {
@@ -361,7 +419,7 @@ double latency(const arch::PathLevel& level, const std::vector<double>& calls) {
                     a = std::min(a, b);
                     break;
                 default:
-                    throw Unsupported("oracle: networks are not supported");
+                    throw Unsupported("oracle: the traffic of a link is not supported");
             }
         }
     }
@@ -375,7 +433,7 @@ void check_supported(const Path& path, Nodes nodes) {
         }
     }
     for (const auto& level : path.levels) {
-        if (level.kind == arch::LevelKind::network || level.distributed()) {
+        if (level.distributed()) {
             throw Unsupported("oracle: level kind not supported");
         }
     }
@@ -404,7 +462,7 @@ ChainCost cost(const Path& path, Nodes nodes) {
     ChainCost total;
     const auto trips = trip_counts(path, nodes);
     for (int t = 0; t < static_cast<int>(path.einsum.tensors.size()); ++t) {
-        add_tensor(path, nodes, t, trips, total.holders);
+        add_tensor(path, nodes, t, trips, total.holders, total.routes);
     }
     total.computes = total.compute_steps = 1;
     const auto most = most_trips(path, nodes);
@@ -435,6 +493,14 @@ ChainCost cost(const Path& path, Nodes nodes) {
         calls[l][kWrite] += h.unit_writes * level.actions_scale;
         total.dynamic_energy_j += level.actions_scale * (h.reads * level.actions[kRead].energy_j +
                                                          h.writes * level.actions[kWrite].energy_j);
+    }
+    for (const auto& route : total.routes) {
+        const auto l = static_cast<std::size_t>(route.level);
+        const auto& level = path.levels[l];
+        total.dynamic_energy_j += level.actions_scale * route.hops * level.actions[0].energy_j;
+        const double s = latency(level, std::vector<double>(level.actions.size()), route.longest);
+        total.level_latency[l] = std::max(total.level_latency[l], s);
+        total.latency_s = std::max(total.latency_s, s);
     }
     const auto& compute = path.levels.back();
     calls.back() = {total.compute_steps * compute.actions_scale};

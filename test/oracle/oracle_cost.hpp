@@ -1,8 +1,9 @@
 // The oracle's own cost evaluator: closed forms, one tensor at a time, plain and slow.
 //
 // It shares no code with the cost model of the library. Memories, containers, spatial dimensions,
-// temporal loops with perfect tile shapes, leakage and latency expressions are supported; tolls,
-// networks, copy Einsums, distributed memories, power gating and partial tiles are not.
+// networks but for the traffic of their links, temporal loops with perfect tile shapes, leakage and
+// latency expressions are supported; tolls, copy Einsums, distributed memories, power gating and
+// partial tiles are not.
 #pragma once
 
 #include <span>
@@ -32,8 +33,15 @@ struct DimUse {
     double used = 1;
 };
 
+/// Data of one tensor on the network between two holders.
+struct RouteCost {
+    int level = -1;
+    double hops = 0, longest = 0;
+};
+
 struct ChainCost {
     std::vector<HolderCost> holders;
+    std::vector<RouteCost> routes;
     std::vector<DimUse> dims;           ///< dimensions that have a loop
     double computes = 0;                ///< all instances
     double compute_steps = 0;           ///< one instance

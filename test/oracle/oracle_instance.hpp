@@ -25,6 +25,9 @@ Instance random_instance(std::uint64_t seed);
 /// For the preset `full`: more kinds of graphs, smaller bounds.
 Instance random_full_instance(std::uint64_t seed);
 
+/// One to three Einsums below networks over several dimensions.
+Instance random_network_instance(std::uint64_t seed);
+
 /// Cascades with running states of an iterative rank M: updates, states that a pair of Einsums
 /// hands on, readers of the older, the newer and the last state.
 Instance random_state_instance(std::uint64_t seed);

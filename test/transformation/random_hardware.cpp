@@ -173,20 +173,58 @@ private:
                             r_.pick(std::vector<std::string>{"up", "down", "up_and_down"}));
     }
 
-    /// One dimension where there is a network: with more, or with several loops in one, the order
-    /// of spatial loops decides about hops, and one order is searched.
+    /// A network outside the array carries what its loops spread, one inside what each instance
+    /// gets. Few rank variables, so that all orders below it are searched (L9 of the mapspace).
     void fan_out(bool network) {
+        const std::size_t variables = most_variables();
+        const bool outside = network && variables <= 4 && !sums() && r_.chance(60);
+        if (outside) {
+            this->network();
+        }
         Component& c = add("Container", "Array");
         c.dimensions.push_back(dimension("rows", problem_, r_));
-        if (network) {
-            problem_.options.max_loops_per_spatial_dimension = 1;
-            Component& net = add("Network", "Net");
-            net.actions = actions({"hop"}, 0.5, r_);
-            net.more.emplace_back("topology",
-                                  r_.pick(std::vector<std::string>{"mesh", "all_to_all"}));
-        } else if (r_.chance(40)) {
+        if (r_.chance(40) && !(outside && variables > 2)) {
             c.dimensions.push_back(dimension("columns", problem_, r_));
         }
+        if (network && !outside) {
+            this->network();
+        }
+    }
+
+    /// Of one Einsum.
+    std::size_t most_variables() const {
+        std::size_t most = 0;
+        for (const Einsum& einsum : problem_.einsums) {
+            std::set<std::string> variables;
+            for (const Access& access : einsum.accesses) {
+                for (const Rank& rank : access.ranks) {
+                    for (const Term& term : rank.terms) {
+                        variables.insert(term.variable);
+                    }
+                }
+            }
+            most = std::max(most, variables.size());
+        }
+        return most;
+    }
+
+    /// The reference has no network below a loop inside a sum.
+    bool sums() const {
+        bool found = false;
+        for (const Einsum& einsum : problem_.einsums) {
+            for (const Access& access : einsum.accesses) {
+                for (const Rank& rank : access.ranks) {
+                    found |= rank.terms.size() > 1;
+                }
+            }
+        }
+        return found;
+    }
+
+    void network() {
+        Component& net = add("Network", "Net");
+        net.actions = actions({"hop"}, 0.5, r_);
+        net.more.emplace_back("topology", r_.pick(std::vector<std::string>{"mesh", "all_to_all"}));
     }
 
     void compute(const std::string& name) {

@@ -44,6 +44,9 @@ BOOST_FIXTURE_TEST_CASE(an_existing_file_is_taken_as_a_path, DataFolder) {
 }
 
 BOOST_FIXTURE_TEST_CASE(a_misspelt_name_brings_up_the_nearest, DataFolder) {
+    BOOST_CHECK_EXCEPTION(find_data("arch-specs", "two\nlines"), UserError, [](const UserError& e) {
+        return std::string(e.what()).starts_with("'two\\nlines' is neither");
+    });
     BOOST_CHECK_EXCEPTION(find_data("arch-specs", "lonly-chip"), UserError, [](const UserError& e) {
         return std::string(e.what()).find("did you mean 'lonely-chip'?") != std::string::npos;
     });

@@ -154,6 +154,9 @@ struct Path {
 
     int find_level(const std::string& name) const;  ///< index or -1
     int first_memory() const;                       ///< index of the outermost memory
+    /// Whether spatial loops of `level` spread data over a network: then hops depend on the order
+    /// in which they and the loops around them stand.
+    bool spreads_over_network(int level) const;
     const PathLevel& compute() const {
         return levels.back();
     }
