@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <map>
+#include <set>
 
 #include "oracle/full_compare.hpp"
 
@@ -14,11 +15,16 @@ BOOST_AUTO_TEST_SUITE(network)
 BOOST_AUTO_TEST_CASE(ffm_is_optimal_below_networks) {
     const char* const soak = std::getenv("TESSERA_SOAK");
     const char* const start = std::getenv("TESSERA_SOAK_FROM");
-    const std::uint64_t n = soak != nullptr ? std::strtoull(soak, nullptr, 10) : 80;
+    const std::uint64_t n = soak != nullptr ? std::strtoull(soak, nullptr, 10) : 67;
     const std::uint64_t from = start != nullptr ? std::strtoull(start, nullptr, 10) : 0;
     std::uint64_t judged = 0, mapped = 0;
     std::map<std::string, int> kinds;
+    // Some take minutes of brute force.
+    const std::set<std::uint64_t> slow{0, 6, 38, 49, 60};
     for (std::uint64_t seed = from; seed < from + n; ++seed) {
+        if (soak == nullptr && slow.contains(seed)) {
+            continue;
+        }
         const oracle::Instance instance = oracle::random_network_instance(seed);
         const oracle::Outcome o = oracle::judge(instance);
         judged += o.judged ? 1 : 0;
@@ -31,6 +37,35 @@ BOOST_AUTO_TEST_CASE(ffm_is_optimal_below_networks) {
     BOOST_TEST(judged * 2 >= n);
     BOOST_TEST(mapped * 2 >= judged);
     BOOST_TEST(kinds.size() >= 6u);
+}
+
+// X is spread over m and W over n, each best with its loop outside; the Einsums share both loops.
+BOOST_AUTO_TEST_CASE(a_join_keeps_the_order_of_loops_below_a_network) {
+    const auto memory = [](const std::string& name, const std::string& more) {
+        return "  - !Memory\n    name: " + name + "\n    leak_power: 0\n    area: 0\n" + more +
+               "    actions:\n    - {name: read, energy: 1, throughput: inf}\n"
+               "    - {name: write, energy: 1, throughput: inf}\n";
+    };
+    const std::string yaml =
+        "arch:\n  nodes:\n" +
+        memory("Main", "    size: inf\n    tensors: {keep: ~Intermediates}\n") +
+        "  - !Network\n    name: Net\n    leak_power: 0\n    area: 0\n    total_latency: 0\n"
+        "    actions: [{name: hop, energy: 5, latency: 0, throughput: inf}]\n" +
+        memory("Pad",
+               "    size: 1\n    spatial: [{name: P, fanout: 3}, {name: Q, fanout: 3}]\n"
+               "    tensors: {keep: Intermediates}\n") +
+        "  - !Compute\n    name: MAC\n    leak_power: 0\n    area: 0\n"
+        "    actions: [{name: compute, energy: 0, throughput: 1}]\n"
+        "workload:\n  iteration_space_shape:\n    m: 0 <= m < 3\n    n: 0 <= n < 3\n"
+        "  bits_per_value: {All: 1}\n  einsums:\n"
+        "  - name: Outer\n    tensor_accesses:\n    - {name: X, projection: [m]}\n"
+        "    - {name: T, projection: [m, n], output: True}\n"
+        "  - name: Inner\n    tensor_accesses:\n    - {name: T, projection: [m, n]}\n"
+        "    - {name: W, projection: [n]}\n    - {name: Z, projection: [m, n], output: True}\n";
+    const oracle::Outcome o = oracle::judge({0, "shared-loops", yaml, {}});
+    BOOST_TEST(o.judged);
+    BOOST_TEST(o.mapped);
+    BOOST_TEST(o.error == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
