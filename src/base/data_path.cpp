@@ -78,7 +78,8 @@ std::vector<fs::path> data_folders() {
 
 namespace {
 
-/// The specs in `folder` / `below` and its folders, without their ending; what can be read is listed.
+/// The specs in `folder` / `below` and its folders, without their ending; what can be read is
+/// listed.
 void add_names(const fs::path& folder, const fs::path& below, std::set<std::string>& names) {
     std::error_code ignored;
     for (const std::string& name : base::names_in(folder / below, ignored)) {
@@ -117,7 +118,8 @@ fs::path find_data(const std::string& kind, const std::string& name) {
     }
 
     const std::vector<std::string> known = list_data(kind);
-    std::string message = "'" + base::one_line(name) + "' is neither a file nor a name in " + kind + "/";
+    std::string message =
+        "'" + base::one_line(name) + "' is neither a file nor a name in " + kind + "/";
     const std::string meant = nearest(name, known);
     if (!meant.empty()) {
         message += "; did you mean '" + meant + "'?";
