@@ -33,18 +33,13 @@ void add_break(GroupStructure& st, int depth) {
 /// Hops depend on the order of a loop that spreads data over a network and its neighbours.
 void break_below_networks(const arch::Path& path, const Template& tmpl,
                           const std::vector<FusedNode>& fused, std::uint32_t mask,
-                          GroupStructure& st) {
-    int depth = 0;
+                          const Depths& depths, GroupStructure& st) {
     for (std::size_t k = 0; k < fused.size(); ++k) {
-        if (!(mask >> k & 1u)) {
-            continue;
-        }
         const PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(fused[k].node)];
-        if (n.kind == NodeKind::spatial && path.spreads_over_network(n.level)) {
-            add_break(st, depth);
-            add_break(st, depth + 1);
+        if ((mask >> k & 1u) && n.kind == NodeKind::spatial && path.spreads_over_network(n.level)) {
+            add_break(st, depths.of_loops[k]);
+            add_break(st, depths.of_loops[k + 1]);
         }
-        ++depth;
     }
 }
 
@@ -128,7 +123,7 @@ GroupStructure structure_of(const TabulateContext& c, const Template& tmpl,
                                 {n.base, n.prologue}});
         }
     }
-    break_below_networks(*c.path, tmpl, fused, mask, st);
+    break_below_networks(*c.path, tmpl, fused, mask, depths, st);
     for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
         const PmappingNode& node = tmpl.nodes[i];
         if (node.kind != NodeKind::storage && node.kind != NodeKind::toll) {

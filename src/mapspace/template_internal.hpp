@@ -35,6 +35,19 @@ inline void for_each_bit(std::uint64_t mask, F&& f) {
     }
 }
 
+/// Goes on to the next combination of one option each, of `options(i)` that place i has; false
+/// after the last.
+template <class Options>
+bool next_combination(std::vector<std::size_t>& pick, Options&& options) {
+    for (std::size_t i = 0; i < pick.size(); ++i) {
+        if (++pick[i] < options(i)) {
+            return true;
+        }
+        pick[i] = 0;
+    }
+    return false;
+}
+
 /// One node while the template grows.
 struct Item {
     NodeKind kind = NodeKind::compute;

@@ -12,6 +12,7 @@
 // line buffer (docs/mapspace.md, I1 and I2).
 //
 // Spatial loops stand as low as they can: below the last holder that lies above their fan-out.
+// Their order counts below a network alone (template_networks.cpp).
 #include <algorithm>
 
 #include "template_internal.hpp"
@@ -179,7 +180,8 @@ bool TemporalLoops::shares_memory_below(const Group& group) const {
 //   sink           a holder's tile is fetched once per trip of a loop that indexes its tensor,
 //   above
 //                  or below it; above it, it occupies less. (Not so for backing holders, whose
-//                  place decides what is fused.)
+//                  place decides what is fused. Below a network a loop above spatial loops may
+//                  bring hops of other tensors: there it is a condition of the mapspace, L5.)
 //   hoist          a loop that does not index the next holder's tensor may as well stand below that
 //                  holder: its tile and all traffic stay. Not in the fused region, where the holder
 //                  would then live longer; not if the loop may stop the reservation above; not if
@@ -426,7 +428,7 @@ void TemporalLoops::enumerate(const std::function<void(Items&)>& sink) {
     }
     std::vector<std::size_t> pick(n, 0);
     Items items;
-    for (;;) {
+    do {
         items.clear();
         for (std::size_t g = 0; g < n; ++g) {
             items.insert(items.end(), holders_.begin() + groups_[g].begin,
@@ -443,14 +445,7 @@ void TemporalLoops::enumerate(const std::function<void(Items&)>& sink) {
             }
         }
         sink(items);
-        std::size_t g = 0;
-        while (g < n && ++pick[g] == gaps[g].orders.size()) {
-            pick[g++] = 0;
-        }
-        if (g == n) {
-            return;
-        }
-    }
+    } while (next_combination(pick, [&](std::size_t g) { return gaps[g].orders.size(); }));
 }
 
 /// Index right below the last holder that lies above `level`.

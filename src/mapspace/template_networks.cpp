@@ -117,7 +117,7 @@ void order_below_networks(const Space& space, Items& items,
                           const std::function<void(Items&)>& sink) {
     const std::vector<SpreadGap> gaps = spread_gaps(space, items);
     std::vector<std::size_t> pick(gaps.size(), 0);
-    for (;;) {
+    do {
         Items ordered = items;
         for (std::size_t g = 0; g < gaps.size(); ++g) {
             const Order& order = gaps[g].orders[pick[g]];
@@ -126,14 +126,7 @@ void order_below_networks(const Space& space, Items& items,
             }
         }
         sink(ordered);
-        std::size_t g = 0;
-        while (g < gaps.size() && ++pick[g] == gaps[g].orders.size()) {
-            pick[g++] = 0;
-        }
-        if (g == gaps.size()) {
-            return;
-        }
-    }
+    } while (next_combination(pick, [&](std::size_t g) { return gaps[g].orders.size(); }));
 }
 
 }  // namespace tessera::mapspace::detail

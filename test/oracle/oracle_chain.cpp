@@ -576,9 +576,7 @@ private:
     }
 
     bool has_network() const {
-        return std::any_of(path_.levels.begin(), path_.levels.end(), [](const auto& level) {
-            return level.kind == arch::LevelKind::network;
-        });
+        return path_.spreads_over_network(static_cast<int>(path_.levels.size()) - 1);
     }
 
     static bool spatial_before(const PlacedLoop& a, const PlacedLoop& b) {

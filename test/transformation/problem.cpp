@@ -85,6 +85,16 @@ bool holds(const Rules& rules, const std::string& key) {
 
 }  // namespace
 
+std::vector<Term> Einsum::terms() const {
+    std::vector<Term> all;
+    for (const Access& access : accesses) {
+        for (const Rank& rank : access.ranks) {
+            all.insert(all.end(), rank.terms.begin(), rank.terms.end());
+        }
+    }
+    return all;
+}
+
 bool Problem::has_rule(const std::string& key) const {
     return std::any_of(components.begin(), components.end(), [&](const Component& c) {
         return holds(c.tensors, key) || holds(c.more, key) ||

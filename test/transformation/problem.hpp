@@ -34,6 +34,9 @@ struct Einsum {
     std::string name;
     std::vector<Access> accesses;
     bool copies = false;  ///< is_copy_operation
+
+    /// Of all ranks of all tensors.
+    std::vector<Term> terms() const;
 };
 
 /// Keys of a map whose values are expressions: they may name tensors, variables and components.

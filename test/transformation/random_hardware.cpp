@@ -196,12 +196,8 @@ private:
         std::size_t most = 0;
         for (const Einsum& einsum : problem_.einsums) {
             std::set<std::string> variables;
-            for (const Access& access : einsum.accesses) {
-                for (const Rank& rank : access.ranks) {
-                    for (const Term& term : rank.terms) {
-                        variables.insert(term.variable);
-                    }
-                }
+            for (const Term& term : einsum.terms()) {
+                variables.insert(term.variable);
             }
             most = std::max(most, variables.size());
         }
@@ -210,15 +206,15 @@ private:
 
     /// The reference has no network below a loop inside a sum.
     bool sums() const {
-        bool found = false;
         for (const Einsum& einsum : problem_.einsums) {
             for (const Access& access : einsum.accesses) {
-                for (const Rank& rank : access.ranks) {
-                    found |= rank.terms.size() > 1;
+                if (std::ranges::any_of(access.ranks,
+                                        [](const Rank& rank) { return rank.terms.size() > 1; })) {
+                    return true;
                 }
             }
         }
-        return found;
+        return false;
     }
 
     void network() {

@@ -56,17 +56,9 @@ bool has(const Problem& p, const std::string& kind) {
 }
 
 bool strides(const Problem& p) {
-    for (const Einsum& e : p.einsums) {
-        for (const Access& a : e.accesses) {
-            for (const Rank& rank : a.ranks) {
-                if (std::any_of(rank.terms.begin(), rank.terms.end(),
-                                [](const Term& term) { return term.factor != 1; })) {
-                    return true;
-                }
-            }
-        }
-    }
-    return false;
+    return std::any_of(p.einsums.begin(), p.einsums.end(), [](const Einsum& e) {
+        return std::ranges::any_of(e.terms(), [](const Term& term) { return term.factor != 1; });
+    });
 }
 
 // Each returns whether it applied.
