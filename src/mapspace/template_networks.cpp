@@ -34,6 +34,9 @@ int fixed_loops(const Space& space, const Items& items, int begin, int end, bool
                          [](const Item& item) { return item.kind == NodeKind::spatial; });
         return static_cast<int>(spatial - items.begin()) - begin;
     }
+    if (begin == 0) {
+        return 0;  // no holder stands above: none of the Einsum's tensors is in the outermost memory
+    }
     const Item& above = items[begin - 1];
     const bool partial =
         !above.backing && items[begin].kind == NodeKind::temporal &&

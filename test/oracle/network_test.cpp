@@ -39,33 +39,57 @@ BOOST_AUTO_TEST_CASE(ffm_is_optimal_below_networks) {
     BOOST_TEST(kinds.size() >= 6u);
 }
 
-// X is spread over m and W over n, each best with its loop outside; the Einsums share both loops.
-BOOST_AUTO_TEST_CASE(a_join_keeps_the_order_of_loops_below_a_network) {
+// Main keeps what goes in and out, a network leads to two dimensions of pads for the rest.
+std::string pads_behind_a_network(const std::string& bits, const std::string& workload) {
     const auto memory = [](const std::string& name, const std::string& more) {
         return "  - !Memory\n    name: " + name + "\n    leak_power: 0\n    area: 0\n" + more +
                "    actions:\n    - {name: read, energy: 1, throughput: inf}\n"
                "    - {name: write, energy: 1, throughput: inf}\n";
     };
-    const std::string yaml =
-        "arch:\n  nodes:\n" +
-        memory("Main", "    size: inf\n    tensors: {keep: ~Intermediates}\n") +
-        "  - !Network\n    name: Net\n    leak_power: 0\n    area: 0\n    total_latency: 0\n"
-        "    actions: [{name: hop, energy: 5, latency: 0, throughput: inf}]\n" +
-        memory("Pad",
-               "    size: 1\n    spatial: [{name: P, fanout: 3}, {name: Q, fanout: 3}]\n"
-               "    tensors: {keep: Intermediates}\n") +
-        "  - !Compute\n    name: MAC\n    leak_power: 0\n    area: 0\n"
-        "    actions: [{name: compute, energy: 0, throughput: 1}]\n"
-        "workload:\n  iteration_space_shape:\n    m: 0 <= m < 3\n    n: 0 <= n < 3\n"
-        "  bits_per_value: {All: 1}\n  einsums:\n"
-        "  - name: Outer\n    tensor_accesses:\n    - {name: X, projection: [m]}\n"
-        "    - {name: T, projection: [m, n], output: True}\n"
-        "  - name: Inner\n    tensor_accesses:\n    - {name: T, projection: [m, n]}\n"
-        "    - {name: W, projection: [n]}\n    - {name: Z, projection: [m, n], output: True}\n";
-    const oracle::Outcome o = oracle::judge({0, "shared-loops", yaml, {}});
+    return "arch:\n  nodes:\n" +
+           memory("Main", "    size: inf\n    tensors: {keep: ~Intermediates}\n") +
+           "  - !Network\n    name: Net\n    leak_power: 0\n    area: 0\n    total_latency: 0\n"
+           "    actions: [{name: hop, energy: 5, latency: 0, throughput: inf}]\n" +
+           memory("Pad", "    size: " + bits +
+                             "\n    spatial: [{name: P, fanout: 3}, {name: Q, fanout: 3}]\n"
+                             "    tensors: {keep: Intermediates}\n") +
+           "  - !Compute\n    name: MAC\n    leak_power: 0\n    area: 0\n"
+           "    actions: [{name: compute, energy: 0, throughput: 1}]\n"
+           "workload:\n  iteration_space_shape:\n    m: 0 <= m < 3\n    n: 0 <= n < 3\n"
+           "  bits_per_value: {All: 1}\n  einsums:\n" +
+           workload;
+}
+
+void test_optimal(const std::string& kind, const std::string& yaml) {
+    const oracle::Outcome o = oracle::judge({0, kind, yaml, {}});
     BOOST_TEST(o.judged);
     BOOST_TEST(o.mapped);
     BOOST_TEST(o.error == "");
+}
+
+// X is spread over m and W over n, each best with its loop outside; the Einsums share both loops.
+BOOST_AUTO_TEST_CASE(a_join_keeps_the_order_of_loops_below_a_network) {
+    test_optimal("shared-loops",
+                 pads_behind_a_network(
+                     "1",
+                     "  - name: Outer\n    tensor_accesses:\n    - {name: X, projection: [m]}\n"
+                     "    - {name: T, projection: [m, n], output: True}\n"
+                     "  - name: Inner\n    tensor_accesses:\n    - {name: T, projection: [m, n]}\n"
+                     "    - {name: W, projection: [n]}\n"
+                     "    - {name: Z, projection: [m, n], output: True}\n"));
+}
+
+// Middle keeps nothing in Main: no holder stands above its spatial loops.
+BOOST_AUTO_TEST_CASE(loops_that_spread_may_stand_above_every_holder) {
+    test_optimal("intermediates-only",
+                 pads_behind_a_network(
+                     "2",
+                     "  - name: First\n    tensor_accesses:\n    - {name: X, projection: [m, n]}\n"
+                     "    - {name: T, projection: [m, n], output: True}\n"
+                     "  - name: Middle\n    tensor_accesses:\n    - {name: T, projection: [m, n]}\n"
+                     "    - {name: U, projection: [m, n], output: True}\n"
+                     "  - name: Last\n    tensor_accesses:\n    - {name: U, projection: [m, n]}\n"
+                     "    - {name: Z, projection: [m, n], output: True}\n"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
