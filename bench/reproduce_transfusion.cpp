@@ -31,7 +31,7 @@ Problem problem(const std::string& arch, const std::string& model, std::int64_t 
 
 OuterTiles tiles_of(const Problem& one, Method method) {
     return method == Method::transfusion         ? tileseek(one).tiles
-           : method == Method::fusemax_layerfuse ? layerfuse_tiles(one)
+           : method == Method::fusemax_layerfuse ? baseline_tiles(one, method)
                                                  : OuterTiles{};
 }
 

@@ -4,6 +4,9 @@
 //   build/bench/transfusion_common [arch-specs folder's parent] [seconds for ffm, 0: without it]
 //
 // Columns: seconds of the whole stack; for each method how much longer it takes than transfusion.
+// ffm runs Einsums in turn (fusion without pipelining, model looptree). It starts from what mapper
+// transfusion makes of the layer in turn; its two columns are its mapping and its bound, below
+// which no mapping in turn is.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -30,21 +33,24 @@ struct Layer {
     arch::Architecture architecture;
 };
 
+using Found = std::optional<mapper::Result>;
+
 /// Nothing if no mapping was found.
-std::optional<double> latency_s(const std::string& mapper, const std::string& model,
-                                const workload::Workload& workload,
-                                const arch::Architecture& architecture, double seconds) {
+Found map(const std::string& mapper, const std::string& model, const workload::Workload& workload,
+          const arch::Architecture& architecture, double seconds = 0,
+          std::vector<mapper::Solution> start = {}) {
     mapper::Options options;
     options.metrics = {mapper::Metric::latency};
     options.threads = 1;
     options.budget.max_time_s = seconds;
+    options.start = std::move(start);
     try {
-        const auto result = plugin::Registry<mapper::Mapper>::instance().create(mapper)->map(
+        mapper::Result result = plugin::Registry<mapper::Mapper>::instance().create(mapper)->map(
             {&workload, &architecture, arch::Compat::none},
             *plugin::Registry<model::CostModel>::instance().create(model), options);
-        return result.solutions.empty()
-                   ? std::nullopt
-                   : std::optional<double>(result.solutions[0].report.latency_s());
+        if (!result.solutions.empty()) {
+            return result;
+        }
     } catch (const UserError& error) {
         std::cerr << mapper << ": " << error.what() << "\n";
     } catch (const NoLegalMapping& error) {
@@ -53,29 +59,38 @@ std::optional<double> latency_s(const std::string& mapper, const std::string& mo
     return std::nullopt;
 }
 
+double latency_s(const Found& found) {
+    return found ? found->solutions[0].report.latency_s() : NAN;
+}
+
 void row(const std::string& arch, const std::string& name, std::int64_t tokens, const Layer& layer,
          double ffm_s, std::map<std::string, std::vector<double>>& ratios) {
-    std::map<std::string, std::optional<double>> found;
+    std::map<std::string, double> found;
     for (const std::string& method : methods) {
         const bool three = method == "unfused" || method == "flat";
         found[method] =
-            latency_s(method, "transfusion", three ? layer.three_passes : layer.one_pass,
-                      layer.architecture, 0);
+            latency_s(map(method, "transfusion", three ? layer.three_passes : layer.one_pass,
+                          layer.architecture));
     }
-    const std::optional<double> ours = found["transfusion"];
+    const double ours = found["transfusion"];
+    const auto show = [&](const std::string& column, double value) {
+        ratios[arch + " " + column].push_back(value / ours);
+        std::printf("  %7.3f", value / ours);
+    };
     std::printf("%-6s %-7s %8lld  %11.5g", arch.c_str(), name.c_str(),
-                static_cast<long long>(tokens), ours.value_or(NAN));
+                static_cast<long long>(tokens), ours);
     for (const std::string& method : methods) {
         if (method == "transfusion") {
             continue;
         }
-        const double ratio = found[method] && ours ? *found[method] / *ours : NAN;
-        ratios[arch + " " + method].push_back(ratio);
-        std::printf("  %7.3f", ratio);
+        show(method, found[method]);
     }
     if (ffm_s > 0) {
-        const auto ffm = latency_s("ffm", "looptree", layer.one_pass, layer.architecture, ffm_s);
-        std::printf("  %7.3f", ffm && ours ? *ffm / *ours : NAN);
+        const Found in_turn = map("transfusion", "looptree", layer.one_pass, layer.architecture);
+        const Found ffm = map("ffm", "looptree", layer.one_pass, layer.architecture, ffm_s,
+                              in_turn ? in_turn->solutions : std::vector<mapper::Solution>{});
+        show("ffm", latency_s(ffm));
+        show("bound of ffm", ffm ? ffm->bound.value_or(NAN) : NAN);
     }
     std::printf("\n");
     std::fflush(stdout);
@@ -85,7 +100,7 @@ int run(const std::string& root, double ffm_s) {
     plugin::register_builtins();
     std::printf("%-6s %-7s %8s  %11s  %7s  %7s  %7s  %7s%s\n", "arch", "model", "tokens",
                 "transfusion", "unfused", "flat", "fusemax", "layerf.",
-                ffm_s > 0 ? "      ffm" : "");
+                ffm_s > 0 ? "      ffm    bound" : "");
     std::map<std::string, std::vector<double>> ratios;
     const auto start = std::clock();
     for (const std::string arch : {"cloud", "edge"}) {

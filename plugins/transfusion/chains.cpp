@@ -71,11 +71,14 @@ private:
         const auto u = static_cast<std::size_t>(i);
         return u < plan_.shared.size() ? plan_.shared[u] : plan_.own[u - plan_.shared.size()];
     }
+    const KeepPlan* find(const std::vector<KeepPlan>& plans, int t) const {
+        const auto found = std::find_if(plans.begin(), plans.end(), [&](const KeepPlan& keep) {
+            return keep.tensor == tensor(t).name;
+        });
+        return found == plans.end() ? nullptr : &*found;
+    }
     const KeepPlan* kept(int t) const {
-        const auto found =
-            std::find_if(plan_.kept.begin(), plan_.kept.end(),
-                         [&](const KeepPlan& keep) { return keep.tensor == tensor(t).name; });
-        return found == plan_.kept.end() ? nullptr : &*found;
+        return find(plan_.kept, t);
     }
     bool indexes(int t, int variable) const {
         return (tensor(t).relevant | tensor(t).partially_relevant) >> variable & 1;
@@ -107,6 +110,9 @@ private:
     }
 
     int private_depth(int t) const {
+        if (const KeepPlan* held = find(plan_.held, t)) {
+            return held->depth;
+        }
         int depth = plan_.resident || tensor(t).output ? 0 : loops();
         for (int i = depth; i < loops(); ++i) {
             const int v = path_.einsum.find_rank_variable(loop(i).variable);

@@ -28,6 +28,8 @@ struct ChainPlan {
     std::vector<LoopPlan> shared;  ///< with its neighbours, outermost first
     std::vector<LoopPlan> own;     ///< further in
     std::vector<KeepPlan> kept;
+    /// Other tensors that stand in the buffer above this loop, whatever `resident` says.
+    std::vector<KeepPlan> held;
     /// Weights: tensors that stay in the buffer above all loops that do not index them.
     bool resident = false;
 };

@@ -23,8 +23,11 @@ std::string key_of(const std::string& einsum, const std::string& compute, const 
         }
         key += "/";
     }
-    for (const KeepPlan& kept : plan.kept) {
-        key += "|" + kept.tensor + "@" + std::to_string(kept.depth);
+    for (const auto* plans : {&plan.kept, &plan.held}) {
+        for (const KeepPlan& one : *plans) {
+            key += "|" + one.tensor + "@" + std::to_string(one.depth);
+        }
+        key += "/";
     }
     return key;
 }
@@ -54,6 +57,12 @@ int inside(const Group& group) {
 
 }  // namespace
 
+ChainPlan chain_plan(const GroupPlan& plan, const std::string& einsum) {
+    const auto own = plan.own.find(einsum);
+    return {plan.shared, own == plan.own.end() ? std::vector<LoopPlan>{} : own->second, plan.kept,
+            plan.held, plan.resident};
+}
+
 std::shared_ptr<const Costed> Groups::costed(const std::string& einsum, const Place& place,
                                              const ChainPlan& plan) {
     std::shared_ptr<const Costed>& known = known_[key_of(einsum, place.compute, plan)];
@@ -80,10 +89,7 @@ std::shared_ptr<const Costed> Groups::costed(const std::string& einsum, const Pl
 std::optional<Group> Groups::best(const GroupPlan& plan) {
     std::vector<Choices> choices;
     for (const std::string& einsum : plan.einsums) {
-        ChainPlan one{plan.shared, {}, plan.kept, plan.resident};
-        if (const auto own = plan.own.find(einsum); own != plan.own.end()) {
-            one.own = own->second;
-        }
+        const ChainPlan one = chain_plan(plan, einsum);
         const auto bound = plan.binding.find(einsum);
         choices.emplace_back();
         for (const Place& place : layer_.places(einsum)) {

@@ -33,13 +33,16 @@ struct GroupPlan {
     std::vector<std::string> einsums;
     std::vector<LoopPlan> shared;
     std::map<std::string, std::vector<LoopPlan>> own;
-    std::vector<KeepPlan> kept;
+    std::vector<KeepPlan> kept, held;
     bool resident = false;
     Overlap overlap = Overlap::none;
     /// Compute of each Einsum; absent: DPipe (pipelined) or the metric (one after the other)
     /// chooses.
     std::map<std::string, std::string> binding;
 };
+
+/// The part of it that is one Einsum's.
+ChainPlan chain_plan(const GroupPlan& plan, const std::string& einsum);
 
 /// A group with chosen computes.
 struct Group {

@@ -2,11 +2,14 @@
 // TransFusion's evaluation with free tiles, on whatever the architecture and the model say.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
-#include "methods.hpp"
+#include "plans.hpp"
+#include "published_plan.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/mapper.hpp"
 #include "tessera/spec/value.hpp"
+#include "tessera/transfusion/tileseek.hpp"
 
 namespace tessera::transfusion {
 
@@ -63,12 +66,35 @@ std::vector<std::string> reasons_of(const Found& found, const model::Report& rep
     return reasons;
 }
 
+/// On-chip tile sizes of these counts.
+Tiles tiles_of(const Layer& layer, const OuterTiles& outer) {
+    const auto tile = [&](const char* variable, std::int64_t count) {
+        return layer.bound(variable) / count;
+    };
+    return {{"b", tile("b", outer.b)},
+            {"d", tile("d", outer.d)},
+            {"m", tile("m", outer.m)},
+            {"p", tile("p", outer.p)},
+            {"s", tile("s", outer.s)}};
+}
+
+std::string text(const TileSeekResult& found) {
+    return "outer tiles number " + std::to_string(found.best_at) + " of " +
+           std::to_string(found.evaluations) + " that were evaluated" +
+           (found.exhausted ? ", which are all legal ones" : "");
+}
+
 }  // namespace
+
+/// How the tiles of a fused layer are found.
+struct TileSearch {
+    bool tileseek = false;
+    TileSeekOptions options;
+};
 
 class MethodMapper : public mapper::Mapper {
 public:
-    explicit MethodMapper(Method method, schedule::Mode mode = schedule::Mode::modulo)
-        : method_(method), mode_(mode) {}
+    explicit MethodMapper(Method method) : method_(method) {}
 
     std::string name() const override {
         return transfusion::name(method_);
@@ -76,15 +102,17 @@ public:
 
     mapper::Result map(const model::Problem& problem, const model::CostModel& model,
                        const mapper::Options& options) override {
-        const bool pipelines = model.name() == "transfusion";
+        const bool published = model.name() == tf_paper;
+        const bool pipelines = published || model.name() == "transfusion";
         const Layer layer(problem);
-        Groups groups(layer, model, options.metrics.front(), mode_, pipelines);
-        const Found found = plan_method(method_, groups);
+        std::size_t evaluated = 0;
+        const Found found = published ? find_published(layer, options, evaluated)
+                                      : find(layer, model, options, pipelines, evaluated);
         mapper::Result result;
         result.status = mapper::Status::feasible;
-        result.statistics.evaluated = groups.evaluated();
+        result.statistics.evaluated = evaluated;
         if (options.recorder != nullptr) {
-            options.recorder->worker(0, name()).evaluated(groups.evaluated());
+            options.recorder->worker(0, name()).evaluated(evaluated);
         }
         mapper::Solution solution{tree(found.groups, found.shared, pipelines), {}};
         solution.report = model.evaluate(problem, solution.mapping);
@@ -92,6 +120,76 @@ public:
         tell(options, solution);
         result.solutions.push_back(std::move(solution));
         return result;
+    }
+
+protected:
+    MethodMapper(Method method, const plugin::KnobValues& knobs) : method_(method) {
+        const std::string& schedule = knobs.text("schedule");
+        if (schedule != "auto") {
+            common_mode_ = published_mode_ =
+                schedule == "paper" ? schedule::Mode::paper : schedule::Mode::modulo;
+        }
+        tiles_.tileseek = knobs.text("tiles") == "tileseek";
+        tiles_.options.evaluations = static_cast<int>(knobs.integer("evaluations"));
+        tiles_.options.exploration = knobs.number("exploration");
+    }
+
+private:
+    TileSeekOptions tileseek_options(const mapper::Options& options) const {
+        TileSeekOptions found = tiles_.options;
+        found.seed = options.seed;
+        return found;
+    }
+
+    Found find(const Layer& layer, const model::CostModel& model, const mapper::Options& options,
+               bool pipelines, std::size_t& evaluated) const {
+        Groups groups(layer, model, options.metrics.front(), common_mode_, pipelines);
+        Tiles tiles;
+        std::string note;
+        if (tiles_.tileseek) {
+            check_cascade(layer, method_);
+            const Problem problem = PublishedProblem(layer).problem;
+            const TileSeekResult found =
+                tileseek(problem, tileseek_options(options), [&](const OuterTiles& outer) {
+                    try {
+                        return value_of(plan_method(method_, groups, tiles_of(layer, outer)).groups,
+                                        options.metrics.front());
+                    } catch (const NoLegalMapping&) {
+                        return std::numeric_limits<double>::infinity();
+                    }
+                });
+            tiles = tiles_of(layer, found.tiles);
+            note = text(found);
+        }
+        Found found = plan_method(method_, groups, tiles);
+        evaluated = groups.evaluated();
+        if (!note.empty()) {
+            found.notes.push_back(note);
+        }
+        return found;
+    }
+
+    /// As published: TileSeek, or all outer tiles; the baselines have theirs by closed form.
+    Found find_published(const Layer& layer, const mapper::Options& options,
+                         std::size_t& evaluated) const {
+        PublishedProblem published(layer);
+        published.settings.pipeline = published_mode_;
+        if (method_ != Method::transfusion) {
+            evaluated = 1;
+            return plan_published(method_, layer, baseline_tiles(published.problem, method_),
+                                  published);
+        }
+        TileSeekOptions seek = tileseek_options(options);
+        seek.objective = options.metrics.front() == mapper::Metric::latency ? Objective::latency
+                         : options.metrics.front() == mapper::Metric::edp   ? Objective::edp
+                                                                            : Objective::energy;
+        const TileSeekResult tiles = tiles_.tileseek
+                                         ? tileseek(published.problem, seek)
+                                         : enumerate_tiles(published.problem, seek.objective);
+        evaluated = static_cast<std::size_t>(tiles.evaluations);
+        Found found = plan_published(method_, layer, tiles.tiles, published);
+        found.notes.push_back(text(tiles));
+        return found;
     }
 
 private:
@@ -110,20 +208,29 @@ private:
     }
 
     Method method_;
-    schedule::Mode mode_;
+    schedule::Mode common_mode_ = schedule::Mode::modulo;
+    schedule::Mode published_mode_ = schedule::Mode::paper;
+    TileSearch tiles_;
 };
 
 class Transfusion : public MethodMapper {
 public:
     static std::vector<plugin::Knob> knobs() {
-        return {plugin::Knob::choice("schedule", "modulo", {"modulo", "paper"},
-                                     "which computes DPipe chooses: for rounds of any number of "
-                                     "stages, or of two at most, as published")};
+        return {
+            plugin::Knob::choice("schedule", "auto", {"auto", "modulo", "paper"},
+                                 "which computes DPipe chooses: for rounds of any number of "
+                                 "stages (modulo), or of two at most, as published (paper); "
+                                 "auto: paper with model tf-paper, else modulo"),
+            plugin::Knob::choice("tiles", "free", {"free", "tileseek"},
+                                 "tiles of a fused layer: all in steps of two (with model tf-paper "
+                                 "all of the published tree), or by TileSeek"),
+            plugin::Knob::integer("evaluations", TileSeekOptions{}.evaluations, 1, 1'000'000, "",
+                                  "leaves of TileSeek's tree that are evaluated"),
+            plugin::Knob::number("exploration", TileSeekOptions{}.exploration, 0, 1000, "",
+                                 "factor of TileSeek's upper confidence bound")};
     }
     explicit Transfusion(const plugin::KnobValues& knobs)
-        : MethodMapper(Method::transfusion, knobs.text("schedule") == "paper"
-                                                ? schedule::Mode::paper
-                                                : schedule::Mode::modulo) {}
+        : MethodMapper(Method::transfusion, knobs) {}
 };
 
 class FuseMaxLayerFuse : public MethodMapper {

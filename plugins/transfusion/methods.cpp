@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plans.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::transfusion {
@@ -35,8 +36,8 @@ std::vector<std::int64_t> tile_sizes(std::int64_t n, std::int64_t most) {
 
 class Planner {
 public:
-    Planner(Method method, Groups& groups)
-        : method_(method), groups_(groups), layer_(groups.layer()) {}
+    Planner(Method method, Groups& groups, const Tiles& given)
+        : method_(method), groups_(groups), layer_(groups.layer()), given_(given) {}
 
     Found run() {
         if (!layer_.known()) {
@@ -45,12 +46,7 @@ public:
             singles(layer_.all());
             return std::move(found_);
         }
-        const bool three = method_ == Method::unfused || method_ == Method::flat;
-        if (three == layer_.one_pass()) {
-            throw UserError(std::string("method ") + name(method_) + " runs attention in " +
-                            (three ? "three passes" : "one pass") +
-                            "; give -D CASCADE=" + (three ? "3" : "1"));
-        }
+        check_cascade(layer_, method_);
         switch (method_) {
             case Method::unfused:
                 singles(layer_.all());
@@ -86,12 +82,11 @@ private:
         double value = 0, energy_j = 0;
     };
     Total total(const std::vector<Group>& groups) const {
-        double energy_j = 0, latency_s = 0;
+        double energy_j = 0;
         for (const Group& group : groups) {
             energy_j += group.energy_j;
-            latency_s += group.latency_s;
         }
-        return {mapper::metric_value(groups_.metric(), energy_j, latency_s), energy_j};
+        return {value_of(groups, groups_.metric()), energy_j};
     }
 
     void add(Group group, int shared_before) {
@@ -149,6 +144,20 @@ private:
 
     using Sizes = std::vector<std::int64_t>;
 
+    /// The given one, or all that are worth trying.
+    Sizes sizes(const std::string& variable, std::int64_t most) const {
+        const auto given = given_.find(variable);
+        return given == given_.end() ? tile_sizes(layer_.bound(variable), most)
+                                     : Sizes{given->second};
+    }
+
+    /// Loops of a projection: this one, below one over the width if its tiles are given.
+    std::vector<LoopPlan> within(const LoopPlan& loop) const {
+        const auto width = given_.find("d");
+        return width == given_.end() ? std::vector<LoopPlan>{loop}
+                                     : std::vector<LoopPlan>{{"d", width->second}, loop};
+    }
+
     /// A divisor for every factor of eight.
     Sizes coarse_sizes(const std::string& variable) const {
         Sizes found;
@@ -166,56 +175,18 @@ private:
         }
     }
 
-    /// FuseMax puts what runs over all keys of a tile on the 2D array, FLAT the products; the rest
-    /// goes on the 1D array.
-    std::map<std::string, std::string> fixed_binding() const {
-        static const Names on_2d = {"QK", "LM", "SLN", "SLD",  "SLNV",
-                                    "Q",  "BK", "BV",  "FFN1", "FFN2"};
-        static const Names products = {"QK", "AV"};
-        const Names& first = method_ == Method::flat ? products : on_2d;
-        std::map<std::string, std::string> binding;
-        for (const std::string& einsum : layer_.all()) {
-            const bool array_2d = std::find(first.begin(), first.end(), einsum) != first.end();
-            binding[einsum] = array_2d ? layer_.units().front() : layer_.units().back();
-        }
-        return binding;
-    }
-
-    GroupPlan group(const Names& einsums, std::vector<LoopPlan> shared, bool overlaps) const {
-        GroupPlan plan;
-        plan.einsums = einsums;
-        plan.shared = std::move(shared);
+    GroupPlan arranged(GroupPlan plan, bool overlaps) const {
         plan.overlap = overlaps ? Overlap::pipelined : Overlap::none;
         if (!transfusion()) {
-            plan.binding = fixed_binding();
+            plan.binding = fixed_binding(layer_, method_);
         }
         return plan;
     }
 
     // --- Attention ---------------------------------------------------------------------------
 
-    /// `outer` loops, then heads, then tiles of keys. Intermediates stay in the buffer.
     GroupPlan attention(std::vector<LoopPlan> outer, std::int64_t heads, bool alone) const {
-        const int depth = static_cast<int>(outer.size());
-        std::vector<LoopPlan> loops = std::move(outer);
-        loops.push_back({"h", heads});
-        if (layer_.one_pass()) {
-            loops.push_back({"m", 1});
-        }
-        GroupPlan plan = group(layer_.attention(), loops, layer_.one_pass());
-        for (const std::string& tensor :
-             layer_.one_pass() ? Names{"QK", "LM", "PM", "SLN", "SLD", "SLNV", "PRM", "SPD", "SPNV"}
-                               : Names{"QK", "MX", "SN", "SD", "SM"}) {
-            plan.kept.push_back({tensor, static_cast<int>(loops.size())});
-        }
-        for (const char* state : {"RM", "RD", "RNV"}) {
-            plan.kept.push_back({state, depth + 1});
-        }
-        if (!alone) {
-            plan.kept.push_back({"Q", depth});
-            plan.kept.push_back({"AV", depth});
-        }
-        return plan;
+        return arranged(attention_plan(layer_, std::move(outer), heads, alone), layer_.one_pass());
     }
 
     /// Attention by itself: one head at a time.
@@ -245,17 +216,18 @@ private:
     void keys_and_values() {
         Ways ways;
         const std::int64_t heads = layer_.bound("h");
-        for (const std::int64_t m : tile_sizes(layer_.bound("m"), layer_.bound("m"))) {
+        for (const std::int64_t m : sizes("m", layer_.bound("m"))) {
             for (const std::int64_t h : tile_sizes(heads, heads)) {
-                GroupPlan plan = group({"BK", "BV"}, {{"b", 1}, {"m", m}}, transfusion());
-                for (const char* einsum : {"BK", "BV"}) {
-                    plan.own[einsum] = {{"h", h}};
-                }
-                plan.resident = true;
-                add_ways(plan, ways);
+                add_ways(arranged(keys_and_values_plan(layer_, m, within({"h", h})), transfusion()),
+                         ways);
             }
         }
         sort(ways);
+        if (!given_.empty()) {
+            need(!ways.empty(), "keys and values");
+            add(std::move(ways.front()), 0);
+            return;
+        }
         std::vector<Group> apart = {single("BK"), single("BV")};
         if (!ways.empty() && better({ways.front()}, apart)) {
             add(std::move(ways.front()), 0);
@@ -283,7 +255,7 @@ private:
         if (!transfusion() || plan.overlap == Overlap::none) {
             return;
         }
-        plan.binding = fixed_binding();
+        plan.binding = fixed_binding(layer_, method_);
         add_way(plan, ways);
         plan.binding.clear();
         plan.overlap = Overlap::none;
@@ -299,9 +271,7 @@ private:
         const std::int64_t heads = layer_.bound("h");
         for (const std::int64_t h : tile_sizes(heads, heads)) {
             for (const bool resident : {true, false}) {
-                GroupPlan plan = group({"Q"}, outer, false);
-                plan.own["Q"] = {{"h", h}};
-                plan.kept = {{"Q", static_cast<int>(outer.size())}};
+                GroupPlan plan = arranged(query_plan(outer, within({"h", h})), false);
                 plan.resident = resident;
                 add_ways(plan, ways);
             }
@@ -320,28 +290,16 @@ private:
     }
 
     Ways norm(const std::vector<LoopPlan>& outer) {
-        GroupPlan plan = group(layer_.norm(), outer, transfusion());
-        const int depth = static_cast<int>(outer.size());
-        plan.kept = {{"AV", depth}};
-        for (const char* tensor : {"IAV", "SAV", "MAV", "DAV", "QAV", "SQAV", "MQAV", "SR", "NR"}) {
-            plan.kept.push_back({tensor, depth});
-        }
         Ways ways;
-        add_ways(plan, ways);
+        add_ways(arranged(norm_plan(layer_, outer), transfusion()), ways);
         sort(ways);
         return ways;
     }
 
     Ways feed_forward(const std::vector<LoopPlan>& outer) {
         Ways ways;
-        const int depth = static_cast<int>(outer.size());
-        const std::int64_t hidden = layer_.bound("s");
-        for (const std::int64_t s : tile_sizes(hidden, hidden)) {
-            std::vector<LoopPlan> loops = outer;
-            loops.push_back({"s", s});
-            GroupPlan plan = group(layer_.feed_forward(), loops, transfusion());
-            plan.kept = {{"NR", depth}, {"FFN1", depth + 1}, {"AR", depth + 1}};
-            add_ways(plan, ways);
+        for (const std::int64_t s : sizes("s", layer_.bound("s"))) {
+            add_ways(arranged(feed_forward_plan(layer_, outer, s), transfusion()), ways);
         }
         sort(ways);
         return ways;
@@ -378,8 +336,8 @@ private:
     void fused_layer() {
         std::optional<Fused> best;
         std::string chosen;
-        for (const std::int64_t b : tile_sizes(layer_.bound("b"), 8)) {
-            for (const std::int64_t p : tile_sizes(layer_.bound("p"), 4096)) {
+        for (const std::int64_t b : sizes("b", 8)) {
+            for (const std::int64_t p : sizes("p", 4096)) {
                 const std::vector<LoopPlan> outer = {{"b", b}, {"p", p}};
                 const Ways queries = query(outer);
                 const std::vector<Ways> others = {attended(outer), norm(outer),
@@ -415,13 +373,23 @@ private:
     Method method_;
     Groups& groups_;
     const Layer& layer_;
+    const Tiles& given_;
     Found found_;
 };
 
 }  // namespace
 
-Found plan_method(Method method, Groups& groups) {
-    return Planner(method, groups).run();
+double value_of(const std::vector<Group>& groups, mapper::Metric metric) {
+    double energy_j = 0, latency_s = 0;
+    for (const Group& group : groups) {
+        energy_j += group.energy_j;
+        latency_s += group.latency_s;
+    }
+    return mapper::metric_value(metric, energy_j, latency_s);
+}
+
+Found plan_method(Method method, Groups& groups, const Tiles& given) {
+    return Planner(method, groups, given).run();
 }
 
 }  // namespace tessera::transfusion

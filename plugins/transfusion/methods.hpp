@@ -16,8 +16,15 @@ struct Found {
     std::vector<std::string> notes;  ///< which tiles were chosen
 };
 
-/// What the method makes of the layer. \throws UserError if it needs the other cascade of
-/// attention; NoLegalMapping if no tiles fit.
-Found plan_method(Method method, Groups& groups);
+/// One group after the other.
+double value_of(const std::vector<Group>& groups, mapper::Metric metric);
+
+/// Tile sizes by rank variable.
+using Tiles = std::map<std::string, std::int64_t>;
+
+/// What the method makes of the layer. `given`: tiles of b, p, m, d, s that a fused layer has to
+/// take; of others all that are worth it are tried. \throws UserError if it needs the other cascade
+/// of attention; NoLegalMapping if no tiles fit.
+Found plan_method(Method method, Groups& groups, const Tiles& given = {});
 
 }  // namespace tessera::transfusion

@@ -10,41 +10,6 @@
 
 namespace tessera::transfusion {
 
-namespace {
-
-/// The mapping with every !Pipeline run one branch after the other, and which leaves they have.
-class Unpipelined {
-public:
-    explicit Unpipelined(const mapping::Mapping& mapping) : mapping_(mapping) {
-        walk(mapping_.root);
-    }
-    const mapping::Mapping& mapping() const {
-        return mapping_;
-    }
-    const std::vector<Range>& ranges() const {
-        return ranges_;
-    }
-
-private:
-    void walk(mapping::TreeNode& node) {
-        const int first = leaves_;
-        leaves_ += node.kind == mapping::TreeKind::compute;
-        for (mapping::TreeNode& child : node.children) {
-            walk(child);
-        }
-        if (node.kind == mapping::TreeKind::pipeline) {
-            node.kind = mapping::TreeKind::sequential;
-            ranges_.push_back({first, leaves_});
-        }
-    }
-
-    mapping::Mapping mapping_;
-    std::vector<Range> ranges_;
-    int leaves_ = 0;
-};
-
-}  // namespace
-
 class Model : public model::CostModel {
 public:
     static std::vector<plugin::Knob> knobs() {

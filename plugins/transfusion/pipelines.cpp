@@ -87,6 +87,22 @@ int fewest(const std::vector<int>& shared, int a, int b) {
 
 }  // namespace
 
+Unpipelined::Unpipelined(const mapping::Mapping& mapping) : mapping_(mapping) {
+    walk(mapping_.root);
+}
+
+void Unpipelined::walk(mapping::TreeNode& node) {
+    const int first = leaves_;
+    leaves_ += node.kind == mapping::TreeKind::compute;
+    for (mapping::TreeNode& child : node.children) {
+        walk(child);
+    }
+    if (node.kind == mapping::TreeKind::pipeline) {
+        node.kind = mapping::TreeKind::sequential;
+        ranges_.push_back({first, leaves_});
+    }
+}
+
 schedule::Dag dag_of(const workload::Workload& workload, const std::vector<Part>& parts,
                      const Range& range, const std::vector<std::string>& units,
                      const std::vector<std::vector<double>>& latency_s) {

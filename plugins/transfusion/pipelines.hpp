@@ -24,6 +24,26 @@ struct Range {
     int begin = 0, end = 0;
 };
 
+/// A mapping with every !Pipeline run one branch after the other, and the leaves of each.
+class Unpipelined {
+public:
+    explicit Unpipelined(const mapping::Mapping& mapping);
+
+    const mapping::Mapping& mapping() const {
+        return mapping_;
+    }
+    const std::vector<Range>& ranges() const {
+        return ranges_;
+    }
+
+private:
+    void walk(mapping::TreeNode& node);
+
+    mapping::Mapping mapping_;
+    std::vector<Range> ranges_;
+    int leaves_ = 0;
+};
+
 /// What a pipeline takes beside its schedule.
 struct PipelineCost {
     model::Pipeline pipeline;

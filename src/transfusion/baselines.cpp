@@ -23,9 +23,8 @@ PhaseCost projections(const Sizes& z, Method method, const OuterTiles& tiles) {
                             z.on_2d("BV", work, lanes, weights + z.act)});
     }
     const double lanes = z.r * widest(z.H, z.E, z.r), work = z.T * z.D * z.D;
-    const double q = std::max(1.0, std::floor(z.nP / query_tile(z, true)));
     const bool refetch = tiles.d > 1;
-    const double for_q = z.weights * (refetch ? z.B * q : 1);
+    const double for_q = z.weights * (refetch ? z.B * static_cast<double>(tiles.p) : 1);
     const double for_k = z.weights * (refetch ? z.B * z.nP : 1);
     return in_sequence({z.on_2d("Q", work, lanes, for_q + z.act),
                         z.on_2d("BK", work, lanes, for_k + 2 * z.act),
@@ -36,40 +35,49 @@ PhaseCost unfused_attention(const Sizes& z) {
     const double points = z.B * z.H * z.P * z.P, scores = 2 * points;
     const double array = z.r * z.r, work = points * z.E;
     return in_sequence(
-        {z.on_2d("QK", work, array, 2 * z.act * z.nP + scores), z.on_1d("max", points, z.r, scores),
-         z.on_1d("exp", 7 * points, z.r, scores), z.on_1d("sum", points, z.r),
-         z.on_1d("divide", points, z.r, scores),
+        {z.on_2d("QK", work, array, 2 * z.act * z.nP + scores), z.on_1d("MX", points, z.r, scores),
+         z.on_1d("SN", 7 * points, z.r, scores), z.on_1d("SD", points, z.r),
+         z.on_1d("SM", points, z.r, scores),
          // Partial sums spill: written for every key tile, read again for all but the first.
          z.on_2d("AV", work, array, scores + z.act * z.nP + z.act * (2 * z.nP - 1))});
 }
 
-PhaseCost flat_attention(const Sizes& z) {
+PhaseCost flat_attention(const Sizes& z, double q) {
     const double points = z.B * z.H * z.P * z.P, work = points * z.E;
-    const double q = z.nP > 1 ? std::max(1.0, std::floor(z.nP / query_tile(z, false))) : 1;
     return in_sequence({z.on_2d("QK", work, z.r * z.r, z.act + z.act * q),
-                        z.on_1d("softmax", 10 * points, z.r),
+                        z.on_1d("MX", points, z.r), z.on_1d("SN", 7 * points, z.r),
+                        z.on_1d("SD", points, z.r), z.on_1d("SM", points, z.r),
                         z.on_2d("AV", work, z.r * std::min(z.r, z.E), z.act + z.act * q)});
 }
 
 /// 2D: QK, SLN, SLD, SLNV. 1D: the rest. Four steps follow each other, in each the arrays overlap.
-PhaseCost fusemax_attention(const Sizes& z, bool fused_layers) {
+/// In the first one the 1D array ends the tile of keys before.
+PhaseCost fusemax_attention(const Sizes& z, bool fused_layers, double q) {
     const double points = z.B * z.H * z.P * z.P, states = z.B * z.H * z.P * z.nP;
     const double array = z.r * z.r, io = fused_layers ? 0 : z.act;
-    const double q = z.nP > 1 ? std::max(1.0, std::floor(z.nP / query_tile(z, fused_layers))) : 1;
-    const EinsumCost qk = z.on_2d("QK", points * z.E, array, z.act * q + io);
-    const EinsumCost lm = z.on_1d("LM", points, z.r), rm = z.on_1d("RM", states, z.r);
-    const EinsumCost sln = z.on_2d("SLN", 7 * points, array), sld = z.on_2d("SLD", points, array);
-    const EinsumCost prm = z.on_1d("PRM", 7 * states, z.r), spd = z.on_1d("SPD", states, z.r);
-    const EinsumCost slnv = z.on_2d("SLNV", points * z.E, array, z.act * q);
-    const EinsumCost spnv = z.on_1d("SPNV", states * z.E, z.r);
-    const EinsumCost rd = z.on_1d("RD", states, z.r), rnv = z.on_1d("RNV", states * z.E, z.r);
-    const EinsumCost av = z.on_1d("AV", z.T * z.D, z.r, io);
-    PhaseCost phase = in_sequence({qk, lm, rm, sln, sld, prm, spd, slnv, spnv, rd, rnv, av});
-    phase.latency_s =
-        std::max(qk.latency_s(), rd.latency_s() + rnv.latency_s() + av.latency_s()) +
-        lm.latency_s() + rm.latency_s() +
-        std::max(sln.latency_s() + sld.latency_s(), prm.latency_s() + spd.latency_s()) +
-        std::max(slnv.latency_s(), spnv.latency_s());
+    PhaseCost phase;
+    const auto in_turn = [&](double start_s, const std::vector<EinsumCost>& einsums, int stage) {
+        for (const EinsumCost& one : einsums) {
+            phase.einsums.push_back(one);
+            phase.start_s.push_back(start_s);
+            phase.stage.push_back(stage);
+            start_s += one.latency_s();
+        }
+        return start_s;
+    };
+    const auto step = [&](const std::vector<EinsumCost>& on_2d,
+                          const std::vector<EinsumCost>& on_1d, int stage_1d = 0) {
+        phase.latency_s =
+            std::max(in_turn(phase.latency_s, on_2d, 0), in_turn(phase.latency_s, on_1d, stage_1d));
+    };
+    step({z.on_2d("QK", points * z.E, array, z.act * q + io)},
+         {z.on_1d("RD", states, z.r), z.on_1d("RNV", states * z.E, z.r),
+          z.on_1d("AV", z.T * z.D, z.r, io)},
+         1);
+    step({}, {z.on_1d("LM", points, z.r), z.on_1d("RM", states, z.r)});
+    step({z.on_2d("SLN", 7 * points, array), z.on_2d("SLD", points, array)},
+         {z.on_1d("PRM", 7 * states, z.r), z.on_1d("SPD", states, z.r)});
+    step({z.on_2d("SLNV", points * z.E, array, z.act * q)}, {z.on_1d("SPNV", states * z.E, z.r)});
     return phase;
 }
 
@@ -122,15 +130,21 @@ double query_tile(const Sizes& z, bool all_heads) {
     return tile;
 }
 
+std::int64_t baseline_query_tiles(const Sizes& z, Method method) {
+    const double tile = query_tile(z, method == Method::fusemax_layerfuse);
+    return static_cast<std::int64_t>(std::max(1.0, std::floor(z.nP / tile)));
+}
+
 PhaseCost baseline_phase(const Sizes& z, Method method, Phase phase, const OuterTiles& tiles) {
     const bool fused_layers = method == Method::fusemax_layerfuse;
+    const double q = static_cast<double>(tiles.p);
     switch (phase) {
         case Phase::qkv:
             return projections(z, method, tiles);
         case Phase::attention:
             return method == Method::unfused ? unfused_attention(z)
-                   : method == Method::flat  ? flat_attention(z)
-                                             : fusemax_attention(z, fused_layers);
+                   : method == Method::flat  ? flat_attention(z, q)
+                                             : fusemax_attention(z, fused_layers, q);
         case Phase::norm:
             return norm(z, fused_layers);
         default:

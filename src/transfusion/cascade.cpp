@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tessera/base/error.hpp"
 #include "transfusion/phases.hpp"
 
 namespace tessera::transfusion {
@@ -156,6 +157,27 @@ schedule::Dag graph(const Sizes& z, const Cascade& cascade, bool with_dram) {
     return dag;
 }
 
+std::vector<Unit> units(const std::vector<int>& binding) {
+    std::vector<Unit> found;
+    for (const int unit : binding) {
+        found.push_back(unit == 0 ? Unit::array_2d : Unit::array_1d);
+    }
+    return found;
+}
+
+/// Takes every other unit away. Nothing is bound by an empty binding.
+void bind(schedule::Dag& dag, const std::vector<Unit>& binding) {
+    for (std::size_t i = 0; i < binding.size(); ++i) {
+        schedule::Task& task = dag.tasks.at(i);
+        const auto unit = static_cast<std::size_t>(binding[i]);
+        if (task.latency_s[unit] == infinity) {
+            throw IllegalMapping("Einsum '" + task.name + "' cannot run on the " + dag.units[unit] +
+                                 " array in TransFusion's evaluation");
+        }
+        task.latency_s[1 - unit] = infinity;
+    }
+}
+
 }  // namespace
 
 double transfusion_dram_bytes(const Sizes& z, Phase phase, const OuterTiles& tiles) {
@@ -167,26 +189,29 @@ double transfusion_dram_bytes(const Sizes& z, Phase phase, const OuterTiles& til
 }
 
 PhaseCost transfusion_phase(const Sizes& z, Phase phase, const OuterTiles& tiles,
-                            const Settings& settings) {
+                            const Settings& settings, const std::vector<Unit>& bound) {
     const Cascade found = cascade(z, phase, tiles, settings);
     PhaseCost made;
     made.dag = graph(z, found, true);
+    bind(made.dag, bound);
     if (settings.pipeline == schedule::Mode::paper) {
-        const schedule::Schedule chosen =
-            schedule::pipeline(graph(z, found, false), settings.pipeline);
-        const std::vector<int> binding = chosen.binding();
-        for (std::size_t i = 0; i < binding.size(); ++i) {
-            made.dag.tasks[i].latency_s[binding[i] == 0 ? 1 : 0] = infinity;
-        }
+        schedule::Dag computes = graph(z, found, false);
+        bind(computes, bound);
+        const schedule::Schedule chosen = schedule::pipeline(computes, settings.pipeline);
+        bind(made.dag, units(chosen.binding()));
         made.schedule = schedule::best_order(made.dag, chosen.overlap, schedule::Binding::greedy);
     } else {
         made.schedule = schedule::pipeline(made.dag, settings.pipeline);
     }
     made.latency_s = made.schedule.interval_s;
-    const std::vector<int> binding = made.schedule.binding();
+    made.stage = made.schedule.overlap.stage;
+    made.start_s.resize(made.dag.tasks.size());
+    for (const schedule::Placement& one : made.schedule.placements) {
+        made.start_s[static_cast<std::size_t>(one.task)] = one.start_s;
+    }
+    const std::vector<Unit> binding = units(made.schedule.binding());
     for (std::size_t i = 0; i < binding.size(); ++i) {
-        made.einsums.push_back(
-            cost(z, found.einsums[i], binding[i] == 0 ? Unit::array_2d : Unit::array_1d));
+        made.einsums.push_back(cost(z, found.einsums[i], binding[i]));
     }
     return made;
 }

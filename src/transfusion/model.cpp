@@ -127,26 +127,39 @@ double compute_energy_j(const Sizes& z, Method method, Activation activation) {
     return sum;
 }
 
-std::array<int, phase_count> phase_runs(Stack stack) {
-    static constexpr std::array<int, phase_count> encoder = {1, 1, 2, 1}, decoder = {1, 2, 3, 1},
-                                                  both = {2, 3, 5, 2};
-    return stack == Stack::encoder ? encoder : stack == Stack::decoder ? decoder : both;
+std::array<double, phase_count> phase_runs(const Stack& stack) {
+    return {stack.layers, stack.attentions, stack.norms, stack.layers};
 }
 
 Cost evaluate(const Problem& problem, Method method, const OuterTiles& tiles,
               const Settings& settings) {
-    if (std::min({tiles.b, tiles.d, tiles.m, tiles.p, tiles.s}) < 1) {
-        throw UserError("a number of outer tiles is below 1");
+    OuterTiles outer = tiles;
+    if (method != Method::transfusion) {
+        outer.p = baseline_query_tiles(Sizes(problem), method);
+    }
+    std::array<PhaseChoice, phase_count> choices;
+    choices.fill({outer, {}});
+    return evaluate_phases(problem, method, choices, settings);
+}
+
+Cost evaluate_phases(const Problem& problem, Method method,
+                     const std::array<PhaseChoice, phase_count>& choices,
+                     const Settings& settings) {
+    for (const auto& [tiles, binding] : choices) {
+        if (std::min({tiles.b, tiles.d, tiles.m, tiles.p, tiles.s}) < 1) {
+            throw UserError("a number of outer tiles is below 1");
+        }
     }
     const Sizes z(problem);
     Cost cost;
-    const std::array<int, phase_count> runs = phase_runs(problem.model.stack);
+    const std::array<double, phase_count> runs = phase_runs(problem.model.stack);
     std::array<double, unit_count> busy_s{};
     for (std::size_t i = 0; i < phase_count; ++i) {
         const Phase phase = static_cast<Phase>(i);
         PhaseCost& made = cost.phases[i];
-        made = method == Method::transfusion ? transfusion_phase(z, phase, tiles, settings)
-                                             : baseline_phase(z, method, phase, tiles);
+        made = method == Method::transfusion
+                   ? transfusion_phase(z, phase, choices[i].tiles, settings, choices[i].binding)
+                   : baseline_phase(z, method, phase, choices[i].tiles);
         made.operations = operations(z, method, phase, problem.model.activation);
         cost.latency_s += runs[i] * made.latency_s;
         busy_s[0] += runs[i] * made.busy_s(Unit::array_2d);

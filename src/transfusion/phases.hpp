@@ -36,10 +36,12 @@ PhaseCost in_sequence(std::initializer_list<EinsumCost> einsums);
 /// Query rows that are held together, in units of r rows, by FuseMax and FLAT; `all_heads`: with
 /// every head resident.
 double query_tile(const Sizes& z, bool all_heads);
+/// How many tiles of queries visit all keys.
+std::int64_t baseline_query_tiles(const Sizes& z, Method method);
 
 PhaseCost baseline_phase(const Sizes& z, Method method, Phase phase, const OuterTiles& tiles);
 PhaseCost transfusion_phase(const Sizes& z, Phase phase, const OuterTiles& tiles,
-                            const Settings& settings);
+                            const Settings& settings, const std::vector<Unit>& binding = {});
 /// DRAM traffic without a schedule.
 double transfusion_dram_bytes(const Sizes& z, Phase phase, const OuterTiles& tiles);
 double dram_energy_j(double bytes);

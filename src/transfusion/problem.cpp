@@ -71,11 +71,11 @@ const std::vector<Accelerator>& accelerators() {
 
 const std::vector<Transformer>& transformers() {
     static const std::vector<Transformer> all = {
-        {"BERT", 12, 64, 3072, Activation::gelu, Stack::encoder},
-        {"TrXL", 16, 64, 4096, Activation::relu, Stack::decoder},
-        {"T5", 8, 64, 2048, Activation::relu, Stack::encoder_and_decoder},
-        {"XLM", 16, 128, 8192, Activation::gelu, Stack::encoder_and_decoder},
-        {"Llama3", 32, 128, 16384, Activation::silu, Stack::decoder},
+        {"BERT", 12, 64, 3072, Activation::gelu, encoder},
+        {"TrXL", 16, 64, 4096, Activation::relu, decoder},
+        {"T5", 8, 64, 2048, Activation::relu, encoder_and_decoder},
+        {"XLM", 16, 128, 8192, Activation::gelu, encoder_and_decoder},
+        {"Llama3", 32, 128, 16384, Activation::silu, decoder},
     };
     return all;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <random>
 
+#include "tessera/base/error.hpp"
 #include "transfusion/tiling.hpp"
 
 namespace tessera::transfusion {
@@ -21,11 +22,9 @@ struct Node {
 
 class Search {
 public:
-    Search(const Problem& problem, const TileSeekOptions& options)
-        : tilings_(problem),
-          objectives_(problem, options.objective),
-          options_(options),
-          random_(options.seed) {
+    Search(const Problem& problem, const TileSeekOptions& options,
+           const std::function<double(const OuterTiles&)>& cost)
+        : tilings_(problem), cost_(cost), options_(options), random_(options.seed) {
         result_.value = std::numeric_limits<double>::infinity();
     }
 
@@ -34,6 +33,10 @@ public:
         while (result_.evaluations < std::max(options_.evaluations, 1) && !root->exhausted) {
             Prefix prefix;
             visit(*root, prefix);
+        }
+        if (result_.best_at == 0) {
+            throw NoLegalMapping("TileSeek: none of " + std::to_string(result_.evaluations) +
+                                 " outer tiles gives a legal mapping");
         }
         result_.exhausted = root->exhausted;
         return result_;
@@ -115,18 +118,18 @@ private:
 
     double evaluate_leaf(const Prefix& prefix) {
         const OuterTiles tiles = Tilings::tiles(prefix);
-        const double value = objectives_.value(tiles);
+        const double value = cost_(tiles);
         ++result_.evaluations;
         if (value < result_.value) {
             result_.value = value;
             result_.tiles = tiles;
             result_.best_at = result_.evaluations;
         }
-        return result_.value / value;
+        return std::isinf(value) ? 0 : result_.value / value;
     }
 
     Tilings tilings_;
-    Objectives objectives_;
+    const std::function<double(const OuterTiles&)>& cost_;
     TileSeekOptions options_;
     std::mt19937_64 random_;
     TileSeekResult result_;
@@ -156,7 +159,14 @@ void enumerate(const Tilings& tilings, Objectives& objectives, Prefix& prefix,
 }  // namespace
 
 TileSeekResult tileseek(const Problem& problem, const TileSeekOptions& options) {
-    return Search(problem, options).run();
+    Objectives objectives(problem, options.objective);
+    return tileseek(problem, options,
+                    [&](const OuterTiles& tiles) { return objectives.value(tiles); });
+}
+
+TileSeekResult tileseek(const Problem& problem, const TileSeekOptions& options,
+                        const std::function<double(const OuterTiles&)>& cost) {
+    return Search(problem, options, cost).run();
 }
 
 TileSeekResult enumerate_tiles(const Problem& problem, Objective objective) {

@@ -94,15 +94,24 @@ std::vector<std::int64_t> Tilings::choices(const Prefix& prefix) const {
 }
 
 Objectives::Objectives(const Problem& problem, Objective objective)
-    : problem_(problem), objective_(objective), sizes_(problem) {
-    fixed_ = phase_value(Phase::norm, {}) + phase_value(Phase::feed_forward, {});
+    : problem_(problem),
+      objective_(objective),
+      sizes_(problem),
+      energy_(known(Objective::energy)),
+      latency_(known(Objective::latency)) {}
+
+Objectives::Known Objectives::known(Objective objective) const {
+    Known made{objective, 0, {}, {}};
+    made.fixed =
+        phase_value(objective, Phase::norm, {}) + phase_value(objective, Phase::feed_forward, {});
     if (objective == Objective::energy) {
-        fixed_ += compute_energy_j(sizes_, Method::transfusion, problem.model.activation);
+        made.fixed += compute_energy_j(sizes_, Method::transfusion, problem_.model.activation);
     }
+    return made;
 }
 
-double Objectives::phase_value(Phase phase, const OuterTiles& tiles) {
-    if (objective_ == Objective::energy) {
+double Objectives::phase_value(Objective objective, Phase phase, const OuterTiles& tiles) const {
+    if (objective == Objective::energy) {
         return dram_energy_j(transfusion_dram_bytes(sizes_, phase, tiles));
     }
     return phase_runs(problem_.model.stack)[static_cast<std::size_t>(phase)] *
@@ -110,26 +119,42 @@ double Objectives::phase_value(Phase phase, const OuterTiles& tiles) {
 }
 
 double Objectives::value(const OuterTiles& tiles) {
-    const auto kept = [&](auto& known, Phase phase, std::pair<std::int64_t, std::int64_t> key) {
-        const auto found = known.find(key);
-        return found != known.end() ? found->second : known[key] = phase_value(phase, tiles);
+    switch (objective_) {
+        case Objective::energy:
+            return value(energy_, tiles);
+        case Objective::latency:
+            return value(latency_, tiles);
+        default:
+            return value(energy_, tiles) * value(latency_, tiles);
+    }
+}
+
+double Objectives::value(Known& known, const OuterTiles& tiles) const {
+    const auto kept = [&](auto& values, Phase phase, std::pair<std::int64_t, std::int64_t> key) {
+        const auto found = values.find(key);
+        return found != values.end() ? found->second
+                                     : values[key] = phase_value(known.objective, phase, tiles);
     };
     const auto refetches = tiles.d > 1 ? std::pair(tiles.b * tiles.p, tiles.b * tiles.m)
                                        : std::pair(std::int64_t{0}, std::int64_t{0});
     const auto passes = std::pair(tiles.m > 1 ? tiles.p : std::int64_t{1}, std::int64_t{0});
-    return kept(projections_, Phase::qkv, refetches) + kept(attention_, Phase::attention, passes) +
-           fixed_;
+    return kept(known.projections, Phase::qkv, refetches) +
+           kept(known.attention, Phase::attention, passes) + known.fixed;
 }
 
 double objective_value(const Problem& problem, const OuterTiles& tiles, Objective objective) {
     return Objectives(problem, objective).value(tiles);
 }
 
-OuterTiles layerfuse_tiles(const Problem& problem) {
+OuterTiles baseline_tiles(const Problem& problem, Method method) {
     check(problem);
     const Sizes z(problem);
-    const double rows = z.r * query_tile(z, true);
     OuterTiles tiles;
+    tiles.p = baseline_query_tiles(z, method);
+    if (method != Method::fusemax_layerfuse) {
+        return tiles;
+    }
+    const double rows = z.r * query_tile(z, true);
     for (const std::int64_t d : divisors(problem.model.width())) {
         tiles.d = d;
         const double width = z.D / static_cast<double>(d);

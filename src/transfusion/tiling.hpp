@@ -40,14 +40,21 @@ public:
     double value(const OuterTiles& tiles);
 
 private:
-    double phase_value(Phase phase, const OuterTiles& tiles);
+    /// Of the parts that do not depend on tiles, and of two phases by what their traffic depends
+    /// on.
+    struct Known {
+        Objective objective = Objective::energy;
+        double fixed = 0;
+        std::map<std::pair<std::int64_t, std::int64_t>, double> projections, attention;
+    };
+    Known known(Objective objective) const;
+    double phase_value(Objective objective, Phase phase, const OuterTiles& tiles) const;
+    double value(Known& known, const OuterTiles& tiles) const;
 
     Problem problem_;
     Objective objective_;
     Sizes sizes_;
-    double fixed_ = 0;  ///< of norm and feed-forward, and of all arithmetic
-    /// By what the phase's traffic depends on.
-    std::map<std::pair<std::int64_t, std::int64_t>, double> projections_, attention_;
+    Known energy_, latency_;
 };
 
 }  // namespace tessera::transfusion

@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(transfusion_maxima_on_the_array_take_dpipes_lead) {
 BOOST_AUTO_TEST_CASE(tileseek_finds_the_optimum_of_a_small_tree) {
     for (const double buffer_bytes : {2000.0, 3000.0, 6000.0, 100000.0}) {
         const Problem one = small(buffer_bytes);
-        for (const Objective objective : {Objective::energy, Objective::latency}) {
+        for (const Objective objective : {Objective::energy, Objective::latency, Objective::edp}) {
             double best = INFINITY;
             int leaves = 0;
             for (std::int64_t b = 1; b <= 6; ++b) {
@@ -88,9 +88,12 @@ BOOST_AUTO_TEST_CASE(tileseek_finds_the_optimum_of_a_small_tree) {
                                 if (legal(one, {b, d, m, p, s})) {
                                     const Cost cost =
                                         evaluate(one, Method::transfusion, {b, d, m, p, s});
+                                    const double energy_j = cost.dram_j + cost.compute_j;
                                     best = std::min(best, objective == Objective::latency
                                                               ? cost.latency_s
-                                                              : cost.dram_j + cost.compute_j);
+                                                          : objective == Objective::energy
+                                                              ? energy_j
+                                                              : energy_j * cost.latency_s);
                                     ++leaves;
                                 }
                             }
@@ -112,6 +115,58 @@ BOOST_AUTO_TEST_CASE(tileseek_finds_the_optimum_of_a_small_tree) {
             BOOST_TEST(first.evaluations == 1);
             BOOST_TEST(legal(one, first.tiles));
         }
+    }
+}
+
+// A cost of the caller's own; what it finds illegal is never the result.
+BOOST_AUTO_TEST_CASE(tileseek_takes_any_cost) {
+    const Problem one = small(6000);
+    int asked = 0;
+    const auto cost = [&](const OuterTiles& tiles) {
+        ++asked;
+        BOOST_TEST(legal(one, tiles));
+        return tiles.p == 1 ? INFINITY : 1.0 / static_cast<double>(tiles.b * tiles.p);
+    };
+    const TileSeekResult found = tileseek(one, {.evaluations = 10000, .seed = 3}, cost);
+    BOOST_TEST(found.exhausted);
+    BOOST_TEST(asked == found.evaluations);
+    BOOST_TEST(found.tiles.b == one.batch);
+    BOOST_TEST(found.tiles.p == one.tokens / one.accelerator.edge);
+    BOOST_CHECK_THROW(
+        tileseek(one, {.evaluations = 20}, [](const OuterTiles&) { return INFINITY; }),
+        NoLegalMapping);
+}
+
+// A given binding is kept: what DPipe would choose costs no more, and is worth itself.
+BOOST_AUTO_TEST_CASE(transfusion_phases_take_a_given_binding) {
+    const Problem one = small(100000);
+    for (const schedule::Mode mode : {schedule::Mode::paper, schedule::Mode::modulo}) {
+        const Settings settings{mode, true};
+        const Cost chosen = evaluate(one, Method::transfusion, {2, 2, 2, 2, 2}, settings);
+        std::array<PhaseChoice, phase_count> same, all_1d;
+        for (std::size_t i = 0; i < phase_count; ++i) {
+            same[i].tiles = all_1d[i].tiles = {2, 2, 2, 2, 2};
+            for (const EinsumCost& einsum : chosen.phases[i].einsums) {
+                same[i].binding.push_back(einsum.unit);
+                all_1d[i].binding.push_back(Unit::array_1d);
+            }
+        }
+        BOOST_TEST(evaluate_phases(one, Method::transfusion, same, settings).latency_s ==
+                   chosen.latency_s);
+        const Cost slow = evaluate_phases(one, Method::transfusion, all_1d, settings);
+        BOOST_TEST(slow.latency_s >= chosen.latency_s);
+        for (const PhaseCost& phase : slow.phases) {
+            double sum = 0;
+            for (const EinsumCost& einsum : phase.einsums) {
+                BOOST_TEST(bool(einsum.unit == Unit::array_1d));
+                sum += einsum.latency_s();
+            }
+            BOOST_TEST(phase.latency_s == sum, boost::test_tools::tolerance(1e-9));
+        }
+        std::array<PhaseChoice, phase_count> wrong = same;
+        wrong[1].binding.back() = Unit::array_2d;  // AV divides
+        BOOST_CHECK_THROW(evaluate_phases(one, Method::transfusion, wrong, settings),
+                          IllegalMapping);
     }
 }
 

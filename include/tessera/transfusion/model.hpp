@@ -59,6 +59,9 @@ struct PhaseCost {
     double latency_s = 0;
     std::vector<EinsumCost> einsums;
     Operations operations;
+    /// When each Einsum starts in a round, of which the phase is made; empty: one after the other.
+    std::vector<double> start_s;
+    std::vector<int> stage;  ///< likewise: it works on the tile of so many rounds ago
     /// Method transfusion only: who runs when. Otherwise no tasks.
     schedule::Dag dag;
     schedule::Schedule schedule;
@@ -89,15 +92,35 @@ struct Settings {
 };
 
 /// Outer tiles of `fusemax_layerfuse` and `transfusion`; other methods read none of them, the
-/// former only d. \pre check(problem) passed. Thread-safe. \throws UserError if a tile count is
-/// below 1.
+/// former only d. Query tiles of the others are as large as fits (baseline_tiles()). \pre
+/// check(problem) passed. Thread-safe. \throws UserError if a tile count is below 1.
 Cost evaluate(const Problem& problem, Method method, const OuterTiles& tiles,
               const Settings& settings = {});
+
+/// What a mapping says of one phase.
+struct PhaseChoice {
+    OuterTiles tiles;
+    /// Unit of each Einsum, in the order of PhaseCost::einsums. Empty: the method's own choice.
+    std::vector<Unit> binding;
+};
+
+/// The same for a given mapping. `unfused` reads no tiles, `flat` and `fusemax` read p in
+/// attention: how often keys and values are read. Bindings of methods but `transfusion` are fixed
+/// and not read. \throws UserError as above; IllegalMapping for an Einsum on a unit that cannot
+/// run it.
+Cost evaluate_phases(const Problem& problem, Method method,
+                     const std::array<PhaseChoice, phase_count>& choices,
+                     const Settings& settings = {});
+
+/// Outer tiles that the published evaluation gives a method without TileSeek: query tiles p as
+/// large as fits beside the least key tiles, and for `fusemax_layerfuse` the least d with which
+/// the projections fit.
+OuterTiles baseline_tiles(const Problem& problem, Method method);
 
 /// FuseMax's own formula for attention, without DRAM: maxima on the 2D array, one head at a time.
 double fusemax_artifact_attention_s(const Problem& problem);
 
 /// How often every phase runs in the stack.
-std::array<int, phase_count> phase_runs(Stack stack);
+std::array<double, phase_count> phase_runs(const Stack& stack);
 
 }  // namespace tessera::transfusion

@@ -19,15 +19,19 @@ struct Accelerator {
 
 enum class Activation : std::uint8_t { relu, gelu, silu };
 
-/// Which layers are summed. A decoder attends twice and has three norms.
-enum class Stack : std::uint8_t { encoder, decoder, encoder_and_decoder };
+/// How often each phase runs. A decoder attends twice and has three norms.
+struct Stack {
+    double layers = 1;  ///< projections and feed-forwards
+    double attentions = 1, norms = 2;
+};
+inline constexpr Stack encoder = {1, 1, 2}, decoder = {1, 2, 3}, encoder_and_decoder = {2, 3, 5};
 
 /// One layer of a transformer, 16-bit words. The width of the model is heads x head_dim.
 struct Transformer {
     std::string name;
     std::int64_t heads = 0, head_dim = 0, hidden = 0;
     Activation activation = Activation::relu;
-    Stack stack = Stack::encoder;
+    Stack stack = encoder;
 
     std::int64_t width() const {
         return heads * head_dim;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 
 #include "tessera/transfusion/model.hpp"
 
@@ -17,10 +18,11 @@ std::array<double, phase_count> buffer_bytes(const Problem& problem, const Outer
 /// and every phase fits the buffer.
 bool legal(const Problem& problem, const OuterTiles& tiles);
 
-/// What is minimised: energy of DRAM and arithmetic of a layer, or latency of the stack.
-enum class Objective : std::uint8_t { energy, latency };
+/// What is minimised: energy of DRAM and arithmetic of a layer, latency of the stack, or their
+/// product.
+enum class Objective : std::uint8_t { energy, latency, edp };
 
-/// In J or s, as evaluate() finds with method transfusion.
+/// In J, s or J s, as evaluate() finds with method transfusion.
 double objective_value(const Problem& problem, const OuterTiles& tiles, Objective objective);
 
 struct TileSeekOptions {
@@ -45,11 +47,14 @@ struct TileSeekResult {
 /// NoLegalMapping if no tiles fit; UserError if the hidden size is no multiple of the edge.
 TileSeekResult tileseek(const Problem& problem, const TileSeekOptions& options = {});
 
+/// The same with a cost of the caller's own: the objective of `options` is not read. An infinite
+/// cost is an illegal leaf, of reward 0. \throws what `cost` throws, and NoLegalMapping if no leaf
+/// was legal
+TileSeekResult tileseek(const Problem& problem, const TileSeekOptions& options,
+                        const std::function<double(const OuterTiles&)>& cost);
+
 /// The best of all legal outer tiles; of equal ones the first in the order of the tree.
 /// \throws as tileseek()
 TileSeekResult enumerate_tiles(const Problem& problem, Objective objective);
-
-/// Least number of tiles of the width with which the projections of `fusemax_layerfuse` fit.
-OuterTiles layerfuse_tiles(const Problem& problem);
 
 }  // namespace tessera::transfusion
