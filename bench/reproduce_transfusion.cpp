@@ -4,7 +4,7 @@
 //
 // Tables and what each modelling choice is worth go to stdout; every figure becomes a .csv and a
 // .svg in the folder, and so does the schedule of every phase of Llama3 at 64K tokens (gantt-*).
-// Energies are those of DRAM and arithmetic; the buffer's is not modelled.
+// Energies are those of DRAM, buffer and arithmetic.
 
 #include <ctime>
 #include <filesystem>
@@ -45,10 +45,6 @@ const Cost& cost_of(const std::string& arch, const std::string& model, std::int6
         at->second = evaluate(one, method, tiles_of(one, method));
     }
     return at->second;
-}
-
-double energy_j(const Cost& cost) {
-    return cost.dram_j + cost.compute_j;
 }
 
 struct Case {
@@ -100,7 +96,7 @@ double speed_up(const Cost& base, const Cost& own) {
 }
 
 double relative_energy(const Cost& base, const Cost& own) {
-    return energy_j(own) / energy_j(base);
+    return own.energy_j() / base.energy_j();
 }
 
 BarChart utilisations(const std::string& file, const std::string& arch,
@@ -149,16 +145,16 @@ BarChart contributions(const std::string& arch) {
     return chart;
 }
 
-BarChart dram_shares(const std::string& arch) {
-    BarChart chart{"fig13-" + arch,
-                   "Fig. 13: share of DRAM in the energy of DRAM and arithmetic, Llama3, " + arch,
+BarChart shares(const std::string& arch, const std::string& part, double Cost::*energy_j) {
+    BarChart chart{"fig13-" + part + "-" + arch,
+                   "Fig. 13: share of " + part + " in the energy, Llama3, " + arch,
                    {"fusemax", "transfusion"},
                    {}};
     for (const Case& one : llama_by_length()) {
         chart.groups.push_back({one.label, {}});
         for (const Method method : {Method::fusemax, Method::transfusion}) {
             const Cost& cost = cost_of(arch, one.model, one.tokens, method);
-            chart.groups.back().values.push_back(cost.dram_j / energy_j(cost));
+            chart.groups.back().values.push_back(cost.*energy_j / cost.energy_j());
         }
     }
     return chart;
@@ -263,7 +259,8 @@ void figures(const std::string& folder) {
         show(over_unfused("fig12b", "Fig. 12b: energy over unfused, 64K tokens", arch,
                           models_at_64k(), relative_energy),
              folder);
-        show(dram_shares(arch), folder);
+        show(shares(arch, "DRAM", &Cost::dram_j), folder);
+        show(shares(arch, "buffer", &Cost::buffer_j), folder);
         write_schedules(arch, folder);
     }
 }

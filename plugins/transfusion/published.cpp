@@ -69,6 +69,10 @@ Accelerator accelerator_of(const Layer& layer) {
     found.lanes = lanes[0];
     found.buffer_bytes = number(buffer.size_bits, "size of '" + buffer.name + "'") / 8;
     found.dram_bytes_per_s = throughput(memory, "read") / 8;
+    for (const arch::PathAction& action : buffer.actions) {
+        (action.name == "read" ? found.buffer_read_j : found.buffer_write_j) =
+            action.energy_j * 16 * buffer_line_words;
+    }
     found.clock_hz = throughput(path_2d.compute(), "compute");
     need(throughput(path_1d.compute(), "compute") == found.clock_hz,
          "in which both arrays have one clock");
@@ -120,33 +124,35 @@ public:
         return method_;
     }
 
-    std::array<PhaseChoice, phase_count> choices() const {
-        std::array<PhaseChoice, phase_count> all;
-        OuterTiles& attention = all[static_cast<std::size_t>(Phase::attention)].tiles;
-        if (method_ != Method::unfused) {
-            attention.p = trips("QK", "BK", "p");
-            attention.m = trips("QK", "BK", "m");
+    /// How often tiles come in: of queries with all keys, and for a fused layer of all it tiles.
+    OuterTiles tiles() const {
+        OuterTiles found;
+        const std::int64_t visits = method_ == Method::unfused ? 1 : trips("QK", "BK", "p");
+        if (method_ != Method::transfusion) {
+            found.p = visits;
+            found.d = method_ == Method::fusemax_layerfuse ? trips("Q", "XQ", "d") : 1;
+            return found;
         }
-        if (method_ == Method::transfusion || method_ == Method::fusemax_layerfuse) {
-            OuterTiles& qkv = all[static_cast<std::size_t>(Phase::qkv)].tiles;
-            qkv = {trips("Q", "XQ", "b"), trips("Q", "XQ", "d"), trips("BK", "XK", "m"),
-                   trips("Q", "XQ", "p"), 1};
+        found = {trips("Q", "XQ", "b"), trips("Q", "XQ", "d"), trips("BK", "XK", "m"),
+                 trips("Q", "XQ", "p"), trips("FFN1", "WF1", "s")};
+        if (visits != (found.m > 1 ? found.p : 1)) {
+            throw IllegalMapping("no method of TransFusion's evaluation brings the keys in " +
+                                 std::to_string(visits) + " times where they are made in " +
+                                 std::to_string(found.m) + " tiles and queries come in " +
+                                 std::to_string(found.p));
         }
-        if (method_ == Method::transfusion) {
-            for (std::size_t i = 0; i < phase_count; ++i) {
-                for (const std::string& einsum : einsums(static_cast<Phase>(i))) {
-                    all[i].binding.push_back(unit(einsum));
-                }
+        return found;
+    }
+
+    /// Method transfusion alone has one to choose.
+    Binding binding() const {
+        Binding all;
+        for (std::size_t i = 0; i < phase_count && method_ == Method::transfusion; ++i) {
+            for (const std::string& einsum : einsums(static_cast<Phase>(i))) {
+                all[i].push_back(unit(einsum));
             }
         }
         return all;
-    }
-
-    /// What Table 2 is about: one set of tiles for all phases.
-    OuterTiles outer_tiles() const {
-        OuterTiles tiles = choices()[static_cast<std::size_t>(Phase::qkv)].tiles;
-        tiles.s = trips("FFN1", "WF1", "s");
-        return tiles;
     }
 
     Unit unit(const std::string& einsum) const {
@@ -272,13 +278,22 @@ model::EinsumReport einsum_report(const mapping::EinsumMapping& chain, const Ein
     const workload::EinsumView& einsum = chain.path.einsum;
     const arch::PathLevel& memory =
         chain.path.levels[static_cast<std::size_t>(chain.path.first_memory())];
-    model::ComponentReport dram, compute;
+    const arch::PathLevel& buffer =
+        chain.path.levels[static_cast<std::size_t>(buffer_level(chain.path))];
+    model::ComponentReport dram, held, compute;
     dram.component = memory.name;
+    held.component = buffer.name;
     dram.has_latency = compute.has_latency = true;
     dram.latency_s = cost.dram_s * einsum.n_instances;
     model::TensorReport traffic;  // of all tensors; reads and writes are not told apart
     traffic.actions["read"] = 8 * cost.dram_bytes;
     traffic.energy_j["read"] = 8 * cost.dram_bytes * energy_j(memory, "read");
+    model::TensorReport accesses;
+    for (const auto& [action, words] :
+         {std::pair{"read", cost.buffer_reads}, std::pair{"write", cost.buffer_writes}}) {
+        accesses.actions[action] = 16 * words;
+        accesses.energy_j[action] = 16 * words * energy_j(buffer, action);
+    }
     compute.component = chain.path.compute().name;
     compute.latency_s = cost.compute_s * einsum.n_instances;
     compute.compute_actions["compute"] = points(einsum);
@@ -287,10 +302,12 @@ model::EinsumReport einsum_report(const mapping::EinsumMapping& chain, const Ein
     model::EinsumReport report;
     report.einsum = einsum.name;
     report.latency_s = cost.latency_s() * einsum.n_instances;
-    report.dynamic_energy_j = traffic.energy_j["read"] + compute.compute_energy_j["compute"];
+    report.dynamic_energy_j = traffic.energy_j["read"] + accesses.energy_j["read"] +
+                              accesses.energy_j["write"] + compute.compute_energy_j["compute"];
     report.traffic_words = cost.dram_bytes / 2;
     dram.tensors.push_back(std::move(traffic));
-    report.components = {std::move(dram), std::move(compute)};
+    held.tensors.push_back(std::move(accesses));
+    report.components = {std::move(dram), std::move(held), std::move(compute)};
     return report;
 }
 
@@ -420,11 +437,12 @@ public:
         PublishedProblem published(layer);
         published.settings.pipeline = mode_;
         const Reading reading(layer, mapping);
-        const Cost cost = evaluate_published(published, reading);
-        double full = 0;
-        if (reading.method() == Method::transfusion) {
-            full = check_buffer(published.problem, reading.outer_tiles());
-        }
+        const OuterTiles tiles = reading.tiles();
+        const Cost cost = evaluate_bound(published.problem, reading.method(), tiles,
+                                         reading.binding(), published.settings);
+        check_units(reading, cost);
+        const double full =
+            reading.method() == Method::transfusion ? check_buffer(published.problem, tiles) : 0;
         model::Report report = Reporter(layer, reading, cost).run();
         const arch::Path& path = reading.chains().front().path;
         report.peak_occupancy[path.levels[static_cast<std::size_t>(buffer_level(path))].name] =
@@ -433,13 +451,6 @@ public:
     }
 
 private:
-    static Cost evaluate_published(const PublishedProblem& published, const Reading& reading) {
-        Cost cost = evaluate_phases(published.problem, reading.method(), reading.choices(),
-                                    published.settings);
-        check_units(reading, cost);
-        return cost;
-    }
-
     schedule::Mode mode_;
 };
 

@@ -106,6 +106,23 @@ PhaseCost feed_forward(const Sizes& z, bool fused_layers) {
                                 z.act * (2 * tiles - 1) + weights + 2 * z.D * z.B * z.nP * tiles)});
 }
 
+/// Of the input's width, what fits beside all heads of `rows` queries and of a tile of keys and
+/// values, and with which every projection fits by itself.
+double width_tile(const Sizes& z, double rows) {
+    const double left = z.L3 - 2 * z.D * (rows + 2 * z.r) - 2 * z.r;
+    const double most = left / (2 * (rows + 2 * z.r + 3 * z.D));
+    const auto largest = [&](double d) {
+        return 2 * std::max(d * rows + d * z.D + z.D * rows, d * z.r + d * z.D + z.D * z.r);
+    };
+    double tile = 1;
+    for (double d = 1; d <= z.D; ++d) {
+        if (std::fmod(z.D, d) == 0 && d <= most && largest(d) < z.L3) {
+            tile = d;
+        }
+    }
+    return tile;
+}
+
 }  // namespace
 
 double query_tile(const Sizes& z, bool all_heads) {
@@ -130,7 +147,7 @@ double query_tile(const Sizes& z, bool all_heads) {
     return tile;
 }
 
-std::int64_t baseline_query_tiles(const Sizes& z, Method method) {
+std::int64_t query_tiles(const Sizes& z, Method method) {
     const double tile = query_tile(z, method == Method::fusemax_layerfuse);
     return static_cast<std::int64_t>(std::max(1.0, std::floor(z.nP / tile)));
 }
@@ -150,6 +167,17 @@ PhaseCost baseline_phase(const Sizes& z, Method method, Phase phase, const Outer
         default:
             return feed_forward(z, fused_layers);
     }
+}
+
+OuterTiles baseline_tiles(const Problem& problem, Method method) {
+    check(problem);
+    const Sizes z(problem);
+    OuterTiles tiles;
+    tiles.p = query_tiles(z, method);
+    if (method == Method::fusemax_layerfuse) {
+        tiles.d = static_cast<std::int64_t>(z.D / width_tile(z, query_tile(z, true) * z.r));
+    }
+    return tiles;
 }
 
 }  // namespace tessera::transfusion

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tessera/base/error.hpp"
-#include "transfusion/phases.hpp"
+#include "transfusion/buffer.hpp"
 
 namespace tessera::transfusion {
 
@@ -135,20 +135,15 @@ Cost evaluate(const Problem& problem, Method method, const OuterTiles& tiles,
               const Settings& settings) {
     OuterTiles outer = tiles;
     if (method != Method::transfusion) {
-        outer.p = baseline_query_tiles(Sizes(problem), method);
+        outer.p = query_tiles(Sizes(problem), method);
     }
-    std::array<PhaseChoice, phase_count> choices;
-    choices.fill({outer, {}});
-    return evaluate_phases(problem, method, choices, settings);
+    return evaluate_bound(problem, method, outer, {}, settings);
 }
 
-Cost evaluate_phases(const Problem& problem, Method method,
-                     const std::array<PhaseChoice, phase_count>& choices,
-                     const Settings& settings) {
-    for (const auto& [tiles, binding] : choices) {
-        if (std::min({tiles.b, tiles.d, tiles.m, tiles.p, tiles.s}) < 1) {
-            throw UserError("a number of outer tiles is below 1");
-        }
+Cost evaluate_bound(const Problem& problem, Method method, const OuterTiles& tiles,
+                    const Binding& binding, const Settings& settings) {
+    if (std::min({tiles.b, tiles.d, tiles.m, tiles.p, tiles.s}) < 1) {
+        throw UserError("a number of outer tiles is below 1");
     }
     const Sizes z(problem);
     Cost cost;
@@ -158,8 +153,10 @@ Cost evaluate_phases(const Problem& problem, Method method,
         const Phase phase = static_cast<Phase>(i);
         PhaseCost& made = cost.phases[i];
         made = method == Method::transfusion
-                   ? transfusion_phase(z, phase, choices[i].tiles, settings, choices[i].binding)
-                   : baseline_phase(z, method, phase, choices[i].tiles);
+                   ? transfusion_phase(z, phase, tiles, settings, binding[i])
+                   : baseline_phase(z, method, phase, tiles);
+        add_buffer_words(problem, method, phase, tiles, made);
+        cost.buffer_j += buffer_energy_j(problem.accelerator, made);
         made.operations = operations(z, method, phase, problem.model.activation);
         cost.latency_s += runs[i] * made.latency_s;
         busy_s[0] += runs[i] * made.busy_s(Unit::array_2d);

@@ -36,8 +36,8 @@ PhaseCost in_sequence(std::initializer_list<EinsumCost> einsums);
 /// Query rows that are held together, in units of r rows, by FuseMax and FLAT; `all_heads`: with
 /// every head resident.
 double query_tile(const Sizes& z, bool all_heads);
-/// How many tiles of queries visit all keys.
-std::int64_t baseline_query_tiles(const Sizes& z, Method method);
+/// How many tiles of queries visit all keys in a baseline.
+std::int64_t query_tiles(const Sizes& z, Method method);
 
 PhaseCost baseline_phase(const Sizes& z, Method method, Phase phase, const OuterTiles& tiles);
 PhaseCost transfusion_phase(const Sizes& z, Phase phase, const OuterTiles& tiles,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tessera/base/error.hpp"
+#include "transfusion/buffer.hpp"
 
 namespace tessera::transfusion {
 
@@ -94,75 +95,69 @@ std::vector<std::int64_t> Tilings::choices(const Prefix& prefix) const {
 }
 
 Objectives::Objectives(const Problem& problem, Objective objective)
-    : problem_(problem),
-      objective_(objective),
-      sizes_(problem),
-      energy_(known(Objective::energy)),
-      latency_(known(Objective::latency)) {}
-
-Objectives::Known Objectives::known(Objective objective) const {
-    Known made{objective, 0, {}, {}};
-    made.fixed =
-        phase_value(objective, Phase::norm, {}) + phase_value(objective, Phase::feed_forward, {});
-    if (objective == Objective::energy) {
-        made.fixed += compute_energy_j(sizes_, Method::transfusion, problem_.model.activation);
+    : problem_(problem), objective_(objective), sizes_(problem) {
+    for (std::size_t i = 0; i < phase_count; ++i) {
+        phases_[i] = transfusion_phase(sizes_, static_cast<Phase>(i), {}, {});
     }
-    return made;
+    compute_j_ = compute_energy_j(sizes_, Method::transfusion, problem.model.activation);
+    const auto runs = phase_runs(problem.model.stack);
+    for (const Phase phase : {Phase::norm, Phase::feed_forward}) {
+        const auto i = static_cast<std::size_t>(phase);
+        fixed_s_ += runs[i] * phases_[i].latency_s;
+    }
 }
 
-double Objectives::phase_value(Objective objective, Phase phase, const OuterTiles& tiles) const {
-    if (objective == Objective::energy) {
-        return dram_energy_j(transfusion_dram_bytes(sizes_, phase, tiles));
+double Objectives::energy_j(Phase phase, const OuterTiles& tiles) const {
+    PhaseCost cost;
+    cost.einsums = phases_[static_cast<std::size_t>(phase)].einsums;
+    add_buffer_words(problem_, Method::transfusion, phase, tiles, cost);
+    return dram_energy_j(transfusion_dram_bytes(sizes_, phase, tiles)) +
+           buffer_energy_j(problem_.accelerator, cost);
+}
+
+double Objectives::energy_j(const OuterTiles& t) {
+    const std::array<std::array<std::int64_t, 4>, phase_count> keys = {
+        {{t.b, t.p, t.m, t.d}, {t.b, t.p, t.m, 1}, {t.b, t.p, 1, 1}, {t.b, t.p, t.s, 1}}};
+    double sum = compute_j_;
+    for (std::size_t i = 0; i < phase_count; ++i) {
+        const auto [at, fresh] = energies_j_[i].try_emplace(keys[i], 0);
+        if (fresh) {
+            at->second = energy_j(static_cast<Phase>(i), t);
+        }
+        sum += at->second;
     }
-    return phase_runs(problem_.model.stack)[static_cast<std::size_t>(phase)] *
-           transfusion_phase(sizes_, phase, tiles, {}).latency_s;
+    return sum;
+}
+
+double Objectives::latency_s(const OuterTiles& tiles) {
+    const auto runs = phase_runs(problem_.model.stack);
+    const auto kept = [&](auto& known, Phase phase, std::pair<std::int64_t, std::int64_t> key) {
+        const auto found = known.find(key);
+        return found != known.end()
+                   ? found->second
+                   : known[key] = runs[static_cast<std::size_t>(phase)] *
+                                  transfusion_phase(sizes_, phase, tiles, {}).latency_s;
+    };
+    const auto refetches = tiles.d > 1 ? std::pair(tiles.b * tiles.p, tiles.b * tiles.m)
+                                       : std::pair(std::int64_t{0}, std::int64_t{0});
+    const auto passes = std::pair(tiles.m > 1 ? tiles.p : std::int64_t{1}, std::int64_t{0});
+    return kept(projections_s_, Phase::qkv, refetches) +
+           kept(attention_s_, Phase::attention, passes) + fixed_s_;
 }
 
 double Objectives::value(const OuterTiles& tiles) {
     switch (objective_) {
         case Objective::energy:
-            return value(energy_, tiles);
+            return energy_j(tiles);
         case Objective::latency:
-            return value(latency_, tiles);
+            return latency_s(tiles);
         default:
-            return value(energy_, tiles) * value(latency_, tiles);
+            return energy_j(tiles) * latency_s(tiles);
     }
-}
-
-double Objectives::value(Known& known, const OuterTiles& tiles) const {
-    const auto kept = [&](auto& values, Phase phase, std::pair<std::int64_t, std::int64_t> key) {
-        const auto found = values.find(key);
-        return found != values.end() ? found->second
-                                     : values[key] = phase_value(known.objective, phase, tiles);
-    };
-    const auto refetches = tiles.d > 1 ? std::pair(tiles.b * tiles.p, tiles.b * tiles.m)
-                                       : std::pair(std::int64_t{0}, std::int64_t{0});
-    const auto passes = std::pair(tiles.m > 1 ? tiles.p : std::int64_t{1}, std::int64_t{0});
-    return kept(known.projections, Phase::qkv, refetches) +
-           kept(known.attention, Phase::attention, passes) + known.fixed;
 }
 
 double objective_value(const Problem& problem, const OuterTiles& tiles, Objective objective) {
     return Objectives(problem, objective).value(tiles);
-}
-
-OuterTiles baseline_tiles(const Problem& problem, Method method) {
-    check(problem);
-    const Sizes z(problem);
-    OuterTiles tiles;
-    tiles.p = baseline_query_tiles(z, method);
-    if (method != Method::fusemax_layerfuse) {
-        return tiles;
-    }
-    const double rows = z.r * query_tile(z, true);
-    for (const std::int64_t d : divisors(problem.model.width())) {
-        tiles.d = d;
-        const double width = z.D / static_cast<double>(d);
-        if (2 * (width * (4 * rows + 3 * z.r) + 3 * width * z.D + 2 * z.H * rows) <= z.L3) {
-            break;
-        }
-    }
-    return tiles;
 }
 
 }  // namespace tessera::transfusion

@@ -1,6 +1,7 @@
 // The tree of outer tiles: one level per dimension, its choices, and what fits.
 #pragma once
 
+#include <array>
 #include <map>
 #include <utility>
 #include <vector>
@@ -40,21 +41,21 @@ public:
     double value(const OuterTiles& tiles);
 
 private:
-    /// Of the parts that do not depend on tiles, and of two phases by what their traffic depends
-    /// on.
-    struct Known {
-        Objective objective = Objective::energy;
-        double fixed = 0;
-        std::map<std::pair<std::int64_t, std::int64_t>, double> projections, attention;
-    };
-    Known known(Objective objective) const;
-    double phase_value(Objective objective, Phase phase, const OuterTiles& tiles) const;
-    double value(Known& known, const OuterTiles& tiles) const;
+    double energy_j(const OuterTiles& tiles);
+    double energy_j(Phase phase, const OuterTiles& tiles) const;
+    double latency_s(const OuterTiles& tiles);
 
     Problem problem_;
     Objective objective_;
     Sizes sizes_;
-    Known energy_, latency_;
+    /// With the units of their Einsums, on which buffer accesses depend; tiles change none of them.
+    std::array<PhaseCost, phase_count> phases_;
+    double compute_j_ = 0;
+    double fixed_s_ = 0;  ///< of norm and feed-forward
+    /// By the tiles that the phase has.
+    std::array<std::map<std::array<std::int64_t, 4>, double>, phase_count> energies_j_;
+    /// Seconds of two phases by what their traffic depends on.
+    std::map<std::pair<std::int64_t, std::int64_t>, double> projections_s_, attention_s_;
 };
 
 }  // namespace tessera::transfusion

@@ -17,7 +17,7 @@ Problem problem(const char* arch, const char* model, std::int64_t tokens) {
 
 /// Small enough to list all tiles.
 Problem small(double buffer_bytes) {
-    return {{"small", 4, 4, buffer_bytes, 1e9, 1e9}, {"small", 2, 4, 16}, 6, 24};
+    return {{"small", 4, 4, buffer_bytes, 1e9, 1e9, 5e-9, 7e-9}, {"small", 2, 4, 16}, 6, 24};
 }
 
 std::string refusal(const Problem& given) {
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(tileseek_finds_the_optimum_of_a_small_tree) {
                                 if (legal(one, {b, d, m, p, s})) {
                                     const Cost cost =
                                         evaluate(one, Method::transfusion, {b, d, m, p, s});
-                                    const double energy_j = cost.dram_j + cost.compute_j;
+                                    const double energy_j = cost.energy_j();
                                     best = std::min(best, objective == Objective::latency
                                                               ? cost.latency_s
                                                           : objective == Objective::energy
@@ -143,17 +143,17 @@ BOOST_AUTO_TEST_CASE(transfusion_phases_take_a_given_binding) {
     for (const schedule::Mode mode : {schedule::Mode::paper, schedule::Mode::modulo}) {
         const Settings settings{mode, true};
         const Cost chosen = evaluate(one, Method::transfusion, {2, 2, 2, 2, 2}, settings);
-        std::array<PhaseChoice, phase_count> same, all_1d;
+        const OuterTiles tiles = {2, 2, 2, 2, 2};
+        Binding same, all_1d;
         for (std::size_t i = 0; i < phase_count; ++i) {
-            same[i].tiles = all_1d[i].tiles = {2, 2, 2, 2, 2};
             for (const EinsumCost& einsum : chosen.phases[i].einsums) {
-                same[i].binding.push_back(einsum.unit);
-                all_1d[i].binding.push_back(Unit::array_1d);
+                same[i].push_back(einsum.unit);
+                all_1d[i].push_back(Unit::array_1d);
             }
         }
-        BOOST_TEST(evaluate_phases(one, Method::transfusion, same, settings).latency_s ==
+        BOOST_TEST(evaluate_bound(one, Method::transfusion, tiles, same, settings).latency_s ==
                    chosen.latency_s);
-        const Cost slow = evaluate_phases(one, Method::transfusion, all_1d, settings);
+        const Cost slow = evaluate_bound(one, Method::transfusion, tiles, all_1d, settings);
         BOOST_TEST(slow.latency_s >= chosen.latency_s);
         for (const PhaseCost& phase : slow.phases) {
             double sum = 0;
@@ -163,9 +163,9 @@ BOOST_AUTO_TEST_CASE(transfusion_phases_take_a_given_binding) {
             }
             BOOST_TEST(phase.latency_s == sum, boost::test_tools::tolerance(1e-9));
         }
-        std::array<PhaseChoice, phase_count> wrong = same;
-        wrong[1].binding.back() = Unit::array_2d;  // AV divides
-        BOOST_CHECK_THROW(evaluate_phases(one, Method::transfusion, wrong, settings),
+        Binding wrong = same;
+        wrong[1].back() = Unit::array_2d;  // AV divides
+        BOOST_CHECK_THROW(evaluate_bound(one, Method::transfusion, tiles, wrong, settings),
                           IllegalMapping);
     }
 }

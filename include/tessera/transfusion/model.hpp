@@ -42,7 +42,8 @@ struct EinsumCost {
     double compute_s = 0;
     double dram_bytes = 0;
     double dram_s = 0;
-    double lane_share = 0;  ///< of the unit's lanes that it uses
+    double lane_share = 0;                       ///< of the unit's lanes that it uses
+    double buffer_reads = 0, buffer_writes = 0;  ///< words of the on-chip buffer
 
     /// Compute and DRAM overlap: the longer one counts.
     double latency_s() const {
@@ -75,9 +76,13 @@ struct Cost {
     std::array<PhaseCost, phase_count> phases;     ///< of one layer with one norm
     double latency_s = 0;                          ///< of the whole stack
     std::array<double, unit_count> utilisation{};  ///< of the whole stack
-    /// Of one encoder layer with one norm, whatever the stack: so the published totals count. The
-    /// on-chip buffer's share is not modelled.
-    double dram_j = 0, compute_j = 0;
+    /// Of one encoder layer with one norm, whatever the stack: so the published totals count.
+    /// Without registers, whose share is below 0.1 %.
+    double dram_j = 0, buffer_j = 0, compute_j = 0;
+
+    double energy_j() const {
+        return dram_j + buffer_j + compute_j;
+    }
 
     const PhaseCost& phase(Phase one) const {
         return phases[static_cast<std::size_t>(one)];
@@ -97,24 +102,19 @@ struct Settings {
 Cost evaluate(const Problem& problem, Method method, const OuterTiles& tiles,
               const Settings& settings = {});
 
-/// What a mapping says of one phase.
-struct PhaseChoice {
-    OuterTiles tiles;
-    /// Unit of each Einsum, in the order of PhaseCost::einsums. Empty: the method's own choice.
-    std::vector<Unit> binding;
-};
+/// Unit of each Einsum of each phase, in the order of PhaseCost::einsums. Empty: the method's own
+/// choice.
+using Binding = std::array<std::vector<Unit>, phase_count>;
 
-/// The same for a given mapping. `unfused` reads no tiles, `flat` and `fusemax` read p in
-/// attention: how often keys and values are read. Bindings of methods but `transfusion` are fixed
-/// and not read. \throws UserError as above; IllegalMapping for an Einsum on a unit that cannot
-/// run it.
-Cost evaluate_phases(const Problem& problem, Method method,
-                     const std::array<PhaseChoice, phase_count>& choices,
-                     const Settings& settings = {});
+/// The same for a given mapping: query tiles p of baselines are read, too, and `transfusion` takes
+/// the given binding (those of the others are fixed and not read). \throws UserError as above;
+/// IllegalMapping for an Einsum on a unit that cannot run it.
+Cost evaluate_bound(const Problem& problem, Method method, const OuterTiles& tiles,
+                    const Binding& binding, const Settings& settings = {});
 
 /// Outer tiles that the published evaluation gives a method without TileSeek: query tiles p as
 /// large as fits beside the least key tiles, and for `fusemax_layerfuse` the least d with which
-/// the projections fit.
+/// the projections fit beside them. \throws UserError as check()
 OuterTiles baseline_tiles(const Problem& problem, Method method);
 
 /// FuseMax's own formula for attention, without DRAM: maxima on the 2D array, one head at a time.

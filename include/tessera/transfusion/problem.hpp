@@ -7,6 +7,8 @@
 
 namespace tessera::transfusion {
 
+inline constexpr double buffer_line_words = 256;
+
 /// A 2D array of multiply-add units beside a 1D array, one on-chip buffer, DRAM (Table 3).
 struct Accelerator {
     std::string name;
@@ -15,6 +17,7 @@ struct Accelerator {
     double buffer_bytes = 0;
     double dram_bytes_per_s = 0;
     double clock_hz = 0;
+    double buffer_read_j = 0, buffer_write_j = 0;  ///< per line of buffer_line_words
 };
 
 enum class Activation : std::uint8_t { relu, gelu, silu };

@@ -18,8 +18,8 @@ std::array<double, phase_count> buffer_bytes(const Problem& problem, const Outer
 /// and every phase fits the buffer.
 bool legal(const Problem& problem, const OuterTiles& tiles);
 
-/// What is minimised: energy of DRAM and arithmetic of a layer, latency of the stack, or their
-/// product.
+/// What is minimised: energy of a layer (DRAM, buffer and arithmetic), latency of the stack, or
+/// their product.
 enum class Objective : std::uint8_t { energy, latency, edp };
 
 /// In J, s or J s, as evaluate() finds with method transfusion.
