@@ -213,6 +213,29 @@ BOOST_AUTO_TEST_CASE(every_file_fits_every_einsum_of_every_workload) {
     }
 }
 
+// An Einsum without a weight runs beside the array, one with a weight on it.
+BOOST_AUTO_TEST_CASE(units_of_full_layers) {
+    for (const char* name : {"tpu-v4i", "edge"}) {
+        const Architecture hardware = arch::load_architecture(name, {});
+        const std::string vector = hardware.compute_names().front();
+        for (const char* shape : {"gpt3-6.7b", "llama3-8b", "mixtral-8x22b", "deepseek-v3"}) {
+            const Workload workload = workload::load_workload(shape, {{"FULL", "1"}});
+            for (std::size_t e = 0; e < workload.einsums.size(); ++e) {
+                const workload::Einsum& einsum = workload.einsums[e];
+                for (const std::string& compute : hardware.compute_names()) {
+                    const bool enabled =
+                        hardware.path(workload, static_cast<int>(e), compute, arch::Compat::none)
+                            .compute()
+                            .enabled;
+                    const bool product = einsum.accesses.size() == 3 && einsum.operations.empty();
+                    BOOST_TEST(enabled == (product == (compute != vector)),
+                               shape << " " << einsum.name << " on " << name << "'s " << compute);
+                }
+            }
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(files_equal_the_reference_on_a_matmul_of_8_bit) {
     const std::map<std::string, std::string> pairs = {
         {"simple", "simple"},

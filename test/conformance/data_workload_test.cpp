@@ -218,6 +218,44 @@ BOOST_AUTO_TEST_CASE(transformers_take_batch_tokens_and_bits) {
     }
 }
 
+// FULL=1 adds norms, residuals, softmax in three passes and activations; what multiplies by weights
+// stays as it is.
+BOOST_AUTO_TEST_CASE(full_layers_have_all_their_operations) {
+    const auto products = [](const Workload& workload) {
+        std::map<std::string, double> all;
+        for (std::size_t e = 0; e < workload.einsums.size(); ++e) {
+            const workload::EinsumView view = workload::view(workload, static_cast<int>(e));
+            double points = 1;
+            for (const workload::LocalRankVariable& v : view.rank_variables) {
+                points *= static_cast<double>(v.bound);
+            }
+            const bool element_wise = view.name == "FFH" || view.name == "SFH" ||
+                                      (view.name == "FFB" && has_tensor(workload, "RFFB"));
+            if (view.tensors.size() == 3 && view.operations.empty() && !element_wise) {
+                all[view.name == "ZA" ? "Z" : view.name] = points;
+            }
+        }
+        return all;
+    };
+    for (const std::string& name : transformers()) {
+        BOOST_TEST_CONTEXT(name) {
+            const Workload core = load(name), full = load(name, {{"FULL", "1"}});
+            const bool gpt = name.rfind("gpt3", 0) == 0;
+            BOOST_TEST((products(full) == products(core)));
+            BOOST_TEST(full.einsums.size() == core.einsums.size() + (gpt ? 16 : 11));
+            for (const char* einsum :
+                 {"IV", "I", "QK_max", "QK_exp", "QK_sum", "QK_softmax", "ZR", "ZV", "Z", "Y"}) {
+                const int e = full.find_einsum(einsum);
+                BOOST_TEST_REQUIRE(e >= 0, einsum);
+                BOOST_TEST(!full.einsums[static_cast<std::size_t>(e)].operations.empty(), einsum);
+            }
+            BOOST_TEST((full.find_einsum("IM") >= 0) == gpt);
+            BOOST_TEST(load(name, {{"FULL", "1"}, {"RMS_NORM", "1"}}).find_einsum("IM") < 0);
+            load(name, {{"FULL", "1"}, {"DECODE", "1"}});
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(decoding_reads_a_cache_and_makes_one_token) {
     for (const std::string& name : transformers()) {
         BOOST_TEST_CONTEXT(name) {
