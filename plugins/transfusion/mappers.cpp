@@ -1,54 +1,18 @@
 // Mappers `transfusion`, `fusemax-layerfuse`, `fusemax`, `flat` and `unfused`: the methods of
 // TransFusion's evaluation with free tiles, on whatever the architecture and the model say.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "plans.hpp"
 #include "published_plan.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/model/latency_parts.hpp"
 #include "tessera/plugin/mapper.hpp"
-#include "tessera/spec/value.hpp"
 #include "tessera/transfusion/tileseek.hpp"
 
 namespace tessera::transfusion {
 
 namespace {
-
-std::string percent(double share) {
-    return spec::number_text(std::round(1000 * share) / 10) + " %";
-}
-
-/// "attention ...: what limits it".
-std::string limit_text(const model::Report& report, const model::Pipeline& pipeline) {
-    std::map<std::string, double> busy;
-    std::map<std::string, double> memories;
-    std::string first, last;
-    int from = static_cast<int>(report.einsums.size()), to = -1;
-    for (const model::PipelineSlot& slot : pipeline.slots) {
-        busy[slot.unit] += slot.end_s - slot.start_s;
-        from = std::min(from, slot.einsum);
-        to = std::max(to, slot.einsum);
-        for (const model::ComponentReport& one :
-             report.einsums[static_cast<std::size_t>(slot.einsum)].components) {
-            memories[one.component] += one.has_latency ? one.latency_s : 0;
-        }
-    }
-    std::string text = report.einsums[static_cast<std::size_t>(from)].einsum + " to " +
-                       report.einsums[static_cast<std::size_t>(to)].einsum + " at once, " +
-                       spec::number_text(pipeline.latency_s) + " s:";
-    for (const auto& [unit, seconds] : busy) {
-        text += " " + unit + " busy " + percent(seconds / pipeline.latency_s) + ",";
-        memories.erase(unit);
-    }
-    for (const auto& [memory, seconds] : memories) {
-        if (seconds > 0) {
-            text += " " + memory + " " + percent(seconds / pipeline.latency_s) + ",";
-        }
-    }
-    text.pop_back();
-    return text;
-}
 
 std::vector<std::string> reasons_of(const Found& found, const model::Report& report,
                                     bool pipelines) {
@@ -60,8 +24,10 @@ std::vector<std::string> reasons_of(const Found& found, const model::Report& rep
         reasons.emplace_back(
             "nothing runs at once: the model knows no pipelines (--model transfusion does)");
     }
-    for (const model::Pipeline& pipeline : report.pipelines) {
-        reasons.push_back(limit_text(report, pipeline));
+    for (const model::LatencyPart& part : model::latency_parts(report)) {
+        if (part.einsums.size() > 1) {
+            reasons.push_back(model::latency_text(report, part));
+        }
     }
     return reasons;
 }

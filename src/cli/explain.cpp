@@ -1,4 +1,6 @@
-// tessera explain: is this mapping legal, and if not, what does it break?
+// tessera explain: is this mapping legal, and if not, what does it break? If it is, what limits its
+// latency?
+#include <optional>
 #include <ostream>
 
 #include "api/search.hpp"
@@ -8,7 +10,10 @@
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
 #include "io/json_text.hpp"
+#include "io/report_json.hpp"
+#include "io/units.hpp"
 #include "tessera/mapspace/legality.hpp"
+#include "tessera/model/latency_parts.hpp"
 
 namespace tessera::cli {
 
@@ -55,13 +60,46 @@ io::Json to_json(const mapspace::Violation& violation) {
 
 }  // namespace
 
-std::string verdict_document(bool legal, io::Json violations) {
+std::string verdict_document(bool legal, io::Json violations, io::Json latency) {
     io::Json document;
     document["schema_version"] = io::schema_version;
     document["status"] = legal ? "legal" : "illegal";
     document["violations"] = std::move(violations);
+    if (!latency.is_null()) {
+        document["latency"] = std::move(latency);
+    }
     return io::dumped(document);
 }
+
+namespace {
+
+/// Parts of the latency with what is busy in each.
+io::Json latency_json(const model::Report& report) {
+    io::Json parts = io::Json::array();
+    for (const model::LatencyPart& part : model::latency_parts(report)) {
+        io::Json one;
+        one["einsums"] = io::Json::array();
+        for (const int einsum : part.einsums) {
+            one["einsums"].push_back(report.einsums[static_cast<std::size_t>(einsum)].einsum);
+        }
+        io::put(one, "latency_s", part.latency_s);
+        one["busy_s"] = io::Json::object();
+        for (const auto& [component, seconds] : part.busy_s) {
+            io::put(one["busy_s"], component, seconds);
+        }
+        parts.push_back(std::move(one));
+    }
+    return parts;
+}
+
+void print_latency(const model::Report& report, std::ostream& out) {
+    out << "latency " << io::quantity(report.latency_s(), "s") << "\n";
+    for (const model::LatencyPart& part : model::latency_parts(report)) {
+        out << "  " << model::latency_text(report, part) << "\n";
+    }
+}
+
+}  // namespace
 
 int explain_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
     const options::options_description known = explain_text().options;
@@ -94,10 +132,19 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
                                  << mapspace::to_text(violation) << "\n";
         }
     }
+    const bool legal = severe == 0;
+    std::optional<model::Report> report;
+    if (legal) {
+        report = model->evaluate(inputs.problem(), *inputs.mapping);
+    }
     if (as_json) {
-        out << verdict_document(severe == 0, std::move(found));
+        out << verdict_document(legal, std::move(found),
+                                report ? latency_json(*report) : io::Json(nullptr));
     } else {
-        out << (severe == 0 ? "legal\n" : "illegal\n");
+        out << (legal ? "legal\n" : "illegal\n");
+        if (report) {
+            print_latency(*report, out);
+        }
     }
     return severe == 0 ? ExitCode::ok : ExitCode::no_legal_mapping;
 }

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "io/mapping_notes.hpp"
+#include "io/pipelines.hpp"
 #include "io/summary.hpp"
 #include "spec/reader.hpp"
 #include "tessera/spec/position.hpp"
@@ -45,7 +46,8 @@ std::function<telemetry::MappingView(const std::string&)> mapping_view(
         const mapping::Mapping mapping = mapping_in(yaml, "the best mapping");
         const model::Report report = model.evaluate(problem, mapping);
         telemetry::MappingView view =
-            text_view(io::to_text(mapping, io::mapping_notes(problem, mapping, report)));
+            text_view(io::pipelines_text(report) +
+                      io::to_text(mapping, io::mapping_notes(problem, mapping, report)));
         const io::Summary summary = io::summarise(problem, report);
         view.energy_j = summary.energy_j;
         view.latency_s = summary.latency_s;

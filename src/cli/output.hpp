@@ -32,7 +32,7 @@ io::Json solution_json(const model::Problem& problem, const mapping::Mapping& ma
 io::Json gap_json(const mapper::Result& result, const std::vector<mapper::Metric>& metrics);
 
 /// What `explain --json` prints.
-std::string verdict_document(bool legal, io::Json violations);
+std::string verdict_document(bool legal, io::Json violations, io::Json latency = nullptr);
 
 std::string metric_name(mapper::Metric metric);
 /// "energy,latency"

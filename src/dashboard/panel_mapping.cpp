@@ -1,4 +1,4 @@
-// Mapping: the best one as a LoopTree, with trip counts and tiles.
+// Mapping: the best one: charts of what runs at once, and the LoopTree with trip counts and tiles.
 #include "dashboard/panels.hpp"
 
 namespace tessera::dashboard {

@@ -105,7 +105,6 @@ BOOST_AUTO_TEST_CASE(summaries_add_up_to_the_totals) {
     }
 }
 
-// Four limits of one product, by hand.
 // Two arrays work at the same time; neither is in use more than always.
 BOOST_AUTO_TEST_CASE(computes_of_a_pipeline_are_in_use_at_most_always) {
     const Json mapping =
@@ -116,6 +115,47 @@ BOOST_AUTO_TEST_CASE(computes_of_a_pipeline_are_in_use_at_most_always) {
     BOOST_TEST(use <= 1);
 }
 
+// What the dashboard shows of the best mapping begins with its charts; explain says what limits it.
+BOOST_AUTO_TEST_CASE(pipelines_are_shown_and_explained) {
+    const Folder folder;
+    const std::string run = folder.at("run");
+    const std::vector<std::string> layer = {"-a", "transfusion-edge", "-w",      "transfusion-t5",
+                                            "-D", "TOKENS=64",        "-D",      "KEY_TILE=16",
+                                            "-D", "BATCH=2",          "--model", "transfusion"};
+    std::vector<std::string> search = {"map",         "--metric", "latency", "--mapper",
+                                       "transfusion", "-q",       "-o",      run};
+    search.insert(search.end(), layer.begin(), layer.end());
+    BOOST_REQUIRE_EQUAL(invoke(search).code, 0);
+    const Json status = Json::parse(folder.read("run/status.json"));
+    std::string shown;
+    for (const auto& line : status["mapping"]["lines"]) {
+        shown += line.get<std::string>() + "\n";
+    }
+    const std::size_t chart = shown.find("QK to AV at once");
+    BOOST_TEST_REQUIRE((chart != std::string::npos), shown);
+    BOOST_TEST((shown.find("Array2D |") < shown.find("MainMemory holds")));
+
+    std::vector<std::string> explain = {"explain", "-m", run + "/mapping.yaml"};
+    explain.insert(explain.end(), layer.begin(), layer.end());
+    const Outcome text = invoke(explain);
+    BOOST_REQUIRE_EQUAL(text.code, 0);
+    BOOST_TEST((text.out.find("legal\nlatency ") == 0), text.out);
+    BOOST_TEST((text.out.find("  QK to AV at once, ") != std::string::npos), text.out);
+    explain.push_back("--json");
+    const Json parts = invoke(explain).json()["latency"];
+    double sum_s = 0;
+    for (const Json& part : parts) {
+        sum_s += part["latency_s"].get<double>();
+        for (const auto& [component, busy_s] : part["busy_s"].items()) {
+            BOOST_TEST(busy_s.get<double>() <= part["latency_s"].get<double>() * (1 + 1e-12),
+                       component);
+        }
+    }
+    const double best_s = status["best"];
+    BOOST_TEST(sum_s == best_s, boost::test_tools::tolerance(1e-9));
+}
+
+// Four limits of one product, by hand.
 BOOST_AUTO_TEST_CASE(bottlenecks_and_use_of_a_product_are_those_of_closed_forms) {
     struct Case {
         const char *main, *buffer;
