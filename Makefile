@@ -82,8 +82,9 @@ bench: deps
 
 # Figures 8 to 13 of the TransFusion paper, in runs/transfusion. See docs/transfusion.md.
 reproduce-transfusion:
-	@$(call build,$(BUILD)/bench/reproduce_transfusion)
+	@$(call build,$(BUILD)/bench/reproduce_transfusion $(BUILD)/bench/transfusion_common)
 	$(BUILD)/bench/reproduce_transfusion runs/transfusion
+	$(BUILD)/bench/transfusion_common . $(or $(FFM),0)
 
 # Figures 9 to 11 of the FuseCU paper, in runs/fusecu. See docs/fusecu.md.
 reproduce-fusecu:
