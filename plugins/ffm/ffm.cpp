@@ -158,6 +158,9 @@ void Run::open() {
             space.templates = spaces_[space.same].templates;
         }
         result_.statistics.templates += space.templates->size();
+        for (const auto& one : *space.templates) {
+            result_.statistics.loop_orders &= !one.tmpl.one_order;
+        }
         recorder_.einsum(e).templates_total = space.templates->size();
         opening.advance();
         if (space.templates->empty()) {

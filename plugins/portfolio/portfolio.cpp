@@ -281,10 +281,12 @@ private:
             result_.status = found.status;
             result_.reasons = found.reasons;
             all.all_orders = found.statistics.all_orders;
+            all.loop_orders = found.statistics.loop_orders;
         }
         if (found.bound && options_.metrics.size() == 1) {
             if (!bound_ || *found.bound > *bound_) {
                 all.all_orders = found.statistics.all_orders;
+                all.loop_orders = found.statistics.loop_orders;
             }
             bound_ = std::max(bound_.value_or(*found.bound), *found.bound);
             recorder_.bound(*bound_);

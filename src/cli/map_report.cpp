@@ -30,6 +30,8 @@ io::Json search_json(const mapper::Result& result, const mapper::Options& settin
     search["cpu_s"] = used.cpu_s;
     search["peak_rss_bytes"] = static_cast<std::uint64_t>(used.peak_rss_bytes);
     search["mapspace_size"] = statistics.mapspace_size;
+    search["all_einsum_orders"] = statistics.all_orders;
+    search["all_loop_orders"] = statistics.loop_orders;
     search["templates"] = statistics.templates;
     search["evaluated"] = statistics.evaluated;
     search["pareto"] = statistics.pareto;
@@ -83,6 +85,9 @@ std::string optimality(const mapper::Result& result, const mapper::Options& sett
              : result.statistics.all_orders
                  ? ", all Einsum orders"
                  : ", Einsums in file order because their orders are too many";
+    where += !result.statistics.loop_orders
+                 ? ", loops below a network in one order where their orders are too many"
+                 : "";
     where += space.unfused ? ", unfused" : "";
     if (mapper == timeloop_name) {
         where = "mapspace timeloop, Einsum by Einsum";

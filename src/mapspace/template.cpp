@@ -160,7 +160,7 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
     }
     Collector collector(space);
     HolderOrders orders(space, choices);
-    bool ordered = false;
+    bool ordered = false, one_order = false;
     for (const Choice& choice : choices) {
         orders.enumerate(choice, [&](const Items& holders) {
             ordered = true;
@@ -169,7 +169,7 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
                 insert_spatials(space, items);
                 insert_missing(space, items);
                 constrain(space, items);
-                order_below_networks(space, items, [&](Items& ordered_items) {
+                one_order |= !order_below_networks(space, items, [&](Items& ordered_items) {
                     split_crossings(space, ordered_items, [&](Items& left) {
                         choose_prologues(space, left,
                                          [&](const Items& led) { collector.add(led); });
@@ -191,6 +191,7 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
         Template out;
         if (finish(space, items, out, reasons)) {
             ++count;
+            out.one_order = one_order;
             sink(std::move(out));
         }
     });

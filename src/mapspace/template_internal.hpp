@@ -174,7 +174,8 @@ void constrain(const Space& space, Items& items);
 /// Calls `sink` for every order of the loops that changes the hops of a network: L9 of
 /// docs/mapspace.md. Once, with the loops as they stand, if there are more than
 /// `max_orders_below_networks`.
-void order_below_networks(const Space& space, Items& items,
+/// \returns false if there are too many, and it was called with one order alone
+bool order_below_networks(const Space& space, Items& items,
                           const std::function<void(Items&)>& sink);
 constexpr std::size_t max_orders_below_networks = 720;
 /// Calls `sink` for every way of removing loops that would make a tile non-contiguous.

@@ -8,6 +8,7 @@
 //   - what stands first for the sake of the holder above stays there: the loop along which a line
 //     buffer moves, and a loop that partially indexes the holder's tensor (L5).
 #include <algorithm>
+#include <optional>
 
 #include "template_internal.hpp"
 
@@ -35,7 +36,8 @@ int fixed_loops(const Space& space, const Items& items, int begin, int end, bool
         return static_cast<int>(spatial - items.begin()) - begin;
     }
     if (begin == 0) {
-        return 0;  // no holder stands above: none of the Einsum's tensors is in the outermost memory
+        return 0;  // no holder stands above: none of the Einsum's tensors is in the outermost
+                   // memory
     }
     const Item& above = items[begin - 1];
     const bool partial =
@@ -88,8 +90,9 @@ private:
     std::vector<char> used_;
 };
 
-/// The gaps in which a loop spreads data, one after the other. Empty if they have too many orders.
-std::vector<SpreadGap> spread_gaps(const Space& space, const Items& items) {
+/// The gaps in which a loop spreads data, one after the other. Nothing if they have too many
+/// orders.
+std::optional<std::vector<SpreadGap>> spread_gaps(const Space& space, const Items& items) {
     std::vector<SpreadGap> gaps;
     const int n = static_cast<int>(items.size());
     const int fused = fused_end(space, items);
@@ -106,7 +109,7 @@ std::vector<SpreadGap> spread_gaps(const Space& space, const Items& items) {
         SpreadGap gap{begin, end, {}};
         const int fixed = fixed_loops(space, items, begin, end, begin < fused);
         if (!Orders(items, gap, max_orders_below_networks / orders).extend(fixed)) {
-            return {};
+            return std::nullopt;
         }
         orders *= gap.orders.size();
         gaps.push_back(std::move(gap));
@@ -116,9 +119,10 @@ std::vector<SpreadGap> spread_gaps(const Space& space, const Items& items) {
 
 }  // namespace
 
-void order_below_networks(const Space& space, Items& items,
+bool order_below_networks(const Space& space, Items& items,
                           const std::function<void(Items&)>& sink) {
-    const std::vector<SpreadGap> gaps = spread_gaps(space, items);
+    const std::optional<std::vector<SpreadGap>> all = spread_gaps(space, items);
+    const std::vector<SpreadGap> gaps = all.value_or(std::vector<SpreadGap>{});
     std::vector<std::size_t> pick(gaps.size(), 0);
     do {
         Items ordered = items;
@@ -130,6 +134,7 @@ void order_below_networks(const Space& space, Items& items,
         }
         sink(ordered);
     } while (next_combination(pick, [&](std::size_t g) { return gaps[g].orders.size(); }));
+    return all.has_value();
 }
 
 }  // namespace tessera::mapspace::detail

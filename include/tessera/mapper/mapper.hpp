@@ -74,6 +74,7 @@ struct Statistics {
     double wall_s = 0;
     std::string mapspace_size;  ///< exact decimal integer, or "" if unknown
     bool all_orders = true;     ///< false: too many Einsum orders, the file's alone was searched
+    bool loop_orders = true;    ///< false: too many orders of loops below a network, see Template
     std::uint64_t templates = 0, evaluated = 0, pareto = 0;
     int threads = 1;
     std::vector<std::pair<std::string, double>> phases;  ///< name, wall seconds

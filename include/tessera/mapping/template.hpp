@@ -47,6 +47,9 @@ struct Template {
     std::vector<TileSymbol> symbols;
     std::vector<TemplateConstraint> constraints;
     int n_fused_nodes = 0;  ///< loops at index < this are fused
+    /// Of the orders of loops below a network, which make other hops, it has one alone: they are
+    /// too many, here or in another template of the Einsum (L9 of docs/mapspace.md).
+    bool one_order = false;
 
     bool operator==(const Template&) const = default;
 };

@@ -143,8 +143,8 @@ BOOST_AUTO_TEST_CASE(timeloop_mapper_gives_a_legal_mapping_of_the_cost_it_says) 
                                  "--model", "timeloop", "--json", "-q"});
     BOOST_TEST(cost.code == 0, cost.err);
     BOOST_TEST(files.value(cost.json(), "edp_js") == files.value(found.json(), "edp_js"));
-    BOOST_TEST(invoke({"explain", "-a", files.arch, "-w", files.workload, "-m", mapping}).out ==
-               "legal\n");
+    BOOST_TEST(invoke({"explain", "-a", files.arch, "-w", files.workload, "-m", mapping})
+                   .out.rfind("legal\n", 0) == 0);
     const Json run = Json::parse(files.read("run/run.json"));
     BOOST_TEST(run["options"]["mapspace"] == "timeloop");
     BOOST_TEST(

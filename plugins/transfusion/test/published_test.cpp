@@ -1,7 +1,9 @@
 // Cost model `tf-paper`: what it reads out of specs and trees, and what it refuses.
+#include <array>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <functional>
+#include <thread>
 
 #include "spec/reader.hpp"
 #include "support/paths.hpp"
@@ -177,6 +179,52 @@ BOOST_AUTO_TEST_CASE(tiles_are_read_out_of_the_tree) {
     BOOST_TEST(edp.solutions[0].report.edp_js() <=
                std::min(energy.solutions[0].report.edp_js(), best.solutions[0].report.edp_js()) *
                    (1 + 1e-12));
+}
+
+// What the contract kit checks of other models: pure, on two threads at once; finite; all points
+// counted; a larger problem never costs less.
+BOOST_AUTO_TEST_CASE(the_contract_of_cost_models) {
+    double latency_s = 0, energy_j = 0;
+    for (const std::int64_t tokens : {256, 1024, 4096}) {
+        const Loaded bert({"cloud", "bert", tokens});
+        const mapping::Mapping mapping =
+            map(bert, "transfusion", "tf-paper").solutions.at(0).mapping;
+        const auto model = model_named("tf-paper");
+        std::array<model::Report, 2> reports;
+        {
+            std::jthread other([&] { reports[1] = model->evaluate(bert.problem(), mapping); });
+            reports[0] = model->evaluate(bert.problem(), mapping);
+        }
+        BOOST_TEST(reports[0].latency_s() == reports[1].latency_s());
+        BOOST_TEST(reports[0].energy_j() == reports[1].energy_j());
+        BOOST_TEST(std::isfinite(reports[0].energy_j()));
+        BOOST_TEST(reports[0].latency_s() > latency_s);
+        BOOST_TEST(reports[0].energy_j() > energy_j);
+        latency_s = reports[0].latency_s();
+        energy_j = reports[0].energy_j();
+        // The published tiles may exceed the buffer: not one of this size.
+        const arch::Architecture roomy =
+            arch::load_architecture(test::test_folder() + "/../arch-specs/transfusion-cloud.yaml",
+                                    {{"MAXIMUM_ON_2D", "0"}, {"GLOBAL_BUFFER_SIZE", "1e12"}});
+        const model::Report looptree =
+            model_named("transfusion")
+                ->evaluate({&bert.workload, &roomy, arch::Compat::none}, read_again(mapping));
+        const auto computes = [&](const model::Report& report, bool of_the_stack) {
+            std::map<std::string, double> all;
+            for (const model::EinsumReport& einsum : report.einsums) {
+                for (const model::ComponentReport& one : einsum.components) {
+                    for (const auto& [action, count] : one.compute_actions) {
+                        const auto e =
+                            static_cast<std::size_t>(bert.workload.find_einsum(einsum.einsum));
+                        all[einsum.einsum] +=
+                            count / (of_the_stack ? bert.workload.einsums[e].n_instances : 1);
+                    }
+                }
+            }
+            return all;
+        };
+        BOOST_TEST((computes(reports[0], false) == computes(looptree, true)));
+    }
 }
 
 // With maxima on both arrays DPipe takes the 2D one: 7.349 s of attention (docs/transfusion.md).
