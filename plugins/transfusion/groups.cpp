@@ -15,33 +15,50 @@ using Choices = std::vector<std::shared_ptr<const Costed>>;
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
+void append(std::string& key, std::int64_t number) {
+    key.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+void append(std::string& key, const std::string& text) {
+    key += text;
+    key += '\0';
+}
+
 std::string key_of(const std::string& einsum, const std::string& compute, const ChainPlan& plan) {
-    std::string key = einsum + "|" + compute + (plan.resident ? "|r" : "|");
+    std::string key;
+    append(key, einsum);
+    append(key, compute);
+    append(key, std::int64_t{plan.resident});
     for (const auto* loops : {&plan.shared, &plan.own}) {
+        append(key, static_cast<std::int64_t>(loops->size()));
         for (const LoopPlan& loop : *loops) {
-            key += "|" + loop.variable + ":" + std::to_string(loop.tile);
+            append(key, loop.variable);
+            append(key, loop.tile);
         }
-        key += "/";
     }
     for (const auto* plans : {&plan.kept, &plan.held}) {
+        append(key, static_cast<std::int64_t>(plans->size()));
         for (const KeepPlan& one : *plans) {
-            key += "|" + one.tensor + "@" + std::to_string(one.depth);
+            append(key, one.tensor);
+            append(key, std::int64_t{one.depth});
         }
-        key += "/";
     }
     return key;
 }
 
 /// Plans that differ in loops of one iteration only make the same nodes.
 std::string key_of(const Place& place, const mapping::Pmapping& nodes) {
-    std::string key = place.path->einsum.name + "|" + place.compute;
+    std::string key;
+    append(key, place.path->einsum.name);
+    append(key, place.compute);
     for (const mapping::PmappingNode& node : nodes) {
-        for (const std::int64_t part :
-             {std::int64_t(node.kind), std::int64_t(node.tensor), std::int64_t(node.level),
-              std::int64_t(node.dim), std::int64_t(node.rank_variable), node.tile,
-              std::int64_t(node.backing), std::int64_t(node.line_buffer)}) {
-            key += "," + std::to_string(part);
+        for (const auto part :
+             {static_cast<char>(node.kind), static_cast<char>(node.tensor),
+              static_cast<char>(node.level), static_cast<char>(node.dim),
+              static_cast<char>(node.rank_variable), static_cast<char>(node.backing),
+              static_cast<char>(node.line_buffer)}) {
+            key += part;
         }
+        append(key, node.tile);
     }
     return key;
 }
@@ -90,10 +107,11 @@ std::optional<Group> Groups::best(const GroupPlan& plan) {
     std::vector<Choices> choices;
     for (const std::string& einsum : plan.einsums) {
         const ChainPlan one = chain_plan(plan, einsum);
-        const auto bound = plan.binding.find(einsum);
+        const std::string* const unit =
+            plan.binding != nullptr ? &plan.binding->at(einsum) : nullptr;
         choices.emplace_back();
         for (const Place& place : layer_.places(einsum)) {
-            if (bound != plan.binding.end() && &place != &layer_.place(einsum, bound->second)) {
+            if (unit != nullptr && &place != &layer_.place(einsum, *unit)) {
                 continue;
             }
             const auto made = costed(einsum, place, one);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "layer.hpp"
@@ -29,6 +30,9 @@ enum class Overlap {
     pipelined,  ///< at once
 };
 
+/// Compute of each Einsum; many plans have one.
+using SharedBinding = std::shared_ptr<const std::map<std::string, std::string>>;
+
 struct GroupPlan {
     std::vector<std::string> einsums;
     std::vector<LoopPlan> shared;
@@ -38,7 +42,7 @@ struct GroupPlan {
     Overlap overlap = Overlap::none;
     /// Compute of each Einsum; absent: DPipe (pipelined) or the metric (one after the other)
     /// chooses.
-    std::map<std::string, std::string> binding;
+    SharedBinding binding;
 };
 
 /// The part of it that is one Einsum's.
@@ -97,8 +101,8 @@ private:
     mapper::Metric metric_;
     schedule::Mode mode_;
     bool pipelines_;
-    std::map<std::string, std::shared_ptr<const Costed>> known_;     // by plan
-    std::map<std::string, std::shared_ptr<const Costed>> of_nodes_;  // by nodes
+    std::unordered_map<std::string, std::shared_ptr<const Costed>> known_;     // by plan
+    std::unordered_map<std::string, std::shared_ptr<const Costed>> of_nodes_;  // by nodes
     std::size_t evaluated_ = 0;
 };
 

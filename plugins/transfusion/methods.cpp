@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "plans.hpp"
 #include "tessera/base/error.hpp"
@@ -37,7 +38,11 @@ std::vector<std::int64_t> tile_sizes(std::int64_t n, std::int64_t most) {
 class Planner {
 public:
     Planner(Method method, Groups& groups, const Tiles& given)
-        : method_(method), groups_(groups), layer_(groups.layer()), given_(given) {}
+        : method_(method),
+          groups_(groups),
+          layer_(groups.layer()),
+          given_(given),
+          fixed_(layer_.known() ? fixed_binding(layer_, method) : nullptr) {}
 
     Found run() {
         if (!layer_.known()) {
@@ -66,22 +71,24 @@ public:
     }
 
 private:
+    using Sizes = std::vector<std::int64_t>;
+
     bool transfusion() const {
         return method_ == Method::transfusion;
     }
     /// By the metric, and where that is the same to nine digits by energy.
-    bool better(const std::vector<Group>& a, const std::vector<Group>& b) const {
+    bool better(std::span<const Group> a, std::span<const Group> b) const {
         const Total x = total(a), y = total(b);
         return std::abs(x.value - y.value) <= 1e-9 * y.value ? x.energy_j < y.energy_j
                                                              : x.value < y.value;
     }
     bool better(const Group& a, const Group& b) const {
-        return better(std::vector<Group>{a}, std::vector<Group>{b});
+        return better(std::span(&a, 1), std::span(&b, 1));
     }
     struct Total {
         double value = 0, energy_j = 0;
     };
-    Total total(const std::vector<Group>& groups) const {
+    Total total(std::span<const Group> groups) const {
         double energy_j = 0;
         for (const Group& group : groups) {
             energy_j += group.energy_j;
@@ -112,9 +119,9 @@ private:
             plan.einsums = {einsum};
             plan.shared = loops;
             plan.resident = true;
-            const auto made = groups_.best(plan);
+            auto made = groups_.best(plan);
             if (made && (!best || better(*made, *best))) {
-                best = made;
+                best = std::move(made);
             }
         };
         Names variables;
@@ -123,11 +130,15 @@ private:
                 variables.push_back(v.name);
             }
         }
-        for (const std::string& x : variables) {
-            for (const std::string& y : variables) {
-                for (const std::int64_t a : coarse_sizes(x)) {
-                    for (const std::int64_t c : x == y ? Sizes{1} : coarse_sizes(y)) {
-                        std::vector<LoopPlan> loops = {{x, a}, {y, c}};
+        std::vector<Sizes> sizes;
+        for (const std::string& variable : variables) {
+            sizes.push_back(coarse_sizes(variable));
+        }
+        for (std::size_t x = 0; x < variables.size(); ++x) {
+            for (std::size_t y = 0; y < variables.size(); ++y) {
+                for (const std::int64_t a : sizes[x]) {
+                    for (const std::int64_t c : x == y ? Sizes{1} : sizes[y]) {
+                        std::vector<LoopPlan> loops = {{variables[x], a}, {variables[y], c}};
                         loops.resize(x == y ? 1 : 2);
                         for (std::size_t at = 0; at <= loops.size(); ++at) {
                             std::vector<LoopPlan> all = loops;
@@ -141,8 +152,6 @@ private:
         need(best.has_value(), "Einsum " + einsum);
         return *best;
     }
-
-    using Sizes = std::vector<std::int64_t>;
 
     /// The given one, or all that are worth trying.
     Sizes sizes(const std::string& variable, std::int64_t most) const {
@@ -178,7 +187,7 @@ private:
     GroupPlan arranged(GroupPlan plan, bool overlaps) const {
         plan.overlap = overlaps ? Overlap::pipelined : Overlap::none;
         if (!transfusion()) {
-            plan.binding = fixed_binding(layer_, method_);
+            plan.binding = fixed_;
         }
         return plan;
     }
@@ -194,9 +203,9 @@ private:
         std::optional<Group> best;
         std::int64_t chosen = 0;
         for (const std::int64_t p : tile_sizes(layer_.bound("p"), layer_.bound("p"))) {
-            const auto made = groups_.best(attention({{"b", 1}, {"p", p}}, 1, true));
+            auto made = groups_.best(attention({{"b", 1}, {"p", p}}, 1, true));
             if (made && groups_.fits(*made) && (!best || better(*made, *best))) {
-                best = made;
+                best = std::move(made);
                 chosen = p;
             }
         }
@@ -229,7 +238,7 @@ private:
             return;
         }
         std::vector<Group> apart = {single("BK"), single("BV")};
-        if (!ways.empty() && better({ways.front()}, apart)) {
+        if (!ways.empty() && better(std::span(ways).first(1), apart)) {
             add(std::move(ways.front()), 0);
             return;
         }
@@ -255,9 +264,9 @@ private:
         if (!transfusion() || plan.overlap == Overlap::none) {
             return;
         }
-        plan.binding = fixed_binding(layer_, method_);
+        plan.binding = fixed_;
         add_way(plan, ways);
-        plan.binding.clear();
+        plan.binding = nullptr;
         plan.overlap = Overlap::none;
         add_way(plan, ways);
     }
@@ -374,12 +383,13 @@ private:
     Groups& groups_;
     const Layer& layer_;
     const Tiles& given_;
+    SharedBinding fixed_;
     Found found_;
 };
 
 }  // namespace
 
-double value_of(const std::vector<Group>& groups, mapper::Metric metric) {
+double value_of(std::span<const Group> groups, mapper::Metric metric) {
     double energy_j = 0, latency_s = 0;
     for (const Group& group : groups) {
         energy_j += group.energy_j;

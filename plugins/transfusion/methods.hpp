@@ -17,7 +17,7 @@ struct Found {
 };
 
 /// One group after the other.
-double value_of(const std::vector<Group>& groups, mapper::Metric metric);
+double value_of(std::span<const Group> groups, mapper::Metric metric);
 
 /// Tile sizes by rank variable.
 using Tiles = std::map<std::string, std::int64_t>;

@@ -86,7 +86,7 @@ GroupPlan feed_forward_plan(const Layer& layer, std::vector<LoopPlan> outer, std
     return plan;
 }
 
-std::map<std::string, std::string> fixed_binding(const Layer& layer, Method method) {
+SharedBinding fixed_binding(const Layer& layer, Method method) {
     static const Names on_2d = {"QK", "LM", "SLN", "SLD", "SLNV", "Q", "BK", "BV", "FFN1", "FFN2"};
     static const Names products = {"QK", "AV"};
     const Names& first = method == Method::flat ? products : on_2d;
@@ -95,7 +95,7 @@ std::map<std::string, std::string> fixed_binding(const Layer& layer, Method meth
         const bool array_2d = std::find(first.begin(), first.end(), einsum) != first.end();
         binding[einsum] = array_2d ? layer.units().front() : layer.units().back();
     }
-    return binding;
+    return std::make_shared<const std::map<std::string, std::string>>(std::move(binding));
 }
 
 }  // namespace tessera::transfusion

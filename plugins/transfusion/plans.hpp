@@ -29,6 +29,6 @@ GroupPlan feed_forward_plan(const Layer& layer, std::vector<LoopPlan> outer, std
 
 /// FuseMax puts what runs over all keys of a tile on the 2D array, FLAT the products; the rest goes
 /// on the 1D array.
-std::map<std::string, std::string> fixed_binding(const Layer& layer, Method method);
+SharedBinding fixed_binding(const Layer& layer, Method method);
 
 }  // namespace tessera::transfusion

@@ -9,7 +9,7 @@ namespace tessera::transfusion {
 
 namespace {
 
-std::map<std::string, std::string> binding_of(const Layer& layer, const Cost& cost) {
+SharedBinding binding_of(const Layer& layer, const Cost& cost) {
     std::map<std::string, std::string> binding;
     for (const PhaseCost& phase : cost.phases) {
         for (const EinsumCost& one : phase.einsums) {
@@ -17,7 +17,7 @@ std::map<std::string, std::string> binding_of(const Layer& layer, const Cost& co
                 one.unit == Unit::array_2d ? layer.units().front() : layer.units().back();
         }
     }
-    return binding;
+    return std::make_shared<const std::map<std::string, std::string>>(std::move(binding));
 }
 
 class PublishedPlanner {
@@ -54,7 +54,7 @@ private:
         plan.overlap = at_once ? Overlap::pipelined : Overlap::none;
         plan.binding = binding_;
         for (const std::string& einsum : plan.einsums) {
-            const Place& place = layer_.place(einsum, binding_.at(einsum));
+            const Place& place = layer_.place(einsum, binding_->at(einsum));
             auto made = std::make_shared<Costed>();
             made->place = &place;
             made->nodes = chain(*place.path, chain_plan(plan, einsum));
@@ -108,7 +108,7 @@ private:
     Method method_;
     const Layer& layer_;
     OuterTiles tiles_;
-    std::map<std::string, std::string> binding_;
+    SharedBinding binding_;
     Found found_;
 };
 
