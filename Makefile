@@ -55,6 +55,9 @@ demo: deps
 # address space, of which a sanitizer takes most.
 sanitized = $$(ls $(BUILD)/test | grep -vx -e install -e memory)
 
+# Sweeps and comparisons fork, and their children start threads.
+export TSAN_OPTIONS ?= die_after_fork=0
+
 test: deps
 	@$(call build,program tests)
 	@tools/run-tests $(BUILD) $(or $(SUITES),$(if $(SANITIZE),$(sanitized)))

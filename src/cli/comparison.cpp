@@ -126,7 +126,8 @@ bool Comparison::run_one(Contender& contender, Trial& trial, std::ostream& err) 
             }
         }
     };
-    LiveRun live(std::move(settings), err);
+    const auto owned = std::make_unique<LiveRun>(std::move(settings), err);
+    LiveRun& live = *owned;
     start.recorder = &live.recorder();
     start.stop = live.interrupt().stop();
     const double cpu_s = usage().cpu_s, begin_s = live.recorder().now_s();

@@ -29,6 +29,8 @@ base::Budget budget(const Arguments& arguments);
 /// What the options ask for, as far as the terminal can do it. \throws UserError
 Ui ui(const Arguments& arguments, std::ostream& err);
 
+/// To be made on the heap: a thread sanitizer takes mutexes at one place of the stack for one
+/// mutex, also those of runs one after the other.
 class LiveRun : public telemetry::RunControl {
 public:
     struct Settings {

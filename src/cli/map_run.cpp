@@ -118,7 +118,8 @@ public:
                                : std::numeric_limits<double>::infinity();
         live.rescue = [this](const std::vector<std::string>& mappings) { rescue(mappings); };
         live.describe = mapping_view(problem(), *model_);
-        LiveRun running(std::move(live), err_);
+        const auto owned = std::make_unique<LiveRun>(std::move(live), err_);
+        LiveRun& running = *owned;
         live_ = &running;
         settings_.stop = running.interrupt().stop();
         settings_.recorder = &running.recorder();

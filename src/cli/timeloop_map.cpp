@@ -46,7 +46,8 @@ public:
         live.plain = arguments_.flag("plain");
         live.rescue = [this](const std::vector<std::string>& mappings) { rescue(mappings); };
         live.describe = text_view;
-        LiveRun running(std::move(live), err_);
+        const auto owned = std::make_unique<LiveRun>(std::move(live), err_);
+        LiveRun& running = *owned;
         const timeloop::MapperResult result =
             timeloop_search(input_, constraints_, settings_, budget(arguments_),
                             &running.recorder(), running.interrupt().stop());

@@ -128,7 +128,9 @@ BOOST_AUTO_TEST_CASE(a_rank_of_a_thousand_million_is_legal) {
                                     folder.file("workload.yaml", text), "-q", "--json"});
     BOOST_REQUIRE_EQUAL(outcome.code, 0);
     BOOST_TEST(outcome.json()["status"] == "optimal");
+#ifndef __SANITIZE_THREAD__  // which keeps several words for each
     BOOST_TEST(outcome.json()["search"]["peak_rss_bytes"].get<double>() < 2e9);
+#endif
 }
 
 BOOST_AUTO_TEST_CASE(a_known_mapping_is_begun_with) {
