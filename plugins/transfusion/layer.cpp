@@ -77,6 +77,12 @@ const Place& Layer::place(const std::string& einsum, const std::string& unit) co
 
 std::int64_t Layer::bound(const std::string& variable) const {
     const int v = workload().find_rank_variable(variable);
+    if (v < 0) {
+        throw UserError(
+            "the Einsums are those of problem-shapes/transfusion-*, but there is no rank "
+            "variable '" +
+            variable + "'");
+    }
     return workload().rank_variables[static_cast<std::size_t>(v)].bound;
 }
 

@@ -15,11 +15,16 @@ using Names = std::vector<std::string>;
 
 std::vector<std::int64_t> divisors(std::int64_t n, std::int64_t most) {
     std::vector<std::int64_t> found;
-    for (std::int64_t d = 1; d <= std::min(n, most); ++d) {
+    for (std::int64_t d = 1; d * d <= n; ++d) {
         if (n % d == 0) {
             found.push_back(d);
+            if (d != n / d) {
+                found.push_back(n / d);
+            }
         }
     }
+    std::erase_if(found, [&](std::int64_t d) { return d > most; });
+    std::sort(found.begin(), found.end());
     return found;
 }
 

@@ -115,8 +115,9 @@ double width_tile(const Sizes& z, double rows) {
         return 2 * std::max(d * rows + d * z.D + z.D * rows, d * z.r + d * z.D + z.D * z.r);
     };
     double tile = 1;
-    for (double d = 1; d <= z.D; ++d) {
-        if (std::fmod(z.D, d) == 0 && d <= most && largest(d) < z.L3) {
+    for (const std::int64_t divisor : divisors(static_cast<std::int64_t>(z.D))) {
+        const auto d = static_cast<double>(divisor);
+        if (d <= most && largest(d) < z.L3) {
             tile = d;
         }
     }
@@ -139,10 +140,9 @@ double query_tile(const Sizes& z, bool all_heads) {
                              r * rows + E * h * r + E * h * rows + r, 2 * E * h * rows + h * rows});
     };
     double tile = 1;
-    for (double t = 1; t <= std::min(z.nP, fits) && footprint(t) < z.L3; ++t) {
-        if (std::fmod(z.nP, t) == 0) {
-            tile = t;
-        }
+    for (const std::int64_t divisor : divisors(static_cast<std::int64_t>(z.nP))) {
+        const auto t = static_cast<double>(divisor);
+        tile = t <= fits && footprint(t) < z.L3 ? t : tile;
     }
     return tile;
 }

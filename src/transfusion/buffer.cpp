@@ -184,25 +184,28 @@ Words words_of(const Rule& rule, const Nest& nest) {
 /// largest e.
 std::pair<double, double> heads_and_width(double heads, double width, double room) {
     double best = 0, h_best = 1, e_best = 1;
-    for (double e = width; e >= 1 && best < room; --e) {
-        for (double h = heads; std::fmod(width, e) == 0 && h >= 1; --h) {
-            if (std::fmod(heads, h) == 0 && std::fmod(room, h * e) == 0 && h * e > best) {
-                best = h * e;
-                h_best = h;
-                e_best = e;
+    const std::vector<std::int64_t> widths = divisors(static_cast<std::int64_t>(width));
+    for (auto e = widths.rbegin(); e != widths.rend() && best < room; ++e) {
+        for (const std::int64_t h : divisors(static_cast<std::int64_t>(heads))) {
+            const auto product = static_cast<double>(h * *e);
+            if (std::fmod(room, product) == 0 && product > best) {
+                best = product;
+                h_best = static_cast<double>(h);
+                e_best = static_cast<double>(*e);
             }
         }
     }
     return {h_best, e_best};
 }
 
-/// Largest divisor of n that is at most `most` (1 if none is).
-double divisor_up_to(double n, double most) {
-    double d = std::max(1.0, std::floor(std::min(n, most)));
-    while (std::fmod(n, d) != 0) {
-        --d;
+/// Largest divisor of n that `fits`, 1 if none does.
+template <class Fits>
+double largest_divisor(double n, const Fits& fits) {
+    double found = 1;
+    for (const std::int64_t d : divisors(static_cast<std::int64_t>(n))) {
+        found = fits(static_cast<double>(d)) ? static_cast<double>(d) : found;
     }
-    return d;
+    return found;
 }
 
 class Nests {
@@ -459,18 +462,15 @@ private:
     double hidden_tile() const {
         const double rows = rows_ * z_.r, all = heads_ * z_.E;
         const double left = z_.L3 - 2 * all * (1 + 2 * rows) - 2 * z_.r;
-        const double fits = divisor_up_to(z_.S / z_.r, left / (2 * (rows + 2 * all + 1) * z_.r));
+        const double most = left / (2 * (rows + 2 * all + 1) * z_.r);
         const auto largest = [&](double s) {
             const double hidden = s * z_.r;
             return 2 *
                    std::max({all * hidden + all * rows + hidden + hidden * rows, 2 * hidden * rows,
                              all * hidden + hidden * rows + all + all * rows});
         };
-        double s = z_.S;
-        while (s > 1 && !(std::fmod(z_.S, s) == 0 && largest(s) < z_.L3)) {
-            --s;
-        }
-        return std::min(fits, s);
+        return std::min(largest_divisor(z_.S / z_.r, [&](double s) { return s <= most; }),
+                        largest_divisor(z_.S, [&](double s) { return largest(s) < z_.L3; }));
     }
 
     Sizes z_;

@@ -7,24 +7,6 @@
 
 namespace tessera::transfusion {
 
-namespace {
-
-std::vector<std::int64_t> divisors(std::int64_t n) {
-    std::vector<std::int64_t> found;
-    for (std::int64_t i = 1; i * i <= n; ++i) {
-        if (n % i == 0) {
-            found.push_back(i);
-            if (i != n / i) {
-                found.push_back(n / i);
-            }
-        }
-    }
-    std::sort(found.begin(), found.end());
-    return found;
-}
-
-}  // namespace
-
 std::array<double, phase_count> buffer_bytes(const Problem& problem, const OuterTiles& tiles) {
     const Sizes z(problem);
     const double b = z.B / static_cast<double>(tiles.b), d = z.D / static_cast<double>(tiles.d);
