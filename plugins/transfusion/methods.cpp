@@ -5,6 +5,7 @@
 #include <span>
 
 #include "plans.hpp"
+#include "tessera/base/divisors.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::transfusion {
@@ -13,27 +14,12 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-std::vector<std::int64_t> divisors(std::int64_t n, std::int64_t most) {
-    std::vector<std::int64_t> found;
-    for (std::int64_t d = 1; d * d <= n; ++d) {
-        if (n % d == 0) {
-            found.push_back(d);
-            if (d != n / d) {
-                found.push_back(n / d);
-            }
-        }
-    }
-    std::erase_if(found, [&](std::int64_t d) { return d > most; });
-    std::sort(found.begin(), found.end());
-    return found;
-}
-
 /// Sizes worth trying: a divisor for every doubling, the largest first.
 std::vector<std::int64_t> tile_sizes(std::int64_t n, std::int64_t most) {
     std::vector<std::int64_t> found;
-    const std::vector<std::int64_t> all = divisors(n, most);
+    const std::vector<std::int64_t> all = base::divisors(n);
     for (auto d = all.rbegin(); d != all.rend(); ++d) {
-        if (found.empty() || 2 * *d <= found.back()) {
+        if (*d <= most && (found.empty() || 2 * *d <= found.back())) {
             found.push_back(*d);
         }
     }

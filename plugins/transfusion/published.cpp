@@ -34,13 +34,21 @@ double number(double value, const std::string& what) {
     return value;
 }
 
+/// With all scales. \throws UserError if there is none of this name.
+const arch::PathAction& action_of(const arch::PathLevel& level, const std::string& action) {
+    const auto found = std::find_if(level.actions.begin(), level.actions.end(),
+                                    [&](const auto& one) { return one.name == action; });
+    need(found != level.actions.end(), "which needs action " + action + " of '" + level.name + "'");
+    return *found;
+}
+
 double throughput(const arch::PathLevel& level, const std::string& action) {
-    for (const arch::PathAction& one : level.actions) {
-        if (one.name == action) {
-            return number(one.throughput_per_s, action + " throughput of '" + level.name + "'");
-        }
-    }
-    cannot("which needs action " + action + " of '" + level.name + "'");
+    return number(action_of(level, action).throughput_per_s,
+                  action + " throughput of '" + level.name + "'");
+}
+
+double energy_j(const arch::PathLevel& level, const std::string& action) {
+    return action_of(level, action).energy_j * level.actions_scale;
 }
 
 std::vector<std::int64_t> fanouts(const arch::Path& path) {
@@ -69,10 +77,8 @@ Accelerator accelerator_of(const Layer& layer) {
     found.lanes = lanes[0];
     found.buffer_bytes = number(buffer.size_bits, "size of '" + buffer.name + "'") / 8;
     found.dram_bytes_per_s = throughput(memory, "read") / 8;
-    for (const arch::PathAction& action : buffer.actions) {
-        (action.name == "read" ? found.buffer_read_j : found.buffer_write_j) =
-            action.energy_j * 16 * buffer_line_words;
-    }
+    found.buffer_read_j = energy_j(buffer, "read") * 16 * buffer_line_words;
+    found.buffer_write_j = energy_j(buffer, "write") * 16 * buffer_line_words;
     found.clock_hz = throughput(path_2d.compute(), "compute");
     need(throughput(path_1d.compute(), "compute") == found.clock_hz,
          "in which both arrays have one clock");
@@ -109,8 +115,7 @@ public:
           chains_(mapping::split(plain_.mapping(), layer.workload(), *layer.problem().architecture,
                                  layer.problem().compat)) {
         for (const std::string& einsum : layer.all()) {
-            if (std::none_of(chains_.begin(), chains_.end(),
-                             [&](const auto& one) { return one.path.einsum.name == einsum; })) {
+            if (place(einsum) == static_cast<int>(chains_.size())) {
                 throw IllegalMapping("the mapping has no compute for Einsum '" + einsum + "'");
             }
         }
@@ -119,6 +124,13 @@ public:
 
     const Chains& chains() const {
         return chains_;
+    }
+    /// Index into chains().
+    int place(const std::string& einsum) const {
+        return static_cast<int>(
+            std::find_if(chains_.begin(), chains_.end(),
+                         [&](const auto& one) { return one.path.einsum.name == einsum; }) -
+            chains_.begin());
     }
     Method method() const {
         return method_;
@@ -170,8 +182,7 @@ private:
     }
 
     const mapping::EinsumMapping& chain(const std::string& einsum) const {
-        return *std::find_if(chains_.begin(), chains_.end(),
-                             [&](const auto& one) { return one.path.einsum.name == einsum; });
+        return chains_[static_cast<std::size_t>(place(einsum))];
     }
 
     /// The outermost holder of what the Einsum makes is in the outermost memory.
@@ -190,7 +201,7 @@ private:
         return std::any_of(plain_.ranges().begin(), plain_.ranges().end(), [&](const Range& range) {
             return range.end - range.begin == static_cast<int>(all.size()) &&
                    std::all_of(all.begin(), all.end(), [&](const std::string& einsum) {
-                       const auto at = static_cast<int>(&chain(einsum) - chains_.data());
+                       const int at = place(einsum);
                        return at >= range.begin && at < range.end;
                    });
         });
@@ -264,15 +275,6 @@ double points(const workload::EinsumView& einsum) {
     return all;
 }
 
-double energy_j(const arch::PathLevel& level, const std::string& action) {
-    for (const arch::PathAction& one : level.actions) {
-        if (one.name == action) {
-            return one.energy_j * level.actions_scale;
-        }
-    }
-    return 0;
-}
-
 /// Latencies are of the stack, energies of one layer with one norm: as published.
 model::EinsumReport einsum_report(const mapping::EinsumMapping& chain, const EinsumCost& cost) {
     const workload::EinsumView& einsum = chain.path.einsum;
@@ -314,14 +316,14 @@ model::EinsumReport einsum_report(const mapping::EinsumMapping& chain, const Ein
 class Reporter {
 public:
     Reporter(const Layer& layer, const Reading& reading, const Cost& cost)
-        : layer_(layer), chains_(reading.chains()), cost_(cost) {}
+        : layer_(layer), reading_(reading), cost_(cost) {}
 
     model::Report run() {
-        report_.einsums.resize(chains_.size());
+        report_.einsums.resize(reading_.chains().size());
         for (const PhaseCost& phase : cost_.phases) {
             for (const EinsumCost& one : phase.einsums) {
-                const auto at = static_cast<std::size_t>(find(one.name));
-                report_.einsums[at] = einsum_report(chains_[at], one);
+                const auto at = static_cast<std::size_t>(reading_.place(one.name));
+                report_.einsums[at] = einsum_report(reading_.chains()[at], one);
             }
             if (!phase.start_s.empty()) {
                 report_.pipelines.push_back(pipeline(phase));
@@ -331,23 +333,18 @@ public:
     }
 
 private:
-    int find(const std::string& einsum) const {
-        return static_cast<int>(
-            std::find_if(chains_.begin(), chains_.end(),
-                         [&](const auto& chain) { return chain.path.einsum.name == einsum; }) -
-            chains_.begin());
-    }
-
     model::Pipeline pipeline(const PhaseCost& phase) const {
         model::Pipeline made;
-        const double runs = chains_[static_cast<std::size_t>(find(phase.einsums.front().name))]
-                                .path.einsum.n_instances;
+        const double runs =
+            reading_.chains()[static_cast<std::size_t>(reading_.place(phase.einsums.front().name))]
+                .path.einsum.n_instances;
         made.latency_s = phase.latency_s * runs;
         for (std::size_t i = 0; i < phase.einsums.size(); ++i) {
             const EinsumCost& one = phase.einsums[i];
             const std::string& unit =
                 one.unit == Unit::array_2d ? layer_.units().front() : layer_.units().back();
-            made.slots.push_back({find(one.name), unit, phase.stage[i], phase.start_s[i] * runs,
+            made.slots.push_back({reading_.place(one.name), unit, phase.stage[i],
+                                  phase.start_s[i] * runs,
                                   (phase.start_s[i] + one.latency_s()) * runs});
         }
         std::stable_sort(made.slots.begin(), made.slots.end(),
@@ -356,7 +353,7 @@ private:
     }
 
     const Layer& layer_;
-    const Chains& chains_;
+    const Reading& reading_;
     const Cost& cost_;
     model::Report report_;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/base/divisors.hpp"
 #include "transfusion/phases.hpp"
 
 namespace tessera::transfusion {
@@ -115,7 +116,7 @@ double width_tile(const Sizes& z, double rows) {
         return 2 * std::max(d * rows + d * z.D + z.D * rows, d * z.r + d * z.D + z.D * z.r);
     };
     double tile = 1;
-    for (const std::int64_t divisor : divisors(static_cast<std::int64_t>(z.D))) {
+    for (const std::int64_t divisor : base::divisors(static_cast<std::int64_t>(z.D))) {
         const auto d = static_cast<double>(divisor);
         if (d <= most && largest(d) < z.L3) {
             tile = d;
@@ -140,7 +141,7 @@ double query_tile(const Sizes& z, bool all_heads) {
                              r * rows + E * h * r + E * h * rows + r, 2 * E * h * rows + h * rows});
     };
     double tile = 1;
-    for (const std::int64_t divisor : divisors(static_cast<std::int64_t>(z.nP))) {
+    for (const std::int64_t divisor : base::divisors(static_cast<std::int64_t>(z.nP))) {
         const auto t = static_cast<double>(divisor);
         tile = t <= fits && footprint(t) < z.L3 ? t : tile;
     }

@@ -12,6 +12,7 @@
 // first values back for some very large tensors (from 64K tokens on); that is left out here
 // (docs/transfusion.md).
 #include "transfusion/buffer.hpp"
+#include "tessera/base/divisors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -184,9 +185,9 @@ Words words_of(const Rule& rule, const Nest& nest) {
 /// largest e.
 std::pair<double, double> heads_and_width(double heads, double width, double room) {
     double best = 0, h_best = 1, e_best = 1;
-    const std::vector<std::int64_t> widths = divisors(static_cast<std::int64_t>(width));
+    const std::vector<std::int64_t> widths = base::divisors(static_cast<std::int64_t>(width));
     for (auto e = widths.rbegin(); e != widths.rend() && best < room; ++e) {
-        for (const std::int64_t h : divisors(static_cast<std::int64_t>(heads))) {
+        for (const std::int64_t h : base::divisors(static_cast<std::int64_t>(heads))) {
             const auto product = static_cast<double>(h * *e);
             if (std::fmod(room, product) == 0 && product > best) {
                 best = product;
@@ -202,7 +203,7 @@ std::pair<double, double> heads_and_width(double heads, double width, double roo
 template <class Fits>
 double largest_divisor(double n, const Fits& fits) {
     double found = 1;
-    for (const std::int64_t d : divisors(static_cast<std::int64_t>(n))) {
+    for (const std::int64_t d : base::divisors(static_cast<std::int64_t>(n))) {
         found = fits(static_cast<double>(d)) ? static_cast<double>(d) : found;
     }
     return found;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/base/divisors.hpp"
 #include "tessera/base/error.hpp"
 #include "transfusion/buffer.hpp"
 
@@ -55,24 +56,10 @@ EinsumCost Sizes::on_1d(const char* name, double operations, double lanes, doubl
     return {name, Unit::array_1d, seconds(operations, lanes), bytes, bytes / BW, lanes / l1};
 }
 
-std::vector<std::int64_t> divisors(std::int64_t n) {
-    std::vector<std::int64_t> found;
-    for (std::int64_t i = 1; i * i <= n; ++i) {
-        if (n % i == 0) {
-            found.push_back(i);
-            if (i != n / i) {
-                found.push_back(n / i);
-            }
-        }
-    }
-    std::sort(found.begin(), found.end());
-    return found;
-}
-
 double widest(double a, double b, double bound) {
     double best = 1;
-    for (const std::int64_t i : divisors(static_cast<std::int64_t>(a))) {
-        for (const std::int64_t j : divisors(static_cast<std::int64_t>(b))) {
+    for (const std::int64_t i : base::divisors(static_cast<std::int64_t>(a))) {
+        for (const std::int64_t j : base::divisors(static_cast<std::int64_t>(b))) {
             const auto product = static_cast<double>(i) * static_cast<double>(j);
             if (std::fmod(bound, product) == 0) {
                 best = std::max(best, product);

@@ -27,9 +27,6 @@ struct Sizes {
     EinsumCost on_1d(const char* name, double operations, double lanes, double bytes = 0) const;
 };
 
-/// Ascending. \pre n >= 1
-std::vector<std::int64_t> divisors(std::int64_t n);
-
 /// The largest divisor of `bound` that is a product of a divisor of a and one of b.
 double widest(double a, double b, double bound);
 

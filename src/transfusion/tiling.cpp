@@ -1,4 +1,5 @@
 #include "transfusion/tiling.hpp"
+#include "tessera/base/divisors.hpp"
 
 #include <algorithm>
 
@@ -42,10 +43,10 @@ Tilings::Tilings(const Problem& problem) : problem_(problem) {
         throw UserError("hidden size " + std::to_string(problem.model.hidden) +
                         "; tiles need a multiple of the array's edge, " + std::to_string(edge));
     }
-    divisors_[0] = divisors(problem.batch);
-    divisors_[1] = divisors_[2] = divisors(problem.tokens / edge);
-    divisors_[3] = divisors(problem.model.width());
-    divisors_[4] = divisors(problem.model.hidden / edge);
+    divisors_[0] = base::divisors(problem.batch);
+    divisors_[1] = divisors_[2] = base::divisors(problem.tokens / edge);
+    divisors_[3] = base::divisors(problem.model.width());
+    divisors_[4] = base::divisors(problem.model.hidden / edge);
     if (!fits({})) {
         throw NoLegalMapping("the least tiles of " + problem.model.name + " exceed the buffer of " +
                              problem.accelerator.name + " (Table 2 of TransFusion)");

@@ -1,0 +1,12 @@
+// Divisors of a number.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tessera::base {
+
+/// Ascending; empty for n < 1. Takes the square root of n in steps. Thread rule: pure.
+std::vector<std::int64_t> divisors(std::int64_t n);
+
+}  // namespace tessera::base
