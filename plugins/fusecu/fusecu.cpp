@@ -12,6 +12,7 @@
 
 #include "plan.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/mapper/solutions.hpp"
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/mapper.hpp"
@@ -58,7 +59,8 @@ Place place_of(const model::Problem& problem, int einsum) {
                         "; choose such an architecture (one-buffer), or another mapper (ffm)");
     }
     const arch::PathLevel& buffer = place.path.levels[place.buffer];
-    const double bits = *std::max_element(buffer.bits_per_value.begin(), buffer.bits_per_value.end());
+    const double bits =
+        *std::max_element(buffer.bits_per_value.begin(), buffer.bits_per_value.end());
     const double words = std::floor(buffer.size_bits / bits);
     constexpr double most = 1e15;
     place.buffer_words = static_cast<std::int64_t>(std::min(words, most));
@@ -195,9 +197,8 @@ mapping::Mapping write(const std::vector<Place>& places, const std::vector<Produ
         }
         const Pair& pair = *step.pair;
         int common = 0;
-        auto both = pair_branches({&places[pair.first], &places[pair.second]},
-                                  products[pair.first], products[pair.second], pair, *step.fused,
-                                  common);
+        auto both = pair_branches({&places[pair.first], &places[pair.second]}, products[pair.first],
+                                  products[pair.second], pair, *step.fused, common);
         branches.push_back(std::move(both[0]));
         branches.push_back(std::move(both[1]));
         shared.push_back(common);
@@ -306,13 +307,13 @@ private:
             options.recorder->incumbent(std::move(incumbent));
         }
         result.solutions.push_back(std::move(found));
+        keep_starts(result, options);
         return result;
     }
 
     Settings settings_;
 };
 
-TESSERA_PLUGIN(Mapper, FuseCu, "fusecu", "matrix products on one buffer, in closed form",
-               "FuseCU");
+TESSERA_PLUGIN(Mapper, FuseCu, "fusecu", "matrix products on one buffer, in closed form", "FuseCU");
 
 }  // namespace tessera::mapper

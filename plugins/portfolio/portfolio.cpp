@@ -21,7 +21,7 @@
 
 #include "relay.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/mapper/mapper.hpp"
+#include "tessera/mapper/solutions.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/rng.hpp"
 #include "tessera/search/watch.hpp"
@@ -243,24 +243,8 @@ private:
         return metric_value(options_.metrics.front(), s.report);
     }
 
-    /// The best mapping, or the Pareto set of several metrics.
     void keep(const Solution& s) {
-        const auto as_good = [&](const Solution& a, const Solution& b) {
-            return std::all_of(
-                options_.metrics.begin(), options_.metrics.end(), [&](Metric metric) {
-                    return metric_value(metric, a.report) <= metric_value(metric, b.report);
-                });
-        };
-        if (std::any_of(known_.begin(), known_.end(),
-                        [&](const Solution& known) { return as_good(known, s); })) {
-            return;
-        }
-        std::erase_if(known_, [&](const Solution& known) { return as_good(s, known); });
-        known_.insert(std::upper_bound(known_.begin(), known_.end(), s,
-                                       [&](const Solution& a, const Solution& b) {
-                                           return value(a) < value(b);
-                                       }),
-                      s);
+        keep_if_better(known_, s, options_.metrics);
     }
 
     void take(Member& member, const Result& found) {

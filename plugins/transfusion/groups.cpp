@@ -92,7 +92,7 @@ std::shared_ptr<const Costed> Groups::costed(const std::string& einsum, const Pl
         auto made = std::make_shared<Costed>();
         made->place = &place;
         made->nodes = std::move(nodes);
-        ++evaluated_;
+        effort_.evaluated();
         try {
             made->report = model_.evaluate(layer_.problem(), *place.path, made->nodes);
             made->legal = true;
@@ -104,6 +104,7 @@ std::shared_ptr<const Costed> Groups::costed(const std::string& einsum, const Pl
 }
 
 std::optional<Group> Groups::best(const GroupPlan& plan) {
+    effort_.poll();
     std::vector<Choices> choices;
     for (const std::string& einsum : plan.einsums) {
         const ChainPlan one = chain_plan(plan, einsum);

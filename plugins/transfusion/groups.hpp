@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "effort.hpp"
 #include "layer.hpp"
 #include "tessera/mapper/mapper.hpp"
 
@@ -66,10 +67,15 @@ class Groups {
 public:
     /// `pipelines`: the model knows them; else everything runs one after the other.
     Groups(const Layer& layer, const model::CostModel& model, mapper::Metric metric,
-           schedule::Mode mode, bool pipelines)
-        : layer_(layer), model_(model), metric_(metric), mode_(mode), pipelines_(pipelines) {}
+           schedule::Mode mode, bool pipelines, Effort& effort)
+        : layer_(layer),
+          model_(model),
+          metric_(metric),
+          mode_(mode),
+          pipelines_(pipelines),
+          effort_(effort) {}
 
-    /// Nothing if some chain is illegal on every compute.
+    /// Nothing if some chain is illegal on every compute. \throws LimitReached, see Effort::poll()
     std::optional<Group> best(const GroupPlan& plan);
     /// The first of these groups during which a memory is too small for all that is kept, or -1.
     /// `shared`: loops between neighbouring groups.
@@ -78,8 +84,9 @@ public:
         return misfit({&group, 1}, {}) < 0;
     }
 
-    std::size_t evaluated() const {
-        return evaluated_;
+    /// True: whoever has a way of something looks for no better one.
+    bool over() const {
+        return effort_.over();
     }
     const Layer& layer() const {
         return layer_;
@@ -101,9 +108,9 @@ private:
     mapper::Metric metric_;
     schedule::Mode mode_;
     bool pipelines_;
+    Effort& effort_;
     std::unordered_map<std::string, std::shared_ptr<const Costed>> known_;     // by plan
     std::unordered_map<std::string, std::shared_ptr<const Costed>> of_nodes_;  // by nodes
-    std::size_t evaluated_ = 0;
 };
 
 /// Loops that two neighbouring chains of a plan share, when the first `common` loops of their plans

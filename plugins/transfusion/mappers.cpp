@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "effort.hpp"
 #include "plans.hpp"
 #include "published_plan.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/mapper/solutions.hpp"
 #include "tessera/model/latency_parts.hpp"
 #include "tessera/plugin/mapper.hpp"
 #include "tessera/transfusion/tileseek.hpp"
@@ -71,20 +73,19 @@ public:
         const bool published = model.name() == tf_paper;
         const bool pipelines = published || model.name() == "transfusion";
         const Layer layer(problem);
-        std::size_t evaluated = 0;
-        const Found found = published ? find_published(layer, options, evaluated)
-                                      : find(layer, model, options, pipelines, evaluated);
+        Effort effort(options, name());
+        const Found found = published ? find_published(layer, options, effort)
+                                      : find(layer, model, options, pipelines, effort);
         mapper::Result result;
         result.status = mapper::Status::feasible;
-        result.statistics.evaluated = evaluated;
-        if (options.recorder != nullptr) {
-            options.recorder->worker(0, name()).evaluated(evaluated);
-        }
+        result.stopped_by = effort.ended_by();
+        result.statistics.evaluated = effort.evaluated_count();
         mapper::Solution solution{tree(found.groups, found.shared, pipelines), {}};
         solution.report = model.evaluate(problem, solution.mapping);
         result.reasons = reasons_of(found, solution.report, pipelines);
         tell(options, solution);
         result.solutions.push_back(std::move(solution));
+        mapper::keep_starts(result, options);
         return result;
     }
 
@@ -101,58 +102,67 @@ protected:
     }
 
 private:
-    TileSeekOptions tileseek_options(const mapper::Options& options) const {
+    TileSeekOptions tileseek_options(const mapper::Options& options, const Effort& effort) const {
         TileSeekOptions found = tiles_.options;
         found.seed = options.seed;
+        found.stop = effort.stop();
         return found;
     }
 
     Found find(const Layer& layer, const model::CostModel& model, const mapper::Options& options,
-               bool pipelines, std::size_t& evaluated) const {
-        Groups groups(layer, model, options.metrics.front(), common_mode_, pipelines);
-        Tiles tiles;
-        std::string note;
-        if (tiles_.tileseek) {
-            check_cascade(layer, method_);
-            const Problem problem = PublishedProblem(layer).problem;
-            const TileSeekResult found =
-                tileseek(problem, tileseek_options(options), [&](const OuterTiles& outer) {
-                    try {
-                        return value_of(plan_method(method_, groups, tiles_of(layer, outer)).groups,
-                                        options.metrics.front());
-                    } catch (const NoLegalMapping&) {
-                        return std::numeric_limits<double>::infinity();
-                    }
-                });
-            tiles = tiles_of(layer, found.tiles);
-            note = text(found);
+               bool pipelines, Effort& effort) const {
+        const mapper::Metric metric = options.metrics.front();
+        Groups groups(layer, model, metric, common_mode_, pipelines, effort);
+        if (!tiles_.tileseek) {
+            return plan_method(method_, groups);
         }
-        Found found = plan_method(method_, groups, tiles);
-        evaluated = groups.evaluated();
-        if (!note.empty()) {
-            found.notes.push_back(note);
+        check_cascade(layer, method_);
+        constexpr double none = std::numeric_limits<double>::infinity();
+        Found best;
+        double least = none;
+        const auto cost = [&](const OuterTiles& outer) {
+            try {
+                Found made = plan_method(method_, groups, tiles_of(layer, outer));
+                const double value = value_of(made.groups, metric);
+                if (value < least) {
+                    least = value;
+                    best = std::move(made);
+                }
+                return value;
+            } catch (const NoLegalMapping&) {
+            } catch (const LimitReached&) {  // of these tiles only: others may be known
+            }
+            return none;
+        };
+        const TileSeekResult found =
+            tileseek(PublishedProblem(layer).problem, tileseek_options(options, effort), cost);
+        if (!found.exhausted) {
+            effort.over();
         }
-        return found;
+        best.notes.push_back(text(found));
+        return best;
     }
 
     /// As published: TileSeek, or all outer tiles; the baselines have theirs by closed form.
-    Found find_published(const Layer& layer, const mapper::Options& options,
-                         std::size_t& evaluated) const {
+    Found find_published(const Layer& layer, const mapper::Options& options, Effort& effort) const {
         PublishedProblem published(layer);
         published.settings.pipeline = published_mode_;
         if (method_ != Method::transfusion) {
-            evaluated = 1;
+            effort.evaluated();
             return plan_published(method_, layer, baseline_tiles(published.problem, method_),
                                   published);
         }
-        TileSeekOptions seek = tileseek_options(options);
+        TileSeekOptions seek = tileseek_options(options, effort);
         seek.objective = options.metrics.front() == mapper::Metric::latency ? Objective::latency
                          : options.metrics.front() == mapper::Metric::edp   ? Objective::edp
                                                                             : Objective::energy;
-        const TileSeekResult tiles = tiles_.tileseek
-                                         ? tileseek(published.problem, seek)
-                                         : enumerate_tiles(published.problem, seek.objective);
-        evaluated = static_cast<std::size_t>(tiles.evaluations);
+        const TileSeekResult tiles =
+            tiles_.tileseek ? tileseek(published.problem, seek)
+                            : enumerate_tiles(published.problem, seek.objective, seek.stop);
+        if (!tiles.exhausted) {
+            effort.over();
+        }
+        effort.evaluated(static_cast<std::uint64_t>(tiles.evaluations));
         Found found = plan_published(method_, layer, tiles.tiles, published);
         found.notes.push_back(text(tiles));
         return found;

@@ -64,6 +64,10 @@ public:
 private:
     using Sizes = std::vector<std::int64_t>;
 
+    /// Whether what was found has to do.
+    bool enough(bool found) const {
+        return found && groups_.over();
+    }
     bool transfusion() const {
         return method_ == Method::transfusion;
     }
@@ -106,6 +110,9 @@ private:
                             "fuses such Einsums in the layers problem-shapes/transfusion-* only");
         }
         const auto try_loops = [&](const std::vector<LoopPlan>& loops) {
+            if (enough(best.has_value())) {
+                return;
+            }
             GroupPlan plan;
             plan.einsums = {einsum};
             plan.shared = loops;
@@ -194,6 +201,9 @@ private:
         std::optional<Group> best;
         std::int64_t chosen = 0;
         for (const std::int64_t p : tile_sizes(layer_.bound("p"), layer_.bound("p"))) {
+            if (enough(best.has_value())) {
+                break;
+            }
             auto made = groups_.best(attention({{"b", 1}, {"p", p}}, 1, true));
             if (made && groups_.fits(*made) && (!best || better(*made, *best))) {
                 best = std::move(made);
@@ -242,6 +252,9 @@ private:
     using Ways = std::vector<Group>;
 
     void add_way(const GroupPlan& plan, Ways& ways) {
+        if (enough(!ways.empty())) {
+            return;
+        }
         auto made = groups_.best(plan);
         if (made && groups_.fits(*made)) {
             ways.push_back(std::move(*made));
@@ -338,6 +351,9 @@ private:
         std::string chosen;
         for (const std::int64_t b : sizes("b", 8)) {
             for (const std::int64_t p : sizes("p", 4096)) {
+                if (enough(best.has_value())) {
+                    break;
+                }
                 const std::vector<LoopPlan> outer = {{"b", b}, {"p", p}};
                 const Ways queries = query(outer);
                 const std::vector<Ways> others = {attended(outer), norm(outer),
@@ -364,6 +380,9 @@ private:
     }
 
     void need(bool found, const std::string& what) const {
+        if (!found && groups_.over()) {  // not every way was tried
+            throw LimitReached("a limit ended the search before tiles of " + what + " were found");
+        }
         if (!found) {
             throw NoLegalMapping(std::string("method ") + name(method_) + ": no tiles of " + what +
                                  " fit the buffer of " + layer_.problem().architecture->name());

@@ -24,7 +24,7 @@ using Tiles = std::map<std::string, std::int64_t>;
 
 /// What the method makes of the layer. `given`: tiles of b, p, m, d, s that a fused layer has to
 /// take; of others all that are worth it are tried. \throws UserError if it needs the other cascade
-/// of attention; NoLegalMapping if no tiles fit.
+/// of attention; NoLegalMapping if no tiles fit; LimitReached if it had to end before it knew.
 Found plan_method(Method method, Groups& groups, const Tiles& given = {});
 
 }  // namespace tessera::transfusion

@@ -12,6 +12,10 @@ namespace tessera::transfusion {
 
 namespace {
 
+bool stopped(const std::atomic<bool>* stop) {
+    return stop != nullptr && stop->load(std::memory_order_relaxed);
+}
+
 struct Node {
     std::vector<std::int64_t> choices;
     std::vector<std::unique_ptr<Node>> children;  ///< null: not visited yet
@@ -30,9 +34,13 @@ public:
 
     TileSeekResult run() {
         std::unique_ptr<Node> root = node({});
-        while (result_.evaluations < std::max(options_.evaluations, 1) && !root->exhausted) {
+        do {
             Prefix prefix;
             visit(*root, prefix);
+        } while (result_.evaluations < options_.evaluations && !root->exhausted &&
+                 !stopped(options_.stop));
+        if (result_.best_at == 0 && stopped(options_.stop)) {
+            throw LimitReached("TileSeek was stopped before it found legal outer tiles");
         }
         if (result_.best_at == 0) {
             throw NoLegalMapping("TileSeek: none of " + std::to_string(result_.evaluations) +
@@ -135,26 +143,50 @@ private:
     TileSeekResult result_;
 };
 
-/// Depth first through the tree; it has five levels.
-void enumerate(const Tilings& tilings, Objectives& objectives, Prefix& prefix,
-               TileSeekResult& result) {
-    if (prefix.size() < levels) {
-        for (const std::int64_t count : tilings.choices(prefix)) {
-            prefix.push_back(count);
-            enumerate(tilings, objectives, prefix, result);
-            prefix.pop_back();
+class Enumeration {
+public:
+    Enumeration(const Problem& problem, Objective objective, const std::atomic<bool>* stop)
+        : tilings_(problem), objectives_(problem, objective), stop_(stop) {}
+
+    TileSeekResult run() {
+        Prefix prefix;
+        result_.exhausted = visit(prefix);
+        return result_;
+    }
+
+private:
+    /// Depth first through the tree; it has five levels. \returns false if it was stopped
+    bool visit(Prefix& prefix) {
+        if (prefix.size() == levels) {
+            evaluate_leaf(Tilings::tiles(prefix));
+            return !stopped(stop_);
         }
-        return;
+        for (const std::int64_t count : tilings_.choices(prefix)) {
+            prefix.push_back(count);
+            const bool more = visit(prefix);
+            prefix.pop_back();
+            if (!more) {
+                return false;
+            }
+        }
+        return true;
     }
-    const OuterTiles tiles = Tilings::tiles(prefix);
-    const double value = objectives.value(tiles);
-    ++result.evaluations;
-    if (result.evaluations == 1 || value < result.value) {
-        result.value = value;
-        result.tiles = tiles;
-        result.best_at = result.evaluations;
+
+    void evaluate_leaf(const OuterTiles& tiles) {
+        const double value = objectives_.value(tiles);
+        ++result_.evaluations;
+        if (result_.evaluations == 1 || value < result_.value) {
+            result_.value = value;
+            result_.tiles = tiles;
+            result_.best_at = result_.evaluations;
+        }
     }
-}
+
+    Tilings tilings_;
+    Objectives objectives_;
+    const std::atomic<bool>* stop_;
+    TileSeekResult result_;
+};
 
 }  // namespace
 
@@ -169,14 +201,9 @@ TileSeekResult tileseek(const Problem& problem, const TileSeekOptions& options,
     return Search(problem, options, cost).run();
 }
 
-TileSeekResult enumerate_tiles(const Problem& problem, Objective objective) {
-    const Tilings tilings(problem);
-    Objectives objectives(problem, objective);
-    TileSeekResult result;
-    Prefix prefix;
-    enumerate(tilings, objectives, prefix, result);
-    result.exhausted = true;
-    return result;
+TileSeekResult enumerate_tiles(const Problem& problem, Objective objective,
+                               const std::atomic<bool>* stop) {
+    return Enumeration(problem, objective, stop).run();
 }
 
 }  // namespace tessera::transfusion

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 
@@ -30,6 +31,7 @@ struct TileSeekOptions {
     int evaluations = 400;     ///< leaves whose cost is asked for
     double exploration = 1.4;  ///< factor of the upper confidence bound
     std::uint64_t seed = 0;
+    const std::atomic<bool>* stop = nullptr;  ///< set: ends with the best so far
 };
 
 struct TileSeekResult {
@@ -44,7 +46,8 @@ struct TileSeekResult {
 /// cut if Table 2 cannot hold with the least on-chip tiles for what is open. Reward of a leaf:
 /// least cost so far / its cost. Each iteration adds one node and completes it at random; what was
 /// visited whole is not visited again. Deterministic for a seed. Thread-safe. \throws
-/// NoLegalMapping if no tiles fit; UserError if the hidden size is no multiple of the edge.
+/// NoLegalMapping if no tiles fit; UserError if the hidden size is no multiple of the edge;
+/// LimitReached if it was stopped before it found any.
 TileSeekResult tileseek(const Problem& problem, const TileSeekOptions& options = {});
 
 /// The same with a cost of the caller's own: the objective of `options` is not read. An infinite
@@ -53,8 +56,9 @@ TileSeekResult tileseek(const Problem& problem, const TileSeekOptions& options =
 TileSeekResult tileseek(const Problem& problem, const TileSeekOptions& options,
                         const std::function<double(const OuterTiles&)>& cost);
 
-/// The best of all legal outer tiles; of equal ones the first in the order of the tree.
-/// \throws as tileseek()
-TileSeekResult enumerate_tiles(const Problem& problem, Objective objective);
+/// The best of all legal outer tiles; of equal ones the first in the order of the tree. `stop`: as
+/// TileSeekOptions::stop. \throws as tileseek()
+TileSeekResult enumerate_tiles(const Problem& problem, Objective objective,
+                               const std::atomic<bool>* stop = nullptr);
 
 }  // namespace tessera::transfusion

@@ -73,13 +73,13 @@ bool says(const std::string& text, const std::string& what) {
 }
 
 mapper::Result map(const std::string& mapper, const Case& layer,
-                   const std::string& model = "transfusion",
-                   mapper::Metric metric = mapper::Metric::latency) {
-    mapper::Options options;
-    options.metrics = {metric};
+                   const std::string& model = "transfusion", mapper::Options options = {},
+                   const plugin::KnobSettings& knobs = {}) {
+    options.metrics = {mapper::Metric::latency};
     options.threads = 1;
-    return plugin::Registry<mapper::Mapper>::instance().create(mapper)->map(
-        layer.problem(), *model_named(model), options);
+    return plugin::Registry<mapper::Mapper>::instance()
+        .create(mapper, knobs)
+        ->map(layer.problem(), *model_named(model), options);
 }
 
 Case layer(const std::string& workload, const std::string& arch, const spec::Defines& defines) {
@@ -182,6 +182,60 @@ BOOST_AUTO_TEST_CASE(all_methods_on_a_small_layer) {
     const spec::Defines few = {{"BATCH", "1"}, {"TOKENS", "64"}, {"KEY_TILE", "16"}};
     BOOST_CHECK_THROW(map("fusemax", layer("attention-one-pass", "transfusion-edge", few)),
                       UserError);
+}
+
+BOOST_AUTO_TEST_CASE(a_stop_takes_the_first_of_everything) {
+    const Case small = layer("transfusion-t5", "transfusion-edge",
+                             {{"BATCH", "2"}, {"TOKENS", "64"}, {"KEY_TILE", "16"}});
+    const auto whole = map("transfusion", small);
+    BOOST_TEST(whole.stopped_by == "");
+    const std::atomic<bool> stop{true};
+    mapper::Options at_once;
+    at_once.stop = &stop;
+    mapper::Options one;
+    one.budget.max_evals = 1;
+    for (const auto& [options, reason] :
+         {std::pair{at_once, "stop"}, std::pair{one, "max-evals"}}) {
+        for (const char* tiles : {"free", "tileseek"}) {
+            const auto cut = map("transfusion", small, "transfusion", options, {{"tiles", tiles}});
+            BOOST_TEST(cut.stopped_by == reason);
+            BOOST_TEST(2 * cut.statistics.evaluated < whole.statistics.evaluated);
+            BOOST_TEST(cut.solutions.at(0).report.latency_s() >=
+                       whole.solutions.at(0).report.latency_s());
+            const mapspace::MapSpaceOptions space;
+            for (const auto& violation :
+                 mapspace::check(small.problem(), cut.solutions[0].mapping, &space)) {
+                BOOST_TEST(bool(violation.severity != mapspace::Severity::physical),
+                           violation.message);
+            }
+        }
+    }
+    // Without a stop this would take a million evaluations.
+    mapper::Options short_time;
+    short_time.budget.max_time_s = 0.05;
+    const auto seek = map("transfusion", small, "transfusion", short_time,
+                          {{"tiles", "tileseek"}, {"evaluations", "1000000"}});
+    BOOST_TEST(seek.stopped_by == "max-time");
+    const auto published = map("transfusion", small, "tf-paper", at_once,
+                               {{"tiles", "tileseek"}, {"evaluations", "1000000"}});
+    BOOST_TEST(published.stopped_by == "stop");
+}
+
+BOOST_AUTO_TEST_CASE(a_given_mapping_is_kept_if_it_is_better) {
+    const spec::Defines sizes = {{"BATCH", "2"}, {"TOKENS", "64"}, {"KEY_TILE", "16"}};
+    const Case small = layer("transfusion-t5", "transfusion-edge", sizes);
+    const auto better = map("transfusion", small), worse = map("fusemax", small);
+    mapper::Options options;
+    options.start = better.solutions;
+    const auto kept = map("fusemax", small, "transfusion", options);
+    BOOST_TEST_REQUIRE(kept.solutions.size() == 1u);
+    BOOST_TEST(kept.solutions[0].report.latency_s() == better.solutions[0].report.latency_s());
+    BOOST_TEST(says(kept.reasons.back(), "given"));
+    options.start = worse.solutions;
+    const auto own = map("transfusion", small, "transfusion", options);
+    BOOST_TEST_REQUIRE(own.solutions.size() == 1u);
+    BOOST_TEST(own.solutions[0].report.latency_s() == better.solutions[0].report.latency_s());
+    BOOST_TEST(own.reasons.size() == better.reasons.size());
 }
 
 // Copies between the stages of a pipeline leave Llama3 room for small tiles only: some phases run
