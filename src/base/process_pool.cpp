@@ -90,6 +90,7 @@ struct Child {
     std::size_t task = 0;
     Clock::time_point start;
     std::string text;
+    std::size_t seen = 0;  ///< of the text: no end of a line there
 };
 
 double since(Clock::time_point start) {
@@ -158,7 +159,7 @@ public:
             throw LimitReached("no child process could be started; ulimit -u limits them");
         }
         ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
-        running_.push_back({pid, ends[0], slot, task, Clock::now(), {}});
+        running_.push_back({pid, ends[0], slot, task, Clock::now(), {}, 0});
     }
 
     /// What it has written. True: it closed its end.
@@ -172,6 +173,27 @@ public:
                 return n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
             }
         }
+    }
+
+    /// Tells the whole lines that are there, and drops them.
+    static void tell_lines(Child& child, const ProcessPoolOptions& options) {
+        if (!options.line) {
+            return;
+        }
+        std::size_t from = 0;
+        for (std::size_t end = 0;
+             (end = child.text.find('\n', std::max(from, child.seen))) != std::string::npos;
+             from = end + 1) {
+            options.line(child.task, child.text.substr(from, end - from));
+        }
+        child.text.erase(0, from);
+        child.seen = child.text.size();
+    }
+
+    bool signal(std::size_t task, int number) const {
+        return std::any_of(running_.begin(), running_.end(), [&](const Child& child) {
+            return child.task == task && ::kill(child.pid, number) == 0;
+        });
     }
 
     /// Waits for its end and forgets it. `late`: it is killed first.
@@ -229,17 +251,32 @@ bool run_in_children(const std::vector<std::size_t>& tasks, const ProcessPoolOpt
     Children children(options.pin);
     std::size_t next = 0;
     const auto at_once = static_cast<std::size_t>(std::max(1, options.jobs));
+    const auto stopped = [&] { return stop != nullptr && stop->load(); };
+    const SignalTask signal = [&](std::size_t task, int number) {
+        return children.signal(task, number);
+    };
     while (next < tasks.size() || !children.running().empty()) {
-        if (stop != nullptr && stop->load()) {
+        if (stopped()) {
             return false;
         }
         while (next < tasks.size() && children.running().size() < at_once) {
-            children.start(tasks[next++], body);
+            const std::size_t task = tasks[next++];
+            children.start(task, body);
+            if (options.started) {
+                options.started(task);
+            }
         }
         wait_for_any(children.running());
+        if (options.turn) {
+            options.turn(signal);
+        }
         for (std::size_t i = 0; i < children.running().size();) {
             Child& child = children.running()[i];
             const bool ended = Children::read(child);
+            Children::tell_lines(child, options);
+            if (stopped()) {  // an interrupt of the whole group cuts the answers of children short
+                return false;
+            }
             const bool late = !ended && options.limit_s > 0 && since(child.start) > options.limit_s;
             if (!ended && !late) {
                 ++i;

@@ -1,24 +1,31 @@
 // Map:
 //   search_words()     a search, and what its child says, which is what the journal keeps
-//   FieldRun           folder, children, delivery
+//   PipeLines          what the child's search shows, as lines to the parent
+//   FieldRun           folder, children, views, delivery
 #include "cli/compare_field.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <mutex>
 #include <optional>
 #include <ostream>
 #include <sstream>
+#include <streambuf>
 
 #include "base/process_pool.hpp"
 #include "cli/cli.hpp"
 #include "cli/compare.hpp"
 #include "cli/field_input.hpp"
 #include "cli/field_plan.hpp"
+#include "cli/field_watch.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/live_run.hpp"
 #include "cli/output.hpp"
 #include "cli/timeloop.hpp"
+#include "cli/view_process.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::cli {
@@ -30,9 +37,38 @@ using Policy = io::RunDirectory::Policy;
 
 constexpr const char* journal = "points.jsonl";
 
+/// Passes whole lines on to a pipe. Thread rule: any thread.
+class PipeLines : public std::streambuf {
+public:
+    explicit PipeLines(int pipe) : pipe_(pipe) {}
+
+private:
+    int_type overflow(int_type c) override {
+        const char one = traits_type::to_char_type(c);
+        xsputn(&one, 1);
+        return c;
+    }
+    std::streamsize xsputn(const char* text, std::streamsize n) override {
+        const std::lock_guard guard(lock_);
+        line_.append(text, static_cast<std::size_t>(n));
+        const std::size_t end = line_.rfind('\n');
+        if (end != std::string::npos) {
+            base::write_to_pipe(pipe_, line_.substr(0, end + 1));
+            line_.erase(0, end + 1);
+        }
+        return n;
+    }
+
+    std::mutex lock_;
+    const int pipe_;
+    std::string line_;
+};
+
 /// What the child of a search says: the trial of the document of tessera compare.
-std::string search_words(const std::vector<std::string>& words) {
-    std::ostringstream out, err;
+std::string search_words(const std::vector<std::string>& words, int pipe) {
+    std::ostringstream out;
+    PipeLines lines(pipe);
+    std::ostream err(&lines);
     ParsedJson answer;
     try {
         if (!timeloop_inputs("compare", words, out, err)) {
@@ -73,7 +109,8 @@ public:
           plan_(arguments),
           field_(plan_.field),
           out_(out),
-          err_(err) {}
+          err_(err),
+          ui_(ui(arguments, err)) {}
     ~FieldRun() {
         if (journal_ >= 0) {
             ::close(journal_);
@@ -84,18 +121,22 @@ public:
 
     int run() {
         open();
-        base::ProcessPoolOptions pool;
-        pool.jobs =
-            arguments_.given("jobs") ? static_cast<int>(arguments_.whole("jobs", 1, 1024)) : 1;
-        pool.pin = !arguments_.given("threads") || arguments_.text("threads") == "1";
-        pool.limit_s = plan_.limit_s > 0 ? 2 * plan_.limit_s + 30 : 0;
-        const Interrupt interrupt;
+        if (ui_ == Ui::tui) {
+            view_.emplace();
+        }
+        Interrupt interrupt;
+        interrupt_ = &interrupt;
+        const std::vector<std::size_t> left = plan_.left();
+        watch_.emplace(field_, identity(), left);
         const bool whole = base::run_in_children(
-            plan_.left(), pool,
+            left, pool(),
             [&](std::size_t i, int pipe) {
-                base::write_to_pipe(pipe, search_words(plan_.words(i)));
+                base::write_to_pipe(pipe, search_words(plan_.words(i), pipe));
             },
             [&](std::size_t i, const base::ChildEnd& end) { ended(i, end); }, interrupt.stop());
+        watch_->finished(whole ? telemetry::RunState::finished : telemetry::RunState::interrupted);
+        show(true);
+        view_.reset();
         if (!deliver(whole)) {
             return ExitCode::user_error;
         }
@@ -103,6 +144,94 @@ public:
     }
 
 private:
+    base::ProcessPoolOptions pool() {
+        base::ProcessPoolOptions options;
+        options.jobs =
+            arguments_.given("jobs") ? static_cast<int>(arguments_.whole("jobs", 1, 1024)) : 1;
+        options.pin = !arguments_.given("threads") || arguments_.text("threads") == "1";
+        options.limit_s = plan_.limit_s > 0 ? 2 * plan_.limit_s + 30 : 0;
+        options.line = [this](std::size_t i, const std::string& line) { heard(i, line); };
+        options.started = [this](std::size_t i) { watch_->started(i); };
+        options.turn = [this](const base::SignalTask& signal) {
+            fulfil(signal);
+            show(false);
+        };
+        return options;
+    }
+
+    telemetry::RunIdentity identity() const {
+        ComparisonSubject subject;
+        subject.workload = "compare";
+        subject.metric = field_.metric;
+        subject.threads = 1;
+        telemetry::RunIdentity run = comparison_identity(args_, subject);
+        run.mapper = "comparison";
+        run.directory = folder_ ? folder_->path().string() : "";
+        return run;
+    }
+
+    void heard(std::size_t i, const std::string& line) {
+        if (line.empty() || line.front() != '{') {
+            return;  // words for people
+        }
+        try {
+            watch_->heard(i, telemetry::from_json(line));
+        } catch (const UserError&) {
+            // No snapshot: nothing is shown.
+        }
+    }
+
+    void fulfil(const base::SignalTask& signal) {
+        if (!view_) {
+            return;
+        }
+        for (const ViewProcess::Wish& wish : view_->wishes()) {
+            using Kind = ViewProcess::Wish::Kind;
+            const auto search = static_cast<std::size_t>(wish.number);
+            switch (wish.kind) {
+                case Kind::stop:
+                    watch_->stopping("asked for in the dashboard");
+                    interrupt_->request_stop();
+                    break;
+                case Kind::stop_search:
+                    signal(search, SIGINT);
+                    break;
+                case Kind::inspect:
+                    watch_->inspect(search);
+                    break;
+                case Kind::overview:
+                    watch_->inspect(std::nullopt);
+                    break;
+                case Kind::page:
+                    watch_->turn_page(static_cast<int>(wish.number));
+                    break;
+            }
+            shown_ = {};
+        }
+        if (!view_->open()) {
+            view_.reset();
+        }
+    }
+
+    /// Four times a second on the terminal, once a second in the folder.
+    void show(bool last) {
+        using namespace std::chrono_literals;
+        const auto now = std::chrono::steady_clock::now();
+        if ((view_ || ui_ == Ui::snapshots) && (last || now - shown_ >= 250ms)) {
+            shown_ = now;
+            const telemetry::Snapshot snapshot = watch_->shown();
+            if (view_) {
+                view_->show(snapshot);
+            } else {
+                err_ << telemetry::to_json(snapshot) + "\n" << std::flush;
+            }
+        }
+        if (folder_ && (last || now - stored_ >= 1s)) {
+            stored_ = now;
+            folder_->write("status.json", telemetry::to_json(watch_->page()) + "\n");
+        }
+    }
+
     void ended(std::size_t i, const base::ChildEnd& end) {
         const std::uint64_t seed = field_.trials[i].seed;
         ParsedJson json = base::parsed_json(end.text);
@@ -129,11 +258,17 @@ private:
                 journal_, line.dump(-1, ' ', false, ParsedJson::error_handler_t::replace) + "\n");
         }
         ++done_;
-        if (!arguments_.flag("quiet")) {
-            err_ << "tessera: " << done_ << " of " << field_.trials.size() << ": "
-                 << field_.mappers[i / field_.n_seeds % field_.mappers.size()] << " on "
-                 << field_.instances[i / field_.n_seeds / field_.mappers.size()].name << ", seed "
-                 << seed << ": " << name(trial->status) << std::endl;
+        const std::string what = field_.mappers[i / field_.n_seeds % field_.mappers.size()] +
+                                 " on " +
+                                 field_.instances[i / field_.n_seeds / field_.mappers.size()].name +
+                                 ", seed " + std::to_string(seed) + ": " + name(trial->status);
+        watch_->ended(i, what + (trial->error.empty() ? "" : ": " + trial->error));
+        if (ui_ == Ui::line || (ui_ == Ui::tui && !view_)) {
+            err_ << "tessera: " << done_ << " of " << field_.trials.size() << ": " << what
+                 << std::endl;
+        } else if (ui_ == Ui::json) {
+            const ParsedJson line = {{"search", i}, {"what", what}, {"trial", json}};
+            err_ << line.dump(-1, ' ', false, ParsedJson::error_handler_t::replace) << std::endl;
         }
     }
 
@@ -248,6 +383,11 @@ private:
     std::optional<io::RunDirectory> folder_;
     int journal_ = -1;
     std::size_t done_ = 0;
+    const Ui ui_;
+    std::optional<FieldWatch> watch_;
+    std::optional<ViewProcess> view_;
+    Interrupt* interrupt_ = nullptr;
+    std::chrono::steady_clock::time_point shown_{}, stored_{};
 };
 
 }  // namespace

@@ -83,6 +83,20 @@ double Trial::at(double time_s) const {
     return best;
 }
 
+void show_trial(telemetry::ContenderView& view, const Trial& trial) {
+    view.state = trial.status == Trial::Status::failed ? telemetry::WorkerState::failed
+                                                       : telemetry::WorkerState::done;
+    view.ending = name(trial.status);
+    view.elapsed_s = trial.wall_s;
+    view.best = trial.value;
+    view.evaluated = trial.evaluated;
+    view.improved = trial.curve.size();
+    for (const ComparisonPoint& point : trial.curve) {
+        view.history.push_back({point.time_s, point.value});
+        view.time_to_best_s = point.time_s;
+    }
+}
+
 const char* name(Trial::Status status) {
     static const char* const names[] = {"not run", "optimal",   "feasible", "infeasible",
                                         "unknown", "evaluated", "failed"};
@@ -111,6 +125,7 @@ bool Comparison::run_one(Contender& contender, Trial& trial, std::ostream& err) 
     settings.budget = start.budget;
     settings.plugins = contender.plugins();
     settings.describe = contender.describe();
+    settings.before = ended();
     settings.ui = ui;
     settings.plain = plain;
     settings.rescue = [this](const std::vector<std::string>&) { rescue(); };
@@ -149,6 +164,20 @@ bool Comparison::run_one(Contender& contender, Trial& trial, std::ostream& err) 
         add_point(trial.curve, {trial.wall_s, *trial.value, trial.evaluated});
     }
     return !cut;
+}
+
+std::vector<telemetry::ContenderView> Comparison::ended() const {
+    std::vector<telemetry::ContenderView> views;
+    for (const auto& contender : contenders) {
+        for (const Trial& trial : contender->trials) {
+            if (trial.status != Trial::Status::not_run) {
+                views.emplace_back().name =
+                    contender->name() + (n_seeds > 1 ? " #" + std::to_string(trial.seed) : "");
+                show_trial(views.back(), trial);
+            }
+        }
+    }
+    return views;
 }
 
 bool Comparison::run_all(std::ostream& err) {

@@ -58,6 +58,9 @@ struct Trial {
 /// "optimal", "not run"
 const char* name(Trial::Status status);
 
+/// What the dashboard shows of a trial that has ended; the name stays.
+void show_trial(telemetry::ContenderView& view, const Trial& trial);
+
 /// A contender's name in ids and file names.
 std::string plain_name(std::string text);
 
@@ -112,6 +115,7 @@ struct Comparison {
 
 private:
     bool run_one(Contender& contender, Trial& trial, std::ostream& err);
+    std::vector<telemetry::ContenderView> ended() const;
 };
 
 }  // namespace tessera::cli

@@ -50,7 +50,7 @@ std::string choices(const std::string& option) {
     static const std::pair<const char*, const char*> known[] = {
         {"metric", "edp energy latency traffic energy,latency"},
         {"mapspace", "full accelforge timeloop"},
-        {"ui", "auto tui line json none"},
+        {"ui", "auto tui line json snapshots none"},
         {"format", "html md svg csv"},
         {"compat", "none accelforge"},
         {"color", "auto always never"},

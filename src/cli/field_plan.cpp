@@ -170,7 +170,7 @@ std::vector<std::string> FieldPlan::words(std::size_t i) const {
     const std::size_t m = i / field.n_seeds % field.mappers.size();
     const FieldInstance& instance = instance_of(i);
     std::vector<std::string> result = {
-        "-a", instance.architecture, "-w", instance.workload, "--json", "-q"};
+        "-a", instance.architecture, "-w", instance.workload, "--json", "--ui", "snapshots"};
     for (const auto& [name, value] : instance.defines) {
         result.insert(result.end(), {"-D", name + "=" + value});
     }

@@ -110,7 +110,7 @@ io::Json field_json(const Field& field) {
 std::string trials_csv(const Field& field) {
     std::string text =
         "instance,mapper,seed,status,value,ratio,bound,wall_s,cpu_s,to_1pct_s,to_5pct_s,to_10pct_s,"
-        "evaluated,memory_bytes,error\n";
+        "evaluated,memory_bytes,stopped_by,error\n";
     for (std::size_t i = 0; i < field.instances.size(); ++i) {
         const double best = field.best(i);
         for (std::size_t m = 0; m < field.mappers.size(); ++m) {
@@ -124,7 +124,8 @@ std::string trials_csv(const Field& field) {
                         csv(std::optional(trial.cpu_s)) + "," + csv(trial.time_to(best * 1.01)) +
                         "," + csv(trial.time_to(best * 1.05)) + "," +
                         csv(trial.time_to(best * 1.1)) + "," + std::to_string(trial.evaluated) +
-                        "," + std::to_string(trial.memory_bytes) + "," + csv(trial.error) + "\n";
+                        "," + std::to_string(trial.memory_bytes) + "," + csv(trial.stopped_by) + "," +
+                        csv(trial.error) + "\n";
             }
         }
     }
@@ -160,6 +161,12 @@ void print_field(std::ostream& out, const Field& field) {
         out << "  " << base::one_line(field.mappers[pair.a] + " than " + field.mappers[pair.b])
             << ": value " << pair.quality() << " (p " << io::plain(pair.value_p, "")
             << "), time to 1 % " << pair.speed() << " (p " << io::plain(pair.time_p, "") << ")\n";
+    }
+    const auto by_hand = std::count_if(field.trials.begin(), field.trials.end(),
+                                       [](const Trial& t) { return t.stopped_by == "stop"; });
+    if (by_hand > 0) {
+        out << io::counted(static_cast<std::uint64_t>(by_hand), "search", "searches")
+            << " stopped by hand: they count with what they had found\n";
     }
     for (std::size_t i = 0; i < field.trials.size(); ++i) {
         if (!field.trials[i].error.empty()) {

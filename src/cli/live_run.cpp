@@ -132,7 +132,7 @@ LiveRun::LiveRun(Settings settings, std::ostream& err)
     : settings_(std::move(settings)),
       best_(settings_.run.metrics),
       sampler_(recorder_, {settings_.run, settings_.budget, settings_.plugins,
-                           std::chrono::milliseconds(250), settings_.describe}) {
+                           std::chrono::milliseconds(250), settings_.describe, settings_.before}) {
     recorder_.set_metrics(settings_.run.metrics);
     add_sinks(err);
     sampler_.start();
@@ -177,6 +177,8 @@ void LiveRun::add_sinks(std::ostream& err) {
         sampler_.add(std::make_unique<telemetry::LineLog>(err, how));
     } else if (settings_.ui == Ui::json) {
         sampler_.add(std::make_unique<telemetry::JsonLog>(err));
+    } else if (settings_.ui == Ui::snapshots) {
+        sampler_.add(std::make_unique<telemetry::SnapshotLog>(err));
     }
 }
 

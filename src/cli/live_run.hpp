@@ -19,7 +19,7 @@ namespace tessera::cli {
 class ScreenSink;
 
 /// --ui
-enum class Ui { line, tui, json, none };
+enum class Ui { line, tui, json, snapshots, none };
 
 /// Adds --ui, --plain, --quiet, and the limits of a search.
 void add_run_control(options::options_description& description);
@@ -49,8 +49,9 @@ public:
         /// Sees every snapshot and what happened since the one before, on the sampler's thread; for
         /// the last time in finish(). May be empty.
         std::function<void(const telemetry::Snapshot&, const std::vector<telemetry::Event>&)> watch;
-        /// telemetry::Sampler::Settings::describe
+        /// telemetry::Sampler::Settings::describe, before
         std::function<telemetry::MappingView(const std::string&)> describe;
+        std::vector<telemetry::ContenderView> before;
     };
 
     LiveRun(Settings settings, std::ostream& err);

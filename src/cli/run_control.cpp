@@ -20,8 +20,10 @@ void add_run_control(options::options_description& description) {
         ("target", text("VALUE"), "stop at a mapping this good (one metric; J, s, J s)")     //
         ("gap", text("FRACTION"), "stop when (best - bound) / best is this small, as 0.01")  //
         ("ui", options::value<std::string>()->default_value("auto")->value_name("VIEW"),
-         "what is shown while it runs: auto (lines), line, tui (dashboard), json or none")  //
-        ("plain", options::bool_switch(), "lines as sentences, for screen readers")         //
+         "what is shown while it runs: auto (lines), line, tui (dashboard), json (events), "
+         "snapshots "
+         "(the whole state, four times a second, as lines of JSON) or none")         //
+        ("plain", options::bool_switch(), "lines as sentences, for screen readers")  //
         ("quiet,q", options::bool_switch(), "the same as --ui none");
 }
 
@@ -60,12 +62,16 @@ base::Budget budget(const Arguments& arguments) {
 }
 
 Ui ui(const Arguments& arguments, std::ostream& err) {
-    const std::size_t choice = arguments.choice("ui", {"auto", "line", "tui", "json", "none"});
+    const std::size_t choice =
+        arguments.choice("ui", {"auto", "line", "tui", "json", "none", "snapshots"});
     if (arguments.flag("quiet") || choice == 4) {
         return Ui::none;
     }
     if (choice == 3) {
         return Ui::json;
+    }
+    if (choice == 5) {
+        return Ui::snapshots;
     }
     // The dashboard takes the terminal only when it is asked for.
     if (choice < 2) {

@@ -58,10 +58,14 @@ CostNames cost_names(const Snapshot& snapshot) {
 
 bool says_something(Panel panel, const Snapshot& snapshot) {
     switch (panel) {
+        case Panel::incumbents:
+        case Panel::workers:
+        case Panel::funnel:
+            return !snapshot.compares;
         case Panel::pareto:
             return snapshot.run.metrics.size() > 1;
         case Panel::comparison:
-            return snapshot.comparison.size() > 1;
+            return snapshot.compares || snapshot.comparison.size() > 1;
         case Panel::plugins:
             return std::any_of(snapshot.plugins.begin(), snapshot.plugins.end(), [](const auto& p) {
                 return !p.file.empty() || !p.knobs.empty() || p.state == "detached";

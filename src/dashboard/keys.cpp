@@ -11,6 +11,11 @@ using Kind = Key::Kind;
 Request answer(View& view, Key key) {
     const Question question = view.question;
     const char32_t c = key.kind == Kind::character ? key.character : 0;
+    if ((c == U'y' || c == U'Y') && question == Question::stop_search) {
+        view.question = Question::none;
+        view.message = "the search is stopping";
+        return Request::stop_search;
+    }
     if (c == U'y' || c == U'Y') {
         view.question = Question::none;
         view.message = "stopping: the result is written when the search has ended";
@@ -112,8 +117,54 @@ Request ask_control(View& view, Request request) {
     return request;
 }
 
+/// One search of a comparison, or the comparison again.
+Request inspect(View& view, const Screen& screen) {
+    if (view.inspecting && !screen.compares) {
+        view.inspecting = false;
+        view.focus = Panel::comparison;
+        view.alone = true;
+        return Request::overview;
+    }
+    if (!screen.marked || screen.marked->state == telemetry::WorkerState::idle) {
+        view.message =
+            screen.marked ? "it has not begun yet" : "only searches of a comparison are inspected";
+        return Request::none;
+    }
+    view.inspecting = true;
+    view.focus = Panel::summary;
+    view.alone = false;
+    return Request::inspect;
+}
+
+Request ask_to_stop_search(View& view, const Screen& screen) {
+    if (screen.marked && screen.marked->state == telemetry::WorkerState::running) {
+        view.question = Question::stop_search;
+    } else {
+        view.message = screen.marked ? "it does not run"
+                                     : "searches of a comparison are stopped where it is shown";
+    }
+    return Request::none;
+}
+
+Request page(View& view, const Screen& screen, Request request) {
+    if (!screen.compares) {
+        view.message = "only a comparison has pages";
+        return Request::none;
+    }
+    view.scroll_of(Panel::comparison) = 0;
+    return request;
+}
+
 Request character(View& view, char32_t c, const Screen& screen) {
     switch (c) {
+        case U'i':
+            return inspect(view, screen);
+        case U'x':
+            return ask_to_stop_search(view, screen);
+        case U'[':
+            return page(view, screen, Request::page_before);
+        case U']':
+            return page(view, screen, Request::page_after);
         case U'q':
             return quit(view);
         case U'd':

@@ -21,11 +21,15 @@ bool matches(const Line& line, const std::string& filter) {
     for (const Span& span : line) {
         text += span.text;
     }
-    const bool exact = lower(filter) != filter;
-    return (exact ? text : lower(text)).find(filter) != std::string::npos;
+    return contains(text, filter);
 }
 
 }  // namespace
+
+bool contains(const std::string& text, const std::string& filter) {
+    const bool exact = lower(filter) != filter;
+    return (exact ? text : lower(text)).find(filter) != std::string::npos;
+}
 
 int draw_line(Canvas& canvas, int x, int y, const Line& line) {
     for (const Span& span : line) {

@@ -32,19 +32,58 @@ Line state_line(const Snapshot& snapshot, const View& view, const Symbols& symbo
     return line;
 }
 
+/// Where a key does something.
+enum class Where : std::uint8_t {
+    everywhere,
+    control,     ///< where the run may be told something
+    search,      ///< the same, and a search is shown
+    comparison,  ///< a comparison, shown by itself
+    inspected    ///< one search of it
+};
+
 struct Hint {
     const char* key;
     const char* what;
-    bool control;  ///< only where the run may be told something
+    Where where = Where::everywhere;
 };
 
-constexpr Hint hints[] = {
-    {"q", "quit", false},      {"?", "help", false},   {"0-9", "panel", false},
-    {"p", "pause", false},     {"/", "find", false},   {"s", "stop", true},
-    {"c", "checkpoint", true}, {"d", "detach", false}, {"e", "export", false},
-    {"Enter", "alone", false}, {"t", "theme", false},  {"g", "symbols", false}};
+constexpr Hint hints[] = {{"q", "quit"},
+                          {"?", "help"},
+                          {"i", "inspect", Where::comparison},
+                          {"x", "stop one", Where::comparison},
+                          {"[ ]", "page", Where::comparison},
+                          {"i", "comparison", Where::inspected},
+                          {"0-9", "panel"},
+                          {"p", "pause"},
+                          {"/", "find"},
+                          {"s", "stop", Where::control},
+                          {"c", "checkpoint", Where::search},
+                          {"d", "detach"},
+                          {"e", "export"},
+                          {"Enter", "alone"},
+                          {"t", "theme"},
+                          {"g", "symbols"}};
+
+bool applies(Where where, const Snapshot& snapshot, const View& view) {
+    switch (where) {
+        case Where::control:
+            return view.control;
+        case Where::search:
+            return view.control && !snapshot.compares && !view.inspecting;
+        case Where::comparison:
+            return snapshot.compares && view.owner;
+        case Where::inspected:
+            return view.inspecting && !snapshot.compares;
+        default:
+            return true;
+    }
+}
 
 const char* question_text(const View& view, int width) {
+    if (view.question == Question::stop_search) {
+        return width >= 60 ? "Stop the marked search?  y stop, its best counts   n go on"
+                           : "Stop this one?  y yes  n no";
+    }
     if (view.question == Question::quit) {
         return width >= 76
                    ? "Stop the search?  y stop, write the result   d close this view only   "
@@ -78,7 +117,7 @@ void draw_header(Canvas canvas, const Snapshot& snapshot, const View& view) {
     draw_line(canvas, start > 0 ? start : 0, 0, right);
 }
 
-void draw_footer(Canvas canvas, const View& view) {
+void draw_footer(Canvas canvas, const Snapshot& snapshot, const View& view) {
     if (view.question != Question::none) {
         canvas.text(1, 0, question_text(view, canvas.width()), style::warning);
         return;
@@ -95,7 +134,7 @@ void draw_footer(Canvas canvas, const View& view) {
     int x = 0;
     for (const Hint& hint : hints) {
         const int needed = columns(hint.key) + 1 + columns(hint.what) + 1;
-        if ((hint.control && !view.control) || x + needed > canvas.width()) {
+        if (!applies(hint.where, snapshot, view) || x + needed > canvas.width()) {
             continue;
         }
         x = canvas.text(x, 0, hint.key, style::key);
@@ -147,7 +186,7 @@ void draw_too_small(Canvas canvas, const Snapshot& snapshot, const View& view) {
         x = canvas.text(x == 0 ? 0 : x + 1, y, fact.text, fact.style);
     }
     if (note && view.question != Question::none) {
-        draw_footer(canvas.part({0, canvas.height() - 1, canvas.width(), 1}), view);
+        draw_footer(canvas.part({0, canvas.height() - 1, canvas.width(), 1}), snapshot, view);
     } else if (note) {
         const std::string needed =
             std::to_string(smallest.width) + "x" + std::to_string(smallest.height);
@@ -163,6 +202,9 @@ int draw_help(Canvas canvas, const View& view) {
         {"Tab", "next panel; Shift-Tab: the one before"},
         {"Enter", "the focused panel alone, and back; Esc: back to the summary"},
         {"up, down, k, j", "scroll by a line; PageUp, PageDown, Home, End"},
+        {"i", "comparison: the marked search (up, down) by itself, and back"},
+        {"x", "comparison: stop the marked search (asks first)"},
+        {"[ ]", "comparison: the instance and seed before, after"},
         {"/", "find: only list lines with this text; empty: all"},
         {"p", "pause the view (the search goes on)"},
         {"+ -", "more or fewer frames a second"},

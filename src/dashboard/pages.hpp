@@ -10,7 +10,7 @@ namespace tessera::dashboard {
 /// What runs at the left, its state and time at the right.
 void draw_header(Canvas canvas, const telemetry::Snapshot& snapshot, const View& view);
 /// A question, a message, or at least five keys.
-void draw_footer(Canvas canvas, const View& view);
+void draw_footer(Canvas canvas, const telemetry::Snapshot& snapshot, const View& view);
 /// Objective, gap, age of the incumbent, rate and failures, in this order, as far as there is room;
 /// the last line tells the size that is needed.
 void draw_too_small(Canvas canvas, const telemetry::Snapshot& snapshot, const View& view);

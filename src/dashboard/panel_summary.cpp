@@ -80,7 +80,7 @@ Line rate(const Snapshot& snapshot) {
 }
 
 Line energy_latency(const Snapshot& snapshot) {
-    if (snapshot.incumbents.empty()) {
+    if (snapshot.incumbents.empty() || snapshot.compares) {
         return {};
     }
     const telemetry::IncumbentView& last = snapshot.incumbents.back();

@@ -52,15 +52,20 @@ std::vector<Panel> panels_of(const Snapshot& snapshot) {
 }  // namespace
 
 Screen render(Size size, const telemetry::Snapshot& snapshot, const View& view) {
-    Screen screen{Frame(size), {}, 0, {}};
+    Screen screen{Frame(size), {}, 0, {}, {}, false};
     Canvas whole(screen.frame, {0, 0, size.width, size.height}, symbols(view.symbols));
     const Layout where = layout(size, view, panels_of(snapshot));
     screen.panels = where.panels;
+    screen.compares = snapshot.compares;
+    if (const auto marked = marked_search(snapshot, view).marked) {
+        const telemetry::ContenderView& search = snapshot.comparison[*marked];
+        screen.marked = {search.search.value_or(0), search.state};
+    }
     if (where.too_small) {
         draw_too_small(whole, snapshot, view);
     } else {
         draw_header(whole.part(where.header), snapshot, view);
-        draw_footer(whole.part(where.footer), view);
+        draw_footer(whole.part(where.footer), snapshot, view);
         if (view.page == Page::panels) {
             draw_panels(screen, whole, where, snapshot, view);
         } else {

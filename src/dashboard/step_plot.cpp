@@ -75,6 +75,12 @@ void draw_steps(Canvas canvas, const Curves& curves) {
         draw_curve(plot, curve, time, value, end_s);
     }
     plot.draw();
+    for (const Curve& curve : curves.series) {
+        if (curve.label != 0 && !curve.steps.empty() && std::isfinite(curve.steps.back().value)) {
+            const telemetry::Step& last = curve.steps.back();
+            plot.mark(time(last.time_s), value(last.value), curve.label, curve.style);
+        }
+    }
     if (!axes) {
         return;
     }

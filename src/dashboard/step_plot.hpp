@@ -13,6 +13,7 @@ struct Curve {
     Style style;
     bool dotted = false;
     char32_t ascii = U'*';
+    char32_t label = 0;  ///< drawn where its last step begins; 0: none
 };
 
 struct Curves {

@@ -139,6 +139,28 @@ void Viewer::fulfil(Request request, Terminal& terminal) {
         case Request::redraw:
             terminal.repaint();
             break;
+        case Request::inspect:
+        case Request::overview:
+        case Request::stop_search:
+        case Request::page_before:
+        case Request::page_after:
+            steer(request);
+            break;
+    }
+}
+
+void Viewer::steer(Request request) {
+    if (!hooks_.inspect || !hooks_.stop_search || !hooks_.page) {
+        view_.inspecting = false;
+        view_.message = "this view only watches the comparison";
+    } else if (request == Request::overview) {
+        hooks_.inspect(std::nullopt);
+    } else if (request == Request::page_before || request == Request::page_after) {
+        hooks_.page(request == Request::page_after ? 1 : -1);
+    } else if (request == Request::inspect) {
+        hooks_.inspect(screen_->marked->search);
+    } else {
+        hooks_.stop_search(screen_->marked->search);
     }
 }
 

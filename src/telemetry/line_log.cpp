@@ -243,6 +243,13 @@ void JsonLog::finish(const SnapshotPtr& snapshot, const std::vector<Event>& even
     check();
 }
 
+void SnapshotLog::update(const SnapshotPtr& snapshot, const std::vector<Event>& /*events*/) {
+    out_ << to_json(*snapshot) + "\n" << std::flush;
+    if (!out_) {
+        throw std::runtime_error("it cannot be written");
+    }
+}
+
 void JsonLog::check() const {
     out_.flush();
     if (!out_) {

@@ -196,7 +196,11 @@ void Sampler::Builder::add_workers(Snapshot& s) {
 
 void Sampler::Builder::add_comparison(Snapshot& s,
                                       const std::map<std::string, std::uint64_t>& evaluated) {
+    s.comparison = settings_.before;
     std::optional<double> best;
+    for (const ContenderView& before : s.comparison) {
+        best = before.best && (!best || *before.best < *best) ? before.best : best;
+    }
     for (const auto& [name, count] : evaluated) {
         if (!name.empty()) {
             sources_[name];

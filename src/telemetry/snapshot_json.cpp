@@ -52,7 +52,8 @@ void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, Step> {
 }
 template <class F, class T>
 void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, ContenderView> {
-    f("name", v.name), f("best", v.best), f("gap", v.gap);
+    f("name", v.name), f("search", v.search), f("state", v.state), f("ending", v.ending);
+    f("elapsed_s", v.elapsed_s), f("best", v.best), f("gap", v.gap), f("bound_gap", v.bound_gap);
     f("time_to_best_s", v.time_to_best_s), f("evaluated", v.evaluated);
     f("improved", v.improved), f("rate_per_s", v.rate_per_s), f("history", v.history);
 }
@@ -105,6 +106,7 @@ void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, RestView
 template <class F, class T>
 void fields(F& f, T& v) requires std::is_same_v<std::remove_const_t<T>, Snapshot> {
     f("serial", v.serial), f("state", v.state), f("stop_reason", v.stop_reason);
+    f("compares", v.compares);
     f("run", v.run), f("elapsed_s", v.elapsed_s), f("cpu_s", v.cpu_s);
     f("memory_bytes", v.memory_bytes), f("peak_memory_bytes", v.peak_memory_bytes);
     f("best", v.best), f("bound", v.bound), f("gap", v.gap);
@@ -158,6 +160,9 @@ struct Writer {
         return levels[static_cast<std::size_t>(v)];
     }
     static Json write(const std::optional<double>& v) {
+        return v ? write(*v) : Json(nullptr);
+    }
+    static Json write(const std::optional<std::uint64_t>& v) {
         return v ? write(*v) : Json(nullptr);
     }
     static Json write(const std::array<std::uint64_t, n_reasons>& v) {
@@ -236,6 +241,12 @@ struct Reader {
     }
     static void read(const ParsedJson& j, std::optional<double>& v) {
         v = j.is_null() ? std::nullopt : std::optional<double>(j.get<double>());
+    }
+    static void read(const ParsedJson& j, std::optional<std::uint64_t>& v) {
+        v.reset();
+        if (!j.is_null()) {
+            read(j, v.emplace());
+        }
     }
     static void read(const ParsedJson& j, std::array<std::uint64_t, n_reasons>& v) {
         for (std::size_t r = 0; r < n_reasons; ++r) {

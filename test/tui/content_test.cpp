@@ -92,6 +92,44 @@ BOOST_AUTO_TEST_CASE(a_run_of_one_mapper_and_one_metric_has_fewer_panels) {
     BOOST_TEST(says(drawn({200, 60}, snapshot), "5 Pareto"));
 }
 
+BOOST_AUTO_TEST_CASE(a_comparison_shows_its_searches_and_nothing_of_one_search) {
+    const telemetry::Snapshot snapshot = tui_test::comparing_snapshot();
+    const std::string all = drawn({152, 40}, snapshot);
+    BOOST_TEST(says(all, "6 Comparison"));
+    for (const char* none : {"Incumbents", "Workers", "Funnel", "Mapping", "energy "}) {
+        BOOST_TEST(!says(all, none), none << all);
+    }
+    View view;
+    view.focus = Panel::comparison;
+    view.alone = true;
+    view.owner = true;
+    view.scroll_of(Panel::comparison) = 1;
+    const std::string text = drawn({110, 24}, snapshot, view);
+    for (const char* fact : {"> b annealing", "running", "a ffm", "leads", "5.6%", "15.0%",
+                             "failed", "waiting", "i inspect", "x stop one", "[ ] page"}) {
+        BOOST_TEST(says(text, fact), fact << text);
+    }
+    // A curve has the letter of its search where its best was found; the axis ends with the
+    // searches.
+    BOOST_TEST(says(text, "a"), text);
+    BOOST_TEST(says(text, "5.000 s"), text);
+    view.filter = "ann";
+    view.scroll_of(Panel::comparison) = 0;
+    const std::string found = drawn({110, 24}, snapshot, view);
+    BOOST_TEST(says(found, "> b annealing"), found);
+    BOOST_TEST(!says(found, "a ffm"), found);
+    // All of a long list can be marked, and the mark is seen.
+    telemetry::Snapshot many = snapshot;
+    for (int i = 0; i < 40; ++i) {
+        many.comparison.push_back(snapshot.comparison[0]);
+        many.comparison.back().name = "mapper" + std::to_string(i);
+    }
+    view.filter.clear();
+    view.scroll_of(Panel::comparison) = 43;
+    BOOST_TEST(says(drawn({110, 24}, many, view), "> "), drawn({110, 24}, many, view));
+    BOOST_TEST(says(drawn({110, 24}, many, view), "mapper39"));
+}
+
 BOOST_AUTO_TEST_CASE(the_summary_names_what_the_search_waits_for) {
     telemetry::Snapshot snapshot = tui_test::running_snapshot();
     View view;

@@ -115,6 +115,45 @@ BOOST_AUTO_TEST_CASE(no_key_means_something_else_in_another_panel) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(searches_of_a_comparison_are_inspected_and_stopped) {
+    Terminal terminal;
+    BOOST_TEST((terminal.press(U'i') == Request::none));  // a search is shown, not a comparison
+    BOOST_TEST((terminal.press(U'x') == Request::none));
+    BOOST_TEST((terminal.press(U']') == Request::none));
+    BOOST_TEST(!terminal.view.message.empty());
+    terminal.snapshot = tui_test::comparing_snapshot();
+    terminal.view.owner = terminal.view.control = true;
+    terminal.view.focus = Panel::comparison;
+    terminal.view.alone = true;
+    const auto marked = [&] {
+        return render(terminal.size, terminal.snapshot, terminal.view).marked->search;
+    };
+    BOOST_TEST(marked() == 40u);
+    BOOST_TEST((terminal.press(U'x') == Request::none));  // has ended
+    BOOST_TEST((terminal.view.question == Question::none));
+    terminal.press(Key::Kind::down);
+    BOOST_TEST(marked() == 41u);
+    BOOST_TEST((terminal.press(U'x') == Request::none));
+    BOOST_TEST((terminal.view.question == Question::stop_search));
+    BOOST_TEST((terminal.press(U'n') == Request::none));
+    terminal.press(U'x');
+    BOOST_TEST((terminal.press(U'y') == Request::stop_search));
+    BOOST_TEST((terminal.press(U'i') == Request::inspect));
+    BOOST_TEST(terminal.view.inspecting);
+    BOOST_TEST((terminal.view.focus == Panel::summary));
+    terminal.snapshot = tui_test::running_snapshot();  // what the comparison shows now
+    BOOST_TEST((terminal.press(U'i') == Request::overview));
+    BOOST_TEST((terminal.view.focus == Panel::comparison));
+    terminal.snapshot = tui_test::comparing_snapshot();
+    BOOST_TEST((terminal.press(U'[') == Request::page_before));
+    BOOST_TEST((terminal.press(U']') == Request::page_after));
+    BOOST_TEST(marked() == 40u);
+    terminal.press(Key::Kind::end);
+    BOOST_TEST(marked() == 43u);
+    BOOST_TEST((terminal.press(U'i') == Request::none));  // waits
+    BOOST_TEST(!terminal.view.inspecting);
+}
+
 BOOST_AUTO_TEST_CASE(random_keys_at_random_sizes_do_no_harm) {
     std::mt19937 random(5);
     Terminal terminal;
@@ -123,6 +162,8 @@ BOOST_AUTO_TEST_CASE(random_keys_at_random_sizes_do_no_harm) {
         if (i % 50 == 0) {
             terminal.size = {static_cast<int>(random() % 200) + 1,
                              static_cast<int>(random() % 60) + 1};
+            terminal.snapshot =
+                random() % 2 == 0 ? tui_test::running_snapshot() : tui_test::comparing_snapshot();
         }
         Key key{static_cast<Key::Kind>(random() % 18), static_cast<char32_t>(random() % 256),
                 static_cast<int>(random() % 300) - 20, static_cast<int>(random() % 100) - 20};

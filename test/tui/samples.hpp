@@ -113,6 +113,38 @@ inline Snapshot running_snapshot() {
     return s;
 }
 
+/// A page of a comparison: two searches that ended, one that runs, one that waits.
+inline Snapshot comparing_snapshot() {
+    Snapshot s = empty_snapshot();
+    s.compares = true;
+    s.run.mapper = "comparison";
+    s.run.workload = "gpt3";
+    s.best = 1.8e-3;
+    s.bound = 1.7e-3;
+    const auto search = [&](const char* name, telemetry::WorkerState state, const char* ending,
+                            std::vector<telemetry::Step> history) {
+        telemetry::ContenderView view;
+        view.name = name;
+        view.search = 40 + s.comparison.size();
+        view.state = state;
+        view.ending = ending;
+        if (!history.empty()) {
+            view.elapsed_s = 5;
+            view.best = history.back().value;
+            view.time_to_best_s = history.back().time_s;
+            view.gap = (*view.best - 1.8e-3) / *view.best;
+            view.bound_gap = (*view.best - 1.7e-3) / *view.best;
+        }
+        view.history = std::move(history);
+        s.comparison.push_back(std::move(view));
+    };
+    search("ffm", telemetry::WorkerState::done, "feasible", {{0.2, 4e-3}, {3, 1.8e-3}});
+    search("search:annealing", telemetry::WorkerState::running, "", {{0.3, 3e-3}, {2, 2e-3}});
+    search("mcts", telemetry::WorkerState::failed, "failed", {});
+    search("genetic", telemetry::WorkerState::idle, "", {});
+    return s;
+}
+
 /// Values and texts that nobody should produce but a file or socket may hold.
 inline Snapshot hostile_snapshot(unsigned seed) {
     std::mt19937 random(seed);
@@ -143,6 +175,7 @@ inline Snapshot hostile_snapshot(unsigned seed) {
         return std::string(texts[random() % 7]);
     };
     Snapshot s = running_snapshot();
+    s.compares = random() % 3 == 0;
     s.run.workload = text();
     s.run.architecture = text();
     s.run.mapper = text();

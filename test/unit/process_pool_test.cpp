@@ -8,6 +8,8 @@
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <map>
+#include <set>
+#include <vector>
 
 using namespace tessera::base;
 
@@ -41,6 +43,60 @@ BOOST_AUTO_TEST_CASE(every_task_says_what_it_has_to_say) {
         BOOST_TEST((end.text == std::string(200'000, static_cast<char>('a' + task))));
         BOOST_TEST(end.peak_memory_bytes > 0U);
     }
+}
+
+BOOST_AUTO_TEST_CASE(whole_lines_are_told_at_once_and_the_rest_is_the_answer) {
+    std::map<std::size_t, std::vector<std::string>> lines;
+    std::set<std::size_t> started;
+    ProcessPoolOptions options;
+    options.jobs = 2;
+    options.line = [&](std::size_t task, const std::string& line) { lines[task].push_back(line); };
+    options.started = [&](std::size_t task) { started.insert(task); };
+    bool asked = false;
+    options.turn = [&](const SignalTask& signal) {
+        // Task 1 waits for a signal that comes once its first line is heard.
+        if (!asked && lines[1].size() == 1) {
+            asked = true;
+            BOOST_TEST(signal(1, SIGUSR1));
+            BOOST_TEST(!signal(7, SIGUSR1));
+        }
+    };
+    const auto ends = run(3, options, [](std::size_t task, int pipe) {
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGUSR1);
+        ::sigprocmask(SIG_BLOCK, &set, nullptr);
+        write_to_pipe(pipe, "one\ntw");
+        write_to_pipe(pipe, "");
+        if (task == 1) {
+            write_to_pipe(pipe, "o");
+            int number = 0;
+            ::sigwait(&set, &number);
+            write_to_pipe(pipe, "\n\nthe ans");
+        } else {
+            write_to_pipe(pipe, "o\n\nthe ans");
+        }
+        write_to_pipe(pipe, "wer");
+    });
+    BOOST_TEST(asked);
+    BOOST_TEST(started.size() == 3U);
+    for (const auto& [task, end] : ends) {
+        BOOST_TEST(end.text == "the answer");
+        BOOST_TEST(lines[task] == (std::vector<std::string>{"one", "two", ""}),
+                   boost::test_tools::per_element());
+    }
+}
+
+// An interrupt of the whole group cuts what children find short: it is no answer.
+BOOST_AUTO_TEST_CASE(nothing_is_told_of_a_child_that_ends_after_the_stop) {
+    std::atomic<bool> stop{false};
+    ProcessPoolOptions options;
+    options.line = [&](std::size_t, const std::string&) { stop = true; };
+    bool told = false;
+    BOOST_TEST(!run_in_children(
+        {0}, options, [](std::size_t, int pipe) { write_to_pipe(pipe, "news\nan answer"); },
+        [&](std::size_t, const ChildEnd&) { told = true; }, &stop));
+    BOOST_TEST(!told);
 }
 
 BOOST_AUTO_TEST_CASE(what_goes_wrong_ends_its_task_only) {

@@ -41,7 +41,12 @@ enum class Request : std::uint8_t {
     stop,   ///< ask the search to stop
     checkpoint,
     export_frame,
-    redraw,  ///< paint every cell anew (Ctrl-L)
+    redraw,       ///< paint every cell anew (Ctrl-L)
+    inspect,      ///< show Screen::marked of a comparison alone
+    overview,     ///< show the comparison again
+    stop_search,  ///< ask Screen::marked to stop
+    page_before,  ///< searches of the instance and seed before
+    page_after,
 };
 
 /// `screen`: what is shown now. Every key means the same in every panel.

@@ -19,6 +19,9 @@ using Line = std::vector<Span>;
 /// \returns the column after the line.
 int draw_line(Canvas& canvas, int x, int y, const Line& line);
 
+/// What a filter leaves: case matters if it has capitals. An empty one leaves all.
+bool contains(const std::string& text, const std::string& filter);
+
 /// A list of `count` lines; `line(i)` makes one. Only what is seen is made, as long as there is no
 /// filter.
 struct List {

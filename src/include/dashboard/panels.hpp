@@ -1,7 +1,9 @@
 // The ten panels. Each draws the inside of its box and returns how far it can be scrolled.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "dashboard/frame.hpp"
 #include "dashboard/lines.hpp"
@@ -22,6 +24,14 @@ int draw_plugins(Canvas canvas, const Snapshot& snapshot, const View& view);
 int draw_log(Canvas canvas, const Snapshot& snapshot, const View& view);
 int draw_mapping(Canvas canvas, const Snapshot& snapshot, const View& view);
 int draw_costs(Canvas canvas, const Snapshot& snapshot, const View& view);
+
+/// The searches of a comparison that the filter leaves, as indices of Snapshot::comparison, and
+/// which of them is marked (nothing: there are none): the panel's scroll counts them.
+struct MarkedSearch {
+    std::vector<std::size_t> shown;
+    std::optional<std::size_t> marked;  ///< index of Snapshot::comparison
+};
+MarkedSearch marked_search(const Snapshot& snapshot, const View& view);
 
 /// Whether the run has what the panel shows: several metrics, mappers, lines of a log, plugins from
 /// files or with knobs.

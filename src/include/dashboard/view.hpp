@@ -34,7 +34,7 @@ enum class Theme : std::uint8_t { color, mono };
 enum class Page : std::uint8_t { panels, help, options };
 
 /// A question that the next key answers.
-enum class Question : std::uint8_t { none, quit, stop };
+enum class Question : std::uint8_t { none, quit, stop, stop_search };
 
 struct View {
     Panel focus = Panel::summary;
@@ -48,10 +48,11 @@ struct View {
     bool mouse = false;
     Theme theme = Theme::color;
     SymbolSet symbols = SymbolSet::block;
-    double rate_hz = 4;    ///< frames a second
-    bool owner = false;    ///< shown by the searching process itself, not by a viewer
-    bool control = false;  ///< stop and checkpoint are allowed
-    std::string message;   ///< answer to the last key, shown at the bottom
+    double rate_hz = 4;       ///< frames a second
+    bool owner = false;       ///< shown by the searching process itself, not by a viewer
+    bool control = false;     ///< stop and checkpoint are allowed
+    bool inspecting = false;  ///< one search of a comparison is shown
+    std::string message;      ///< answer to the last key, shown at the bottom
 
     int& scroll_of(Panel panel) {
         return scroll[static_cast<std::size_t>(panel)];

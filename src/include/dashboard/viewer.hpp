@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "dashboard/keys.hpp"
@@ -20,9 +21,13 @@ View initial_view();
 
 class Viewer {
 public:
-    /// What the keys `s` and `c` do, called on the loop's thread; empty: not possible.
+    /// What the keys do, called on the loop's thread; empty: not possible.
     struct Hooks {
         std::function<void()> stop, checkpoint;
+        /// Of a comparison: `i` (nothing: the comparison again), `x`, and `[` and `]` (-1, 1).
+        std::function<void(std::optional<std::uint64_t>)> inspect = {};
+        std::function<void(std::uint64_t)> stop_search = {};
+        std::function<void(int)> page = {};
     };
 
     Viewer(View view, Hooks hooks);
@@ -43,6 +48,8 @@ private:
     void draw(Terminal& terminal);
     void read_keys(Terminal& terminal);
     void fulfil(Request request, Terminal& terminal);
+    /// Of the requests of a comparison.
+    void steer(Request request);
     std::string export_files() const;
     telemetry::SnapshotPtr as_drawn(bool lost) const;
 

@@ -63,6 +63,19 @@ private:
     double last_s_ = 0;
 };
 
+/// --ui=snapshots: the whole state, a line of JSON each time (snapshot.hpp).
+class SnapshotLog : public Sink {
+public:
+    explicit SnapshotLog(std::ostream& out) : out_(out) {}
+    std::string name() const override {
+        return "the log on stderr";
+    }
+    void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
+
+private:
+    std::ostream& out_;
+};
+
 /// One line on the state of the run, as SIGUSR1 asks for it.
 std::string summary(const Snapshot& snapshot);
 

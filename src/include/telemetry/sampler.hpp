@@ -50,6 +50,8 @@ public:
         /// What views show of a mapping (the YAML that Incumbent::mapping makes). Called on the
         /// sampler's thread, for the best mapping so far, once a second at most. May be empty.
         std::function<MappingView(const std::string&)> describe;
+        /// Searches before this one on the same problem: they stand in Snapshot::comparison too.
+        std::vector<ContenderView> before = {};
     };
 
     /// `recorder` must outlive it. Nothing runs before start().

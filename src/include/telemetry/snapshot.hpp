@@ -99,7 +99,8 @@ struct Step {
     bool operator==(const Step&) const = default;
 };
 
-/// One mapper or strategy of several that run side by side.
+/// One mapper or strategy of several that run side by side, in one search, or in searches of their
+/// own (a comparison).
 struct ContenderView {
     std::string name;
     std::optional<double> best, gap;  ///< gap to the best known of all, (own - best) / own
@@ -107,6 +108,12 @@ struct ContenderView {
     std::uint64_t evaluated = 0, improved = 0;
     double rate_per_s = 0;
     std::vector<Step> history;
+    // Of searches of their own:
+    std::optional<std::uint64_t> search = {};  ///< which of the comparison's
+    WorkerState state = WorkerState::idle;
+    std::string ending = {};  ///< "optimal", "feasible", "failed"; empty: no end yet
+    double elapsed_s = 0;
+    std::optional<double> bound_gap = {};  ///< to the best bound known, (own - bound) / own
 
     bool operator==(const ContenderView&) const = default;
 };
@@ -197,6 +204,8 @@ struct Snapshot {
     std::uint64_t serial = 0;  ///< counts up from 1
     RunIdentity run;
     RunState state = RunState::running;
+    /// Of a comparison: its searches are in `comparison`; workers, funnel and mapping it has not.
+    bool compares = false;
     std::string stop_reason;  ///< "Ctrl-C", "max-time"; empty while running, or if done
     double elapsed_s = 0, cpu_s = 0;
     std::uint64_t memory_bytes = 0, peak_memory_bytes = 0;
