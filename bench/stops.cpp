@@ -18,6 +18,8 @@
 // status 1 if any run is late by more than --allowed seconds of its own.
 #include <time.h>
 
+#include <csignal>
+
 #include <iostream>
 #include <random>
 
@@ -137,7 +139,7 @@ struct Lateness {
         return std::min(wall_s, own_s);
     }
     bool broken() const {
-        return killed || signal != 0;
+        return killed || (signal != 0 && signal != SIGINT);  // it may come before there is a search
     }
 };
 
@@ -205,6 +207,7 @@ pid_t start(const std::vector<std::string>& words) {
         ::dup2(null, 0);
         ::dup2(null, 1);
         ::dup2(null, 2);
+        ::signal(SIGINT, SIG_DFL);  // shells let what they start in the background ignore it
         if (::setpriority(PRIO_PROCESS, 0, 10) != 0) {
             ::_exit(126);
         }

@@ -11,6 +11,7 @@
 #include <limits>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <thread>
 
 #include "best.hpp"
@@ -216,12 +217,38 @@ private:
         }
     }
 
+    /// In the order in which they were found, each that is better than those before: the history of
+    /// the search. Their mappings are checked, which takes a millisecond each: once the time is up,
+    /// the best goes first, and the others are no better. A limit of evaluations is no such hurry,
+    /// and leaves the same history each time.
+    void offer(std::span<Candidate> found, Worker& worker) {
+        std::vector<Candidate*> left;
+        for (Candidate& c : found) {
+            if (c.outcome.legal()) {
+                left.push_back(&c);
+            }
+        }
+        for (auto at = left.begin(); at != left.end(); ++at) {
+            if (is_late()) {
+                std::stable_sort(at, left.end(), [](const Candidate* a, const Candidate* b) {
+                    return a->outcome.value < b->outcome.value;
+                });
+                std::for_each(at, left.end(), [&](Candidate* c) { best_.offer(*c, worker); });
+                return;
+            }
+            best_.offer(**at, worker);
+        }
+    }
+
+    bool is_late() const {
+        const char* const reason = watch_.reason();
+        return reason != nullptr && std::string_view(reason) != "max-evals";
+    }
+
     void round(WorkerPool& worker_pool, std::span<Candidate> batch) {
         batch_size_.note(batch.size(), worker_pool.evaluate(batch));
-        for (Candidate& c : batch) {
-            if (c.outcome.legal()) {
-                best_.offer(c, worker_pool.worker());
-            }
+        offer(batch, worker_pool.worker());
+        for (const Candidate& c : batch) {
             evaluated_ += c.outcome.verdict == Verdict::not_evaluated ? 0 : 1;
         }
         asked_ += batch.size();
@@ -258,9 +285,7 @@ private:
             asked_ += told;
             evaluated_ += told;
             progress_->done.store(asked_, std::memory_order_relaxed);
-            for (Candidate& c : islands.found()) {
-                best_.offer(c, islands.worker());
-            }
+            offer(islands.found(), islands.worker());
             islands.exchange();
             if (recorder_.checkpoint_due() && !watch_.stopped()) {
                 base::Json state;

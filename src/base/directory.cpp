@@ -85,10 +85,13 @@ std::string read_whole(int file, const fs::path& path) {
 }
 
 std::optional<std::string> read_at(int parent, const std::string& name, int flags,
-                                   const fs::path& path) {
+                                   const fs::path& path, std::uint64_t from = 0) {
     const Descriptor file(
         ::openat(parent, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags));
     if (file >= 0) {
+        if (from > 0 && ::lseek(file, static_cast<off_t>(from), SEEK_SET) < 0) {
+            fail_by_system(path, "cannot be read", errno);
+        }
         return read_whole(file, path);
     }
     if (errno == ENOENT || errno == ENOTDIR) {
@@ -242,8 +245,8 @@ std::optional<FileStamp> Directory::stamp(const std::string& name) const {
     return FileStamp{found.st_ino, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
 }
 
-std::optional<std::string> Directory::read(const std::string& name) const {
-    return read_at(descriptor_, name, O_NOFOLLOW, path_ / name);
+std::optional<std::string> Directory::read(const std::string& name, std::uint64_t from) const {
+    return read_at(descriptor_, name, O_NOFOLLOW, path_ / name, from);
 }
 
 void Directory::write(const std::string& name, const std::string& content, bool durable) const {

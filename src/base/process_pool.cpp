@@ -248,23 +248,37 @@ bool run_in_children(const std::vector<std::size_t>& tasks, const ProcessPoolOpt
                      const std::function<void(std::size_t, int)>& body,
                      const std::function<void(std::size_t, const ChildEnd&)>& done,
                      const std::atomic<bool>* stop) {
+    std::size_t at = 0;
+    const std::function<std::optional<std::size_t>()> next = [&] {
+        return at < tasks.size() ? std::optional(tasks[at++]) : std::nullopt;
+    };
+    return run_in_children(next, options, body, done, stop);
+}
+
+bool run_in_children(const std::function<std::optional<std::size_t>()>& next,
+                     const ProcessPoolOptions& options,
+                     const std::function<void(std::size_t, int)>& body,
+                     const std::function<void(std::size_t, const ChildEnd&)>& done,
+                     const std::atomic<bool>* stop) {
     Children children(options.pin);
-    std::size_t next = 0;
     const auto at_once = static_cast<std::size_t>(std::max(1, options.jobs));
     const auto stopped = [&] { return stop != nullptr && stop->load(); };
     const SignalTask signal = [&](std::size_t task, int number) {
         return children.signal(task, number);
     };
-    while (next < tasks.size() || !children.running().empty()) {
-        if (stopped()) {
-            return false;
-        }
-        while (next < tasks.size() && children.running().size() < at_once) {
-            const std::size_t task = tasks[next++];
-            children.start(task, body);
-            if (options.started) {
-                options.started(task);
+    for (;;) {
+        while (!stopped() && children.running().size() < at_once) {
+            const std::optional<std::size_t> task = next();
+            if (!task) {
+                break;
             }
+            children.start(*task, body);
+            if (options.started) {
+                options.started(*task);
+            }
+        }
+        if (children.running().empty()) {
+            return !stopped();
         }
         wait_for_any(children.running());
         if (options.turn) {
@@ -286,7 +300,6 @@ bool run_in_children(const std::vector<std::size_t>& tasks, const ProcessPoolOpt
             done(task, children.end(i, late, options.limit_s));
         }
     }
-    return true;
 }
 
 bool write_to_pipe(int pipe, const std::string& text) {

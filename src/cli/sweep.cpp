@@ -28,6 +28,7 @@ constexpr const char* examples =
     R"(  tessera sweep -a tpu-v4i -w gpt3-6.7b -D BATCH=1 -D TOKENS=1024:8192:*2 --set arch.GlobalBuffer.size=2.7e8,5.4e8,1.1e9 -o runs/sweep
   tessera sweep -a tpu-v4i -w gpt3-6.7b -D BATCH=1 --points points.csv --pareto arch.GlobalBuffer.size,latency_s --json
   tessera sweep ... --shard $SLURM_ARRAY_TASK_ID/8 -o shard-$SLURM_ARRAY_TASK_ID    (a Slurm array of tasks 1-8)
+  mpirun -n 4 tessera sweep ... --share --jobs 1 -o runs/sweep
   tessera sweep --merge shard-1 shard-2 ... -o runs/sweep
 )";
 
@@ -55,7 +56,10 @@ CommandText sweep_text() {
         ("jobs,j", options::value<std::string>()->value_name("N"),
          "searches at a time, each in a process of its own (one per core)")  //
         ("shard", options::value<std::string>()->value_name("I/N"),
-         "search only the I-th of N parts of the sweep; see --merge")                       //
+         "search only the I-th of N parts of the sweep; see --merge")  //
+        ("share", options::bool_switch(),
+         "search beside other processes that have the same command and see the same folder: MPI "
+         "ranks, jobs of a cluster")                                                        //
         ("merge", list("DIR")->multitoken(), "join the folders of the parts of one sweep")  //
         ("output,o", options::value<std::string>()->value_name("DIR"),
          "keep the sweep in a new folder: result.csv, result.json, times.csv, drawings, the "
@@ -183,8 +187,11 @@ void refuse_timeloop(const Arguments& arguments) {
 int sweep(const std::vector<std::string>& args, const Arguments& arguments, std::ostream& out,
           std::ostream& err) {
     refuse_timeloop(arguments);
+    if (arguments.flag("share") && arguments.has("shard")) {
+        throw UserError("options '--share' and '--shard' exclude each other");
+    }
     const std::string view = arguments.text("ui");
-    if (view == "tui" || view == "json") {
+    if (view == "tui" || view == "json" || view == "snapshots") {
         arguments.refuse("ui", "line or none: a sweep has no dashboard");
     }
     mapper::Options settings = mapper_options(arguments);

@@ -1,6 +1,7 @@
 // Map:
 //   SweepFolder   -o: what is known already, the journal, the files at the end
 //   Progress      lines on stderr
+//   Choice        which point is searched next: of a list, or claimed beside other processes
 //   run_sweep()   children
 //   merge_sweeps()
 #include "cli/sweep_run.hpp"
@@ -9,7 +10,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <ostream>
+#include <thread>
 
 #include "base/leave.hpp"
 #include "base/process_pool.hpp"
@@ -17,6 +20,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/live_run.hpp"
 #include "cli/output.hpp"
+#include "cli/sweep_journals.hpp"
 #include "io/units.hpp"
 #include "tessera/base/error.hpp"
 
@@ -27,12 +31,14 @@ namespace {
 using Policy = io::RunDirectory::Policy;
 
 constexpr const char* journal = "points.jsonl";
+constexpr auto look_again = std::chrono::milliseconds(100);
 
 Policy policy(const Arguments& arguments) {
     Policy result = Policy::refuse;
     const char* chosen = nullptr;
-    for (const auto& [name, meaning] :
-         {std::pair{"force", Policy::replace}, {"resume", Policy::resume}}) {
+    for (const auto& [name, meaning] : {std::pair{"force", Policy::replace},
+                                        {"resume", Policy::resume},
+                                        {"share", Policy::share}}) {
         if (!arguments.flag(name)) {
             continue;
         }
@@ -40,7 +46,8 @@ Policy policy(const Arguments& arguments) {
             throw UserError(std::string("option '--") + name + "' needs the folder: -o DIR");
         }
         if (chosen != nullptr) {
-            throw UserError("options '--force' and '--resume' exclude each other");
+            throw UserError(std::string("options '--") + chosen + "' and '--" + name +
+                            "' exclude each other");
         }
         chosen = name;
         result = meaning;
@@ -95,7 +102,7 @@ public:
             return;
         }
         folder_.emplace(arguments.text("output"), how_);
-        if (how_ == Policy::resume && folder_->state() != io::RunDirectory::State::free) {
+        if (goes_on()) {
             check_same();
         }
     }
@@ -112,23 +119,48 @@ public:
         if (!folder_) {
             return;
         }
-        const bool goes_on =
-            how_ == Policy::resume && folder_->state() != io::RunDirectory::State::free;
+        const bool begun = goes_on();
         folder_->open();
-        if (goes_on) {
-            const std::string text = folder_->read(journal);
-            const std::size_t whole = read_journal(text, outcomes);
-            if (whole < text.size()) {
-                folder_->write(journal, text.substr(0, whole), true);
+        if (!goes_on()) {
+            folder_->write("run.json", io::dumped(description(plan_, args)), true);
+            folder_->write("checkpoint.json", "{}\n");
+        } else if (shared()) {
+            if (!begun) {  // another process was faster
+                check_same();
             }
+        } else {
+            cut_half_line();
+            folder_->write("checkpoint.json", "{}\n");
+        }
+        if (shared()) {
+            folder_->let_in();
+            claims_.emplace(folder_->folder());
+        }
+        read_news(outcomes);
+        if (!shared()) {
             for (SweepOutcome& outcome : outcomes) {
                 outcome = outcome.status == "failed" ? SweepOutcome() : outcome;
             }
-        } else {
-            folder_->write("run.json", io::dumped(description(plan_, args)), true);
         }
-        folder_->write("checkpoint.json", "{}\n");
-        journal_ = folder_->folder().open_to_append(journal);
+        journal_ = folder_->folder().open_to_append(shared() ? SweepJournals::own_name() : journal);
+    }
+
+    bool shared() const {
+        return how_ == Policy::share;
+    }
+    /// What this process and others have found since the last call.
+    void read_news(std::vector<SweepOutcome>& outcomes) {
+        if (goes_on() || shared()) {
+            journals_.read(folder_->folder(), outcomes);
+        }
+    }
+    /// \pre shared
+    SweepClaims& claims() {
+        return *claims_;
+    }
+    /// Another process has written the result.
+    bool is_finished() const {
+        return folder_->folder().has("result.json") && !folder_->folder().has("checkpoint.json");
     }
 
     void note(std::size_t point, const SweepOutcome& outcome) const {
@@ -156,6 +188,21 @@ public:
     }
 
 private:
+    /// There is a sweep in the folder that this one goes on with.
+    bool goes_on() const {
+        return (how_ == Policy::resume || shared()) &&
+               folder_->state() != io::RunDirectory::State::free;
+    }
+
+    /// A line that a kill cut off would spoil the next one.
+    void cut_half_line() const {
+        const std::string text = folder_->read(journal);
+        const std::size_t whole = text.rfind('\n') + 1;
+        if (whole < text.size()) {
+            folder_->write(journal, text.substr(0, whole), true);
+        }
+    }
+
     void check_same() const {
         const std::string file = (folder_->path() / "run.json").string();
         const std::optional<SweepPlan> before = stored_plan(folder_->read("run.json"), file);
@@ -173,6 +220,8 @@ private:
     const SweepPlan& plan_;
     const Policy how_;
     std::optional<io::RunDirectory> folder_;
+    std::optional<SweepClaims> claims_;
+    SweepJournals journals_;
     int journal_ = -1;
 };
 
@@ -245,6 +294,79 @@ bool deliver(SweepResult& result, SweepFolder& folder, bool ended, const Argumen
                          err);
 }
 
+/// Which point is searched next.
+class Choice {
+public:
+    /// `points`: those that this process may search, in order.
+    Choice(SweepFolder& folder, const std::vector<std::size_t>& points,
+           std::vector<SweepOutcome>& outcomes)
+        : folder_(folder), points_(points), outcomes_(outcomes) {}
+
+    std::optional<std::size_t> next() {
+        return folder_.shared() ? claimed() : listed();
+    }
+    /// Its outcome is in the journal.
+    void ended(std::size_t point) {
+        if (folder_.shared()) {
+            folder_.claims().drop(point);
+        }
+    }
+    /// All points are known, by whomever.
+    bool over() {
+        folder_.read_news(outcomes_);
+        return std::none_of(points_.begin(), points_.end(),
+                            [&](std::size_t point) { return open(point); });
+    }
+
+private:
+    bool open(std::size_t point) const {
+        return outcomes_[point].status.empty();
+    }
+
+    std::optional<std::size_t> listed() {
+        while (at_ < points_.size()) {
+            const std::size_t point = points_[at_++];
+            if (open(point)) {
+                return point;
+            }
+        }
+        return std::nullopt;
+    }
+
+    /// One that nobody searches. It may have ended since the journals were read.
+    std::optional<std::size_t> claimed() {
+        folder_.read_news(outcomes_);
+        for (const std::size_t point : points_) {
+            SweepClaims& claims = folder_.claims();
+            if (!open(point) || claims.has(point) || !claims.take(point)) {
+                continue;
+            }
+            folder_.read_news(outcomes_);
+            if (open(point)) {
+                return point;
+            }
+            claims.drop(point);
+        }
+        return std::nullopt;
+    }
+
+    SweepFolder& folder_;
+    const std::vector<std::size_t>& points_;
+    std::vector<SweepOutcome>& outcomes_;
+    std::size_t at_ = 0;
+};
+
+/// The claim behind the points: who has it writes the result.
+bool writes_result(SweepFolder& folder, std::size_t n_points, const Interrupt& interrupt) {
+    while (!folder.claims().take(n_points)) {
+        if (interrupt.happened()) {
+            return false;
+        }
+        std::this_thread::sleep_for(look_again);
+    }
+    return !folder.is_finished();
+}
+
 }  // namespace
 
 int run_sweep(const SweepPlan& plan, const SweepSearch& search, const SweepShard& shard,
@@ -255,29 +377,48 @@ int run_sweep(const SweepPlan& plan, const SweepSearch& search, const SweepShard
     SweepResult result{plan, std::vector<SweepOutcome>(plan.space.points.size())};
     folder.open(args, result.outcomes);
     const std::vector<std::size_t> own = plan.searched(shard.index, shard.count);
-    std::vector<std::size_t> left;
-    std::copy_if(own.begin(), own.end(), std::back_inserter(left),
-                 [&](std::size_t point) { return result.outcomes[point].status.empty(); });
     base::ProcessPoolOptions pool;
     pool.jobs = arguments.given("jobs") ? static_cast<int>(arguments.whole("jobs", 1, 1024))
                                         : base::usable_cores();
     const double limit_s = search.settings.budget.max_time_s;
     pool.limit_s = limit_s > 0 ? 2 * limit_s + 30 : 0;  // a search that does not stop is ended
-    Progress progress(left.size(), quiet, err);
+    const auto left =
+        static_cast<std::size_t>(std::count_if(own.begin(), own.end(), [&](std::size_t point) {
+            return result.outcomes[point].status.empty();
+        }));
+    Progress progress(left, quiet, err);
+    Choice choice(folder, own, result.outcomes);
+    std::size_t searched = 0;
     const Interrupt interrupt;
-    const bool whole = base::run_in_children(
-        left, pool,
-        [&](std::size_t point, int pipe) {
-            base::end_process_after_search();
-            const SweepOutcome outcome = search_point(search, plan.space.choice(point));
-            base::write_to_pipe(pipe, outcome_json(outcome).dump());
-        },
-        [&](std::size_t point, const base::ChildEnd& end) {
-            result.outcomes[point] = outcome_of(end);
-            folder.note(point, result.outcomes[point]);
-            progress.ended(result.outcomes[point]);
-        },
-        interrupt.stop());
+    const auto search_those_left = [&] {
+        return base::run_in_children([&] { return choice.next(); }, pool,
+                                     [&](std::size_t point, int pipe) {
+                                         base::end_process_after_search();
+                                         const SweepOutcome outcome =
+                                             search_point(search, plan.space.choice(point));
+                                         base::write_to_pipe(pipe, outcome_json(outcome).dump());
+                                     },
+                                     [&](std::size_t point, const base::ChildEnd& end) {
+                                         result.outcomes[point] = outcome_of(end);
+                                         folder.note(point, result.outcomes[point]);
+                                         choice.ended(point);
+                                         progress.ended(result.outcomes[point]);
+                                         ++searched;
+                                     },
+                                     interrupt.stop());
+    };
+    bool whole = search_those_left();
+    while (whole && folder.shared() && !choice.over()) {
+        // Others search what is left, and may be killed.
+        std::this_thread::sleep_for(look_again);
+        whole = search_those_left();
+    }
+    if (folder.shared() && (!whole || !writes_result(folder, own.size(), interrupt))) {
+        err << "tessera: " << io::counted(searched, "search", "searches") << " of the sweep here; "
+            << (whole ? "another process has written its result\n"
+                      : "go on with the same command\n");
+        return whole ? sweep_exit_code(result, own) : ExitCode::interrupted;
+    }
     if (!deliver(result, folder, whole, arguments, out, err)) {
         return ExitCode::user_error;
     }
@@ -309,7 +450,7 @@ int merge_sweeps(const std::vector<std::string>& folders, const std::vector<std:
             throw UserError("--merge " + path + ": holds another sweep than " + folders.front() +
                             " (" + differs + " differ)");
         }
-        read_journal(folder.read(journal).value_or(""), outcomes);
+        SweepJournals().read(folder, outcomes);
     }
     SweepFolder merged(*plan, arguments);
     std::vector<SweepOutcome> known;

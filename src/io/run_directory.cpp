@@ -37,6 +37,20 @@ bool lock_soon(const base::Directory& folder) {
     return false;
 }
 
+/// Whoever makes a run to be shared holds its folder alone for a moment.
+template <class Try>
+bool within_seconds(Try attempt) {
+    constexpr auto patience = std::chrono::seconds(10);
+    const auto until = std::chrono::steady_clock::now() + patience;
+    while (!attempt()) {
+        if (std::chrono::steady_clock::now() > until) {
+            return false;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return true;
+}
+
 [[noreturn]] void fail_being_written(const fs::path& path) {
     fail(path,
          "is being written by another process; watch it with `tessera top " + path.string() + "`");
@@ -101,7 +115,8 @@ RunDirectory::RunDirectory(fs::path path, Policy policy) : path_(std::move(path)
         fail(path_, "exists and is no folder");
     }
     folder_.emplace(path_);
-    if (!folder_->lock(false)) {
+    const auto lock = [&] { return folder_->lock(false); };
+    if (!(policy_ == Policy::share ? within_seconds(lock) : lock())) {
         fail_being_written(path_);
     }
     state_ = look();
@@ -131,7 +146,8 @@ RunDirectory::State RunDirectory::look() const {
 }
 
 void RunDirectory::refuse_what_is_there() const {
-    if (state_ == State::free || policy_ == Policy::replace || policy_ == Policy::resume) {
+    if (state_ == State::free || policy_ == Policy::replace || policy_ == Policy::resume ||
+        policy_ == Policy::share) {
         return;
     }
     if (state_ == State::unfinished) {
@@ -166,6 +182,10 @@ void RunDirectory::open() {
         }
         folder_.emplace(path_);
     }
+    if (policy_ == Policy::share) {
+        open_shared();
+        return;
+    }
     if (!lock_soon(*folder_)) {
         fail_being_written(path_);
     }
@@ -180,6 +200,28 @@ void RunDirectory::open() {
     } else {
         drop_aside();
     }
+}
+
+void RunDirectory::open_shared() {
+    // Alone in a folder without a run: it is this process that begins. Else with others.
+    const auto attempt = [&] {
+        if (folder_->lock(true)) {
+            state_ = look();
+            return state_ == State::free || folder_->lock(false);
+        }
+        if (folder_->lock(false)) {
+            state_ = look();
+            if (state_ != State::free) {
+                return true;
+            }
+            folder_->unlock();
+        }
+        return false;
+    };
+    if (!within_seconds(attempt) || !folder_->is_in_place()) {
+        fail_being_written(path_);
+    }
+    opened_ = true;
 }
 
 void RunDirectory::set_aside() {
@@ -203,6 +245,9 @@ void RunDirectory::drop_aside() {
 
 void RunDirectory::give_up() {
     const bool kept = folder_->has("mapping.yaml") || (found_ && !folder_->has(aside));
+    if (policy_ == Policy::share) {
+        return;
+    }
     if (kept || policy_ == Policy::resume) {
         drop_aside();
         return;

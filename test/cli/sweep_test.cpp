@@ -309,6 +309,92 @@ BOOST_AUTO_TEST_CASE(killed_and_resumed_it_gives_the_same_files) {
     BOOST_TEST(refused.says("holds another sweep (seed differ)"), refused.err);
 }
 
+BOOST_AUTO_TEST_CASE(processes_share_a_sweep_and_one_that_is_killed_loses_only_its_point) {
+    const Files files;
+    const std::string whole = files.at("whole"), shared = files.at("shared");
+    const auto with = [&](const std::string& folder, std::vector<std::string> more) {
+        more.insert(more.end(),
+                    {"--mapper", "sleepy", "-D", "ROWS=1:12", "--jobs", "1", "-o", folder});
+        return more;
+    };
+    BOOST_TEST(files.sweep(with(whole, {})).code == 0);
+    const auto found = [&] {
+        std::size_t n = 0;
+        std::error_code ignored;
+        for (const auto& file : std::filesystem::directory_iterator(shared, ignored)) {
+            const std::string name = file.path().filename().string();
+            n += name.starts_with("points-") ? lines(files.read("shared/" + name)) : 0;
+        }
+        return n;
+    };
+    std::vector<pid_t> children;
+    for (int i = 0; i < 3; ++i) {
+        children.push_back(::fork());
+        if (children.back() == 0) {
+            ::_exit(files.sweep(with(shared, {"--share"})).code);
+        }
+    }
+    for (int i = 0; i < 1000 && found() < 4; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    // Others that do not share must not touch it, and those of another sweep neither.
+    BOOST_TEST(files.sweep(with(shared, {"--resume"})).says("being written by another process"));
+    const Outcome other = files.sweep(with(shared, {"--share", "--seed", "3"}));
+    BOOST_TEST(other.code == 2);
+    BOOST_TEST(other.says("holds another sweep (seed differ)"), other.err);
+    ::kill(children[0], SIGKILL);
+    for (std::size_t i = 0; i < children.size(); ++i) {
+        int status = 0;
+        ::waitpid(children[i], &status, 0);
+        BOOST_TEST((i == 0 ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    }
+    BOOST_TEST(found() == 12u);
+    for (const char* name : {"result.csv", "result.json", "pareto.svg", "axis-1.svg"}) {
+        BOOST_TEST(files.read(std::string("shared/") + name) ==
+                   files.read(std::string("whole/") + name));
+    }
+    BOOST_TEST(!files.has("shared/checkpoint.json"));
+    const Outcome late = files.sweep(with(shared, {"--share"}));
+    BOOST_TEST(late.code == 0, late.err);
+    BOOST_TEST(late.says("0 searches of the sweep here; another process has written its result"),
+               late.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_shared_sweep_goes_on_from_journals_that_were_cut_off) {
+    const Files files;
+    const std::vector<std::string> args = {"-D", "ROWS=1:6", "-o", files.at("out"), "--share"};
+    BOOST_TEST(files.sweep(args).code == 0);
+    const std::string csv = files.read("out/result.csv");
+    std::string name;
+    for (const auto& file : std::filesystem::directory_iterator(files.at("out"))) {
+        const std::string one = file.path().filename().string();
+        name = one.starts_with("points-") ? one : name;
+    }
+    const std::string text = files.read("out/" + name);
+    std::ofstream(files.at("out/" + name)) << text.substr(0, text.find('\n') + 20);
+    std::filesystem::rename(files.at("out/" + name), files.at("out/points-elsewhere-7.jsonl"));
+    std::filesystem::remove(files.at("out/result.json"));
+    std::filesystem::remove(files.at("out/result.csv"));
+    std::ofstream(files.at("out/checkpoint.json")) << "{}";
+    const Outcome again = files.sweep(args);
+    BOOST_TEST(again.code == 0, again.err);
+    BOOST_TEST(files.read("out/result.csv") == csv);
+    BOOST_TEST(lines(files.read("out/" + name)) == 5u);
+    // Journals of any process count when one goes on alone.
+    std::filesystem::remove(files.at("out/result.json"));
+    std::ofstream(files.at("out/checkpoint.json")) << "{}";
+    std::vector<std::string> alone = {"-D", "ROWS=1:6", "-o", files.at("out"), "--resume"};
+    BOOST_TEST(files.sweep(alone).code == 0);
+    BOOST_TEST(lines(files.read("out/points.jsonl")) == 0u);
+    BOOST_TEST(files.read("out/result.csv") == csv);
+    BOOST_TEST(files.sweep({"-D", "ROWS=1", "--share"}).says("needs the folder: -o DIR"));
+    alone.push_back("--share");
+    BOOST_TEST(files.sweep(alone).says("'--resume' and '--share' exclude each other"));
+    std::vector<std::string> part = args;
+    part.insert(part.end(), {"--shard", "1/2"});
+    BOOST_TEST(files.sweep(part).says("'--share' and '--shard' exclude each other"));
+}
+
 BOOST_AUTO_TEST_CASE(an_interrupt_keeps_what_there_is) {
     const Files files;
     const std::vector<std::string> args = {"--mapper", "sleepy", "-D", "ROWS=1:8",

@@ -94,7 +94,8 @@ BOOST_AUTO_TEST_CASE(nothing_is_told_of_a_child_that_ends_after_the_stop) {
     options.line = [&](std::size_t, const std::string&) { stop = true; };
     bool told = false;
     BOOST_TEST(!run_in_children(
-        {0}, options, [](std::size_t, int pipe) { write_to_pipe(pipe, "news\nan answer"); },
+        std::vector<std::size_t>{0}, options,
+        [](std::size_t, int pipe) { write_to_pipe(pipe, "news\nan answer"); },
         [&](std::size_t, const ChildEnd&) { told = true; }, &stop));
     BOOST_TEST(!told);
 }

@@ -19,8 +19,8 @@ inline constexpr std::uint64_t largest_file_bytes = 256u << 20;
 /// \throws UserError if it is no regular file, larger, or cannot be read
 std::optional<std::string> read_regular_file(const std::filesystem::path& path);
 
-/// What the folder holds, sorted; what cannot be read is left out, and `failed` says why. The standard
-/// library's directory iterators would end the process where a step finds no memory.
+/// What the folder holds, sorted; what cannot be read is left out, and `failed` says why. The
+/// standard library's directory iterators would end the process where a step finds no memory.
 std::vector<std::string> names_in(const std::filesystem::path& folder, std::error_code& failed);
 
 /// Tells one state of a file from another.
@@ -65,8 +65,8 @@ public:
     /// Empty: there is no such regular file.
     std::optional<FileStamp> stamp(const std::string& name) const;
 
-    /// \throws UserError as read_regular_file()
-    std::optional<std::string> read(const std::string& name) const;
+    /// `from`: the byte to begin with. \throws UserError as read_regular_file()
+    std::optional<std::string> read(const std::string& name, std::uint64_t from = 0) const;
     /// Old or new, never half: writes a file of another name and renames it. `durable`: survives a
     /// power cut too. \throws UserError naming the file and the system's reason
     void write(const std::string& name, const std::string& content, bool durable = false) const;

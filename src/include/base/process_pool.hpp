@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,14 @@ struct ChildEnd {
 /// run, and nothing is told of a child that ended after it. What `done` throws kills the children
 /// and goes on to the caller. Thread rule: as for fork(); the calling process has one thread.
 bool run_in_children(const std::vector<std::size_t>& tasks, const ProcessPoolOptions& options,
+                     const std::function<void(std::size_t task, int pipe)>& body,
+                     const std::function<void(std::size_t task, const ChildEnd&)>& done,
+                     const std::atomic<bool>* stop);
+
+/// The same for tasks that come up while others run: `next` is asked whenever a child may start;
+/// nothing: none now. Ends when none runs and none comes.
+bool run_in_children(const std::function<std::optional<std::size_t>()>& next,
+                     const ProcessPoolOptions& options,
                      const std::function<void(std::size_t task, int pipe)>& body,
                      const std::function<void(std::size_t task, const ChildEnd&)>& done,
                      const std::atomic<bool>* stop);

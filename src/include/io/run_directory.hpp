@@ -26,6 +26,7 @@ public:
         replace,  ///< --force: its files go when the new run has a result
         resume,   ///< --resume: an unfinished one goes on, a finished one stays as it is
         skip,     ///< --skip-if-exists: a finished one stays as it is
+        share,    ///< --share: as resume, and other processes may write beside this one
     };
     /// A file that could not be written.
     struct Unwritten {
@@ -43,9 +44,15 @@ public:
     State state() const {
         return state_;
     }
-    /// Makes the folder and locks it. Files of an unfinished run stay if it is resumed.
-    /// \throws UserError, naming the system's reason, or that another process writes to it
+    /// Makes the folder and locks it. Files of an unfinished run stay if it is resumed. To be
+    /// shared: a folder without a run is this process's alone until let_in(); else state() says
+    /// what others have made of it by now. \throws UserError, naming the system's reason, or that
+    /// another process writes to it
     void open();
+    /// The description of the run is there: others may share the folder. \pre it is to be shared
+    void let_in() const {
+        folder_->lock(false);
+    }
     /// One file, at once. \pre open
     void write(const std::string& name, const std::string& content, bool durable = false) const {
         folder_->write(name, content, durable);
@@ -67,6 +74,7 @@ public:
 private:
     State look() const;
     void refuse_what_is_there() const;
+    void open_shared();
     void set_aside();
     void drop_aside();
     void give_up();
