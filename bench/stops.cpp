@@ -307,9 +307,10 @@ std::vector<Case> cases(const Settings& s) {
 void print(const Case& c, const Lateness& l) {
     std::printf("%6.0f ms late %6.0f ms own  exit %d  %s%s\n", 1000 * l.wall_s, 1000 * l.own_s,
                 l.exit_code, c.name().c_str(),
-                l.killed        ? "  KILLED"
-                : l.signal != 0 ? "  CRASHED"
-                                : "");
+                l.killed             ? "  KILLED"
+                : l.signal == SIGINT ? "  before the search began"
+                : l.signal != 0      ? "  CRASHED"
+                                     : "");
     std::fflush(stdout);
 }
 

@@ -107,6 +107,11 @@ public:
         round_ = 0;
         tuning_ = Tuning(probe_);
         tuned_at_ = 0;
+        tuned_by_ = 0;
+    }
+
+    Preparation preparation() const override {
+        return {0, tuned_by_};
     }
 
     void budget_used(double fraction) override {
@@ -162,7 +167,7 @@ public:
     std::string save() const override {
         std::ostringstream out;
         out.precision(17);
-        out << round_ << ' ' << budget_ << ' ' << tuned_at_ << ' ';
+        out << round_ << ' ' << budget_ << ' ' << tuned_at_ << ' ' << tuned_by_ << ' ';
         tuning_.save(out);
         out << '\n';
         for (const Candidate* c : {&current_, &best_}) {
@@ -175,7 +180,7 @@ public:
     bool restore(const std::string& state) override {
         std::istringstream in(state);
         std::string line;
-        if (!(in >> round_ >> budget_ >> tuned_at_) || !tuning_.restore(in) ||
+        if (!(in >> round_ >> budget_ >> tuned_at_ >> tuned_by_) || !tuning_.restore(in) ||
             !std::getline(in, line)) {
             return false;
         }
@@ -219,6 +224,7 @@ private:
             if (!tuning_.over()) {
                 tuning_.tell(rise, better);
                 tuned_at_ = std::min(progress(), 0.9);
+                ++tuned_by_;
             }
         } else if (!better && !greedy_) {
             const double x = progress();
@@ -239,7 +245,8 @@ private:
     std::uint64_t seed_ = 0, round_ = 0, n_einsums_ = 1;
     double budget_ = -1;
     Tuning tuning_{1};
-    double tuned_at_ = 0;  ///< progress when it was over
+    double tuned_at_ = 0;         ///< progress when it was over
+    std::uint64_t tuned_by_ = 0;  ///< probes
     Candidate current_, best_;
 };
 

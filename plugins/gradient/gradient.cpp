@@ -65,6 +65,10 @@ public:
         }
     }
 
+    Preparation preparation() const override {
+        return predictor_ ? predictor_->preparation() : Preparation{};
+    }
+
     std::size_t ask(std::span<Candidate> batch) override {
         asked_.clear();
         predictor_->train();
@@ -210,9 +214,8 @@ private:
             // The network's inputs are standardised: so is the step. None leaves all reason.
             constexpr float furthest = 1e3F;
             const float by = rate_ * chain.scale * chain.down[k];
-            const float to =
-                chain.at[k] - std::clamp(by, -furthest, furthest) *
-                                  predictor_->surrogate().deviation(k);
+            const float to = chain.at[k] - std::clamp(by, -furthest, furthest) *
+                                               predictor_->surrogate().deviation(k);
             chain.at[k] = std::clamp(to, -furthest, furthest);
         }
     }
@@ -225,8 +228,7 @@ private:
         costs_.assign(n, 0.0);
         for (std::size_t i = 0; i < n; ++i) {
             if (batch[i].outcome.legal()) {
-                predictor_->encoding().encode(batch[i].point,
-                                              {vectors_.data() + i * width, width});
+                predictor_->encoding().encode(batch[i].point, {vectors_.data() + i * width, width});
             }
         }
         if (n > 0) {

@@ -22,8 +22,8 @@ Predictor::Predictor(const Space& space, const std::string& file, const OwnTrain
         encoding_ = std::make_unique<VectorEncoding>(space);
         const std::vector<learning::Output> outputs = {{"energy"}, {"latency"}, {"edp"}};
         surrogate_ = std::make_unique<learning::Surrogate>(
-            learning::Family::of(space), outputs,
-            std::vector<std::size_t>{own_.width, own_.width}, seed);
+            learning::Family::of(space), outputs, std::vector<std::size_t>{own_.width, own_.width},
+            seed);
         set_.n_inputs = encoding_->size();
         set_.n_outputs = n_outputs;
         return;
@@ -77,6 +77,7 @@ void Predictor::train() {
     while (trainer.epochs() < own_.epochs) {
         trainer.epoch();
     }
+    first_ = trained_ == 0 ? seen_ : first_;
     trained_ = seen_;
     ++rounds_;
 }

@@ -38,6 +38,10 @@ public:
     bool ready() const {
         return own_.samples == 0 || trained_ > 0;
     }
+    /// Samples of the file; the mappings that it was first trained on here.
+    Preparation preparation() const {
+        return {own_.samples == 0 ? surrogate_->samples() : 0, own_.samples == 0 ? 0 : first_};
+    }
     /// log2 of what costs are measured by: the minimum, of a file; the best so far.
     double unit() const {
         return own_.samples == 0 ? 0 : best_;
@@ -54,7 +58,7 @@ private:
     std::unique_ptr<VectorEncoding> encoding_;
     std::unique_ptr<learning::Surrogate> surrogate_;
     learning::TrainingSet set_;
-    std::size_t seen_ = 0, trained_ = 0, rounds_ = 0;
+    std::size_t seen_ = 0, first_ = 0, trained_ = 0, rounds_ = 0;
     double best_ = std::numeric_limits<double>::infinity();
     std::uint64_t seed_;
 };

@@ -152,6 +152,16 @@ bool Islands::ended() const {
                        [](const Island& island) { return island.ended; });
 }
 
+Preparation Islands::preparation() const {
+    Preparation all;
+    for (const Island& island : islands_) {
+        const Preparation own = island.strategy->preparation();
+        all.trained_on = std::max(all.trained_on, own.trained_on);
+        all.tuned_by += own.tuned_by;
+    }
+    return all;
+}
+
 bool Islands::exhausted() const {
     return std::any_of(islands_.begin(), islands_.end(),
                        [](const Island& island) { return island.strategy->exhausted(); });

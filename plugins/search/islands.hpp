@@ -48,6 +48,9 @@ public:
     /// exhausted() of all of them.
     bool exhausted() const;
 
+    /// What all have used: what they were trained on once, what they set themselves by each.
+    Preparation preparation() const;
+
     /// For the caller's thread, between rounds.
     Worker& worker() {
         return *islands_.front().worker;

@@ -254,6 +254,7 @@ private:
         asked_ += batch.size();
         progress_->done.store(asked_, std::memory_order_relaxed);
         strategy_->tell(batch);
+        note(strategy_->preparation());
         if (recorder_.checkpoint_due() && !watch_.stopped()) {
             base::Json state;
             state["strategy"] = strategy_->save();
@@ -287,6 +288,7 @@ private:
             progress_->done.store(asked_, std::memory_order_relaxed);
             offer(islands.found(), islands.worker());
             islands.exchange();
+            note(islands.preparation());
             if (recorder_.checkpoint_due() && !watch_.stopped()) {
                 base::Json state;
                 state["strategy"] = islands.save();
@@ -296,6 +298,15 @@ private:
             }
         }
         ended_ = islands.ended() && islands.exhausted();
+    }
+
+    void note(const Preparation& so_far) {
+        mapper::Statistics& all = result_.statistics;
+        all.trained_on = so_far.trained_on;
+        if (so_far.tuned_by > all.tuned_by) {
+            all.tuned_by = so_far.tuned_by;
+            all.tuned_s = std::chrono::duration<double>(Clock::now() - start_).count();
+        }
     }
 
     void checkpoint(base::Json state) {

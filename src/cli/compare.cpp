@@ -95,6 +95,8 @@ public:
         const mapper::Result result = api::run_mapper(*mapper, problem, *model, settings);
         trial.evaluated = result.statistics.evaluated;
         trial.stopped_by = result.stopped_by;
+        trial.preparation = {result.statistics.trained_on, result.statistics.tuned_by,
+                             result.statistics.tuned_s};
         if (result.solutions.empty()) {
             trial.status = result.status == mapper::Status::infeasible ? Trial::Status::infeasible
                                                                        : Trial::Status::nothing;

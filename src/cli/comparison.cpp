@@ -6,6 +6,7 @@
 #include <new>
 
 #include "cli/output.hpp"
+#include "io/units.hpp"
 #include "telemetry/live_socket.hpp"
 #include "tessera/base/error.hpp"
 
@@ -81,6 +82,19 @@ double Trial::at(double time_s) const {
         }
     }
     return best;
+}
+
+std::string text(const Preparation& preparation) {
+    std::string words;
+    if (preparation.trained_on > 0) {
+        words = "trained on " + std::to_string(preparation.trained_on);
+    }
+    if (preparation.tuned_by > 0) {
+        words += (words.empty() ? "" : ", ") +
+                 ("set itself by " + std::to_string(preparation.tuned_by)) + " in " +
+                 io::quantity(preparation.tuned_s, "s");
+    }
+    return words.empty() ? "-" : words;
 }
 
 void show_trial(telemetry::ContenderView& view, const Trial& trial) {

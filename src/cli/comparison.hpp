@@ -23,6 +23,18 @@ struct ComparisonPoint {
     std::uint64_t evaluated = 0;
 };
 
+/// What was evaluated for something else than its value, see search::Preparation.
+struct Preparation {
+    std::uint64_t trained_on = 0, tuned_by = 0;
+    double tuned_s = 0;  ///< of the search, until it had set itself
+
+    bool any() const {
+        return trained_on > 0 || tuned_by > 0;
+    }
+};
+/// "trained on 200000, set itself by 950 in 52 ms"; "-": nothing
+std::string text(const Preparation& preparation);
+
 /// One search of one contender, or one evaluation of a given mapping.
 struct Trial {
     enum class Status : std::uint8_t {
@@ -40,6 +52,7 @@ struct Trial {
     double wall_s = 0, cpu_s = 0;
     std::uint64_t generated = 0, evaluated = 0;
     std::uint64_t memory_bytes = 0;  ///< most that was resident while it ran
+    Preparation preparation;
     std::string stopped_by, error;
     std::vector<ComparisonPoint> curve;                      ///< every better mapping
     std::vector<std::pair<std::string, std::string>> files;  ///< name ending, content

@@ -68,6 +68,9 @@ io::Json trial_json(const Trial& trial, const ComparisonSubject& subject, double
                        static_cast<double>(std::max(trial.generated, trial.evaluated)))
             : io::Json(nullptr);
     json["memory_bytes"] = trial.memory_bytes;
+    json["trained_on"] = trial.preparation.trained_on;
+    json["tuned_by"] = trial.preparation.tuned_by;
+    json["tuned_s"] = trial.preparation.tuned_s;
     json["stopped_by"] = trial.stopped_by.empty() ? io::Json(nullptr) : io::Json(trial.stopped_by);
     json["error"] = trial.error.empty() ? io::Json(nullptr) : io::Json(trial.error);
     json["curve"] = io::Json::array();
@@ -146,8 +149,9 @@ std::string against_first(const Standing& s) {
     return !s.p ? "-" : *s.p < evidence ? "worse" : "no evidence";
 }
 
-void print_ranking(std::ostream& out, const Comparison& comparison, const ComparisonSubject& subject,
-                   const std::vector<Standing>& all, double best) {
+void print_ranking(std::ostream& out, const Comparison& comparison,
+                   const ComparisonSubject& subject, const std::vector<Standing>& all,
+                   double best) {
     const bool seeds = comparison.n_seeds > 1;
     const bool test = comparison.n_seeds >= fewest_seeds_for_test;
     std::vector<std::vector<std::string>> rows = {{"  rank", "mapper", "statement"}};
@@ -189,10 +193,16 @@ void print_ranking(std::ostream& out, const Comparison& comparison, const Compar
         rows.push_back(std::move(row));
     }
     print_table(out, rows, 3);
+    for (const Standing& s : all) {
+        if (s.best != nullptr && s.best->preparation.any()) {
+            out << "  " << s.contender->name() << ", charged apart: " << text(s.best->preparation)
+                << "\n";
+        }
+    }
 }
 
-void print_moments(std::ostream& out, const Comparison& comparison, const ComparisonSubject& subject,
-                   const std::vector<Standing>& all) {
+void print_moments(std::ostream& out, const Comparison& comparison,
+                   const ComparisonSubject& subject, const std::vector<Standing>& all) {
     const std::vector<double> at = moments(comparison);
     if (at.empty()) {
         return;
@@ -215,8 +225,8 @@ void print_moments(std::ostream& out, const Comparison& comparison, const Compar
             rows.back().push_back(std::isfinite(value) ? io::plain(value, "") : "-");
         }
     }
-    out << "Best " << subject.metric << " at equal times" << (comparison.n_seeds > 1 ? " (medians)" : "")
-        << ":\n";
+    out << "Best " << subject.metric << " at equal times"
+        << (comparison.n_seeds > 1 ? " (medians)" : "") << ":\n";
     print_table(out, rows, 1);
 }
 
@@ -260,12 +270,14 @@ io::Json comparison_json(const Comparison& comparison, const ComparisonSubject& 
     return root;
 }
 
-void print_comparison(std::ostream& out, const Comparison& comparison, const ComparisonSubject& subject) {
+void print_comparison(std::ostream& out, const Comparison& comparison,
+                      const ComparisonSubject& subject) {
     const double best = best_known(comparison);
     const std::vector<Standing> all = standings(comparison);
     out << "Comparison on " << base::one_line(subject.workload + " on " + subject.architecture)
         << " (model " << subject.model << ", mapspace " << subject.mapspace << ", ";
-    out << (comparison.n_seeds > 1 ? std::to_string(comparison.n_seeds) + " seeds, medians" : "one seed")
+    out << (comparison.n_seeds > 1 ? std::to_string(comparison.n_seeds) + " seeds, medians"
+                                   : "one seed")
         << ")\n";
     print_ranking(out, comparison, subject, all, best);
     print_moments(out, comparison, subject, all);
@@ -279,7 +291,8 @@ void print_comparison(std::ostream& out, const Comparison& comparison, const Com
     }
 }
 
-std::map<std::string, std::string> comparison_files(const Comparison& comparison, const ComparisonSubject& subject) {
+std::map<std::string, std::string> comparison_files(const Comparison& comparison,
+                                                    const ComparisonSubject& subject) {
     std::map<std::string, std::string> files;
     files["result.json"] = io::dumped(comparison_json(comparison, subject));
     files["curves.csv"] = curves_csv(comparison);

@@ -23,7 +23,8 @@ std::string finite(double value, const std::string& text) {
 
 std::string standings_table(const Field& field) {
     std::vector<Row> rows = {{"mapper", "ratio to best", "best", "proven", "failed", "gap",
-                              "to 1 %", "to 5 %", "to 10 %", "reached 1 %", "valid", "memory"}};
+                              "to 1 %", "to 5 %", "to 10 %", "reached 1 %", "valid", "memory",
+                              "preparation"}};
     for (const FieldStanding& s : field_standings(field)) {
         Row row = {field.mappers[s.mapper], finite(s.ratio, io::plain(s.ratio, ""))};
         for (const std::size_t n : {s.best, s.proven, s.failed}) {
@@ -36,6 +37,7 @@ std::string standings_table(const Field& field) {
         row.push_back(io::percent(s.reached[0]));
         row.push_back(s.valid_share < 0 ? "-" : io::percent(s.valid_share));
         row.push_back(io::memory(s.memory_bytes));
+        row.push_back(text(s.preparation));
         rows.push_back(std::move(row));
     }
     return io::html_table(rows);

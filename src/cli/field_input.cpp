@@ -203,6 +203,9 @@ std::optional<Trial> read_trial(const ParsedJson& json) {
         trial.generated = static_cast<std::uint64_t>(static_cast<double>(trial.evaluated) / *share);
     }
     trial.memory_bytes = static_cast<std::uint64_t>(number(json, "memory_bytes"));
+    trial.preparation = {static_cast<std::uint64_t>(number(json, "trained_on")),
+                         static_cast<std::uint64_t>(number(json, "tuned_by")),
+                         number(json, "tuned_s")};
     trial.stopped_by = string_of(json, "stopped_by");
     trial.error = string_of(json, "error");
     if (json.contains("curve") && json["curve"].is_array()) {

@@ -51,6 +51,9 @@ io::Json standing_json(const FieldStanding& s, const Field& field) {
     one["reached"] = {{"1%", s.reached[0]}, {"5%", s.reached[1]}, {"10%", s.reached[2]}};
     one["valid_share"] = s.valid_share < 0 ? io::Json(nullptr) : io::Json(s.valid_share);
     one["memory_bytes"] = s.memory_bytes;
+    one["trained_on"] = s.preparation.trained_on;
+    one["tuned_by"] = s.preparation.tuned_by;
+    one["tuned_s"] = s.preparation.tuned_s;
     return one;
 }
 
@@ -110,22 +113,24 @@ io::Json field_json(const Field& field) {
 std::string trials_csv(const Field& field) {
     std::string text =
         "instance,mapper,seed,status,value,ratio,bound,wall_s,cpu_s,to_1pct_s,to_5pct_s,to_10pct_s,"
-        "evaluated,memory_bytes,stopped_by,error\n";
+        "evaluated,memory_bytes,trained_on,tuned_by,tuned_s,stopped_by,error\n";
     for (std::size_t i = 0; i < field.instances.size(); ++i) {
         const double best = field.best(i);
         for (std::size_t m = 0; m < field.mappers.size(); ++m) {
             for (std::size_t s = 0; s < field.n_seeds; ++s) {
                 const Trial& trial = field.at(i, m, s);
-                text += csv(field.instances[i].name) + "," + csv(field.mappers[m]) + "," +
-                        std::to_string(trial.seed) + "," + name(trial.status) + "," +
-                        csv(trial.value) + "," +
-                        csv(trial.value ? std::optional(*trial.value / best) : std::nullopt) + "," +
-                        csv(trial.bound) + "," + csv(std::optional(trial.wall_s)) + "," +
-                        csv(std::optional(trial.cpu_s)) + "," + csv(trial.time_to(best * 1.01)) +
-                        "," + csv(trial.time_to(best * 1.05)) + "," +
-                        csv(trial.time_to(best * 1.1)) + "," + std::to_string(trial.evaluated) +
-                        "," + std::to_string(trial.memory_bytes) + "," + csv(trial.stopped_by) + "," +
-                        csv(trial.error) + "\n";
+                text +=
+                    csv(field.instances[i].name) + "," + csv(field.mappers[m]) + "," +
+                    std::to_string(trial.seed) + "," + name(trial.status) + "," + csv(trial.value) +
+                    "," + csv(trial.value ? std::optional(*trial.value / best) : std::nullopt) +
+                    "," + csv(trial.bound) + "," + csv(std::optional(trial.wall_s)) + "," +
+                    csv(std::optional(trial.cpu_s)) + "," + csv(trial.time_to(best * 1.01)) + "," +
+                    csv(trial.time_to(best * 1.05)) + "," + csv(trial.time_to(best * 1.1)) + "," +
+                    std::to_string(trial.evaluated) + "," + std::to_string(trial.memory_bytes) +
+                    "," + std::to_string(trial.preparation.trained_on) + "," +
+                    std::to_string(trial.preparation.tuned_by) + "," +
+                    csv(std::optional(trial.preparation.tuned_s)) + "," + csv(trial.stopped_by) +
+                    "," + csv(trial.error) + "\n";
             }
         }
     }
@@ -157,6 +162,12 @@ void print_field(std::ostream& out, const Field& field) {
         rows.push_back(std::move(row));
     }
     print_table(out, rows, 1);
+    for (const FieldStanding& s : field_standings(field)) {
+        if (s.preparation.any()) {
+            out << "  " << base::one_line(field.mappers[s.mapper])
+                << ", charged apart: " << text(s.preparation) << "\n";
+        }
+    }
     for (const FieldPair& pair : field_pairs(field)) {
         out << "  " << base::one_line(field.mappers[pair.a] + " than " + field.mappers[pair.b])
             << ": value " << pair.quality() << " (p " << io::plain(pair.value_p, "")

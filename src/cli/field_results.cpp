@@ -37,7 +37,7 @@ double time_within(const Trial& trial, double goal) {
 FieldStanding standing(const Field& field, std::size_t mapper) {
     FieldStanding s;
     s.mapper = mapper;
-    std::vector<double> logs, gaps, valid;
+    std::vector<double> logs, gaps, valid, trained_on, tuned_by, tuned_s;
     std::vector<std::vector<double>> times(std::size(closeness));
     s.reached.assign(std::size(closeness), 0);
     const double longest_s = field.longest_s();
@@ -55,6 +55,9 @@ FieldStanding standing(const Field& field, std::size_t mapper) {
             s.failed += trial.status == Trial::Status::failed;
             s.best += trial.found() && compared(*trial.value, best) == 0;
             s.memory_bytes = std::max(s.memory_bytes, static_cast<double>(trial.memory_bytes));
+            trained_on.push_back(static_cast<double>(trial.preparation.trained_on));
+            tuned_by.push_back(static_cast<double>(trial.preparation.tuned_by));
+            tuned_s.push_back(trial.preparation.tuned_s);
             if (trial.generated > 0) {
                 valid.push_back(static_cast<double>(trial.evaluated) /
                                 static_cast<double>(std::max(trial.generated, trial.evaluated)));
@@ -85,6 +88,11 @@ FieldStanding standing(const Field& field, std::size_t mapper) {
     }
     s.gap = base::quantile(gaps, 0.5);
     s.valid_share = valid.empty() ? -1 : base::quantile(valid, 0.5);
+    if (!trained_on.empty()) {
+        s.preparation = {static_cast<std::uint64_t>(base::quantile(trained_on, 0.5)),
+                         static_cast<std::uint64_t>(base::quantile(tuned_by, 0.5)),
+                         base::quantile(tuned_s, 0.5)};
+    }
     return s;
 }
 

@@ -62,6 +62,7 @@ struct FieldStanding {
     double gap = 0;                ///< median gap to the bound; infinity: no bound
     double valid_share = 0;        ///< median; negative: unknown
     double memory_bytes = 0;       ///< most
+    Preparation preparation;       ///< medians
 };
 
 /// Of two mappers, over instances and seeds: p is adjusted after Holm for all pairs of the family.

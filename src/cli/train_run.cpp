@@ -114,9 +114,9 @@ public:
             tested = without_rows(seen);
             tested.append(unseen);
         }
-        learning::Surrogate surrogate(seen.family, seen.outputs, plan_.hidden,
-                                      plan_.training.seed);
+        learning::Surrogate surrogate(seen.family, seen.outputs, plan_.hidden, plan_.training.seed);
         surrogate.fit_scales(seen.raw);
+        surrogate.set_samples(seen.raw.size());
         train(surrogate, seen, tested);
         return report(surrogate, seen, tested, out);
     }
@@ -134,14 +134,16 @@ private:
         const std::string own = io::dumped(plan_.description);
         const std::optional<std::string> known = folder.read("run.json");
         if (!known && !folder.names().empty()) {
-            throw UserError(plan_.folder + ": the folder is not empty, and holds no training run; "
+            throw UserError(plan_.folder +
+                            ": the folder is not empty, and holds no training run; "
                             "name another one");
         }
         if (known && !plan_.resume) {
             throw UserError(plan_.folder + ": a training run is there; --resume goes on with it");
         }
         if (known && *known != own) {
-            throw UserError(plan_.folder + ": the training run there has other options or files "
+            throw UserError(plan_.folder +
+                            ": the training run there has other options or files "
                             "than this one (its run.json says which); name another folder");
         }
         folder.write("run.json", own);
@@ -234,10 +236,10 @@ private:
         const auto start = Clock::now();
         while (trainer.epochs() < plan_.epochs) {
             losses_.push_back(static_cast<float>(trainer.epoch()));
-            test_losses_.push_back(
-                test.size() > 0 ? static_cast<float>(learning::mean_loss(
-                                      surrogate.network(), test, plan_.training.loss))
-                                : 0.0F);
+            test_losses_.push_back(test.size() > 0
+                                       ? static_cast<float>(learning::mean_loss(
+                                             surrogate.network(), test, plan_.training.loss))
+                                       : 0.0F);
             keep(trainer);
             say("epoch " + std::to_string(trainer.epochs()) + " of " +
                 std::to_string(plan_.epochs) + ": loss " + digits(losses_.back(), 4) +

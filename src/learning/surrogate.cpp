@@ -200,6 +200,7 @@ std::string Surrogate::bytes() const {
         hidden.push_back(static_cast<float>(network_.widths()[i]));
     }
     header["hidden"] = hidden;
+    header["samples"] = samples_;
     return container_bytes("surrogate", header, network_.weights());
 }
 
@@ -282,6 +283,10 @@ Surrogate Surrogate::load(const std::string& path) {
     surrogate.input_deviation_ =
         as_many(numbers_of(file, "input_deviation", path), n_inputs, "input_deviation", path);
     surrogate.network_.weights() = file.numbers;
+    if (const auto samples = file.header.find("samples");
+        samples != file.header.end() && samples->is_number_unsigned()) {
+        surrogate.samples_ = samples->get<std::uint64_t>();
+    }
     return surrogate;
 }
 

@@ -211,6 +211,9 @@ public:
     void immigrate(const search::Candidate& best) override {
         call("immigrate()", [&] { made_->immigrate(best); });
     }
+    search::Preparation preparation() const override {
+        return call("preparation()", [&] { return made_->preparation(); });
+    }
     bool exhausted() const override {
         return call("exhausted()", [&] { return made_->exhausted(); });
     }

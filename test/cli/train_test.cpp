@@ -14,10 +14,27 @@ Args with(Args args, const Args& more) {
     return args;
 }
 
-const Args small = {"train", "-a",       "mind-mappings", "-w",  "matmul",   "-D",
-                    "M=2:16:2", "-D",    "K=4,8",         "-D",  "L=4",      "--samples",
-                    "1500",  "--per-problem", "150",      "--hidden", "32,16", "--batch", "32",
-                    "--rate",   "0.05"};
+const Args small = {"train",
+                    "-a",
+                    "mind-mappings",
+                    "-w",
+                    "matmul",
+                    "-D",
+                    "M=2:16:2",
+                    "-D",
+                    "K=4,8",
+                    "-D",
+                    "L=4",
+                    "--samples",
+                    "1500",
+                    "--per-problem",
+                    "150",
+                    "--hidden",
+                    "32,16",
+                    "--batch",
+                    "32",
+                    "--rate",
+                    "0.05"};
 
 Outcome train(const Args& more) {
     return invoke(with(small, more));
@@ -53,10 +70,11 @@ BOOST_AUTO_TEST_CASE(train_makes_a_surrogate_and_says_how_good_it_is) {
 BOOST_AUTO_TEST_CASE(a_surrogate_serves_a_search) {
     const Folder folder;
     BOOST_TEST(train({"-o", folder.at("run"), "--epochs", "8", "-q"}).code == 0);
-    const Args problem = {"map", "-a", "mind-mappings", "-w",        "matmul", "-D", "K=8",
-                          "-D",  "L=4", "--threads",    "1",         "-q",     "--json"};
-    const Args search = {"--mapper", "gradient", "--max-evals", "500", "--knob",
-                         "gradient.surrogate=" + folder.at("run") + "/surrogate.bin"};
+    const Args problem = {"map", "-a",  "mind-mappings", "-w", "matmul", "-D",    "K=8",
+                          "-D",  "L=4", "--threads",     "1",  "-q",     "--json"};
+    const Args search = {
+        "--mapper", "gradient", "--max-evals",
+        "500",      "--knob",   "gradient.surrogate=" + folder.at("run") + "/surrogate.bin"};
     const Outcome optimum = invoke(with(problem, {"-D", "M=12"}));
     const Outcome found = invoke(with(with(problem, {"-D", "M=12"}), search));
     BOOST_TEST_REQUIRE(found.code == 0, found.err);
@@ -70,6 +88,41 @@ BOOST_AUTO_TEST_CASE(a_surrogate_serves_a_search) {
     BOOST_TEST(refused.code != 0);
     BOOST_TEST(refused.says("'m' has 64 values; this surrogate is trained for 4 to 16"),
                refused.err);
+}
+
+BOOST_AUTO_TEST_CASE(preparation_is_charged_apart) {
+    const Folder folder;
+    BOOST_TEST(train({"-o", folder.at("run"), "--epochs", "2", "-q"}).code == 0);
+    const std::string trained = "gradient[surrogate=" + folder.at("run") + "/surrogate.bin]";
+    const Args options = {"--mapper",    trained + ",annealing[schedule=simanneal;probe=20],random",
+                          "--max-evals", "600",
+                          "--threads",   "1",
+                          "-q",          "--model",
+                          "looptree"};
+    const Outcome outcome = invoke(with(with({"compare", "-a", "mind-mappings", "-w", "matmul",
+                                              "-D", "K=8", "-D", "L=4", "-D", "M=12", "--json"},
+                                             options),
+                                        {}));
+    BOOST_TEST_REQUIRE(outcome.code == 0, outcome.err);
+    for (const Json& one : outcome.json()["contenders"]) {
+        const Json& trial = one["trials"][0];
+        const std::string name = one["name"];
+        BOOST_TEST(trial["trained_on"] == (name == trained ? 1350 : 0), name);
+        BOOST_TEST((trial["tuned_by"] > 0) == name.starts_with("annealing"), name);
+        BOOST_TEST(trial["tuned_by"] <= 600);
+        BOOST_TEST((trial["tuned_s"] > 0) == name.starts_with("annealing"), name);
+    }
+    const std::string instances = folder.file(
+        "field.yaml",
+        "- {name: one, arch: mind-mappings, workload: matmul, define: {K: 8, L: 4, M: 12}}\n");
+    const Outcome field =
+        invoke(with({"compare", "--instances", instances, "-o", folder.at("field")}, options));
+    BOOST_TEST_REQUIRE(field.code == 0, field.err);
+    BOOST_TEST(field.out.find("charged apart: trained on 1350") != std::string::npos, field.out);
+    BOOST_TEST(field.out.find("charged apart: set itself by ") != std::string::npos, field.out);
+    BOOST_TEST(content(folder.at("field") + "/report.html").find("trained on 1350") !=
+               std::string::npos);
+    BOOST_TEST(content(folder.at("field") + "/trials.csv").find(",1350,0,0,") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(train_resumed_is_train_uninterrupted) {
@@ -108,9 +161,9 @@ BOOST_AUTO_TEST_CASE(train_refuses_what_it_cannot_go_on_with) {
     BOOST_TEST(foreign.code == 2);
     BOOST_TEST(foreign.says("is not empty"));
     BOOST_TEST(train({}).says("--output"));
-    for (const Args& wrong : {Args{"--hidden", "3,x"}, Args{"--momentum", "1"},
-                              Args{"--predict", "all"}, Args{"--samples", "0"},
-                              Args{"-D", "NOBODY=3"}}) {
+    for (const Args& wrong :
+         {Args{"--hidden", "3,x"}, Args{"--momentum", "1"}, Args{"--predict", "all"},
+          Args{"--samples", "0"}, Args{"-D", "NOBODY=3"}}) {
         const Outcome outcome = train(with({"-o", folder.at("new")}, wrong));
         BOOST_TEST(outcome.code == 2);
         BOOST_TEST(outcome.says(wrong[0] == "-D" ? "NOBODY" : wrong[0]), outcome.err);

@@ -84,6 +84,14 @@ public:
         return input_deviation_[input];
     }
 
+    /// Mappings that it was trained on; 0: unknown.
+    std::uint64_t samples() const {
+        return samples_;
+    }
+    void set_samples(std::uint64_t n) {
+        samples_ = n;
+    }
+
     /// \throws UserError naming the file and what is wrong with it: none of ours, of a later
     /// format, cut short, changed
     static Surrogate load(const std::string& path);
@@ -100,6 +108,7 @@ private:
     std::vector<float> input_mean_, input_deviation_;
     Network<float> network_;
     int energy_ = -1, latency_ = -1, edp_ = -1;
+    std::uint64_t samples_ = 0;
 };
 
 }  // namespace tessera::learning

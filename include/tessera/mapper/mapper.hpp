@@ -77,6 +77,10 @@ struct Statistics {
     bool loop_orders = true;    ///< false: too many orders of loops below a network, see Template
     std::uint64_t templates = 0, evaluated = 0, pareto = 0;
     int threads = 1;
+    /// Preparation of a search strategy (search/strategy.hpp); seconds of the search until it had
+    /// set itself.
+    std::uint64_t trained_on = 0, tuned_by = 0;
+    double tuned_s = 0;
     std::vector<std::pair<std::string, double>> phases;  ///< name, wall seconds
 };
 

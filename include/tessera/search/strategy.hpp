@@ -35,6 +35,13 @@ struct Candidate {
     Outcome outcome;
 };
 
+/// Mappings that were evaluated for something else than their value. Charged apart where strategies
+/// are compared.
+struct Preparation {
+    std::uint64_t trained_on = 0;  ///< before the search, to make what it goes by
+    std::uint64_t tuned_by = 0;    ///< in the search, by which it set itself
+};
+
 /// Thread rule: one thread at a time. Same seed and same outcomes: same proposals.
 class SearchStrategy {
 public:
@@ -78,6 +85,11 @@ public:
     /// True: ask() returns 0 after finitely many proposals, so that no budget is needed.
     virtual bool ends() const {
         return false;
+    }
+
+    /// So far.
+    virtual Preparation preparation() const {
+        return {};
     }
 
     /// State after the last tell(), from which a new object of the same space and seed can go on
