@@ -32,6 +32,15 @@ void tile(std::vector<Placed>& placed, const std::vector<Panel>& panels, Rect bo
     }
 }
 
+// The searches of a comparison below, everything else in one row above.
+void compare(std::vector<Placed>& placed, std::vector<Panel> panels, Rect body) {
+    std::erase(panels, Panel::comparison);
+    const int n = static_cast<int>(panels.size());
+    tile(placed, panels, {body.x, body.y, body.width, tile_height}, n, 1, std::max(n, 1));
+    placed.push_back(
+        {Panel::comparison, {body.x, body.y + tile_height, body.width, body.height - tile_height}});
+}
+
 }  // namespace
 
 const char* title(Panel panel) {
@@ -45,7 +54,7 @@ std::vector<Panel> all_panels() {
     return {std::begin(by_importance), std::end(by_importance)};
 }
 
-Layout layout(Size size, const View& view, const std::vector<Panel>& panels) {
+Layout layout(Size size, const View& view, const std::vector<Panel>& panels, bool compares) {
     Layout result;
     if (size.width < smallest.width || size.height < smallest.height) {
         result.too_small = true;
@@ -63,6 +72,10 @@ Layout layout(Size size, const View& view, const std::vector<Panel>& panels) {
     const bool hidden = count < known || std::find(panels.begin(), last, view.focus) == last;
     if (view.alone || (view.focus != Panel::summary && hidden)) {
         result.panels.push_back({view.focus, body});
+        return result;
+    }
+    if (compares && body.height >= 2 * tile_height) {
+        compare(result.panels, panels, body);
         return result;
     }
     tile(result.panels, panels, body, count, (count + columns - 1) / columns, columns);

@@ -79,7 +79,7 @@ Line search_line(const Table& columns, const telemetry::ContenderView& search, s
     append_utf8(curve.text, letter(i));
     Span state = worker_mark(search.state, symbols);
     state.text += " " + state_of(search);
-    return columns.row({{marked ? ">" : "", style::key},
+    return columns.row({{marked ? ">" : "", marked ? style::key : Style{}},
                         curve,
                         {short_name(search.name), marked  ? style::focused
                                                   : leads ? style::value
@@ -105,7 +105,8 @@ int plot_height(int height, int searches) {
 Curves curves_of(const Snapshot& snapshot) {
     Curves curves;
     curves.end_s = snapshot.elapsed_s;
-    if (snapshot.compares) {  // each has a time of its own
+    if (snapshot.compares) {  // each has a time of its own, and its first mapping is no news
+        curves.most_times = 30;
         curves.end_s = 0;
         for (const telemetry::ContenderView& search : snapshot.comparison) {
             curves.end_s = std::max(curves.end_s, search.elapsed_s);

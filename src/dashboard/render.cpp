@@ -54,7 +54,7 @@ std::vector<Panel> panels_of(const Snapshot& snapshot) {
 Screen render(Size size, const telemetry::Snapshot& snapshot, const View& view) {
     Screen screen{Frame(size), {}, 0, {}, {}, false};
     Canvas whole(screen.frame, {0, 0, size.width, size.height}, symbols(view.symbols));
-    const Layout where = layout(size, view, panels_of(snapshot));
+    const Layout where = layout(size, view, panels_of(snapshot), snapshot.compares);
     screen.panels = where.panels;
     screen.compares = snapshot.compares;
     if (const auto marked = marked_search(snapshot, view).marked) {

@@ -31,6 +31,9 @@ Limits limits(const Curves& curves) {
             }
         }
     }
+    if (curves.most_times > 0 && result.least_positive > 0) {
+        result.high = std::min(result.high, curves.most_times * result.least_positive);
+    }
     return result;
 }
 

@@ -19,6 +19,7 @@ struct Curve {
 struct Curves {
     std::vector<Curve> series;  ///< later ones are drawn over earlier ones
     double end_s = 0;           ///< where the time axis ends
+    double most_times = 0;      ///< values above so many times the least lie at the top; 0: none do
 };
 
 /// Axis texts need 8 columns and one line; they are left out of a canvas smaller than 24 x 4.

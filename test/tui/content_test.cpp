@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <sstream>
 
+#include "dashboard/layout.hpp"
 #include "dashboard/render.hpp"
 #include "samples.hpp"
 
@@ -99,6 +100,13 @@ BOOST_AUTO_TEST_CASE(a_comparison_shows_its_searches_and_nothing_of_one_search) 
     for (const char* none : {"Incumbents", "Workers", "Funnel", "Mapping", "energy "}) {
         BOOST_TEST(!says(all, none), none << all);
     }
+    // The comparison takes the whole width, the others stand above it.
+    const Layout where =
+        layout({152, 40}, View{}, {Panel::summary, Panel::log, Panel::comparison}, true);
+    BOOST_TEST(where.panels.size() == 3u);
+    BOOST_TEST((where.panels.back().panel == Panel::comparison));
+    BOOST_TEST(where.panels.back().area.width == 152);
+    BOOST_TEST(where.panels.back().area.height > 20);
     View view;
     view.focus = Panel::comparison;
     view.alone = true;

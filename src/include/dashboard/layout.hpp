@@ -31,7 +31,9 @@ struct Layout {
 /// All panels, the most important first.
 std::vector<Panel> all_panels();
 
-/// `panels`: those that have something to show, the most important first.
-Layout layout(Size size, const View& view, const std::vector<Panel>& panels = all_panels());
+/// `panels`: those that have something to show, the most important first. `compares`: the
+/// comparison takes the lower part, and the others one row above, where there is room.
+Layout layout(Size size, const View& view, const std::vector<Panel>& panels = all_panels(),
+              bool compares = false);
 
 }  // namespace tessera::dashboard
