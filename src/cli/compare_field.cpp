@@ -226,9 +226,13 @@ private:
                 err_ << telemetry::to_json(snapshot) + "\n" << std::flush;
             }
         }
-        if (folder_ && (last || now - stored_ >= 1s)) {
+        if (folder_ && stores_ && (last || now - stored_ >= 1s)) {
             stored_ = now;
-            folder_->write("status.json", telemetry::to_json(watch_->page()) + "\n");
+            try {
+                folder_->write("status.json", telemetry::to_json(watch_->page()) + "\n");
+            } catch (const UserError&) {
+                stores_ = false;  // a full disk: what is found counts more than who watches
+            }
         }
     }
 
@@ -387,6 +391,7 @@ private:
     std::optional<FieldWatch> watch_;
     std::optional<ViewProcess> view_;
     Interrupt* interrupt_ = nullptr;
+    bool stores_ = true;
     std::chrono::steady_clock::time_point shown_{}, stored_{};
 };
 
