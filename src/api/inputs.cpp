@@ -5,6 +5,8 @@
 #include <filesystem>
 
 #include "base/data_path.hpp"
+#include "base/directory.hpp"
+#include "mapping/zigzag.hpp"
 #include "tessera/base/error.hpp"
 #include "workload/customary_renames.hpp"
 #include "workload/select.hpp"
@@ -86,7 +88,24 @@ bool asks_for_customary_names(const spec::Node& node) {
                        [](const auto& entry) { return asks_for_customary_names(entry.value); });
 }
 
+/// Whether the file is another tool's.
+bool is_foreign(const std::string& path) {
+    std::error_code ignored;
+    return fs::is_regular_file(path, ignored) &&
+           mapping::is_zigzag(base::read_regular_file(path).value_or(""));
+}
+
 }  // namespace
+
+mapping::Mapping given_mapping(const std::string& path, const spec::Defines& defines,
+                               const workload::Workload& workload,
+                               const arch::Architecture& architecture) {
+    if (!is_foreign(path)) {
+        return mapping::load_mapping(path, defines);
+    }
+    return mapping::from_zigzag(base::read_regular_file(path).value_or(""), path, workload,
+                                architecture);
+}
 
 std::vector<ReadInput> read_inputs(const InputNames& names) {
     std::vector<ReadInput> result;
@@ -102,7 +121,11 @@ Inputs load_inputs(const InputNames& names) {
     const std::vector<Source> sources = sources_of(names);
     std::vector<std::string> declared;
     bool asked = false;
+    const bool foreign = is_foreign(names.mapping);
     for (const Source& source : sources) {
+        if (foreign && source.option == std::string("mapping")) {
+            continue;
+        }
         const spec::Node tree = spec::load_tree(source.path);
         check_role(source, tree);
         const spec::Node* const arch =
@@ -119,7 +142,7 @@ Inputs load_inputs(const InputNames& names) {
             result.architecture.emplace(arch::load_architecture(source.path, names.defines));
         } else if (source.option == std::string("workload")) {
             result.workload.emplace(workload::load_workload(source.path, names.defines));
-        } else {
+        } else if (!foreign) {
             result.mapping.emplace(mapping::load_mapping(source.path, names.defines));
         }
         result.files.push_back({source.role, source.path});
@@ -129,6 +152,16 @@ Inputs load_inputs(const InputNames& names) {
     }
     if (result.workload && !names.einsums.empty()) {
         result.workload = workload::selected(*result.workload, names.einsums);
+    }
+    if (foreign) {
+        if (!result.workload || !result.architecture) {
+            throw UserError(
+                names.mapping +
+                ": a mapping of ZigZag needs the workload and the architecture: -w, -a");
+        }
+        result.files.push_back({"mapping", names.mapping});
+        result.mapping.emplace(
+            given_mapping(names.mapping, {}, *result.workload, *result.architecture));
     }
     return result;
 }

@@ -129,7 +129,7 @@ public:
     GivenContender(const std::string& path, const spec::Defines& defines,
                    const Components& components, const Inputs& inputs, mapper::Metric metric)
         : Contender(std::filesystem::path(path).filename().string()),
-          mapping_(mapping::load_mapping(path, defines)),
+          mapping_(api::given_mapping(path, defines, *inputs.workload, *inputs.architecture)),
           components_(components),
           inputs_(inputs),
           metric_(metric) {}
@@ -244,7 +244,8 @@ private:
         }
         for (const std::string& path : arguments_.list("start")) {
             const auto judge = model.make_model();
-            mapper::Solution known{mapping::load_mapping(path, {}), {}};
+            mapper::Solution known{
+                api::given_mapping(path, {}, *inputs_.workload, *inputs_.architecture), {}};
             known.report = judged(inputs_.problem(), *judge, known.mapping);
             settings_.start.push_back(std::move(known));
         }

@@ -155,7 +155,8 @@ private:
 
     /// A mapping to begin with. \throws UserError if it is not legal in the mapspace
     mapper::Solution known(const std::string& file) const {
-        mapper::Solution result{mapping::load_mapping(file, {}), {}};
+        mapper::Solution result{
+            api::given_mapping(file, {}, *problem().workload, *problem().architecture), {}};
         try {
             result.report = model_->evaluate(problem(), result.mapping);
         } catch (const IllegalMapping& illegal) {

@@ -57,6 +57,39 @@ BOOST_AUTO_TEST_CASE(json_has_the_promised_names) {
     BOOST_TEST(all_finite(root));
 }
 
+// Of Einsum Y: X, W and Y in Main, their tiles of four rows in Buffer.
+BOOST_AUTO_TEST_CASE(a_mapping_of_zigzag_is_one_as_others_are) {
+    const Files files;
+    const std::string levels =
+        R"x(["MemoryLevel(instance=buffer,operands=[], x)", "MemoryLevel(instance=main,operands=[], x)"])x";
+    const std::string loops = R"x([["(N, 4)", "(K, 8)", "(M, 4)"], ["(M, 4)"]])x";
+    const std::string zigzag = files.file(
+        "Layer0_complete.json",
+        R"x({"inputs": {"accelerator": {"mem_hierarchy_dict": {"O": )x" + levels + R"x(, "I1": )x" +
+            levels + R"x(, "I2": )x" + levels +
+            R"x(}}, "layer": {"memory_operand_links": {"Y": "O", "X": "I1", "W": "I2"}, )x" +
+            R"x("user_spatial_mapping": {}}, "temporal_mapping": {"Y": )x" + loops +
+            R"x(, "X": )x" + loops + R"x(, "W": )x" + loops + "}}}");
+    const Outcome model = files.run("model", zigzag, {"--einsums", "Y", "--json"});
+    BOOST_TEST_REQUIRE(model.code == 0, model.err);
+    // Main: X once, Y once, W in each of four rounds; Buffer: the other side of that, and of each
+    // compute X, W, and Y read and written (the first time written only).
+    const double main_j = 10 * (128 + 64 + 4 * 32), fill_j = 128 + 64 + 4 * 32,
+                 use_j = 512 + 512 + (512 - 64) + 512, compute_j = 512;
+    BOOST_TEST(model.json()["mappings"][0]["energy_j"].get<double>() ==
+                   main_j + fill_j + use_j + compute_j,
+               model.out);
+    const Outcome explained = files.run("explain", zigzag, {"--einsums", "Y"});
+    BOOST_TEST(explained.code == 0, explained.err);
+    const Outcome start = invoke({"compare", "-a", files.arch, "-w", files.workload, "--einsums",
+                                  "Y", "--mapper", "ffm", "--start", zigzag, "-m", zigzag, "-q"});
+    BOOST_TEST(start.code == 0, start.err);
+    BOOST_TEST(start.out.find("Layer0_complete.json") != std::string::npos, start.out);
+    const Outcome alone = files.run("model", zigzag);
+    BOOST_TEST(alone.code == 2);
+    BOOST_TEST(alone.says("it maps one layer, the workload has 2 Einsums"), alone.err);
+}
+
 BOOST_AUTO_TEST_CASE(counts_are_those_worked_out_by_hand) {
     const Files files;
     const Json root = files.run("model", files.fused, {"--json"}).json();

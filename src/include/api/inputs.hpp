@@ -47,6 +47,12 @@ struct ReadInput {
 /// place of another
 std::vector<ReadInput> read_inputs(const InputNames& names);
 
+/// A mapping of the problem from a file: Tessera's, or what ZigZag found for one layer
+/// (mapping/zigzag.hpp). \throws UserError
+mapping::Mapping given_mapping(const std::string& path, const spec::Defines& defines,
+                               const workload::Workload& workload,
+                               const arch::Architecture& architecture);
+
 /// \throws UserError, also for a file in the place of another and for a define that none declares
 Inputs load_inputs(const InputNames& names);
 
