@@ -21,13 +21,6 @@ void begin(const Tmux& tmux, const std::string& options) {
                           options);
 }
 
-void check_clean_end(const Tmux& tmux, int code) {
-    BOOST_TEST(tmux.wait_end(), tmux.screen());
-    BOOST_TEST(tmux.code() == code, tmux.screen());
-    BOOST_TEST(tmux.stty_is_unchanged());
-    BOOST_TEST(tmux.looks_like_a_shell());
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(compare_command)

@@ -108,13 +108,6 @@ std::string ill_behaved(const std::string& mapper) {
     return test_program() + " --child map-" + mapper;
 }
 
-void check_clean_end(const Tmux& tmux, int code) {
-    BOOST_TEST(tmux.wait_end(), tmux.screen());
-    BOOST_TEST(tmux.code() == code, tmux.screen());
-    BOOST_TEST(tmux.stty_is_unchanged());
-    BOOST_TEST(tmux.looks_like_a_shell());
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(map_command)

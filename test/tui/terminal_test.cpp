@@ -112,12 +112,6 @@ bool started(const Tmux& tmux) {
     return tmux.wait_for("RUNNING") && tmux.wait_for("1.000e-03 J s");
 }
 
-void check_clean_end(const Tmux& tmux) {
-    BOOST_TEST(tmux.wait_end(), tmux.screen());
-    BOOST_TEST(tmux.stty_is_unchanged());
-    BOOST_TEST(tmux.looks_like_a_shell());
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(terminal)
@@ -127,7 +121,7 @@ BOOST_AUTO_TEST_CASE(all_panels_at_three_sizes_on_a_real_terminal) {
     tmux.run_between_stty(child("counts"));
     BOOST_REQUIRE(started(tmux));
     const char* titles[] = {"1 Summary", "2 Incumbents", "3 Workers", "4 Funnel",
-                            "5 Pareto",  "6 Comparison",       "7 Plugins", "8 Log"};
+                            "5 Pareto",  "6 Comparison", "7 Plugins", "8 Log"};
     for (const auto& [width, height] : {std::pair(40, 10), {80, 24}, {200, 60}}) {
         tmux.resize(width, height);
         for (int i = 0; i < 8; ++i) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -155,6 +156,17 @@ inline std::string test_program() {
 }
 inline std::string tessera_program() {
     return (std::filesystem::path(test_program()).parent_path().parent_path() / "tessera").string();
+}
+
+/// The command of run_between_stty() has ended and the terminal is as it was.
+inline void check_clean_end(const Tmux& tmux) {
+    BOOST_TEST(tmux.wait_end(), tmux.screen());
+    BOOST_TEST(tmux.stty_is_unchanged());
+    BOOST_TEST(tmux.looks_like_a_shell());
+}
+inline void check_clean_end(const Tmux& tmux, int code) {
+    check_clean_end(tmux);
+    BOOST_TEST(tmux.code() == code, tmux.screen());
 }
 
 }  // namespace tessera::tui_test
