@@ -100,7 +100,7 @@ reproduce-mind-mappings:
 	@$(call build,program $(BUILD)/bench/reproduce_mind_mappings)
 	$(BUILD)/bench/reproduce_mind_mappings
 
-# What fusion is worth, and figures 8 and 9 of the FFM paper. See docs/comparison/README.md.
+# What fusion is worth, and figures 8 to 10 of the FFM paper. See docs/comparison/README.md.
 reproduce-ffm:
 	@$(call build,program $(BUILD)/bench/reproduce_ffm)
 	$(BUILD)/bench/reproduce_ffm
