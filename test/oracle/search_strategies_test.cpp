@@ -110,6 +110,9 @@ BOOST_AUTO_TEST_CASE(what_strategies_evaluate_is_legal_and_costs_what_the_model_
         search::Worker worker(space);
         std::uint64_t least = ~0ull;
         for (const std::string& name : strategies) {
+            if (soak > 0 && checked[name] >= soak) {
+                continue;  // those of loop orders have few points of each problem
+            }
             const auto strategy = plugin::Registry<search::SearchStrategy>::instance().create(name);
             strategy->start(space, checked[name]);
             std::vector<search::Candidate> batch(64);
@@ -139,7 +142,7 @@ BOOST_AUTO_TEST_CASE(what_strategies_evaluate_is_legal_and_costs_what_the_model_
             }
             least = std::min(least, checked[name]);
         }
-        return least < soak;
+        return least < soak;  // none is left: the greatest number
     });
     for (const std::string& name : strategies) {
         BOOST_TEST_MESSAGE(name << ": " << checked[name] << " points");
