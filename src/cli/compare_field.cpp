@@ -185,10 +185,10 @@ private:
         if (!view_) {
             return;
         }
-        for (const ViewProcess::Wish& wish : view_->wishes()) {
-            using Kind = ViewProcess::Wish::Kind;
-            const auto search = static_cast<std::size_t>(wish.number);
-            switch (wish.kind) {
+        for (const ViewProcess::Request& request : view_->requests()) {
+            using Kind = ViewProcess::Request::Kind;
+            const auto search = static_cast<std::size_t>(request.number);
+            switch (request.kind) {
                 case Kind::stop:
                     watch_->stopping("asked for in the dashboard");
                     interrupt_->request_stop();
@@ -203,7 +203,7 @@ private:
                     watch_->inspect(std::nullopt);
                     break;
                 case Kind::page:
-                    watch_->turn_page(static_cast<int>(wish.number));
+                    watch_->turn_page(static_cast<int>(request.number));
                     break;
             }
             shown_ = {};

@@ -1,5 +1,5 @@
 // Map:
-//   feed(), view()  the child: snapshots come, wishes go
+//   feed(), view()  the child: snapshots come, requests go
 //   ViewProcess     the parent's end; both ways a line of text each
 #include "cli/view_process.hpp"
 
@@ -25,7 +25,7 @@ namespace tessera::cli {
 
 namespace {
 
-using Kind = ViewProcess::Wish::Kind;
+using Kind = ViewProcess::Request::Kind;
 using dashboard::Viewer;
 
 constexpr std::array<const char*, 5> kinds = {"stop", "inspect", "overview", "stop_search", "page"};
@@ -34,13 +34,13 @@ std::string words(Kind kind, std::int64_t number = 0) {
     return std::string(kinds[static_cast<std::size_t>(kind)]) + " " + std::to_string(number) + "\n";
 }
 
-std::optional<ViewProcess::Wish> wish(const std::string& line) {
+std::optional<ViewProcess::Request> request(const std::string& line) {
     char kind[16] = "";
     long long number = 0;
     if (std::sscanf(line.c_str(), "%15s %lld", kind, &number) == 2) {
         for (std::size_t i = 0; i < kinds.size(); ++i) {
             if (std::string(kind) == kinds[i]) {
-                return ViewProcess::Wish{static_cast<Kind>(i), number};
+                return ViewProcess::Request{static_cast<Kind>(i), number};
             }
         }
     }
@@ -196,8 +196,8 @@ void ViewProcess::show(const telemetry::Snapshot& snapshot) {
     }
 }
 
-std::vector<ViewProcess::Wish> ViewProcess::wishes() {
-    std::vector<Wish> all;
+std::vector<ViewProcess::Request> ViewProcess::requests() {
+    std::vector<Request> all;
     if (!open()) {
         return all;
     }
@@ -208,7 +208,7 @@ std::vector<ViewProcess::Wish> ViewProcess::wishes() {
     }
     const bool closed = n == 0;
     while (const std::optional<std::string> line = take_line(unread_)) {
-        if (const std::optional<Wish> one = wish(*line)) {
+        if (const std::optional<Request> one = request(*line)) {
             all.push_back(*one);
         }
     }

@@ -25,13 +25,13 @@ public:
     void show(const telemetry::Snapshot& snapshot);
 
     /// What the person at the terminal asks for.
-    struct Wish {
+    struct Request {
         enum class Kind : std::uint8_t { stop, inspect, overview, stop_search, page };
         Kind kind = Kind::stop;
         std::int64_t number = 0;  ///< search, or pages
     };
     /// Since the last call. Does not wait.
-    std::vector<Wish> wishes();
+    std::vector<Request> requests();
     /// Nobody has closed it yet.
     bool open() const {
         return pid_ > 0;

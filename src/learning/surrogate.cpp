@@ -283,10 +283,12 @@ Surrogate Surrogate::load(const std::string& path) {
     surrogate.input_deviation_ =
         as_many(numbers_of(file, "input_deviation", path), n_inputs, "input_deviation", path);
     surrogate.network_.weights() = file.numbers;
-    if (const auto samples = file.header.find("samples");
-        samples != file.header.end() && samples->is_number_unsigned()) {
-        surrogate.samples_ = samples->get<std::uint64_t>();
+    const auto samples = file.header.find("samples");
+    if (samples == file.header.end() || !samples->is_number_unsigned()) {
+        throw UserError(path +
+                        ": 'samples' in its header is no number of mappings; train it again");
     }
+    surrogate.samples_ = samples->get<std::uint64_t>();
     return surrogate;
 }
 
