@@ -26,18 +26,18 @@ void Effort::evaluated(std::uint64_t n) {
     }
 }
 
+bool Effort::over() {
+    if (!cut_since_ && watch_.stopped()) {
+        cut_since_ = std::chrono::steady_clock::now();
+    }
+    return cut_since_.has_value();
+}
+
 void Effort::poll() {
     constexpr auto patience = std::chrono::milliseconds(100);
     if (over() && std::chrono::steady_clock::now() > *cut_since_ + patience) {
         throw LimitReached("a limit ended the search before any mapping was found");
     }
-}
-
-bool Effort::cut() {
-    if (!cut_since_) {
-        cut_since_ = std::chrono::steady_clock::now();
-    }
-    return true;
 }
 
 }  // namespace tessera::transfusion

@@ -23,9 +23,7 @@ public:
         return evaluated_;
     }
     /// True: look for nothing better.
-    bool over() {
-        return watch_.stopped() && cut();
-    }
+    bool over();
     /// The same for who polls it himself, and says so by over() afterwards.
     const std::atomic<bool>* stop() const {
         return watch_.stop();
@@ -38,8 +36,6 @@ public:
     }
 
 private:
-    bool cut();
-
     const std::uint64_t max_evals_;
     telemetry::Recorder unread_;
     telemetry::Worker& worker_;

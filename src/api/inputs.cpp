@@ -88,11 +88,14 @@ bool asks_for_customary_names(const spec::Node& node) {
                        [](const auto& entry) { return asks_for_customary_names(entry.value); });
 }
 
-/// Whether the file is another tool's.
-bool is_foreign(const std::string& path) {
+/// What the file says if it is another tool's.
+std::optional<std::string> foreign_text(const std::string& path) {
     std::error_code ignored;
-    return fs::is_regular_file(path, ignored) &&
-           mapping::is_zigzag(base::read_regular_file(path).value_or(""));
+    std::optional<std::string> text;
+    if (fs::is_regular_file(path, ignored)) {
+        text = base::read_regular_file(path);
+    }
+    return text && mapping::is_zigzag(*text) ? text : std::nullopt;
 }
 
 }  // namespace
@@ -100,11 +103,9 @@ bool is_foreign(const std::string& path) {
 mapping::Mapping given_mapping(const std::string& path, const spec::Defines& defines,
                                const workload::Workload& workload,
                                const arch::Architecture& architecture) {
-    if (!is_foreign(path)) {
-        return mapping::load_mapping(path, defines);
-    }
-    return mapping::from_zigzag(base::read_regular_file(path).value_or(""), path, workload,
-                                architecture);
+    const std::optional<std::string> foreign = foreign_text(path);
+    return foreign ? mapping::from_zigzag(*foreign, path, workload, architecture)
+                   : mapping::load_mapping(path, defines);
 }
 
 std::vector<ReadInput> read_inputs(const InputNames& names) {
@@ -121,7 +122,7 @@ Inputs load_inputs(const InputNames& names) {
     const std::vector<Source> sources = sources_of(names);
     std::vector<std::string> declared;
     bool asked = false;
-    const bool foreign = is_foreign(names.mapping);
+    const std::optional<std::string> foreign = foreign_text(names.mapping);
     for (const Source& source : sources) {
         if (foreign && source.option == std::string("mapping")) {
             continue;
@@ -161,7 +162,7 @@ Inputs load_inputs(const InputNames& names) {
         }
         result.files.push_back({"mapping", names.mapping});
         result.mapping.emplace(
-            given_mapping(names.mapping, {}, *result.workload, *result.architecture));
+            mapping::from_zigzag(*foreign, names.mapping, *result.workload, *result.architecture));
     }
     return result;
 }

@@ -90,8 +90,8 @@ std::string curves_csv(const Field& field) {
     out.precision(17);
     out << "instance,mapper,seed,time_s,evaluated,value\n";
     for (std::size_t i = 0; i < field.trials.size(); ++i) {
-        const std::size_t m = i / field.n_seeds % field.mappers.size();
-        const std::size_t instance = i / field.n_seeds / field.mappers.size();
+        const std::size_t m = field.mapper_of(i);
+        const std::size_t instance = field.instance_of(i);
         for (const ComparisonPoint& point : field.trials[i].curve) {
             out << instance << "," << field.mappers[m] << "," << field.trials[i].seed << ","
                 << point.time_s << "," << point.evaluated << "," << point.value << "\n";
@@ -128,10 +128,11 @@ public:
         interrupt_ = &interrupt;
         const std::vector<std::size_t> left = plan_.left();
         watch_.emplace(field_, identity(), left);
+        const bool watched = folder_ || ui_ == Ui::tui || ui_ == Ui::snapshots;
         const bool whole = base::run_in_children(
             left, pool(),
             [&](std::size_t i, int pipe) {
-                base::write_to_pipe(pipe, search_words(plan_.words(i), pipe));
+                base::write_to_pipe(pipe, search_words(plan_.words(i, watched), pipe));
             },
             [&](std::size_t i, const base::ChildEnd& end) { ended(i, end); }, interrupt.stop());
         watch_->finished(whole ? telemetry::RunState::finished : telemetry::RunState::interrupted);
@@ -262,10 +263,9 @@ private:
                 journal_, line.dump(-1, ' ', false, ParsedJson::error_handler_t::replace) + "\n");
         }
         ++done_;
-        const std::string what = field_.mappers[i / field_.n_seeds % field_.mappers.size()] +
-                                 " on " +
-                                 field_.instances[i / field_.n_seeds / field_.mappers.size()].name +
-                                 ", seed " + std::to_string(seed) + ": " + name(trial->status);
+        const std::string what = field_.mappers[field_.mapper_of(i)] + " on " +
+                                 field_.instances[field_.instance_of(i)].name + ", seed " +
+                                 std::to_string(seed) + ": " + name(trial->status);
         watch_->ended(i, what + (trial->error.empty() ? "" : ": " + trial->error));
         if (ui_ == Ui::line || (ui_ == Ui::tui && !view_)) {
             err_ << "tessera: " << done_ << " of " << field_.trials.size() << ": " << what

@@ -107,7 +107,7 @@ FieldPlan::FieldPlan(const Arguments& arguments) : arguments_(arguments) {
         throw UserError("the comparison has more than 100000 searches; give fewer seeds");
     }
     for (std::size_t i = 0; i < field.trials.size(); ++i) {
-        field.trials[i].seed = field.first_seed + i % field.n_seeds;
+        field.trials[i].seed = field.first_seed + field.seed_of(i);
     }
 }
 
@@ -149,7 +149,7 @@ void FieldPlan::add_given() {
 }
 
 const FieldMapping* FieldPlan::given_of(std::size_t i) const {
-    const std::string& name = field.mappers[i / field.n_seeds % field.mappers.size()];
+    const std::string& name = field.mappers[field.mapper_of(i)];
     for (const FieldMapping& given : instance_of(i).given) {
         if (given.name == name) {
             return &given;
@@ -159,18 +159,19 @@ const FieldMapping* FieldPlan::given_of(std::size_t i) const {
 }
 
 bool FieldPlan::searches(std::size_t i) const {
-    return i / field.n_seeds % field.mappers.size() < n_searching_;
+    return field.mapper_of(i) < n_searching_;
 }
 
 const FieldInstance& FieldPlan::instance_of(std::size_t i) const {
-    return field.instances[i / field.n_seeds / field.mappers.size()];
+    return field.instances[field.instance_of(i)];
 }
 
-std::vector<std::string> FieldPlan::words(std::size_t i) const {
-    const std::size_t m = i / field.n_seeds % field.mappers.size();
+std::vector<std::string> FieldPlan::words(std::size_t i, bool watched) const {
+    const std::size_t m = field.mapper_of(i);
     const FieldInstance& instance = instance_of(i);
     std::vector<std::string> result = {
-        "-a", instance.architecture, "-w", instance.workload, "--json", "--ui", "snapshots"};
+        "-a",   instance.architecture,         "-w", instance.workload, "--json",
+        "--ui", watched ? "snapshots" : "none"};
     for (const auto& [name, value] : instance.defines) {
         result.insert(result.end(), {"-D", name + "=" + value});
     }

@@ -17,8 +17,9 @@ public:
     Field field;
     double limit_s = 0;  ///< of one search; 0: none
 
-    /// One search, or one given mapping, as the arguments of tessera compare.
-    std::vector<std::string> words(std::size_t i) const;
+    /// One search, or one given mapping, as the arguments of tessera compare. `watched`: it tells
+    /// its state while it runs.
+    std::vector<std::string> words(std::size_t i, bool watched) const;
     /// Null: it searches, or nothing is given for the instance by that name.
     const FieldMapping* given_of(std::size_t i) const;
     /// Seed by seed, and mappers take turns: a machine that changes changes for all alike.

@@ -181,8 +181,8 @@ void print_field(std::ostream& out, const Field& field) {
     }
     for (std::size_t i = 0; i < field.trials.size(); ++i) {
         if (!field.trials[i].error.empty()) {
-            const std::size_t m = i / field.n_seeds % field.mappers.size();
-            const std::size_t instance = i / field.n_seeds / field.mappers.size();
+            const std::size_t m = field.mapper_of(i);
+            const std::size_t instance = field.instance_of(i);
             out << base::one_line(field.mappers[m] + " on " + field.instances[instance].name)
                 << ": " << field.trials[i].error << "\n";
             break;

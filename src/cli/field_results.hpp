@@ -38,6 +38,15 @@ struct Field {
     std::size_t index(std::size_t instance, std::size_t mapper, std::size_t seed) const {
         return (instance * mappers.size() + mapper) * n_seeds + seed;
     }
+    std::size_t instance_of(std::size_t search) const {
+        return search / n_seeds / mappers.size();
+    }
+    std::size_t mapper_of(std::size_t search) const {
+        return search / n_seeds % mappers.size();
+    }
+    std::size_t seed_of(std::size_t search) const {
+        return search % n_seeds;
+    }
     const Trial& at(std::size_t instance, std::size_t mapper, std::size_t seed) const {
         return trials[index(instance, mapper, seed)];
     }

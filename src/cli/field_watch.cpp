@@ -44,7 +44,7 @@ FieldWatch::FieldWatch(const Field& field, telemetry::RunIdentity run,
 }
 
 FieldWatch::Page FieldWatch::page_of(std::size_t search) const {
-    return {search % field_.n_seeds, search / field_.n_seeds / field_.mappers.size()};
+    return {field_.seed_of(search), field_.instance_of(search)};
 }
 
 void FieldWatch::started(std::size_t search) {
@@ -99,7 +99,7 @@ bool FieldWatch::inspect(std::optional<std::size_t> search) {
 
 telemetry::ContenderView FieldWatch::contender(std::size_t search) const {
     telemetry::ContenderView view;
-    view.name = field_.mappers[search / field_.n_seeds % field_.mappers.size()];
+    view.name = field_.mappers[field_.mapper_of(search)];
     view.search = search;
     if (running_.contains(search)) {
         view.state = telemetry::WorkerState::running;
