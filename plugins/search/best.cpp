@@ -5,7 +5,6 @@
 
 #include "tessera/base/error.hpp"
 #include "tessera/mapspace/legality.hpp"
-#include "worker_pool.hpp"
 
 namespace tessera::search {
 namespace {
@@ -28,6 +27,20 @@ bool as_good(const std::vector<double>& a, const std::vector<double>& b) {
 
 }  // namespace
 
+void set_value(Outcome& outcome, const mapper::Options& options) {
+    outcome.value = mapper::metric_value(
+        options.metrics.size() == 1 ? options.metrics.front() : mapper::Metric::edp,
+        outcome.energy_j, outcome.latency_s);
+}
+
+std::vector<Point> Best::points() const {
+    std::vector<Point> all;
+    for (const Kept& kept : kept_) {
+        all.push_back(kept.point);
+    }
+    return all;
+}
+
 std::vector<double> Best::values_of(double energy_j, double latency_s) const {
     std::vector<double> values;
     for (const mapper::Metric metric : options_.metrics) {
@@ -37,8 +50,8 @@ std::vector<double> Best::values_of(double energy_j, double latency_s) const {
 }
 
 /// Model and independent checker have the last word.
-bool Best::stands(const Candidate& c, Worker& worker, Kept& out) const {
-    out.mapping = std::make_shared<const mapping::Mapping>(worker.mapping(c.point));
+bool Best::stands(const Candidate& c, Kept& out) const {
+    out.mapping = std::make_shared<const mapping::Mapping>(worker_->mapping(c.point));
     try {
         out.report = model_.evaluate(problem_, *out.mapping);
     } catch (const IllegalMapping& refused) {
@@ -61,7 +74,7 @@ bool Best::stands(const Candidate& c, Worker& worker, Kept& out) const {
     return true;
 }
 
-void Best::offer(Candidate& c, Worker& worker) {
+void Best::offer(Candidate& c) {
     const std::vector<double> values = values_of(c.outcome.energy_j, c.outcome.latency_s);
     for (const Kept& kept : kept_) {
         if (as_good(kept.values, values)) {
@@ -71,23 +84,23 @@ void Best::offer(Candidate& c, Worker& worker) {
     Kept now;
     now.point = c.point;
     now.values = values;
-    if (!stands(c, worker, now)) {
+    if (!stands(c, now)) {
         c.outcome.verdict = Verdict::refused;
         return;
     }
     keep(std::move(now));
 }
 
-bool Best::begin_with(const mapper::Solution& known, Candidate& c, Worker& worker) {
+bool Best::begin_with(const mapper::Solution& known, Candidate& c) {
     const double energy_j = known.report.energy_j(), latency_s = known.report.latency_s();
     Kept now;
-    const bool point = worker.encode(known.mapping, energy_j, latency_s, now.point);
+    const bool point = worker_->encode(known.mapping, energy_j, latency_s, now.point);
     now.values = values_of(energy_j, latency_s);
     now.mapping = std::make_shared<const mapping::Mapping>(known.mapping);
     now.report = known.report;
     if (point) {
         c.point = now.point;
-        c.outcome = worker.evaluate(c.point);
+        c.outcome = worker_->evaluate(c.point);
         set_value(c.outcome, options_);
     }
     const bool better = std::none_of(kept_.begin(), kept_.end(), [&](const Kept& kept) {

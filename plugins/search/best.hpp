@@ -6,14 +6,17 @@
 #include <vector>
 
 #include "tessera/mapper/mapper.hpp"
+#include "tessera/search/driver.hpp"
 #include "tessera/search/open_space.hpp"
-#include "tessera/search/strategy.hpp"
 #include "tessera/telemetry/recorder.hpp"
 
 namespace tessera::search {
 
+/// The value that is minimised: the metric's, of several EDP.
+void set_value(Outcome& outcome, const mapper::Options& options);
+
 /// The best mapping, or the Pareto set of several metrics. For one thread.
-class Best {
+class Best : public Findings {
 public:
     Best(const model::Problem& problem, const model::CostModel& model,
          const mapper::Options& options, telemetry::Recorder& recorder, std::string found_by)
@@ -22,6 +25,11 @@ public:
           options_(options),
           recorder_(recorder),
           found_by_(std::move(found_by)) {}
+
+    /// Who writes points as mappings from now on. Null: nothing is offered any more.
+    void work_with(Worker* worker) {
+        worker_ = worker;
+    }
 
     struct Kept {
         Point point;
@@ -32,11 +40,12 @@ public:
 
     /// Keeps the candidate if none known is as good; one that does not stand the test is refused.
     /// \throws Bug if the model's evaluation differs from the candidate's costs.
-    void offer(Candidate& c, Worker& worker);
+    void offer(Candidate& c) override;
+    std::vector<Point> points() const override;
 
     /// Of a known mapping: the point it is, or, if the space has none, its costs alone. It counts
     /// as found. \returns whether it is a point, which is in `c`
-    bool begin_with(const mapper::Solution& known, Candidate& c, Worker& worker);
+    bool begin_with(const mapper::Solution& known, Candidate& c);
 
     const std::vector<Kept>& kept() const {
         return kept_;
@@ -44,7 +53,7 @@ public:
 
 private:
     std::vector<double> values_of(double energy_j, double latency_s) const;
-    bool stands(const Candidate& c, Worker& worker, Kept& out) const;
+    bool stands(const Candidate& c, Kept& out) const;
     void keep(Kept now);
 
     const model::Problem& problem_;
@@ -52,6 +61,7 @@ private:
     const mapper::Options& options_;
     telemetry::Recorder& recorder_;
     std::string found_by_;
+    Worker* worker_ = nullptr;
     std::vector<Kept> kept_;
 };
 

@@ -58,6 +58,46 @@ CommandText compare_text() {
     return {"-a ARCH -w WORKLOAD [options]", examples, result};
 }
 
+std::set<std::string> given_knobs(const Arguments& arguments) {
+    const std::vector<std::string> knobs = arguments.list("knob");
+    return {knobs.begin(), knobs.end()};
+}
+
+void refuse_unused(const std::set<std::string>& knobs) {
+    if (!knobs.empty()) {
+        throw UserError("--knob " + *knobs.begin() + ": none of those compared uses it");
+    }
+}
+
+Components components_of(const Arguments& arguments, const std::string& mapper,
+                         std::set<std::string>& unused_knobs) {
+    options::options_description known;
+    add_components(known, true);
+    const ContenderName contender = contender_name(mapper);
+    std::vector<std::string> words = {"--mapper", contender.mapper, "--model",
+                                      arguments.text("model")};
+    const Components bare(Arguments("compare", words, known), true);
+    for (const std::string& knob : arguments.list("knob")) {
+        const std::string component = knob.substr(0, knob.find('.'));
+        const std::string key = knob.substr(0, knob.find('='));
+        if (std::any_of(contender.knobs.begin(), contender.knobs.end(),
+                        [&](const auto& own) { return own.substr(0, own.find('=')) == key; })) {
+            unused_knobs.erase(knob);
+            continue;  // its own goes before
+        }
+        const bool runner = bare.mapper == "search" && component == "random";
+        if (component == bare.mapper || component == bare.model || component == bare.strategy ||
+            (runner && bare.strategy.empty()) || knob.find('.') == std::string::npos) {
+            words.insert(words.end(), {"--knob", knob});
+            unused_knobs.erase(knob);
+        }
+    }
+    for (const std::string& knob : contender.knobs) {
+        words.insert(words.end(), {"--knob", knob});
+    }
+    return Components(Arguments("compare", words, known), true);
+}
+
 namespace {
 
 /// Value and mapping of a solution that was judged.
@@ -165,36 +205,6 @@ Arguments input_arguments(const Arguments& arguments) {
     return Arguments("compare", words, known);
 }
 
-/// What `--mapper NAME` with the knobs that it uses would be in tessera map.
-Components components_of(const Arguments& arguments, const std::string& mapper,
-                         std::set<std::string>& unused_knobs) {
-    options::options_description known;
-    add_components(known, true);
-    const ContenderName contender = contender_name(mapper);
-    std::vector<std::string> words = {"--mapper", contender.mapper, "--model",
-                                      arguments.text("model")};
-    const Components bare(Arguments("compare", words, known), true);
-    for (const std::string& knob : arguments.list("knob")) {
-        const std::string component = knob.substr(0, knob.find('.'));
-        const std::string key = knob.substr(0, knob.find('='));
-        if (std::any_of(contender.knobs.begin(), contender.knobs.end(),
-                        [&](const auto& own) { return own.substr(0, own.find('=')) == key; })) {
-            unused_knobs.erase(knob);
-            continue;  // its own goes before
-        }
-        const bool runner = bare.mapper == "search" && component == "random";
-        if (component == bare.mapper || component == bare.model || component == bare.strategy ||
-            (runner && bare.strategy.empty()) || knob.find('.') == std::string::npos) {
-            words.insert(words.end(), {"--knob", knob});
-            unused_knobs.erase(knob);
-        }
-    }
-    for (const std::string& knob : contender.knobs) {
-        words.insert(words.end(), {"--knob", knob});
-    }
-    return Components(Arguments("compare", words, known), true);
-}
-
 class CompareCommand {
 public:
     CompareCommand(const std::vector<std::string>& args, const Arguments& arguments,
@@ -225,15 +235,12 @@ public:
 
 private:
     void add_contenders() {
-        const std::vector<std::string> knobs = arguments_.list("knob");
-        std::set<std::string> unused(knobs.begin(), knobs.end());
+        std::set<std::string> unused = given_knobs(arguments_);
         for (const std::string& name : contender_names(arguments_)) {
             comparison_.contenders.push_back(std::make_unique<MapperContender>(
                 name, components_of(arguments_, name, unused), inputs_, settings_));
         }
-        if (!unused.empty()) {
-            throw UserError("--knob " + *unused.begin() + ": none of those compared uses it");
-        }
+        refuse_unused(unused);
         options::options_description known;
         add_components(known, false);
         const Components model(Arguments("compare", {"--model", arguments_.text("model")}, known),

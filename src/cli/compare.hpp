@@ -2,11 +2,13 @@
 #pragma once
 
 #include <iosfwd>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "cli/arguments.hpp"
 #include "cli/comparison.hpp"
+#include "cli/components.hpp"
 #include "cli/comparison_report.hpp"
 
 namespace tessera::cli {
@@ -16,6 +18,13 @@ void add_compare_options(options::options_description& description, const std::s
                          const std::string& what);
 /// The names of --mapper, each once.
 std::vector<std::string> contender_names(const Arguments& arguments);
+/// What `--mapper NAME` with the knobs that it uses would be in tessera map. \throws UserError
+Components components_of(const Arguments& arguments, const std::string& mapper,
+                         std::set<std::string>& unused_knobs);
+/// The settings of --knob, to be told apart from those that components_of() found a use for.
+std::set<std::string> given_knobs(const Arguments& arguments);
+/// \throws UserError naming one
+void refuse_unused(const std::set<std::string>& knobs);
 /// Seeds, limits (10 s if none is given) and --plain. \pre comparison.first_seed is set
 void read_comparison_options(const Arguments& arguments, Comparison& comparison);
 /// \throws UserError if two contenders would have one name

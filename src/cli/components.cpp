@@ -128,10 +128,14 @@ void add_components(options::options_description& description, bool mapper) {
                 "of mapper timeloop: optimal, random, random-pruned, linear-pruned, hybrid or "
                 "exhaustive; short for --knob timeloop.algorithm=NAME");
     }
+    description.add_options()("model", name("looptree"), "cost model");
+    add_knobs(description);
+}
+
+void add_knobs(options::options_description& description) {
     description.add_options()  //
-        ("model", name("looptree"), "cost model")(
-            "knob", options::value<std::vector<std::string>>()->value_name("NAME.KNOB=VALUE"),
-            "set a knob of a mapper, strategy or model; may be repeated")(
+        ("knob", options::value<std::vector<std::string>>()->value_name("NAME.KNOB=VALUE"),
+         "set a knob of a mapper, strategy or model; may be repeated")(
             "knobs", options::value<std::string>()->value_name("FILE"),
             "knobs from a file, {COMPONENT: {KNOB: VALUE}}; --knob goes before")(
             "plugin", options::value<std::vector<std::string>>()->value_name("FILE"),

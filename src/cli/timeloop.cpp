@@ -29,6 +29,20 @@ ART), writes Timeloop's output files to DIR (default: here). See docs/timeloop.m
   --strict  exit 1 if no valid mapping is found
 )";
 
+constexpr const char* mapper_usage = R"(
+Searches by a strategy of Tessera's in place of the input's algorithm, until time-limit (60 s) or
+search-size:
+  --strategy NAME           for example annealing, genetic, random; see tessera plugins list
+  --knob NAME.KNOB=VALUE    a knob of the strategy, or of its runner (search.islands); repeatable
+  --knobs FILE              knobs from a file, {COMPONENT: {KNOB: VALUE}}
+  --plugin FILE             load this plugin first; repeatable
+)";
+
+bool is_strategy_option(const std::string& word) {
+    const std::string name = word.substr(0, word.find('='));
+    return name == "--strategy" || name == "--knob" || name == "--knobs" || name == "--plugin";
+}
+
 TimeloopArguments parse(const std::vector<std::string>& args, std::ostream& err) {
     TimeloopArguments result;
     for (std::size_t i = 0; i < args.size(); ++i) {
@@ -44,6 +58,15 @@ TimeloopArguments parse(const std::vector<std::string>& args, std::ostream& err)
             }
         } else if (args[i] == "--strict") {
             result.strict = true;
+        } else if (is_strategy_option(args[i])) {
+            const std::string option = args[i];
+            if (option.find('=') == std::string::npos && ++i == args.size()) {
+                throw UserError(option + " lacks its value; see --help");
+            }
+            result.strategy.push_back(option);
+            if (args[i] != option) {
+                result.strategy.push_back(args[i]);
+            }
         } else if (args[i] == "--help" || args[i] == "-h") {
             result.help = true;
         } else if (args[i] == "timeloop-mapper.map.yaml") {
@@ -58,9 +81,13 @@ TimeloopArguments parse(const std::vector<std::string>& args, std::ostream& err)
 int dispatch(const std::string& name, const std::vector<std::string>& args, std::ostream& out,
              std::ostream& err) {
     const TimeloopArguments arguments = parse(args, err);
+    const bool maps = name == "timeloop-mapper";
     if (arguments.help) {
-        out << "Usage: " << name << usage;
+        out << "Usage: " << name << usage << (maps ? mapper_usage : "");
         return ExitCode::ok;
+    }
+    if (!arguments.strategy.empty() && !maps) {
+        throw UserError(arguments.strategy.front() + " belongs to timeloop-mapper, not to " + name);
     }
     if (arguments.files.empty()) {
         err << "Usage: " << name << usage;

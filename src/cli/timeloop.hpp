@@ -26,6 +26,7 @@ struct TimeloopArguments {
     std::vector<std::string> files;
     std::string folder = ".";
     bool strict = false, help = false;
+    std::vector<std::string> strategy;  ///< --strategy, --knob, --knobs with their values
 };
 
 // The two programs behind run_timeloop(). They throw tessera::Error.

@@ -71,10 +71,15 @@ options::options_description description(const std::string& command) {
     }
     if (command == "map") {
         add("mapper", options::value<std::string>()->default_value("timeloop")->value_name("NAME"),
-            "mapper: only timeloop");
+            "timeloop, or a search strategy; see tessera plugins list");
         add("algorithm", options::value<std::string>()->value_name("NAME"),
             "optimal, random, random-pruned, linear-pruned, hybrid or exhaustive; default: as the "
             "input says, else optimal");
+        add("strategy", options::value<std::string>()->value_name("NAME"),
+            "a search strategy in place of an algorithm");
+        add_knobs(result);
+        add("start", options::value<std::vector<std::string>>()->value_name("FILE"),
+            "a strategy begins with this mapping; may be repeated");
         add("output,o", options::value<std::string>()->value_name("DIR"),
             "an existing folder for Timeloop's output files");
         add_timeloop_search(result);
@@ -101,11 +106,6 @@ public:
         }
         if (arguments_.text("model") != "timeloop") {
             arguments_.refuse("model", "timeloop, for Timeloop's input files");
-        }
-        if (name_ == "map" && arguments_.text("mapper") != "timeloop") {
-            arguments_.refuse("mapper",
-                              "timeloop, for Timeloop's input files; its searches are chosen by "
-                              "--algorithm");
         }
         if (name_ == "check") {
             return check();

@@ -20,6 +20,7 @@ namespace {
 constexpr const char* examples =
     R"(  tessera compare -a arch.yaml -w problem.yaml --max-time 10s
   tessera compare -a arch.yaml -w problem.yaml --mapper optimal,random --seeds 5 -m mine.map.yaml
+  tessera compare -a arch.yaml -w problem.yaml --mapper hybrid,annealing,genetic --max-time 5s
 )";
 
 options::options_description description() {
@@ -27,10 +28,12 @@ options::options_description description() {
     options::options_description inputs;
     add_inputs(result, "awD");
     add_compare_options(result, "optimal,random,random-pruned,linear-pruned,hybrid",
-                        "optimal, random, random-pruned, linear-pruned, hybrid, exhaustive");
+                        "optimal, random, random-pruned, linear-pruned, hybrid, exhaustive, or a "
+                        "search strategy (search:random for the one of that name)");
     result.add_options()(
         "model", options::value<std::string>()->default_value("timeloop")->value_name("NAME"),
         "cost model: only timeloop");
+    add_knobs(result);
     add_timeloop_search(result);
     return result;
 }
@@ -72,11 +75,17 @@ struct Ground {
     }
 };
 
-class AlgorithmContender : public Contender {
+/// Timeloop's algorithms and ours by their names, everything else as a search strategy.
+class SearchContender : public Contender {
 public:
-    AlgorithmContender(const std::string& name, const Ground& ground)
+    SearchContender(const std::string& name, const Ground& ground, const Arguments& arguments,
+                    std::set<std::string>& unused_knobs)
         : Contender(name), ground_(ground), settings_(ground.settings) {
-        settings_.algorithm = timeloop_algorithm("mapper", name);
+        if (is_timeloop_algorithm(name)) {
+            settings_.algorithm = timeloop_algorithm("mapper", name);
+        } else {
+            settings_.strategy = timeloop_strategy(components_of(arguments, name, unused_knobs));
+        }
         // The budget of the comparison alone counts.
         settings_.timeout = settings_.victory = settings_.search_size = 0;
         settings_.time_limit_s = 0;
@@ -115,12 +124,10 @@ public:
     GivenContender(const std::string& path, std::vector<std::string> files,
                const spec::Defines& defines, const Ground& ground)
         : Contender(std::filesystem::path(path).filename().string()), ground_(ground) {
-        files.insert(files.begin(), path);
-        timeloop::Input input = timeloop::load_input(timeloop::read_document(files, defines));
-        mapping_ = timeloop_mapping(input);
+        mapping_ = timeloop_mapping(path, std::move(files), defines);
         fault_ =
             timeloop::structural_fault(ground.input.problem, ground.input.architecture, mapping_);
-        if (const auto broken = timeloop::broken_constraints(input, mapping_);
+        if (const auto broken = timeloop::broken_constraints(ground.input, mapping_);
             fault_.empty() && !broken.empty()) {
             fault_ = broken.front();
         }
@@ -186,9 +193,12 @@ int timeloop_compare(const std::vector<std::string>& args, const std::vector<std
     comparison.first_seed = ground.settings.seed;
     read_comparison_options(arguments, comparison);
     comparison.ui = ui(arguments, err);
+    std::set<std::string> unused = given_knobs(arguments);
     for (const std::string& name : contender_names(arguments)) {
-        comparison.contenders.push_back(std::make_unique<AlgorithmContender>(name, ground));
+        comparison.contenders.push_back(
+            std::make_unique<SearchContender>(name, ground, arguments, unused));
     }
+    refuse_unused(unused);
     for (const std::string& path : arguments.list("mapping")) {
         comparison.contenders.push_back(
             std::make_unique<GivenContender>(path, files, arguments.defines(), ground));

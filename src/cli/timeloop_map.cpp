@@ -30,8 +30,21 @@ public:
           settings_(timeloop_settings(arguments, input_)),
           constraints_(timeloop::read_constraints(input_.document, input_.problem,
                                                   input_.architecture, input_.warnings)) {
+        if (arguments.has("strategy") || arguments.text("mapper") != "timeloop") {
+            settings_.strategy = timeloop_strategy(Components(arguments, true));
+        } else if (arguments.has("knob") || arguments.has("knobs")) {
+            throw UserError(
+                "--knob and --knobs need a search strategy here; name one with "
+                "--strategy");
+        }
         if (arguments.has("algorithm")) {
             settings_.algorithm = timeloop_algorithm("algorithm", arguments.text("algorithm"));
+        }
+        for (const std::string& path : arguments.list("start")) {
+            start_.push_back(timeloop_mapping(path, files, arguments.defines()));
+        }
+        if (!start_.empty() && !settings_.strategy) {
+            throw UserError("--start needs a search strategy here; name one with --strategy");
         }
     }
 
@@ -50,7 +63,7 @@ public:
         LiveRun& running = *owned;
         const timeloop::MapperResult result =
             timeloop_search(input_, constraints_, settings_, budget(arguments_),
-                            &running.recorder(), running.interrupt().stop());
+                            &running.recorder(), running.interrupt().stop(), start_);
         running.hold();
         const bool cut = running.interrupted() && result.proof != timeloop::Proof::optimal;
         running.finish(cut ? telemetry::RunState::interrupted : telemetry::RunState::finished);
@@ -75,7 +88,7 @@ private:
         subject.value_unit = metric.unit;
         subject.threads = settings_.threads;
         telemetry::RunIdentity run = comparison_identity(args_, subject);
-        run.mapper = "timeloop";
+        run.mapper = settings_.strategy ? settings_.strategy->name : "timeloop";
         run.seed = settings_.seed;
         run.command[1] = "map";
         return run;
@@ -154,6 +167,7 @@ private:
     std::ostream& err_;
     timeloop::MapperSettings settings_;
     timeloop::Constraints constraints_;
+    std::vector<timeloop::Mapping> start_;
 };
 
 }  // namespace

@@ -9,8 +9,10 @@
 #include <thread>
 
 #include "cli/cli.hpp"
+#include "cli/components.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/timeloop.hpp"
+#include "cli/timeloop_search.hpp"
 #include "tessera/base/error.hpp"
 #include "timeloop/explain.hpp"
 #include "timeloop/mapper.hpp"
@@ -32,6 +34,18 @@ struct Loaded {
     timeloop::MapperSettings settings;
     std::string prefix;
 };
+
+timeloop::StrategySettings strategy_of(std::vector<std::string> words, std::ostream& err) {
+    load_plugins(words, err);
+    options::options_description known;
+    add_components(known, true);
+    words.insert(words.end(), {"--model", "timeloop"});
+    const Arguments arguments("timeloop-mapper", words, known);
+    if (!arguments.has("strategy")) {
+        throw UserError(words.front() + " needs a search strategy; name one with --strategy");
+    }
+    return timeloop_strategy(Components(arguments, true));
+}
 
 Loaded load(const TimeloopArguments& arguments, std::ostream& out, std::ostream& err) {
     timeloop::Document document = timeloop::read_document(arguments.files);
@@ -61,6 +75,9 @@ Loaded load(const TimeloopArguments& arguments, std::ostream& out, std::ostream&
     out << (threads > 0 ? "Using threads = " : "Using all available hardware threads = ")
         << (threads > 0 ? static_cast<unsigned>(threads) : std::thread::hardware_concurrency())
         << "\nMapper configuration complete.\n";
+    if (!arguments.strategy.empty()) {
+        loaded.settings.strategy = strategy_of(arguments.strategy, err);
+    }
     loaded.constraints = timeloop::read_constraints(input.document, input.problem,
                                                     input.architecture, input.warnings);
     print_warnings(err, input.warnings);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <ostream>
 
+#include "api/search.hpp"
 #include "cli/live_run.hpp"
 #include "cli/output.hpp"
 #include "io/units.hpp"
@@ -29,6 +30,14 @@ const std::vector<std::pair<std::string, Algorithm>> algorithms = {
     {"random", Algorithm::random},
     {"random-pruned", Algorithm::random_pruned}};
 
+std::string algorithm_names() {
+    std::vector<std::string> names;
+    for (const auto& [name, algorithm] : algorithms) {
+        names.push_back(name);
+    }
+    return spec::name_list(names);
+}
+
 }  // namespace
 
 void add_timeloop_search(options::options_description& description) {
@@ -44,6 +53,11 @@ void add_timeloop_search(options::options_description& description) {
     add_run_control(description);
 }
 
+bool is_timeloop_algorithm(const std::string& name) {
+    return std::any_of(algorithms.begin(), algorithms.end(),
+                       [&](const auto& known) { return timeloop::same_key(known.first, name); });
+}
+
 Algorithm timeloop_algorithm(const std::string& option, const std::string& name) {
     std::vector<std::string> known;
     for (const auto& [text, algorithm] : algorithms) {
@@ -55,6 +69,30 @@ Algorithm timeloop_algorithm(const std::string& option, const std::string& name)
     const std::string near = spec::did_you_mean(name, known);
     throw UserError("--" + option + ": '" + name + "' is no algorithm for Timeloop's inputs (" +
                     "expected " + spec::name_list(known) + ")" + (near.empty() ? "" : "; " + near));
+}
+
+timeloop::StrategySettings timeloop_strategy(const Components& components) {
+    if (components.mapper != api::strategy_runner) {
+        throw UserError("--mapper " + components.mapper +
+                        " maps Tessera's own inputs, not Timeloop's; for those name an algorithm (" +
+                        algorithm_names() + ") or a search strategy");
+    }
+    const auto* const runner =
+        plugin::Registry<mapper::Mapper>::instance().find(api::strategy_runner);
+    const auto of = [&](const std::string& component) {
+        const auto found = components.knobs.find(component);
+        return found == components.knobs.end() ? plugin::KnobSettings{} : found->second;
+    };
+    const plugin::KnobValues knobs =
+        plugin::read_knobs(api::strategy_runner, runner->knobs, of(api::strategy_runner));
+    timeloop::StrategySettings settings;
+    settings.name = knobs.text("strategy");
+    settings.knobs = of(settings.name);
+    settings.batch = static_cast<std::size_t>(knobs.integer("batch"));
+    settings.islands = static_cast<std::size_t>(knobs.integer("islands"));
+    // Wrong knobs are told before anything runs.
+    plugin::Registry<search::SearchStrategy>::instance().create(settings.name, settings.knobs);
+    return settings;
 }
 
 timeloop::MapperSettings timeloop_settings(const Arguments& arguments, timeloop::Input& input) {
@@ -101,8 +139,10 @@ timeloop::MapperResult timeloop_search(const timeloop::Input& input,
                                        const timeloop::Constraints& constraints,
                                        const timeloop::MapperSettings& settings,
                                        const base::Budget& budget, telemetry::Recorder* recorder,
-                                       const std::atomic<bool>* stop) {
+                                       const std::atomic<bool>* stop,
+                                       const std::vector<timeloop::Mapping>& start) {
     timeloop::MapperHooks hooks;
+    hooks.start = start;
     hooks.stop = stop;
     hooks.model = input.model;
     hooks.budget = budget;
@@ -133,6 +173,13 @@ timeloop::Mapping timeloop_mapping(timeloop::Input& input) {
                         "no 'mapping' is given (expected a list of directives); give it with -m");
     }
     return *found;
+}
+
+timeloop::Mapping timeloop_mapping(const std::string& path, std::vector<std::string> files,
+                                   const spec::Defines& defines) {
+    files.insert(files.begin(), path);
+    timeloop::Input input = timeloop::load_input(timeloop::read_document(files, defines));
+    return timeloop_mapping(input);
 }
 
 void print_timeloop_stats(std::ostream& out, const timeloop::Input& input,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/arguments.hpp"
+#include "cli/components.hpp"
 #include "telemetry/snapshot.hpp"
 #include "timeloop/input.hpp"
 #include "timeloop/mapper.hpp"
@@ -16,8 +17,13 @@ namespace tessera::cli {
 /// Adds --metric, --threads, --seed and the limits and views of a search.
 void add_timeloop_search(options::options_description& description);
 
+bool is_timeloop_algorithm(const std::string& name);
 /// The algorithm of a name, in either spelling. \throws UserError naming `option`
 timeloop::Algorithm timeloop_algorithm(const std::string& option, const std::string& name);
+
+/// The strategy that --mapper or --strategy names, with its knobs and those of mapper `search`.
+/// \throws UserError if it is none
+timeloop::StrategySettings timeloop_strategy(const Components& components);
 
 /// What the input says, replaced by what the options say.
 timeloop::MapperSettings timeloop_settings(const Arguments& arguments, timeloop::Input& input);
@@ -36,7 +42,8 @@ timeloop::MapperResult timeloop_search(const timeloop::Input& input,
                                        const timeloop::Constraints& constraints,
                                        const timeloop::MapperSettings& settings,
                                        const base::Budget& budget, telemetry::Recorder* recorder,
-                                       const std::atomic<bool>* stop);
+                                       const std::atomic<bool>* stop,
+                                       const std::vector<timeloop::Mapping>& start = {});
 
 /// The name of the problem, of the architecture.
 std::string timeloop_workload(const timeloop::Input& input);
@@ -44,6 +51,9 @@ std::string timeloop_hardware(const timeloop::Input& input);
 
 /// -m: the mapping alone. \throws UserError if there is none
 timeloop::Mapping timeloop_mapping(timeloop::Input& input);
+/// The mapping of a file, for the problem and architecture of `files`. \throws UserError
+timeloop::Mapping timeloop_mapping(const std::string& path, std::vector<std::string> files,
+                                   const spec::Defines& defines);
 
 /// tessera map and tessera compare for Timeloop's inputs. `args`: the command's; `files`: what -a
 /// and -w name. \returns the exit code \throws tessera::Error

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "learning/opened.hpp"
+#include "search/other_space.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/learning/surrogate.hpp"
 #include "tessera/search/vector.hpp"
@@ -58,8 +59,19 @@ std::string text_of(const arch::PathLevel& level) {
 }  // namespace
 
 Family Family::of(const search::Space& space) {
-    const search::OpenSpace::Data& data = opened(space);
     Family family;
+    if (const auto* other = dynamic_cast<const search::VectorSpace*>(&space)) {
+        // Nobody trains for it before a search.
+        family.facts = {"a mapspace without templates"};
+        family.layout = other->numbers();
+        std::vector<float> numbers(family.layout.size());
+        other->to_numbers(other->any_point(), numbers);
+        family.lowest.assign(numbers.begin(),
+                             numbers.begin() + static_cast<std::ptrdiff_t>(other->n_bounds()));
+        family.highest = family.lowest;
+        return family;
+    }
+    const search::OpenSpace::Data& data = opened(space);
     for (const search::EinsumData& einsum : data.einsums) {
         for (const auto& path : einsum.paths) {
             const std::string name = "Einsum " + path->einsum.name;

@@ -220,7 +220,8 @@ struct Allocation::Impl {
 Allocation::Allocation(const Space& space) {
     const auto* open = dynamic_cast<const OpenSpace*>(&space);
     if (open == nullptr) {
-        throw Bug("loops of a space that the host did not open");
+        throw UserError(
+            "the strategy fills the memories of Tessera's templates, which this mapspace has not");
     }
     impl_ = std::make_unique<Impl>(open->data());
 }

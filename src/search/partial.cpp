@@ -9,6 +9,7 @@
 
 #include "search/evaluation.hpp"
 #include "search/joiner.hpp"
+#include "search/other_space.hpp"
 #include "search/space_data.hpp"
 #include "search/tile_chooser.hpp"
 #include "tessera/base/error.hpp"
@@ -31,7 +32,7 @@ const OpenSpace::Data& data_of(const Space& space) {
 
 }  // namespace
 
-struct Partial::Impl {
+struct Partial::Impl : PartialPoint {
     Impl(const Space& opened, Order order_of_choice)
         : space(data_of(opened)),
           order(order_of_choice),
@@ -64,8 +65,8 @@ struct Partial::Impl {
         return *slot;
     }
 
-    bool start(const Point& from) {
-        structure.clear();
+    bool start(const Point& from) override {
+        chosen_structure.clear();
         trail.clear();
         n_open = 0;
         looked = false;
@@ -83,7 +84,8 @@ struct Partial::Impl {
             part.n_fused = static_cast<std::size_t>(
                 std::count_if(part.t->fused.begin(), part.t->fused.end(),
                               [](const FusedLoop& loop) { return loop.symbol >= 0; }));
-            structure.insert(structure.end(), {link.tmpl, link.join, part.pattern->loops});
+            chosen_structure.insert(chosen_structure.end(),
+                                    {link.tmpl, link.join, part.pattern->loops});
         }
         built.choices = from.choices;
         parts[0].before.start(joiner);
@@ -111,7 +113,11 @@ struct Partial::Impl {
         }
     }
 
-    bool complete() const {
+    const std::vector<std::uint32_t>& structure() const override {
+        return chosen_structure;
+    }
+
+    bool complete() const override {
         return n_open == parts.size() &&
                std::all_of(parts.begin(), parts.end(),
                            [](const Part& part) { return part.chosen == part.chooser->size(); });
@@ -141,9 +147,9 @@ struct Partial::Impl {
         }
         bool first = true;
         const auto consider = [&](std::size_t e) {
-            list(parts[e], order == Order::fewest ? other : values);
-            if (order == Order::fewest && (first || other.size() < values.size())) {
-                std::swap(values, other);
+            list(parts[e], order == Order::fewest ? other : next_values);
+            if (order == Order::fewest && (first || other.size() < next_values.size())) {
+                std::swap(next_values, other);
                 next = e;
             } else if (order != Order::fewest) {
                 next = e;
@@ -159,7 +165,7 @@ struct Partial::Impl {
             return e;
         };
         if (order == Order::fewest) {
-            for (std::size_t e = 0; e < n_open && (first || values.size() > 1); ++e) {
+            for (std::size_t e = 0; e < n_open && (first || next_values.size() > 1); ++e) {
                 if (parts[e].chosen < parts[e].chooser->size()) {
                     consider(e);
                 }
@@ -177,7 +183,34 @@ struct Partial::Impl {
         looked = false;
     }
 
-    void rewind(std::size_t depth) {
+    const std::vector<std::int64_t>& values() override {
+        look();
+        return next_values;
+    }
+
+    std::size_t place() override {
+        look();
+        std::size_t before = 0;
+        for (std::size_t e = 0; e < next; ++e) {
+            before += parts[e].t->symbols.size();
+        }
+        const Part& part = parts[next];
+        return before + static_cast<std::size_t>(part.t->order[part.chosen]);
+    }
+
+    void choose(std::int64_t value) override {
+        look();
+        Part& part = parts[next];
+        part.chooser->choose(part.chosen, static_cast<double>(value));
+        push(next);
+        open();
+    }
+
+    std::size_t depth() const override {
+        return trail.size();
+    }
+
+    void rewind(std::size_t depth) override {
         while (trail.size() > depth) {
             Part& part = parts[trail.back()];
             part.chooser->rewind(--part.chosen);
@@ -204,7 +237,7 @@ struct Partial::Impl {
         return true;
     }
 
-    bool fill(Rng& rng) {
+    bool fill(Rng& rng) override {
         base::poll_stop();
         const std::size_t depth = trail.size();
         for (std::size_t e = 0; e < parts.size(); ++e) {
@@ -217,6 +250,16 @@ struct Partial::Impl {
         return true;
     }
 
+    const Point& point() override {
+        built.tiles.clear();
+        for (const Part& part : parts) {
+            for (const double value : part.chooser->values()) {
+                built.tiles.push_back(static_cast<std::int64_t>(value));
+            }
+        }
+        return built;
+    }
+
     const OpenSpace::Data& space;
     const Order order;
     Joiner joiner;
@@ -227,15 +270,22 @@ struct Partial::Impl {
     std::vector<Part> parts;
     std::size_t n_open = 0;
     std::vector<std::size_t> trail;  // Einsums, as tile shapes were chosen
-    std::vector<std::uint32_t> structure;
-    bool looked = false;   // `next` and `values` are known
+    std::vector<std::uint32_t> chosen_structure;
+    bool looked = false;   // `next` and `next_values` are known
     std::size_t next = 0;  // Einsum
-    std::vector<std::int64_t> values, other, trips;
+    std::vector<std::int64_t> next_values, other, trips;
     std::vector<double> candidates;
     Point built;
 };
 
-Partial::Partial(const Space& space, Order order) : impl_(std::make_unique<Impl>(space, order)) {}
+std::unique_ptr<PartialPoint> Partial::made(const Space& space, Order order) {
+    if (const auto* other = dynamic_cast<const PartialSpace*>(&space)) {
+        return other->partial();
+    }
+    return std::make_unique<Impl>(space, order);
+}
+
+Partial::Partial(const Space& space, Order order) : impl_(made(space, order)) {}
 Partial::~Partial() = default;
 
 bool Partial::start(const Point& point) {
@@ -243,7 +293,7 @@ bool Partial::start(const Point& point) {
 }
 
 const std::vector<std::uint32_t>& Partial::structure() const {
-    return impl_->structure;
+    return impl_->structure();
 }
 
 bool Partial::complete() const {
@@ -251,30 +301,19 @@ bool Partial::complete() const {
 }
 
 const std::vector<std::int64_t>& Partial::values() {
-    impl_->look();
-    return impl_->values;
+    return impl_->values();
 }
 
 std::size_t Partial::place() {
-    impl_->look();
-    std::size_t before = 0;
-    for (std::size_t e = 0; e < impl_->next; ++e) {
-        before += impl_->parts[e].t->symbols.size();
-    }
-    const Impl::Part& part = impl_->parts[impl_->next];
-    return before + static_cast<std::size_t>(part.t->order[part.chosen]);
+    return impl_->place();
 }
 
 void Partial::choose(std::int64_t value) {
-    impl_->look();
-    Impl::Part& part = impl_->parts[impl_->next];
-    part.chooser->choose(part.chosen, static_cast<double>(value));
-    impl_->push(impl_->next);
-    impl_->open();
+    impl_->choose(value);
 }
 
 std::size_t Partial::depth() const {
-    return impl_->trail.size();
+    return impl_->depth();
 }
 
 void Partial::rewind(std::size_t depth) {
@@ -286,13 +325,7 @@ bool Partial::fill(Rng& rng) {
 }
 
 const Point& Partial::point() {
-    impl_->built.tiles.clear();
-    for (const Impl::Part& part : impl_->parts) {
-        for (const double value : part.chooser->values()) {
-            impl_->built.tiles.push_back(static_cast<std::int64_t>(value));
-        }
-    }
-    return impl_->built;
+    return impl_->point();
 }
 
 }  // namespace tessera::search

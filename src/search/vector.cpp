@@ -1,7 +1,8 @@
 // Points as vectors. Map:
 //   vector_look.hpp  what a template looks like: names and values
 //   nearest_tile()   tile shapes, loop by loop from the outside in
-//   Impl             the layout, and where each number of an Einsum stands in it
+//   Impl             the layout; Templates: where each number of an Einsum stands in it; Other: of
+//                    spaces that say so themselves
 #include "tessera/search/vector.hpp"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "search/other_space.hpp"
 #include "search/space_data.hpp"
 #include "search/vector_look.hpp"
 #include "tessera/base/error.hpp"
@@ -77,10 +79,73 @@ std::int64_t nearest_tile(const TemplateData& t, int symbol, std::int64_t outer,
 
 }  // namespace
 
+/// The layout, and how points are numbers in it.
 struct VectorEncoding::Impl {
+    struct Templates;
+    struct Other;
+
+    virtual ~Impl() = default;
+    virtual void encode(const Point& point, std::span<float> vector) const = 0;
+    virtual void decode(std::span<const float> vector, Point& point) const = 0;
+
+    /// Places every number of the space in the layout.
+    void place_own(std::vector<std::string> names) {
+        layout = std::move(names);
+        for (std::size_t i = 0; i < layout.size(); ++i) {
+            slot_of.emplace(layout[i], i);
+        }
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            const bool is_bound = i < n_bounds;
+            const auto found = slot_of.find(own[i]);
+            if (found == slot_of.end() || (is_bound && found->second != i)) {
+                throw UserError("vectors of this family have no number '" + own[i] +
+                                "', which mappings of this problem need");
+            }
+        }
+        for (const std::string& name : layout) {
+            pad.push_back(padding(name));
+        }
+    }
+
+    std::vector<std::string> own;
+    std::size_t n_bounds = 0;
+    std::vector<std::string> layout;
+    std::vector<float> pad;
+    std::unordered_map<std::string, std::size_t> slot_of;
+};
+
+/// A space that says itself what its numbers are.
+struct VectorEncoding::Impl::Other : Impl {
+    Other(const VectorSpace& described, const std::vector<std::string>* names) : space(described) {
+        own = space.numbers();
+        n_bounds = space.n_bounds();
+        place_own(names != nullptr ? *names : own);
+    }
+
+    void encode(const Point& point, std::span<float> vector) const override {
+        std::vector<float> numbers(own.size());
+        space.to_numbers(point, numbers);
+        std::copy(pad.begin(), pad.end(), vector.begin());
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            vector[slot_of.at(own[i])] = numbers[i];
+        }
+    }
+    void decode(std::span<const float> vector, Point& point) const override {
+        std::vector<float> numbers;
+        for (const std::string& name : own) {
+            const float value = vector[slot_of.at(name)];
+            numbers.push_back(std::isfinite(value) ? value : 0.0F);
+        }
+        space.from_numbers(numbers, point);
+    }
+
+    const VectorSpace& space;
+};
+
+struct VectorEncoding::Impl::Templates : Impl {
     struct Code {
         std::vector<float> values, weights;  ///< per number of the Einsum
-        std::vector<VectorLoop> loops;             ///< slot: in the layout
+        std::vector<VectorLoop> loops;       ///< slot: in the layout
     };
     struct EinsumCode {
         std::vector<std::size_t> slots;  ///< of its numbers in the layout, without `way`
@@ -88,7 +153,7 @@ struct VectorEncoding::Impl {
         int way = -1;
     };
 
-    explicit Impl(const Space& space) : data(data_of(space)) {
+    Templates(const Space& space, const std::vector<std::string>* names) : data(data_of(space)) {
         for (const workload::RankVariable& v : data.problem.workload->rank_variables) {
             bounds.push_back(std::log2(static_cast<float>(v.bound)));
             own.push_back("bound " + v.name);
@@ -114,33 +179,19 @@ struct VectorEncoding::Impl {
                 add(way_name(looks.size() - 1));
             }
         }
-    }
-
-    std::string way_name(std::size_t e) const {
-        return "way " + data.problem.workload->einsums[e].name;
-    }
-
-    /// Places every number of the space in the layout.
-    void arrange(std::vector<std::string> names) {
-        layout = std::move(names);
-        for (std::size_t i = 0; i < layout.size(); ++i) {
-            slot_of.emplace(layout[i], i);
-        }
-        for (std::size_t i = 0; i < own.size(); ++i) {
-            const bool is_bound = i < bounds.size();
-            const auto found = slot_of.find(own[i]);
-            if (found == slot_of.end() || (is_bound && found->second != i)) {
-                throw UserError("vectors of this family have no number '" + own[i] +
-                                "', which mappings of this problem need");
-            }
-        }
-        for (const std::string& name : layout) {
-            pad.push_back(padding(name));
-        }
+        n_bounds = bounds.size();
+        place_own(names != nullptr ? *names : own);
         for (std::size_t e = 0; e < looks.size(); ++e) {
             add_einsum(e);
         }
         looks.clear();
+    }
+
+    void encode(const Point& point, std::span<float> vector) const override;
+    void decode(std::span<const float> vector, Point& point) const override;
+
+    std::string way_name(std::size_t e) const {
+        return "way " + data.problem.workload->einsums[e].name;
     }
 
     void add_einsum(std::size_t e) {
@@ -215,17 +266,13 @@ struct VectorEncoding::Impl {
 
     const OpenSpace::Data& data;
     std::vector<float> bounds;
-    std::vector<std::string> own;
-    std::vector<std::vector<Look>> looks;  ///< until arrange()
-    std::vector<std::string> layout;
-    std::vector<float> pad;
-    std::unordered_map<std::string, std::size_t> slot_of;
+    std::vector<std::vector<Look>> looks;  ///< while it is made
     std::vector<EinsumCode> einsums;
 };
 
-void VectorEncoding::Impl::add_tiles(const TemplateData& t, const Code& code,
-                                     std::span<const float> vector,
-                                     std::vector<std::int64_t>& tiles) const {
+void VectorEncoding::Impl::Templates::add_tiles(const TemplateData& t, const Code& code,
+                                                std::span<const float> vector,
+                                                std::vector<std::int64_t>& tiles) const {
     const std::size_t at = tiles.size(), n = t.path->einsum.rank_variables.size();
     tiles.resize(at + t.symbols.size(), 1);
     const auto wanted = [&](const VectorLoop& loop) {
@@ -258,14 +305,18 @@ void VectorEncoding::Impl::add_tiles(const TemplateData& t, const Code& code,
     }
 }
 
-VectorEncoding::VectorEncoding(const Space& space) : impl_(std::make_unique<Impl>(space)) {
-    impl_->arrange(impl_->own);
+std::unique_ptr<VectorEncoding::Impl> VectorEncoding::made(const Space& space,
+                                                           const std::vector<std::string>* names) {
+    if (const auto* other = dynamic_cast<const VectorSpace*>(&space)) {
+        return std::make_unique<Impl::Other>(*other, names);
+    }
+    return std::make_unique<Impl::Templates>(space, names);
 }
 
+VectorEncoding::VectorEncoding(const Space& space) : impl_(made(space, nullptr)) {}
+
 VectorEncoding::VectorEncoding(const Space& space, std::vector<std::string> layout)
-    : impl_(std::make_unique<Impl>(space)) {
-    impl_->arrange(std::move(layout));
-}
+    : impl_(made(space, &layout)) {}
 
 VectorEncoding::~VectorEncoding() = default;
 VectorEncoding::VectorEncoding(VectorEncoding&&) noexcept = default;
@@ -276,18 +327,26 @@ const std::vector<std::string>& VectorEncoding::layout() const {
 }
 
 std::size_t VectorEncoding::n_problem() const {
-    return impl_->bounds.size();
+    return impl_->n_bounds;
 }
 
 void VectorEncoding::encode(const Point& point, std::span<float> vector) const {
-    std::copy(impl_->pad.begin(), impl_->pad.end(), vector.begin());
-    std::copy(impl_->bounds.begin(), impl_->bounds.end(), vector.begin());
+    impl_->encode(point, vector);
+}
+
+void VectorEncoding::decode(std::span<const float> vector, Point& point) const {
+    impl_->decode(vector, point);
+}
+
+void VectorEncoding::Impl::Templates::encode(const Point& point, std::span<float> vector) const {
+    std::copy(pad.begin(), pad.end(), vector.begin());
+    std::copy(bounds.begin(), bounds.end(), vector.begin());
     std::size_t at = 0;
-    for (std::size_t e = 0; e < impl_->einsums.size(); ++e) {
-        const Impl::EinsumCode& einsum = impl_->einsums[e];
+    for (std::size_t e = 0; e < einsums.size(); ++e) {
+        const EinsumCode& einsum = einsums[e];
         const Choice& choice = point.choices[e];
-        const TemplateData& t = impl_->data.einsums[e].templates[choice.tmpl];
-        const Impl::Code& code = einsum.templates[choice.tmpl];
+        const TemplateData& t = data.einsums[e].templates[choice.tmpl];
+        const Code& code = einsum.templates[choice.tmpl];
         for (std::size_t k = 0; k < einsum.slots.size(); ++k) {
             vector[einsum.slots[k]] = code.values[k];
         }
@@ -309,13 +368,13 @@ void VectorEncoding::encode(const Point& point, std::span<float> vector) const {
     }
 }
 
-void VectorEncoding::decode(std::span<const float> vector, Point& point) const {
+void VectorEncoding::Impl::Templates::decode(std::span<const float> vector, Point& point) const {
     point.choices.clear();
     point.tiles.clear();
-    for (std::size_t e = 0; e < impl_->einsums.size(); ++e) {
-        const Impl::EinsumCode& einsum = impl_->einsums[e];
+    for (std::size_t e = 0; e < einsums.size(); ++e) {
+        const EinsumCode& einsum = einsums[e];
         Choice choice;
-        choice.tmpl = impl_->nearest_template(einsum, vector);
+        choice.tmpl = nearest_template(einsum, vector);
         if (einsum.way >= 0) {
             const float way = vector[static_cast<std::size_t>(einsum.way)];
             choice.join = std::isfinite(way)
@@ -323,8 +382,8 @@ void VectorEncoding::decode(std::span<const float> vector, Point& point) const {
                               : 0;
         }
         point.choices.push_back(choice);
-        impl_->add_tiles(impl_->data.einsums[e].templates[choice.tmpl],
-                         einsum.templates[choice.tmpl], vector, point.tiles);
+        add_tiles(data.einsums[e].templates[choice.tmpl], einsum.templates[choice.tmpl], vector,
+                  point.tiles);
     }
 }
 
@@ -356,7 +415,7 @@ float padding(const std::string& name) {
     return is_place(name) ? absent_place : 0.0F;
 }
 
-Outcome project(Worker& worker, const VectorEncoding& encoding, std::span<const float> vector,
+Outcome project(SpaceWorker& worker, const VectorEncoding& encoding, std::span<const float> vector,
                 std::uint64_t seed, Point& point) {
     encoding.decode(vector, point);
     const Outcome repaired = worker.repair(seed, point);

@@ -4,6 +4,8 @@
 #include <map>
 #include <sstream>
 
+#include "search/other_space.hpp"
+
 namespace tessera::search {
 
 namespace {
@@ -25,6 +27,9 @@ const std::string& einsum_of(const std::vector<std::string>& words) {
 
 /// A point of the space: first templates, all tile shapes 1.
 Point any_point(const Space& space) {
+    if (const auto* other = dynamic_cast<const VectorSpace*>(&space)) {
+        return other->any_point();
+    }
     Point point;
     for (std::uint32_t e = 0; e < space.n_einsums(); ++e) {
         point.choices.push_back({});

@@ -148,25 +148,6 @@ Outcome Worker::repair(std::uint64_t seed, Point& point) {
     return cross(seed, point, 0, 0, point);
 }
 
-void Worker::run(Candidate& c) {
-    switch (c.how) {
-        case Candidate::How::draw:
-            c.outcome = draw(c.seed, c.point);
-            break;
-        case Candidate::How::move:
-            c.outcome = move(c.move, c.seed, c.einsum, c.point);
-            break;
-        case Candidate::How::cross:
-            c.outcome = cross(c.seed, c.mate, c.einsum, c.end, c.point);
-            break;
-        case Candidate::How::repair:
-            c.outcome = repair(c.seed, c.point);
-            break;
-        default:
-            c.outcome = evaluate(c.point);
-    }
-}
-
 bool Worker::encode(const mapping::Mapping& mapping, double energy_j, double latency_s,
                     Point& point) {
     // Formulas and the model's evaluation differ by rounding.

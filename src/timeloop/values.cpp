@@ -105,8 +105,11 @@ Values::Values(const Document& document, std::vector<std::string>& warnings)
 }
 
 void Values::warn(const Node& node, const std::string& text) const {
-    warn((node.position.text().empty() ? "" : node.position.text() + ": ") + node.path + ": " +
-         text);
+    std::string whole;
+    for (const std::string& place : {node.position.text(), node.path}) {
+        whole += place.empty() ? "" : place + ": ";
+    }
+    warn(whole + text);
 }
 
 void Values::warn(const std::string& text) const {

@@ -511,6 +511,93 @@ BOOST_AUTO_TEST_CASE(tessera_map_runs_any_algorithm_on_timeloops_files_and_shows
     BOOST_TEST(map({"--mapper", "ffm"}).code == 2);
 }
 
+BOOST_AUTO_TEST_CASE(search_strategies_run_on_timeloops_files) {
+    const Folder folder;
+    const std::string input = folder.file("in.yaml", small);
+    const auto map = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> args = {"map", "-a",        input, "-w",    input,
+                                         "-q",  "--threads", "1",   "--json"};
+        args.insert(args.end(), more.begin(), more.end());
+        return invoke(args);
+    };
+    const double best = map({}).json()["edp_j_cycles"].get<double>();
+    for (const char* strategy : {"annealing", "genetic", "mcts", "es", "random"}) {
+        const Outcome found = map({"--strategy", strategy, "--max-evals", "3000"});
+        BOOST_TEST_REQUIRE(found.code == 0, found.err);
+        BOOST_TEST(found.json()["edp_j_cycles"].get<double>() >= best, strategy);
+        BOOST_TEST(found.json()["search"]["mappings_valid"].get<int>() == 3000, strategy);
+    }
+    const Outcome annealed = map({"--mapper", "annealing", "--knob", "annealing.accept=greedy",
+                                  "--knob", "search.islands=2", "--max-evals", "3000"});
+    BOOST_TEST(annealed.json()["edp_j_cycles"].get<double>() <= 1.1 * best);
+    BOOST_TEST(invoke({"map", "-a", input, "-w", input, "--strategy", "annealing", "--max-evals",
+                       "1000", "--ui", "json"})
+                   .says("\"found_by\":\"search:annealing\""));
+
+    // Its mapping is what others begin with.
+    BOOST_TEST(map({"-o", folder.at("")}).code == 0);
+    const std::string given = folder.at("timeloop-mapper.map.yaml");
+    const Outcome started = map({"--strategy", "annealing", "--start", given, "--max-evals", "4"});
+    BOOST_TEST_REQUIRE(started.code == 0, started.err);
+    BOOST_TEST(started.json()["edp_j_cycles"].get<double>() == best);
+
+    const Outcome unknown = map({"--strategy", "anealing"});
+    BOOST_TEST(unknown.code == 2);
+    BOOST_TEST(unknown.says("did you mean 'annealing'?"), unknown.err);
+    const Outcome mapper = map({"--mapper", "ffm"});
+    BOOST_TEST(mapper.code == 2);
+    BOOST_TEST(mapper.says("maps Tessera's own inputs"), mapper.err);
+    const Outcome knob = map({"--knob", "annealing.t0=1"});
+    BOOST_TEST(knob.code == 2);
+    BOOST_TEST(knob.says("name one with --strategy"), knob.err);
+    BOOST_TEST(map({"--start", given}).says("name one with --strategy"));
+    BOOST_TEST(map({"--strategy", "annealing", "--knob", "annealing.t7=1"}).code == 2);
+    const Outcome templates = map({"--strategy", "loma", "--max-evals", "5"});
+    BOOST_TEST(templates.code != 0);
+    BOOST_TEST(templates.says("which this mapspace has not"), templates.err);
+}
+
+BOOST_AUTO_TEST_CASE(timeloop_mapper_runs_search_strategies) {
+    const Folder folder;
+    const std::string input = folder.file("in.yaml", small + "mapper: {search-size: 3000}\n");
+    const Outcome found = run("timeloop-mapper", {"-o", folder.at(""), input, "--strategy",
+                                                  "annealing", "--knob=search.islands=2"});
+    BOOST_TEST_REQUIRE(found.code == 0, found.err);
+    BOOST_TEST(found.prints("Summary stats for best mapping found by mapper"));
+    const Json strategy = Json::parse(read(folder.at("timeloop-mapper.json")));
+    const Json optimal = invoke({"map", "-a", input, "-w", input, "-q", "--json"}).json();
+    BOOST_TEST(strategy["edp_j_cycles"] == optimal["edp_j_cycles"]);
+    BOOST_TEST(strategy["search"]["mappings_valid"] == 3000);
+    BOOST_TEST(run("timeloop-mapper", {"--help"}).prints("--strategy NAME"));
+    const Outcome model = run("timeloop-model", {input, "--strategy", "annealing"});
+    BOOST_TEST(model.code == 1);
+    BOOST_TEST(model.says("belongs to timeloop-mapper"), model.err);
+    BOOST_TEST(run("timeloop-mapper", {input, "--strategy"}).says("lacks its value"));
+    BOOST_TEST(run("timeloop-mapper", {input, "--knob", "annealing.t0=1"})
+                   .says("needs a search strategy"));
+    BOOST_TEST(run("timeloop-mapper", {input, "--strategy", "no"}).code == 1);
+}
+
+BOOST_AUTO_TEST_CASE(strategies_are_compared_with_timeloops_algorithms) {
+    const Folder folder;
+    const std::string input = folder.file("in.yaml", small);
+    const Outcome compared =
+        invoke({"compare", "-a", input, "-w", input, "-q", "--json", "--mapper",
+                "optimal,hybrid,annealing[accept=greedy],search:random", "--max-evals", "2000",
+                "--knob", "search.islands=2"});
+    BOOST_TEST_REQUIRE(compared.code == 0, compared.err);
+    const Json contenders = compared.json()["contenders"];
+    BOOST_TEST(contenders.size() == 4u);
+    for (const Json& contender : contenders) {
+        BOOST_TEST(contender["trials"][0]["value"].get<double>() >=
+                   contenders[0]["trials"][0]["value"].get<double>());
+    }
+    const Outcome unused = invoke({"compare", "-a", input, "-w", input, "--mapper",
+                                   "optimal,annealing", "--knob", "genetic.population=3"});
+    BOOST_TEST(unused.code == 2);
+    BOOST_TEST(unused.says("none of those compared uses it"), unused.err);
+}
+
 BOOST_AUTO_TEST_CASE(tessera_explains_mappings_of_timeloops_files) {
     const Folder folder;
     std::string text = read(data + "gemm.yaml");

@@ -150,11 +150,15 @@ void fuzz(const Reader& reader, double share, const fs::path& cell) {
 BOOST_FIXTURE_TEST_SUITE(fuzzing, Scratch)
 
 BOOST_AUTO_TEST_CASE(native_specs) {
-    fuzz(specs(), 0.32, cell());
+    fuzz(specs(), 0.28, cell());
 }
 
 BOOST_AUTO_TEST_CASE(native_mappings) {
     fuzz(mappings(), 0.15, cell());
+}
+
+BOOST_AUTO_TEST_CASE(mappings_of_zigzag) {
+    fuzz(zigzag(), 0.04, cell());
 }
 
 BOOST_AUTO_TEST_CASE(timeloop_files) {

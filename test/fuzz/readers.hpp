@@ -21,6 +21,8 @@ struct Reader {
 Reader specs();
 /// LoopTree mappings; `model`, `explain`, `check`.
 Reader mappings();
+/// Mappings as ZigZag writes them; `model`, `explain`, `check`.
+Reader zigzag();
 /// Timeloop's inputs, energies and maps; both programs, and `map`, `model`, `check`, `explain`.
 Reader timeloop();
 /// Options and knobs, and files of knobs.

@@ -7,6 +7,7 @@
 #include "fuzz/readers.hpp"
 #include "support/paths.hpp"
 #include "support/reference_cases.hpp"
+#include "support/zigzag_layer.hpp"
 
 namespace tessera::fuzz {
 
@@ -175,6 +176,30 @@ Reader mappings() {
                 add_file(random, input, "arch", corpus().archs.at("reference/" + one.arch),
                          target == 3);
                 add_file(random, input, "workload", corpus().workload(one.workload), target == 4);
+                return input;
+            }};
+}
+
+Reader zigzag() {
+    std::string spec = testing::zigzag_spec;
+    for (std::size_t at = 0; (at = spec.find("SIZE", at)) != std::string::npos;) {
+        spec.replace(at, 4, "128");
+    }
+    const auto mapping = std::make_shared<Source>(testing::zigzag_found());
+    mapping->format = Format::json;
+    const auto donors = std::make_shared<Donors>();
+    donors->add(mapping->tree);
+    for (const char* text : {"(D0, 4)", "(D1, 128)", "(D2, 0)", "(D9, 2)",
+                             "MemoryLevel(instance=l1,operands=[I1], x)"}) {
+        donors->texts.push_back(text);
+    }
+    return {"zigzag", Place::file, [spec, mapping, donors](Random& random) {
+                static const Words commands = {"model", "explain", "check"};
+                Input input;
+                input.words = {"tessera", pick(random, commands), "-a", "layer.yaml",
+                               "-w",      "layer.yaml",           "-m", "mapping.json"};
+                input.files = {{"layer.yaml", spec},
+                               {"mapping.json", mapping->mutated(random, *donors)}};
                 return input;
             }};
 }

@@ -105,6 +105,9 @@ Reader timeloop() {
                         input.words.push_back("soon.yaml");
                     }
                     input.words.insert(input.words.end(), names.begin(), names.end());
+                    if (command == "timeloop-mapper" && one_in(random, 3)) {
+                        input.words.insert(input.words.end(), {"--strategy", "annealing"});
+                    }
                     return input;
                 }
                 input.words = {"tessera", command};
@@ -115,9 +118,12 @@ Reader timeloop() {
                 if (command == "map") {
                     input.words.insert(input.words.end(),
                                        {"--max-evals", "50", "--max-time", "1s", "--threads", "1"});
-                    if (one_in(random, 2)) {
-                        input.words.insert(input.words.end(), {"--algorithm", "random"});
-                    }
+                    static const std::vector<Words> searches = {{},
+                                                                {"--algorithm", "random"},
+                                                                {"--strategy", "annealing"},
+                                                                {"--mapper", "genetic"}};
+                    const Words& search = pick(random, searches);
+                    input.words.insert(input.words.end(), search.begin(), search.end());
                 }
                 return input;
             }};

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "spec/reader.hpp"
+#include "support/zigzag_layer.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/model/cost_model.hpp"
 #include "tessera/plugin/registry.hpp"
@@ -12,40 +13,6 @@
 using namespace tessera;
 
 namespace {
-
-const std::string spec_text = R"(arch:
-  nodes:
-  - !Memory
-    name: L3
-    size: inf
-    actions: [{name: read, energy: 16000e-12 / 512, throughput: inf}, {name: write, energy: 24000e-12 / 512, throughput: inf}]
-    tensors: {keep: ~Intermediates, may_keep: All}
-  - !Memory
-    name: L1
-    size: 943718
-    actions: [{name: read, energy: 0, throughput: inf}, {name: write, energy: 0, throughput: inf}]
-    tensors: {may_keep: All}
-  - !Container
-    name: Rows
-    spatial: [{name: D1, fanout: 8}, {name: D3, fanout: 8}]
-  - !Memory
-    name: Reg
-    size: 64
-    actions: [{name: read, energy: 0, throughput: inf}, {name: write, energy: 0, throughput: inf}]
-    tensors: {may_keep: All}
-  - !Container
-    name: Lanes
-    spatial: [{name: D2, fanout: 8}]
-  - !Compute
-    name: MAC
-    actions: [{name: compute, energy: 0.04e-12, throughput: 1e9}]
-workload:
-  rank_sizes: {D0: SIZE, D1: SIZE, D2: SIZE}
-  bits_per_value: {All: 8}
-  einsums:
-  - {name: Gemm, tensor_accesses: [{name: I, projection: [d0, d2]}, {name: W, projection: [d2, d1]},
-     {name: O, projection: [d0, d1], output: True}]}
-)";
 
 struct Layer {
     workload::Workload workload;
@@ -69,25 +36,13 @@ struct Layer {
 
 private:
     static std::string text(const std::string& size) {
-        std::string text = spec_text;
+        std::string text = testing::zigzag_spec;
         for (std::size_t at = 0; (at = text.find("SIZE", at)) != std::string::npos;) {
             text.replace(at, 4, size);
         }
         return text;
     }
 };
-
-/// What ZigZag writes, as far as it is read.
-std::string document(const std::string& temporal, const std::string& spatial) {
-    const std::string shared =
-        R"x("MemoryLevel(instance=l1,operands=[I1, I2, O], x)", "MemoryLevel(instance=l3,operands=[I1, I2, O], x)"])x";
-    return R"x({"outputs": {}, "inputs": {"accelerator": {"mem_hierarchy_dict": {)x"
-           R"x("O": ["MemoryLevel(instance=reg,operands=[O], x)", )x" +
-           shared + R"x(, "I1": [)x" + shared + R"x(, "I2": [)x" + shared +
-           R"x(}}, "layer": {"memory_operand_links": {"O": "O", "W": "I2", "I": "I1"}, )x"
-           R"x("user_spatial_mapping": )x" +
-           spatial + R"x(}, "temporal_mapping": )x" + temporal + "}}";
-}
 
 bool says(const std::string& text, const std::string& what) {
     return text.find(what) != std::string::npos;
@@ -101,10 +56,7 @@ BOOST_AUTO_TEST_SUITE(zigzag)
 // counts at the outermost one are 256 words of 512 bits for each of O, I and W, its arithmetic
 // takes 83 886.08 pJ.
 BOOST_AUTO_TEST_CASE(a_mapping_that_zigzag_found_has_its_counts) {
-    const std::string six = R"x("(D1, 4)", "(D2, 4)", "(D0, 4)", "(D2, 4)", "(D1, 4)", "(D0, 4)")x";
-    const std::string json = document(
-        "{\"O\": [[], [" + six + "], []], \"I\": [[" + six + "], []], \"W\": [[" + six + "], []]}",
-        R"({"D1": {"D0": 8}, "D2": {"D2": 8}, "D3": {"D1": 8}})");
+    const std::string json = testing::zigzag_found();
     BOOST_TEST(mapping::is_zigzag(json));
     const Layer layer("128");
     const mapping::Mapping found =
@@ -146,7 +98,7 @@ BOOST_AUTO_TEST_CASE(uneven_memories_are_holders_at_different_depths) {
     const Layer layer("16");
     const mapping::Mapping by_hand =
         mapping::read_mapping(*spec::read_text(wanted, "wanted").find("mapping"));
-    BOOST_TEST(layer.converted(document(temporal, R"({"D1": {"D0": 8}})")) ==
+    BOOST_TEST(layer.converted(testing::zigzag_document(temporal, R"({"D1": {"D0": 8}})")) ==
                mapping::to_yaml(by_hand));
 }
 
@@ -158,34 +110,37 @@ BOOST_AUTO_TEST_CASE(what_has_no_counterpart_is_named) {
     const std::string all = R"x("(D0, 16)", "(D1, 16)", "(D2, 16)")x";
     const std::string good =
         with("[[], [" + all + "], []]", "[[" + all + "], []]", "[[" + all + "], []]");
-    BOOST_TEST(says(layer.converted(document(good, "{}")), "Gemm"));
-    BOOST_TEST(says(layer.refusal(document(good, R"({"D7": {"D0": 2}})")),
+    BOOST_TEST(says(layer.converted(testing::zigzag_document(good, "{}")), "Gemm"));
+    BOOST_TEST(says(layer.refusal(testing::zigzag_document(good, R"({"D7": {"D0": 2}})")),
                     "out.json: array dimension D7 has no counterpart"));
-    BOOST_TEST(says(layer.refusal(document(good, R"({"D1": {"D0": 2}})")), "2 trips"));
-    const std::string short_of = R"x("(D0, 16)", "(D1, 16)")x";
     BOOST_TEST(
-        says(layer.refusal(document(with("[[], [" + short_of + "], []]", "[[" + short_of + "], []]",
-                                         "[[" + short_of + "], []]"),
-                                    "{}")),
-             "leave 16 iterations over"));
-    BOOST_TEST(says(layer.refusal(document(with("[[], [" + all + "], []]",
-                                                R"x([["(D1, 16)", "(D0, 16)", "(D2, 16)"], []])x",
-                                                "[[" + all + "], []]"),
-                                           "{}")),
-                    "different orders"));
-    BOOST_TEST(says(layer.refusal(document(with("[[], []]", "[[], []]", "[[], []]"), "{}")),
-                    "operand O has 3 memories and loops for 2"));
-    std::string other = document(good, "{}");
+        says(layer.refusal(testing::zigzag_document(good, R"({"D1": {"D0": 2}})")), "2 trips"));
+    const std::string short_of = R"x("(D0, 16)", "(D1, 16)")x";
+    BOOST_TEST(says(layer.refusal(testing::zigzag_document(
+                        with("[[], [" + short_of + "], []]", "[[" + short_of + "], []]",
+                             "[[" + short_of + "], []]"),
+                        "{}")),
+                    "leave 16 iterations over"));
+    BOOST_TEST(
+        says(layer.refusal(testing::zigzag_document(
+                 with("[[], [" + all + "], []]", R"x([["(D1, 16)", "(D0, 16)", "(D2, 16)"], []])x",
+                      "[[" + all + "], []]"),
+                 "{}")),
+             "different orders"));
+    BOOST_TEST(says(
+        layer.refusal(testing::zigzag_document(with("[[], []]", "[[], []]", "[[], []]"), "{}")),
+        "operand O has 3 memories and loops for 2"));
+    std::string other = testing::zigzag_document(good, "{}");
     other.replace(other.find("instance=reg"), 12, "instance=xyz");
     BOOST_TEST(says(layer.refusal(other), "memory xyz has no counterpart"));
     for (const std::string cut : {"\"layer\"", "\"accelerator\"", "\"memory_operand_links\"",
                                   "\"user_spatial_mapping\"", "\"mem_hierarchy_dict\""}) {
-        std::string without = document(good, "{}");
+        std::string without = testing::zigzag_document(good, "{}");
         without.replace(without.find(cut), cut.size(), "\"x\"");
         BOOST_TEST(says(layer.refusal(without), "is missing"), cut);
     }
     for (const std::string loop : {"(D0)", "(D0, x)", "(D0, 0)", "(D0, -4)", "(D9, 16)", ""}) {
-        std::string wrong = document(good, "{}");
+        std::string wrong = testing::zigzag_document(good, "{}");
         for (std::size_t at = 0; (at = wrong.find("(D0, 16)", at)) != std::string::npos;) {
             wrong.replace(at, 8, loop);
         }

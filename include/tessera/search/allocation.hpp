@@ -24,8 +24,7 @@ struct LoopFactor {
 /// For one thread. Results depend on the arguments alone.
 class Allocation {
 public:
-    /// `space` is one that the host opened (OpenSpace), and outlives this. \throws Bug: it is
-    /// another
+    /// `space` is one of templates (OpenSpace), and outlives this. \throws UserError: it is another
     explicit Allocation(const Space& space);
     ~Allocation();
 

@@ -2,7 +2,6 @@
 // means to draw, move, evaluate and write down points.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -10,7 +9,7 @@
 
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/model/cost_model.hpp"
-#include "tessera/search/strategy.hpp"
+#include "tessera/search/space_worker.hpp"
 
 namespace tessera::search {
 
@@ -46,38 +45,26 @@ private:
     std::unique_ptr<Data> data_;
 };
 
-/// What one thread needs to work on points of a space. Results depend on the arguments alone, never
-/// on what the worker did before. What makes points polls the stop token (base::Stopped).
-class Worker {
+/// Points of an opened space.
+class Worker final : public SpaceWorker {
 public:
     explicit Worker(const OpenSpace& space);
-    ~Worker();
+    ~Worker() override;
 
     /// A random legal point, Einsum after Einsum. Of the structures (a template, which of its fused
     /// loops run, a way to join) that can follow, each comes equally often. So does each of its
     /// tile shapes where a few dozen are legal; of more, they are chosen symbol after symbol, each
-    /// uniformly among what can still be legal. Its outcome has verdict no_point if none was found.
-    Outcome draw(std::uint64_t seed, Point& point);
-
-    /// As Candidate::How says; `point` stays as it is if nothing legal was found (no_point).
-    Outcome move(Move move, std::uint64_t seed, std::uint32_t einsum, Point& point);
+    /// uniformly among what can still be legal.
+    Outcome draw(std::uint64_t seed, Point& point) override;
+    Outcome move(Move move, std::uint64_t seed, std::uint32_t einsum, Point& point) override;
     Outcome cross(std::uint64_t seed, const Point& mate, std::uint32_t einsum, std::uint32_t end,
-                  Point& point);
-    Outcome repair(std::uint64_t seed, Point& point);
+                  Point& point) override;
+    Outcome repair(std::uint64_t seed, Point& point) override;
 
-    /// What a candidate asks for; its outcome has no value yet.
-    void run(Candidate& candidate);
-
-    /// Energy, latency and legality of a point, by the templates' formulas. `value` is left alone.
-    Outcome evaluate(const Point& point);
-
-    /// Attempts to make points since the last call that came to nothing, by verdict.
-    using Failures = std::array<std::uint64_t, 9>;
-    Failures take_failures();
-
-    /// How much work it has been to make and evaluate points since the last call: tile shapes that
-    /// were tried. Depends on the arguments alone, as results do.
-    std::uint64_t take_work();
+    /// By the templates' formulas. `value` is left alone.
+    Outcome evaluate(const Point& point) override;
+    Failures take_failures() override;
+    std::uint64_t take_work() override;
 
     /// The LoopTree of a legal point.
     mapping::Mapping mapping(const Point& point);

@@ -12,6 +12,8 @@
 
 namespace tessera::search {
 
+class PartialPoint;
+
 /// For one thread. Results depend on the arguments alone.
 class Partial {
 public:
@@ -24,8 +26,8 @@ public:
         fewest        ///< of all that can be next, the one with the fewest values left
     };
 
-    /// `space` is one that the host opened (OpenSpace), and outlives this. \throws Bug: it is
-    /// another
+    /// `space` is one that the host opened, and outlives this; in Timeloop's mapspace the trip
+    /// counts are chosen level after level, whatever the order says. \throws Bug: it is another
     explicit Partial(const Space& space, Order order = Order::einsums);
     ~Partial();
 
@@ -61,7 +63,8 @@ public:
 
 private:
     struct Impl;
-    std::unique_ptr<Impl> impl_;
+    static std::unique_ptr<PartialPoint> made(const Space& space, Order order);
+    std::unique_ptr<PartialPoint> impl_;
 };
 
 }  // namespace tessera::search

@@ -13,6 +13,8 @@
 //   backing, line E L T  1: the holder is its tensor's outermost, or a line buffer
 //   compute E L          1: component L computes the Einsum
 //   way E                Choice::join
+// In Timeloop's mapspace (E is `mapping`, no backing, line, compute, way):
+//   split E L            the fraction of the dimensions of a spatial block that go along X
 //
 // Every vector of numbers can be decoded: a template is the one whose places and holders are
 // nearest, tile shapes are the nearest ones that nest. The result is a point of the space that need
@@ -58,6 +60,7 @@ public:
 
 private:
     struct Impl;
+    static std::unique_ptr<Impl> made(const Space& space, const std::vector<std::string>* names);
     std::unique_ptr<Impl> impl_;
 };
 
@@ -70,7 +73,7 @@ float padding(const std::string& name);
 
 /// A legal point near the vector: decoded and repaired; where the repair finds none, the nearest of
 /// a few that are drawn. Its outcome has verdict no_point if there are none either.
-Outcome project(Worker& worker, const VectorEncoding& encoding, std::span<const float> vector,
+Outcome project(SpaceWorker& worker, const VectorEncoding& encoding, std::span<const float> vector,
                 std::uint64_t seed, Point& point);
 
 }  // namespace tessera::search

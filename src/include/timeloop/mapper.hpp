@@ -44,7 +44,8 @@ struct MapperHooks {
     ModelOptions model;
     /// Counters, incumbents and bound of the first objective in SI units; null: to nobody.
     telemetry::Recorder* recorder = nullptr;
-    double cycle_s = 1e-9;  ///< for the recorder; Timeloop itself knows no time
+    std::vector<Mapping> start;  ///< a strategy begins with those that are of the mapspace
+    double cycle_s = 1e-9;       ///< for the recorder; Timeloop itself knows no time
 };
 
 /// One line per kind of rejection and level: TL `diagnostics`, and why nothing was found.
@@ -82,10 +83,12 @@ struct MapperResult {
     double gap(const std::vector<Objective>& objectives) const;
 };
 
-/// Where nothing else limits the optimal search.
+/// Where nothing else limits the optimal search or a strategy.
 inline constexpr double default_time_limit_s = 60;
 
-/// Searches with the algorithm of the settings (`optimal` if none is named).
+/// Searches with the strategy or the algorithm of the settings (`optimal` if none is named). A
+/// strategy obeys `search_size` and the limits of the hooks; what it finds depends on the seed
+/// alone, not on the threads.
 /// The same seed and number of threads give the same mapping, except where a time limit, Ctrl-C or
 /// `sync-interval` ends or mixes threads; the optimal search with several threads may return
 /// another mapping of the same value. \throws UserError, see MapSpace and CompiledModel.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,9 +42,17 @@ enum class FactorTemplate : std::uint8_t {
     ruby,  ///< also loops whose last pass is shorter
 };
 
+/// A search strategy of the registry in place of an algorithm.
+struct StrategySettings {
+    std::string name;
+    std::map<std::string, std::string> knobs;
+    std::size_t batch = 1024, islands = 4;  ///< as the knobs of mapper `search`
+};
+
 /// Limits are per thread, as in Timeloop; 0 (and -1 in the input) means no limit.
 struct MapperSettings {
     std::optional<Algorithm> algorithm;  ///< empty: not named
+    std::optional<StrategySettings> strategy;  ///< ours: goes before `algorithm`
     std::vector<Objective> objectives;   ///< empty: edp
     FactorTemplate factors = FactorTemplate::uber;
     int threads = 0;                     ///< 0: one per core

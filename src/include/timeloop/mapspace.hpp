@@ -181,6 +181,12 @@ public:
     /// Loops of all blocks. \return what does not fit; `mapping` is complete in any case unless
     /// `stop_early`.
     Misfit build(const MappingId& id, FlatMapping& mapping, bool stop_early = true);
+    /// The same for a mapping whose axes are given digit by digit: `options` per dimension; `ranks`
+    /// (of the free dimensions' permutation) and `splits` (where they are free) per tiling level.
+    /// \pre each is below its count, nothing is pruned or dealt
+    Misfit build(const std::int64_t* options, const std::int64_t* ranks,
+                 const std::int64_t* splits, Wide bypass, FlatMapping& mapping,
+                 bool stop_early = true);
     /// Only the keep masks of another bypass; the loops stay.
     void set_bypass(Wide bypass, FlatMapping& mapping) const;
     /// The mapping of the last build(), with all unit loops.
@@ -197,6 +203,11 @@ private:
     void set_order(int level, std::uint32_t units);
     void count();
     Misfit assign_split(int level, const Order& order, std::int64_t split, double& parallelism);
+    void choose_factors(int dimension, std::size_t option);
+    /// Of the chosen factors. `next_rank` and `next_split` give the digit of a level.
+    template <class NextRank, class NextSplit>
+    Misfit build_levels(const NextRank& next_rank, const NextSplit& next_split, Wide bypass,
+                        FlatMapping& mapping, bool stop_early);
 
     const MapSpace* space_;
     int dimensions_, level_count_;

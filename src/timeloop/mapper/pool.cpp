@@ -89,7 +89,10 @@ Pool::Pool(const MapSpace& s, const MapperSettings& m, const MapperHooks& h)
     const base::Budget& b = h.budget;
     const bool bounded =
         time_limit_s > 0 || b.max_evals > 0 || b.max_cpu_s > 0 || m.target || b.target || b.gap > 0;
-    if (m.algorithm.value_or(Algorithm::optimal) == Algorithm::optimal && !bounded) {
+    const bool endless =
+        m.strategy ? m.search_size == 0 && b.stall_evals == 0
+                   : m.algorithm.value_or(Algorithm::optimal) == Algorithm::optimal;
+    if (endless && !bounded) {
         time_limit_s = default_time_limit_s;
     }
     if (h.recorder != nullptr) {
@@ -135,7 +138,7 @@ bool Pool::offer(const Mapping& mapping, const Cost& cost) {
     incumbent.value = recorded(value);
     incumbent.energy_j = cost.energy_pj * 1e-12;
     incumbent.latency_s = static_cast<double>(cost.cycles) * hooks.cycle_s;
-    incumbent.found_by = "timeloop";
+    incumbent.found_by = found_by;
     if (problem) {
         incumbent.detail = compact_text(*problem, mapping);
         incumbent.mapping = [problem = problem, architecture = architecture, mapping] {

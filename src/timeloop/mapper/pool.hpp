@@ -58,6 +58,8 @@ struct Pool {
     double time_limit_s;
     std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 
+    std::string found_by = "timeloop";  ///< who incumbents are said to come from
+
     std::mutex mutex;  ///< guards everything below but the atomics
     MapperResult result;
     std::atomic<std::uint64_t> evaluated{0};
@@ -107,5 +109,7 @@ void run_imperfect(Pool& pool);
 void run_for_reasons(Pool& pool);
 /// Runs ours.
 void run_optimal(Pool& pool);
+/// Runs a search strategy.
+void run_strategy(Pool& pool);
 
 }  // namespace tessera::timeloop

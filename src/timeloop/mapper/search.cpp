@@ -84,7 +84,9 @@ MapperResult search_mappings(const Problem& problem, const Architecture& archite
         pool.result.proof = Proof::infeasible;
         return pool.result;
     }
-    if (settings.algorithm.value_or(Algorithm::optimal) == Algorithm::optimal) {
+    if (settings.strategy) {
+        run_strategy(pool);
+    } else if (settings.algorithm.value_or(Algorithm::optimal) == Algorithm::optimal) {
         run_optimal(pool);
     } else {
         run_walks(pool);

@@ -252,16 +252,47 @@ Misfit MapSpaceView::assign_split(int index, const Order& order, std::int64_t sp
     return misfit;
 }
 
+void MapSpaceView::choose_factors(int dimension, std::size_t option) {
+    const IndexFactors& options = space_->factors_[dimension];
+    ends_[dimension] = options.end(option, level_count_);
+    residuals_[dimension] = options.residual(option, level_count_);
+}
+
 Misfit MapSpaceView::build(const MappingId& id, FlatMapping& mapping, bool stop_early) {
     Wide rest = id.factors * stride_ + first_;
     for (int d = 0; d < dimensions_; ++d) {
-        const IndexFactors& options = space_->factors_[d];
-        const auto option = static_cast<std::size_t>(rest % options.count);
-        rest /= options.count;
-        ends_[d] = options.end(option, level_count_);
-        residuals_[d] = options.residual(option, level_count_);
+        const std::size_t count = space_->factors_[d].count;
+        choose_factors(d, static_cast<std::size_t>(rest % count));
+        rest /= count;
     }
     Wide permutation = id.permutation, splits = id.split;
+    const auto next = [](Wide& digits, std::uint64_t count) {
+        const auto digit = static_cast<std::uint64_t>(digits % count);
+        digits /= count;
+        return digit;
+    };
+    return build_levels([&](int, const Order& order) { return next(permutation, order.count); },
+                        [&](int, const Order& order) { return next(splits, order.splits); },
+                        id.bypass, mapping, stop_early);
+}
+
+Misfit MapSpaceView::build(const std::int64_t* options, const std::int64_t* ranks,
+                           const std::int64_t* splits, Wide bypass, FlatMapping& mapping,
+                           bool stop_early) {
+    for (int d = 0; d < dimensions_; ++d) {
+        choose_factors(d, static_cast<std::size_t>(options[d]));
+    }
+    const auto digit_of = [](const std::int64_t* digits) {
+        return [digits](int index, const Order&) {
+            return static_cast<std::uint64_t>(digits[index]);
+        };
+    };
+    return build_levels(digit_of(ranks), digit_of(splits), bypass, mapping, stop_early);
+}
+
+template <class NextRank, class NextSplit>
+Misfit MapSpaceView::build_levels(const NextRank& next_rank, const NextSplit& next_split,
+                                  Wide bypass, FlatMapping& mapping, bool stop_early) {
     Misfit first;
     double parallelism = 1;
     mapping.loop_count = 0;
@@ -271,8 +302,7 @@ Misfit MapSpaceView::build(const MappingId& id, FlatMapping& mapping, bool stop_
         Order& order = built_[index];
         order = orders_[index];
         if (order.free > 1) {
-            auto rank = static_cast<std::uint64_t>(permutation % order.count);
-            permutation /= order.count;
+            std::uint64_t rank = next_rank(index, order);
             std::uint64_t scale = order.count;
             std::uint8_t* free = order.dimensions.data() + order.fixed_front;
             for (int i = 0; i + 1 < order.free; ++i) {
@@ -285,8 +315,7 @@ Misfit MapSpaceView::build(const MappingId& id, FlatMapping& mapping, bool stop_
         std::int64_t split = level.split;
         if (level.spatial) {
             if (split < 0) {
-                split = order.unit + static_cast<std::int64_t>(splits % order.splits);
-                splits /= order.splits;
+                split = order.unit + static_cast<std::int64_t>(next_split(index, order));
             }
             const Misfit misfit = assign_split(index, order, split, parallelism);
             if (first.ok() && !misfit.ok()) {
@@ -318,7 +347,7 @@ Misfit MapSpaceView::build(const MappingId& id, FlatMapping& mapping, bool stop_
         first.level = Misfit::low;
         first.parallelism = parallelism;
     }
-    set_bypass(id.bypass, mapping);
+    set_bypass(bypass, mapping);
     return first;
 }
 

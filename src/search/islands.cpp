@@ -1,15 +1,15 @@
-#include "islands.hpp"
+#include "search/islands.hpp"
 
 #include <algorithm>
 
+#include "search/worker_pool.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/search/point_text.hpp"
-#include "worker_pool.hpp"
 
 namespace tessera::search {
 namespace {
 
-// One island's round: search steps (Worker::take_work), candidates.
+// One island's round: work (SpaceWorker::take_work), candidates.
 constexpr std::uint64_t work_of_round = 40000, candidates_of_round = 4096;
 
 /// A candidate's point and outcome, and nothing that only its proposal needed.
@@ -24,16 +24,18 @@ bool as_good(const Outcome& a, const Outcome& b) {
 
 }  // namespace
 
-Islands::Islands(const OpenSpace& space, std::vector<plugin::Owned<SearchStrategy>> strategies,
-                 const mapper::Options& options, telemetry::Recorder& recorder,
-                 const std::string& source)
-    : options_(options), threads_(std::min(options.threads, static_cast<int>(strategies.size()))) {
-    for (std::size_t i = 0; i < strategies.size(); ++i) {
+Islands::Islands(const Space& space, std::shared_ptr<SearchStrategy> first,
+                 const DriverSettings& settings, const std::atomic<bool>* stop,
+                 telemetry::Recorder& recorder, const std::string& source)
+    : settings_(settings),
+      stop_(stop),
+      threads_(std::min(settings.threads, static_cast<int>(settings.n_islands))) {
+    for (std::size_t i = 0; i < settings.n_islands; ++i) {
         Island island;
-        island.strategy = std::move(strategies[i]);
-        island.worker = std::make_unique<Worker>(space);
+        island.strategy = i == 0 ? std::move(first) : settings.make_strategy();
+        island.worker = settings.make_worker();
         island.counters = &recorder.worker(i, source);
-        island.strategy->start(space, i == 0 ? options.seed : stream_seed(options.seed, i));
+        island.strategy->start(space, i == 0 ? settings.seed : stream_seed(settings.seed, i));
         islands_.push_back(std::move(island));
     }
 }
@@ -41,7 +43,7 @@ Islands::Islands(const OpenSpace& space, std::vector<plugin::Owned<SearchStrateg
 std::uint64_t Islands::round(std::uint64_t most_evals, double used) {
     found_.clear();
     const std::uint64_t n = islands_.size();
-    const base::StopScope scope({options_.stop});
+    const base::StopScope scope({stop_});
     try {
         threads_.for_each(n, [&](std::size_t i, int) {
             Island& island = islands_[i];
@@ -79,7 +81,7 @@ void Islands::run(Island& island, std::uint64_t most_evals) {
                 island.batch[i].outcome = {};
             }
             for (std::size_t i = 0; i < n; ++i) {
-                run_candidate(island.batch[i], *island.worker, *island.counters, options_);
+                run_candidate(island.batch[i], *island.worker, *island.counters, settings_);
             }
         } catch (const base::Stopped&) {
             stopped = true;
@@ -104,7 +106,7 @@ void Islands::run(Island& island, std::uint64_t most_evals) {
 
 void Islands::keep(Island& island, const Candidate& c) const {
     const bool best = !island.best.outcome.legal() || c.outcome.value < island.best.outcome.value;
-    if (options_.metrics.size() == 1) {
+    if (!settings_.several_metrics) {
         if (best) {
             island.found.resize(1);
             take(c, island.found.front());
@@ -195,9 +197,8 @@ bool Islands::restore(const nlohmann::json& states) {
             return false;
         }
         island.ended = state.value("ended", false);
-        Worker& worker = *island.worker;
-        island.best.outcome = worker.evaluate(island.best.point);
-        set_value(island.best.outcome, options_);
+        island.best.outcome = island.worker->evaluate(island.best.point);
+        set_value(island.best.outcome, settings_);
     }
     return true;
 }

@@ -11,10 +11,7 @@
 
 #include "tessera/base/json.hpp"
 #include "tessera/base/parallel.hpp"
-#include "tessera/mapper/mapper.hpp"
-#include "tessera/plugin/registry.hpp"
-#include "tessera/search/open_space.hpp"
-#include "tessera/search/strategy.hpp"
+#include "tessera/search/driver.hpp"
 #include "tessera/telemetry/recorder.hpp"
 
 namespace tessera::search {
@@ -22,11 +19,11 @@ namespace tessera::search {
 /// What is found depends on the seed and the number of islands, not on the threads.
 class Islands {
 public:
-    /// Takes strategies that were not started. `options` must outlive it; its stop token ends
-    /// rounds.
-    Islands(const OpenSpace& space, std::vector<plugin::Owned<SearchStrategy>> strategies,
-            const mapper::Options& options, telemetry::Recorder& recorder,
-            const std::string& source);
+    /// Takes a strategy that was not started as the first island and makes the others. `settings`
+    /// must outlive it; `stop` ends rounds.
+    Islands(const Space& space, std::shared_ptr<SearchStrategy> first,
+            const DriverSettings& settings, const std::atomic<bool>* stop,
+            telemetry::Recorder& recorder, const std::string& source);
 
     /// Every island goes on for about 20 ms of work; at most `most_evals` candidates altogether.
     /// `used`: SearchStrategy::budget_used. \returns the candidates that were told.
@@ -52,7 +49,7 @@ public:
     Preparation preparation() const;
 
     /// For the caller's thread, between rounds.
-    Worker& worker() {
+    SpaceWorker& worker() {
         return *islands_.front().worker;
     }
 
@@ -63,8 +60,8 @@ public:
 
 private:
     struct Island {
-        plugin::Owned<SearchStrategy> strategy;
-        std::unique_ptr<Worker> worker;
+        std::shared_ptr<SearchStrategy> strategy;
+        std::unique_ptr<SpaceWorker> worker;
         telemetry::Worker* counters = nullptr;
         std::vector<Candidate> batch, found;
         Candidate best;
@@ -74,7 +71,8 @@ private:
     void run(Island& island, std::uint64_t most_evals);
     void keep(Island& island, const Candidate& c) const;
 
-    const mapper::Options& options_;
+    const DriverSettings& settings_;
+    const std::atomic<bool>* stop_;
     std::vector<Island> islands_;
     std::vector<Candidate> found_;
     base::Threads threads_;

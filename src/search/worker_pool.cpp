@@ -1,6 +1,8 @@
-#include "worker_pool.hpp"
+#include "search/worker_pool.hpp"
 
 #include <algorithm>
+
+#include "tessera/base/stop.hpp"
 
 namespace tessera::search {
 namespace {
@@ -26,12 +28,12 @@ telemetry::Reason reason_of(Verdict verdict) {
 
 }  // namespace
 
-WorkerPool::WorkerPool(const OpenSpace& space, int threads, const mapper::Options& options,
+WorkerPool::WorkerPool(const DriverSettings& settings, const std::atomic<bool>* stop,
                        telemetry::Recorder& recorder, const std::string& source)
-    : options_(options), threads_(threads) {
+    : settings_(settings), stop_(stop), threads_(settings.threads) {
     for (int t = 0; t < threads_.size(); ++t) {
-        workers_.push_back({std::make_unique<Worker>(space),
-                            &recorder.worker(static_cast<std::size_t>(t), source)});
+        workers_.push_back(
+            {settings.make_worker(), &recorder.worker(static_cast<std::size_t>(t), source)});
     }
 }
 
@@ -42,7 +44,7 @@ std::uint64_t WorkerPool::evaluate(std::span<Candidate> batch) {
     for (const PoolWorker& pool_worker : workers_) {
         pool_worker.counters->state(telemetry::WorkerState::running);
     }
-    const base::StopScope scope({options_.stop});
+    const base::StopScope scope({stop_});
     const std::size_t shares = 8 * workers_.size();
     const std::size_t portion = std::clamp<std::size_t>(batch.size() / shares, 1, most_at_once);
     const std::size_t portions = (batch.size() + portion - 1) / portion;
@@ -51,7 +53,7 @@ std::uint64_t WorkerPool::evaluate(std::span<Candidate> batch) {
             for (Candidate& c :
                  batch.subspan(p * portion).first(std::min(portion, batch.size() - p * portion))) {
                 const PoolWorker& own = workers_[static_cast<std::size_t>(thread)];
-                run_candidate(c, *own.worker, *own.counters, options_);
+                run_candidate(c, *own.worker, *own.counters, settings_);
             }
         });
     } catch (const base::Stopped&) {  // the rest is not evaluated
@@ -64,18 +66,12 @@ std::uint64_t WorkerPool::evaluate(std::span<Candidate> batch) {
     return work;
 }
 
-void set_value(Outcome& outcome, const mapper::Options& options) {
-    outcome.value = mapper::metric_value(
-        options.metrics.size() == 1 ? options.metrics.front() : mapper::Metric::edp,
-        outcome.energy_j, outcome.latency_s);
-}
-
-void run_candidate(Candidate& c, Worker& worker, telemetry::Worker& counters,
-                   const mapper::Options& options) {
+void run_candidate(Candidate& c, SpaceWorker& worker, telemetry::Worker& counters,
+                   const DriverSettings& settings) {
     base::poll_stop();
     worker.run(c);
     counters.generated();
-    Worker::Failures failures = worker.take_failures();
+    SpaceWorker::Failures failures = worker.take_failures();
     for (std::size_t v = 0; v < failures.size(); ++v) {
         if (failures[v] > 0) {
             counters.generated(failures[v]);
@@ -87,7 +83,7 @@ void run_candidate(Candidate& c, Worker& worker, telemetry::Worker& counters,
         return;
     }
     counters.evaluated();
-    set_value(c.outcome, options);
+    set_value(c.outcome, settings);
 }
 
 }  // namespace tessera::search

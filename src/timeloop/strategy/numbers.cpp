@@ -1,0 +1,143 @@
+#include "timeloop/strategy/numbers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "timeloop/strategy/space.hpp"
+
+namespace tessera::timeloop {
+
+PointNumbers::PointNumbers(const StrategySpace& space) : space_(space) {
+    const Problem& problem = space.mapspace().problem();
+    const Architecture& architecture = space.mapspace().architecture();
+    std::int64_t largest = 1;
+    for (const Dimension& dimension : problem.dimensions) {
+        names_.push_back("bound " + dimension.name);
+        largest = std::max(largest, dimension.bound);
+    }
+    constexpr std::int64_t most_known = 1 << 16;
+    for (std::int64_t end = 0; end <= std::min(largest, most_known); ++end) {
+        log2_.push_back(std::log2(static_cast<float>(std::max<std::int64_t>(end, 1))));
+    }
+    for (int index = 0; index < space.levels(); ++index) {
+        const TilingLevel& level = space.mapspace().levels()[index];
+        const std::string where = " mapping " + architecture.storage[level.storage].name + " ";
+        Block block;
+        block.trips = names_.size();
+        for (const Dimension& dimension : problem.dimensions) {
+            names_.push_back((level.spatial ? "spread" : "trips") + where + dimension.name);
+        }
+        block.places = names_.size();
+        const LevelOrder& order = space.order(index);
+        for (int i = 0; i < order.free && order.free > 1; ++i) {
+            const int d = order.dimensions[static_cast<std::size_t>(order.front + i)];
+            names_.push_back((level.spatial ? "place spread" : "place") + where +
+                             problem.dimensions[d].name);
+        }
+        block.split = names_.size();
+        if (order.splits > 1) {
+            names_.push_back("split mapping " + architecture.storage[level.storage].name);
+        }
+        blocks_.push_back(block);
+    }
+    first_keep_ = names_.size();
+    for (int bit = 0; bit < space.bypass_bits(); ++bit) {
+        const BypassBit what = space.bypass_bit(bit);
+        names_.push_back("keep mapping " + architecture.storage[what.storage].name + " " +
+                         problem.data_spaces[what.data_space].name);
+    }
+}
+
+float PointNumbers::log2_of(std::int64_t end) const {
+    return end < static_cast<std::int64_t>(log2_.size()) ? log2_[static_cast<std::size_t>(end)]
+                                                         : std::log2(static_cast<float>(end));
+}
+
+void PointNumbers::write(const search::Point& point, std::span<float> numbers) const {
+    const int dimensions = space_.dimensions();
+    for (int d = 0; d < dimensions; ++d) {
+        numbers[d] = log2_of(space_.mapspace().problem().dimensions[d].bound);
+        const std::int32_t* const ends = space_.ends(d, point.tiles[d]);
+        for (int index = 0; index < space_.levels(); ++index) {
+            numbers[blocks_[index].trips + static_cast<std::size_t>(d)] = log2_of(ends[index]);
+        }
+    }
+    std::array<std::uint8_t, max_dimensions> now{};
+    for (int index = 0; index < space_.levels(); ++index) {
+        const LevelOrder& order = space_.order(index);
+        space_.order_of(index, point.tiles[space_.rank_at(index)], now.data());
+        for (int i = 0; i < order.free && order.free > 1; ++i) {
+            const auto at = std::find(now.begin(), now.end(),
+                                      order.dimensions[static_cast<std::size_t>(order.front + i)]);
+            numbers[blocks_[index].places + static_cast<std::size_t>(i)] =
+                static_cast<float>(at - now.begin() - order.front) /
+                static_cast<float>(order.free - 1);
+        }
+        if (order.splits > 1) {
+            numbers[blocks_[index].split] =
+                static_cast<float>(point.tiles[space_.split_at(index)]) /
+                static_cast<float>(order.splits - 1);
+        }
+    }
+    for (int bit = 0; bit < space_.bypass_bits(); ++bit) {
+        numbers[first_keep_ + static_cast<std::size_t>(bit)] =
+            (point.choices.front().tmpl >> bit & 1U) != 0 ? 1.0F : 0.0F;
+    }
+}
+
+std::int64_t PointNumbers::nearest_option(int dimension, std::span<const float> numbers) const {
+    std::int64_t best = 0;
+    float least = std::numeric_limits<float>::infinity();
+    for (std::int64_t option = 0; option < space_.count(static_cast<std::size_t>(dimension));
+         ++option) {
+        const std::int32_t* const ends = space_.ends(dimension, option);
+        float sum = 0;
+        for (int index = 0; index < space_.levels() && sum < least; ++index) {
+            const float off = log2_of(ends[index]) -
+                              numbers[blocks_[index].trips + static_cast<std::size_t>(dimension)];
+            sum += off * off;
+        }
+        if (sum < least) {
+            least = sum;
+            best = option;
+        }
+    }
+    return best;
+}
+
+void PointNumbers::read(std::span<const float> numbers, search::Point& point) const {
+    point.choices.assign(1, {});
+    point.tiles.assign(space_.n_digits(), 0);
+    for (int d = 0; d < space_.dimensions(); ++d) {
+        point.tiles[d] = nearest_option(d, numbers);
+    }
+    for (int index = 0; index < space_.levels(); ++index) {
+        const LevelOrder& order = space_.order(index);
+        if (order.free > 1) {
+            std::vector<std::uint8_t> now = order.dimensions;
+            const auto first = order.dimensions.begin() + order.front;
+            const auto place_of = [&](std::uint8_t d) {
+                const auto i = std::find(first, first + order.free, d) - first;
+                return numbers[blocks_[index].places + static_cast<std::size_t>(i)];
+            };
+            std::stable_sort(
+                now.begin() + order.front, now.begin() + order.front + order.free,
+                [&](std::uint8_t a, std::uint8_t b) { return place_of(a) < place_of(b); });
+            point.tiles[space_.rank_at(index)] = space_.rank_of(index, now.data());
+        }
+        if (order.splits > 1) {
+            const auto most = static_cast<float>(order.splits - 1);
+            point.tiles[space_.split_at(index)] = static_cast<std::int64_t>(
+                std::lround(std::clamp(numbers[blocks_[index].split] * most, 0.0F, most)));
+        }
+    }
+    for (int bit = 0; bit < space_.bypass_bits(); ++bit) {
+        if (numbers[first_keep_ + static_cast<std::size_t>(bit)] > 0.5F) {
+            point.choices.front().tmpl |= 1U << bit;
+        }
+    }
+}
+
+}  // namespace tessera::timeloop

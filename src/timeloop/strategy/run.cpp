@@ -1,0 +1,111 @@
+// Runs a search strategy on Timeloop's mapspace.
+#include <cmath>
+#include <limits>
+
+#include "tessera/plugin/registry.hpp"
+#include "tessera/search/driver.hpp"
+#include "timeloop/mapper/pool.hpp"
+#include "timeloop/strategy/worker.hpp"
+
+namespace tessera::timeloop {
+namespace {
+
+/// Within this Timeloop's comparison asks the later objectives.
+constexpr double nearly = 1.001;
+
+/// Gives the pool what is better by its comparison.
+class PoolFindings : public search::Findings {
+public:
+    PoolFindings(Pool& pool, const StrategySpace& space)
+        : pool_(pool), worker_(space, pool.judge, pool.objectives.front(), pool.hooks.cycle_s) {}
+
+    void offer(search::Candidate& candidate) override {
+        const double slack = pool_.objectives.size() > 1 ? nearly : 1;
+        if (candidate.outcome.value > best_ * slack ||
+            (slack == 1 && candidate.outcome.value == best_)) {
+            return;
+        }
+        worker_.evaluate(candidate.point);  // for its cost, which the pool compares
+        if (pool_.offer(worker_.mapping(candidate.point), worker_.cost())) {
+            best_ = candidate.outcome.value;
+            points_ = {candidate.point};
+        }
+    }
+    std::vector<search::Point> points() const override {
+        return points_;
+    }
+
+private:
+    Pool& pool_;
+    StrategyWorker worker_;
+    double best_ = std::numeric_limits<double>::infinity();
+    std::vector<search::Point> points_;
+};
+
+search::DriverSettings driver_settings(const Pool& pool, const StrategySpace& space) {
+    const StrategySettings& strategy = *pool.settings.strategy;
+    search::DriverSettings settings;
+    settings.strategy = strategy.name;
+    settings.make_strategy = [&strategy] {
+        return plugin::Registry<search::SearchStrategy>::instance().create(strategy.name,
+                                                                           strategy.knobs);
+    };
+    settings.make_worker = [&pool, &space] {
+        return std::make_unique<StrategyWorker>(space, pool.judge, pool.objectives.front(),
+                                                pool.hooks.cycle_s);
+    };
+    settings.seed = pool.settings.seed;
+    settings.threads = pool.threads;
+    settings.batch = strategy.batch;
+    settings.n_islands = strategy.islands;
+    settings.budget = pool.hooks.budget;
+    settings.budget.max_time_s = pool.time_limit_s;
+    if (settings.budget.max_evals == 0) {
+        settings.budget.max_evals = pool.settings.search_size;
+    }
+    return settings;
+}
+
+}  // namespace
+
+void run_strategy(Pool& pool) {
+    pool.found_by = "search:" + pool.settings.strategy->name;
+    const StrategySpace space(pool.space, pool.judge);
+    const search::DriverSettings settings = driver_settings(pool, space);
+    base::Budget watched;  // the pool looks at the other limits
+    watched.stall_evals = settings.budget.stall_evals;
+    search::Watch watch(watched, &pool.ended, pool.recorder);
+    PoolFindings findings(pool, space);
+    search::Driver driver(settings, watch, pool.recorder);
+    std::vector<search::Candidate> start;
+    for (const Mapping& mapping : pool.hooks.start) {
+        search::Candidate& known = start.emplace_back();
+        StrategyWorker worker(space, pool.judge, pool.objectives.front(), pool.hooks.cycle_s);
+        if (space.encode(mapping, known.point)) {
+            known.outcome = worker.evaluate(known.point);
+        }
+        if (!known.outcome.legal()) {
+            start.pop_back();
+        } else {
+            findings.offer(known);
+        }
+    }
+    driver.run(space, findings, start, "");
+    pool.evaluated = driver.evaluated();
+    pool.result.total = pool.result.valid = driver.evaluated();
+    if (watch.reason() != nullptr) {
+        pool.end(watch.reason());
+    }
+    if (!driver.ended()) {
+        if (watch.reason() == nullptr) {
+            pool.end("strategy");
+        }
+    } else if (!pool.result.best) {
+        pool.result.proof = Proof::infeasible;
+    } else if (pool.objectives.size() == 1) {
+        pool.result.proof = Proof::optimal;
+        pool.result.bound = pool.value(pool.result.cost);
+    }
+}
+
+}  // namespace tessera::timeloop

@@ -1,0 +1,139 @@
+// Timeloop's mapspace as search strategies see it.
+//
+// A point has the digits by which Timeloop numbers mappings: Choice::tmpl is the bypass; the tile
+// shapes are, for each dimension, which of the ways to split its bound (MapSpace::factors()); for
+// each tiling level, the factoradic rank of its free dimensions; for each tiling level, where its
+// loops are split along X and Y. What has one value only is 0.
+//
+// What strategies call Einsums are parts of a point here: the dimensions, then the storage levels
+// with the orders and splits of their blocks. Moves change one part, crossovers take a row of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "search/other_space.hpp"
+#include "timeloop/mapper/pool.hpp"
+#include "timeloop/mapspace.hpp"
+#include "timeloop/strategy/numbers.hpp"
+
+namespace tessera::timeloop {
+
+/// MapSpace refuses more.
+inline constexpr std::size_t max_dimensions = 20;
+
+/// How the loops of a tiling level may stand: [front][free][back], innermost first.
+struct LevelOrder {
+    std::vector<std::uint8_t> dimensions;  ///< of rank 0
+    int front = 0, free = 0;
+    std::uint64_t count = 1;  ///< permutations of the free ones
+    std::int64_t splits = 1;  ///< 1: spatial with a given split, or temporal
+};
+
+/// A level that keeps a data space or not, as one bit of the bypass says.
+struct BypassBit {
+    int storage = 0, data_space = 0;
+};
+
+/// Immutable; threads share it. \pre `space` and `judge` outlive it
+class StrategySpace : public search::Space,
+                      public search::VectorSpace,
+                      public search::PartialSpace {
+public:
+    StrategySpace(const MapSpace& space, const Judge& judge);
+
+    std::uint32_t n_einsums() const override {
+        return static_cast<std::uint32_t>(dimensions_ + storage_levels_);
+    }
+    std::uint32_t n_templates(std::uint32_t) const override {
+        return static_cast<std::uint32_t>(space_.bypasses().size());
+    }
+    /// \throws UserError: this mapspace has none
+    const mapspace::Template& tmpl(std::uint32_t einsum, std::uint32_t index) const override;
+    /// Every point, those that fit no array or memory included.
+    std::unique_ptr<search::Enumerator> enumerate() const override;
+
+    const std::vector<std::string>& numbers() const override {
+        return numbers_.names();
+    }
+    std::size_t n_bounds() const override {
+        return static_cast<std::size_t>(dimensions_);
+    }
+    void to_numbers(const search::Point& point, std::span<float> numbers) const override {
+        numbers_.write(point, numbers);
+    }
+    void from_numbers(std::span<const float> numbers, search::Point& point) const override {
+        numbers_.read(numbers, point);
+    }
+    search::Point any_point() const override;
+    std::unique_ptr<search::PartialPoint> partial() const override;
+
+    const MapSpace& mapspace() const {
+        return space_;
+    }
+    int dimensions() const {
+        return dimensions_;
+    }
+    int levels() const {
+        return static_cast<int>(orders_.size());
+    }
+    const LevelOrder& order(int level) const {
+        return orders_[level];
+    }
+    /// Where the digits stand in Point::tiles.
+    std::size_t rank_at(int level) const {
+        return static_cast<std::size_t>(dimensions_ + level);
+    }
+    std::size_t split_at(int level) const {
+        return static_cast<std::size_t>(dimensions_ + levels() + level);
+    }
+    std::size_t n_digits() const {
+        return static_cast<std::size_t>(dimensions_ + 2 * levels());
+    }
+    /// How many values a digit has.
+    std::int64_t count(std::size_t digit) const {
+        return counts_[digit];
+    }
+    bool has(const search::Point& point) const;
+
+    /// The bypass is a number of so many bits.
+    int bypass_bits() const {
+        return static_cast<int>(bits_.size());
+    }
+    BypassBit bypass_bit(int bit) const {
+        return bits_[bit];
+    }
+
+    const std::int32_t* ends(int dimension, std::int64_t option) const {
+        return space_.factors()[dimension].end(static_cast<std::size_t>(option), levels());
+    }
+    /// The way to split a dimension's bound with these ends per tiling level; -1: there is none.
+    std::int64_t option(int dimension, const std::int32_t* ends) const;
+
+    /// All dimensions of a level in the order of a rank, and back. `dimensions`: as many as there
+    /// are.
+    void order_of(int level, std::int64_t rank, std::uint8_t* dimensions) const;
+    std::int64_t rank_of(int level, const std::uint8_t* dimensions) const;
+
+    /// The point of a mapping. False: it is none of the mapspace.
+    bool encode(const Mapping& mapping, search::Point& point) const;
+
+private:
+    std::size_t place(int dimension, const std::int32_t* ends) const;
+    const LoopBlock& block_of(const Mapping& mapping, int index) const;
+    bool encode_block(int index, const LoopBlock& block, search::Point& point) const;
+
+    const MapSpace& space_;
+    const Judge& judge_;
+    int dimensions_, storage_levels_;
+    std::vector<BypassBit> bits_;
+    std::vector<LevelOrder> orders_;
+    std::vector<std::int64_t> counts_;
+    std::vector<std::vector<std::uint32_t>> slots_;  ///< per dimension: options + 1, hashed by ends
+    PointNumbers numbers_;
+};
+
+}  // namespace tessera::timeloop

@@ -1,0 +1,90 @@
+// Makes and evaluates points of Timeloop's mapspace for search strategies.
+#pragma once
+
+#include <vector>
+
+#include "tessera/search/rng.hpp"
+#include "tessera/search/space_worker.hpp"
+#include "timeloop/mapper/pool.hpp"
+#include "timeloop/strategy/space.hpp"
+
+namespace tessera::timeloop {
+
+class StrategyWorker final : public search::SpaceWorker {
+public:
+    /// `objective` is what Outcome::value says; latencies are in cycles times `cycle_s`.
+    StrategyWorker(const StrategySpace& space, const Judge& judge, const Objective& objective,
+                   double cycle_s);
+
+    /// Uniform: digits are drawn until a mapping is legal. Where none of the first few dozen is,
+    /// factors of the last one go to other loops until it fits.
+    search::Outcome draw(std::uint64_t seed, search::Point& point) override;
+    search::Outcome move(search::Move move, std::uint64_t seed, std::uint32_t part,
+                         search::Point& point) override;
+    search::Outcome cross(std::uint64_t seed, const search::Point& mate, std::uint32_t part,
+                          std::uint32_t end, search::Point& point) override;
+    search::Outcome repair(std::uint64_t seed, search::Point& point) override;
+    search::Outcome evaluate(const search::Point& point) override;
+    Failures take_failures() override;
+    std::uint64_t take_work() override;
+
+    /// Of a point of the space. `cost` is that of the last point that was evaluated.
+    Mapping mapping(const search::Point& point);
+    const Cost& cost() const {
+        return cost_;
+    }
+
+private:
+    struct Shift {
+        std::uint8_t dimension, level;
+        std::int32_t prime;
+    };
+
+    search::Outcome refused(search::Verdict verdict);
+    Misfit build(const search::Point& point, bool stop_early);
+    template <class Change>
+    search::Outcome make(search::Point& point, const Change& change);
+
+    /// Changes next_. False: nothing can be changed so.
+    bool change(search::Rng& rng, search::Move move, int part);
+    bool move_factor(search::Rng& rng, int dimension);
+    bool draw_digit(search::Rng& rng, std::size_t digit);
+    bool move_spatial(search::Rng& rng);
+    bool move_loop(search::Rng& rng);
+    bool flip_bypass(search::Rng& rng, int times);
+    void draw_all(search::Rng& rng, bool factors);
+
+    /// Makes next_ fit arrays and memories, by steps that each move a factor. False: gave up.
+    bool fit(search::Rng& rng);
+    bool fit_array(search::Rng& rng, const Misfit& misfit);
+    bool fit_memory(search::Rng& rng, int storage);
+    bool fill_memory(search::Rng& rng, int storage);
+    /// Moves one factor of those dimensions from a level that `from` allows to one that `to` does.
+    template <class From, class To>
+    bool shift(search::Rng& rng, const From& from, const To& to);
+
+    std::int32_t end(int dimension, int level) const {
+        return space_.ends(dimension, next_.tiles[dimension])[level];
+    }
+
+    const StrategySpace& space_;
+    const Judge& judge_;
+    const Objective objective_;
+    const double cycle_s_;
+    const int dimensions_, levels_;
+    std::vector<std::vector<std::int32_t>> primes_;  ///< per dimension, of its bound
+    std::vector<int> spatial_, ordered_;  ///< tiling levels: spatial; with loops to permute
+    MapSpaceView view_;
+    FlatMapping flat_;
+    Judge::Scratch scratch_;
+    Cost cost_;
+    search::Point next_;
+    std::vector<Shift> shifts_;
+    std::vector<std::int32_t> ends_;
+    std::vector<std::uint8_t> order_;
+    std::vector<int> targets_;
+    Failures failures_{};
+    std::uint64_t work_ = 0;
+};
+
+}  // namespace tessera::timeloop
