@@ -1,30 +1,28 @@
 // Map:
-//   search_words()     a search, and what its child says, which is what the journal keeps
-//   PipeLines          what the child's search shows, as lines to the parent
-//   FieldRun           folder, children, views, delivery
+//   field_plan.hpp     which searches there are, and the words of each
+//   field_search.hpp   one search, in its child
+//   field_folder.hpp   trials and reports on disk
+//   field_watch.hpp    what is shown while it runs
+//   FieldRun           runs the children; hands on what they say
 #include "cli/compare_field.hpp"
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <mutex>
 #include <optional>
 #include <ostream>
-#include <sstream>
-#include <streambuf>
 
 #include "base/process_pool.hpp"
 #include "cli/cli.hpp"
 #include "cli/compare.hpp"
+#include "cli/field_folder.hpp"
 #include "cli/field_input.hpp"
 #include "cli/field_plan.hpp"
+#include "cli/field_search.hpp"
 #include "cli/field_watch.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/live_run.hpp"
 #include "cli/output.hpp"
-#include "cli/timeloop.hpp"
 #include "cli/view_process.hpp"
 #include "tessera/base/error.hpp"
 
@@ -33,72 +31,6 @@ namespace tessera::cli {
 namespace {
 
 using io::ParsedJson;
-using Policy = io::RunDirectory::Policy;
-
-constexpr const char* journal = "points.jsonl";
-
-/// Passes whole lines on to a pipe. Thread rule: any thread.
-class PipeLines : public std::streambuf {
-public:
-    explicit PipeLines(int pipe) : pipe_(pipe) {}
-
-private:
-    int_type overflow(int_type c) override {
-        const char one = traits_type::to_char_type(c);
-        xsputn(&one, 1);
-        return c;
-    }
-    std::streamsize xsputn(const char* text, std::streamsize n) override {
-        const std::lock_guard guard(lock_);
-        line_.append(text, static_cast<std::size_t>(n));
-        const std::size_t end = line_.rfind('\n');
-        if (end != std::string::npos) {
-            base::write_to_pipe(pipe_, line_.substr(0, end + 1));
-            line_.erase(0, end + 1);
-        }
-        return n;
-    }
-
-    std::mutex lock_;
-    const int pipe_;
-    std::string line_;
-};
-
-/// What the child of a search says: the trial of the document of tessera compare.
-std::string search_words(const std::vector<std::string>& words, int pipe) {
-    std::ostringstream out;
-    PipeLines lines(pipe);
-    std::ostream err(&lines);
-    ParsedJson answer;
-    try {
-        if (!timeloop_inputs("compare", words, out, err)) {
-            compare_command(words, out, err);
-        }
-        const ParsedJson document = base::parsed_json(out.str());
-        answer = document.at("contenders").at(0).at("trials").at(0);
-    } catch (const Error& error) {
-        answer = {{"status", "failed"}, {"error", error.what()}};
-    } catch (const std::exception& error) {
-        answer = {{"status", "failed"},
-                  {"error", std::string("an internal error: ") + error.what()}};
-    }
-    return answer.dump(-1, ' ', false, ParsedJson::error_handler_t::replace);
-}
-
-std::string curves_csv(const Field& field) {
-    std::ostringstream out;
-    out.precision(17);
-    out << "instance,mapper,seed,time_s,evaluated,value\n";
-    for (std::size_t i = 0; i < field.trials.size(); ++i) {
-        const std::size_t m = field.mapper_of(i);
-        const std::size_t instance = field.instance_of(i);
-        for (const ComparisonPoint& point : field.trials[i].curve) {
-            out << instance << "," << field.mappers[m] << "," << field.trials[i].seed << ","
-                << point.time_s << "," << point.evaluated << "," << point.value << "\n";
-        }
-    }
-    return out.str();
-}
 
 class FieldRun {
 public:
@@ -111,16 +43,10 @@ public:
           out_(out),
           err_(err),
           ui_(ui(arguments, err)) {}
-    ~FieldRun() {
-        if (journal_ >= 0) {
-            ::close(journal_);
-        }
-    }
-    FieldRun(const FieldRun&) = delete;
-    FieldRun& operator=(const FieldRun&) = delete;
-
     int run() {
-        open();
+        io::Json description = comparison_run_json(args_);
+        description["field"] = plan_.identity();
+        done_ = folder_.open(arguments_, description, field_);
         if (ui_ == Ui::tui) {
             view_.emplace();
         }
@@ -128,11 +54,11 @@ public:
         interrupt_ = &interrupt;
         const std::vector<std::size_t> left = plan_.left();
         watch_.emplace(field_, identity(), left);
-        const bool watched = folder_ || ui_ == Ui::tui || ui_ == Ui::snapshots;
+        const bool watched = folder_.keeps() || ui_ == Ui::tui || ui_ == Ui::snapshots;
         const bool whole = base::run_in_children(
             left, pool(),
             [&](std::size_t i, int pipe) {
-                base::write_to_pipe(pipe, search_words(plan_.words(i, watched), pipe));
+                base::write_to_pipe(pipe, run_field_search(plan_.words(i, watched), pipe));
             },
             [&](std::size_t i, const base::ChildEnd& end) { ended(i, end); }, interrupt.stop());
         watch_->finished(whole ? telemetry::RunState::finished : telemetry::RunState::interrupted);
@@ -167,7 +93,7 @@ private:
         subject.threads = 1;
         telemetry::RunIdentity run = comparison_identity(args_, subject);
         run.mapper = "comparison";
-        run.directory = folder_ ? folder_->path().string() : "";
+        run.directory = folder_.path();
         return run;
     }
 
@@ -227,13 +153,9 @@ private:
                 err_ << telemetry::to_json(snapshot) + "\n" << std::flush;
             }
         }
-        if (folder_ && stores_ && (last || now - stored_ >= 1s)) {
+        if (folder_.keeps() && (last || now - stored_ >= 1s)) {
             stored_ = now;
-            try {
-                folder_->write("status.json", telemetry::to_json(watch_->page()) + "\n");
-            } catch (const UserError&) {
-                stores_ = false;  // a full disk: what is found counts more than who watches
-            }
+            folder_.show(telemetry::to_json(watch_->page()) + "\n");
         }
     }
 
@@ -257,11 +179,7 @@ private:
         field_.trials[i] = *trial;
         json["seed"] = seed;
         json["memory_bytes"] = trial->memory_bytes;
-        if (journal_ >= 0) {
-            const ParsedJson line = {{"search", i}, {"trial", json}};
-            base::write_to_pipe(
-                journal_, line.dump(-1, ' ', false, ParsedJson::error_handler_t::replace) + "\n");
-        }
+        folder_.add(i, json);
         ++done_;
         const std::string what = field_.mappers[field_.mapper_of(i)] + " on " +
                                  field_.instances[field_.instance_of(i)].name + ", seed " +
@@ -276,70 +194,6 @@ private:
         }
     }
 
-    void open() {
-        const bool force = arguments_.flag("force"), resume = arguments_.flag("resume");
-        if ((force || resume) && !arguments_.has("output")) {
-            throw UserError(std::string("option '--") + (force ? "force" : "resume") +
-                            "' needs the folder: -o DIR");
-        }
-        if (force && resume) {
-            throw UserError("options '--force' and '--resume' exclude each other");
-        }
-        if (!arguments_.has("output")) {
-            return;
-        }
-        folder_.emplace(arguments_.text("output"), force    ? Policy::replace
-                                                   : resume ? Policy::resume
-                                                            : Policy::refuse);
-        const bool goes_on = resume && folder_->state() != io::RunDirectory::State::free;
-        io::Json description = comparison_run_json(args_);
-        description["field"] = plan_.identity();
-        if (goes_on) {
-            check_same(description);
-        }
-        folder_->open();
-        if (goes_on) {
-            read_known();
-        } else {
-            folder_->write("run.json", io::dumped(description), true);
-        }
-        folder_->write("checkpoint.json", "{}\n");
-        journal_ = folder_->folder().open_to_append(journal);
-    }
-
-    void check_same(const io::Json& now) const {
-        const ParsedJson before = base::parsed_json(folder_->read("run.json"));
-        const ParsedJson expected = base::parsed_json(io::dumped(now));
-        if (!before.is_object() || !before.contains("field") ||
-            before["field"] != expected["field"]) {
-            throw UserError("-o " + folder_->path().string() +
-                            ": holds another comparison (instances, mappers, seeds, options or "
-                            "files differ); give its command again, or choose another folder");
-        }
-    }
-
-    void read_known() {
-        const std::string text = folder_->read(journal);
-        std::size_t whole = 0;
-        for (std::size_t end; (end = text.find('\n', whole)) != std::string::npos;
-             whole = end + 1) {
-            const ParsedJson line = base::parsed_json(text.substr(whole, end - whole));
-            if (!line.is_object() || !line.contains("search") || !line.contains("trial") ||
-                !line["search"].is_number_unsigned()) {
-                continue;
-            }
-            const auto i = line["search"].get<std::size_t>();
-            const std::optional<Trial> trial = read_trial(line["trial"]);
-            if (i < field_.trials.size() && trial && trial->status != Trial::Status::failed) {
-                field_.trials[i] = *trial;
-                ++done_;
-            }
-        }
-        if (whole < text.size()) {
-            folder_->write(journal, text.substr(0, whole), true);
-        }
-    }
-
     bool deliver(bool whole) {
         if (arguments_.flag("json")) {
             out_ << io::dumped(field_json(field_));
@@ -347,22 +201,7 @@ private:
             print_field(out_, field_);
         }
         out_.flush();
-        if (!folder_) {
-            return true;
-        }
-        const std::map<std::string, std::string> files = {
-            {"result.json", io::dumped(field_json(field_))},
-            {"trials.csv", trials_csv(field_)},
-            {"curves.csv", curves_csv(field_)},
-            {"report.html", field_html(field_)}};
-        const auto unwritten = folder_->finish(files, whole);
-        if (!unwritten.empty()) {
-            explain_unwritten(err_, *folder_, unwritten, files,
-                              "make room and give the command again with --resume");
-        } else if (!arguments_.flag("json")) {
-            print_place(out_, *folder_);
-        }
-        return unwritten.empty();
+        return folder_.finish(field_, whole, !arguments_.flag("json"), out_, err_);
     }
 
     int exit_code() const {
@@ -384,14 +223,12 @@ private:
     Field& field_;
     std::ostream& out_;
     std::ostream& err_;
-    std::optional<io::RunDirectory> folder_;
-    int journal_ = -1;
+    FieldFolder folder_;
     std::size_t done_ = 0;
     const Ui ui_;
     std::optional<FieldWatch> watch_;
     std::optional<ViewProcess> view_;
     Interrupt* interrupt_ = nullptr;
-    bool stores_ = true;
     std::chrono::steady_clock::time_point shown_{}, stored_{};
 };
 

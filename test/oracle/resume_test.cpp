@@ -135,7 +135,7 @@ std::set<std::string> saved_values(const std::vector<telemetry::Event>& events,
 
 BOOST_FIXTURE_TEST_SUITE(ffm_resume, Fixture)
 
-BOOST_AUTO_TEST_CASE(every_saved_state_prologues_to_the_same_result_with_less_work) {
+BOOST_AUTO_TEST_CASE(every_saved_state_ends_in_the_same_result_with_less_work) {
     telemetry::Recorder recorder;
     recorder.listen();
     recorder.ask_for_checkpoint();

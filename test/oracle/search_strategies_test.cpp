@@ -1,13 +1,15 @@
 // Strategies against the proven optimum, on small random problems of the same mapspace.
 //
 // With TESSERA_SOAK=N in the environment the first two tests take N runs, and N points of each
-// strategy, on random problems from TESSERA_SOAK_FROM on.
+// strategy, on random problems from TESSERA_SOAK_FROM on. TESSERA_SOAK_STRATEGIES=a,b: of these
+// alone.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <span>
+#include <sstream>
 
 #include "api/inputs.hpp"
 #include "oracle/few_instances.hpp"
@@ -28,8 +30,20 @@ std::uint64_t setting(const char* name, std::uint64_t standard) {
     return text != nullptr ? std::strtoull(text, nullptr, 10) : standard;
 }
 
-const std::vector<std::string> strategies = {"annealing", "genetic", "mcts", "random", "es",
-                                             "ddpg",      "dat",     "loma", "salsa"};
+std::vector<std::string> chosen_strategies() {
+    const char* const chosen = std::getenv("TESSERA_SOAK_STRATEGIES");
+    if (chosen == nullptr) {
+        return {"annealing", "genetic", "mcts", "random", "es", "ddpg", "dat", "loma", "salsa"};
+    }
+    std::vector<std::string> names;
+    std::istringstream list(chosen);
+    for (std::string name; std::getline(list, name, ',');) {
+        names.push_back(name);
+    }
+    return names;
+}
+
+const std::vector<std::string> strategies = chosen_strategies();
 
 /// The listed problems of every kind, or with TESSERA_SOAK as many as `test` wants.
 void for_problems(

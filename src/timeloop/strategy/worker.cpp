@@ -118,10 +118,10 @@ Outcome StrategyWorker::evaluate(const Point& point) {
 }
 
 template <class Change>
-Outcome StrategyWorker::make(Point& point, const Change& change) {
-    for (int i = 0; i < move_attempts; ++i) {
+Outcome StrategyWorker::make(int attempts, Point& point, const Change& change) {
+    for (int i = 0; i < attempts; ++i) {
         base::poll_stop();
-        if (!change()) {
+        if (!change(i)) {
             ++failures_[static_cast<std::size_t>(Verdict::incompatible)];
             continue;
         }
@@ -137,21 +137,10 @@ Outcome StrategyWorker::make(Point& point, const Change& change) {
 
 Outcome StrategyWorker::draw(std::uint64_t seed, Point& point) {
     Rng rng(seed);
-    for (int i = 0; i < draw_attempts; ++i) {
-        base::poll_stop();
+    return make(draw_attempts, point, [&](int attempt) {
         draw_all(rng, true);
-        if (i >= uniform_attempts && !fit(rng)) {
-            ++failures_[static_cast<std::size_t>(Verdict::capacity)];
-            continue;
-        }
-        const Outcome outcome = evaluate(next_);
-        if (outcome.legal()) {
-            point = next_;
-            return outcome;
-        }
-        ++failures_[static_cast<std::size_t>(outcome.verdict)];
-    }
-    return refused(Verdict::no_point);
+        return attempt < uniform_attempts || fit(rng);
+    });
 }
 
 Outcome StrategyWorker::move(Move move, std::uint64_t seed, std::uint32_t part, Point& point) {
@@ -159,7 +148,7 @@ Outcome StrategyWorker::move(Move move, std::uint64_t seed, std::uint32_t part, 
         return refused(Verdict::tile_shape);
     }
     Rng rng(seed);
-    return make(point, [&] {
+    return make(move_attempts, point, [&](int) {
         next_ = point;
         return change(rng, move, static_cast<int>(part)) && fit(rng) && !(next_ == point);
     });
@@ -171,7 +160,7 @@ Outcome StrategyWorker::cross(std::uint64_t seed, const Point& mate, std::uint32
         return refused(Verdict::tile_shape);
     }
     Rng rng(seed);
-    return make(point, [&] {
+    return make(move_attempts, point, [&](int) {
         next_ = point;
         const auto in_row = [&](int i) {
             return static_cast<std::uint32_t>(i) >= part && static_cast<std::uint32_t>(i) < end;

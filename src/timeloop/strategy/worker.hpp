@@ -42,8 +42,9 @@ private:
 
     search::Outcome refused(search::Verdict verdict);
     Misfit build(const search::Point& point, bool stop_early);
+    /// The first legal point that `change`, called with the number of the attempt, makes of next_.
     template <class Change>
-    search::Outcome make(search::Point& point, const Change& change);
+    search::Outcome make(int attempts, search::Point& point, const Change& change);
 
     /// Changes next_. False: nothing can be changed so.
     bool change(search::Rng& rng, search::Move move, int part);
