@@ -65,8 +65,12 @@ public:
             timeloop_search(input_, constraints_, settings_, budget(arguments_),
                             &running.recorder(), running.interrupt().stop(), start_);
         running.hold();
-        const bool cut = running.interrupted() && result.proof != timeloop::Proof::optimal;
+        const bool cut = running.interrupted() && result.proof == timeloop::Proof::none;
         running.finish(cut ? telemetry::RunState::interrupted : telemetry::RunState::finished);
+        if (cut && !result.best) {
+            err_ << "tessera: interrupted before a valid mapping was found\n";
+            return ExitCode::interrupted;
+        }
         deliver(result);
         return cut ? ExitCode::interrupted : ExitCode::ok;
     }
@@ -116,6 +120,9 @@ private:
                                    : "no valid mapping was found before a limit";
             for (const std::string& reason : result.reasons) {
                 text += "\n  " + reason;
+            }
+            if (result.proof != timeloop::Proof::infeasible) {
+                throw LimitReached(text);
             }
             throw NoLegalMapping(text);
         }

@@ -458,6 +458,9 @@ BOOST_AUTO_TEST_CASE(tessera_reads_timeloops_files_too) {
     BOOST_TEST(cost.json()["energy_j"] == found.json()["energy_j"]);
     BOOST_TEST(invoke({"model", "-a", arch, "-w", problem, "-m", map}).prints("bottleneck"));
     BOOST_TEST(invoke({"explain", "-a", arch, "-w", problem, "-m", map}).out == "legal\n");
+    // What is missing has no place.
+    BOOST_TEST(invoke({"map", "-a", arch, "-w", problem, "--max-evals", "1"})
+                   .says("warning: no optimization metric is given"));
     const Outcome check = invoke({"check", "-a", arch, "-w", problem, "-m", map});
     BOOST_TEST(check.out == "problem: ok\narchitecture: ok\nconstraints: ok\nmapping: ok\nok\n");
 }
@@ -555,6 +558,25 @@ BOOST_AUTO_TEST_CASE(search_strategies_run_on_timeloops_files) {
     const Outcome templates = map({"--strategy", "loma", "--max-evals", "5"});
     BOOST_TEST(templates.code != 0);
     BOOST_TEST(templates.says("which this mapspace has not"), templates.err);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_found_before_a_limit_is_not_called_infeasible) {
+    const Folder folder;
+    std::string text = small + keep_all;
+    text.replace(text.find("entries: 6"), 10, "entries: 2");
+    const std::string input = folder.file("in.yaml", text);
+    const std::vector<std::string> map = {"map", "-a", input, "-w", input, "-q", "--threads", "1"};
+    const auto with = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> args = map;
+        args.insert(args.end(), more.begin(), more.end());
+        return invoke(args);
+    };
+    const Outcome proven = with({});
+    BOOST_TEST(proven.code == 1);
+    BOOST_TEST(proven.says("no mapping of the mapspace is valid"), proven.err);
+    const Outcome early = with({"--strategy", "random", "--max-evals", "20"});
+    BOOST_TEST(early.code == 5);
+    BOOST_TEST(early.says("no valid mapping was found before a limit"), early.err);
 }
 
 BOOST_AUTO_TEST_CASE(timeloop_mapper_runs_search_strategies) {

@@ -41,6 +41,14 @@ std::vector<std::int32_t> prime_factors(std::int64_t n) {
     return found;
 }
 
+Verdict verdict_of(const Misfit& misfit) {
+    return misfit.level == Misfit::low ? Verdict::constraint : Verdict::fanout;
+}
+
+Verdict verdict_of(const Fit& fit) {
+    return fit.kind == Fit::Kind::capacity ? Verdict::capacity : Verdict::constraint;
+}
+
 }  // namespace
 
 StrategyWorker::StrategyWorker(const StrategySpace& space, const Judge& judge,
@@ -97,14 +105,14 @@ Outcome StrategyWorker::evaluate(const Point& point) {
         return refused(Verdict::tile_shape);
     }
     const Misfit misfit = build(point, true);
-    if (!misfit.ok()) {
-        return refused(misfit.level == Misfit::low ? Verdict::constraint : Verdict::fanout);
-    }
+    return misfit.ok() ? evaluate_built(point) : refused(verdict_of(misfit));
+}
+
+Outcome StrategyWorker::evaluate_built(const Point& point) {
     work_ += judge_.reuse_restricted() ? written_work : compiled_work;
     judge_.evaluate(view_, point.choices.front().tmpl, flat_, scratch_, cost_);
     if (!cost_.fit.ok()) {
-        return refused(cost_.fit.kind == Fit::Kind::capacity ? Verdict::capacity
-                                                             : Verdict::constraint);
+        return refused(verdict_of(cost_.fit));
     }
     if (cost_.forgets || cost_.wrapped) {
         return refused(Verdict::refused);
@@ -121,11 +129,10 @@ template <class Change>
 Outcome StrategyWorker::make(int attempts, Point& point, const Change& change) {
     for (int i = 0; i < attempts; ++i) {
         base::poll_stop();
-        if (!change(i)) {
-            ++failures_[static_cast<std::size_t>(Verdict::incompatible)];
-            continue;
+        Outcome outcome = refused(change(i));
+        if (outcome.legal()) {
+            outcome = evaluate_built(next_);
         }
-        const Outcome outcome = evaluate(next_);
         if (outcome.legal()) {
             point = next_;
             return outcome;
@@ -139,7 +146,11 @@ Outcome StrategyWorker::draw(std::uint64_t seed, Point& point) {
     Rng rng(seed);
     return make(draw_attempts, point, [&](int attempt) {
         draw_all(rng, true);
-        return attempt < uniform_attempts || fit(rng);
+        if (attempt >= uniform_attempts) {
+            return fit(rng);
+        }
+        const Misfit misfit = build(next_, true);
+        return misfit.ok() ? Verdict::legal : verdict_of(misfit);
     });
 }
 
@@ -150,7 +161,11 @@ Outcome StrategyWorker::move(Move move, std::uint64_t seed, std::uint32_t part, 
     Rng rng(seed);
     return make(move_attempts, point, [&](int) {
         next_ = point;
-        return change(rng, move, static_cast<int>(part)) && fit(rng) && !(next_ == point);
+        if (!change(rng, move, static_cast<int>(part))) {
+            return Verdict::incompatible;
+        }
+        const Verdict verdict = fit(rng);
+        return next_ == point ? Verdict::incompatible : verdict;
     });
 }
 
@@ -350,29 +365,32 @@ bool StrategyWorker::flip_bypass(Rng& rng, int times) {
     return bits > 0;
 }
 
-bool StrategyWorker::fit(Rng& rng) {
+Verdict StrategyWorker::fit(Rng& rng) {
+    Verdict verdict = Verdict::incompatible;
     for (int step = 0; step < fit_steps; ++step) {
         const Misfit misfit = build(next_, true);
         if (!misfit.ok()) {
+            verdict = verdict_of(misfit);
             if (!fit_array(rng, misfit)) {
-                return false;
+                break;
             }
             continue;
         }
         const Fit found = judge_.model().check_capacity(flat_);
         if (found.ok()) {
-            return true;
+            return Verdict::legal;
         }
-        if (found.kind == Fit::Kind::kept_nowhere) {
-            return false;
-        }
+        verdict = verdict_of(found);
         // A memory that must be fuller takes a factor in; one that overflows gives one away.
-        const bool fuller = found.kind == Fit::Kind::min_utilization;
-        if (fuller ? !fill_memory(rng, found.level) : !fit_memory(rng, found.level)) {
-            return false;
+        const bool changed =
+            found.kind == Fit::Kind::min_utilization
+                ? fill_memory(rng, found.level)
+                : found.kind == Fit::Kind::capacity && fit_memory(rng, found.level);
+        if (!changed) {
+            break;
         }
     }
-    return false;
+    return verdict;
 }
 
 bool StrategyWorker::fit_array(Rng& rng, const Misfit& misfit) {

@@ -42,7 +42,10 @@ private:
 
     search::Outcome refused(search::Verdict verdict);
     Misfit build(const search::Point& point, bool stop_early);
-    /// The first legal point that `change`, called with the number of the attempt, makes of next_.
+    /// Of the point that was built last, which fits all arrays.
+    search::Outcome evaluate_built(const search::Point& point);
+    /// The first legal point that `change` makes of next_; it gets the number of the attempt, and
+    /// says `legal` once next_ is built.
     template <class Change>
     search::Outcome make(int attempts, search::Point& point, const Change& change);
 
@@ -55,8 +58,9 @@ private:
     bool flip_bypass(search::Rng& rng, int times);
     void draw_all(search::Rng& rng, bool factors);
 
-    /// Makes next_ fit arrays and memories, by steps that each move a factor. False: gave up.
-    bool fit(search::Rng& rng);
+    /// Makes next_ fit arrays and memories, by steps that each move a factor, and builds it. Else
+    /// why not.
+    search::Verdict fit(search::Rng& rng);
     bool fit_array(search::Rng& rng, const Misfit& misfit);
     bool fit_memory(search::Rng& rng, int storage);
     bool fill_memory(search::Rng& rng, int storage);
