@@ -211,7 +211,10 @@ private:
 
     const MapSpace* space_;
     int dimensions_, level_count_;
+    static constexpr std::uint64_t no_rank = ~std::uint64_t{0};
+
     std::vector<Order> orders_, built_;
+    std::vector<std::uint64_t> built_rank_;  ///< of built_; no_rank: made from another order
     std::vector<std::int64_t> built_split_;
     std::vector<std::uint32_t> pruned_units_;  // prune(): per level, dimensions with one iteration
     std::vector<const std::int32_t*> ends_, residuals_;  // per dimension

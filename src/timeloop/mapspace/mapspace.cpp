@@ -142,6 +142,7 @@ MapSpaceView::MapSpaceView(const MapSpace& space)
       level_count_(static_cast<int>(space.levels_.size())),
       orders_(level_count_),
       built_(level_count_),
+      built_rank_(level_count_, no_rank),
       built_split_(level_count_, 0),
       pruned_units_(level_count_, 0),
       ends_(dimensions_),
@@ -160,6 +161,7 @@ void MapSpaceView::deal(std::uint64_t first, std::uint64_t stride) {
 // [units][prefix][free, ascending][suffix]
 void MapSpaceView::set_order(int index, std::uint32_t units) {
     const TilingLevel& level = space_->levels_[index];
+    built_rank_[index] = no_rank;
     Order& order = orders_[index];
     order.unit = level.spatial && level.split < 0 ? __builtin_popcount(units) : 0;
     order.splits = level.spatial && level.split < 0 ? dimensions_ + 1 - order.unit : 1;
@@ -283,9 +285,8 @@ Misfit MapSpaceView::build(const std::int64_t* options, const std::int64_t* rank
         choose_factors(d, static_cast<std::size_t>(options[d]));
     }
     const auto digit_of = [](const std::int64_t* digits) {
-        return [digits](int index, const Order&) {
-            return static_cast<std::uint64_t>(digits[index]);
-        };
+        return
+            [digits](int index, const Order&) { return static_cast<std::uint64_t>(digits[index]); };
     };
     return build_levels(digit_of(ranks), digit_of(splits), bypass, mapping, stop_early);
 }
@@ -300,9 +301,11 @@ Misfit MapSpaceView::build_levels(const NextRank& next_rank, const NextSplit& ne
     for (int index = 0; index < level_count_; ++index) {
         const TilingLevel& level = space_->levels_[index];
         Order& order = built_[index];
-        order = orders_[index];
-        if (order.free > 1) {
-            std::uint64_t rank = next_rank(index, order);
+        std::uint64_t rank = orders_[index].free > 1 ? next_rank(index, orders_[index]) : 0;
+        // Mappings that are looked at one after the other often share orders.
+        if (rank != built_rank_[index]) {
+            built_rank_[index] = rank;
+            order = orders_[index];
             std::uint64_t scale = order.count;
             std::uint8_t* free = order.dimensions.data() + order.fixed_front;
             for (int i = 0; i + 1 < order.free; ++i) {
