@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <fstream>
+#include <stdexcept>
 
 #include "fuzz/readers.hpp"
 #include "spec/reader.hpp"
@@ -28,6 +29,9 @@ std::string Source::mutated(Random& random, const Donors& donors) const {
 
 std::string read_bytes(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
+    if (!file) {
+        throw std::runtime_error("the corpus lacks " + path.string());
+    }
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
