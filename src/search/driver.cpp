@@ -200,12 +200,15 @@ struct Driver::Impl {
                 watch.end("max-evals");
                 break;
             }
-            const std::uint64_t told = islands.round(evals_left(), used());
+            const std::uint64_t told = islands.go_on(evals_left(), used());
             asked += told;
             evaluated += told;
             offer(islands.found());
-            islands.exchange();
             note(islands.preparation());
+            if (!islands.round_over()) {
+                continue;
+            }
+            islands.exchange();
             if (recorder.checkpoint_due() && !watch.stopped()) {
                 base::Json state;
                 state["strategy"] = islands.save();

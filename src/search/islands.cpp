@@ -1,6 +1,7 @@
 #include "search/islands.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "search/worker_pool.hpp"
 #include "tessera/base/stop.hpp"
@@ -11,6 +12,8 @@ namespace {
 
 // One island's round: work (SpaceWorker::take_work), candidates.
 constexpr std::uint64_t work_of_round = 40000, candidates_of_round = 4096;
+// A strategy can be slow itself, which no work tells: what is found is handed on all the same.
+constexpr auto longest_silence = std::chrono::milliseconds(50);
 
 /// A candidate's point and outcome, and nothing that only its proposal needed.
 void take(const Candidate& from, Candidate& to) {
@@ -40,18 +43,34 @@ Islands::Islands(const Space& space, std::shared_ptr<SearchStrategy> first,
     }
 }
 
-std::uint64_t Islands::round(std::uint64_t most_evals, double used) {
-    found_.clear();
+void Islands::begin_round(std::uint64_t most_evals, double used) {
     const std::uint64_t n = islands_.size();
+    for (std::size_t i = 0; i < n; ++i) {
+        Island& island = islands_[i];
+        island.evals_left =
+            std::min(candidates_of_round, most_evals / n + (i < most_evals % n ? 1 : 0));
+        island.work = 0;
+        island.round_over = island.ended || island.evals_left == 0;
+        island.strategy->budget_used(used);
+    }
+}
+
+bool Islands::round_over() const {
+    return std::all_of(islands_.begin(), islands_.end(),
+                       [](const Island& island) { return island.round_over; });
+}
+
+std::uint64_t Islands::go_on(std::uint64_t most_evals, double used) {
+    found_.clear();
     const base::StopScope scope({stop_});
+    if (round_over()) {
+        begin_round(most_evals, used);
+    }
     try {
-        threads_.for_each(n, [&](std::size_t i, int) {
-            Island& island = islands_[i];
-            island.told = 0;
-            island.found.clear();
-            island.strategy->budget_used(used);
-            run(island,
-                std::min(candidates_of_round, most_evals / n + (i < most_evals % n ? 1 : 0)));
+        threads_.for_each(islands_.size(), [&](std::size_t i, int) {
+            if (!islands_[i].round_over) {
+                run(islands_[i]);
+            }
         });
     } catch (const base::Stopped&) {  // islands that were not begun find nothing
     }
@@ -64,14 +83,14 @@ std::uint64_t Islands::round(std::uint64_t most_evals, double used) {
     return told;
 }
 
-void Islands::run(Island& island, std::uint64_t most_evals) {
+void Islands::run(Island& island) {
     island.counters->state(telemetry::WorkerState::running);
-    std::uint64_t work = 0;
-    while (!island.ended && island.told < most_evals && work < work_of_round) {
+    const auto until = std::chrono::steady_clock::now() + longest_silence;
+    bool stopped = false;
+    while (!stopped && !island.round_over && std::chrono::steady_clock::now() < until) {
         const std::size_t width = std::max<std::size_t>(1, island.strategy->width());
         island.batch.resize(width);
-        const std::size_t room = std::min<std::uint64_t>(width, most_evals - island.told);
-        bool stopped = false;
+        const std::size_t room = std::min<std::uint64_t>(width, island.evals_left);
         std::size_t n = 0;
         try {
             base::poll_stop();
@@ -87,8 +106,9 @@ void Islands::run(Island& island, std::uint64_t most_evals) {
             stopped = true;
         }
         const std::span<const Candidate> batch{island.batch.data(), n};
+        std::uint64_t told = 0;
         for (const Candidate& c : batch) {
-            island.told += c.outcome.verdict == Verdict::not_evaluated ? 0 : 1;
+            told += c.outcome.verdict == Verdict::not_evaluated ? 0 : 1;
             if (c.outcome.legal()) {
                 keep(island, c);
             }
@@ -96,10 +116,10 @@ void Islands::run(Island& island, std::uint64_t most_evals) {
         if (n > 0) {
             island.strategy->tell(batch);
         }
-        if (stopped) {
-            break;
-        }
-        work += n + island.worker->take_work();
+        island.told += told;
+        island.evals_left -= told;
+        island.work += n + island.worker->take_work();
+        island.round_over = island.ended || island.evals_left == 0 || island.work >= work_of_round;
     }
     island.counters->state(telemetry::WorkerState::idle);
 }

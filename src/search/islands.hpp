@@ -25,12 +25,15 @@ public:
             const DriverSettings& settings, const std::atomic<bool>* stop,
             telemetry::Recorder& recorder, const std::string& source);
 
-    /// Every island goes on for about 20 ms of work; at most `most_evals` candidates altogether.
-    /// `used`: SearchStrategy::budget_used. \returns the candidates that were told.
-    std::uint64_t round(std::uint64_t most_evals, double used);
+    /// Every island goes on until its round, about 20 ms of work by what candidates are, is over,
+    /// or for 50 ms of time. A new round takes at most `most_evals` candidates altogether. `used`:
+    /// SearchStrategy::budget_used. \returns the candidates that were told.
+    std::uint64_t go_on(std::uint64_t most_evals, double used);
+    /// All islands are at the end of a round: only there what they do depends on each other.
+    bool round_over() const;
 
-    /// What the last round found that no island knew to be worse: the best, or for several metrics
-    /// the Pareto set of each island. In the order of islands.
+    /// What was found while they went on that no island knew to be worse: the best, or for several
+    /// metrics the Pareto set of each island. In the order of islands.
     std::vector<Candidate>& found() {
         return found_;
     }
@@ -65,10 +68,14 @@ private:
         telemetry::Worker* counters = nullptr;
         std::vector<Candidate> batch, found;
         Candidate best;
-        std::uint64_t told = 0;
+        std::uint64_t told = 0;  ///< since it went on
+        // Of its round.
+        std::uint64_t evals_left = 0, work = 0;
+        bool round_over = true;
         bool ended = false;
     };
-    void run(Island& island, std::uint64_t most_evals);
+    void begin_round(std::uint64_t most_evals, double used);
+    void run(Island& island);
     void keep(Island& island, const Candidate& c) const;
 
     const DriverSettings& settings_;
