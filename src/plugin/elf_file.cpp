@@ -2,6 +2,7 @@
 
 #include <gelf.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -87,6 +88,48 @@ bool read_sections(Elf* elf, ElfFile& file) {
     return true;
 }
 
+/// A range of the file or of memory that neither wraps around nor exceeds `end`.
+bool lies_within(std::uint64_t at, std::uint64_t size, std::uint64_t begin, std::uint64_t end) {
+    return at >= begin && at <= end && size <= end - at;
+}
+
+/// What the system maps by these headers it maps over whatever is there: it believes them. Loaded
+/// segments lie in the file, ascend, and hold no more of the file than they have memory; everything
+/// else that the system looks up lies in one of them.
+bool sound_segments(Elf* elf, std::uint64_t file_bytes) {
+    constexpr std::uint64_t most_memory = std::uint64_t{1} << 46U, page = 4096;
+    std::size_t count = 0;
+    if (::elf_getphdrnum(elf, &count) != 0) {
+        return false;
+    }
+    std::vector<GElf_Phdr> all(count), loaded;
+    std::uint64_t end = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        GElf_Phdr& segment = all[i];
+        if (::gelf_getphdr(elf, static_cast<int>(i), &segment) == nullptr) {
+            return false;
+        }
+        if (segment.p_type != PT_LOAD) {
+            continue;
+        }
+        if (!lies_within(segment.p_offset, segment.p_filesz, 0, file_bytes) ||
+            !lies_within(segment.p_vaddr, segment.p_memsz, end, most_memory) ||
+            segment.p_filesz > segment.p_memsz ||
+            segment.p_offset % page != segment.p_vaddr % page) {
+            return false;
+        }
+        end = segment.p_vaddr + segment.p_memsz;
+        loaded.push_back(segment);
+    }
+    return !loaded.empty() && std::all_of(all.begin(), all.end(), [&](const GElf_Phdr& one) {
+        const bool looked_up = one.p_type != PT_NULL && one.p_type != PT_GNU_STACK;
+        return !looked_up || std::any_of(loaded.begin(), loaded.end(), [&](const GElf_Phdr& in) {
+            const std::uint64_t bytes = one.p_type == PT_TLS ? one.p_filesz : one.p_memsz;
+            return lies_within(one.p_vaddr, bytes, in.p_vaddr, in.p_vaddr + in.p_memsz);
+        });
+    });
+}
+
 }  // namespace
 
 ElfFile read_elf(const std::string& path) {
@@ -110,6 +153,9 @@ ElfFile read_elf(const std::string& path) {
     file.problem = header_problem(header);
     if (file.problem.empty() && !read_sections(elf.get(), file)) {
         file.problem = "its section table is broken; build it again";
+    }
+    if (file.problem.empty() && !sound_segments(elf.get(), content->size())) {
+        file.problem = "its program headers are broken; build it again";
     }
     return file;
 }

@@ -115,6 +115,45 @@ BOOST_AUTO_TEST_CASE(a_section_table_outside_of_the_file_is_refused) {
     changed([](Elf64_Ehdr& header) { header.e_shstrndx = 60000; });
 }
 
+// The system would map such files over what is there.
+BOOST_AUTO_TEST_CASE(program_headers_that_contradict_themselves_are_refused) {
+    const std::string whole = read(plugin("corpus"));
+    const Folder folder;
+    Elf64_Ehdr header;
+    std::memcpy(&header, whole.data(), sizeof header);
+    const auto refused_with = [&](std::uint32_t type, const auto& change) {
+        std::string bytes = whole;
+        bool found = false;
+        for (std::size_t i = 0; i < header.e_phnum && !found; ++i) {
+            Elf64_Phdr segment;
+            const std::size_t at = header.e_phoff + i * sizeof segment;
+            std::memcpy(&segment, whole.data() + at, sizeof segment);
+            found = segment.p_type == type && segment.p_filesz > 0;
+            if (found) {
+                change(segment);
+                std::memcpy(bytes.data() + at, &segment, sizeof segment);
+            }
+        }
+        BOOST_TEST_REQUIRE(found);
+        const fs::path file = folder / "tessera-segments.so";
+        std::ofstream(file, std::ios::binary) << bytes;
+        const Ran ran = run(tool() + " plugins list --plugin " + file.string());
+        BOOST_TEST(ran.code == 3, ran.err);
+        BOOST_TEST(ran.err == "tessera: cannot load " + file.string() +
+                                  ": its program headers are broken; build it again\n");
+    };
+    refused_with(PT_LOAD, [](Elf64_Phdr& segment) { segment.p_filesz = segment.p_memsz + 9; });
+    refused_with(PT_LOAD, [&](Elf64_Phdr& segment) {
+        segment.p_filesz = segment.p_memsz = whole.size() + 10;
+    });
+    refused_with(PT_LOAD, [](Elf64_Phdr& segment) { segment.p_offset = ~std::uint64_t{0} - 3; });
+    refused_with(PT_LOAD, [](Elf64_Phdr& segment) { segment.p_vaddr += 0x100000000; });
+    refused_with(PT_LOAD, [](Elf64_Phdr& segment) { segment.p_vaddr += 8; });
+    refused_with(PT_LOAD, [](Elf64_Phdr& segment) { segment.p_memsz = ~std::uint64_t{0} >> 1U; });
+    refused_with(PT_DYNAMIC, [](Elf64_Phdr& segment) { segment.p_vaddr += 0x10000000; });
+    refused_with(PT_GNU_RELRO, [](Elf64_Phdr& segment) { segment.p_memsz += 0x10000000; });
+}
+
 BOOST_AUTO_TEST_CASE(another_machine) {
     refused("machine",
             "it is built for another machine (ELF machine 243, this one is 62); build it for this "
