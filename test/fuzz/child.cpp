@@ -21,6 +21,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/timeloop.hpp"
+#include "support/paths.hpp"
 
 // Reports of the sanitizers end the process by a signal. A small quarantine keeps what is resident
 // near what is in use.
@@ -85,6 +86,9 @@ constexpr std::size_t longest_argument = 131071;
         argv.push_back(word.data());
     }
     argv.push_back(nullptr);
+    // What is lost in libraries of others is theirs.
+    const std::string known = test::test_folder() + "/fuzz/leaks.supp";
+    ::setenv("LSAN_OPTIONS", ("print_suppressions=0:suppressions=" + known).c_str(), 1);
     ::execv(argv[0], argv.data());
     ::_exit(127);
 }
