@@ -120,6 +120,9 @@ struct VectorEncoding::Impl::Other : Impl {
         own = space.numbers();
         n_bounds = space.n_bounds();
         place_own(names != nullptr ? *names : own);
+        for (const std::string& name : own) {
+            slots.push_back(slot_of.at(name));
+        }
     }
 
     void encode(const Point& point, std::span<float> vector) const override {
@@ -127,19 +130,20 @@ struct VectorEncoding::Impl::Other : Impl {
         space.to_numbers(point, numbers);
         std::copy(pad.begin(), pad.end(), vector.begin());
         for (std::size_t i = 0; i < own.size(); ++i) {
-            vector[slot_of.at(own[i])] = numbers[i];
+            vector[slots[i]] = numbers[i];
         }
     }
     void decode(std::span<const float> vector, Point& point) const override {
         std::vector<float> numbers;
-        for (const std::string& name : own) {
-            const float value = vector[slot_of.at(name)];
+        for (const std::size_t slot : slots) {
+            const float value = vector[slot];
             numbers.push_back(std::isfinite(value) ? value : 0.0F);
         }
         space.from_numbers(numbers, point);
     }
 
     const VectorSpace& space;
+    std::vector<std::size_t> slots;  ///< of its own numbers in the layout
 };
 
 struct VectorEncoding::Impl::Templates : Impl {

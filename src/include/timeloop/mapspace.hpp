@@ -222,6 +222,9 @@ private:
     std::uint64_t first_ = 0, stride_ = 1;
 };
 
+/// Puts `n` dimensions into the permutation of a factoradic rank below `count`, which is n!.
+void permute(std::uint8_t* dimensions, int n, std::uint64_t rank, std::uint64_t count);
+
 /// Marks the reuse that the constraints switch off.
 void set_reuse_limits(const Constraints& constraints, Mapping& mapping);
 

@@ -301,19 +301,12 @@ Misfit MapSpaceView::build_levels(const NextRank& next_rank, const NextSplit& ne
     for (int index = 0; index < level_count_; ++index) {
         const TilingLevel& level = space_->levels_[index];
         Order& order = built_[index];
-        std::uint64_t rank = orders_[index].free > 1 ? next_rank(index, orders_[index]) : 0;
+        const std::uint64_t rank = orders_[index].free > 1 ? next_rank(index, orders_[index]) : 0;
         // Mappings that are looked at one after the other often share orders.
         if (rank != built_rank_[index]) {
             built_rank_[index] = rank;
             order = orders_[index];
-            std::uint64_t scale = order.count;
-            std::uint8_t* free = order.dimensions.data() + order.fixed_front;
-            for (int i = 0; i + 1 < order.free; ++i) {
-                scale /= order.free - i;
-                const auto pick = static_cast<int>(rank / scale);
-                rank %= scale;
-                std::rotate(free + i, free + i + pick, free + i + pick + 1);
-            }
+            permute(order.dimensions.data() + order.fixed_front, order.free, rank, order.count);
         }
         std::int64_t split = level.split;
         if (level.spatial) {
@@ -357,6 +350,15 @@ Misfit MapSpaceView::build_levels(const NextRank& next_rank, const NextSplit& ne
 void MapSpaceView::set_bypass(Wide bypass, FlatMapping& mapping) const {
     const auto& masks = space_->bypasses_[static_cast<std::size_t>(bypass)];
     std::copy(masks.begin(), masks.end(), mapping.keep);
+}
+
+void permute(std::uint8_t* dimensions, int n, std::uint64_t rank, std::uint64_t count) {
+    for (int i = 0; i + 1 < n; ++i) {
+        count /= static_cast<std::uint64_t>(n - i);
+        const auto pick = static_cast<int>(rank / count);
+        rank %= count;
+        std::rotate(dimensions + i, dimensions + i + pick, dimensions + i + pick + 1);
+    }
 }
 
 void set_reuse_limits(const Constraints& constraints, Mapping& mapping) {

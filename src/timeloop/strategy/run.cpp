@@ -78,11 +78,11 @@ void run_strategy(Pool& pool) {
     PoolFindings findings(pool, space);
     search::Driver driver(settings, watch, pool.recorder);
     std::vector<search::Candidate> start;
+    const auto worker = settings.make_worker();
     for (const Mapping& mapping : pool.hooks.start) {
         search::Candidate& known = start.emplace_back();
-        StrategyWorker worker(space, pool.judge, pool.objectives.front(), pool.hooks.cycle_s);
         if (space.encode(mapping, known.point)) {
-            known.outcome = worker.evaluate(known.point);
+            known.outcome = worker->evaluate(known.point);
         }
         if (!known.outcome.legal()) {
             start.pop_back();

@@ -188,15 +188,7 @@ std::int64_t StrategySpace::option(int dimension, const std::int32_t* wanted) co
 void StrategySpace::order_of(int level, std::int64_t rank, std::uint8_t* dimensions) const {
     const LevelOrder& order = orders_[level];
     std::copy(order.dimensions.begin(), order.dimensions.end(), dimensions);
-    auto rest = static_cast<std::uint64_t>(rank);
-    std::uint64_t scale = order.count;
-    std::uint8_t* free = dimensions + order.front;
-    for (int i = 0; i + 1 < order.free; ++i) {
-        scale /= static_cast<std::uint64_t>(order.free - i);
-        const auto pick = static_cast<int>(rest / scale);
-        rest %= scale;
-        std::rotate(free + i, free + i + pick, free + i + pick + 1);
-    }
+    permute(dimensions + order.front, order.free, static_cast<std::uint64_t>(rank), order.count);
 }
 
 std::int64_t StrategySpace::rank_of(int level, const std::uint8_t* dimensions) const {
