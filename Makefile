@@ -100,10 +100,11 @@ reproduce-mind-mappings:
 	@$(call build,program $(BUILD)/bench/reproduce_mind_mappings)
 	$(BUILD)/bench/reproduce_mind_mappings
 
-# What fusion is worth, and figures 8 to 10 of the FFM paper. See docs/comparison/README.md.
+# What fusion is worth, and figures 8 to 13 of the FFM paper. See docs/comparison/README.md.
 reproduce-ffm:
-	@$(call build,program $(BUILD)/bench/reproduce_ffm)
+	@$(call build,program $(BUILD)/bench/reproduce_ffm $(BUILD)/bench/reproduce_ffm_edge)
 	$(BUILD)/bench/reproduce_ffm
+	$(BUILD)/bench/reproduce_ffm_edge
 
 # What each mapper finds within LIMIT, with SEEDS seeds. See docs/comparison/README.md. RESUME=1 goes on.
 SEEDS ?= 5

@@ -77,7 +77,7 @@ Exploration::BoxProblem Exploration::open_box(const Box& box, Scratch& scratch,
     BoxProblem out;
     out.entry = fix_tile_shapes(t, box.fixed, out.open);
     out.formulas = c_.model->formulate(*c_.problem, *t.path, out.entry.tmpl);
-    out.cost = costs(c_, out.formulas);
+    out.cost = mapspace::costs(c_, out.formulas);
     out.problem =
         out.open.size() == box.fixed.size()
             ? problem_of(0, box.index, out.formulas, scratch)

@@ -120,7 +120,7 @@ void Exploration::root_bound_scalarised() {
             return;
         }
         const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
-        const std::vector<model::Formula> cost = costs(c_, f);
+        const std::vector<model::Formula> cost = mapspace::costs(c_, f);
         const mapspace::TileShapeProblem problem = problem_of(e, i, f, scratch);
         const std::array<double, 2> completions = scalarised_completions(e, i);
         const double product = scratch.explorer.convex_bound(problem, cost, completions, infinity);
@@ -216,7 +216,7 @@ void Exploration::tighten(std::size_t e, std::size_t i, const Tightening& levels
     const TemplateEntry& t = (*spaces_[e].templates)[i];
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     mapspace::TileShapeProblem problem = class_bound_problem(e, i, f, scratch);
-    const std::vector<model::Formula> cost = costs(c_, f);
+    const std::vector<model::Formula> cost = mapspace::costs(c_, f);
     for (std::size_t q = 0; q < levels.size(); ++q) {
         if (!(levels[q] > 0)) {
             continue;

@@ -161,7 +161,7 @@ bool Exploration::root_bounds() {
         const TemplateEntry& t = (*spaces_[e].templates)[i];
         const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
         const mapspace::TileShapeProblem problem = problem_of(e, i, f, scratch);
-        const std::vector<Formula> cost = costs(c_, f);
+        const std::vector<Formula> cost = mapspace::costs(c_, f);
         for (std::size_t q = 0; q < cost.size(); ++q) {
             of_template[e][i][q] = std::max(0.0, scratch.explorer.lower_bound(problem, cost[q]));
             const double convex =
@@ -207,7 +207,7 @@ bool Exploration::least_of(std::size_t e, std::size_t i, Scratch& scratch) {
     }
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     mapspace::TileShapeProblem problem = class_bound_problem(e, i, f, scratch);
-    const std::vector<Formula> cost = costs(c_, f);
+    const std::vector<Formula> cost = mapspace::costs(c_, f);
     out.space = scratch.explorer.space(problem.symbols);
     for (std::size_t k = 0; k < cost.size(); ++k) {
         const std::size_t c = class_of(e, i);
@@ -229,7 +229,7 @@ bool Exploration::least_of(std::size_t e, std::size_t i, Scratch& scratch) {
             return false;
         }
         if (class_bound == ClassBound::none) {
-            out.needs = least_needs(*t.path, f);
+            out.needs = mapspace::least_needs(*t.path, f);
             return true;
         }
     }
@@ -341,11 +341,11 @@ void Exploration::collect_class_bounds() {
         if (std::isfinite(least[0])) {
             space.least = least;
         }
-        std::map<std::string, CapacityNeed> needs;
+        std::map<std::string, mapspace::CapacityNeed> needs;
         std::size_t starved = 0;
         for (std::size_t i = 0; i < results_[e].size(); ++i) {
             const Result& r = results_[e][i];
-            for (const CapacityNeed& need : r.needs) {
+            for (const mapspace::CapacityNeed& need : r.needs) {
                 const auto [it, fresh] = needs.try_emplace(need.memory, need);
                 if (!fresh && need.needed_bits < it->second.needed_bits) {
                     it->second = need;

@@ -29,35 +29,11 @@ bool has_fused_loops(const mapspace::Template& tmpl) {
                        [](const mapping::PmappingNode& n) { return n.is_loop(); });
 }
 
-/// Tile shapes of the rows that the groups name; these name them by their new numbers.
-void keep_tiles(const mapspace::TemplateRows& rows, std::size_t symbols,
-                std::vector<mapspace::PmappingGroup>& groups, std::vector<std::int32_t>& tiles) {
-    constexpr std::uint32_t unused = std::numeric_limits<std::uint32_t>::max();
-    std::vector<std::uint32_t> at(rows.rows, unused);
-    std::uint32_t kept = 0;
-    tiles.clear();
-    for (mapspace::PmappingGroup& g : groups) {
-        for (std::uint32_t& row : g.source_row) {
-            if (at[row] == unused) {
-                at[row] = kept++;
-                const auto from = rows.tiles.begin() + static_cast<std::ptrdiff_t>(row * symbols);
-                tiles.insert(tiles.end(), from, from + static_cast<std::ptrdiff_t>(symbols));
-            }
-            row = at[row];
-        }
-    }
-    tiles.shrink_to_fit();
-}
-
 /// Best-effort conditions as what they are known to decide to.
 void fix_levels(const std::vector<double>& levels, mapspace::TileShapeProblem& problem,
                 std::vector<Reason>& reasons) {
-    for (std::size_t k = 0; k < levels.size(); ++k) {
-        problem.constraints.push_back(
-            {problem.best_effort[k].formula, mapspace::Relation::greater_equal, levels[k]});
-        reasons.push_back(Reason::best_effort);
-    }
-    problem.best_effort.clear();
+    reasons.insert(reasons.end(), levels.size(), Reason::best_effort);
+    mapspace::fix_levels(levels, problem);
 }
 
 /// Says what a thread works on while it does.
@@ -297,22 +273,14 @@ mapspace::TileShapeProblem Exploration::problem_of(std::size_t e, std::size_t i,
                                                    Scratch& scratch) const {
     TemplateEntry& t = (*spaces_[e].templates)[i];
     mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), scratch.reasons);
-    const auto partial = [](const mapspace::TileShapeSymbol& s) {
-        return s.choice == mapspace::TileChoice::partial_outermost;
-    };
     if (shared_tiles_ != nullptr) {
         shared_tiles_->limit(e, t, table(e, t), problem.symbols);
     }
     if (problem.best_effort.empty()) {
         return problem;
     }
-    if (!t.levels && std::ranges::any_of(problem.symbols, partial)) {
-        mapspace::TileShapeProblem perfect = problem;
-        for (mapspace::TileShapeSymbol& s : perfect.symbols) {
-            s.choice = mapspace::TileChoice::divisors;
-            s.only.reset();
-        }
-        t.levels = scratch.explorer.best_effort_levels(perfect, c_.switches.tiles);
+    if (!t.levels) {
+        t.levels = mapspace::perfect_levels(problem, scratch.explorer, c_.switches.tiles);
     }
     if (t.levels && !t.levels->empty()) {
         fix_levels(*t.levels, problem, scratch.reasons);
@@ -324,7 +292,7 @@ bool Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::Incu
                           Scratch& scratch, bool first_rows, std::size_t beam) {
     TemplateEntry& t = (*spaces_[e].templates)[index];
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
-    const std::vector<Formula> cost = costs(c_, f);
+    const std::vector<Formula> cost = mapspace::costs(c_, f);
     mapspace::TileShapeProblem problem = problem_of(e, index, f, scratch);
     problem.incumbent = bound;
     problem.incumbent.quantities = cost;
@@ -371,7 +339,7 @@ void Exploration::group_rows(std::size_t e, std::size_t index, const model::Temp
             scratch.in_groups[row] = 1;
         }
     }
-    keep_tiles(scratch.rows, t.tmpl.symbols.size(), groups, t.tiles);
+    mapspace::keep_tiles(scratch.rows, t.tmpl.symbols.size(), groups, t.tiles);
 }
 
 /// Groups of a distinct Einsum, copied to those that equal it.

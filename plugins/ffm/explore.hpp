@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "mapspace/scalarised_bound.hpp"
+#include "mapspace/shape_problem.hpp"
 #include "mapspace/shape_semijoin.hpp"
 #include "mapspace/tabulate.hpp"
 #include "saved.hpp"
@@ -40,12 +41,6 @@ struct TemplateEntry {
     std::vector<std::int32_t> tiles;
 };
 
-/// The least a memory would need over all tile shapes of all templates; explains infeasibility.
-struct CapacityNeed {
-    std::string memory;
-    double needed_bits = 0, size_bits = 0;
-};
-
 /// Templates that treat shared tensors alike: the memory that backs each of them.
 struct TemplateClass {
     mapspace::TensorChoices choices;  ///< one per tensor of EinsumSpace::shared
@@ -68,24 +63,17 @@ struct EinsumSpace {
     std::uint64_t evaluated_in_class_bounds = 0;
     std::vector<int> shared;  ///< tensors that other Einsums may access, local indices
     std::vector<TemplateClass> classes;
-    std::vector<double> least;        ///< per objective: least over all legal pmappings
-    std::vector<CapacityNeed> needs;  ///< filled when no template has a row
-    std::string no_compute;           ///< reason when no compute may run the Einsum
+    std::vector<double> least;                  ///< per objective: least over all legal pmappings
+    std::vector<mapspace::CapacityNeed> needs;  ///< filled when no template has a row
+    std::string no_compute;                     ///< reason when no compute may run the Einsum
 };
 
 /// Settings shared by all templates.
-struct ExploreContext {
-    const model::Problem* problem = nullptr;
+struct ExploreContext : mapspace::ShapeContext {
     const model::CostModel* model = nullptr;
     const mapper::Options* options = nullptr;
     telemetry::Recorder* recorder = nullptr;  ///< a phase runs while it is explored
-    std::vector<mapspace::TrackedMemory> tracked;
-    bool want_energy = true, want_latency = true;
     Switches switches;
-
-    int n_objectives() const {
-        return (want_energy ? 1 : 0) + (want_latency ? 1 : 0);
-    }
 };
 
 /// Paths of one Einsum.
@@ -249,7 +237,7 @@ private:
         std::vector<mapspace::PmappingGroup> groups;
         double evaluated = 0;
         std::string space;
-        std::vector<CapacityNeed> needs;
+        std::vector<mapspace::CapacityNeed> needs;
     };
     /// Tools of one thread.
     struct Scratch {
@@ -460,8 +448,7 @@ private:
     std::vector<std::optional<mapspace::CompatibilitySet>> compatible_;
 };
 
-/// Memories whose capacity couples Einsums: finite, smaller than all that could ever be in them,
-/// and holding something above a fused loop or backing a fusable tensor in some template.
+/// Memories whose capacity couples Einsums.
 std::vector<mapspace::TrackedMemory> tracked_memories(const std::vector<EinsumSpace>& spaces);
 
 }  // namespace tessera::ffm

@@ -55,6 +55,7 @@ Run::Run(const model::Problem& problem, const model::CostModel& model,
     context_.problem = &problem_;
     context_.model = &model;
     context_.options = &options_;
+    context_.mapspace = &options_.mapspace;
     context_.switches = switches_without(options.without);
     const bool both = options.metrics.size() > 1 || wants(options, mapper::Metric::edp);
     context_.want_energy = both || wants(options, mapper::Metric::energy);

@@ -110,7 +110,7 @@ Exploration::LocalOptimum Exploration::local_search_template(std::size_t e, std:
     scratch.pool.clear();
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     mapspace::TileShapeProblem problem = problem_of(e, i, f, scratch);
-    const std::vector<model::Formula> cost = costs(c_, f);
+    const std::vector<model::Formula> cost = mapspace::costs(c_, f);
     problem.incumbent.quantities = cost;
     problem.incumbent.completions = completions;
     mapspace::TileShapeResult& r = scratch.result;

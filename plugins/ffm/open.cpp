@@ -1,47 +1,9 @@
-// Templates of an Einsum, and which memories couple Einsums.
-#include <algorithm>
-#include <map>
-
+// Paths and templates of an Einsum.
 #include "explore.hpp"
+#include "mapspace/tracked_memories.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::ffm {
-namespace {
-
-using mapping::NodeKind;
-
-/// Largest box a tensor can occupy in a memory, in bits.
-double full_bits(const workload::EinsumView& e, const arch::PathLevel& level, std::size_t tensor) {
-    double values = 1;
-    for (const workload::RankAccess& rank : e.tensors[tensor].ranks) {
-        double extent = 1;
-        for (const workload::AffineTerm& term : rank.terms) {
-            extent += static_cast<double>(term.coefficient) *
-                      static_cast<double>(
-                          e.rank_variables[static_cast<std::size_t>(term.rank_variable)].bound - 1);
-        }
-        values *= extent;
-    }
-    return values * level.bits_per_value[tensor];
-}
-
-/// Whether a holder of the level can be in use while another Einsum runs.
-bool couples(const TemplateEntry& t, std::size_t level) {
-    const mapping::Pmapping& nodes = t.tmpl.nodes;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-        const mapping::PmappingNode& n = nodes[i];
-        if (n.kind != NodeKind::storage || n.level != static_cast<int>(level)) {
-            continue;
-        }
-        const bool fusable = t.path->einsum.tensors[static_cast<std::size_t>(n.tensor)].fusable;
-        if ((n.backing && fusable) || n.persistent || static_cast<int>(i) < t.tmpl.n_fused_nodes) {
-            return true;
-        }
-    }
-    return false;
-}
-
-}  // namespace
 
 EinsumSpace open_einsum(const ExploreContext& context, int einsum) {
     EinsumSpace space;
@@ -86,50 +48,20 @@ void make_templates(const ExploreContext& context, EinsumSpace& space) {
 }
 
 std::vector<mapspace::TrackedMemory> tracked_memories(const std::vector<EinsumSpace>& spaces) {
-    struct Use {
-        double size = 0, total = 0;
-        bool coupled = false;
-    };
-    std::map<std::string, Use> uses;
+    std::vector<mapspace::EinsumTemplates> einsums;
     for (const EinsumSpace& space : spaces) {
-        const bool first = space.same == static_cast<std::size_t>(space.einsum);
-        std::map<std::string, double> largest;  // over the Einsum's paths
-        for (std::size_t p = 0; p < space.paths.size(); ++p) {
-            const arch::Path& path = *space.paths[p];
-            for (std::size_t l = 0; l < path.levels.size(); ++l) {
-                const arch::PathLevel& level = path.levels[l];
-                if (level.kind != arch::LevelKind::memory) {
-                    continue;
-                }
-                double total = 0;
-                for (std::size_t t = 0; t < path.einsum.tensors.size(); ++t) {
-                    total += full_bits(path.einsum, level, t) *
-                             (path.einsum.tensors[t].persistent ? path.einsum.n_instances : 1.0);
-                }
-                double& most = largest[level.name];
-                most = std::max(most, total);
-                auto [it, fresh] = uses.try_emplace(level.name);
-                it->second.size =
-                    fresh ? level.size_bits : std::max(it->second.size, level.size_bits);
-                it->second.coupled =
-                    it->second.coupled ||  // equal Einsums say the same
-                    (first && std::any_of(space.templates->begin(), space.templates->end(),
-                                          [&](const TemplateEntry& t) {
-                                              return t.path == &path && couples(t, l);
-                                          }));
-            }
+        mapspace::EinsumTemplates& own = einsums.emplace_back();
+        for (const auto& path : space.paths) {
+            own.paths.push_back(path.get());
         }
-        for (const auto& [name, bits] : largest) {
-            uses[name].total += bits;
+        if (space.same != static_cast<std::size_t>(space.einsum)) {
+            continue;
+        }
+        for (const TemplateEntry& t : *space.templates) {
+            own.templates.push_back({t.path, &t.tmpl});
         }
     }
-    std::vector<mapspace::TrackedMemory> out;
-    for (const auto& [name, use] : uses) {
-        if (use.coupled && use.total > use.size) {
-            out.push_back({name, use.size});
-        }
-    }
-    return out;
+    return mapspace::tracked_memories(einsums);
 }
 
 }  // namespace tessera::ffm

@@ -21,7 +21,7 @@ std::vector<std::string> explain_empty(const workload::Workload& w, const Einsum
         return {"Einsum " + name + ": " + space.no_compute};
     }
     std::vector<std::string> out;
-    for (const CapacityNeed& n : space.needs) {
+    for (const mapspace::CapacityNeed& n : space.needs) {
         out.push_back("Einsum " + name + ": memory " + n.memory + " needs at least " +
                       number(n.needed_bits) + " bits, its size is " + number(n.size_bits) +
                       " bits");

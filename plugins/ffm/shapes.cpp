@@ -1,147 +1,33 @@
-// From a template's formulas to the explorer's problem: objectives, capacities, fan-outs, loop
-// limits.
 #include "shapes.hpp"
 
-#include <algorithm>
-#include <limits>
-#include <map>
-
-#include "mapspace/template_shapes.hpp"
-
 namespace tessera::ffm {
-
-using mapspace::Relation;
-using model::Formula;
-using telemetry::Reason;
-
 namespace {
 
-/// Bits in use of one memory over all its holders.
-struct Usage {
-    int level = 0;
-    Formula bits, least;
-};
-
-std::vector<Usage> usages(const model::TemplateFormulas& f) {
-    std::map<int, Usage> sums;
-    for (const model::OccupancyFormula& o : f.occupancies) {
-        if (!o.shared) {
-            const auto [it, fresh] =
-                sums.try_emplace(o.level, Usage{o.level, o.bits, o.least_bits});
-            if (!fresh) {
-                it->second.bits += o.bits;
-                it->second.least += o.least_bits;
-            }
-        }
+telemetry::Reason reason_of(mapspace::LimitKind kind) {
+    switch (kind) {
+        case mapspace::LimitKind::capacity:
+            return telemetry::Reason::capacity;
+        case mapspace::LimitKind::fanout:
+            return telemetry::Reason::fanout;
+        default:
+            return telemetry::Reason::constraint;
     }
-    std::vector<Usage> out;
-    for (const auto& [level, usage] : sums) {
-        out.push_back(usage);
-    }
-    return out;
 }
 
 }  // namespace
 
-std::vector<Formula> costs(const ExploreContext& c, const model::TemplateFormulas& f) {
-    std::vector<Formula> out;
-    if (c.want_energy) {
-        out.push_back(f.dynamic_energy_j + f.leak_energy_j);
-    }
-    if (c.want_latency) {
-        out.push_back(f.latency_s);
-    }
-    return out;
-}
-
 mapspace::TileShapeProblem tile_shape_problem(const ExploreContext& c, const TemplateEntry& t,
                                               const model::TemplateFormulas& f,
                                               const mapspace::TabulateContext& table,
-                                              std::vector<Reason>& reasons) {
-    const arch::Path& path = *t.path;
-    mapspace::TileShapeProblem p;
+                                              std::vector<telemetry::Reason>& reasons) {
+    std::vector<mapspace::LimitKind> kinds;
+    mapspace::TileShapeProblem problem =
+        mapspace::tile_shape_problem(c, *t.path, t.tmpl, f, table, kinds);
     reasons.clear();
-    p.symbols =
-        mapspace::tile_shape_symbols(path, t.tmpl, c.problem->compat == arch::Compat::accelforge);
-    p.objectives = costs(c, f);
-    for (const Usage& u : usages(f)) {
-        const double size = path.levels[static_cast<std::size_t>(u.level)].size_bits;
-        if (table.tracked_of_level[static_cast<std::size_t>(u.level)] >= 0) {
-            p.objectives.push_back(u.bits);
-        }
-        if (size < std::numeric_limits<double>::infinity()) {
-            p.constraints.push_back({u.bits, Relation::less_equal, size, u.least});
-            reasons.push_back(Reason::capacity);
-        }
+    for (const mapspace::LimitKind kind : kinds) {
+        reasons.push_back(reason_of(kind));
     }
-    for (const model::FanoutFormula& u : f.fanouts) {
-        const arch::PathDim& dim =
-            path.levels[static_cast<std::size_t>(u.level)].spatial[static_cast<std::size_t>(u.dim)];
-        p.constraints.push_back(
-            {u.used, Relation::less_equal, static_cast<double>(dim.fanout) / dim.usage_scale});
-        reasons.push_back(Reason::fanout);
-    }
-    for (mapspace::TileShapeConstraint& limit : mapspace::line_buffer_limits(path, t.tmpl)) {
-        p.constraints.push_back(std::move(limit));
-        reasons.push_back(Reason::constraint);
-    }
-    for (const mapspace::TemplateConstraint& k : t.tmpl.constraints) {
-        if (k.kind == mapspace::TemplateConstraint::Kind::loop_bound) {
-            Formula trips(1.0);
-            for (const int node : k.loops) {
-                trips *= mapspace::trip_formula(path, t.tmpl, node);
-            }
-            p.constraints.push_back({trips, mapspace::relation_of(k.op), k.value});
-            reasons.push_back(Reason::constraint);
-            continue;
-        }
-        for (const model::FanoutFormula& u : f.fanouts) {
-            if (u.level == k.level && u.dim == k.dim) {
-                const arch::PathDim& dim = path.levels[static_cast<std::size_t>(u.level)]
-                                               .spatial[static_cast<std::size_t>(u.dim)];
-                p.best_effort.push_back(
-                    {u.used, k.value * static_cast<double>(dim.fanout) / dim.usage_scale});
-            }
-        }
-    }
-    p.loop_limits = mapspace::loop_limits(path, t.tmpl, c.options->mapspace);
-    return p;
-}
-
-std::vector<CapacityNeed> least_needs(const arch::Path& path, const model::TemplateFormulas& f) {
-    std::vector<model::Interval> box;
-    for (int i = 0; i < model::kMaxSymbols; ++i) {
-        box.push_back({1.0, 2147483647.0});
-    }
-    std::vector<CapacityNeed> out;
-    for (const Usage& u : usages(f)) {
-        const arch::PathLevel& level = path.levels[static_cast<std::size_t>(u.level)];
-        const double least = u.bits.bounds(box).lo;
-        if (least > level.size_bits) {
-            out.push_back({level.name, least, level.size_bits});
-        }
-    }
-    return out;
-}
-
-mapspace::TabulateContext table_context(const ExploreContext& c, const arch::Path& path) {
-    mapspace::TabulateContext out;
-    out.path = &path;
-    out.n_objectives = c.n_objectives();
-    out.n_tracked = static_cast<int>(c.tracked.size());
-    out.match_tile_shapes =
-        c.problem->compat == arch::Compat::none && c.options->mapspace.partial_tiles();
-    const std::vector<std::string>& names = c.problem->architecture->component_names();
-    for (const arch::PathLevel& level : path.levels) {
-        const auto name = std::find(names.begin(), names.end(), level.name);
-        out.component_of_level.push_back(static_cast<int>(name - names.begin()));
-        const auto tracked =
-            std::find_if(c.tracked.begin(), c.tracked.end(),
-                         [&](const mapspace::TrackedMemory& m) { return m.name == level.name; });
-        out.tracked_of_level.push_back(
-            tracked == c.tracked.end() ? -1 : static_cast<int>(tracked - c.tracked.begin()));
-    }
-    return out;
+    return problem;
 }
 
 }  // namespace tessera::ffm

@@ -2,13 +2,19 @@
 // vectors of numbers (search/vector_blocks.hpp).
 //
 // Idea     The numbers of one Einsum at a time (or of all) are the variables of a problem with
-// bounds
-//          0 and 1. A population is made around the best mapping, and evolved as long as that makes
-//          it better; then comes another Einsum. What pagmo asks for is decoded, made legal by the
-//          host, and answered by the logarithm of its value.
+//          bounds 0 and 1. A population is made around the best mapping, and evolved as long as
+//          that makes it better; then comes another Einsum. What pagmo asks for is decoded, made
+//          legal by the host, and answered by the logarithm of its value.
 // State    pagmo's, on its own thread (pump.hpp); the best mapping.
 // Stops    never by itself.
 // Parallel islands.
+
+// Memory goes from the library to its headers and back. Under a sanitizer the headers of Eigen,
+// which they include, would lay it out in another way than the library, which was built without.
+#if defined(__SANITIZE_ADDRESS__) && defined(__LP64__)
+#define EIGEN_MALLOC_ALREADY_ALIGNED 1
+#endif
+
 #include <algorithm>
 #include <cmath>
 #include <memory>

@@ -51,7 +51,7 @@ std::vector<double> Best::values_of(double energy_j, double latency_s) const {
 
 /// Model and independent checker have the last word.
 bool Best::stands(const Candidate& c, Kept& out) const {
-    out.mapping = std::make_shared<const mapping::Mapping>(worker_->mapping(c.point));
+    out.mapping = std::make_shared<const mapping::Mapping>(writer_->mapping(c.point));
     try {
         out.report = model_.evaluate(problem_, *out.mapping);
     } catch (const IllegalMapping& refused) {
@@ -94,13 +94,13 @@ void Best::offer(Candidate& c) {
 bool Best::begin_with(const mapper::Solution& known, Candidate& c) {
     const double energy_j = known.report.energy_j(), latency_s = known.report.latency_s();
     Kept now;
-    const bool point = worker_->encode(known.mapping, energy_j, latency_s, now.point);
+    const bool point = writer_->encode(known.mapping, energy_j, latency_s, now.point);
     now.values = values_of(energy_j, latency_s);
     now.mapping = std::make_shared<const mapping::Mapping>(known.mapping);
     now.report = known.report;
     if (point) {
         c.point = now.point;
-        c.outcome = worker_->evaluate(c.point);
+        c.outcome = writer_->evaluate(c.point);
         set_value(c.outcome, options_);
     }
     const bool better = std::none_of(kept_.begin(), kept_.end(), [&](const Kept& kept) {

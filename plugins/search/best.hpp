@@ -15,6 +15,17 @@ namespace tessera::search {
 /// The value that is minimised: the metric's, of several EDP.
 void set_value(Outcome& outcome, const mapper::Options& options);
 
+/// Points of the searched space as mappings. For one thread.
+class PointWriter {
+public:
+    virtual ~PointWriter() = default;
+    virtual mapping::Mapping mapping(const Point& point) = 0;
+    /// See Worker::encode(); false, too, if the searched space lacks that point.
+    virtual bool encode(const mapping::Mapping& mapping, double energy_j, double latency_s,
+                        Point& point) = 0;
+    virtual Outcome evaluate(const Point& point) = 0;
+};
+
 /// The best mapping, or the Pareto set of several metrics. For one thread.
 class Best : public Findings {
 public:
@@ -27,8 +38,8 @@ public:
           found_by_(std::move(found_by)) {}
 
     /// Who writes points as mappings from now on. Null: nothing is offered any more.
-    void work_with(Worker* worker) {
-        worker_ = worker;
+    void work_with(PointWriter* writer) {
+        writer_ = writer;
     }
 
     struct Kept {
@@ -61,7 +72,7 @@ private:
     const mapper::Options& options_;
     telemetry::Recorder& recorder_;
     std::string found_by_;
-    Worker* worker_ = nullptr;
+    PointWriter* writer_ = nullptr;
     std::vector<Kept> kept_;
 };
 

@@ -1,13 +1,14 @@
-// Mapper `search`: runs any search strategy on the mapspace of templates (search/driver.hpp). Map:
-//   best.hpp  the best mappings so far, each checked by cost model and legality checker
-//   Run       opens the space, runs the strategy, says what came of it
+// Mapper `search`: runs any search strategy on a mapspace (search/driver.hpp). Map:
+//   searched_space.hpp  the space of templates, or of the rows of pmapping tables
+//   best.hpp            the best mappings so far, each checked by cost model and legality checker
+//   Run                 opens the space, runs the strategy, says what came of it
 #include <algorithm>
 #include <chrono>
 #include <new>
 #include <optional>
 #include <thread>
 
-#include "best.hpp"
+#include "searched_space.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/plugin/registry.hpp"
@@ -24,9 +25,10 @@ using Clock = std::chrono::steady_clock;
 class Run {
 public:
     Run(const model::Problem& problem, const model::CostModel& model,
-        const mapper::Options& options, DriverSettings settings)
+        const mapper::Options& options, DriverSettings settings, bool tables)
         : problem_(problem),
           model_(model),
+          tables_(tables),
           options_(options),
           settings_(std::move(settings)),
           recorder_(options.recorder != nullptr ? *options.recorder : unread_),
@@ -44,14 +46,15 @@ public:
     }
 
     mapper::Result run() {
-        std::optional<OpenSpace> space;
+        std::optional<OpenSpace> open;
+        std::unique_ptr<SearchedSpace> space;
         settings_.make_strategy = [this] {
             const auto knobs = options_.knobs.find(settings_.strategy);
             return plugin::Registry<SearchStrategy>::instance().create(
                 settings_.strategy,
                 knobs == options_.knobs.end() ? plugin::KnobSettings{} : knobs->second);
         };
-        settings_.make_worker = [&space] { return std::make_unique<Worker>(*space); };
+        settings_.make_worker = [&space] { return space->make_worker(); };
         settings_.set_value = [this](Outcome& outcome) { set_value(outcome, options_); };
         settings_.seed = options_.seed;
         settings_.threads = options_.threads;
@@ -59,10 +62,10 @@ public:
         settings_.several_metrics = options_.metrics.size() > 1;
         Driver driver(settings_, watch_, recorder_);
         try {
-            open(space);
-            Worker worker(*space);
-            best_.work_with(&worker);
-            driver.run(*space, best_, known_points(), options_.resume);
+            open_space(open, space);
+            const std::unique_ptr<PointWriter> writer = space->make_writer();
+            best_.work_with(writer.get());
+            driver.run(space->space(), best_, known_points(), options_.resume);
             phase("search");
             ended_ = driver.ended();
         } catch (const LimitReached&) {  // while the space was opened; the watch knows which
@@ -79,14 +82,22 @@ public:
     }
 
 private:
-    void open(std::optional<OpenSpace>& space) {
+    void open_space(std::optional<OpenSpace>& open, std::unique_ptr<SearchedSpace>& space) {
         recorder_.begin_phase("templates", 0, "templates");
-        space.emplace(problem_, model_,
-                      OpenOptions{options_.mapspace, options_.threads, options_.stop});
-        for (std::uint32_t e = 0; e < space->n_einsums(); ++e) {
-            result_.statistics.templates += space->n_templates(e);
+        open.emplace(problem_, model_,
+                     OpenOptions{options_.mapspace, options_.threads, options_.stop});
+        for (std::uint32_t e = 0; e < open->n_einsums(); ++e) {
+            result_.statistics.templates += open->n_templates(e);
         }
         phase("templates");
+        if (!tables_) {
+            space = space_of_templates(*open);
+            return;
+        }
+        recorder_.begin_phase("tables", 0, "templates");
+        space = space_of_tables(*open, model_, options_);
+        result_.statistics.table_rows = space->table_rows();
+        phase("tables");
     }
 
     /// The mappings to begin with, those that are points of the space.
@@ -118,6 +129,7 @@ private:
         result_.statistics.tuned_by = driver.preparation().tuned_by;
         result_.statistics.tuned_s = driver.tuned_s();
         result_.statistics.pareto = best_.kept().size();
+        result_.statistics.charged = recorder_.charged();
         // Points keep the order of the file.
         result_.statistics.all_orders =
             !options_.mapspace.all_einsum_orders || problem_.workload->einsums.size() < 2;
@@ -147,6 +159,7 @@ private:
 
     const model::Problem& problem_;
     const model::CostModel& model_;
+    const bool tables_;
     mapper::Options options_;
     DriverSettings settings_;
     telemetry::Recorder unread_;
@@ -172,13 +185,17 @@ public:
                                       "proposals that are evaluated together, at most"),
                 plugin::Knob::integer("islands", 4, 1, 256, "",
                                       "objects of a strategy that works on few candidates at a "
-                                      "time; they tell each other the best mapping")};
+                                      "time; they tell each other the best mapping"),
+                plugin::Knob::choice("space", "templates", {"templates", "tables"},
+                                     "what is searched: templates with their tile shapes, or the "
+                                     "rows of Pareto tables, which are made first")};
     }
 
     explicit Search(const plugin::KnobValues& knobs)
         : strategy_(knobs.text("strategy")),
           batch_(static_cast<std::size_t>(knobs.integer("batch"))),
-          n_islands_(static_cast<std::size_t>(knobs.integer("islands"))) {}
+          n_islands_(static_cast<std::size_t>(knobs.integer("islands"))),
+          tables_(knobs.text("space") == "tables") {}
 
     std::string name() const override {
         return "search";
@@ -190,12 +207,13 @@ public:
         settings.strategy = strategy_;
         settings.batch = batch_;
         settings.n_islands = n_islands_;
-        return Run(problem, model, options, std::move(settings)).run();
+        return Run(problem, model, options, std::move(settings), tables_).run();
     }
 
 private:
     std::string strategy_;
     std::size_t batch_, n_islands_;
+    bool tables_;
 };
 
 TESSERA_PLUGIN(tessera::mapper::Mapper, Search, "search",

@@ -27,6 +27,7 @@ void count(const telemetry::Recorder& recorder, Trial& trial) {
         evaluated += counted.worker->evaluated_count();
     }
     trial.generated = generated;
+    trial.charged = recorder.charged();
     trial.evaluated = std::max(trial.evaluated, evaluated);
 }
 
@@ -151,7 +152,8 @@ bool Comparison::run_one(Contender& contender, Trial& trial, std::ostream& err) 
         for (const telemetry::Event& event : events) {
             if (event.kind == telemetry::Event::Kind::incumbent) {
                 add_point(curve, {event.incumbent->time_s, event.incumbent->value,
-                                  event.incumbent->evaluated});
+                                  event.incumbent->evaluated, event.incumbent->cpu_s,
+                                  event.incumbent->charged});
             }
         }
     };
@@ -172,10 +174,12 @@ bool Comparison::run_one(Contender& contender, Trial& trial, std::ostream& err) 
     trial.memory_bytes = memory;
     for (ComparisonPoint& point : curve) {
         point.time_s = std::clamp(point.time_s - begin_s, 0.0, trial.wall_s);
+        point.cpu_s = std::clamp(point.cpu_s - cpu_s, 0.0, trial.cpu_s);
     }
     trial.curve = std::move(curve);
     if (trial.value) {
-        add_point(trial.curve, {trial.wall_s, *trial.value, trial.evaluated});
+        add_point(trial.curve,
+                  {trial.wall_s, *trial.value, trial.evaluated, trial.cpu_s, trial.charged});
     }
     return !cut;
 }

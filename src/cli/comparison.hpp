@@ -21,6 +21,8 @@ struct ComparisonPoint {
     double time_s = 0;  ///< since its search began
     double value = 0;
     std::uint64_t evaluated = 0;
+    double cpu_s = 0;    ///< of the process since its search began
+    double charged = 0;  ///< mapper::Statistics::charged
 };
 
 /// What was evaluated for something else than its value, see search::Preparation.
@@ -51,6 +53,7 @@ struct Trial {
     std::optional<double> value, energy_j, latency, bound;  ///< latency: s, or cycles (Timeloop)
     double wall_s = 0, cpu_s = 0;
     std::uint64_t generated = 0, evaluated = 0;
+    double charged = 0;              ///< mapper::Statistics::charged
     std::uint64_t memory_bytes = 0;  ///< most that was resident while it ran
     Preparation preparation;
     std::string stopped_by, error;

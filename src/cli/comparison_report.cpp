@@ -62,6 +62,7 @@ io::Json trial_json(const Trial& trial, const ComparisonSubject& subject, double
         json["time_to_within_s"][key] = optional_json(trial.time_to(best * factor));
     }
     json["evaluated"] = trial.evaluated;
+    json["charged"] = trial.charged;
     json["valid_share"] =
         trial.generated > 0
             ? io::Json(static_cast<double>(trial.evaluated) /
@@ -75,7 +76,8 @@ io::Json trial_json(const Trial& trial, const ComparisonSubject& subject, double
     json["error"] = trial.error.empty() ? io::Json(nullptr) : io::Json(trial.error);
     json["curve"] = io::Json::array();
     for (const ComparisonPoint& point : trial.curve) {
-        json["curve"].push_back({point.time_s, point.value, point.evaluated});
+        json["curve"].push_back(
+            {point.time_s, point.value, point.evaluated, point.cpu_s, point.charged});
     }
     return json;
 }
@@ -233,12 +235,13 @@ void print_moments(std::ostream& out, const Comparison& comparison,
 std::string curves_csv(const Comparison& comparison) {
     std::ostringstream out;
     out.precision(17);
-    out << "mapper,seed,time_s,evaluated,value\n";
+    out << "mapper,seed,time_s,evaluated,value,cpu_s,charged\n";
     for (const auto& contender : comparison.contenders) {
         for (const Trial& trial : contender->trials) {
             for (const ComparisonPoint& point : trial.curve) {
                 out << contender->name() << "," << trial.seed << "," << point.time_s << ","
-                    << point.evaluated << "," << point.value << "\n";
+                    << point.evaluated << "," << point.value << "," << point.cpu_s << ","
+                    << point.charged << "\n";
             }
         }
     }

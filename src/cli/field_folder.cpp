@@ -23,13 +23,14 @@ constexpr const char* journal_file = "points.jsonl";
 std::string curves_csv(const Field& field) {
     std::ostringstream out;
     out.precision(17);
-    out << "instance,mapper,seed,time_s,evaluated,value\n";
+    out << "instance,mapper,seed,time_s,evaluated,value,cpu_s,charged\n";
     for (std::size_t i = 0; i < field.trials.size(); ++i) {
         const std::size_t m = field.mapper_of(i);
         const std::size_t instance = field.instance_of(i);
         for (const ComparisonPoint& point : field.trials[i].curve) {
             out << instance << "," << field.mappers[m] << "," << field.trials[i].seed << ","
-                << point.time_s << "," << point.evaluated << "," << point.value << "\n";
+                << point.time_s << "," << point.evaluated << "," << point.value << ","
+                << point.cpu_s << "," << point.charged << "\n";
         }
     }
     return out.str();

@@ -159,24 +159,76 @@ std::string profile(const Field& field) {
     return io::plot_svg(plot);
 }
 
-/// Medians over the seeds at equal times, between the tenth and the ninetieth of a hundred.
-std::string curves(const Field& field, std::size_t instance) {
-    const double best = field.best(instance), longest_s = std::max(field.longest_s(), 2e-3);
-    io::Plot plot{field.instances[instance].name, "seconds", "factor to the best", true, true, {}};
+/// What curves go over: of a point of a curve, and of a whole search.
+struct Axis {
+    const char* label;
+    double (*of_point)(const ComparisonPoint&);
+    double (*of_trial)(const Trial&);
+    double least;  ///< where a curve begins
+};
+
+const Axis axes[] = {
+    {"CPU seconds", [](const ComparisonPoint& p) { return p.cpu_s; },
+     [](const Trial& t) { return t.cpu_s; }, 1e-3},
+    {"evaluations", [](const ComparisonPoint& p) { return static_cast<double>(p.evaluated); },
+     [](const Trial& t) { return static_cast<double>(t.evaluated); }, 1},
+    {"charged evaluations", [](const ComparisonPoint& p) { return p.charged; },
+     [](const Trial& t) { return t.charged; }, 1e-6},
+};
+
+double most_of(const Field& field, const Axis& axis) {
+    double most = 0;
+    for (const Trial& trial : field.trials) {
+        most = std::max(most, axis.of_trial(trial));
+    }
+    return most;
+}
+
+double best_until(const Trial& trial, const Axis& axis, double limit) {
+    double best = std::numeric_limits<double>::infinity();
+    for (const ComparisonPoint& point : trial.curve) {
+        if (axis.of_point(point) <= limit) {
+            best = std::min(best, point.value);
+        }
+    }
+    return best;
+}
+
+/// Medians over the seeds, between the tenth and the ninetieth of a hundred.
+std::string curves(const Field& field, std::size_t instance, const Axis& axis, double most) {
+    const double best = field.best(instance);
+    io::Plot plot{field.instances[instance].name, axis.label, "factor to the best", true, true, {}};
     for (std::size_t m = 0; m < shown_mappers(field); ++m) {
         io::PlotSeries series{field.mappers[m], {}, true, false, true};
         for (int k = 0; k <= moments; ++k) {
-            const double time_s = 1e-3 * std::pow(longest_s / 1e-3, k / double{moments});
+            const double at = axis.least * std::pow(most / axis.least, k / double{moments});
             std::vector<double> ratios;
             for (std::size_t s = 0; s < field.n_seeds; ++s) {
-                ratios.push_back(field.at(instance, m, s).at(time_s * (1 + same_value)) / best);
+                const Trial& trial = field.at(instance, m, s);
+                ratios.push_back(best_until(trial, axis, at * (1 + same_value)) / best);
             }
-            series.points.emplace_back(time_s, base::quantile(ratios, 0.5));
+            series.points.emplace_back(at, base::quantile(ratios, 0.5));
             series.band.emplace_back(base::quantile(ratios, 0.1), base::quantile(ratios, 0.9));
         }
         plot.series.push_back(std::move(series));
     }
     return io::plot_svg(plot);
+}
+
+std::string all_curves(const Field& field) {
+    std::string text;
+    for (const Axis& axis : axes) {
+        const double most = most_of(field, axis);
+        if (most <= 0) {
+            continue;  // nothing was charged
+        }
+        text += std::string("<h2>Curves over ") + axis.label +
+                "</h2>\n<p>Medians over seeds; shaded: 10 % to 90 %.</p>\n";
+        for (std::size_t i = 0; i < std::min(most_instances, field.instances.size()); ++i) {
+            text += curves(field, i, axis, std::max(most, 2 * axis.least));
+        }
+    }
+    return text;
 }
 
 }  // namespace
@@ -190,10 +242,7 @@ std::string field_html(const Field& field) {
             "<h2>Pairs</h2>\n<p>Wilcoxon's signed-rank test over instances and seeds, p after "
             "Holm.</p>\n" +
             pairs_table(field) + "<h2>Wins</h2>\n" + wins_table(field) + profile(field) +
-            "<h2>Curves</h2>\n<p>Medians over seeds; shaded: 10 % to 90 %.</p>\n";
-    for (std::size_t i = 0; i < std::min(most_instances, field.instances.size()); ++i) {
-        text += curves(field, i);
-    }
+            all_curves(field);
     if (field.instances.size() > most_instances) {
         text += "<p>Curves of " + std::to_string(field.instances.size() - most_instances) +
                 " more instances are in curves.csv.</p>\n";

@@ -202,6 +202,7 @@ std::optional<Trial> read_trial(const ParsedJson& json) {
     if (const auto share = maybe(json, "valid_share"); share && *share > 0) {
         trial.generated = static_cast<std::uint64_t>(static_cast<double>(trial.evaluated) / *share);
     }
+    trial.charged = number(json, "charged");
     trial.memory_bytes = static_cast<std::uint64_t>(number(json, "memory_bytes"));
     trial.preparation = {static_cast<std::uint64_t>(number(json, "trained_on")),
                          static_cast<std::uint64_t>(number(json, "tuned_by")),
@@ -210,11 +211,15 @@ std::optional<Trial> read_trial(const ParsedJson& json) {
     trial.error = string_of(json, "error");
     if (json.contains("curve") && json["curve"].is_array()) {
         for (const ParsedJson& point : json["curve"]) {
-            if (point.is_array() && point.size() == 3 && point[0].is_number() &&
-                point[1].is_number() && point[2].is_number()) {
-                trial.curve.push_back({point[0].get<double>(), point[1].get<double>(),
-                                       point[2].get<std::uint64_t>()});
+            if (!point.is_array() || point.size() < 3 ||
+                !std::all_of(point.begin(), point.end(),
+                             [](const ParsedJson& number) { return number.is_number(); })) {
+                continue;
             }
+            const double time_s = point[0].get<double>();
+            trial.curve.push_back({time_s, point[1].get<double>(), point[2].get<std::uint64_t>(),
+                                   point.size() > 3 ? point[3].get<double>() : time_s,
+                                   point.size() > 4 ? point[4].get<double>() : 0.0});
         }
     }
     return trial;

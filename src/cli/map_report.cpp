@@ -35,6 +35,10 @@ io::Json search_json(const mapper::Result& result, const mapper::Options& settin
     search["templates"] = statistics.templates;
     search["evaluated"] = statistics.evaluated;
     search["pareto"] = statistics.pareto;
+    if (statistics.table_rows > 0) {
+        search["table_rows"] = statistics.table_rows;
+        search["charged"] = statistics.charged;
+    }
     search["threads"] = statistics.threads;
     search["seed"] = settings.seed;
     search["stopped_by"] =
@@ -202,6 +206,10 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
         << io::counted(result.statistics.evaluated, "pmapping") << " evaluated";
     if (!result.statistics.mapspace_size.empty()) {
         out << " of " << rounded(result.statistics.mapspace_size);
+    }
+    if (result.statistics.table_rows > 0) {
+        out << ", charged " << io::plain(result.statistics.charged, "") << " times the tables of "
+            << io::counted(result.statistics.table_rows, "row");
     }
     out << "\n";
 }

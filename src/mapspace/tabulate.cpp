@@ -3,6 +3,7 @@
 #include "mapspace/tabulate.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <span>
 
@@ -143,6 +144,25 @@ std::vector<PmappingGroup> tabulate(const TabulateContext& c, const Template& tm
         prune_pareto(g);
     }
     return groups;
+}
+
+void keep_tiles(const TemplateRows& rows, std::size_t symbols, std::vector<PmappingGroup>& groups,
+                std::vector<std::int32_t>& tiles) {
+    constexpr std::uint32_t unused = std::numeric_limits<std::uint32_t>::max();
+    std::vector<std::uint32_t> at(rows.rows, unused);
+    std::uint32_t kept = 0;
+    tiles.clear();
+    for (PmappingGroup& g : groups) {
+        for (std::uint32_t& row : g.source_row) {
+            if (at[row] == unused) {
+                at[row] = kept++;
+                const auto from = rows.tiles.begin() + static_cast<std::ptrdiff_t>(row * symbols);
+                tiles.insert(tiles.end(), from, from + static_cast<std::ptrdiff_t>(symbols));
+            }
+            row = at[row];
+        }
+    }
+    tiles.shrink_to_fit();
 }
 
 void globalise_tensors(std::vector<PmappingGroup>& groups, const workload::EinsumView& einsum) {

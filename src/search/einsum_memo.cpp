@@ -11,13 +11,6 @@ namespace {
 
 constexpr std::size_t most_entries = 64;
 
-const Pattern* find_pattern(const TemplateData& t, std::uint32_t running) {
-    const auto at = std::lower_bound(
-        t.patterns.begin(), t.patterns.end(), running,
-        [](const Pattern& pattern, std::uint32_t loops) { return pattern.loops < loops; });
-    return at != t.patterns.end() && at->loops == running ? &*at : nullptr;
-}
-
 }  // namespace
 
 EinsumMemo::EinsumMemo(const OpenSpace::Data& space)

@@ -36,6 +36,13 @@ void trips_of(const TemplateData& t, std::uint32_t running, const double* values
     }
 }
 
+const Pattern* find_pattern(const TemplateData& t, std::uint32_t running) {
+    const auto at = std::lower_bound(
+        t.patterns.begin(), t.patterns.end(), running,
+        [](const Pattern& pattern, std::uint32_t loops) { return pattern.loops < loops; });
+    return at != t.patterns.end() && at->loops == running ? &*at : nullptr;
+}
+
 bool meets_loop_limits(const TemplateData& t, const double* values) {
     for (const mapspace::LoopLimit& limit : t.loop_limits) {
         int running = 0;

@@ -24,6 +24,10 @@ void add_incumbent(Json& json, const Incumbent& found) {
     json["detail"] = found.detail;
     json["worker"] = found.worker;
     json["evaluated"] = found.evaluated;
+    json["cpu_s"] = found.cpu_s;
+    if (found.charged > 0) {
+        json["charged"] = found.charged;
+    }
 }
 
 void add_figures(Json& json, const Snapshot& s) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <utility>
 
 #include "telemetry/best_mappings.hpp"
@@ -133,6 +134,8 @@ bool Recorder::keeps(const Incumbent& found) const {
 bool Recorder::incumbent(Incumbent found) {
     found.time_s = now_s();
     found.evaluated = evaluated();
+    found.cpu_s = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+    found.charged = charged();
     const FrontPoint point{found.energy_j, found.latency_s};
     {
         const std::lock_guard lock(rare_);
@@ -194,6 +197,15 @@ std::uint64_t Recorder::evaluated() const {
     std::uint64_t sum = 0;
     for (const WorkerEntry& entry : workers_) {
         sum += entry.worker.evaluated_count();
+    }
+    return sum;
+}
+
+double Recorder::charged() const {
+    const std::lock_guard lock(lists_);
+    double sum = 0;
+    for (const WorkerEntry& entry : workers_) {
+        sum += entry.worker.charged_share();
     }
     return sum;
 }

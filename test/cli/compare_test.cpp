@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(files_hold_the_document_the_curves_and_the_mappings) {
     BOOST_TEST(outcome.code == 0, outcome.err);
     BOOST_TEST(files.read("comparison/result.json") == outcome.out);
     BOOST_TEST(
-        files.read("comparison/curves.csv").rfind("mapper,seed,time_s,evaluated,value\n", 0) == 0U);
+        files.read("comparison/curves.csv").rfind("mapper,seed,time_s,evaluated,value,cpu_s,charged\n", 0) == 0U);
     BOOST_TEST((files.read("comparison/curves.csv").find("\nslow,1,") != std::string::npos));
     const Json run = Json::parse(files.read("comparison/run.json"));
     BOOST_TEST(run["command"][1] == "compare");

@@ -81,6 +81,10 @@ struct Statistics {
     /// set itself.
     std::uint64_t trained_on = 0, tuned_by = 0;
     double tuned_s = 0;
+    /// Where pmapping tables were searched (tessera/search/tables.hpp): their rows, and what was
+    /// asked of them, as a share of the work that it was to make them.
+    std::uint64_t table_rows = 0;
+    double charged = 0;
     std::vector<std::pair<std::string, double>> phases;  ///< name, wall seconds
 };
 

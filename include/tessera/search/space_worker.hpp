@@ -34,6 +34,12 @@ public:
     /// a microsecond. Depends on the arguments alone, as results do.
     virtual std::uint64_t take_work() = 0;
 
+    /// What was asked of pmapping tables since the last call, as a share of the work that it was to
+    /// make them (tessera/search/tables.hpp).
+    virtual double take_charge() {
+        return 0;
+    }
+
     /// What a candidate asks for: its point and outcome.
     void run(Candidate& candidate);
 };

@@ -67,6 +67,10 @@ public:
     void evaluated(std::uint64_t n = 1) {
         add(evaluated_, n);
     }
+    /// What was asked of pmapping tables, as a share of the work that it was to make them.
+    void charged(double share) {
+        charged_.store(charged_.load(std::memory_order_relaxed) + share, std::memory_order_relaxed);
+    }
     void rejected(Reason reason, std::uint64_t n = 1) {
         add(rejected_[static_cast<std::size_t>(reason)], n);
     }
@@ -88,6 +92,9 @@ public:
     std::uint64_t rejected_count(Reason reason) const {
         return rejected_[static_cast<std::size_t>(reason)].load(std::memory_order_relaxed);
     }
+    double charged_share() const {
+        return charged_.load(std::memory_order_relaxed);
+    }
     int einsum() const {
         return einsum_.load(std::memory_order_relaxed);
     }
@@ -106,6 +113,7 @@ private:
 
     std::atomic<std::uint64_t> generated_{0}, evaluated_{0};
     std::array<std::atomic<std::uint64_t>, n_reasons> rejected_{};
+    std::atomic<double> charged_{0};
     std::atomic<std::int32_t> einsum_{-1}, item_{-1};
     std::atomic<WorkerState> state_{WorkerState::idle};
 };
@@ -148,6 +156,8 @@ struct Incumbent {
     std::function<std::string()> mapping;
     double time_s = 0;            ///< set by the recorder: since its construction
     std::uint64_t evaluated = 0;  ///< set by the recorder: evaluations so far
+    double cpu_s = 0;             ///< set by the recorder: of the process so far
+    double charged = 0;           ///< set by the recorder: Worker::charged so far
 };
 
 struct FrontPoint {
@@ -223,6 +233,8 @@ public:
 
     /// Evaluations of all workers.
     std::uint64_t evaluated() const;
+    /// Worker::charged of all.
+    double charged() const;
     /// Evaluations since the last incumbent.
     std::uint64_t stalled() const;
 

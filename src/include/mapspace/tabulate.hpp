@@ -38,6 +38,11 @@ std::vector<PmappingGroup> tabulate(const TabulateContext& context, const Templa
                                     const model::TemplateFormulas& formulas,
                                     const TemplateRows& rows, std::uint32_t template_index);
 
+/// Tile shapes of the rows that the groups name, row-major; the groups name them by their new
+/// numbers.
+void keep_tiles(const TemplateRows& rows, std::size_t symbols, std::vector<PmappingGroup>& groups,
+                std::vector<std::int32_t>& tiles);
+
 /// Replaces local tensor indices by those of the workload.
 void globalise_tensors(std::vector<PmappingGroup>& groups, const workload::EinsumView& einsum);
 

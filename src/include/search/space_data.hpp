@@ -141,6 +141,9 @@ std::uint32_t running_loops(const TemplateData& t, const double* values);
 void trips_of(const TemplateData& t, std::uint32_t running, const double* values,
               std::vector<std::int64_t>& out);
 
+/// The pattern of these running loops; null: no legal tile shapes have it.
+const Pattern* find_pattern(const TemplateData& t, std::uint32_t running);
+
 /// Whether at most as many loops run more than once as the mapspace allows.
 bool meets_loop_limits(const TemplateData& t, const double* values);
 

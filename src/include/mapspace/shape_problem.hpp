@@ -1,0 +1,58 @@
+// The tile-shape problem of a template.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mapspace/tabulate.hpp"
+#include "tessera/mapspace/tile_shapes.hpp"
+
+namespace tessera::mapspace {
+
+/// What the pmappings of a problem are compared by.
+struct ShapeContext {
+    const model::Problem* problem = nullptr;
+    const MapSpaceOptions* mapspace = nullptr;
+    std::vector<TrackedMemory> tracked;
+    bool want_energy = true, want_latency = true;
+
+    int n_objectives() const {
+        return (want_energy ? 1 : 0) + (want_latency ? 1 : 0);
+    }
+};
+
+/// What a constraint of a tile-shape problem stands for.
+enum class LimitKind : std::uint8_t { capacity, fanout, constraint };
+
+/// The least a memory would need over all tile shapes of all templates; explains infeasibility.
+struct CapacityNeed {
+    std::string memory;
+    double needed_bits = 0, size_bits = 0;
+};
+
+/// Energy and latency, as far as the metric wants them.
+std::vector<model::Formula> costs(const ShapeContext& c, const model::TemplateFormulas& f);
+
+/// Objectives: costs, then the bits in use of every tracked memory. `kinds`: of its constraints.
+TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& path,
+                                    const Template& tmpl, const model::TemplateFormulas& f,
+                                    const TabulateContext& table, std::vector<LimitKind>& kinds);
+
+/// What best-effort conditions decide to, if some tile shapes may be partial: those that are not
+/// decide (C4 of docs/mapspace.md), for partial tiles only add to the mapspace. None: no tile may.
+std::optional<std::vector<double>> perfect_levels(const TileShapeProblem& problem,
+                                                  TileShapeExplorer& explorer,
+                                                  const TileShapeOptions& options);
+
+/// Best-effort conditions become constraints: what they are known to decide to. Empty levels, of a
+/// problem without legal rows, change nothing.
+void fix_levels(const std::vector<double>& levels, TileShapeProblem& problem);
+
+/// Least bits a template needs of each memory that it overfills even then.
+std::vector<CapacityNeed> least_needs(const arch::Path& path, const model::TemplateFormulas& f);
+
+TabulateContext table_context(const ShapeContext& c, const arch::Path& path);
+
+}  // namespace tessera::mapspace

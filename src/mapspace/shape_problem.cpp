@@ -1,0 +1,169 @@
+// From a template's formulas to the explorer's problem: objectives, capacities, fan-outs, loop
+// limits.
+#include "mapspace/shape_problem.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "mapspace/template_shapes.hpp"
+
+namespace tessera::mapspace {
+
+using model::Formula;
+
+namespace {
+
+/// Bits in use of one memory over all its holders.
+struct Usage {
+    int level = 0;
+    Formula bits, least;
+};
+
+std::vector<Usage> usages(const model::TemplateFormulas& f) {
+    std::map<int, Usage> sums;
+    for (const model::OccupancyFormula& o : f.occupancies) {
+        if (!o.shared) {
+            const auto [it, fresh] =
+                sums.try_emplace(o.level, Usage{o.level, o.bits, o.least_bits});
+            if (!fresh) {
+                it->second.bits += o.bits;
+                it->second.least += o.least_bits;
+            }
+        }
+    }
+    std::vector<Usage> out;
+    for (const auto& [level, usage] : sums) {
+        out.push_back(usage);
+    }
+    return out;
+}
+
+}  // namespace
+
+std::vector<Formula> costs(const ShapeContext& c, const model::TemplateFormulas& f) {
+    std::vector<Formula> out;
+    if (c.want_energy) {
+        out.push_back(f.dynamic_energy_j + f.leak_energy_j);
+    }
+    if (c.want_latency) {
+        out.push_back(f.latency_s);
+    }
+    return out;
+}
+
+TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& path,
+                                    const Template& tmpl, const model::TemplateFormulas& f,
+                                    const TabulateContext& table, std::vector<LimitKind>& kinds) {
+    TileShapeProblem p;
+    kinds.clear();
+    p.symbols = tile_shape_symbols(path, tmpl, c.problem->compat == arch::Compat::accelforge);
+    p.objectives = costs(c, f);
+    for (const Usage& u : usages(f)) {
+        const double size = path.levels[static_cast<std::size_t>(u.level)].size_bits;
+        if (table.tracked_of_level[static_cast<std::size_t>(u.level)] >= 0) {
+            p.objectives.push_back(u.bits);
+        }
+        if (size < std::numeric_limits<double>::infinity()) {
+            p.constraints.push_back({u.bits, Relation::less_equal, size, u.least});
+            kinds.push_back(LimitKind::capacity);
+        }
+    }
+    for (const model::FanoutFormula& u : f.fanouts) {
+        const arch::PathDim& dim =
+            path.levels[static_cast<std::size_t>(u.level)].spatial[static_cast<std::size_t>(u.dim)];
+        p.constraints.push_back(
+            {u.used, Relation::less_equal, static_cast<double>(dim.fanout) / dim.usage_scale});
+        kinds.push_back(LimitKind::fanout);
+    }
+    for (TileShapeConstraint& limit : line_buffer_limits(path, tmpl)) {
+        p.constraints.push_back(std::move(limit));
+        kinds.push_back(LimitKind::constraint);
+    }
+    for (const TemplateConstraint& k : tmpl.constraints) {
+        if (k.kind == TemplateConstraint::Kind::loop_bound) {
+            Formula trips(1.0);
+            for (const int node : k.loops) {
+                trips *= trip_formula(path, tmpl, node);
+            }
+            p.constraints.push_back({trips, relation_of(k.op), k.value});
+            kinds.push_back(LimitKind::constraint);
+            continue;
+        }
+        for (const model::FanoutFormula& u : f.fanouts) {
+            if (u.level == k.level && u.dim == k.dim) {
+                const arch::PathDim& dim = path.levels[static_cast<std::size_t>(u.level)]
+                                               .spatial[static_cast<std::size_t>(u.dim)];
+                p.best_effort.push_back(
+                    {u.used, k.value * static_cast<double>(dim.fanout) / dim.usage_scale});
+            }
+        }
+    }
+    p.loop_limits = loop_limits(path, tmpl, *c.mapspace);
+    return p;
+}
+
+std::optional<std::vector<double>> perfect_levels(const TileShapeProblem& problem,
+                                                  TileShapeExplorer& explorer,
+                                                  const TileShapeOptions& options) {
+    if (problem.best_effort.empty() ||
+        std::ranges::none_of(problem.symbols, [](const TileShapeSymbol& s) {
+            return s.choice == TileChoice::partial_outermost;
+        })) {
+        return std::nullopt;
+    }
+    TileShapeProblem perfect = problem;
+    for (TileShapeSymbol& s : perfect.symbols) {
+        s.choice = TileChoice::divisors;
+        s.only.reset();
+    }
+    return explorer.best_effort_levels(perfect, options);
+}
+
+void fix_levels(const std::vector<double>& levels, TileShapeProblem& problem) {
+    if (levels.empty()) {
+        return;
+    }
+    for (std::size_t k = 0; k < levels.size(); ++k) {
+        problem.constraints.push_back(
+            {problem.best_effort[k].formula, Relation::greater_equal, levels[k]});
+    }
+    problem.best_effort.clear();
+}
+
+std::vector<CapacityNeed> least_needs(const arch::Path& path, const model::TemplateFormulas& f) {
+    std::vector<model::Interval> box;
+    for (int i = 0; i < model::kMaxSymbols; ++i) {
+        box.push_back({1.0, 2147483647.0});
+    }
+    std::vector<CapacityNeed> out;
+    for (const Usage& u : usages(f)) {
+        const arch::PathLevel& level = path.levels[static_cast<std::size_t>(u.level)];
+        const double least = u.bits.bounds(box).lo;
+        if (least > level.size_bits) {
+            out.push_back({level.name, least, level.size_bits});
+        }
+    }
+    return out;
+}
+
+TabulateContext table_context(const ShapeContext& c, const arch::Path& path) {
+    TabulateContext out;
+    out.path = &path;
+    out.n_objectives = c.n_objectives();
+    out.n_tracked = static_cast<int>(c.tracked.size());
+    out.match_tile_shapes = c.problem->compat == arch::Compat::none && c.mapspace->partial_tiles();
+    const std::vector<std::string>& names = c.problem->architecture->component_names();
+    for (const arch::PathLevel& level : path.levels) {
+        const auto name = std::find(names.begin(), names.end(), level.name);
+        out.component_of_level.push_back(static_cast<int>(name - names.begin()));
+        const auto tracked =
+            std::find_if(c.tracked.begin(), c.tracked.end(),
+                         [&](const TrackedMemory& m) { return m.name == level.name; });
+        out.tracked_of_level.push_back(
+            tracked == c.tracked.end() ? -1 : static_cast<int>(tracked - c.tracked.begin()));
+    }
+    return out;
+}
+
+}  // namespace tessera::mapspace
