@@ -170,6 +170,45 @@ BOOST_AUTO_TEST_CASE(walks_over_rows_do_not_depend_on_what_is_remembered) {
     });
 }
 
+// On small spaces, moves alone get from one point to every other.
+BOOST_AUTO_TEST_CASE(moves_reach_every_choice_of_rows) {
+    std::size_t spaces = 0;
+    for_each_instance(2, [&](const model::Problem& problem, const auto& limits) {
+        const Tabulated one(problem, limits);
+        const auto worker = one.tables.make_worker();
+        const auto key = [](const Point& p) {
+            std::vector<std::int64_t> numbers(p.tiles);
+            for (const search::Choice& c : p.choices) {
+                numbers.push_back(c.tmpl);
+                numbers.push_back(c.join);
+            }
+            return numbers;
+        };
+        std::set<std::vector<std::int64_t>> all, reached;
+        const auto points = one.tables.space().enumerate();
+        Point point;
+        for (std::size_t n = 0; points->next(point); ++n) {
+            if (n > 400) {
+                return;
+            }
+            if (worker->evaluate(point).legal()) {
+                all.insert(key(point));
+            }
+        }
+        ++spaces;
+        BOOST_TEST_REQUIRE(worker->draw(1, point).legal());
+        search::Rng rng(3);
+        for (std::size_t i = 0; i < 400 * all.size() && reached.size() < all.size(); ++i) {
+            reached.insert(key(point));
+            const auto e = static_cast<std::uint32_t>(rng.below(one.open.n_einsums()));
+            worker->move(static_cast<search::Move>(rng.below(search::n_moves)), rng.next(), e,
+                         point);
+        }
+        BOOST_TEST(reached.size() == all.size());
+    });
+    BOOST_TEST(spaces >= 10u);
+}
+
 // All questions for all rows of one Einsum together are charged what it was to make its table.
 BOOST_AUTO_TEST_CASE(questions_are_charged_their_part_of_the_tables) {
     std::size_t single = 0;
@@ -237,10 +276,10 @@ BOOST_AUTO_TEST_CASE(strategies_that_go_by_templates_are_refused_on_tables) {
         mapper::Options options;
         options.mapspace = limits;
         options.budget.max_evals = 10;
-        BOOST_CHECK_EXCEPTION(map("search", problem, options, on_tables("loma")), Error,
-                              [](const Error& refused) {
-                                  return std::string(refused.what()).find("templates, which this mapspace has not") !=
-                                         std::string::npos;
-                              });
+        BOOST_CHECK_EXCEPTION(
+            map("search", problem, options, on_tables("loma")), Error, [](const Error& refused) {
+                return std::string(refused.what()).find("templates, which this mapspace has not") !=
+                       std::string::npos;
+            });
     });
 }
