@@ -58,6 +58,8 @@ sanitized = $$(ls $(BUILD)/test | grep -vx -e install -e memory)
 # Sweeps and comparisons fork, and their children start threads. Tests of interrupts measure how long
 # a process takes to end, which is a second longer by default, and those of crashes its exit status.
 export TSAN_OPTIONS ?= die_after_fork=0:atexit_sleep_ms=0:handle_segv=0
+export ASAN_OPTIONS ?= handle_segv=0
+export LSAN_OPTIONS ?= suppressions=$(CURDIR)/test/leaks.supp:print_suppressions=0
 
 test: deps
 	@$(call build,program tests)

@@ -87,7 +87,7 @@ constexpr std::size_t longest_argument = 131071;
     }
     argv.push_back(nullptr);
     // What is lost in libraries of others is theirs.
-    const std::string known = test::test_folder() + "/fuzz/leaks.supp";
+    const std::string known = test::test_folder() + "/leaks.supp";
     ::setenv("LSAN_OPTIONS", ("print_suppressions=0:suppressions=" + known).c_str(), 1);
     ::execv(argv[0], argv.data());
     ::_exit(127);
