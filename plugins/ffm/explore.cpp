@@ -307,22 +307,8 @@ bool Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::Incu
 /// The explorer's rows as groups.
 void Exploration::tabulate_rows(std::size_t e, std::size_t index, const model::TemplateFormulas& f,
                                 Scratch& scratch) {
-    TemplateEntry& t = (*spaces_[e].templates)[index];
-    const mapspace::TileShapeResult& r = scratch.result;
-    const std::size_t n = t.tmpl.symbols.size();
-    const auto costs = static_cast<std::size_t>(c_.n_objectives());
-    mapspace::TemplateRows& rows = scratch.rows;
-    rows.rows = r.rows;
-    rows.tiles.assign(r.rows * n, 0);
-    rows.objectives.assign(r.rows * costs, 0.0);
-    for (std::size_t i = 0; i < r.rows; ++i) {
-        for (std::size_t s = 0; s < n; ++s) {
-            rows.tiles[i * n + s] = r.shapes[s][i];
-        }
-        for (std::size_t k = 0; k < costs; ++k) {
-            rows.objectives[i * costs + k] = r.objectives[k][i];
-        }
-    }
+    mapspace::take_rows(scratch.result, (*spaces_[e].templates)[index].tmpl.symbols.size(),
+                        static_cast<std::size_t>(c_.n_objectives()), scratch.rows);
     group_rows(e, index, f, scratch);
 }
 

@@ -27,22 +27,6 @@ struct OfTemplate {
     double evaluated = 0;
 };
 
-/// The explorer's columns as rows.
-void take_rows(const TileShapeResult& found, std::size_t symbols, std::size_t objectives,
-               TemplateRows& rows) {
-    rows.rows = found.rows;
-    rows.tiles.resize(found.rows * symbols);
-    rows.objectives.resize(found.rows * objectives);
-    for (std::size_t r = 0; r < found.rows; ++r) {
-        for (std::size_t s = 0; s < symbols; ++s) {
-            rows.tiles[r * symbols + s] = found.shapes[s][r];
-        }
-        for (std::size_t k = 0; k < objectives; ++k) {
-            rows.objectives[r * objectives + k] = found.objectives[k][r];
-        }
-    }
-}
-
 void explore(const ShapeContext& c, const model::CostModel& model, const TemplateOnPath& t,
              std::uint32_t index, Tools& tools, OfTemplate& out) {
     tools.pool.clear();

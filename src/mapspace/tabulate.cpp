@@ -146,6 +146,21 @@ std::vector<PmappingGroup> tabulate(const TabulateContext& c, const Template& tm
     return groups;
 }
 
+void take_rows(const TileShapeResult& found, std::size_t symbols, std::size_t objectives,
+               TemplateRows& rows) {
+    rows.rows = found.rows;
+    rows.tiles.resize(found.rows * symbols);
+    rows.objectives.resize(found.rows * objectives);
+    for (std::size_t r = 0; r < found.rows; ++r) {
+        for (std::size_t s = 0; s < symbols; ++s) {
+            rows.tiles[r * symbols + s] = found.shapes[s][r];
+        }
+        for (std::size_t k = 0; k < objectives; ++k) {
+            rows.objectives[r * objectives + k] = found.objectives[k][r];
+        }
+    }
+}
+
 void keep_tiles(const TemplateRows& rows, std::size_t symbols, std::vector<PmappingGroup>& groups,
                 std::vector<std::int32_t>& tiles) {
     constexpr std::uint32_t unused = std::numeric_limits<std::uint32_t>::max();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "search/steps_back.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::search {
@@ -11,8 +12,6 @@ namespace {
 // An Einsum is given up after these many attempts; from the second number on, among those options
 // alone that have tile shapes.
 constexpr int einsum_attempts = 64, blind_attempts = 48;
-// How often a chain goes back before it is given up.
-constexpr int chain_attempts = 64;
 // Tile shapes that are not listed: attempts, and choices of each attempt for each symbol.
 constexpr int tile_attempts = 16;
 constexpr std::uint64_t steps_per_symbol = 64, fit_steps_per_symbol = 4;
@@ -152,22 +151,17 @@ bool Drawing::draw(Rng& rng, Point& point) {
     followers_.trim();
     stages_.resize(n + 1);
     stages_[0] = {&followers_.first(), 0};
-    std::size_t back = 1, furthest = 0;
-    int left = chain_attempts;
+    StepsBack back;
     for (std::size_t e = 0; e < n;) {
         stages_[e + 1] = {next(rng, *stages_[e].at, point), point.tiles.size()};
         if (stages_[e + 1].at != nullptr) {
             ++e;
             continue;
         }
-        if (--left == 0) {
+        if (!back.from(e)) {
             return false;
         }
-        // Nothing follows: the Einsum before is drawn anew; and more of them if that was in vain.
         ++failures[static_cast<std::size_t>(Verdict::incompatible)];
-        back = e > furthest ? 1 : back * 2;
-        furthest = std::max(furthest, e);
-        e -= std::min(back, e);
         point.choices.resize(e);
         point.tiles.resize(stages_[e].tiles);
     }

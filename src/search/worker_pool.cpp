@@ -71,7 +71,9 @@ void run_candidate(Candidate& c, SpaceWorker& worker, telemetry::Worker& counter
     base::poll_stop();
     worker.run(c);
     counters.generated();
-    counters.charged(worker.take_charge());
+    if (const double charge = worker.take_charge(); charge > 0) {
+        counters.charged(charge);
+    }
     SpaceWorker::Failures failures = worker.take_failures();
     for (std::size_t v = 0; v < failures.size(); ++v) {
         if (failures[v] > 0) {

@@ -20,14 +20,6 @@ namespace {
 
 constexpr std::size_t moves_of_each = 1500, held_against_the_model = 40;
 
-mapper::Result map(const std::string& name, const model::Problem& problem,
-                   const mapper::Options& options, const plugin::KnobSettings& knobs = {}) {
-    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
-    return plugin::Registry<mapper::Mapper>::instance()
-        .create(name, knobs)
-        ->map(problem, *model, options);
-}
-
 plugin::KnobSettings on_tables(const std::string& strategy) {
     return {{"strategy", strategy}, {"space", "tables"}};
 }
@@ -78,9 +70,10 @@ BOOST_AUTO_TEST_CASE(the_best_choice_of_rows_is_the_optimum_of_ffm) {
             options.mapspace = limits;
             options.metrics = metrics;
             options.threads = 1;
-            const mapper::Result best = map("ffm", problem, options);
+            const mapper::Result best = oracle::mapped(problem, options, "ffm");
             options.budget.max_evals = 20'000;
-            const mapper::Result all = map("search", problem, options, on_tables("exhaustive"));
+            const mapper::Result all =
+                oracle::mapped(problem, options, "search", on_tables("exhaustive"));
             if (all.status != mapper::Status::optimal) {
                 ++larger;
                 continue;
@@ -251,13 +244,14 @@ BOOST_AUTO_TEST_CASE(strategies_on_tables_reach_the_optimum_and_do_not_depend_on
         mapper::Options options;
         options.mapspace = limits;
         options.threads = 1;
-        const double best = map("ffm", problem, options).solutions[0].report.edp_js();
+        const double best = oracle::mapped(problem, options, "ffm").solutions[0].report.edp_js();
         options.budget.max_evals = 5'000;
         for (const std::string strategy : {"annealing", "genetic", "mcts", "random", "es"}) {
             std::vector<double> values;
             for (const int threads : {1, 3}) {
                 options.threads = threads;
-                const mapper::Result found = map("search", problem, options, on_tables(strategy));
+                const mapper::Result found =
+                    oracle::mapped(problem, options, "search", on_tables(strategy));
                 BOOST_TEST_REQUIRE(found.solutions.size() == 1u, strategy);
                 values.push_back(found.solutions[0].report.edp_js());
             }
@@ -277,7 +271,8 @@ BOOST_AUTO_TEST_CASE(strategies_that_go_by_templates_are_refused_on_tables) {
         options.mapspace = limits;
         options.budget.max_evals = 10;
         BOOST_CHECK_EXCEPTION(
-            map("search", problem, options, on_tables("loma")), Error, [](const Error& refused) {
+            oracle::mapped(problem, options, "search", on_tables("loma")), Error,
+            [](const Error& refused) {
                 return std::string(refused.what()).find("templates, which this mapspace has not") !=
                        std::string::npos;
             });

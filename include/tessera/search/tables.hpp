@@ -41,8 +41,6 @@ public:
     bool rows_of(const Point& point, Point& rows) const;
 
     std::uint64_t rows() const;
-    /// Tile-shape rows that were looked at to make them: a charge of 1.
-    double evaluated() const;
 
 private:
     std::unique_ptr<Data> data_;

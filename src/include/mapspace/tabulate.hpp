@@ -7,6 +7,7 @@
 #include "tessera/arch/path.hpp"
 #include "tessera/mapspace/pmapping_table.hpp"
 #include "tessera/mapspace/template.hpp"
+#include "tessera/mapspace/tile_shapes.hpp"
 #include "tessera/model/cost_model.hpp"
 
 namespace tessera::mapspace {
@@ -17,6 +18,10 @@ struct TemplateRows {
     std::vector<std::int64_t> tiles;  ///< rows x symbols
     std::vector<double> objectives;   ///< rows x objectives
 };
+
+/// What the explorer found, of the objectives the first ones.
+void take_rows(const TileShapeResult& found, std::size_t symbols, std::size_t objectives,
+               TemplateRows& rows);
 
 /// What tabulate needs to know about the problem, per path.
 struct TabulateContext {

@@ -26,8 +26,8 @@ struct CompatibilityGroup {
 
 struct TableRow {
     std::uint32_t tmpl = 0;
-    std::uint32_t tiles = 0;  ///< where they begin in EinsumRows::tiles
-    double cost = 0;          ///< product of what rows are compared by
+    std::size_t tiles = 0;  ///< where they begin in EinsumRows::tiles
+    double cost = 0;        ///< product of what rows are compared by
 };
 
 struct EinsumRows {
@@ -90,7 +90,6 @@ struct Tables::Data {
 
     TableSpace space;
     std::uint64_t rows = 0;
-    double evaluated = 0;
 };
 
 }  // namespace tessera::search

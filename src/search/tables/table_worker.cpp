@@ -10,14 +10,13 @@
 #include <utility>
 
 #include "search/hash.hpp"
+#include "search/steps_back.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::search {
 namespace {
 
 constexpr int draw_attempts = 4096, move_attempts = 16;
-// How often a chain goes back before it is given up.
-constexpr int chain_attempts = 64;
 constexpr std::size_t most_einsums = 4;
 // Of these many groups that fit the cheapest replaces one that does not.
 constexpr int replacements = 8;
@@ -172,26 +171,21 @@ bool TableWorker::draw_all(Rng& rng) {
     start();
     const std::size_t n = space_.einsums.size();
     stages_.resize(n);
-    std::size_t back = 1, furthest = 0;
-    int left = chain_attempts;
+    StepsBack back;
     while (next() < n) {
         base::poll_stop();
-        const std::size_t e = next();
+        std::size_t e = next();
         stages_[e] = followed_;
         if (draw_next(rng)) {
             continue;
         }
-        if (--left == 0) {
+        if (!back.from(e)) {
             return false;
         }
-        // Nothing follows: the Einsum before is drawn anew; and more of them if that was in vain.
         ++failures_[static_cast<std::size_t>(Verdict::incompatible)];
-        back = e > furthest ? 1 : back * 2;
-        furthest = std::max(furthest, e);
-        const std::size_t to = e - std::min(back, e);
-        built_.choices.resize(to);
-        built_.tiles.resize(to);
-        followed_ = stages_[to];
+        built_.choices.resize(e);
+        built_.tiles.resize(e);
+        followed_ = stages_[e];
     }
     return true;
 }

@@ -4,7 +4,6 @@
 #include "tessera/search/tables.hpp"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 
 #include "base/leave.hpp"
@@ -91,21 +90,22 @@ EinsumRows make_groups(const EinsumData& einsum, const mapspace::EinsumTable& ta
     const std::vector<Found> found = find_rows(einsum, table);
     EinsumRows out;
     for (std::size_t i = 0; i < found.size();) {
+        const Found& first = found[i];
         CompatibilityGroup& group = out.groups.emplace_back();
-        group.structure = found[i].structure;
-        group.trips = found[i].trips;
+        group.structure = first.structure;
+        group.trips = first.trips;
         group.first = static_cast<std::uint32_t>(i);
-        std::map<const double*, bool> sources;
-        for (; i < found.size() && found[i].structure == group.structure &&
-               found[i].trips == group.trips;
-             ++i) {
-            sources[found[i].evaluated_for] = true;
-            out.rows.push_back(
-                {found[i].tmpl, static_cast<std::uint32_t>(out.tiles.size()), found[i].cost});
-            out.tiles.insert(out.tiles.end(), found[i].tiles, found[i].tiles + found[i].n_tiles);
+        std::vector<const double*> sources;  // several where tile shapes have to agree, too
+        for (; i < found.size() && found[i].alike(first); ++i) {
+            const Found& row = found[i];
+            if (std::find(sources.begin(), sources.end(), row.evaluated_for) == sources.end()) {
+                sources.push_back(row.evaluated_for);
+            }
+            out.rows.push_back({row.tmpl, out.tiles.size(), row.cost});
+            out.tiles.insert(out.tiles.end(), row.tiles, row.tiles + row.n_tiles);
         }
         group.rows = static_cast<std::uint32_t>(i) - group.first;
-        for (const auto& [source, used] : sources) {
+        for (const double* const source : sources) {
             group.charge += *source / evaluated / group.rows;
         }
     }
@@ -138,12 +138,12 @@ Tables::Tables(const OpenSpace& space, const model::CostModel& model, const Tabl
     try {
         const std::vector<mapspace::EinsumTable> tables =
             mapspace::pmapping_tables(context, model, einsums, {options.threads, most_rows});
+        double evaluated = 0;
         for (const mapspace::EinsumTable& table : tables) {
-            data_->evaluated += table.evaluated;
+            evaluated += table.evaluated;
         }
         for (std::size_t e = 0; e < tables.size(); ++e) {
-            data_->space.einsums.push_back(
-                make_groups(open.einsums[e], tables[e], data_->evaluated));
+            data_->space.einsums.push_back(make_groups(open.einsums[e], tables[e], evaluated));
             data_->rows += data_->space.einsums.back().rows.size();
             const std::string& name = open.problem.workload->einsums[e].name;
             for (const char* const what : {"group ", "row ", "way "}) {
@@ -216,10 +216,6 @@ bool Tables::rows_of(const Point& point, Point& rows) const {
 
 std::uint64_t Tables::rows() const {
     return data_->rows;
-}
-
-double Tables::evaluated() const {
-    return data_->evaluated;
 }
 
 }  // namespace tessera::search
