@@ -64,8 +64,8 @@ Violation& Checker::add(const char* code, Severity severity, const std::string& 
 }  // namespace legality
 
 std::vector<Violation> check(const model::Problem& problem, const mapping::Mapping& mapping,
-                             const MapSpaceOptions* options) {
-    legality::Checker checker{problem, mapping, options, {}, {}};
+                             const MapSpaceOptions* options, mapping::PathCache& paths) {
+    legality::Checker checker{problem, mapping, options, paths, {}, {}};
     checker.read_leaves();
     for (const auto& leaf : checker.leaves) {
         checker.check_nest(*leaf);
@@ -77,9 +77,16 @@ std::vector<Violation> check(const model::Problem& problem, const mapping::Mappi
     return std::move(checker.found);
 }
 
+std::vector<Violation> check(const model::Problem& problem, const mapping::Mapping& mapping,
+                             const MapSpaceOptions* options) {
+    mapping::PathCache paths(*problem.workload, *problem.architecture, problem.compat);
+    return check(problem, mapping, options, paths);
+}
+
 std::map<std::string, double> peak_bits(const model::Problem& problem,
                                         const mapping::Mapping& mapping) {
-    legality::Checker checker{problem, mapping, nullptr, {}, {}};
+    mapping::PathCache paths(*problem.workload, *problem.architecture, problem.compat);
+    legality::Checker checker{problem, mapping, nullptr, paths, {}, {}};
     checker.read_leaves();
     return checker.peak_bits();
 }

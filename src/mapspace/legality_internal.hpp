@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/mapspace/legality.hpp"
+#include "mapspace/legality_paths.hpp"
 
 namespace tessera::mapspace::legality {
 
@@ -41,8 +41,10 @@ struct Node {
 
 /// One Einsum with its chain from the root.
 struct Leaf {
-    int einsum = 0;
-    arch::Path path;
+    Leaf(int e, const arch::Path& p) : einsum(e), path(p) {}
+
+    int einsum;
+    const arch::Path& path;
     std::vector<Node> nodes;
     const mapping::TreeNode* compute = nullptr;
 
@@ -70,7 +72,8 @@ struct Leaf {
 struct Checker {
     const model::Problem& problem;
     const mapping::Mapping& mapping;
-    const MapSpaceOptions* options = nullptr;
+    const MapSpaceOptions* options;
+    mapping::PathCache& paths;
     std::vector<std::unique_ptr<Leaf>> leaves;  ///< execution order
     std::vector<Violation> found;
 

@@ -292,18 +292,16 @@ private:
     }
 
     void leaf(const TreeNode& compute) {
-        auto leaf = std::make_unique<Leaf>();
-        leaf->einsum = checker_.workload().find_einsum(compute.einsum);
-        if (leaf->einsum < 0) {
+        const int einsum = checker_.workload().find_einsum(compute.einsum);
+        if (einsum < 0) {
             unknown(compute, "Einsum", compute.einsum);
         }
         const auto& computes = checker_.problem.architecture->compute_names();
         if (std::find(computes.begin(), computes.end(), compute.component) == computes.end()) {
             unknown(compute, "compute", compute.component);
         }
+        auto leaf = std::make_unique<Leaf>(einsum, checker_.paths.of(einsum, compute.component));
         leaf->compute = &compute;
-        leaf->path = checker_.problem.architecture->path(
-            checker_.workload(), leaf->einsum, compute.component, checker_.problem.compat);
         LeafReader(checker_, *leaf).read(chain_);
         if (!seen_.insert(leaf->einsum).second) {
             checker_.add("einsum_twice", Severity::physical,

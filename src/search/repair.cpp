@@ -162,6 +162,9 @@ bool Repair::draw(Rng& rng) {
     const TemplateData& t = space_.einsums[next()].templates[option->tmpl];
     row_.assign(drawing_.values().begin(), drawing_.values().end());
     const EinsumMemo::Entry& found = evaluation_.memo().of(next(), option->tmpl, row_.data());
+    if (found.verdict != Verdict::legal) {
+        return false;
+    }
     const Way& way =
         joiner_.ways(followed_.state, t.patterns[option->pattern].structure)[option->way];
     add(option->tmpl, option->way, row_.data(), way, found.trips);

@@ -197,6 +197,16 @@ bool add_best_effort(const TemplateData& t, const model::TemplateFormulas& f,
     return result.rows > 0;
 }
 
+/// Whether the limits hold that no tile shape changes: choosing tile shapes looks at the others.
+bool constant_limits_hold(const TemplateData& t, const std::vector<Formula>& formulas) {
+    for (std::size_t i = 0; i < t.limits.size(); ++i) {
+        if (formulas[i].is_constant() && !t.limits[i].holds(formulas[i].constant_value())) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /// Conditions of one template. False: no tile shapes are legal.
 bool add_limits(TemplateData& t, const model::TemplateFormulas& f,
                 mapspace::TileShapeExplorer& explorer) {
@@ -238,7 +248,7 @@ bool add_limits(TemplateData& t, const model::TemplateFormulas& f,
     }
     t.check.compile(model::FormulaPool::current(), out.formulas);
     t.limits = std::move(out.limits);
-    return true;
+    return constant_limits_hold(t, out.formulas);
 }
 
 void add_costs(const OpenSpace::Data& space, TemplateData& t, const model::TemplateFormulas& f) {

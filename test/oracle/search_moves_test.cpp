@@ -273,6 +273,29 @@ BOOST_AUTO_TEST_CASE(moves_from_what_is_no_legal_point_say_so) {
     BOOST_TEST((outcome.legal() || outcome.verdict == Verdict::no_point));
 }
 
+// Some templates of this problem have no tile shapes to choose and do not fit their memories.
+BOOST_AUTO_TEST_CASE(templates_that_fit_with_no_tile_shapes_are_never_taken) {
+    const auto model = looptree();
+    const oracle::Instance drawn = oracle::random_instance(3'000'518);
+    const oracle::LoadedInstance instance(drawn.yaml);
+    const search::OpenSpace space(instance.problem, *model, {drawn.options, 1, nullptr});
+    search::Worker worker(space);
+    std::size_t made = 0;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        Point point;
+        BOOST_TEST_REQUIRE(worker.draw(seed, point).legal());
+        for (const Move move : all_moves) {
+            for (std::uint32_t e = 0; e < space.n_einsums(); ++e) {
+                Point moved = point;
+                const search::Outcome outcome = worker.move(move, seed, e, moved);
+                made += outcome.legal();
+                BOOST_TEST((!outcome.legal() || worker.evaluate(moved).legal()));
+            }
+        }
+    }
+    BOOST_TEST(made > 100u);
+}
+
 BOOST_AUTO_TEST_CASE(points_as_text_and_back) {
     Point point{{{3, 1}, {0, 0}}, {8, 4, 1}}, back;
     BOOST_TEST(search::to_text(point) == "3.1 0.0 ; 8 4 1");

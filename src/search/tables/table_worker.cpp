@@ -1,5 +1,4 @@
 // Map:
-//   options     groups and ways that can follow what is open, remembered
 //   draw        Einsum after Einsum; goes back where nothing follows
 //   move        Einsums before the one that is changed stay, those after it follow: as they are, or
 //               with a row of the same structure, or with any group
@@ -9,7 +8,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "search/hash.hpp"
 #include "search/steps_back.hpp"
 #include "tessera/base/stop.hpp"
 
@@ -20,54 +18,18 @@ constexpr int draw_attempts = 4096, move_attempts = 16;
 constexpr std::size_t most_einsums = 4;
 // Of these many groups that fit the cheapest replaces one that does not.
 constexpr int replacements = 8;
-// Options that are remembered, about 128 MiB.
-constexpr std::size_t most_remembered = std::size_t{1} << 24U;
 
 }  // namespace
 
-std::size_t TableWorker::Hash::operator()(const std::vector<std::int64_t>& key) const {
-    RowHash hash(key.size());
-    hash.add(key.data(), key.size());
-    return static_cast<std::size_t>(hash.sum() ^ (hash.sum() >> 32));
-}
-
-/// After which the others can follow, as far as structures tell.
-const TableWorker::Options& TableWorker::options() {
-    key_.assign(1, followed_.state);
-    key_.insert(key_.end(), followed_.open_trips.begin(), followed_.open_trips.end());
-    const auto known = options_.find(key_);
-    if (known != options_.end()) {
-        return known->second;
-    }
-    Options made;
-    const EinsumRows& own = space_.einsums[next()];
-    for (int s = 0; s + 1 < static_cast<int>(own.begin.size()); ++s) {
-        if (own.begin[s] == own.begin[s + 1]) {
-            continue;
-        }
-        base::poll_stop();
-        const std::vector<Way>& ways = joiner_.ways(followed_.state, s);
-        for (std::uint32_t w = 0; w < ways.size(); ++w) {
-            for (std::uint32_t g = own.begin[s]; g < own.begin[s + 1]; ++g) {
-                if (followed_.fits(ways[w], own.groups[g].trips) &&
-                    joiner_.completes(ways[w].next)) {
-                    made.push_back({g, w});
-                }
-            }
-        }
-    }
-    remembered_ += made.size() + key_.size() + 16;
-    return options_.emplace(key_, std::move(made)).first->second;
+const TableOptions& TableWorker::options() {
+    return options_.of(next(), followed_);
 }
 
 void TableWorker::start() {
     built_.choices.clear();
     built_.tiles.clear();
     followed_.start(joiner_);
-    if (remembered_ > most_remembered) {
-        options_.clear();
-        remembered_ = 0;
-    }
+    options_.forget();
 }
 
 /// With the Einsums of base_ before this one.
@@ -79,7 +41,7 @@ void TableWorker::start(std::size_t einsum) {
     followed_ = befores_[einsum];
 }
 
-void TableWorker::add(const Option& option, std::int64_t row) {
+void TableWorker::add(const TableOption& option, std::int64_t row) {
     const CompatibilityGroup& own = group(option.group);
     const Way& way = joiner_.ways(followed_.state, own.structure)[option.way];
     built_.choices.push_back({option.group, option.way});
@@ -107,7 +69,7 @@ bool TableWorker::keep(const Choice& choice, std::int64_t row) {
 }
 
 /// Every other time the cheapest.
-std::int64_t TableWorker::some_row(Rng& rng, const Option& option) const {
+std::int64_t TableWorker::some_row(Rng& rng, const TableOption& option) const {
     return rng.below(2) == 0 ? 0 : static_cast<std::int64_t>(rng.below(group(option.group).rows));
 }
 
@@ -115,17 +77,12 @@ std::int64_t TableWorker::some_row(Rng& rng, const Option& option) const {
 bool TableWorker::add_similar(Rng& rng, int structure, std::uint32_t but) {
     const EinsumRows& own = space_.einsums[next()];
     const std::uint32_t begin = own.begin[structure], end = own.begin[structure + 1];
-    const Options& all = options();
-    // They are sorted by structure.
-    const auto first = std::partition_point(all.begin(), all.end(),
-                                            [&](const Option& o) { return o.group < begin; });
-    const auto last =
-        std::partition_point(first, all.end(), [&](const Option& o) { return o.group < end; });
-    const auto n = static_cast<std::uint64_t>(last - first);
+    const TableOptions& all = options();
+    const std::uint64_t first = all.before(begin), n = all.before(end) - first;
     if (n == 0) {
         return false;
     }
-    const Option option = first[static_cast<std::ptrdiff_t>(rng.below(n))];
+    const TableOption option = all[first + rng.below(n)];
     if (option.group == but) {
         return false;
     }
@@ -135,13 +92,13 @@ bool TableWorker::add_similar(Rng& rng, int structure, std::uint32_t but) {
 
 /// Any group: the one of several whose best row is the cheapest.
 bool TableWorker::replace(Rng& rng) {
-    const Options& all = options();
-    if (all.empty()) {
+    const TableOptions& all = options();
+    if (all.size() == 0) {
         return false;
     }
-    Option best = all[rng.below(all.size())];
+    TableOption best = all[rng.below(all.size())];
     for (int i = 1; i < replacements; ++i) {
-        const Option& option = all[rng.below(all.size())];
+        const TableOption option = all[rng.below(all.size())];
         if (space_.row(next(), option.group, 0).cost < space_.row(next(), best.group, 0).cost) {
             best = option;
         }
@@ -158,11 +115,11 @@ bool TableWorker::follow(Rng& rng, const Choice& choice, std::int64_t row) {
 }
 
 bool TableWorker::draw_next(Rng& rng) {
-    const Options& all = options();
-    if (all.empty()) {
+    const TableOptions& all = options();
+    if (all.size() == 0) {
         return false;
     }
-    const Option option = all[rng.below(all.size())];
+    const TableOption option = all[rng.below(all.size())];
     add(option, static_cast<std::int64_t>(rng.below(group(option.group).rows)));
     return true;
 }
@@ -191,7 +148,7 @@ bool TableWorker::draw_all(Rng& rng) {
 }
 
 /// Another row, or a group of the same structure.
-bool TableWorker::change_row(Rng& rng, Move move, const Option& now, std::int64_t row) {
+bool TableWorker::change_row(Rng& rng, Move move, const TableOption& now, std::int64_t row) {
     const std::int64_t rows = group(now.group).rows;
     const bool near = move == Move::factor || move == Move::tile;
     if (rows == 1 || rng.below(2) == 0) {

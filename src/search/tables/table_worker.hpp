@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "search/evaluation.hpp"
-#include "search/tables/table_space.hpp"
+#include "search/tables/table_options.hpp"
 #include "tessera/search/rng.hpp"
 #include "tessera/search/space_worker.hpp"
 
@@ -15,7 +14,10 @@ namespace tessera::search {
 class TableWorker final : public SpaceWorker {
 public:
     explicit TableWorker(const TableSpace& space)
-        : space_(space), joiner_(space.data()), evaluation_(space.data(), joiner_) {}
+        : space_(space),
+          joiner_(space.data()),
+          options_(space, joiner_),
+          evaluation_(space.data(), joiner_) {}
 
     /// Einsum after Einsum: each group and way that can follow comes equally often, and each row of
     /// it.
@@ -30,30 +32,25 @@ public:
     double take_charge() override;
 
 private:
-    /// A group that can follow, and how.
-    struct Option {
-        std::uint32_t group = 0, way = 0;
-    };
-    using Options = std::vector<Option>;
-
     std::size_t next() const {
         return built_.choices.size();
     }
     const CompatibilityGroup& group(std::uint32_t index) const {
         return space_.group(next(), index);
     }
-    const Options& options();
+    /// After which the others can follow, as far as structures tell.
+    const TableOptions& options();
     void start();
     void start(std::size_t einsum);
-    void add(const Option& option, std::int64_t row);
+    void add(const TableOption& option, std::int64_t row);
     bool keep(const Choice& choice, std::int64_t row);
     bool add_similar(Rng& rng, int structure, std::uint32_t but);
     bool replace(Rng& rng);
     bool follow(Rng& rng, const Choice& choice, std::int64_t row);
     bool draw_next(Rng& rng);
     bool draw_all(Rng& rng);
-    std::int64_t some_row(Rng& rng, const Option& option) const;
-    bool change_row(Rng& rng, Move move, const Option& now, std::int64_t row);
+    std::int64_t some_row(Rng& rng, const TableOption& option) const;
+    bool change_row(Rng& rng, Move move, const TableOption& now, std::int64_t row);
     bool change(Rng& rng, Move move, std::size_t einsum);
     bool attempt(Rng& rng, Move move, std::size_t einsum);
     bool cross_once(Rng& rng, const Point& point, const Point& mate, std::size_t einsum,
@@ -66,6 +63,7 @@ private:
 
     const TableSpace& space_;
     Joiner joiner_;
+    TableOptionMemo options_;
     Evaluation evaluation_;
     Point built_, translated_;
     Followed followed_;
@@ -73,14 +71,6 @@ private:
     Point base_;  ///< most moves go out from the same point again
     Outcome of_base_;
     std::vector<Followed> befores_;  ///< of its Einsums
-    struct Hash {
-        std::size_t operator()(const std::vector<std::int64_t>& key) const;
-    };
-    /// By state and open trip counts. Facts, so that results do not depend on what was asked
-    /// before.
-    std::unordered_map<std::vector<std::int64_t>, Options, Hash> options_;
-    std::size_t remembered_ = 0;
-    std::vector<std::int64_t> key_;
     Failures failures_{};
     std::uint64_t work_ = 0;
     double charge_ = 0;
