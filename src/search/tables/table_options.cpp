@@ -74,16 +74,14 @@ const std::vector<TableOptionMemo::StateWay>& TableOptionMemo::ways(std::size_t 
         base::poll_stop();
         const std::vector<Way>& all = joiner_.ways(state, s);
         for (std::uint32_t w = 0; w < all.size(); ++w) {
-            if (joiner_.completes(all[w].next)) {
-                made.push_back({s, w, &all[w]});
-            }
+            made.push_back({s, w, &all[w]});
         }
     }
     return ways_.emplace(state, std::move(made)).first->second;
 }
 
 void TableOptionMemo::add_fitting(const EinsumRows& own, const StateWay& w, const Followed& open,
-                                  TableOptions& out) const {
+                                  TableOptions& out) {
     const std::vector<std::int64_t> demanded = demanded_prefix(*w.way, open);
     const auto begin = own.groups.begin() + own.begin[w.structure];
     const auto end = own.groups.begin() + own.begin[w.structure + 1];
@@ -93,6 +91,10 @@ void TableOptionMemo::add_fitting(const EinsumRows& own, const StateWay& w, cons
     const auto last = std::partition_point(first, end, [&](const CompatibilityGroup& g) {
         return compare_outermost(g.trips, demanded) == 0;
     });
+    // Asked last: it looks at all that can follow.
+    if (first == last || !joiner_.completes(w.way->next)) {
+        return;
+    }
     const auto index = [&](auto at) { return static_cast<std::uint32_t>(at - own.groups.begin()); };
     if (demanded.size() == static_cast<std::size_t>(w.way->plan.n_left)) {
         out.add(index(first), index(last), w.index);

@@ -54,7 +54,7 @@ public:
     void forget();
 
 private:
-    /// A way after which the others can follow.
+    /// A way to run a structure as the state's next Einsum.
     struct StateWay {
         int structure = 0;
         std::uint32_t index = 0;
@@ -62,7 +62,7 @@ private:
     };
     const std::vector<StateWay>& ways(std::size_t einsum, int state);
     void add_fitting(const EinsumRows& own, const StateWay& w, const Followed& open,
-                     TableOptions& out) const;
+                     TableOptions& out);
 
     struct Hash {
         std::size_t operator()(const std::vector<std::int64_t>& key) const;
