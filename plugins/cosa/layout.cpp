@@ -35,7 +35,10 @@ Memory memory_of(const arch::PathLevel& level, arch::TensorMask tensors, std::si
     }
     for (std::size_t v = 0; v < n_tensors; ++v) {
         const bool holds = (tensors >> v & 1u) != 0;
-        const double room = level.size_bits / n / level.bits_per_value[v];
+        const double part = level.size_bits / n;
+        const double banks = level.bank_bits > 0 ? std::floor(part / level.bank_bits) : 0;
+        const double bits = level.bank_bits > 0 ? banks * level.bank_bits : part;
+        const double room = bits / level.bits_per_value[v];
         memory.log2_room.push_back(holds ? std::log2(std::max(room, 1.0))
                                          : std::numeric_limits<double>::infinity());
     }

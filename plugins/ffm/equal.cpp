@@ -125,7 +125,8 @@ void add_choices(const arch::PathLevel& level, const arch::Path& path, Key& key)
 
 void add_level(const arch::PathLevel& level, const arch::Path& path, Key& key) {
     key.text(level.name)(level.kind, level.enabled, level.skip_initial_output_write);
-    key(level.topology, level.size_bits, level.actions_scale, level.cumulative_fanout);
+    key(level.topology, level.size_bits, level.bank_bits, level.actions_scale,
+        level.cumulative_fanout);
     key(level.has_latency, level.actions.size());
     for (const arch::PathAction& a : level.actions) {
         key.text(a.name)(a.energy_j, a.throughput_per_s, a.latency_s, a.values_per_action.size());

@@ -59,6 +59,11 @@ Place place_of(const model::Problem& problem, int einsum) {
                         "; choose such an architecture (one-buffer), or another mapper (ffm)");
     }
     const arch::PathLevel& buffer = place.path.levels[place.buffer];
+    if (buffer.bank_bits > 0) {
+        throw UserError("mapper fusecu fills a buffer that all tensors share, and '" + buffer.name +
+                        "' of '" + hardware.name() +
+                        "' has banks; leave banks out, or choose another mapper (ffm)");
+    }
     const double bits =
         *std::max_element(buffer.bits_per_value.begin(), buffer.bits_per_value.end());
     const double words = std::floor(buffer.size_bits / bits);

@@ -111,6 +111,9 @@ void add_storage(const PathLevel& level, NativeCase& native) {
     if (level.distributed()) {
         refuse(level, "is a memory distributed over an array");
     }
+    if (level.bank_bits > 0) {
+        refuse(level, "has banks that hold one tensor each");
+    }
     timeloop::StorageLevel storage;
     storage.name = level.name;
     const PathAction &read = action(level, "read"), &write = action(level, "write");

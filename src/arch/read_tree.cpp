@@ -134,6 +134,7 @@ private:
         if (kind == LevelKind::memory) {
             fields.required("size");
             read_number(fields, "size", component_numbers(), result.numbers);
+            read_number(fields, "banks", component_numbers(), result.numbers);
         }
         if (kind == LevelKind::toll) {
             const Node* direction = fields.optional("direction");

@@ -23,6 +23,7 @@ bool TreeNode::contains(const std::string& name) const {
 const std::map<std::string, NumberInfo>& component_numbers() {
     static const std::map<std::string, NumberInfo> infos = {
         {"size", {infinity, spec::quantity().or_infinite()}},
+        {"banks", {infinity, spec::extent().or_infinite()}},
         {"area", {0, spec::quantity()}},
         {"leak_power", {0, spec::quantity()}},
         {"area_scale", {1, spec::quantity()}},

@@ -66,10 +66,10 @@ std::optional<double> Trial::gap() const {
     return std::max(0.0, (*value - *bound) / *value);
 }
 
-std::optional<double> Trial::time_to(double goal) const {
+std::optional<double> Trial::time_to(double goal, bool of_cpu) const {
     for (const ComparisonPoint& point : curve) {
         if (point.value <= goal) {
-            return point.time_s;
+            return of_cpu ? point.cpu_s : point.time_s;
         }
     }
     return std::nullopt;

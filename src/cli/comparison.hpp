@@ -65,8 +65,8 @@ struct Trial {
     }
     /// (value - bound) / value; 0 if proven.
     std::optional<double> gap() const;
-    /// Seconds until the value was at most `goal`.
-    std::optional<double> time_to(double goal) const;
+    /// Seconds, of the wall clock or of CPU time, until the value was at most `goal`.
+    std::optional<double> time_to(double goal, bool of_cpu = false) const;
     /// The best value at a time; infinity: none yet.
     double at(double time_s) const;
 };

@@ -23,7 +23,8 @@ std::string finite(double value, const std::string& text) {
 
 std::string standings_table(const Field& field) {
     std::vector<Row> rows = {{"mapper", "ratio to best", "best", "proven", "failed", "gap",
-                              "to 1 %", "to 5 %", "to 10 %", "reached 1 %", "valid", "memory",
+                              field.time_label("to 1 %"), field.time_label("to 5 %"),
+                              field.time_label("to 10 %"), "reached 1 %", "valid", "memory",
                               "preparation"}};
     for (const FieldStanding& s : field_standings(field)) {
         Row row = {field.mappers[s.mapper], finite(s.ratio, io::plain(s.ratio, ""))};
@@ -67,7 +68,8 @@ std::string ratios_table(const Field& field) {
 }
 
 std::string pairs_list(const Field& field, const std::vector<FieldPair>& pairs) {
-    std::vector<Row> rows = {{"pair", "value", "p", "effect", "time to 1 %", "p", "effect"}};
+    std::vector<Row> rows = {
+        {"pair", "value", "p", "effect", field.time_label("time to 1 %"), "p", "effect"}};
     for (const FieldPair& pair : pairs) {
         rows.push_back({field.mappers[pair.a] + " than " + field.mappers[pair.b], pair.quality(),
                         io::plain(pair.value_p, ""), io::plain(pair.value.effect, ""), pair.speed(),
@@ -80,7 +82,7 @@ std::string pairs_list(const Field& field, const std::vector<FieldPair>& pairs) 
 std::string pairs_matrix(const Field& field, const std::vector<FieldPair>& pairs, bool of_values) {
     const std::size_t n = field.mappers.size();
     std::vector<Row> rows(n + 1, Row(n + 1));
-    rows[0][0] = of_values ? "value" : "time to 1 %";
+    rows[0][0] = of_values ? "value" : field.time_label("time to 1 %");
     for (std::size_t m = 0; m < n; ++m) {
         rows[0][m + 1] = rows[m + 1][0] = field.mappers[m];
     }

@@ -96,6 +96,7 @@ FieldPlan::FieldPlan(const Arguments& arguments) : arguments_(arguments) {
     read_comparison_options(arguments, limits);
     field.n_seeds = limits.n_seeds;
     limit_s = limits.budget.max_time_s;
+    field.cpu_time = limits.budget.max_cpu_s > 0;
     if (arguments.metrics().size() != 1) {
         arguments.refuse("metric", "one metric: a comparison ranks by it");
     }

@@ -88,6 +88,7 @@ io::Json field_json(const Field& field) {
     root["metric"] = field.metric;
     root["first_seed"] = field.first_seed;
     root["seeds"] = field.n_seeds;
+    root["time_of"] = field.cpu_time ? "cpu" : "wall";
     root["mappers"] = io::Json::array();
     for (const FieldStanding& s : field_standings(field)) {
         root["mappers"].push_back(standing_json(s, field));
@@ -124,10 +125,11 @@ std::string trials_csv(const Field& field) {
                     std::to_string(trial.seed) + "," + name(trial.status) + "," + csv(trial.value) +
                     "," + csv(trial.value ? std::optional(*trial.value / best) : std::nullopt) +
                     "," + csv(trial.bound) + "," + csv(std::optional(trial.wall_s)) + "," +
-                    csv(std::optional(trial.cpu_s)) + "," + csv(trial.time_to(best * 1.01)) + "," +
-                    csv(trial.time_to(best * 1.05)) + "," + csv(trial.time_to(best * 1.1)) + "," +
-                    std::to_string(trial.evaluated) + "," + std::to_string(trial.memory_bytes) +
-                    "," + std::to_string(trial.preparation.trained_on) + "," +
+                    csv(std::optional(trial.cpu_s)) + "," + csv(field.time_to(trial, best * 1.01)) +
+                    "," + csv(field.time_to(trial, best * 1.05)) + "," +
+                    csv(field.time_to(trial, best * 1.1)) + "," + std::to_string(trial.evaluated) +
+                    "," + std::to_string(trial.memory_bytes) + "," +
+                    std::to_string(trial.preparation.trained_on) + "," +
                     std::to_string(trial.preparation.tuned_by) + "," +
                     csv(std::optional(trial.preparation.tuned_s)) + "," + csv(trial.stopped_by) +
                     "," + csv(trial.error) + "\n";
@@ -141,9 +143,9 @@ void print_field(std::ostream& out, const Field& field) {
     out << "Comparison of " << io::counted(field.mappers.size(), "mapper") << " on "
         << io::counted(field.instances.size(), "instance") << " with "
         << io::counted(field.n_seeds, "seed") << " (" << field.metric << ")\n";
-    std::vector<std::vector<std::string>> rows = {{"  mapper", "ratio", "best", "proven", "failed",
-                                                   "gap", "to 1 %", "to 5 %", "to 10 %",
-                                                   "reached 1 %", "memory"}};
+    std::vector<std::vector<std::string>> rows = {
+        {"  mapper", "ratio", "best", "proven", "failed", "gap", field.time_label("to 1 %"),
+         field.time_label("to 5 %"), field.time_label("to 10 %"), "reached 1 %", "memory"}};
     for (const FieldStanding& s : field_standings(field)) {
         const auto of = [&](std::size_t n) {
             return std::to_string(n) + "/" + std::to_string(s.ran);
@@ -170,8 +172,9 @@ void print_field(std::ostream& out, const Field& field) {
     }
     for (const FieldPair& pair : field_pairs(field)) {
         out << "  " << base::one_line(field.mappers[pair.a] + " than " + field.mappers[pair.b])
-            << ": value " << pair.quality() << " (p " << io::plain(pair.value_p, "")
-            << "), time to 1 % " << pair.speed() << " (p " << io::plain(pair.time_p, "") << ")\n";
+            << ": value " << pair.quality() << " (p " << io::plain(pair.value_p, "") << "), "
+            << field.time_label("time to 1 %") << " " << pair.speed() << " (p "
+            << io::plain(pair.time_p, "") << ")\n";
     }
     const auto by_hand = std::count_if(field.trials.begin(), field.trials.end(),
                                        [](const Trial& t) { return t.stopped_by == "stop"; });

@@ -30,8 +30,8 @@ double log_ratio(double a, double b) {
     return std::isinf(a) ? infinity : std::isinf(b) ? -infinity : std::log(a / b);
 }
 
-double time_within(const Trial& trial, double goal) {
-    return trial.time_to(goal * (1 + same_value)).value_or(infinity);
+double time_within(const Field& field, const Trial& trial, double goal) {
+    return field.time_to(trial, goal * (1 + same_value)).value_or(infinity);
 }
 
 FieldStanding standing(const Field& field, std::size_t mapper) {
@@ -70,7 +70,7 @@ FieldStanding standing(const Field& field, std::size_t mapper) {
             gaps.push_back(bound && std::isfinite(value) ? std::max(0.0, (value - *bound) / value)
                                                          : infinity);
             for (std::size_t c = 0; c < std::size(closeness); ++c) {
-                const double time_s = time_within(trial, best * closeness[c]);
+                const double time_s = time_within(field, trial, best * closeness[c]);
                 s.reached[c] += std::isfinite(time_s);
                 times[c].push_back(std::isfinite(time_s) ? time_s : longest_s);
             }
@@ -109,7 +109,8 @@ FieldPair pair_of(const Field& field, std::size_t a, std::size_t b) {
                 continue;
             }
             values.push_back(log_ratio(value_of(one), value_of(other)));
-            times.push_back(log_ratio(time_within(one, goal), time_within(other, goal)));
+            times.push_back(
+                log_ratio(time_within(field, one, goal), time_within(field, other, goal)));
         }
     }
     pair.value = base::signed_rank_test(values);
@@ -147,7 +148,7 @@ std::optional<double> Field::bound(std::size_t instance) const {
 double Field::longest_s() const {
     double longest = 0;
     for (const Trial& trial : trials) {
-        longest = std::max(longest, trial.wall_s);
+        longest = std::max(longest, cpu_time ? trial.cpu_s : trial.wall_s);
     }
     return longest;
 }

@@ -33,6 +33,9 @@ struct Field {
     std::vector<std::string> mappers;  ///< those that search, then those whose mappings are given
     std::uint64_t first_seed = 0, n_seeds = 1;
     std::string metric;
+    /// The searches were limited by CPU time: times are of CPU, so that a busy machine says the
+    /// same.
+    bool cpu_time = false;
     std::vector<Trial> trials;  ///< by instance, then mapper, then seed
 
     std::size_t index(std::size_t instance, std::size_t mapper, std::size_t seed) const {
@@ -55,6 +58,14 @@ struct Field {
     /// The highest bound that anybody proved; the value if somebody proved it best.
     std::optional<double> bound(std::size_t instance) const;
     double longest_s() const;
+    /// Seconds until a trial was at the goal, by the clock of the comparison.
+    std::optional<double> time_to(const Trial& trial, double goal) const {
+        return trial.time_to(goal, cpu_time);
+    }
+    /// "to 1 %" with what the time is of, if it is not the wall clock.
+    std::string time_label(const std::string& label) const {
+        return cpu_time ? label + ", CPU" : label;
+    }
 };
 
 /// Values that differ less are the same: mappers add up costs in orders of their own.

@@ -147,6 +147,7 @@ private:
             note->tensor = tensor.name;
         }
         note->bits = std::max(note->bits, bits);
+        note->banks = level.bank_bits > 0 ? note->bits / level.bank_bits : 0;
         note->words = std::max(note->words, word_bits > 0 ? bits / word_bits : 0);
         if (report != nullptr) {
             note->reads += value(report->actions, "read");
@@ -315,7 +316,9 @@ std::string loop_text(const NodeNote& note) {
 
 std::string tile_text(const TileNote& note) {
     return base::one_line(note.tensor) + " " + plain(note.words, "") +
-           (note.words == 1 ? " word (" : " words (") + size(note.bits) + ")";
+           (note.words == 1 ? " word (" : " words (") + size(note.bits) +
+           (note.banks > 0 ? ", " + plain(note.banks, note.banks == 1 ? "bank" : "banks") : "") +
+           ")";
 }
 
 std::string to_text(const mapping::Mapping& mapping, const std::vector<NodeNote>& notes) {

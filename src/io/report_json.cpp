@@ -150,6 +150,9 @@ void note_json(const NodeNote& note, Json& result) {
     for (const TileNote& tile : note.tiles) {
         Json& one = result["tiles"][tile.tensor];
         put(one, "words", tile.words);
+        if (tile.banks > 0) {
+            put(one, "banks", tile.banks);
+        }
         put(one, "bytes", tile.bits / 8);
         put(one, "reads", tile.reads);
         put(one, "writes", tile.writes);

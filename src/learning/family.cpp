@@ -45,6 +45,9 @@ std::string text_of(const arch::PathLevel& level) {
     out << "level " << level.name;
     if (level.kind == arch::LevelKind::memory) {
         out << " of " << level.size_bits << " bits";
+        if (level.bank_bits > 0) {
+            out << " in banks of " << level.bank_bits;
+        }
     }
     for (const arch::PathAction& action : level.actions) {
         out << ", " << action.name << " " << action.energy_j * level.actions_scale << " J "

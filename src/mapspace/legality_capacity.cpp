@@ -230,6 +230,9 @@ private:
         a.einsum = leaf.view().name;
         a.bits = values_in(tensor, tile_at(leaf, h, at)) * level.bits_per_value[holder.tensor] /
                  units(leaf, holder);
+        if (level.bank_bits > 0) {
+            a.bits = model::ceil(a.bits / level.bank_bits) * level.bank_bits;
+        }
         a.size_bits = level.size_bits;
         a.where = level.where;
         a.first = a.last = l;

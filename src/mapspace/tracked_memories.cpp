@@ -2,6 +2,7 @@
 #include "mapspace/tracked_memories.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace tessera::mapspace {
@@ -9,7 +10,7 @@ namespace {
 
 using mapping::NodeKind;
 
-/// Largest box a tensor can occupy in a memory, in bits.
+/// Largest box a tensor can occupy in a memory, in bits; whole banks.
 double full_bits(const workload::EinsumView& e, const arch::PathLevel& level, std::size_t tensor) {
     double values = 1;
     for (const workload::RankAccess& rank : e.tensors[tensor].ranks) {
@@ -21,7 +22,8 @@ double full_bits(const workload::EinsumView& e, const arch::PathLevel& level, st
         }
         values *= extent;
     }
-    return values * level.bits_per_value[tensor];
+    const double bits = values * level.bits_per_value[tensor];
+    return level.bank_bits > 0 ? std::ceil(bits / level.bank_bits) * level.bank_bits : bits;
 }
 
 /// Whether a holder of the level can be in use while another Einsum runs.

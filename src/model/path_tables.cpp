@@ -105,6 +105,7 @@ void PathTables::read_levels() {
         // Data only passes through a toll: it hands on what its child skips.
         facts.skip_initial = level.kind == arch::LevelKind::toll || level.skip_initial_output_write;
         facts.distributed = level.distributed();
+        facts.bank_bits = level.bank_bits;
         facts.first_dim = static_cast<int>(dims.size());
         facts.n_dims = static_cast<int>(level.spatial.size());
         facts.read = find_action(level, "read");

@@ -70,6 +70,7 @@ struct LevelFacts {
     arch::LevelKind kind = arch::LevelKind::memory;
     bool skip_initial = true;  ///< the first read of an output is skipped
     bool distributed = false;
+    double bank_bits = 0;  ///< PathLevel::bank_bits
     int first_dim = 0;  ///< into PathTables::dims
     int n_dims = 0;
     int next_spatial = -1;      ///< first level below with spatial dimensions

@@ -5,6 +5,12 @@
 
 namespace tessera::model {
 
+/// Bits of the banks that hold `bits` of one tensor.
+template <class Num>
+Num in_banks(const Num& bits, double bank_bits) {
+    return ceil(bits / Num(bank_bits)) * Num(bank_bits);
+}
+
 // From the compute outwards. `child` is what the child exchanges with the current holder, summed
 // over the loops between them.
 template <class Num>
@@ -89,6 +95,10 @@ HolderCounts<Num> Analysis<Num>::charge(const mapping::PmappingNode& node,
         counts.unit_writes = counts.unit_writes / note.units;
         counts.bits = counts.bits / note.units;
         counts.least_bits = counts.least_bits / note.units;
+    }
+    if (level.bank_bits > 0 && node.kind != mapping::NodeKind::toll) {
+        counts.bits = in_banks(counts.bits, level.bank_bits);
+        counts.least_bits = in_banks(counts.least_bits, level.bank_bits);
     }
     counts.loops_above = node.persistent ? -1 : note.loops_above;
     counts.persistent = node.persistent;

@@ -324,6 +324,23 @@ BOOST_AUTO_TEST_CASE(standings_are_those_worked_out_by_hand) {
                text.str());
 }
 
+BOOST_AUTO_TEST_CASE(times_are_of_cpu_where_the_limit_is) {
+    cli::Field field;
+    field.mappers = {"one"};
+    field.instances = {{"an instance", "", "", {}}};
+    field.metric = "edp";
+    field.trials = {trial(10, 0.5)};
+    field.trials[0].curve.back().cpu_s = 0.2;
+    BOOST_TEST(cli::field_standings(field)[0].within_s[0] == 0.5,
+               boost::test_tools::tolerance(1e-9));
+    field.cpu_time = true;
+    BOOST_TEST(cli::field_standings(field)[0].within_s[0] == 0.2,
+               boost::test_tools::tolerance(1e-9));
+    BOOST_TEST((cli::field_json(field)["time_of"] == "cpu"));
+    BOOST_TEST(cli::field_html(field).find("to 1 %, CPU") != std::string::npos);
+    BOOST_TEST(cli::trials_csv(field).find(",0.2,0.2,0.2,") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(names_are_harmless_in_a_page) {
     cli::Field field;
     field.mappers = {"<script>alert(1)</script>"};

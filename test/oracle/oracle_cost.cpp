@@ -327,6 +327,13 @@ void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>&
                     const auto& level = path.levels[static_cast<std::size_t>(c.level)];
                     c.bits = tile_values(tensor, largest) *
                              level.bits_per_value[static_cast<std::size_t>(t)];
+                    if (level.bank_bits > 0) {
+                        double banks = 0;
+                        while (banks * level.bank_bits < c.bits) {
+                            ++banks;
+                        }
+                        c.bits = banks * level.bank_bits;
+                    }
                     c.bits *= n.persistent ? path.einsum.n_instances : 1;
                     c.depth = n.persistent ? -1 : static_cast<int>(loops.size()) - n.line_buffer;
                 }

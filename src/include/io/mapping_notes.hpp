@@ -28,6 +28,7 @@ struct TileNote {
     /// Set aside in one instance of a memory; of a toll, or a memory without limit: the holder's
     /// tile. The largest of all Einsums below.
     double words = 0, bits = 0;
+    double banks = 0;              ///< of a memory that has them
     double reads = 0, writes = 0;  ///< actions of all Einsums below, all instances
     double energy_j = 0;           ///< of these actions
 };
