@@ -49,6 +49,9 @@ void write(std::ostream& out, const Component& c) {
     out << "  - !" << c.kind << "\n    name: " << c.name << "\n";
     if (c.kind == "Memory") {
         out << "    size: " << number(c.size_bits) << "\n";
+        if (c.banks > 0) {
+            out << "    banks: " << c.banks << "\n";
+        }
     }
     if (!c.dimensions.empty()) {
         out << "    spatial:\n";

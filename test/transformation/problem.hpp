@@ -57,6 +57,7 @@ struct Component {
     std::string kind;  ///< "Memory", "Toll", "Container", "Network", "Compute"
     std::string name;
     double size_bits = std::numeric_limits<double>::infinity();
+    int banks = 0;  ///< of equal size; 0: none
     double leak_w = 0, bits_per_action = 1;
     std::vector<Action> actions;
     std::vector<Dimension> dimensions;

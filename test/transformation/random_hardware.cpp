@@ -304,6 +304,16 @@ mapspace::MapSpaceOptions random_options(Random& r) {
     return o;
 }
 
+/// Now and then, of whole bits. All else of a problem stays as it is without them.
+void draw_banks(Problem& problem, Random r) {
+    for (Component& c : problem.components) {
+        if (c.kind == "Memory" && std::isfinite(c.size_bits) && r.chance(20)) {
+            c.banks = r.pick(std::vector{2, 3, 5, 8});
+            c.size_bits = std::max(1.0, std::round(c.size_bits / c.banks)) * c.banks;
+        }
+    }
+}
+
 }  // namespace
 
 Problem random_problem(std::uint64_t seed) {
@@ -312,6 +322,7 @@ Problem random_problem(std::uint64_t seed) {
     problem.options = random_options(r);
     draw_workload(problem, static_cast<int>(seed % families().size()), r);
     draw_hardware(problem, r);
+    draw_banks(problem, Random(seed ^ 0xba2c));
     if (problem.options.partial_tiles()) {
         return problem;
     }

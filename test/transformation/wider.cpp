@@ -121,8 +121,24 @@ bool need_not_keep(Problem& p, Random& r) {
 
 bool more_memory(Problem& p, Random& r) {
     Component& memory = any(memories(p), r);
-    memory.size_bits = std::ceil(memory.size_bits * r.pick(std::vector{1.2, 2.0, 5.0}));
+    const double unit = std::max(1, memory.banks);  // banks become larger, not more
+    memory.size_bits =
+        std::ceil(memory.size_bits * r.pick(std::vector{1.2, 2.0, 5.0}) / unit) * unit;
     return std::isfinite(memory.size_bits);
+}
+
+bool more_banks(Problem& p, Random& r) {
+    Component& memory = any(memories(p), r);
+    if (memory.banks == 0) {
+        return false;
+    }
+    memory.size_bits += memory.size_bits / memory.banks;
+    ++memory.banks;
+    return true;
+}
+
+bool no_banks(Problem& p, Random& r) {
+    return std::exchange(any(memories(p), r).banks, 0) > 0;
 }
 
 /// Idle instances leak, and more of them make a network longer.
@@ -184,6 +200,8 @@ constexpr Change all_changes[] = {
     {"may keep more", may_keep_more},
     {"need not keep", need_not_keep},
     {"more memory", more_memory},
+    {"more banks", more_banks},
+    {"no banks", no_banks},
     {"more instances", more_instances},
     {"fewer constraints", fewer_constraints},
     {"more bandwidth", more_bandwidth, false},

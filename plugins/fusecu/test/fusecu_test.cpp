@@ -256,6 +256,12 @@ BOOST_AUTO_TEST_CASE(ffm_proves_attention_in_large_buffers) {
 
 BOOST_AUTO_TEST_CASE(fusecu_refuses_what_is_no_matrix_product_and_other_memories) {
     BOOST_TEST(contains(message("tpu-v4i", "matmul"), "one buffer below one memory"));
+    const Problem banked = Problem::parse(one_buffer, chain_text(4, {4, 4}), {{"BANKS", "4"}});
+    Options options;
+    options.mapper = "fusecu";
+    BOOST_CHECK_EXCEPTION(tessera::map(banked, options), UserError, [](const UserError& error) {
+        return contains(error.what(), "'Buffer' of") && contains(error.what(), "has banks");
+    });
     const std::string conv = message("one-buffer", "mobilenet-28");
     BOOST_TEST(contains(conv, "matrix products only"));
     BOOST_TEST(contains(conv, "Einsum '"));

@@ -14,7 +14,7 @@ namespace fusecu_test {
 using namespace tessera;
 
 inline const char* const one_buffer = R"(
-variables: {BUFFER: 100}
+variables: {BUFFER: 100, BANKS: inf}
 arch:
   nodes:
   - !Memory
@@ -25,6 +25,7 @@ arch:
   - !Memory
     name: Buffer
     size: BUFFER * 8
+    banks: BANKS
     actions: [{name: read, energy: 0, throughput: inf}, {name: write, energy: 0, throughput: inf}]
     tensors: {keep: All}
   - !Compute {name: MAC, actions: [{name: compute, energy: 0, throughput: inf}]}

@@ -121,6 +121,10 @@ BOOST_AUTO_TEST_CASE(timeloop_native_refuses_what_it_cannot_express) {
 BOOST_AUTO_TEST_CASE(timeloop_native_refuses_hardware_by_name) {
     Gemm gemm;
     gemm.hand.path.levels[1].size_bits = 1e6;
+    gemm.hand.path.levels[1].bank_bits = 1e5;
+    BOOST_CHECK(gemm.refusal(by_hand).find("GB has banks that hold one tensor each") !=
+                std::string::npos);
+    gemm.hand.path.levels[1].bank_bits = 0;
     gemm.hand.path.levels[1].bits_per_value = {8, 16, 16};
     BOOST_CHECK(gemm.refusal(by_hand).find("GB has a size and holds tensors of different widths") !=
                 std::string::npos);
