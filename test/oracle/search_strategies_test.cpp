@@ -5,6 +5,7 @@
 // alone.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -119,7 +120,7 @@ BOOST_AUTO_TEST_CASE(what_strategies_evaluate_is_legal_and_costs_what_the_model_
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     const std::uint64_t soak = setting("TESSERA_SOAK", 0);
     // Costs as the model has them take as long as twenty points: of many points some are compared.
-    const std::uint64_t costs_of_each = soak > 0 ? 16 : 1;
+    const std::uint64_t costs_of_each = soak > 0 ? 16 : 1, told_every = 100'000;
     std::map<std::string, std::uint64_t> checked;
     for_problems(3, [&](const model::Problem& problem, const mapspace::MapSpaceOptions& limits) {
         mapper::Options exact;
@@ -169,6 +170,10 @@ BOOST_AUTO_TEST_CASE(what_strategies_evaluate_is_legal_and_costs_what_the_model_
                     break;
                 }
                 in_vain = checked[name] == before ? in_vain + 1 : 0;
+                if (checked[name] / told_every > before / told_every) {
+                    std::fprintf(stderr, "%s: %llu points\n", name.c_str(),
+                                 static_cast<unsigned long long>(checked[name]));
+                }
             }
             least = std::min(least, checked[name]);
         }
