@@ -97,11 +97,16 @@ std::string error_of(const std::string& size, const std::string& banks) {
 
 BOOST_AUTO_TEST_CASE(a_bank_holds_one_tensor) {
     // A has 6 bits, B 4 and C 6. What is held whole is moved once: 16 words between the memories,
-    // 10 J and 1 J each, and 4 accesses by each of 12 computes, less 6 first reads of C. For that B
-    // is set aside whole and of A and C a row of 2 bits (the loop over m comes first), 8 bits.
+    // 10 J and 1 J each, and 4 accesses by each of 12 computes, less 6 first reads of C. What has
+    // to be set aside for that depends on the order of the loops below the buffer:
+    //   m first: B whole, 4 bits; then k: one value of A and a row of C, or n: a row of A and one
+    //            value of C; 7 bits
+    //   n first: A whole, 6 bits, and at least a value of B and of C; 8 bits or more
+    //   k first: C whole, likewise
     const double whole = 16 * 10 + 16 + 12 * 4 - 6;
-    BOOST_TEST(least_energy("8", "").first == whole);
-    // Banks of 3 bits: B takes two, a row one. The others take four as well.
+    BOOST_TEST(least_energy("7", "").first == whole);
+    BOOST_TEST(least_energy("6", "").first > whole);
+    // Banks of 3 bits: the whole tensor takes two, the others one each; 9 bits are enough without.
     BOOST_TEST(least_energy("9", "").first == whole);
     BOOST_TEST(least_energy("9", "3").first > whole);
     const auto [energy, occupancy] = least_energy("12", "4");
@@ -232,6 +237,8 @@ BOOST_AUTO_TEST_CASE(strategies_model_and_checker_know_banks) {
             }
         }
     }
+    BOOST_TEST_MESSAGE(points << " points; " << allowed << " mappings allowed, " << refused
+                              << " refused");
     BOOST_TEST(points >= 500);
     BOOST_TEST(refused >= 100);
     BOOST_TEST(allowed >= 100);
