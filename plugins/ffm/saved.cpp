@@ -14,6 +14,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <span>
 #include <sstream>
 
 #include "tessera/base/error.hpp"
@@ -21,10 +22,11 @@
 namespace tessera::ffm {
 namespace {
 
-/// A checkpoint may have a million of them.
-std::string exact(double value) {
+/// A checkpoint may have a million of them, so no text of its own for each.
+void add_exact(std::string& out, double value) {
     if (!std::isfinite(value)) {
-        return value > 0 ? "inf" : value < 0 ? "-inf" : "nan";
+        out += value > 0 ? "inf" : value < 0 ? "-inf" : "nan";
+        return;
     }
     char text[64];
     char* at = text;
@@ -34,7 +36,13 @@ std::string exact(double value) {
     *at++ = '0';
     *at++ = 'x';
     at = std::to_chars(at, text + sizeof text, std::abs(value), std::chars_format::hex).ptr;
-    return {text, at};
+    out.append(text, at);
+}
+
+std::string exact(double value) {
+    std::string text;
+    add_exact(text, value);
+    return text;
 }
 
 [[noreturn]] void refuse() {
@@ -109,9 +117,10 @@ void read_rows(std::istringstream& words, std::vector<SavedSearch>& searches) {
     searches.back().rows.push_back(std::move(out));
 }
 
-void add_numbers(std::string& text, const std::vector<double>& values) {
+void add_numbers(std::string& text, std::span<const double> values) {
     for (const double value : values) {
-        text += " " + exact(value);
+        text += ' ';
+        add_exact(text, value);
     }
 }
 
@@ -123,16 +132,16 @@ void add_class_bounds(std::string& text, const SavedClassBounds& class_bounds) {
         text += done ? '1' : '0';
     }
     for (const std::array<double, 2>& least : class_bounds.least) {
-        add_numbers(text, {least.begin(), least.end()});
+        add_numbers(text, least);
     }
     text += "\n";
     if (class_bounds.tightened.empty()) {
         return;
     }
     text += "tightened";
-    add_numbers(text, {class_bounds.scalarised_unit.begin(), class_bounds.scalarised_unit.end()});
+    add_numbers(text, class_bounds.scalarised_unit);
     for (const std::array<double, 6>& tightened : class_bounds.tightened) {
-        add_numbers(text, {tightened.begin(), tightened.end()});
+        add_numbers(text, tightened);
     }
     text += "\n";
 }
@@ -145,7 +154,9 @@ void add_search(std::string& text, const SavedSearch& search) {
         text += "rows " + std::to_string(rows.einsum) + " " + std::to_string(rows.index) + " " +
                 exact(rows.evaluated) + " " + std::to_string(rows.tiles.size());
         for (const std::int64_t tile : rows.tiles) {
-            text += " " + std::to_string(tile);
+            char digits[24];
+            text += ' ';
+            text.append(digits, std::to_chars(digits, digits + sizeof digits, tile).ptr);
         }
         add_numbers(text, rows.objectives);
         text += "\n";

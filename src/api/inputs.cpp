@@ -118,19 +118,25 @@ std::vector<ReadInput> read_inputs(const InputNames& names) {
     return result;
 }
 
+workload::Workload read_workload(spec::Node tree, const spec::Defines& defines,
+                                 const std::string& name) {
+    const spec::Document document = spec::expand_document(std::move(tree), defines);
+    spec::check_sections(document.root);
+    workload::Workload workload = workload::read_workload(document);
+    workload.name = name;
+    return workload;
+}
+
 Inputs load_inputs(const InputNames& names) {
-    const std::vector<Source> sources = sources_of(names);
+    const std::optional<std::string> foreign = foreign_text(names.mapping);
+    InputNames own = names;
+    own.mapping = foreign ? "" : names.mapping;
     std::vector<std::string> declared;
     bool asked = false;
-    const std::optional<std::string> foreign = foreign_text(names.mapping);
-    for (const Source& source : sources) {
-        if (foreign && source.option == std::string("mapping")) {
-            continue;
-        }
-        const spec::Node tree = spec::load_tree(source.path);
-        check_role(source, tree);
+    std::vector<ReadInput> read = read_inputs(own);
+    for (const auto& [source, tree] : read) {
         const spec::Node* const arch =
-            source.option == std::string("arch") && tree.is_map() ? tree.find("arch") : nullptr;
+            source.role == "architecture" && tree.is_map() ? tree.find("arch") : nullptr;
         asked = asked || (arch != nullptr && asks_for_customary_names(*arch));
         for (const std::string& name : spec::declared_variables(tree)) {
             declared.push_back(name);
@@ -138,15 +144,17 @@ Inputs load_inputs(const InputNames& names) {
     }
     spec::check_defines(names.defines, declared);
     Inputs result;
-    for (const Source& source : sources) {
-        if (source.option == std::string("arch")) {
-            result.architecture.emplace(arch::load_architecture(source.path, names.defines));
-        } else if (source.option == std::string("workload")) {
-            result.workload.emplace(workload::load_workload(source.path, names.defines));
-        } else if (!foreign) {
-            result.mapping.emplace(mapping::load_mapping(source.path, names.defines));
+    for (auto& [source, tree] : read) {
+        const std::string name = fs::path(source.path).stem().string();
+        if (source.role == "architecture") {
+            result.architecture.emplace(std::move(tree), names.defines, name);
+        } else if (source.role == "workload") {
+            result.workload = read_workload(std::move(tree), names.defines, name);
+        } else {
+            result.mapping.emplace(
+                mapping::read_mapping(spec::expand_document(std::move(tree), names.defines)));
         }
-        result.files.push_back({source.role, source.path});
+        result.files.push_back(std::move(source));
     }
     if (result.workload && asked && names.customary_renames) {
         result.renamed = workload::add_customary_renames(*result.workload);

@@ -151,10 +151,7 @@ spec::Node ProblemFamily::tree(const std::string& section, const Choice& choice)
 Inputs ProblemFamily::with(const Choice& choice) const {
     Inputs result;
     result.architecture.emplace(tree("arch", choice), choice.defines, architecture_name_);
-    const spec::Document document = spec::expand_document(tree("workload", choice), choice.defines);
-    spec::check_sections(document.root);
-    result.workload.emplace(workload::read_workload(document));
-    result.workload->name = workload_name_;
+    result.workload = read_workload(tree("workload", choice), choice.defines, workload_name_);
     result.files = files_;
     return result;
 }

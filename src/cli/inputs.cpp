@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+void included(const fs::path& file, std::vector<fs::path>& found);
+
 // Every file that `include` reaches from a tree, in order of appearance.
 void included(const spec::Node& node, const fs::path& folder, std::vector<fs::path>& found) {
     for (const spec::Node& item : node.items) {
@@ -37,15 +39,24 @@ void included(const spec::Node& node, const fs::path& folder, std::vector<fs::pa
             if (fs::is_regular_file(path, ignored) &&
                 std::find(found.begin(), found.end(), path) == found.end()) {
                 found.push_back(path);
-                included(spec::read_file(path.string()), path.parent_path(), found);
+                included(path, found);
             }
         }
     }
 }
 
+// Parsing takes longer than all else that is done before a search. The word can be written with
+// escapes.
+void included(const fs::path& file, std::vector<fs::path>& found) {
+    const std::string text = spec::read_bytes(file.string());
+    if (text.find("include") != std::string::npos || text.find('\\') != std::string::npos) {
+        included(spec::read_file(file.string()), file.parent_path(), found);
+    }
+}
+
 void record(const std::string& role, const fs::path& path, std::vector<InputFile>& files) {
     std::vector<fs::path> all = {path};
-    included(spec::read_file(path.string()), path.parent_path(), all);
+    included(path, all);
     for (const fs::path& one : all) {
         files.push_back({role, one.string(), io::sha256(spec::read_bytes(one.string()))});
     }

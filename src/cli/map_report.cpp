@@ -142,7 +142,16 @@ const char* preset_name(const mapspace::MapSpaceOptions& space) {
     return space.preset == mapspace::MapSpaceOptions::Preset::full ? "full" : "accelforge";
 }
 
-io::Json document(const model::Problem& problem, const mapper::Result& result,
+std::vector<io::Description> descriptions(const model::Problem& problem,
+                                          const mapper::Result& result) {
+    std::vector<io::Description> described;
+    for (const mapper::Solution& solution : result.solutions) {
+        described.push_back(io::describe(problem, solution.mapping, solution.report));
+    }
+    return described;
+}
+
+io::Json document(const mapper::Result& result, const std::vector<io::Description>& described,
                   const mapper::Options& settings, double wall_s) {
     io::Json root;
     root["schema_version"] = io::schema_version;
@@ -150,8 +159,9 @@ io::Json document(const model::Problem& problem, const mapper::Result& result,
     root["status"] = nothing ? "unknown" : status_name(result.status);
     root["metric"] = metric_names(settings.metrics);
     root["mappings"] = io::Json::array();
-    for (const mapper::Solution& solution : result.solutions) {
-        root["mappings"].push_back(solution_json(problem, solution.mapping, solution.report));
+    for (std::size_t i = 0; i < described.size(); ++i) {
+        const mapper::Solution& solution = result.solutions[i];
+        root["mappings"].push_back(solution_json(solution.mapping, solution.report, described[i]));
     }
     root["bound"] = io::Json::object();
     if (settings.metrics.size() == 1 && result.bound) {
@@ -176,22 +186,22 @@ io::Json stored_document(io::Json document) {
 }
 
 void print(std::ostream& out, const model::Problem& problem, const mapper::Result& result,
-           const mapper::Options& settings, double wall_s, const std::string& mapper,
-           const SummaryTables& tables) {
-    const mapper::Solution& best = result.solutions.front();
+           const io::Description& best, const mapper::Options& settings, double wall_s,
+           const std::string& mapper, const SummaryTables& tables) {
+    const mapper::Solution& solution = result.solutions.front();
+    const arch::Architecture& architecture = *problem.architecture;
     const bool traffic = asks_for_traffic(settings.metrics);
-    out << "Mapping of " << problem.workload->name << " on " << problem.architecture->name()
-        << "\n";
+    out << "Mapping of " << problem.workload->name << " on " << architecture.name() << "\n";
     if (result.solutions.size() > 1) {
-        print_pareto_set(out, *problem.architecture, result, traffic);
+        print_pareto_set(out, architecture, result, traffic);
     } else {
-        print_totals(out, *problem.architecture, best.report);
+        print_totals(out, architecture, solution.report);
     }
-    print_summary(out, problem, best.mapping, best.report);
-    print_summary_tables(out, problem, best.report, tables);
-    print_fused_groups(out, problem, best.mapping);
-    print_tree(out, problem, best.mapping, best.report);
-    print_pipelines(out, best.report);
+    print_summary(out, architecture, best);
+    print_summary_tables(out, architecture, best.summary, tables);
+    print_fused_groups(out, best.fused_groups);
+    print_tree(out, solution.mapping, best.notes);
+    print_pipelines(out, solution.report);
     out << optimality(result, settings, mapper) << "\n";
     if (!result.reasons.empty()) {
         out << "Why:\n";
@@ -215,7 +225,8 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
 }
 
 std::map<std::string, std::string> run_files(const model::Problem& problem,
-                                             const mapper::Result& result) {
+                                             const mapper::Result& result,
+                                             const io::Description& best) {
     std::map<std::string, std::string> files;
     for (std::size_t i = 0; i < result.solutions.size(); ++i) {
         const mapping::Mapping& tree = result.solutions[i].mapping;
@@ -230,12 +241,10 @@ std::map<std::string, std::string> run_files(const model::Problem& problem,
                 plain;
         }
     }
-    const mapper::Solution& best = result.solutions.front();
-    files["looptree.svg"] = io::looptree_svg(problem, best.mapping,
-                                             io::mapping_notes(problem, best.mapping, best.report),
-                                             io::summarise(problem, best.report));
-    for (std::size_t i = 0; i < best.report.pipelines.size(); ++i) {
-        files["pipeline-" + std::to_string(i + 1) + ".svg"] = io::pipeline_svg(best.report, i);
+    const mapper::Solution& solution = result.solutions.front();
+    files["looptree.svg"] = io::looptree_svg(problem, solution.mapping, best.notes, best.summary);
+    for (std::size_t i = 0; i < solution.report.pipelines.size(); ++i) {
+        files["pipeline-" + std::to_string(i + 1) + ".svg"] = io::pipeline_svg(solution.report, i);
     }
     return files;
 }

@@ -14,22 +14,28 @@ namespace tessera::cli {
 /// "full" or "accelforge"
 const char* preset_name(const mapspace::MapSpaceOptions& space);
 
+/// Of each solution.
+std::vector<io::Description> descriptions(const model::Problem& problem,
+                                          const mapper::Result& result);
+
 /// The document of --json.
-io::Json document(const model::Problem& problem, const mapper::Result& result,
+io::Json document(const mapper::Result& result, const std::vector<io::Description>& described,
                   const mapper::Options& settings, double wall_s);
 
 /// result.json: what every run of the same command ends with, byte by byte. Times, memory and the
 /// counts that threads share by chance are in status.json.
 io::Json stored_document(io::Json document);
 
-/// The document as text. `mapper`: who searched. \pre there is a solution
+/// The document as text. `best`: of the first solution; `mapper`: who searched.
+/// \pre there is a solution
 void print(std::ostream& out, const model::Problem& problem, const mapper::Result& result,
-           const mapper::Options& settings, double wall_s, const std::string& mapper,
-           const SummaryTables& tables);
+           const io::Description& best, const mapper::Options& settings, double wall_s,
+           const std::string& mapper, const SummaryTables& tables);
 
 /// Mappings and drawings, by name. \pre there is a solution
 std::map<std::string, std::string> run_files(const model::Problem& problem,
-                                             const mapper::Result& result);
+                                             const mapper::Result& result,
+                                             const io::Description& best);
 
 /// The exit code of a search without any mapping, and why.
 int explain_nothing(const mapper::Result& result, bool interrupted, std::ostream& err);

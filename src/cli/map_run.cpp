@@ -270,19 +270,22 @@ private:
 
     /// Output, then files, which may fail; exit code.
     int deliver(const mapper::Result& result, bool cut) {
-        const io::Json json = document(problem(), result, settings_, wall_s());
+        const std::vector<io::Description> described = descriptions(problem(), result);
+        const io::Json json = document(result, described, settings_, wall_s());
         const bool memory = result.stopped_by == base::out_of_memory;
         if (arguments_.flag("json")) {
             out_ << io::dumped(json);
         } else if (!result.solutions.empty()) {
-            print(out_, problem(), result, settings_, wall_s(), components_->mapper, tables_);
+            print(out_, problem(), result, described.front(), settings_, wall_s(),
+                  components_->mapper, tables_);
         }
         out_.flush();
         if (result.solutions.empty()) {
             return explain_nothing(result, cut, err_);
         }
         if (folder_) {
-            std::map<std::string, std::string> files = run_files(problem(), result);
+            std::map<std::string, std::string> files =
+                run_files(problem(), result, described.front());
             files["result.json"] = io::dumped(stored_document(json));
             if (result.stopped_by == "max-time") {  // a higher limit may let it go on
                 files["stopped.json"] = folder_->read("checkpoint.json");
@@ -319,10 +322,11 @@ private:
         out_ << "Mapping of " << inputs_->workload->name << " on " << inputs_->architecture->name()
              << "\n";
         print_totals(out_, *inputs_->architecture, best.report);
-        print_summary(out_, problem(), best.mapping, best.report);
-        print_summary_tables(out_, problem(), best.report, tables_);
-        print_fused_groups(out_, problem(), best.mapping);
-        print_tree(out_, problem(), best.mapping, best.report);
+        const io::Description told = io::describe(problem(), best.mapping, best.report);
+        print_summary(out_, *inputs_->architecture, told);
+        print_summary_tables(out_, *inputs_->architecture, told.summary, tables_);
+        print_fused_groups(out_, told.fused_groups);
+        print_tree(out_, best.mapping, told.notes);
         out_ << "Finished before; in " << folder_->path().string() << "\n";
         return ExitCode::ok;
     }

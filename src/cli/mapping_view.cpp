@@ -2,9 +2,8 @@
 
 #include <sstream>
 
-#include "io/mapping_notes.hpp"
+#include "io/description.hpp"
 #include "io/pipelines.hpp"
-#include "io/summary.hpp"
 #include "spec/reader.hpp"
 #include "tessera/spec/position.hpp"
 
@@ -45,10 +44,10 @@ std::function<telemetry::MappingView(const std::string&)> mapping_view(
     return [problem, &model](const std::string& yaml) {
         const mapping::Mapping mapping = mapping_in(yaml, "the best mapping");
         const model::Report report = model.evaluate(problem, mapping);
+        const io::Description description = io::describe(problem, mapping, report);
         telemetry::MappingView view =
-            text_view(io::pipelines_text(report) +
-                      io::to_text(mapping, io::mapping_notes(problem, mapping, report)));
-        const io::Summary summary = io::summarise(problem, report);
+            text_view(io::pipelines_text(report) + io::to_text(mapping, description.notes));
+        const io::Summary& summary = description.summary;
         view.energy_j = summary.energy_j;
         view.latency_s = summary.latency_s;
         view.compute_use = summary.compute_use;

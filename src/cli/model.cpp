@@ -39,13 +39,13 @@ CommandText model_text() {
 
 namespace {
 
-io::Json document(const model::Problem& problem, const mapping::Mapping& mapping,
-                  const model::Report& report, double wall_s) {
+io::Json document(const mapping::Mapping& mapping, const model::Report& report,
+                  const io::Description& description, double wall_s) {
     io::Json root;
     root["schema_version"] = io::schema_version;
     root["status"] = "evaluated";
     root["metric"] = nullptr;
-    root["mappings"] = io::Json::array({solution_json(problem, mapping, report)});
+    root["mappings"] = io::Json::array({solution_json(mapping, report, description)});
     root["bound"] = io::Json::object();
     root["gap"] = nullptr;
     root["warnings"] = report.warnings;
@@ -93,11 +93,12 @@ std::vector<std::string> row(const model::EinsumReport& einsum,
 }
 
 void print(std::ostream& out, const model::Problem& problem, const mapping::Mapping& mapping,
-           const model::Report& report, const SummaryTables& tables) {
+           const model::Report& report, const io::Description& description,
+           const SummaryTables& tables) {
     const arch::Architecture& architecture = *problem.architecture;
     out << "Evaluation of " << problem.workload->name << " on " << architecture.name() << "\n";
     print_totals(out, architecture, report);
-    print_summary(out, problem, mapping, report);
+    print_summary(out, architecture, description);
     std::vector<std::vector<std::string>> rows = {
         {"  Einsum", "component", "energy", "leakage", "latency", "actions", "occupancy"}};
     for (const model::EinsumReport& einsum : report.einsums) {
@@ -110,7 +111,7 @@ void print(std::ostream& out, const model::Problem& problem, const mapping::Mapp
                         io::quantity(einsum.latency_s, unit(architecture, "s")), "", ""});
     }
     print_table(out, rows, 2);
-    print_fused_groups(out, problem, mapping);
+    print_fused_groups(out, description.fused_groups);
     out << "Peak occupancy:\n";
     rows.clear();
     for (const auto& [memory, fraction] : report.peak_occupancy) {
@@ -118,8 +119,8 @@ void print(std::ostream& out, const model::Problem& problem, const mapping::Mapp
     }
     print_table(out, rows, 1);
     print_pipelines(out, report);
-    print_summary_tables(out, problem, report, tables);
-    print_tree(out, problem, mapping, report);
+    print_summary_tables(out, architecture, description.summary, tables);
+    print_tree(out, mapping, description.notes);
 }
 
 }  // namespace
@@ -146,12 +147,13 @@ int model_command(const std::vector<std::string>& args, std::ostream& out, std::
             err << "warning: " << warning << "\n";
         }
     }
+    const io::Description description = io::describe(problem, *inputs.mapping, report);
     if (arguments.flag("json")) {
         const double wall_s =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        out << io::dumped(document(problem, *inputs.mapping, report, wall_s));
+        out << io::dumped(document(*inputs.mapping, report, description, wall_s));
     } else {
-        print(out, problem, *inputs.mapping, report, tables);
+        print(out, problem, *inputs.mapping, report, description, tables);
     }
     return ExitCode::ok;
 }

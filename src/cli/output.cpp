@@ -9,11 +9,8 @@
 
 #include "api/search.hpp"
 #include "base/printable.hpp"
-#include "io/fused_groups.hpp"
-#include "io/mapping_notes.hpp"
 #include "io/pipelines.hpp"
 #include "io/run_files.hpp"
-#include "io/summary.hpp"
 #include "io/units.hpp"
 
 namespace tessera::cli {
@@ -38,19 +35,18 @@ std::string metric_unit(const arch::Architecture& architecture, mapper::Metric m
                                              : unit(architecture, units[static_cast<int>(metric)]);
 }
 
-io::Json solution_json(const model::Problem& problem, const mapping::Mapping& mapping,
-                       const model::Report& report) {
+io::Json solution_json(const mapping::Mapping& mapping, const model::Report& report,
+                       const io::Description& description) {
     io::Json result;
     const io::Json costs = io::report_json(report);
     for (const auto& [key, value] : costs.members()) {
         if (key == "einsums") {
-            result["fused_groups"] = io::fused_groups(problem, mapping);
+            result["fused_groups"] = description.fused_groups;
         }
         result[key] = value;
     }
-    result["summary"] =
-        io::summary_json(io::summarise(problem, report), io::fusion_saved(problem, mapping));
-    result["mapping"] = io::mapping_json(mapping, io::mapping_notes(problem, mapping, report));
+    result["summary"] = io::summary_json(description.summary, description.fusion);
+    result["mapping"] = io::mapping_json(mapping, description.notes);
     return result;
 }
 
@@ -82,9 +78,7 @@ void print_totals(std::ostream& out, const arch::Architecture& architecture,
         << "  EDP      " << io::plain(report.edp_js(), unit(architecture, "J s")) << "\n";
 }
 
-void print_fused_groups(std::ostream& out, const model::Problem& problem,
-                        const mapping::Mapping& mapping) {
-    const std::vector<std::vector<std::string>> groups = io::fused_groups(problem, mapping);
+void print_fused_groups(std::ostream& out, const std::vector<std::vector<std::string>>& groups) {
     out << "Fused Einsums:" << (groups.empty() ? " none" : "") << "\n";
     for (const std::vector<std::string>& group : groups) {
         for (const std::string& einsum : group) {
@@ -101,10 +95,10 @@ void print_pipelines(std::ostream& out, const model::Report& report) {
     }
 }
 
-void print_tree(std::ostream& out, const model::Problem& problem, const mapping::Mapping& mapping,
-                const model::Report& report) {
+void print_tree(std::ostream& out, const mapping::Mapping& mapping,
+                const std::vector<io::NodeNote>& notes) {
     out << "LoopTree:\n";
-    print_indented(out, io::to_text(mapping, io::mapping_notes(problem, mapping, report)));
+    print_indented(out, io::to_text(mapping, notes));
 }
 
 void print_place(std::ostream& out, const io::RunDirectory& folder) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "io/description.hpp"
 #include "io/report_json.hpp"
 #include "io/run_directory.hpp"
 #include "tessera/arch/architecture.hpp"
@@ -25,8 +26,8 @@ std::string unit(const arch::Architecture& architecture, const std::string& name
 std::string metric_unit(const arch::Architecture& architecture, mapper::Metric metric);
 
 /// One entry of "mappings" with fused groups and tree.
-io::Json solution_json(const model::Problem& problem, const mapping::Mapping& mapping,
-                       const model::Report& report);
+io::Json solution_json(const mapping::Mapping& mapping, const model::Report& report,
+                       const io::Description& description);
 
 /// (best - bound) / best; null without a bound or with several metrics (0 if the set is complete).
 io::Json gap_json(const mapper::Result& result, const std::vector<mapper::Metric>& metrics);
@@ -45,11 +46,10 @@ void print_totals(std::ostream& out, const arch::Architecture& architecture,
                   const model::Report& report);
 /// The charts of Report::pipelines; nothing without them.
 void print_pipelines(std::ostream& out, const model::Report& report);
-void print_fused_groups(std::ostream& out, const model::Problem& problem,
-                        const mapping::Mapping& mapping);
+void print_fused_groups(std::ostream& out, const std::vector<std::vector<std::string>>& groups);
 /// The LoopTree with trip counts and sizes of tiles.
-void print_tree(std::ostream& out, const model::Problem& problem, const mapping::Mapping& mapping,
-                const model::Report& report);
+void print_tree(std::ostream& out, const mapping::Mapping& mapping,
+                const std::vector<io::NodeNote>& notes);
 /// Columns aligned, two spaces apart; the first `text_columns` to the left, the others to the
 /// right.
 void print_table(std::ostream& out, std::vector<std::vector<std::string>> rows,

@@ -37,19 +37,21 @@ io::PageTable totals(const std::vector<ReportRun>& runs) {
             table.rows.back().push_back(std::move(cell));
         }
     };
-    add("energy", "J", [](const ReportRun& r) { return r.summary.energy_j; });
-    add("latency", "s", [](const ReportRun& r) { return r.summary.latency_s; });
-    add("energy-delay product", "",
-        [](const ReportRun& r) { return r.summary.energy_j * r.summary.latency_s; });
+    add("energy", "J", [](const ReportRun& r) { return r.description.summary.energy_j; });
+    add("latency", "s", [](const ReportRun& r) { return r.description.summary.latency_s; });
+    add("energy-delay product", "", [](const ReportRun& r) {
+        return r.description.summary.energy_j * r.description.summary.latency_s;
+    });
     add("words moved at the outermost memory", "",
-        [](const ReportRun& r) { return r.summary.traffic_words.value_or(0); });
-    add("energy per compute", "J",
-        [](const ReportRun& r) { return share(r.summary.energy_j, r.summary.computes); });
+        [](const ReportRun& r) { return r.description.summary.traffic_words.value_or(0); });
+    add("energy per compute", "J", [](const ReportRun& r) {
+        return share(r.description.summary.energy_j, r.description.summary.computes);
+    });
     add("words that fusion keeps from the outermost memory", "",
-        [](const ReportRun& r) { return r.fusion.words; });
+        [](const ReportRun& r) { return r.description.fusion.words; });
     table.rows.push_back({io::page_text("computes in use")});
     for (const ReportRun& run : runs) {
-        table.rows.back().push_back(io::page_percent(run.summary.compute_use));
+        table.rows.back().push_back(io::page_percent(run.description.summary.compute_use));
     }
     table.rows.push_back({io::page_text("status")});
     for (const ReportRun& run : runs) {
@@ -64,7 +66,7 @@ std::vector<std::string> component_names(const std::vector<ReportRun>& runs, Val
                                          double io::ComponentSummary::*field) {
     std::map<std::string, double> most;
     for (const ReportRun& run : runs) {
-        for (const io::ComponentSummary& c : run.summary.components) {
+        for (const io::ComponentSummary& c : run.description.summary.components) {
             most[c.name] = std::max(most[c.name], share(c.*field, of_run(run)));
         }
     }
@@ -97,7 +99,7 @@ io::RowChart stack(const std::vector<ReportRun>& runs, const std::string& title,
         std::vector<double> values(chart.legend.size());
         for (std::size_t n = 0; n < names.size(); ++n) {
             double value = 0;
-            for (const io::ComponentSummary& c : run.summary.components) {
+            for (const io::ComponentSummary& c : run.description.summary.components) {
                 value += c.name == names[n] ? c.*field : 0;
             }
             values[std::min(n, values.size() - 1)] += value;
@@ -123,12 +125,12 @@ void add_comparison(io::Page& page, const std::vector<ReportRun>& runs) {
     section.drawings.push_back(
         {"compare-energy", io::row_chart_svg(stack(
                                runs, "Energy by component", "J",
-                               [](const ReportRun& r) { return r.summary.energy_j; },
+                               [](const ReportRun& r) { return r.description.summary.energy_j; },
                                &io::ComponentSummary::energy_j, energy))});
     section.drawings.push_back(
         {"compare-time", io::row_chart_svg(stack(
                              runs, "Time by the component that limits it", "s",
-                             [](const ReportRun& r) { return r.summary.latency_s; },
+                             [](const ReportRun& r) { return r.description.summary.latency_s; },
                              &io::ComponentSummary::limits_s, time))});
     section.tables.push_back(std::move(energy));
     section.tables.push_back(std::move(time));

@@ -108,8 +108,8 @@ std::string compute_of(const model::EinsumReport& einsum) {
 
 io::Plot roofline_plot(const ReportRun& run, const std::map<std::string, Roof>& roofs,
                        PageTable& table) {
-    const std::string byte = "computes per byte of " + run.summary.outermost;
-    io::Plot plot{"Roofline at " + run.summary.outermost,
+    const std::string byte = "computes per byte of " + run.description.summary.outermost;
+    io::Plot plot{"Roofline at " + run.description.summary.outermost,
                   byte,
                   "computes per second",
                   true,
@@ -119,8 +119,8 @@ io::Plot roofline_plot(const ReportRun& run, const std::map<std::string, Roof>& 
                   420};
     double low = std::numeric_limits<double>::infinity(), high = 0;
     std::map<std::string, io::PlotSeries> points;
-    for (std::size_t i = 0; i < run.summary.einsums.size(); ++i) {
-        const io::EinsumSummary& e = run.summary.einsums[i];
+    for (std::size_t i = 0; i < run.description.summary.einsums.size(); ++i) {
+        const io::EinsumSummary& e = run.description.summary.einsums[i];
         const double bytes = e.traffic_bits.value_or(0) / 8;
         if (bytes <= 0 || e.computes <= 0 || e.latency_s <= 0) {
             continue;
@@ -176,7 +176,7 @@ double component_energy_j(const model::ComponentReport& component) {
 void add_energy(io::Page& page, const ReportRun& run, int level, const std::string& prefix) {
     PageSection section{"Energy", level, {}, {}, {}, "", ""};
     const std::vector<model::EinsumReport>& einsums = run.report().einsums;
-    const Parts parts(run.summary);
+    const Parts parts(run.description.summary);
     io::RowChart chart{
         "Energy of each Einsum by component", run.unit("J"), parts.names(), {}, 0, false};
     const auto all = most(einsums, [](const auto& e) { return e.energy_j(); });
@@ -186,9 +186,10 @@ void add_energy(io::Page& page, const ReportRun& run, int level, const std::stri
         for (std::size_t p = 0; p < values.size(); ++p) {
             texts.push_back(parts.names()[p] + " " + io::quantity(values[p], run.unit("J")));
         }
-        chart.rows.push_back({einsums[i].einsum, io::stacked(values, texts),
-                              io::quantity(einsums[i].energy_j(), run.unit("J")) + "  " +
-                                  io::percent(share(einsums[i].energy_j(), run.summary.energy_j))});
+        chart.rows.push_back(
+            {einsums[i].einsum, io::stacked(values, texts),
+             io::quantity(einsums[i].energy_j(), run.unit("J")) + "  " +
+                 io::percent(share(einsums[i].energy_j(), run.description.summary.energy_j))});
     }
     if (all.size() < einsums.size()) {
         section.texts.push_back("The " + std::to_string(all.size()) +
@@ -201,11 +202,11 @@ void add_energy(io::Page& page, const ReportRun& run, int level, const std::stri
                          {},
                          1,
                          false};
-    for (const io::ComponentSummary& c : run.summary.components) {
-        components.rows.push_back({io::page_text(c.name),
-                                   io::page_quantity(c.energy_j, run.unit("J")),
-                                   io::page_percent(share(c.energy_j, run.summary.energy_j)),
-                                   io::page_quantity(c.leak_j, run.unit("J"))});
+    for (const io::ComponentSummary& c : run.description.summary.components) {
+        components.rows.push_back(
+            {io::page_text(c.name), io::page_quantity(c.energy_j, run.unit("J")),
+             io::page_percent(share(c.energy_j, run.description.summary.energy_j)),
+             io::page_quantity(c.leak_j, run.unit("J"))});
     }
     PageTable table{prefix + "energy-einsums", "By Einsum and component", {"Einsum"}, {}, 1, true};
     table.columns.insert(table.columns.end(), parts.names().begin(), parts.names().end());
@@ -223,7 +224,7 @@ void add_energy(io::Page& page, const ReportRun& run, int level, const std::stri
                       {},
                       2,
                       true};
-    for (const io::TrafficSummary& t : run.summary.traffic) {
+    for (const io::TrafficSummary& t : run.description.summary.traffic) {
         traffic.rows.push_back({io::page_text(t.component), io::page_text(t.tensor),
                                 io::page_plain(t.reads), io::page_plain(t.writes),
                                 io::page_plain(t.hops),
@@ -235,7 +236,7 @@ void add_energy(io::Page& page, const ReportRun& run, int level, const std::stri
 
 void add_time(io::Page& page, const ReportRun& run, int level, const std::string& prefix) {
     PageSection section{"Time", level, {}, {}, {}, "", ""};
-    const std::vector<std::string> names = limiting(run.summary);
+    const std::vector<std::string> names = limiting(run.description.summary);
     io::RowChart chart{
         "Latency of each Einsum and what limits it", run.unit("s"), names, {}, 0, false};
     PageTable table{
@@ -246,14 +247,15 @@ void add_time(io::Page& page, const ReportRun& run, int level, const std::string
         2,
         false};
     const auto shown = most(run.report().einsums, [](const auto& e) { return e.latency_s; });
-    for (std::size_t i = 0; i < run.summary.einsums.size(); ++i) {
-        const io::EinsumSummary& e = run.summary.einsums[i];
+    for (std::size_t i = 0; i < run.description.summary.einsums.size(); ++i) {
+        const io::EinsumSummary& e = run.description.summary.einsums[i];
         const std::string latency = io::quantity(e.latency_s, run.unit("s"));
         if (std::binary_search(shown.begin(), shown.end(), i)) {
             chart.rows.push_back(
                 {e.name,
                  {{0, e.latency_s, style_of(names, e.limit), e.limit + " " + latency}},
-                 latency + "  " + io::percent(share(e.latency_s, run.summary.latency_s))});
+                 latency + "  " +
+                     io::percent(share(e.latency_s, run.description.summary.latency_s))});
         }
         std::string busy;
         for (const model::ComponentReport& c : run.report().einsums[i].components) {
@@ -262,10 +264,11 @@ void add_time(io::Page& page, const ReportRun& run, int level, const std::string
                         io::percent(share(c.latency_s, e.latency_s));
             }
         }
-        table.rows.push_back({io::page_text(e.name), io::page_text(e.limit.empty() ? "-" : e.limit),
-                              io::page_quantity(e.latency_s, run.unit("s")),
-                              io::page_percent(share(e.latency_s, run.summary.latency_s)),
-                              io::page_percent(e.compute_use), io::page_text(busy)});
+        table.rows.push_back(
+            {io::page_text(e.name), io::page_text(e.limit.empty() ? "-" : e.limit),
+             io::page_quantity(e.latency_s, run.unit("s")),
+             io::page_percent(share(e.latency_s, run.description.summary.latency_s)),
+             io::page_percent(e.compute_use), io::page_text(busy)});
     }
     PageTable dims{prefix + "spatial",
                    "Spatial dimensions: instances in use, averaged over the time",
@@ -273,7 +276,7 @@ void add_time(io::Page& page, const ReportRun& run, int level, const std::string
                    {},
                    1,
                    false};
-    for (const io::ComponentSummary& c : run.summary.components) {
+    for (const io::ComponentSummary& c : run.description.summary.components) {
         for (const io::DimSummary& dim : c.dims) {
             dims.rows.push_back({io::page_text(c.name + "." + dim.name), io::page_plain(dim.fanout),
                                  io::page_percent(dim.use)});
@@ -291,8 +294,8 @@ void add_roofline(io::Page& page, const ReportRun& run, int level, const std::st
     PageSection section{"Roofline", level, {}, {}, {}, "", ""};
     std::map<std::string, Roof> roofs;
     std::string without;
-    for (std::size_t i = 0; i < run.summary.einsums.size(); ++i) {
-        const io::EinsumSummary& e = run.summary.einsums[i];
+    for (std::size_t i = 0; i < run.description.summary.einsums.size(); ++i) {
+        const io::EinsumSummary& e = run.description.summary.einsums[i];
         if (e.traffic_bits.value_or(0) > 0 && e.computes > 0 && e.peak_computes_per_s > 0) {
             Roof& roof = roofs[compute_of(run.report().einsums[i])];
             roof.peak = std::max(roof.peak, e.peak_computes_per_s);
@@ -318,7 +321,7 @@ void add_roofline(io::Page& page, const ReportRun& run, int level, const std::st
                      "lower roof", "of the roof"},
                     {},
                     2,
-                    run.summary.einsums.size() > 12};
+                    run.description.summary.einsums.size() > 12};
     const io::Plot plot = roofline_plot(run, roofs, table);
     section.drawings.push_back({prefix + "roofline", io::plot_svg(plot)});
     section.tables.push_back(std::move(table));

@@ -30,7 +30,7 @@ void occupancy(const ReportRun& run, const std::string& prefix, PageSection& sec
                     {},
                     1,
                     false};
-    for (const io::ComponentSummary& c : run.summary.components) {
+    for (const io::ComponentSummary& c : run.description.summary.components) {
         if (!c.size_bits) {
             continue;
         }
@@ -45,7 +45,7 @@ void occupancy(const ReportRun& run, const std::string& prefix, PageSection& sec
              {io::size(*c.size_bits), io::page_plain(*c.size_bits / 8).raw},
              limited ? PageCell{io::size(used), io::page_plain(used / 8).raw} : PageCell{"-", ""},
              limited ? io::page_percent(*c.occupancy) : PageCell{"-", ""},
-             io::page_percent(share(c.busy_s, run.summary.latency_s)),
+             io::page_percent(share(c.busy_s, run.description.summary.latency_s)),
              io::page_quantity(c.energy_j, run.unit("J"))});
     }
     if (!chart.rows.empty()) {
@@ -81,7 +81,7 @@ std::vector<Life> lives(const ReportRun& run) {
                 const auto origin = static_cast<std::size_t>(node.origin);
                 result.push_back({path.levels[static_cast<std::size_t>(node.level)].name, tensor, e,
                                   e, 0, origin});
-                for (const io::TileNote& tile : run.notes[origin].tiles) {
+                for (const io::TileNote& tile : run.description.notes[origin].tiles) {
                     result.back().bits = tile.tensor == tensor ? tile.bits : result.back().bits;
                 }
             }
@@ -111,7 +111,7 @@ void schedule(const ReportRun& run, const std::string& prefix, PageSection& sect
                     2,
                     true};
     std::vector<std::string> memories;
-    for (const io::ComponentSummary& c : run.summary.components) {
+    for (const io::ComponentSummary& c : run.description.summary.components) {
         if (c.size_bits && std::isfinite(*c.size_bits)) {
             memories.push_back(c.name);
         }

@@ -137,10 +137,7 @@ ReportRun read_report_run(const std::string& name, const std::vector<std::string
     read_result(folder, result);
     const model::Problem problem = result.problem();
     const mapping::Mapping& best = result.solutions.front().mapping;
-    result.summary = io::summarise(problem, result.report());
-    result.fusion = io::fusion_saved(problem, best);
-    result.fused = io::fused_groups(problem, best);
-    result.notes = io::mapping_notes(problem, best, result.report());
+    result.description = io::describe(problem, best, result.report());
     if (const std::optional<std::string> state = folder.read("status.json")) {
         try {
             result.snapshot = telemetry::from_json(*state);

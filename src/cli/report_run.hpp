@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "cli/inputs.hpp"
-#include "io/mapping_notes.hpp"
-#include "io/summary.hpp"
+#include "io/description.hpp"
 #include "telemetry/snapshot.hpp"
 #include "tessera/mapper/mapper.hpp"
 
@@ -29,11 +28,8 @@ struct ReportRun {
     std::optional<double> gap;  ///< of result.json
     std::string stopped_by;
     std::unique_ptr<Inputs> inputs;
-    std::vector<mapper::Solution> solutions;  ///< the best first; at least one
-    io::Summary summary;                      ///< of the first, as all that follows
-    io::FusionSummary fusion;
-    std::vector<std::vector<std::string>> fused;
-    std::vector<io::NodeNote> notes;
+    std::vector<mapper::Solution> solutions;      ///< the best first; at least one
+    io::Description description;                  ///< of the first
     std::optional<telemetry::Snapshot> snapshot;  ///< the last state of the search
     std::vector<std::string> remarks;             ///< what a reader should know
 

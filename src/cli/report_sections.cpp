@@ -35,14 +35,14 @@ std::string standing(const ReportRun& run) {
 }
 
 std::string limits(const ReportRun& run) {
-    std::vector<io::ComponentSummary> parts = run.summary.components;
+    std::vector<io::ComponentSummary> parts = run.description.summary.components;
     std::stable_sort(parts.begin(), parts.end(),
                      [](const auto& a, const auto& b) { return a.limits_s > b.limits_s; });
     std::string text;
     for (const io::ComponentSummary& c : parts) {
         if (c.limits_s > 0 && text.size() < 200) {
             text += (text.empty() ? "" : ", ") + c.name + (c.computes ? " (compute)" : "") + " " +
-                    io::percent(share(c.limits_s, run.summary.latency_s));
+                    io::percent(share(c.limits_s, run.description.summary.latency_s));
         }
     }
     return text.empty() ? "" : "What limits the time: " + text + " of it.";
@@ -56,7 +56,7 @@ void result(io::Page& page, const ReportRun& run, int level, const std::string& 
         }
     }
     section.texts.insert(section.texts.end(), run.remarks.begin(), run.remarks.end());
-    const io::Summary& s = run.summary;
+    const io::Summary& s = run.description.summary;
     PageTable table{prefix + "totals", "Totals", {"quantity", "value"}, {}, 1, false};
     const auto add = [&](const std::string& name, PageCell cell) {
         table.rows.push_back({io::page_text(name), std::move(cell)});
@@ -72,12 +72,14 @@ void result(io::Page& page, const ReportRun& run, int level, const std::string& 
         add("words moved at " + s.outermost, io::page_plain(*s.traffic_words));
         add("least words of the workload", io::page_plain(s.least_traffic_words));
     }
-    if (run.fusion.words > 0) {
-        add("words that fusion keeps from it, at least", io::page_plain(run.fusion.words));
-        add("energy of these words there", io::page_quantity(run.fusion.energy_j, run.unit("J")));
+    if (run.description.fusion.words > 0) {
+        add("words that fusion keeps from it, at least",
+            io::page_plain(run.description.fusion.words));
+        add("energy of these words there",
+            io::page_quantity(run.description.fusion.energy_j, run.unit("J")));
     }
     section.tables.push_back(std::move(table));
-    for (const std::vector<std::string>& group : run.fused) {
+    for (const std::vector<std::string>& group : run.description.fused_groups) {
         std::string text = "Fused: ";
         for (const std::string& einsum : group) {
             text += (&einsum == &group.front() ? "" : " + ") + einsum;
@@ -98,13 +100,14 @@ void drawn_mapping(io::Page& page, const ReportRun& run, int level, const std::s
         "spends.");
     const mapping::Mapping& best = run.solutions.front().mapping;
     section.drawings.push_back(
-        {prefix + "mapping", io::looptree_svg(run.problem(), best, run.notes, run.summary)});
-    section.code = io::to_text(best, run.notes);
+        {prefix + "mapping",
+         io::looptree_svg(run.problem(), best, run.description.notes, run.description.summary)});
+    section.code = io::to_text(best, run.description.notes);
     const workload::Workload& workload = *run.inputs->workload;
     PageTable table{
         prefix + "equations",        "Equations", {"Einsum", "equation", "computes"}, {}, 2,
         workload.einsums.size() > 12};
-    for (const io::EinsumSummary& einsum : run.summary.einsums) {
+    for (const io::EinsumSummary& einsum : run.description.summary.einsums) {
         const int index = workload.find_einsum(einsum.name);
         table.rows.push_back({io::page_text(einsum.name),
                               io::page_text(index < 0 ? "" : io::equation(workload, index)),

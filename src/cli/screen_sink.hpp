@@ -19,6 +19,9 @@ public:
     std::string name() const override {
         return "the dashboard";
     }
+    bool shows_mapping() const override {
+        return drawing();
+    }
     void update(const telemetry::SnapshotPtr& snapshot,
                 const std::vector<telemetry::Event>& events) override;
     void finish(const telemetry::SnapshotPtr& snapshot,

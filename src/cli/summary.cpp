@@ -230,9 +230,9 @@ SummaryTables summary_tables(const Arguments& arguments) {
     return tables;
 }
 
-void print_summary(std::ostream& out, const model::Problem& problem,
-                   const mapping::Mapping& mapping, const model::Report& report) {
-    const io::Summary s = io::summarise(problem, report);
+void print_summary(std::ostream& out, const arch::Architecture& architecture,
+                   const io::Description& description) {
+    const io::Summary& s = description.summary;
     std::vector<std::pair<std::string, double>> limits, energy;
     for (const io::ComponentSummary& component : s.components) {
         limits.emplace_back(component.name + (component.computes ? " (compute)" : ""),
@@ -245,8 +245,7 @@ void print_summary(std::ostream& out, const model::Problem& problem,
     }
     if (s.energy_j > 0) {
         out << "  spent in " << shares(energy, s.energy_j) << "\n"
-            << "  of that  "
-            << io::quantity(s.energy_j / s.computes, unit(*problem.architecture, "J"))
+            << "  of that  " << io::quantity(s.energy_j / s.computes, unit(architecture, "J"))
             << " per compute\n";
     }
     if (s.traffic_words && s.least_traffic_words > 0) {
@@ -256,18 +255,17 @@ void print_summary(std::ostream& out, const model::Problem& problem,
     }
     print_reuse(out, s);
     print_memories(out, s);
-    const io::FusionSummary fusion = io::fusion_saved(problem, mapping);
+    const io::FusionSummary& fusion = description.fusion;
     if (fusion.words > 0) {
         out << "  fusion   keeps " << io::plain(fusion.words, "words") << " or more from "
             << base::one_line(s.outermost) << " ("
-            << io::quantity(fusion.energy_j, unit(*problem.architecture, "J")) << ")\n";
+            << io::quantity(fusion.energy_j, unit(architecture, "J")) << ")\n";
     }
 }
 
-void print_summary_tables(std::ostream& out, const model::Problem& problem,
-                          const model::Report& report, const SummaryTables& tables) {
-    const io::Summary summary = io::summarise(problem, report);
-    Tables print(out, *problem.architecture, summary, tables.top);
+void print_summary_tables(std::ostream& out, const arch::Architecture& architecture,
+                          const io::Summary& summary, const SummaryTables& tables) {
+    Tables print(out, architecture, summary, tables.top);
     if (tables.component) {
         print.component();
     }

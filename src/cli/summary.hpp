@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/arguments.hpp"
-#include "tessera/model/cost_model.hpp"
+#include "io/description.hpp"
 
 namespace tessera::cli {
 
@@ -25,9 +25,9 @@ SummaryTables summary_tables(const Arguments& arguments);
 
 /// What limits the time, where the energy goes, compute use, memories, traffic and fusion: a line
 /// each, at most.
-void print_summary(std::ostream& out, const model::Problem& problem,
-                   const mapping::Mapping& mapping, const model::Report& report);
-void print_summary_tables(std::ostream& out, const model::Problem& problem,
-                          const model::Report& report, const SummaryTables& tables);
+void print_summary(std::ostream& out, const arch::Architecture& architecture,
+                   const io::Description& description);
+void print_summary_tables(std::ostream& out, const arch::Architecture& architecture,
+                          const io::Summary& summary, const SummaryTables& tables);
 
 }  // namespace tessera::cli

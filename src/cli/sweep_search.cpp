@@ -15,7 +15,8 @@ namespace {
 /// "Q+K+QK AV+Z": groups apart, Einsums of one joined
 std::string groups_text(const model::Problem& problem, const mapping::Mapping& mapping) {
     std::string text;
-    for (const std::vector<std::string>& group : io::fused_groups(problem, mapping)) {
+    for (const std::vector<std::string>& group : io::fused_groups(
+             mapping::split(mapping, *problem.workload, *problem.architecture, problem.compat))) {
         text += text.empty() ? "" : " ";
         for (std::size_t i = 0; i < group.size(); ++i) {
             text += (i > 0 ? "+" : "") + group[i];

@@ -5,8 +5,6 @@
 #include <numeric>
 #include <set>
 
-#include "tessera/mapping/pmapping.hpp"
-
 namespace tessera::io {
 
 namespace {
@@ -62,10 +60,7 @@ private:
 
 }  // namespace
 
-std::vector<std::vector<std::string>> fused_groups(const model::Problem& problem,
-                                                   const mapping::Mapping& mapping) {
-    const std::vector<EinsumMapping> einsums =
-        mapping::split(mapping, *problem.workload, *problem.architecture, problem.compat);
+std::vector<std::vector<std::string>> fused_groups(const std::vector<EinsumMapping>& einsums) {
     Groups groups(einsums.size());
     std::map<int, std::size_t> loop_users, tensor_users;
     for (std::size_t i = 0; i < einsums.size(); ++i) {

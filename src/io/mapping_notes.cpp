@@ -287,11 +287,11 @@ private:
 
 }  // namespace
 
-std::vector<NodeNote> mapping_notes(const model::Problem& problem, const mapping::Mapping& mapping,
+std::vector<NodeNote> mapping_notes(const mapping::Mapping& mapping,
+                                    const std::vector<EinsumMapping>& einsums,
                                     const model::Report& report) {
     std::vector<NodeNote> notes(count(mapping.root));
-    for (const EinsumMapping& einsum :
-         mapping::split(mapping, *problem.workload, *problem.architecture, problem.compat)) {
+    for (const EinsumMapping& einsum : einsums) {
         Chain(einsum, report, notes).walk();
     }
     return notes;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "io/report_json.hpp"
-#include "tessera/mapping/pmapping.hpp"
 
 namespace tessera::io {
 
@@ -66,30 +66,16 @@ double value(const std::map<std::string, double>& values, const char* key) {
     return found == values.end() ? 0 : found->second;
 }
 
-/// The Einsum's path; nothing if the report names no compute of the architecture.
-std::optional<arch::Path> path_of(const model::Problem& problem,
-                                  const model::EinsumReport& einsum) {
-    const std::vector<std::string>& computes = problem.architecture->compute_names();
-    const int index = problem.workload->find_einsum(einsum.einsum);
-    for (const model::ComponentReport& component : einsum.components) {
-        if (index >= 0 && !component.compute_actions.empty() &&
-            std::find(computes.begin(), computes.end(), component.component) != computes.end()) {
-            return problem.architecture->path(*problem.workload, index, component.component,
-                                              problem.compat);
-        }
-    }
-    return std::nullopt;
-}
-
 /// Where the traffic of a component and a tensor stands in the summary.
 using Places = std::map<std::pair<std::string, std::string>, std::size_t>;
 
 /// One Einsum's part of a summary.
 class Adder {
 public:
-    Adder(const model::Problem& problem, const model::EinsumReport& einsum, Places& places,
+    /// `path`: null if it is not known.
+    Adder(const arch::Path* path, const model::EinsumReport& einsum, Places& places,
           Summary& result)
-        : einsum_(einsum), places_(places), result_(result), path_(path_of(problem, einsum)) {}
+        : einsum_(einsum), places_(places), result_(result), path_(path) {}
 
     void add() {
         own_.name = einsum_.einsum;
@@ -138,7 +124,7 @@ private:
     }
 
     void sizes(ComponentSummary& total) const {
-        const int level = path_ ? path_->find_level(total.name) : -1;
+        const int level = path_ != nullptr ? path_->find_level(total.name) : -1;
         if (level < 0) {
             return;
         }
@@ -170,7 +156,7 @@ private:
             }
         }
         own_.peak_computes_per_s = share(own_.computes, busy_s * used);
-        const int outermost = path_ ? path_->first_memory() : -1;
+        const int outermost = path_ != nullptr ? path_->first_memory() : -1;
         if (outermost < 0) {
             return;
         }
@@ -203,7 +189,7 @@ private:
     const model::EinsumReport& einsum_;
     Places& places_;
     Summary& result_;
-    std::optional<arch::Path> path_;
+    const arch::Path* const path_;
     EinsumSummary own_;
 };
 
@@ -232,14 +218,19 @@ double least_traffic(const workload::Workload& workload) {
 
 }  // namespace
 
-Summary summarise(const model::Problem& problem, const model::Report& report) {
+Summary summarise(const model::Problem& problem, const std::vector<mapping::EinsumMapping>& einsums,
+                  const model::Report& report) {
     Summary result;
     result.energy_j = report.energy_j();
     result.latency_s = report.latency_s();
     double used_s = 0;
+    std::map<std::string_view, const arch::Path*> paths;
+    for (const mapping::EinsumMapping& einsum : einsums) {
+        paths[einsum.path.einsum.name] = &einsum.path;
+    }
     Places places;
     for (const model::EinsumReport& einsum : report.einsums) {
-        Adder(problem, einsum, places, result).add();
+        Adder(paths[einsum.einsum], einsum, places, result).add();
         used_s += result.einsums.back().compute_use * einsum.latency_s;
     }
     std::sort(result.tensors.begin(), result.tensors.end(),
@@ -263,10 +254,9 @@ Summary summarise(const model::Problem& problem, const model::Report& report) {
     return result;
 }
 
-FusionSummary fusion_saved(const model::Problem& problem, const mapping::Mapping& mapping) {
+FusionSummary fusion_saved(const std::vector<mapping::EinsumMapping>& einsums) {
     FusionSummary result;
-    for (const mapping::EinsumMapping& einsum :
-         mapping::split(mapping, *problem.workload, *problem.architecture, problem.compat)) {
+    for (const mapping::EinsumMapping& einsum : einsums) {
         const int outermost = einsum.path.first_memory();
         for (const mapping::PmappingNode& node : einsum.nodes) {
             if (node.kind != mapping::NodeKind::storage || !node.backing ||

@@ -1,5 +1,6 @@
 #include "telemetry/sampler.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <iterator>
 #include <new>
@@ -85,7 +86,10 @@ void Sampler::tick(bool last) {
         state = state_;
         reason = stop_reason_;
     }
-    const auto snapshot = std::make_shared<const Snapshot>(builder_->build(events, state, reason));
+    const bool shown = std::any_of(sinks_.begin(), sinks_.end(),
+                                   [](const auto& sink) { return sink->shows_mapping(); });
+    const auto snapshot =
+        std::make_shared<const Snapshot>(builder_->build(events, state, reason, shown));
     {
         const std::lock_guard lock(latest_lock_);
         latest_ = snapshot;

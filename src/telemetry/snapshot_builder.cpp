@@ -52,7 +52,7 @@ double Sampler::Builder::Rate::of(double now_s, std::uint64_t count) {
 }
 
 Snapshot Sampler::Builder::build(const std::vector<Event>& events, RunState state,
-                                 const std::string& stop_reason) {
+                                 const std::string& stop_reason, bool shown) {
     take(events);
     Snapshot s;
     s.serial = ++serial_;
@@ -73,7 +73,9 @@ Snapshot Sampler::Builder::build(const std::vector<Event>& events, RunState stat
     add_values(s);
     add_budgets(s);
     add_rates(s);
-    add_mapping(s, state != RunState::running && state != RunState::stopping);
+    if (shown) {
+        add_mapping(s, state != RunState::running && state != RunState::stopping);
+    }
     estimate_rest(s);
     return s;
 }

@@ -13,8 +13,9 @@ public:
     Builder(Recorder& recorder, Settings settings)
         : recorder_(recorder), settings_(std::move(settings)) {}
 
-    Snapshot build(const std::vector<Event>& events, RunState state,
-                   const std::string& stop_reason);
+    /// `shown`: the best mapping is.
+    Snapshot build(const std::vector<Event>& events, RunState state, const std::string& stop_reason,
+                   bool shown);
 
 private:
     struct Rate {

@@ -3,8 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "io/mapping_notes.hpp"
-#include "io/summary.hpp"
+#include "io/description.hpp"
 #include "model/looptree.hpp"
 #include "support/paths.hpp"
 #include "tessera/base/error.hpp"
@@ -106,7 +105,8 @@ double total(const List& list, Value value) {
 void check_sums(const model::Problem& problem, const mapping::Mapping& mapping,
                 const model::Report& report) {
     const auto close = boost::test_tools::tolerance(1e-12);
-    const io::Summary s = io::summarise(problem, report);
+    const io::Description described = io::describe(problem, mapping, report);
+    const io::Summary& s = described.summary;
     const auto energy = [](const auto& one) { return one.energy_j; };
     BOOST_TEST(total(s.components, energy) == report.energy_j(), close);
     BOOST_TEST(total(s.einsums, energy) == report.energy_j(), close);
@@ -123,7 +123,7 @@ void check_sums(const model::Problem& problem, const mapping::Mapping& mapping,
         hops_j += traffic.hops > 0 ? traffic.energy_j : 0;
     }
     BOOST_TEST(total(s.traffic, energy) + apart_j == report.energy_j(), close);
-    const std::vector<io::NodeNote> notes = io::mapping_notes(problem, mapping, report);
+    const std::vector<io::NodeNote>& notes = described.notes;
     BOOST_TEST(total(notes, [&](const io::NodeNote& note) { return total(note.tiles, energy); }) +
                        apart_j + hops_j ==
                    report.energy_j(),

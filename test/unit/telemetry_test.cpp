@@ -33,9 +33,12 @@ struct Keeper : Sink {
         std::vector<Event> events;
         int finished = 0;
     };
-    explicit Keeper(Seen& seen) : seen_(seen) {}
+    explicit Keeper(Seen& seen, bool shows = true) : seen_(seen), shows_(shows) {}
     std::string name() const override {
         return "keeper";
+    }
+    bool shows_mapping() const override {
+        return shows_;
     }
     void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) override {
         seen_.snapshots.push_back(snapshot);
@@ -46,6 +49,7 @@ struct Keeper : Sink {
         ++seen_.finished;
     }
     Seen& seen_;
+    const bool shows_;
 };
 
 struct Broken : Sink {
@@ -207,7 +211,9 @@ BOOST_AUTO_TEST_CASE(slow_descriptions_are_rare) {
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
         return MappingView{{yaml}, 1, 2, 0.5, {}, {}};
     };
+    Keeper::Seen seen;
     Sampler sampler(recorder, std::move(how));
+    sampler.add(std::make_unique<Keeper>(seen));
     sampler.start();
     for (int i = 130; i > 0; --i) {
         Incumbent one = found(i, 1);
@@ -220,6 +226,30 @@ BOOST_AUTO_TEST_CASE(slow_descriptions_are_rare) {
     BOOST_TEST(sampler.latest()->mapping.lines.at(0) == "1");
 }
 
+// A search that nobody looks at does not pay for views of its mappings.
+BOOST_AUTO_TEST_CASE(what_no_sink_shows_is_not_described) {
+    for (const bool shows : {false, true}) {
+        Recorder recorder;
+        Sampler::Settings how = settings();
+        int calls = 0;
+        how.describe = [&](const std::string& yaml) {
+            ++calls;
+            return MappingView{{yaml}, 1, 2, 0.5, {}, {}};
+        };
+        Keeper::Seen seen;
+        Sampler sampler(recorder, std::move(how));
+        sampler.add(std::make_unique<Keeper>(seen, shows));
+        sampler.start();
+        Incumbent one = found(3, 1);
+        one.mapping = [] { return std::string("m"); };
+        recorder.incumbent(one);
+        sampler.finish(RunState::finished);
+        BOOST_TEST((calls > 0) == shows);
+        BOOST_TEST(seen.snapshots.back()->mapping.lines.empty() == !shows);
+        BOOST_TEST(seen.snapshots.back()->incumbents.size() == 1);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_description_that_fails_is_told_once) {
     Recorder recorder;
     Sampler::Settings how = settings();
@@ -228,7 +258,9 @@ BOOST_AUTO_TEST_CASE(a_description_that_fails_is_told_once) {
         ++calls;
         throw std::runtime_error("no such model");
     };
+    Keeper::Seen seen;
     Sampler sampler(recorder, std::move(how));
+    sampler.add(std::make_unique<Keeper>(seen));
     for (const double value : {3, 2, 1}) {
         Incumbent one = found(value, 1);
         one.mapping = [] { return std::string("m"); };
@@ -256,7 +288,9 @@ BOOST_AUTO_TEST_CASE(json_round_trip) {
             {yaml, "b"},          1, 2, 0.5, {{"Buffer", 1, 2, 0.25}, {"Array", 0, 0, {}}},
             {{"A", 1, 2, "x", 1}}};
     };
+    Keeper::Seen seen;
     Sampler sampler(recorder, how);
+    sampler.add(std::make_unique<Keeper>(seen));
     fill(recorder);
     Incumbent best = found(1, 1);
     best.mapping = [] { return std::string("tree"); };

@@ -53,6 +53,10 @@ mapping::Mapping given_mapping(const std::string& path, const spec::Defines& def
                                const workload::Workload& workload,
                                const arch::Architecture& architecture);
 
+/// Of a tree with its includes merged. \throws UserError
+workload::Workload read_workload(spec::Node tree, const spec::Defines& defines,
+                                 const std::string& name);
+
 /// \throws UserError, also for a file in the place of another and for a define that none declares
 Inputs load_inputs(const InputNames& names);
 

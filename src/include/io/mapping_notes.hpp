@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/base/json.hpp"
+#include "tessera/mapping/pmapping.hpp"
 #include "tessera/model/cost_model.hpp"
 
 namespace tessera::io {
@@ -39,9 +40,10 @@ struct NodeNote {
     std::vector<TileNote> tiles;
 };
 
-/// One note for each node of the tree, in pre-order (the root is the first). `report`: of this
-/// mapping. Thread rule: pure. \throws what mapping::split() throws.
-std::vector<NodeNote> mapping_notes(const model::Problem& problem, const mapping::Mapping& mapping,
+/// One note for each node of the tree, in pre-order (the root is the first). `einsums`: this
+/// mapping, split; `report`: of it. Thread rule: pure.
+std::vector<NodeNote> mapping_notes(const mapping::Mapping& mapping,
+                                    const std::vector<mapping::EinsumMapping>& einsums,
                                     const model::Report& report);
 
 /// "m or p in 4096 / 64 (64 trips)", "h in 32 / 1 (32 of 128 instances)"; where Einsums differ,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/base/json.hpp"
+#include "tessera/mapping/pmapping.hpp"
 #include "tessera/model/cost_model.hpp"
 
 namespace tessera::io {
@@ -80,11 +81,12 @@ struct Summary {
     double least_traffic_words = 0;  ///< every input and every result of the workload once
 };
 
-/// Thread rule: pure.
-Summary summarise(const model::Problem& problem, const model::Report& report);
+/// `einsums`: a whole mapping, split; `report`: of it. Thread rule: pure.
+Summary summarise(const model::Problem& problem, const std::vector<mapping::EinsumMapping>& einsums,
+                  const model::Report& report);
 
-/// \throws what mapping::split() throws
-FusionSummary fusion_saved(const model::Problem& problem, const mapping::Mapping& mapping);
+/// Of a whole mapping, split.
+FusionSummary fusion_saved(const std::vector<mapping::EinsumMapping>& einsums);
 
 base::Json summary_json(const Summary& summary, const FusionSummary& fusion);
 

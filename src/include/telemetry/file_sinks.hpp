@@ -37,6 +37,9 @@ public:
     std::string name() const override {
         return "status.json";
     }
+    bool shows_mapping() const override {
+        return true;
+    }
     void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
 
 private:

@@ -70,6 +70,9 @@ public:
     std::string name() const override {
         return "the log on stderr";
     }
+    bool shows_mapping() const override {
+        return true;
+    }
     void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
 
 private:

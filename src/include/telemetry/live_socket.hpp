@@ -23,6 +23,9 @@ public:
     std::string name() const override {
         return "the socket for viewers";
     }
+    bool shows_mapping() const override {
+        return !viewers_.empty() || somebody_waits();
+    }
     void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
     void finish(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
 

@@ -32,6 +32,10 @@ public:
     virtual ~Sink() = default;
     /// "status.json", for the line that says it was detached.
     virtual std::string name() const = 0;
+    /// Whether the next update() reads Snapshot::mapping. It is not made for nobody.
+    virtual bool shows_mapping() const {
+        return false;
+    }
     /// `events`: what happened since the last call. Anything thrown detaches the sink.
     virtual void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) = 0;
     /// The last call, with the final snapshot.
@@ -48,7 +52,8 @@ public:
         std::vector<PluginView> plugins;
         std::chrono::milliseconds period{250};
         /// What views show of a mapping (the YAML that Incumbent::mapping makes). Called on the
-        /// sampler's thread, for the best mapping so far, once a second at most. May be empty.
+        /// sampler's thread, for the best mapping so far, once a second at most, while a sink shows
+        /// it. May be empty.
         std::function<MappingView(const std::string&)> describe;
         /// Searches before this one on the same problem: they stand in Snapshot::comparison too.
         std::vector<ContenderView> before = {};
