@@ -19,6 +19,7 @@
 #include "tessera/base/stop.hpp"
 #include "tessera/learning/network.hpp"
 #include "tessera/plugin/search_strategy.hpp"
+#include "tessera/search/state_text.hpp"
 #include "tessera/search/vector.hpp"
 
 namespace tessera::search {
@@ -52,11 +53,61 @@ public:
         return all_[rng.below(all_.size())];
     }
 
+    const std::vector<Transition>& all() const {
+        return all_;
+    }
+    std::size_t replaced() const {
+        return at_;
+    }
+    /// False: too many.
+    bool restore(std::vector<Transition> all, std::size_t replaced) {
+        all_ = std::move(all);
+        at_ = replaced;
+        return all_.size() <= most_;
+    }
+
 private:
     const std::size_t most_;
     std::size_t at_ = 0;
     std::vector<Transition> all_;
 };
+
+/// As one list of numbers each.
+std::vector<float> flat(const std::vector<Transition>& transitions) {
+    std::vector<float> numbers;
+    for (const Transition& t : transitions) {
+        for (const auto* part : {&t.state, &t.action, &t.next}) {
+            numbers.insert(numbers.end(), part->begin(), part->end());
+        }
+        numbers.push_back(t.reward);
+        numbers.push_back(t.last ? 1.0F : 0.0F);
+    }
+    return numbers;
+}
+
+bool read(StateReader& in, std::size_t n_state, std::size_t n_action,
+          std::vector<Transition>& transitions) {
+    const std::size_t each = 2 * n_state + n_action + 2;
+    std::vector<float> numbers;
+    if (!in.get_lists(numbers, each)) {
+        return false;
+    }
+    transitions.clear();
+    for (auto at = numbers.begin(); at != numbers.end();) {
+        Transition& t = transitions.emplace_back();
+        const auto take = [&](std::vector<float>& part, std::size_t n) {
+            const auto end = at + static_cast<std::ptrdiff_t>(n);
+            part.assign(at, end);
+            at = end;
+        };
+        take(t.state, n_state);
+        take(t.action, n_action);
+        take(t.next, n_state);
+        t.reward = *at++;
+        t.last = *at++ != 0;
+    }
+    return true;
+}
 
 void follow(Net& slow, const Net& fast, float part) {
     for (std::size_t i = 0; i < slow.weights().size(); ++i) {
@@ -104,6 +155,34 @@ public:
         constexpr float tau = 0.01F;
         follow(slow_actor_, actor_, tau);
         follow(slow_critic_, critic_, tau);
+    }
+
+    void save(StateWriter& out) const {
+        for (const Net* net : {&actor_, &critic_, &slow_actor_, &slow_critic_}) {
+            out.put(net->weights());
+        }
+        for (const learning::Adam* step : {&actor_step_, &critic_step_}) {
+            out.put(step->steps());
+            out.put(step->save());
+        }
+    }
+    bool restore(StateReader& in) {
+        for (Net* net : {&actor_, &critic_, &slow_actor_, &slow_critic_}) {
+            if (!in.get(net->weights(), net->weights().size())) {
+                return false;
+            }
+        }
+        for (const auto& [step, net] :
+             {std::pair{&actor_step_, &actor_}, std::pair{&critic_step_, &critic_}}) {
+            std::uint64_t steps = 0;
+            std::vector<float> state;
+            const std::size_t n = 2 * net->weights().size();
+            if (!in.get(steps) || !in.get_lists(state, n) || state.size() > n ||
+                !step->restore(steps, state)) {
+                return false;
+            }
+        }
+        return true;
     }
 
 private:
@@ -241,6 +320,32 @@ public:
         }
     }
 
+    std::string save() const override {
+        StateWriter out;
+        out.put(moves_);
+        out.put(episode_);
+        out.put(average_);
+        out.put(cost_);
+        out.put(vector_);
+        out.put(flat(episode_done_));
+        out.put(std::uint64_t{replay_->replaced()});
+        out.put(flat(replay_->all()));
+        learner_->save(out);
+        return out.text();
+    }
+
+    bool restore(const std::string& state) override {
+        StateReader in(state);
+        const std::size_t n = encoding_->size();
+        std::uint64_t replaced = 0;
+        std::vector<Transition> all;
+        return in.get(moves_) && in.get(episode_) && in.get(average_) && in.get(cost_) &&
+               in.get_lists(vector_, n) && vector_.size() <= n &&
+               read(in, n, ranges_.size(), episode_done_) && episode_done_.size() < steps_ &&
+               in.get(replaced) && read(in, n, ranges_.size(), all) &&
+               replay_->restore(std::move(all), replaced) && learner_->restore(in) && in.ended();
+    }
+
 private:
     static constexpr float loop_range = 2, other_range = 0.5F;
 
@@ -263,8 +368,7 @@ private:
             return action;
         }
         std::vector<float> action = learner_->act(state_of(vector_));
-        const double sigma =
-            noise_ * std::pow(decay_, static_cast<double>(episode_ - warm_up_));
+        const double sigma = noise_ * std::pow(decay_, static_cast<double>(episode_ - warm_up_));
         for (float& a : action) {
             constexpr int most_tries = 32;
             for (int i = 0; i < most_tries && sigma > 0; ++i) {

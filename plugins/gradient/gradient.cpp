@@ -22,6 +22,7 @@
 #include "predictor.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/plugin/search_strategy.hpp"
+#include "tessera/search/point_text.hpp"
 
 namespace tessera::search {
 
@@ -126,6 +127,45 @@ public:
         predictor_->encoding().encode(best.point, first.at);
         first.mapped = first.from = best.point;
         first.cost = cost_of(first.at);
+    }
+
+    std::string save() const override {
+        StateWriter out;
+        for (const std::uint64_t number : {draws_, injections_, std::uint64_t{next_}}) {
+            out.put(number);
+        }
+        predictor_->save(out);
+        for (const Chain& chain : chains_) {
+            out.put(chain.steps);
+            out.put(double{chain.scale});
+            out.put(chain.cost);
+            out.put(chain.at);
+            out.put(to_text(chain.mapped));
+            out.put(to_text(chain.from));
+        }
+        return out.text();
+    }
+
+    bool restore(const std::string& state) override {
+        StateReader in(state);
+        std::uint64_t next = 0;
+        if (!in.get(draws_) || !in.get(injections_) || !in.get(next) || next >= chains_.size() ||
+            !predictor_->restore(in)) {
+            return false;
+        }
+        next_ = next;
+        const std::size_t width = predictor_->encoding().size();
+        for (Chain& chain : chains_) {
+            double scale = 1;
+            std::string mapped, from;
+            if (!in.get(chain.steps) || !in.get(scale) || !in.get(chain.cost) ||
+                !in.get_lists(chain.at, width) || chain.at.size() > width || !in.get(mapped) ||
+                !in.get(from) || !from_text(mapped, chain.mapped) || !from_text(from, chain.from)) {
+                return false;
+            }
+            chain.scale = static_cast<float>(scale);
+        }
+        return in.ended();
     }
 
 private:

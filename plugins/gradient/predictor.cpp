@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "tessera/base/error.hpp"
+
 namespace tessera::search::gradient {
 
 namespace {
@@ -80,6 +82,51 @@ void Predictor::train() {
     first_ = trained_ == 0 ? seen_ : first_;
     trained_ = seen_;
     ++rounds_;
+}
+
+void Predictor::save(StateWriter& out) const {
+    if (own_.samples == 0) {
+        return;
+    }
+    for (const std::size_t number : {seen_, first_, trained_, rounds_}) {
+        out.put(std::uint64_t{number});
+    }
+    out.put(std::isfinite(best_) ? best_ : std::numeric_limits<double>::max());
+    out.put(set_.inputs);
+    out.put(set_.outputs);
+    out.put(surrogate_->bytes());
+}
+
+bool Predictor::restore(StateReader& in) {
+    if (own_.samples == 0) {
+        return true;
+    }
+    std::uint64_t numbers[4] = {};
+    std::string bytes;
+    if (!in.get(numbers[0]) || !in.get(numbers[1]) || !in.get(numbers[2]) || !in.get(numbers[3]) ||
+        !in.get(best_) || !in.get_lists(set_.inputs, set_.n_inputs) ||
+        !in.get_lists(set_.outputs, set_.n_outputs) || !in.get(bytes)) {
+        return false;
+    }
+    seen_ = numbers[0];
+    first_ = numbers[1];
+    trained_ = numbers[2];
+    rounds_ = numbers[3];
+    if (set_.outputs.size() / n_outputs != set_.size() || trained_ > seen_ ||
+        set_.size() > most_samples || set_.size() > seen_) {
+        return false;
+    }
+    try {
+        learning::Surrogate read = learning::Surrogate::read(bytes, "the saved state");
+        if (read.family().layout != surrogate_->family().layout ||
+            read.network().widths() != surrogate_->network().widths()) {
+            return false;
+        }
+        *surrogate_ = std::move(read);
+    } catch (const UserError&) {
+        return false;
+    }
+    return true;
 }
 
 }  // namespace tessera::search::gradient

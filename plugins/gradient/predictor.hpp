@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/learning/surrogate.hpp"
+#include "tessera/search/state_text.hpp"
 #include "tessera/search/strategy.hpp"
 #include "tessera/search/vector.hpp"
 
@@ -50,6 +51,10 @@ public:
     void learn(const Candidate& candidate);
     /// Trains if there is enough that is new. Polls the stop token.
     void train();
+
+    /// What is trained here; nothing of a file. False: not the state of such a predictor.
+    void save(StateWriter& out) const;
+    bool restore(StateReader& in);
 
 private:
     static constexpr std::size_t most_samples = 20000;  ///< the oldest are forgotten

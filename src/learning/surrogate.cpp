@@ -247,45 +247,49 @@ Surrogate Surrogate::load(const std::string& path) {
     if (!bytes) {
         throw UserError(path + ": there is no such file; tessera train makes surrogates");
     }
-    const Container file = read_container(*bytes, "surrogate", path);
+    return read(*bytes, path);
+}
+
+Surrogate Surrogate::read(const std::string& bytes, const std::string& name) {
+    const Container file = read_container(bytes, "surrogate", name);
     Family family;
-    family.facts = strings_of(file, "facts", path);
-    family.layout = strings_of(file, "layout", path);
+    family.facts = strings_of(file, "facts", name);
+    family.layout = strings_of(file, "layout", name);
     const std::size_t bounds = n_bounds(family.layout);
-    family.lowest = as_many(numbers_of(file, "lowest", path), bounds, "lowest", path);
-    family.highest = as_many(numbers_of(file, "highest", path), bounds, "highest", path);
+    family.lowest = as_many(numbers_of(file, "lowest", name), bounds, "lowest", name);
+    family.highest = as_many(numbers_of(file, "highest", name), bounds, "highest", name);
     std::vector<Output> outputs;
-    for (const std::string& name : strings_of(file, "outputs", path)) {
-        outputs.push_back({name});
+    for (const std::string& output : strings_of(file, "outputs", name)) {
+        outputs.push_back({output});
     }
     const std::size_t n = outputs.size(), n_inputs = family.layout.size();
-    const auto logs = as_many(numbers_of(file, "log", path), n, "log", path);
-    const auto means = as_many(numbers_of(file, "output_mean", path), n, "output_mean", path);
+    const auto logs = as_many(numbers_of(file, "log", name), n, "log", name);
+    const auto means = as_many(numbers_of(file, "output_mean", name), n, "output_mean", name);
     const auto deviations =
-        as_many(numbers_of(file, "output_deviation", path), n, "output_deviation", path);
+        as_many(numbers_of(file, "output_deviation", name), n, "output_deviation", name);
     for (std::size_t i = 0; i < n; ++i) {
         outputs[i].log = logs[i] != 0;
         outputs[i].mean = means[i];
         outputs[i].deviation = deviations[i];
     }
     if (find(outputs, "edp") < 0 && (find(outputs, "energy") < 0 || find(outputs, "latency") < 0)) {
-        throw UserError(path + ": it predicts neither 'edp' nor 'energy' and 'latency'");
+        throw UserError(name + ": it predicts neither 'edp' nor 'energy' and 'latency'");
     }
-    const std::vector<std::size_t> hidden = hidden_of(file, path);
+    const std::vector<std::size_t> hidden = hidden_of(file, name);
     const std::size_t wanted = n_weights(widths_of(n_inputs, hidden, n));
     if (wanted != file.numbers.size() || n_inputs == 0) {
-        throw UserError(path + ": it has " + std::to_string(file.numbers.size()) +
+        throw UserError(name + ": it has " + std::to_string(file.numbers.size()) +
                         " weights, its layers need " + std::to_string(wanted));
     }
     Surrogate surrogate(std::move(family), std::move(outputs), hidden, 0);
     surrogate.input_mean_ =
-        as_many(numbers_of(file, "input_mean", path), n_inputs, "input_mean", path);
+        as_many(numbers_of(file, "input_mean", name), n_inputs, "input_mean", name);
     surrogate.input_deviation_ =
-        as_many(numbers_of(file, "input_deviation", path), n_inputs, "input_deviation", path);
+        as_many(numbers_of(file, "input_deviation", name), n_inputs, "input_deviation", name);
     surrogate.network_.weights() = file.numbers;
     const auto samples = file.header.find("samples");
     if (samples == file.header.end() || !samples->is_number_unsigned()) {
-        throw UserError(path +
+        throw UserError(name +
                         ": 'samples' in its header is no number of mappings; train it again");
     }
     surrogate.samples_ = samples->get<std::uint64_t>();

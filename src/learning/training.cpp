@@ -79,9 +79,9 @@ double Trainer::epoch() {
         std::swap(order[i - 1], order[rng.below(i)]);
     }
     const double rate =
-        options_.rate * std::pow(options_.drop, static_cast<double>(
-                                                    epochs_ / std::max<std::size_t>(
-                                                                  options_.drop_every, 1)));
+        options_.rate *
+        std::pow(options_.drop,
+                 static_cast<double>(epochs_ / std::max<std::size_t>(options_.drop_every, 1)));
     sum_ = 0;
     for (std::size_t at = 0; at < order.size(); at += options_.batch) {
         base::poll_stop();
@@ -141,6 +141,23 @@ void Adam::step(std::vector<float>& weights, std::span<const float> gradient) {
         square_[i] = s * square_[i] + (1 - s) * gradient[i] * gradient[i];
         weights[i] -= rate * mean_[i] / (std::sqrt(square_[i]) + static_cast<float>(small));
     }
+}
+
+std::vector<float> Adam::save() const {
+    std::vector<float> state = mean_;
+    state.insert(state.end(), square_.begin(), square_.end());
+    return state;
+}
+
+bool Adam::restore(std::uint64_t steps, std::span<const float> state) {
+    const std::size_t n = state.size() / 2;
+    if (state.size() % 2 != 0 || (steps == 0) != state.empty()) {
+        return false;
+    }
+    steps_ = steps;
+    mean_.assign(state.begin(), state.begin() + static_cast<std::ptrdiff_t>(n));
+    square_.assign(state.begin() + static_cast<std::ptrdiff_t>(n), state.end());
+    return true;
 }
 
 }  // namespace tessera::learning

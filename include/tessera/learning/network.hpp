@@ -146,6 +146,15 @@ public:
     explicit Adam(double rate) : rate_(rate) {}
     void step(std::vector<float>& weights, std::span<const float> gradient);
 
+    /// What step() goes on from beside the number of steps, and back. Twice as many numbers as
+    /// there are weights; none before the first step.
+    std::vector<float> save() const;
+    std::uint64_t steps() const {
+        return steps_;
+    }
+    /// False: no such state.
+    bool restore(std::uint64_t steps, std::span<const float> state);
+
 private:
     double rate_;
     std::uint64_t steps_ = 0;

@@ -96,6 +96,8 @@ public:
     /// format, cut short, changed
     static Surrogate load(const std::string& path);
     std::string bytes() const;
+    /// Of bytes(). `name`: of where they come from. \throws UserError as load() does
+    static Surrogate read(const std::string& bytes, const std::string& name);
 
 private:
     void forward(std::span<const float> vectors, Scratch& scratch) const;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include "support/paths.hpp"
 #include "tessera/base/error.hpp"
@@ -13,6 +14,7 @@
 #include "tessera/plugin/registry.hpp"
 #include "tessera/plugin/search_strategy.hpp"
 #include "tessera/search/open_space.hpp"
+#include "tessera/search/point_text.hpp"
 #include "tessera/search/vector.hpp"
 
 using namespace tessera;
@@ -21,8 +23,8 @@ namespace {
 
 struct Case {
     explicit Case(const std::map<std::string, std::string>& defines = {})
-        : workload(workload::load_workload(
-              test::test_folder() + "/../problem-shapes/mttkrp.yaml", sizes(defines))),
+        : workload(workload::load_workload(test::test_folder() + "/../problem-shapes/mttkrp.yaml",
+                                           sizes(defines))),
           architecture(arch::load_architecture(
               test::test_folder() + "/../arch-specs/mind-mappings.yaml", {})) {}
 
@@ -74,8 +76,7 @@ std::string trained(const Case& c) {
         const search::Outcome outcome = worker.draw(i, point);
         encoding.encode(point, vector);
         raw.inputs.insert(raw.inputs.end(), vector.begin(), vector.end());
-        raw.outputs.push_back(
-            static_cast<float>(std::log2(outcome.energy_j * outcome.latency_s)));
+        raw.outputs.push_back(static_cast<float>(std::log2(outcome.energy_j * outcome.latency_s)));
     }
     learning::Surrogate surrogate(learning::Family::of(space), {{"edp"}}, {32, 32}, 1);
     surrogate.fit_scales(raw);
@@ -99,8 +100,7 @@ BOOST_AUTO_TEST_CASE(gradient_descends) {
     search::Worker worker(space);
     for (const char* variant : {"paper", "code"}) {
         const auto strategy = plugin::Registry<search::SearchStrategy>::instance().create(
-            "gradient",
-            {{"surrogate", file.path}, {"variant", variant}, {"interval", "0"}});
+            "gradient", {{"surrogate", file.path}, {"variant", variant}, {"interval", "0"}});
         strategy->start(space, 1);
         std::vector<search::Candidate> batch(64);
         // Mean of log2 of what the chains begin with, and of where they are after 10 steps.
@@ -143,4 +143,98 @@ BOOST_AUTO_TEST_CASE(gradient_refuses_surrogates_of_other_problems_and_what_is_n
     BOOST_TEST((other.find("'k' has 128 values") != std::string::npos), other);
     const std::string cut = answer(c, bytes.substr(0, bytes.size() / 2));
     BOOST_TEST((cut.find("cut short") != std::string::npos), cut);
+}
+
+namespace {
+
+/// Rounds of what a strategy asks for, evaluated and told.
+class Rounds {
+public:
+    Rounds(const search::OpenSpace& space, const plugin::KnobSettings& knobs)
+        : worker_(space),
+          strategy_(plugin::Registry<search::SearchStrategy>::instance().create("gradient", knobs)),
+          batch_(24) {
+        strategy_->start(space, 5);
+    }
+    search::SearchStrategy& strategy() {
+        return *strategy_;
+    }
+    std::vector<std::string> run(int rounds) {
+        std::vector<std::string> asked;
+        for (int i = 0; i < rounds; ++i) {
+            const std::size_t n = strategy_->ask(batch_);
+            for (search::Candidate& c : std::span(batch_).first(n)) {
+                asked.push_back(std::to_string(c.seed) + (c.how == search::Candidate::How::draw
+                                                              ? " drawn"
+                                                              : search::to_text(c.point)));
+                worker_.run(c);
+                c.outcome.value = c.outcome.energy_j * c.outcome.latency_s;
+            }
+            strategy_->tell({batch_.data(), n});
+        }
+        return asked;
+    }
+
+private:
+    search::Worker worker_;
+    plugin::Owned<search::SearchStrategy> strategy_;
+    std::vector<search::Candidate> batch_;
+};
+
+}  // namespace
+
+// Before the first training, after it and later ones, with a surrogate of a file, both variants.
+BOOST_AUTO_TEST_CASE(gradient_goes_on_from_a_saved_state) {
+    const Case c;
+    const File file;
+    std::ofstream(file.path, std::ios::binary) << trained(c);
+    const search::OpenSpace space(c.problem(), *c.model, {});
+    const plugin::KnobSettings own = {{"samples", "60"}, {"again", "50"},   {"epochs", "2"},
+                                      {"width", "8"},    {"interval", "3"}, {"restarts", "5"}};
+    for (const int before : {1, 4, 30}) {
+        for (const bool of_file : {false, true}) {
+            plugin::KnobSettings knobs = own;
+            knobs["variant"] = before == 4 ? "paper" : "code";
+            knobs["surrogate"] = of_file ? file.path : "";
+            Rounds first(space, knobs), second(space, knobs);
+            first.run(before);
+            const std::string state = first.strategy().save();
+            BOOST_TEST(!state.empty());
+            BOOST_TEST(second.strategy().restore(state));
+            BOOST_TEST(second.strategy().save() == state);
+            const auto expected = first.run(20);
+            BOOST_TEST(second.run(20) == expected, boost::test_tools::per_element());
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(gradient_refuses_states_that_are_none_of_its_own) {
+    const Case c;
+    const search::OpenSpace space(c.problem(), *c.model, {});
+    const plugin::KnobSettings knobs = {
+        {"samples", "30"}, {"epochs", "1"}, {"width", "4"}, {"restarts", "3"}};
+    Rounds saved(space, knobs);
+    saved.run(5);
+    const std::string state = saved.strategy().save();
+    const auto understood = [&](const std::string& text) {
+        return Rounds(space, knobs).strategy().restore(text);
+    };
+    BOOST_TEST(understood(state));
+    BOOST_TEST(!understood(""));
+    BOOST_TEST(!understood(state + "0 "));
+    for (std::size_t at = 0; at < state.size(); at += state.size() / 40 + 1) {
+        BOOST_TEST(!understood(state.substr(0, at)));
+        std::string odd = state;
+        odd[at] = 'x';
+        BOOST_TEST(!understood(odd), at);
+    }
+    // Of other knobs.
+    for (const char* other : {"8", "2"}) {
+        plugin::KnobSettings wider = knobs;
+        wider["width"] = other;
+        BOOST_TEST(!Rounds(space, wider).strategy().restore(state));
+    }
+    plugin::KnobSettings fewer = knobs;
+    fewer["restarts"] = "2";
+    BOOST_TEST(!Rounds(space, fewer).strategy().restore(state));
 }
