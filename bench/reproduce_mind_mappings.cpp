@@ -2,12 +2,13 @@
 // its methods beside ours, and FFM's optimum or bound.
 //
 //   bench/reproduce_mind_mappings [--folder runs/mind-mappings] [--seeds 20] [--steps 5000]
-//       [--ffm-seconds 60] [--cnn SURROGATE] [--mttkrp SURROGATE]
+//       [--cpu-seconds 20] [--ffm-seconds 60] [--cnn SURROGATE] [--mttkrp SURROGATE]
 //       [--strategies random,annealing,genetic,ddpg,gradient] [--quick]
 //
-// Without files of surrogates two are trained (--quick: small ones). Tables go to stdout; figures
-// 3, 5 and 6 become .csv and .svg in the folder, 7a lies beside the surrogates (losses.svg).
-// Figures 7b and 7c: mind_mappings_surrogates. Map:
+// A search ends after so many steps or CPU seconds, whichever is first. Without files of surrogates
+// two are trained (--quick: small ones). Tables go to stdout; figures 3, 5 and 6 become .csv and
+// .svg in the folder, 7a lies beside the surrogates (losses.svg). Figures 7b and 7c:
+// mind_mappings_surrogates. Map:
 //   problems       table 1
 //   race           one strategy, one seed: the best value after each step, and CPU time
 //   figures 3 to 7
@@ -34,7 +35,7 @@ using Row = std::vector<std::string>;
 
 struct Settings {
     std::string folder = "runs/mind-mappings", cnn, mttkrp;
-    double seeds = 20, steps = 5000, ffm_seconds = 60;
+    double seeds = 20, steps = 5000, cpu_seconds = 20, ffm_seconds = 60;
     bool quick = false;
 };
 
@@ -68,6 +69,8 @@ std::vector<Target> targets() {
          {8.2, 9.4, 8.1, 8.0}},
     };
 }
+
+constexpr double early_s = 0.05;  // of figure 6 as a table
 
 std::vector<std::string> strategies = {"random", "annealing", "genetic", "ddpg", "gradient"};
 
@@ -123,7 +126,8 @@ struct Race {
 };
 
 Race race(const search::OpenSpace& space, const std::string& name,
-          const plugin::KnobSettings& knobs, std::uint64_t seed, std::size_t steps) {
+          const plugin::KnobSettings& knobs, std::uint64_t seed, std::size_t steps,
+          double most_cpu_s) {
     const auto strategy = plugin::Registry<search::SearchStrategy>::instance().create(name, knobs);
     search::Worker worker(space);
     Race result;
@@ -132,10 +136,9 @@ Race race(const search::OpenSpace& space, const std::string& name,
     strategy->start(space, seed);
     const std::size_t width = strategy->width() > 0 ? strategy->width() : 64;
     std::vector<search::Candidate> batch(width);
-    while (result.best.size() < steps) {
+    while (result.best.size() < steps && cpu_s() - start < most_cpu_s) {
         const std::size_t room = std::min(width, steps - result.best.size());
-        strategy->budget_used(static_cast<double>(result.best.size()) /
-                              static_cast<double>(steps));
+        strategy->budget_used(static_cast<double>(result.best.size()) / static_cast<double>(steps));
         const std::size_t n = strategy->ask({batch.data(), room});
         if (n == 0) {
             break;
@@ -157,9 +160,10 @@ Race race(const search::OpenSpace& space, const std::string& name,
 }
 
 struct Field {
-    std::vector<double> last;      ///< EDP over the minimum, by strategy: mean over seeds
-    std::vector<double> step_us;   ///< CPU, by strategy
-    double optimum = 0, gap = 0;   ///< FFM's best over the minimum; how far the bound is below
+    std::vector<double> last;     ///< EDP over the minimum, by strategy: mean over seeds
+    std::vector<double> step_us;  ///< CPU, by strategy
+    std::size_t cut = 0;          ///< searches that ended at the limit of CPU time
+    double optimum = 0, gap = 0;  ///< FFM's best over the minimum; how far the bound is below
     std::vector<std::vector<double>> curves, times;  ///< by strategy: means over seeds
     mapping::Mapping best;
 };
@@ -186,12 +190,18 @@ Field run_field(const Target& target, const Settings& settings) {
     double best = std::numeric_limits<double>::infinity();
     search::Worker worker(space);
     for (const std::string& name : strategies) {
-        const plugin::KnobSettings knobs =
-            name == "gradient" ? plugin::KnobSettings{{"surrogate", surrogate}}
-                               : plugin::KnobSettings{};
+        const plugin::KnobSettings knobs = name == "gradient"
+                                               ? plugin::KnobSettings{{"surrogate", surrogate}}
+                                               : plugin::KnobSettings{};
         std::vector<double> curve(steps, 0), times(steps, 0);
+        double spent_s = 0, made = 0;
         for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-            const Race run = race(space, name, knobs, seed, steps);
+            Race run = race(space, name, knobs, seed, steps, settings.cpu_seconds);
+            field.cut += run.best.size() < steps ? 1 : 0;
+            spent_s += run.at_s.back();
+            made += static_cast<double>(run.best.size());
+            run.best.resize(steps, run.best.back());
+            run.at_s.resize(steps, run.at_s.back());
             for (std::size_t i = 0; i < steps; ++i) {
                 curve[i] += run.best[i] / minimum / static_cast<double>(seeds);
                 times[i] += run.at_s[i] / static_cast<double>(seeds);
@@ -202,7 +212,7 @@ Field run_field(const Target& target, const Settings& settings) {
             }
         }
         field.last.push_back(curve.back());
-        field.step_us.push_back(1e6 * times.back() / static_cast<double>(steps));
+        field.step_us.push_back(1e6 * spent_s / made);
         field.curves.push_back(std::move(curve));
         field.times.push_back(std::move(times));
     }
@@ -214,6 +224,16 @@ Field run_field(const Target& target, const Settings& settings) {
     field.optimum = found / minimum;
     field.gap = result.bound ? std::max(0.0, (found - *result.bound) / found) : 1;
     return field;
+}
+
+/// The mean best value after so many CPU seconds, over the minimum; empty: none yet.
+std::string after(const Field& field, std::size_t strategy, double seconds) {
+    const std::vector<double>& times = field.times[strategy];
+    const auto end = std::upper_bound(times.begin(), times.end(), seconds);
+    return end == times.begin()
+               ? "-"
+               : text("%.3f",
+                      field.curves[strategy][static_cast<std::size_t>(end - times.begin() - 1)]);
 }
 
 // --- figures -------------------------------------------------------------------------------------
@@ -232,8 +252,8 @@ io::Plot curves_plot(const std::string& title, const Field& field, bool by_time)
         for (std::size_t i = 0; i < field.curves[s].size(); ++i) {
             if (static_cast<double>(i + 1) >= next) {
                 next = static_cast<double>(i + 1) * 1.05;
-                series.points.emplace_back(
-                    by_time ? field.times[s][i] : static_cast<double>(i + 1), field.curves[s][i]);
+                series.points.emplace_back(by_time ? field.times[s][i] : static_cast<double>(i + 1),
+                                           field.curves[s][i]);
             }
         }
         plot.series.push_back(std::move(series));
@@ -251,20 +271,20 @@ void write_curves(const std::string& folder, const Target& target, const Field& 
     std::string csv = "strategy,step,cpu_s,edp_over_minimum\n";
     for (std::size_t s = 0; s < strategies.size(); ++s) {
         for (std::size_t i = 0; i < field.curves[s].size(); i += 1 + i / 20) {
-            csv += strategies[s] + "," + std::to_string(i + 1) +
-                   text(",%.6g", field.times[s][i]) + text(",%.6g\n", field.curves[s][i]);
+            csv += strategies[s] + "," + std::to_string(i + 1) + text(",%.6g", field.times[s][i]) +
+                   text(",%.6g\n", field.curves[s][i]);
         }
     }
     write(folder + "/figures5-6-" + name + ".csv", csv);
 }
 
 /// The cost of one template over two of its tile shapes, the others as in its best of a few draws.
-void figure_3(const std::string& folder) {
+void figure_3(const Settings& settings) {
     const Problem problem = Problem::load("mind-mappings", "cnn-layer");
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     const search::OpenSpace space(problem.view(), *model, {});
     const double minimum = learning::algorithmic_minimum(problem.view()).edp_js();
-    search::Point point = race(space, "random", {}, 1, 500).point;
+    search::Point point = race(space, "random", {}, 1, 500, settings.cpu_seconds).point;
     search::Worker worker(space);
     std::string csv = "tile_a,tile_b,edp_over_minimum\n";
     std::size_t peaks = 0, cells = 0;
@@ -309,7 +329,7 @@ void figure_3(const std::string& folder) {
             peaks += least ? 1 : 0;
         }
     }
-    write(folder + "/figure3.csv", csv);
+    write(settings.folder + "/figure3.csv", csv);
     std::cout << "Figure 3: EDP over two tile shapes of ResNet Conv_4: " << cells
               << " legal pairs of powers of two, " << peaks
               << " of them local minima (four neighbours)\n\n";
@@ -366,10 +386,20 @@ double network_steps_per_s(const std::vector<std::size_t>& widths) {
 std::string train(const Settings& settings, const std::string& workload,
                   const std::vector<std::string>& family) {
     const std::string folder = settings.folder + "/" + workload;
-    std::vector<std::string> command = {bench::tessera(), "train",       "-a", "mind-mappings",
-                                        "-w",             workload,      "-o", folder,
-                                        "--resume",       "--threads",   "2",  "--epochs",
-                                        settings.quick ? "6" : "25",     "--samples",
+    std::vector<std::string> command = {bench::tessera(),
+                                        "train",
+                                        "-a",
+                                        "mind-mappings",
+                                        "-w",
+                                        workload,
+                                        "-o",
+                                        folder,
+                                        "--resume",
+                                        "--threads",
+                                        "2",
+                                        "--epochs",
+                                        settings.quick ? "6" : "25",
+                                        "--samples",
                                         settings.quick ? "20000" : "200000"};
     if (settings.quick) {
         command.insert(command.end(), {"--hidden", "64,64"});
@@ -397,23 +427,28 @@ int run(Settings settings) {
     }
     const std::vector<Target> all = targets();
     calibration(all);
-    figure_3(settings.folder);
+    figure_3(settings);
     std::vector<Row> over_minimum = {{"EDP / minimum"}}, over_optimum = {{"EDP / optimum"}},
-                     paper = {{"paper", "SA", "GA", "RL", "MM"}}, times = {{"us of CPU a step"}};
-    for (std::vector<Row>* table : {&over_minimum, &over_optimum, &times}) {
+                     paper = {{"paper", "SA", "GA", "RL", "MM"}}, times = {{"us of CPU a step"}},
+                     at_once = {{"EDP / minimum"}};
+    for (std::vector<Row>* table : {&over_minimum, &over_optimum, &times, &at_once}) {
         table->front().insert(table->front().end(), strategies.begin(), strategies.end());
     }
     over_minimum.front().push_back("ffm");
     over_optimum.front().push_back("ffm gap");
     std::vector<std::vector<double>> against(strategies.size());
+    std::size_t cut = 0;
     for (const Target& target : all) {
         const Field field = run_field(target, settings);
         write_curves(settings.folder, target, field);
-        Row minimum = {target.name}, optimum = minimum, digitised = minimum, time = minimum;
+        cut += field.cut;
+        Row minimum = {target.name}, optimum = minimum, digitised = minimum, time = minimum,
+            early = minimum;
         for (std::size_t s = 0; s < strategies.size(); ++s) {
             minimum.push_back(text("%.3f", field.last[s]));
             optimum.push_back(text("%.4f", field.last[s] / field.optimum));
             time.push_back(text("%.1f", field.step_us[s]));
+            early.push_back(after(field, s, early_s));
             against[s].push_back(field.last[s] / field.last.back());
         }
         minimum.push_back(text("%.3f", field.optimum));
@@ -425,6 +460,7 @@ int run(Settings settings) {
         over_optimum.push_back(optimum);
         paper.push_back(digitised);
         times.push_back(time);
+        at_once.push_back(early);
         std::cout << target.name << " done" << std::endl;
     }
     Row ratio = {"over " + strategies.back()};
@@ -433,16 +469,19 @@ int run(Settings settings) {
     }
     over_minimum.push_back(ratio);
     std::cout << "\nFigure 5: means over " << settings.seeds << " seeds after " << settings.steps
-              << " steps\n\n";
+              << " steps or " << settings.cpu_seconds << " CPU seconds (" << cut
+              << " searches)\n\n";
     print(over_minimum);
     print(paper);
     print(over_optimum);
     std::cout << "Figure 6: CPU time (charged to gradient: not the training of its file)\n\n";
     print(times);
+    std::cout << "After " << early_s << " CPU seconds\n\n";
+    print(at_once);
     std::cout << "Steps a second of one thread, forward and to the inputs, batches of 128:\n"
               << "  published widths, 8.96 million weights   "
-              << text("%.0f\n", network_steps_per_s({62, 64, 256, 1024, 2048, 2048, 1024, 256, 64,
-                                                     12}))
+              << text("%.0f\n",
+                      network_steps_per_s({62, 64, 256, 1024, 2048, 2048, 1024, 256, 64, 12}))
               << "  126-256-256-256-15, 0.17 million weights "
               << text("%.0f\n", network_steps_per_s({126, 256, 256, 256, 15}));
     return 0;
@@ -452,12 +491,14 @@ int run(Settings settings) {
 
 int main(int argc, char** argv) {
     Settings settings;
-    bench::Options options("reproduce_mind_mappings",
-                           "[--folder DIR] [--seeds N] [--steps N] [--ffm-seconds S] [--cnn FILE] "
-                           "[--mttkrp FILE] [--strategies NAMES] [--quick]");
+    bench::Options options(
+        "reproduce_mind_mappings",
+        "[--folder DIR] [--seeds N] [--steps N] [--cpu-seconds S] [--ffm-seconds S] [--cnn FILE] "
+        "[--mttkrp FILE] [--strategies NAMES] [--quick]");
     options.text("--folder", settings.folder);
     options.number("--seeds", settings.seeds);
     options.number("--steps", settings.steps);
+    options.number("--cpu-seconds", settings.cpu_seconds);
     options.number("--ffm-seconds", settings.ffm_seconds);
     options.text("--cnn", settings.cnn);
     options.text("--mttkrp", settings.mttkrp);
