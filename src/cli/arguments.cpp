@@ -107,7 +107,16 @@ std::string Arguments::required(const std::string& name, const std::string& what
         throw UserError("option '--" + name + "' (" + what + ") is missing; see tessera " +
                         command_ + " --help");
     }
-    return text(name);
+    return not_empty(name, what);
+}
+
+std::string Arguments::not_empty(const std::string& name, const std::string& what) const {
+    std::string value = text(name);
+    if (value.empty()) {
+        throw UserError("option '--" + name + "' is empty; name " + what + ", or see tessera " +
+                        command_ + " --help");
+    }
+    return value;
 }
 
 std::size_t Arguments::choice(const std::string& name,

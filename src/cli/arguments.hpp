@@ -46,6 +46,8 @@ public:
     }
     /// Must be given. `what` says what it is in the message.
     std::string required(const std::string& name, const std::string& what) const;
+    /// The text of an option that was given. \throws UserError if it is empty
+    std::string not_empty(const std::string& name, const std::string& what) const;
     /// One of `choices`; \returns its index.
     std::size_t choice(const std::string& name, const std::vector<std::string>& choices) const;
     std::uint64_t whole(const std::string& name, std::uint64_t lowest, std::uint64_t highest) const;

@@ -75,7 +75,7 @@ std::vector<std::string> words_at_commas(const std::string& text) {
 
 Inputs::Inputs(const Arguments& arguments, arch::Compat compat_mode) : compat(compat_mode) {
     const auto text = [&](const char* option) {
-        return arguments.has(option) ? arguments.text(option) : std::string();
+        return arguments.has(option) ? arguments.not_empty(option, "a file") : std::string();
     };
     api::Inputs loaded = api::load_inputs(
         {text("arch"), text("workload"), text("mapping"), arguments.defines(),

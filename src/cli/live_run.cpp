@@ -79,9 +79,9 @@ private:
         if (told_ == 0) {
             run_.sampler_.stopping(run_.interrupt_.cause());
         }
-        std::string line = count == 1 ? "stopping, the best mapping so far will be the result; "
-                                        "again to stop within a second"
-                                      : "stopping within a second; again to stop at once";
+        std::string line =
+            count == 1 ? "stopping, " + run_.settings_.left + "; again to stop within a second"
+                       : "stopping within a second; again to stop at once";
         for (const telemetry::PhaseView& phase : s.phases) {
             line += phase.active ? " (pending: " + phase.name + ")" : "";
         }
@@ -131,8 +131,9 @@ private:
 LiveRun::LiveRun(Settings settings, std::ostream& err)
     : settings_(std::move(settings)),
       best_(settings_.run.metrics),
-      sampler_(recorder_, {settings_.run, settings_.budget, settings_.plugins,
-                           std::chrono::milliseconds(250), settings_.describe, settings_.before}) {
+      sampler_(recorder_,
+               {settings_.run, settings_.budget, settings_.plugins, std::chrono::milliseconds(250),
+                settings_.describe, settings_.before, settings_.amend}) {
     recorder_.set_metrics(settings_.run.metrics);
     add_sinks(err);
     sampler_.start();

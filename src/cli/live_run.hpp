@@ -23,6 +23,8 @@ enum class Ui { line, tui, json, snapshots, none };
 
 /// Adds --ui, --plain, --quiet, and the limits of a search.
 void add_run_control(options::options_description& description);
+/// The first three of these.
+void add_views(options::options_description& description);
 /// The limits of --max-evals, --max-time, --max-cpu-time, --max-stall, --max-memory, --gap,
 /// --target. \throws UserError
 base::Budget budget(const Arguments& arguments);
@@ -49,9 +51,12 @@ public:
         /// Sees every snapshot and what happened since the one before, on the sampler's thread; for
         /// the last time in finish(). May be empty.
         std::function<void(const telemetry::Snapshot&, const std::vector<telemetry::Event>&)> watch;
-        /// telemetry::Sampler::Settings::describe, before
+        /// telemetry::Sampler::Settings::describe, before, amend
         std::function<telemetry::MappingView(const std::string&)> describe;
         std::vector<telemetry::ContenderView> before;
+        std::function<void(telemetry::Snapshot&)> amend = {};
+        /// What a stop leaves, for the line that says that it was asked for.
+        std::string left = "the best mapping so far will be the result";
     };
 
     LiveRun(Settings settings, std::ostream& err);

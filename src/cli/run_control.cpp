@@ -12,13 +12,18 @@ void add_run_control(options::options_description& description) {
     };
     description.add_options()  //
         ("max-time", text("TIME"),
-         "stop after this time (500ms, 3s, 2m, 1h) with the best mapping so far")            //
-        ("max-cpu-time", text("TIME"), "the same in CPU time of all threads")                //
-        ("max-evals", text("N"), "stop after N evaluations (of pmappings, in ffm)")          //
-        ("max-stall", text("N"), "stop after N evaluations without a better mapping")        //
-        ("max-memory", text("SIZE"), "stop above this resident memory (900MiB, 2GiB)")       //
-        ("target", text("VALUE"), "stop at a mapping this good (one metric; J, s, J s)")     //
-        ("gap", text("FRACTION"), "stop when (best - bound) / best is this small, as 0.01")  //
+         "stop after this time (500ms, 3s, 2m, 1h) with the best mapping so far")         //
+        ("max-cpu-time", text("TIME"), "the same in CPU time of all threads")             //
+        ("max-evals", text("N"), "stop after N evaluations (of pmappings, in ffm)")       //
+        ("max-stall", text("N"), "stop after N evaluations without a better mapping")     //
+        ("max-memory", text("SIZE"), "stop above this resident memory (900MiB, 2GiB)")    //
+        ("target", text("VALUE"), "stop at a mapping this good (one metric; J, s, J s)")  //
+        ("gap", text("FRACTION"), "stop when (best - bound) / best is this small, as 0.01");
+    add_views(description);
+}
+
+void add_views(options::options_description& description) {
+    description.add_options()  //
         ("ui", options::value<std::string>()->default_value("auto")->value_name("VIEW"),
          "what is shown while it runs: auto (lines), line, tui (dashboard), json (events), "
          "snapshots "

@@ -1,4 +1,6 @@
 // tessera train: the options, and the plan that they make.
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -10,6 +12,7 @@
 #include "cli/inputs.hpp"
 #include "cli/train_run.hpp"
 #include "io/json_text.hpp"
+#include "telemetry/live_socket.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::cli {
@@ -36,27 +39,27 @@ CommandText train_text() {
     result.add_options()  //
         ("define,D", list("NAME=VALUES"),
          "values that a variable takes in the family: 1,2,4 or FROM:TO:STEP or FROM:TO:*FACTOR; "
-         "may be repeated")  //
+         "may be repeated")                                                               //
         ("samples", text("200000", "N"), "random legal mappings to train and test with")  //
         ("per-problem", text("500", "N"), "of these, from each problem")                  //
         ("predict", text("statistics", "WHAT"),
          "statistics: energies by memory and tensor, usage, peaks, energy and latency; edp: the "
-         "EDP alone")                                                         //
-        ("scale", text("log", "SCALE"), "of costs: log, or linear as published")  //
-        ("hidden", text("256,256,256", "WIDTHS"), "widths of the hidden layers")  //
-        ("loss", text("huber", "LOSS"), "huber, squared or absolute")             //
-        ("epochs", text("30", "N"), "times that each sample is trained with")     //
-        ("batch", text("128", "N"), "samples of a step")                          //
-        ("rate", text("0.01", "RATE"), "of the first steps")                      //
-        ("momentum", text("0.9", "FRACTION"), "of a step that the next one keeps")  //
+         "EDP alone")                                                                    //
+        ("scale", text("log", "SCALE"), "of costs: log, or linear as published")         //
+        ("hidden", text("256,256,256", "WIDTHS"), "widths of the hidden layers")         //
+        ("loss", text("huber", "LOSS"), "huber, squared or absolute")                    //
+        ("epochs", text("30", "N"), "times that each sample is trained with")            //
+        ("batch", text("128", "N"), "samples of a step")                                 //
+        ("rate", text("0.01", "RATE"), "of the first steps")                             //
+        ("momentum", text("0.9", "FRACTION"), "of a step that the next one keeps")       //
         ("drop-every", text("10", "N"), "epochs after which the rate is divided by 10")  //
-        ("seed", text("0", "N"), "of problems, mappings, weights and order")      //
-        ("threads", text("1", "N"), "the result does not depend on it")           //
+        ("seed", text("0", "N"), "of problems, mappings, weights and order")             //
+        ("threads", text("1", "N"), "the result does not depend on it")                  //
         ("output,o", options::value<std::string>()->value_name("DIR"),
          "the folder: surrogate.bin, samples, losses.csv, losses.svg, result.json")  //
         ("resume", options::bool_switch(), "go on with the run in the folder")       //
-        ("quiet,q", options::bool_switch(), "no progress")                           //
         ("json", options::bool_switch(), "print one JSON document");
+    add_views(result);
     add_components(result, false);
     return {"-a ARCH -w WORKLOAD -o DIR [options]", examples, result};
 }
@@ -99,12 +102,35 @@ io::Json described(const TrainPlan& plan, const Arguments& arguments,
     for (const SweepAxis& axis : plan.axes) {
         run["define"].push_back({{"name", io::exact(axis.name)}, {"values", axis.values}});
     }
-    for (const char* option : {"model", "samples", "per-problem", "predict", "scale", "hidden",
-                               "loss", "epochs", "batch", "rate", "momentum", "drop-every",
-                               "seed"}) {
+    for (const char* option :
+         {"model", "samples", "per-problem", "predict", "scale", "hidden", "loss", "epochs",
+          "batch", "rate", "momentum", "drop-every", "seed"}) {
         run["options"][option] = arguments.text(option);
     }
     run["knobs"] = arguments.list("knob");
+    return run;
+}
+
+telemetry::RunIdentity identity(const TrainPlan& plan, const std::vector<std::string>& args,
+                                const Components& components) {
+    telemetry::RunIdentity run;
+    const auto path = std::filesystem::absolute(plan.folder).lexically_normal();
+    run.directory = path.string();
+    run.workload = plan.workload;
+    run.architecture = plan.architecture;
+    run.id =
+        telemetry::run_id((path.has_filename() ? path : path.parent_path()).filename().string() +
+                          "-" + std::to_string(::getpid()));
+    run.mapper = "train";
+    run.model = components.model;
+    run.metrics = {"loss"};
+    run.version = version;
+    run.host = host_name();
+    run.started = utc_now();
+    run.pid = static_cast<int>(::getpid());
+    run.threads = plan.training.threads;
+    run.seed = plan.training.seed;
+    run.command = args;
     return run;
 }
 
@@ -122,7 +148,6 @@ int train_command(const std::vector<std::string>& args, std::ostream& out, std::
     TrainPlan plan;
     plan.folder = arguments.required("output", "the folder to train in");
     plan.resume = arguments.flag("resume");
-    plan.quiet = arguments.flag("quiet");
     plan.json = arguments.flag("json");
     constexpr std::uint64_t most = 100'000'000;
     plan.samples = arguments.whole("samples", 1, most);
@@ -154,6 +179,7 @@ int train_command(const std::vector<std::string>& args, std::ostream& out, std::
     const Components components(arguments, false);
     components.make_model();  // wrong knobs are told before anything is drawn
     plan.description = described(plan, arguments, family);
+    plan.views = {identity(plan, args, components), ui(arguments, err), arguments.flag("plain")};
     return train(plan, family, components, out, err);
 }
 

@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <chrono>
 #include <iomanip>
+#include <memory>
 #include <ostream>
 #include <set>
 #include <sstream>
 
 #include "base/directory.hpp"
 #include "cli/cli.hpp"
-#include "cli/interrupt.hpp"
 #include "io/json_text.hpp"
 #include "io/plot_svg.hpp"
 #include "io/units.hpp"
@@ -88,19 +88,18 @@ Samples without_rows(const Samples& samples) {
 
 class Run {
 public:
-    Run(const TrainPlan& plan, const api::ProblemFamily& family, const Components& components,
-        std::ostream& err)
+    Run(const TrainPlan& plan, const api::ProblemFamily& family, const Components& components)
         : plan_(plan),
           family_(family),
           model_(components.make_model()),
-          err_(err),
           problems_(problems_of(plan)),
           folder_(open()) {
         per_problem_ = (plan.samples + problems_.size() - 1) / problems_.size();
         n_unseen_ = problems_.size() < 2 ? 0 : std::max<std::size_t>(1, problems_.size() / 10);
     }
 
-    int run(std::ostream& out) {
+    int run(std::ostream& out, TrainWatch& watch) {
+        watch_ = &watch;
         const auto start = Clock::now();
         Samples seen, unseen;
         draw_all(seen, unseen);
@@ -150,12 +149,6 @@ private:
         return folder;
     }
 
-    void say(const std::string& text) const {
-        if (!plan_.quiet) {
-            err_ << text << std::endl;
-        }
-    }
-
     static std::string shard_name(std::size_t shard) {
         const std::string number = std::to_string(shard);
         return "samples-" + std::string(number.size() < 3 ? 3 - number.size() : 0, '0') + number +
@@ -167,6 +160,7 @@ private:
         const std::size_t n_shards = (problems_.size() + each - 1) / each;
         const std::size_t first_unseen = problems_.size() - n_unseen_;
         const auto start = Clock::now();
+        watch_->begin("samples", 0, per_problem_ * problems_.size());
         for (std::size_t shard = 0; shard < n_shards; ++shard) {
             const std::string name = shard_name(shard);
             const std::size_t from = shard * each, to = std::min(from + each, problems_.size());
@@ -185,10 +179,11 @@ private:
             for (std::size_t i = 0; i < parts.size(); ++i) {
                 (from + i < first_unseen ? seen : unseen).append(parts[i]);
             }
-            say("samples " + std::to_string(seen.raw.size() + unseen.raw.size()) + " of " +
-                std::to_string(per_problem_ * problems_.size()) + ", problem " +
-                std::to_string(to) + " of " + std::to_string(problems_.size()) + ", " +
-                io::quantity(since(start), "s"));
+            watch_->advance(per_problem_ * (to - from));
+            watch_->say("samples " + std::to_string(seen.raw.size() + unseen.raw.size()) + " of " +
+                        std::to_string(per_problem_ * problems_.size()) + ", problem " +
+                        std::to_string(to) + " of " + std::to_string(problems_.size()) + ", " +
+                        io::quantity(since(start), "s"));
         }
     }
 
@@ -234,6 +229,7 @@ private:
         learning::Trainer trainer(surrogate.network(), set, plan_.training);
         restore(trainer);
         const auto start = Clock::now();
+        watch_->begin("epochs", trainer.epochs(), plan_.epochs);
         while (trainer.epochs() < plan_.epochs) {
             losses_.push_back(static_cast<float>(trainer.epoch()));
             test_losses_.push_back(test.size() > 0
@@ -241,7 +237,11 @@ private:
                                              surrogate.network(), test, plan_.training.loss))
                                        : 0.0F);
             keep(trainer);
-            say("epoch " + std::to_string(trainer.epochs()) + " of " +
+            watch_->losses(
+                trainer.epochs(), losses_.back(),
+                test.size() > 0 ? std::optional<double>(test_losses_.back()) : std::nullopt);
+            watch_->say(
+                "epoch " + std::to_string(trainer.epochs()) + " of " +
                 std::to_string(plan_.epochs) + ": loss " + digits(losses_.back(), 4) +
                 (test.size() > 0 ? ", on unseen problems " + digits(test_losses_.back(), 4) : "") +
                 ", " + io::quantity(since(start), "s"));
@@ -343,7 +343,7 @@ private:
     const TrainPlan& plan_;
     const api::ProblemFamily& family_;
     const plugin::Owned<model::CostModel> model_;
-    std::ostream& err_;
+    TrainWatch* watch_ = nullptr;
     const std::vector<api::Choice> problems_;
     const base::Directory folder_;
     std::size_t per_problem_ = 0, n_unseen_ = 0;
@@ -355,12 +355,18 @@ private:
 
 int train(const TrainPlan& plan, const api::ProblemFamily& family, const Components& components,
           std::ostream& out, std::ostream& err) {
-    const Interrupt interrupt;
-    const base::StopScope scope({interrupt.stop()});
+    Run run(plan, family, components);
+    const auto watch = std::make_unique<TrainWatch>(plan.views, err);
+    const base::StopScope scope({watch->interrupt().stop()});
+    std::ostringstream report;
     try {
-        return Run(plan, family, components, err).run(out);
+        const int code = run.run(report, *watch);
+        watch->finish(telemetry::RunState::finished);
+        out << report.str();
+        return code;
     } catch (const base::Stopped&) {
-        err << interrupt.cause() << ": what is done is kept in " << plan.folder
+        watch->finish(telemetry::RunState::interrupted);
+        err << watch->interrupt().cause() << ": what is done is kept in " << plan.folder
             << "; --resume goes on\n";
         return ExitCode::interrupted;
     }

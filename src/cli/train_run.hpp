@@ -8,6 +8,7 @@
 
 #include "cli/components.hpp"
 #include "cli/sweep_space.hpp"
+#include "cli/train_watch.hpp"
 #include "io/report_json.hpp"
 #include "learning/samples.hpp"
 
@@ -15,7 +16,8 @@ namespace tessera::cli {
 
 struct TrainPlan {
     std::string folder;
-    bool resume = false, json = false, quiet = false;
+    bool resume = false, json = false;
+    TrainWatch::Settings views;
     std::string workload, architecture;
     std::vector<SweepAxis> axes;  ///< each problem takes one value of each, at random
     std::size_t samples = 0, per_problem = 0, epochs = 0;

@@ -56,12 +56,16 @@ CostNames cost_names(const Snapshot& snapshot) {
     return names;
 }
 
+bool trains(const Snapshot& snapshot) {
+    return snapshot.run.metrics == std::vector<std::string>{"loss"};
+}
+
 bool says_something(Panel panel, const Snapshot& snapshot) {
     switch (panel) {
         case Panel::incumbents:
         case Panel::workers:
         case Panel::funnel:
-            return !snapshot.compares;
+            return !snapshot.compares && !trains(snapshot);
         case Panel::pareto:
             return snapshot.run.metrics.size() > 1;
         case Panel::comparison:

@@ -80,7 +80,7 @@ Line rate(const Snapshot& snapshot) {
 }
 
 Line energy_latency(const Snapshot& snapshot) {
-    if (snapshot.incumbents.empty() || snapshot.compares) {
+    if (snapshot.incumbents.empty() || snapshot.compares || trains(snapshot)) {
         return {};
     }
     const telemetry::IncumbentView& last = snapshot.incumbents.back();
@@ -167,6 +167,9 @@ Line front(const Snapshot& snapshot) {
 int draw_summary(Canvas canvas, const Snapshot& snapshot, const View& view) {
     std::vector<Line> lines = {objective(snapshot), bound(snapshot), found(snapshot),
                                rate(snapshot)};
+    if (trains(snapshot)) {  // nothing is proven, evaluated, or costs energy
+        lines = {objective(snapshot), found(snapshot)};
+    }
     const int failed = failures(snapshot);
     for (const std::string& trouble : health(snapshot)) {
         lines.push_back(labelled("HEALTH", trouble, style::bad));
@@ -189,7 +192,7 @@ int draw_summary(Canvas canvas, const Snapshot& snapshot, const View& view) {
     const int scroll = view.scroll_of(Panel::summary);
     const int limit = draw_lines(canvas, lines, scroll);
     const int row = 3 - std::clamp(scroll, 0, limit);
-    if (row >= 0) {
+    if (row >= 0 && !trains(snapshot)) {
         canvas.sparkline(label_width + 16, row, canvas.width() - label_width - 17,
                          snapshot.rate_history, style::bar);
     }

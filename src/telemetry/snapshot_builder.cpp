@@ -77,6 +77,9 @@ Snapshot Sampler::Builder::build(const std::vector<Event>& events, RunState stat
         add_mapping(s, state != RunState::running && state != RunState::stopping);
     }
     estimate_rest(s);
+    if (settings_.amend) {
+        settings_.amend(s);
+    }
     return s;
 }
 

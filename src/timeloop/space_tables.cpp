@@ -28,14 +28,18 @@ void SpaceTables::add_space(const Problem& problem, int space) {
         for (const Term& term : rank) {
             extent += static_cast<double>(std::abs(term.value)) *
                       static_cast<double>(problem.dimensions[term.dimension].bound - 1);
-            if (radix < largest) {
-                steps_[space * max_dimensions + term.dimension] +=
-                    static_cast<std::int64_t>(radix) * term.value;
-            }
         }
         double digit = 1;  // a power of two, so that the radix is an exact integer
         while (digit < room * extent) {
             digit *= 2;
+        }
+        for (const Term& term : rank) {
+            // Below the next radix, so that the product fits. A dimension of one value never moves,
+            // whatever its coefficient.
+            if (radix * digit < largest && problem.dimensions[term.dimension].bound > 1) {
+                steps_[space * max_dimensions + term.dimension] +=
+                    static_cast<std::int64_t>(radix) * term.value;
+            }
         }
         radix *= digit;
     }

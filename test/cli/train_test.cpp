@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "cli/session.hpp"
+#include "telemetry/snapshot.hpp"
 
 using namespace tessera::cli_test;
 
@@ -168,4 +169,41 @@ BOOST_AUTO_TEST_CASE(train_refuses_what_it_cannot_go_on_with) {
         BOOST_TEST(outcome.code == 2);
         BOOST_TEST(outcome.says(wrong[0] == "-D" ? "NOBODY" : wrong[0]), outcome.err);
     }
+}
+
+// The views of a search, with the curves of both losses in the place of what mappers have found.
+BOOST_AUTO_TEST_CASE(train_is_watched_like_a_search) {
+    const Folder folder;
+    const Outcome outcome = train({"-o", folder.at("run"), "--epochs", "5", "--ui", "snapshots"});
+    BOOST_TEST_REQUIRE(outcome.code == 0, outcome.err);
+    std::istringstream lines(outcome.err);
+    std::string line;
+    tessera::telemetry::Snapshot last;
+    while (std::getline(lines, line)) {
+        last = tessera::telemetry::from_json(line);
+    }
+    BOOST_TEST((last.state == tessera::telemetry::RunState::finished));
+    BOOST_TEST(last.run.mapper == "train");
+    BOOST_TEST(last.run.metrics == std::vector<std::string>{"loss"},
+               boost::test_tools::per_element());
+    BOOST_TEST_REQUIRE(last.phases.size() == 2u);
+    BOOST_TEST(last.phases[0].name == "samples");
+    BOOST_TEST(last.phases[0].done == last.phases[0].total);
+    BOOST_TEST(last.phases[1].name == "epochs");
+    BOOST_TEST(last.phases[1].done == 5u);
+    BOOST_TEST_REQUIRE(last.comparison.size() == 2u);
+    std::istringstream file(content(folder.at("run") + "/losses.csv"));
+    std::getline(file, line);
+    for (std::size_t i = 0; std::getline(file, line); ++i) {
+        double epoch = 0, seen = 0, unseen = 0;
+        char comma = 0;
+        std::istringstream(line) >> epoch >> comma >> seen >> comma >> unseen;
+        BOOST_TEST_REQUIRE(i < last.comparison[0].history.size());
+        BOOST_TEST(last.comparison[0].history[i].value == seen, boost::test_tools::tolerance(1e-6));
+        BOOST_TEST(last.comparison[1].history[i].value == unseen,
+                   boost::test_tools::tolerance(1e-6));
+    }
+    BOOST_TEST(last.comparison[0].history.size() == 5u);
+    BOOST_TEST(*last.best <= last.comparison[1].history.back().value);
+    BOOST_TEST(last.log.back().text.starts_with("epoch 5 of 5: loss "));
 }

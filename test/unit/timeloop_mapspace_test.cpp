@@ -1,8 +1,12 @@
 // The Timeloop mapspace: numbering against a straight enumeration, every form of constraint,
 // conflicts, audit, Timeloop's termination rules, explanations.
+#include <ctime>
+
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <set>
+#include <thread>
 
 #include "support/small_mapspace.hpp"
 #include "tessera/base/error.hpp"
@@ -425,6 +429,39 @@ BOOST_AUTO_TEST_CASE(a_stop_ends_the_listing_of_spatial_choices) {
     BOOST_CHECK(result.proof == Proof::none);
     BOOST_CHECK(!result.best);
     BOOST_CHECK_EQUAL(result.stopped_by, "stop");
+}
+
+// One spatial choice has a quarter of a million bypasses here, all of them bounded before the
+// search.
+BOOST_AUTO_TEST_CASE(a_stop_ends_the_bounding_of_bypasses) {
+    Gemm deep;
+    for (const char* name : {"L3", "L4", "L5", "L6"}) {
+        deep.add(name, 1, 0, 200);
+    }
+    BOOST_CHECK_EQUAL(deep.space().bypasses().size(), 1U << 18U);
+    std::atomic<bool> stop{false};
+    MapperHooks hooks;
+    hooks.stop = &stop;
+    const auto cpu_s = [] {
+        timespec now{};
+        ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+        return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+    };
+    const double begin = cpu_s();
+    double at_stop = 0;
+    std::jthread timer([&] {
+        while (cpu_s() < begin + 0.3) {  // the mapspace is made by then
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        at_stop = cpu_s();
+        stop = true;
+    });
+    const MapperResult result = search(deep, walk(Algorithm::optimal), hooks);
+    const double end = cpu_s();
+    timer.join();
+    BOOST_CHECK_EQUAL(result.stopped_by, "stop");
+    BOOST_CHECK(result.proof == Proof::none);
+    BOOST_CHECK_LE(end - at_stop, 0.2);  // of CPU: a busy machine must not fail it
 }
 
 BOOST_AUTO_TEST_CASE(a_seed_changes_the_walk_and_repeats_it) {

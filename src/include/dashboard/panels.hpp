@@ -36,6 +36,8 @@ MarkedSearch marked_search(const Snapshot& snapshot, const View& view);
 /// Whether the run has what the panel shows: several metrics, mappers, lines of a log, plugins from
 /// files or with knobs.
 bool says_something(Panel panel, const Snapshot& snapshot);
+/// Of `tessera train`: what falls is a loss.
+bool trains(const Snapshot& snapshot);
 
 // ---- facts that several panels and the header show ----
 

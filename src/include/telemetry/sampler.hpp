@@ -57,6 +57,8 @@ public:
         std::function<MappingView(const std::string&)> describe;
         /// Searches before this one on the same problem: they stand in Snapshot::comparison too.
         std::vector<ContenderView> before = {};
+        /// Adds what the recorder does not know, on the sampler's thread. May be empty.
+        std::function<void(Snapshot&)> amend = {};
     };
 
     /// `recorder` must outlive it. Nothing runs before start().

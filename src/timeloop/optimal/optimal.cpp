@@ -18,6 +18,7 @@ namespace {
 constexpr double slack = 1 + 1e-9;
 constexpr std::size_t most_points = 2'000'000;  // of a lattice: tables of some hundred MB
 constexpr std::size_t most_tasks = 1'000'000;
+constexpr std::uint32_t bypasses_between_looks = 256;
 constexpr double most_members = 1e5;  // mappings of one set of factors looked at one by one
 
 struct Task {
@@ -100,12 +101,16 @@ private:
             return a.cycles < b.cycles;
         });
         double rest = HUGE_VAL;
-        for (std::uint32_t s = 0; s < choices_.size(); ++s) {
+        for (std::uint32_t s = 0; s < choices_.size() && rest == HUGE_VAL; ++s) {
             if (tasks_.size() + bypasses.size() > most_tasks || pool_.over()) {
                 rest = geometry_.objective(geometry_.compute_cost, choices_[s].cycles);
                 break;
             }
             for (std::uint32_t b = 0; b < bypasses.size(); ++b) {
+                if (b % bypasses_between_looks == 0 && pool_.over()) {
+                    rest = geometry_.objective(geometry_.compute_cost, choices_[s].cycles);
+                    break;
+                }
                 const Edges edges(geometry_, choices_[s], bypasses[b]);
                 if (edges.valid()) {
                     tasks_.push_back(
