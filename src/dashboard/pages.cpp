@@ -160,12 +160,16 @@ void draw_too_small(Canvas canvas, const Snapshot& snapshot, const View& view) {
         return text.erase(0, text.find_first_not_of(' '));
     };
     std::vector<Span> facts = {
-        {snapshot.best ? quantity(*snapshot.best, "") : "nothing yet", style::best},
-        {"gap " + gap_text(snapshot), style::bound}};
+        {snapshot.best ? quantity(*snapshot.best, "") : "nothing yet", style::best}};
+    if (!trains(snapshot)) {
+        facts.push_back({"gap " + gap_text(snapshot), style::bound});
+    }
     if (snapshot.incumbent_age_s) {
         facts.push_back({age(*snapshot.incumbent_age_s) + " ago", style::text});
     }
-    facts.push_back({trimmed(count(snapshot.rate_per_s)) + "/s", style::text});
+    if (!trains(snapshot)) {
+        facts.push_back({trimmed(count(snapshot.rate_per_s)) + "/s", style::text});
+    }
     if (const int failed = failures(snapshot)) {
         facts.push_back({"fail " + std::to_string(failed), style::bad});
     }

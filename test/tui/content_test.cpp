@@ -304,6 +304,34 @@ BOOST_AUTO_TEST_CASE(without_a_bound_the_search_is_called_heuristic) {
     BOOST_TEST(says(drawn({100, 1}, snapshot), "no bound"));
 }
 
+// Of a loss there is no bound, and nothing is evaluated; its two curves are compared.
+BOOST_AUTO_TEST_CASE(a_training_shows_its_losses) {
+    telemetry::Snapshot snapshot = tui_test::running_snapshot();
+    snapshot.run.mapper = "train";
+    snapshot.run.metrics = {"loss"};
+    snapshot.run.unit.clear();
+    snapshot.bound.reset();
+    snapshot.gap.reset();
+    snapshot.best = 0.5;
+    snapshot.workers.clear();
+    snapshot.comparison.clear();
+    snapshot.mapping = {};
+    for (const char* name : {"training", "unseen problems"}) {
+        telemetry::ContenderView curve;
+        curve.name = name;
+        curve.best = 0.5;
+        curve.history = {{1, 2}, {2, 1}, {3, 0.5}};
+        snapshot.comparison.push_back(std::move(curve));
+    }
+    const std::string text = drawn({100, 40}, snapshot);
+    BOOST_TEST(says(text, "loss   "));
+    BOOST_TEST(says(text, "unseen pro"));
+    for (const char* not_said : {"bound", "eval ", "energy", "Workers", "Funnel", "Incumbents"}) {
+        BOOST_TEST(!says(text, not_said), not_said);
+    }
+    BOOST_TEST(!says(drawn({100, 1}, snapshot), "no bound"));
+}
+
 BOOST_AUTO_TEST_CASE(an_empty_search_says_so) {
     const std::string text = drawn({200, 60}, tui_test::empty_snapshot());
     for (const char* part : {"none yet", "nothing found yet", "no worker has started yet"}) {
