@@ -172,6 +172,33 @@ void check_resume(const std::string& name, const Settings& s, Findings& f) {
     }
 }
 
+/// A saved state comes from a file: cut short or changed it is refused, or something to go on from.
+void check_states(const std::string& name, const Settings& s, Findings& f) {
+    Bench saved(name, s.seed);
+    for (int i = 0; i < 10; ++i) {
+        saved.round(24);
+    }
+    const std::string state = saved.strategy().save();
+    constexpr std::size_t places = 24;
+    for (std::size_t at = 0; at < state.size(); at += state.size() / places + 1) {
+        std::string digit = state, letter = state;
+        digit[at] = '9';
+        letter[at] = 'x';
+        for (const std::string& odd : {state.substr(0, at), digit, letter, state + digit}) {
+            Bench other(name, s.seed);
+            try {
+                if (other.strategy().restore(odd)) {
+                    other.round(24);
+                    other.round(24);
+                }
+            } catch (const std::exception& error) {
+                f.expect(false, "a state that was changed at its byte " + std::to_string(at) +
+                                    " is not refused but ends in an error: " + error.what());
+            }
+        }
+    }
+}
+
 void check_batches(const std::string& name, const Settings& s, Findings& f) {
     Bench bench(name, s.seed);
     const std::size_t width = bench.strategy().width();
@@ -261,6 +288,8 @@ std::vector<Check> search_strategy_checks(const std::string& name, const Setting
         {"seed", "same seed, same proposals", [=](Findings& f) { check_seed(name, s, f); }},
         {"resume", "save() and restore() go on with the same proposals",
          [=](Findings& f) { check_resume(name, s, f); }},
+        {"states", "a state that was changed or cut short does no harm",
+         [=](Findings& f) { check_states(name, s, f); }},
         {"threads", "1, 2 and 8 threads find the same mapping",
          [=](Findings& f) { check_threads(name, s, f); }},
         {"budget", "a limit on evaluations is kept",

@@ -134,6 +134,22 @@ struct Amnesiac : Sound {
     }
 };
 
+/// Believes what a file says of it.
+struct Credulous : Sound {
+    std::size_t ask(std::span<Candidate> batch) override {
+        asked_ += batch.size();
+        return Sound::ask(batch);
+    }
+    std::string save() const override {
+        return std::to_string(asked_);
+    }
+    bool restore(const std::string& state) override {
+        asked_ = std::stoull(state);
+        return true;
+    }
+    std::uint64_t asked_ = 0;
+};
+
 struct Impatient : Sound {
     void tell(std::span<const Candidate> batch) override {
         for (const Candidate& candidate : batch) {
@@ -198,6 +214,10 @@ BOOST_AUTO_TEST_CASE(a_problem_on_which_nothing_can_be_wrong_is_refused) {
 
 BOOST_AUTO_TEST_CASE(state_that_does_not_come_back_is_found) {
     BOOST_TEST(contains(failed<Amnesiac>(), "resume"));
+}
+
+BOOST_AUTO_TEST_CASE(faith_in_changed_states_is_found) {
+    BOOST_TEST(contains(failed<Credulous>(), "states"));
 }
 
 BOOST_AUTO_TEST_CASE(giving_up_is_found) {
