@@ -226,7 +226,7 @@ Field run_field(const Target& target, const Settings& settings) {
     return field;
 }
 
-/// The mean best value after so many CPU seconds, over the minimum; empty: none yet.
+/// The mean best value after so many CPU seconds, over the minimum; "-": none yet.
 std::string after(const Field& field, std::size_t strategy, double seconds) {
     const std::vector<double>& times = field.times[strategy];
     const auto end = std::upper_bound(times.begin(), times.end(), seconds);

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -15,7 +13,6 @@
 #include "cli/output.hpp"
 #include "io/json_text.hpp"
 #include "io/run_directory.hpp"
-#include "telemetry/live_socket.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::cli {
@@ -92,22 +89,15 @@ void check_names(const Comparison& comparison) {
 
 telemetry::RunIdentity comparison_identity(const std::vector<std::string>& args,
                                            const ComparisonSubject& subject) {
-    telemetry::RunIdentity run;
+    telemetry::RunIdentity run = process_identity("compare", args, "", subject.workload);
     run.workload = subject.workload;
     run.architecture = subject.architecture;
-    run.id = telemetry::run_id(run.workload + "-" + std::to_string(::getpid()));
     run.model = subject.model;
     run.metrics = {subject.metric};
     run.unit = subject.value_unit;
-    run.version = version;
-    run.host = host_name();
-    run.started = utc_now();
-    run.pid = static_cast<int>(::getpid());
     run.threads = subject.threads > 0
                       ? subject.threads
                       : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    run.command = {"tessera", "compare"};
-    run.command.insert(run.command.end(), args.begin(), args.end());
     return run;
 }
 

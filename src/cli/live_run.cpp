@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <iostream>
 
 #include "base/terminal_restore.hpp"
@@ -243,6 +244,26 @@ std::string utc_now() {
     char text[32];
     std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
     return text;
+}
+
+telemetry::RunIdentity process_identity(const std::string& command,
+                                        const std::vector<std::string>& args,
+                                        const std::string& folder, const std::string& subject) {
+    telemetry::RunIdentity run;
+    std::string name = subject;
+    if (!folder.empty()) {
+        const auto path = std::filesystem::absolute(folder).lexically_normal();
+        run.directory = path.string();
+        name = (path.has_filename() ? path : path.parent_path()).filename().string();
+    }
+    run.pid = static_cast<int>(::getpid());
+    run.id = telemetry::run_id(name + "-" + std::to_string(run.pid));
+    run.version = version;
+    run.host = host_name();
+    run.started = utc_now();
+    run.command = {"tessera", command};
+    run.command.insert(run.command.end(), args.begin(), args.end());
+    return run;
 }
 
 }  // namespace tessera::cli

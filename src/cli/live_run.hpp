@@ -107,8 +107,12 @@ std::string to_json(const Checkpoint& checkpoint);
 /// \throws UserError
 Checkpoint read_checkpoint(const std::string& text, const std::string& file);
 
-/// host name and time for telemetry::RunIdentity
 std::string host_name();
 std::string utc_now();
+/// Of `tessera COMMAND ARGS...` in this process: id, directory, version, host, time, pid, command.
+/// `folder`: of -o, may be empty; then the run is called after `subject`.
+telemetry::RunIdentity process_identity(const std::string& command,
+                                        const std::vector<std::string>& args,
+                                        const std::string& folder, const std::string& subject);
 
 }  // namespace tessera::cli

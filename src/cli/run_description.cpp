@@ -1,7 +1,5 @@
 #include "cli/run_description.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <thread>
@@ -15,7 +13,6 @@
 #include "cli/stored_run.hpp"
 #include "io/json_text.hpp"
 #include "io/sha256.hpp"
-#include "telemetry/live_socket.hpp"
 
 namespace tessera::cli {
 
@@ -123,16 +120,11 @@ io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
 telemetry::RunIdentity identity(const std::vector<std::string>& args, const Inputs& inputs,
                                 const mapper::Options& settings, const Arguments& arguments,
                                 const Components& components) {
-    telemetry::RunIdentity run;
+    telemetry::RunIdentity run =
+        process_identity("map", args, arguments.has("output") ? arguments.text("output") : "",
+                         inputs.workload->name);
     run.workload = inputs.workload->name;
     run.architecture = inputs.architecture->name();
-    std::string name = run.workload;
-    if (arguments.has("output")) {
-        const auto path = std::filesystem::absolute(arguments.text("output")).lexically_normal();
-        run.directory = path.string();
-        name = (path.has_filename() ? path : path.parent_path()).filename().string();
-    }
-    run.id = telemetry::run_id(name + "-" + std::to_string(::getpid()));
     run.mapper = components.strategy.empty() ? components.mapper
                                              : components.mapper + ":" + components.strategy;
     run.model = components.model;
@@ -140,16 +132,10 @@ telemetry::RunIdentity identity(const std::vector<std::string>& args, const Inpu
         run.metrics.push_back(metric_name(metric));
     }
     run.unit = metric_unit(*inputs.architecture, settings.metrics.front());
-    run.version = version;
-    run.host = host_name();
-    run.started = utc_now();
-    run.pid = static_cast<int>(::getpid());
     run.threads = settings.threads > 0
                       ? settings.threads
                       : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     run.seed = settings.seed;
-    run.command = {"tessera", "map"};
-    run.command.insert(run.command.end(), args.begin(), args.end());
     return run;
 }
 

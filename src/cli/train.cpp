@@ -1,6 +1,4 @@
 // tessera train: the options, and the plan that they make.
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -12,7 +10,6 @@
 #include "cli/inputs.hpp"
 #include "cli/train_run.hpp"
 #include "io/json_text.hpp"
-#include "telemetry/live_socket.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::cli {
@@ -113,24 +110,14 @@ io::Json described(const TrainPlan& plan, const Arguments& arguments,
 
 telemetry::RunIdentity identity(const TrainPlan& plan, const std::vector<std::string>& args,
                                 const Components& components) {
-    telemetry::RunIdentity run;
-    const auto path = std::filesystem::absolute(plan.folder).lexically_normal();
-    run.directory = path.string();
+    telemetry::RunIdentity run = process_identity("train", args, plan.folder, plan.workload);
     run.workload = plan.workload;
     run.architecture = plan.architecture;
-    run.id =
-        telemetry::run_id((path.has_filename() ? path : path.parent_path()).filename().string() +
-                          "-" + std::to_string(::getpid()));
     run.mapper = "train";
     run.model = components.model;
     run.metrics = {"loss"};
-    run.version = version;
-    run.host = host_name();
-    run.started = utc_now();
-    run.pid = static_cast<int>(::getpid());
     run.threads = plan.training.threads;
     run.seed = plan.training.seed;
-    run.command = args;
     return run;
 }
 

@@ -184,6 +184,8 @@ BOOST_AUTO_TEST_CASE(train_is_watched_like_a_search) {
     }
     BOOST_TEST((last.state == tessera::telemetry::RunState::finished));
     BOOST_TEST(last.run.mapper == "train");
+    BOOST_TEST(last.run.command.at(1) == "train");
+    BOOST_TEST(last.run.directory == folder.at("run"));
     BOOST_TEST(last.run.metrics == std::vector<std::string>{"loss"},
                boost::test_tools::per_element());
     BOOST_TEST_REQUIRE(last.phases.size() == 2u);

@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "support/changed_states.hpp"
 #include "support/paths.hpp"
 #include "tessera/model/cost_model.hpp"
 #include "tessera/plugin/registry.hpp"
@@ -77,13 +78,8 @@ BOOST_AUTO_TEST_CASE(ddpg_refuses_states_that_are_none_of_its_own) {
         return started(c, knobs)->restore(text);
     };
     BOOST_TEST(understood(state));
-    BOOST_TEST(!understood(""));
-    BOOST_TEST(!understood(state + "0 "));
-    for (std::size_t at = 0; at < state.size(); at += state.size() / 40 + 1) {
-        BOOST_TEST(!understood(state.substr(0, at)));
-        std::string odd = state;
-        odd[at] = 'x';
-        BOOST_TEST(!understood(odd), at);
+    for (const std::string& changed : test::changed_states(state)) {
+        BOOST_TEST(!understood(changed));
     }
     BOOST_TEST(!started(c, {{"warm_up", "2"}, {"width", "8"}})->restore(state));
 }
