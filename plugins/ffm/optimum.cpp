@@ -124,6 +124,9 @@ void Run::tighten_class_bounds() {
 }
 
 void Run::save() {
+    if (!recorder_.stores_checkpoints()) {
+        return;
+    }
     SavedState state;
     state.refuted_cutoff = std::max(refuted_cutoff_, saved_.refuted_cutoff);
     state.class_bounds = exploration_ ? exploration_->progress() : saved_.class_bounds;

@@ -9,7 +9,7 @@ using telemetry::Event;
 
 Relay::Relay(telemetry::Recorder& from, telemetry::Recorder& to, telemetry::Worker& counters)
     : from_(from), to_(to), counters_(counters) {
-    from_.listen();
+    from_.listen(false);
     counters_.state(telemetry::WorkerState::running);
     thread_ = std::jthread([this](const std::stop_token& done) {
         while (!done.stop_requested()) {

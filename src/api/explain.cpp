@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "api/search.hpp"
+#include "model/overflow.hpp"
 #include "spec/reader.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/spec/directives.hpp"
@@ -12,8 +13,8 @@ std::vector<mapspace::Violation> explain(const Problem& problem, const mapping::
                                          const std::string& model) {
     plugin::register_builtins();
     api::check_model(model);
-    return api::explain(problem.view(), mapping, model,
-                        *plugin::Registry<model::CostModel>::instance().create(model));
+    return api::explain(problem.view(), model::settle_overflow(problem.view(), mapping).mapping,
+                        model, *plugin::Registry<model::CostModel>::instance().create(model));
 }
 
 mapping::Mapping parse_mapping(const std::string& yaml, const std::string& name) {

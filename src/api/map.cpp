@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "api/search.hpp"
+#include "model/overflow.hpp"
 #include "telemetry/sampler.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/loader.hpp"
@@ -153,7 +154,8 @@ Result map(const Problem& problem, const Options& options) {
 
 model::Report evaluate(const Problem& problem, const mapping::Mapping& mapping,
                        const std::string& model) {
-    return make_model(model)->evaluate(problem.view(), mapping);
+    return make_model(model)->evaluate(problem.view(),
+                                       model::settle_overflow(problem.view(), mapping).mapping);
 }
 
 void load_plugin(const std::string& file) {

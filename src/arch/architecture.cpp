@@ -46,6 +46,7 @@ Architecture::Architecture(spec::Node root, std::map<std::string, std::string> d
         if (component.kind != LevelKind::container) {
             component_names_.push_back(component.name);
         }
+        bypasses_on_overflow_ = bypasses_on_overflow_ || component.bypass_on_overflow;
         if (component.kind == LevelKind::compute) {
             compute_names_.push_back(component.name);
         }

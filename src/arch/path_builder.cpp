@@ -55,6 +55,7 @@ Path PathBuilder::build(const std::string& compute) {
             path.levels.back().where, "",
             {"no memory stands before compute '" + compute + "'", "", "a !Memory node", "add one"});
     }
+    check_bypass(path.levels[static_cast<std::size_t>(path.first_memory())]);
     path.leaks = collect_leaks(tree_, compute, values_, path);
     path.symbols = symbols_;
     values_.add_frozen(path.symbols);
@@ -313,11 +314,40 @@ void PathBuilder::build_tensors(const ComponentSpec& component, PathLevel& level
     if (!tensors.back.empty()) {
         level.back = tensors.back;
     }
+    if (component.bypass_on_overflow) {
+        free_what_is_kept(component, level);
+    }
     level.no_refetch_from_above = tensors_or(tensors.no_refetch_from_above, scope, 0);
     level.no_resend_to_below = tensors_or(tensors.no_resend_to_below, scope, 0);
     level.tensor_order_options = tensors.order_options;
     level.force_memory_hierarchy_order =
         truth_or(tensors.force_memory_hierarchy_order, scope, true);
+}
+
+/// What passes the outermost memory by would be stored nowhere.
+void PathBuilder::check_bypass(const PathLevel& outermost) {
+    if (outermost.bypass_on_overflow) {
+        spec::fail(outermost.where, "",
+                   {"nothing can pass by the outermost memory '" + outermost.name + "'", "bypass",
+                    "on_overflow: invalid", "leave on_overflow out"});
+    }
+}
+
+/// What must be kept may be, as what does not fit passes the memory by.
+void PathBuilder::free_what_is_kept(const ComponentSpec& component, PathLevel& level) const {
+    level.bypass_on_overflow = true;
+    if (!level.has_keep) {
+        return;
+    }
+    const TensorsSpec& tensors = component.tensors;
+    level.may_keep = level.has_may_keep
+                         ? spec::Expression::parse_text(
+                               "(" + tensors.keep.text() + ") | (" + tensors.may_keep.text() + ")",
+                               tensors.may_keep.position(), tensors.may_keep.path())
+                         : tensors.keep;
+    level.has_may_keep = true;
+    level.has_keep = false;
+    level.keep = tensor_constant(0, component);
 }
 
 /// Names in keep expressions are looked up while storage choices are made; a typing error would be

@@ -35,6 +35,8 @@ private:
     void build_holder(const ComponentSpec& component, const std::vector<ActionValues>& actions,
                       PathLevel& level);
     void build_tensors(const ComponentSpec& component, PathLevel& level);
+    static void check_bypass(const PathLevel& outermost);
+    void free_what_is_kept(const ComponentSpec& component, PathLevel& level) const;
     void build_values_per_action(const ComponentSpec& component,
                                  const std::vector<ActionValues>& actions, PathLevel& level);
     double bank_bits(const ComponentSpec& component, double size_bits) const;

@@ -135,6 +135,8 @@ private:
             fields.required("size");
             read_number(fields, "size", component_numbers(), result.numbers);
             read_number(fields, "banks", component_numbers(), result.numbers);
+            result.bypass_on_overflow =
+                fields.choice("on_overflow", {"invalid", "bypass"}, "invalid") == "bypass";
         }
         if (kind == LevelKind::toll) {
             const Node* direction = fields.optional("direction");

@@ -55,6 +55,7 @@ struct ComponentSpec {
     std::string name;
     bool dummy = false;      ///< component_class Dummy: no energy, infinitely fast, no leak
     bool has_model = false;  ///< component_class of a model we do not have
+    bool bypass_on_overflow = false;
     std::map<std::string, spec::Expression> numbers;  ///< by key; see component_numbers()
     spec::Expression enabled, total_latency, skip_initial_output_write;
     std::vector<DimSpec> spatial;

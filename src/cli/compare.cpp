@@ -166,10 +166,10 @@ private:
 /// A mapping from a file.
 class GivenContender : public Contender {
 public:
-    GivenContender(const std::string& path, const spec::Defines& defines,
-                   const Components& components, const Inputs& inputs, mapper::Metric metric)
+    GivenContender(const std::string& path, mapping::Mapping mapping, const Components& components,
+                   const Inputs& inputs, mapper::Metric metric)
         : Contender(std::filesystem::path(path).filename().string()),
-          mapping_(api::given_mapping(path, defines, *inputs.workload, *inputs.architecture)),
+          mapping_(std::move(mapping)),
           components_(components),
           inputs_(inputs),
           metric_(metric) {}
@@ -247,12 +247,12 @@ private:
                                false);
         for (const std::string& path : arguments_.list("mapping")) {
             comparison_.contenders.push_back(std::make_unique<GivenContender>(
-                path, arguments_.defines(), model, inputs_, settings_.metrics.front()));
+                path, given_mapping(path, arguments_.defines(), inputs_.problem(), err_), model,
+                inputs_, settings_.metrics.front()));
         }
         for (const std::string& path : arguments_.list("start")) {
             const auto judge = model.make_model();
-            mapper::Solution known{
-                api::given_mapping(path, {}, *inputs_.workload, *inputs_.architecture), {}};
+            mapper::Solution known{given_mapping(path, {}, inputs_.problem(), err_), {}};
             known.report = judged(inputs_.problem(), *judge, known.mapping);
             settings_.start.push_back(std::move(known));
         }

@@ -111,7 +111,9 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
     arguments.required("arch", "the architecture");
     arguments.required("workload", "the workload");
     arguments.required("mapping", "the mapping");
-    const Inputs inputs(arguments, arguments.compat());
+    Inputs inputs(arguments, arguments.compat());
+    inputs.settle_mapping();
+    print_left_out(err, inputs.left_out);
     const auto model = Components(arguments, false).make_model();
     const std::vector<mapspace::Violation> violations =
         api::explain(inputs.problem(), *inputs.mapping, arguments.text("model"), *model);

@@ -9,6 +9,7 @@
 #include "api/inputs.hpp"
 #include "base/printable.hpp"
 #include "io/sha256.hpp"
+#include "model/overflow.hpp"
 #include "spec/reader.hpp"
 
 namespace tessera::cli {
@@ -85,6 +86,26 @@ Inputs::Inputs(const Arguments& arguments, arch::Compat compat_mode) : compat(co
     mapping = std::move(loaded.mapping);
     files = input_files(loaded.files);
     renamed = std::move(loaded.renamed);
+}
+
+mapping::Mapping given_mapping(const std::string& path, const spec::Defines& defines,
+                               const model::Problem& problem, std::ostream& err) {
+    model::SettledMapping result = model::settle_overflow(
+        problem, api::given_mapping(path, defines, *problem.workload, *problem.architecture));
+    print_left_out(err, result.left_out);
+    return std::move(result.mapping);
+}
+
+void Inputs::settle_mapping() {
+    model::SettledMapping result = model::settle_overflow(problem(), std::move(*mapping));
+    mapping = std::move(result.mapping);
+    left_out = std::move(result.left_out);
+}
+
+void print_left_out(std::ostream& err, const std::vector<std::string>& left_out) {
+    for (const std::string& line : left_out) {
+        err << "tessera: " << base::one_line(line) << "\n";
+    }
 }
 
 void print_renamed(std::ostream& err, const std::vector<std::string>& renamed) {

@@ -28,6 +28,14 @@ std::vector<std::string> words_at_commas(const std::string& text);
 /// Says which Einsums got customary renames, if any: a line.
 void print_renamed(std::ostream& err, const std::vector<std::string>& renamed);
 
+/// Says what passes a memory by: a line each.
+void print_left_out(std::ostream& err, const std::vector<std::string>& left_out);
+
+/// A mapping of the problem from a file, as the hardware runs it: `err` hears what passes a memory
+/// by. \throws UserError
+mapping::Mapping given_mapping(const std::string& path, const spec::Defines& defines,
+                               const model::Problem& problem, std::ostream& err);
+
 /// Not movable: problem() points into it.
 class Inputs {
 public:
@@ -36,12 +44,17 @@ public:
     Inputs(const Inputs&) = delete;
     Inputs& operator=(const Inputs&) = delete;
 
+    /// The mapping becomes the one that the hardware runs.
+    /// \pre architecture, workload and mapping
+    void settle_mapping();
+
     std::optional<arch::Architecture> architecture;
     std::optional<workload::Workload> workload;
     std::optional<mapping::Mapping> mapping;
     std::vector<InputFile> files;  ///< included files too
     arch::Compat compat;
-    std::vector<std::string> renamed;  ///< Einsums that got customary renames, and which
+    std::vector<std::string> renamed;   ///< Einsums that got customary renames, and which
+    std::vector<std::string> left_out;  ///< what passes a memory by; see settle_mapping()
 
     /// \pre architecture and workload
     model::Problem problem() const {

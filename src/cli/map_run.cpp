@@ -155,8 +155,7 @@ private:
 
     /// A mapping to begin with. \throws UserError if it is not legal in the mapspace
     mapper::Solution known(const std::string& file) const {
-        mapper::Solution result{
-            api::given_mapping(file, {}, *problem().workload, *problem().architecture), {}};
+        mapper::Solution result{given_mapping(file, {}, problem(), err_), {}};
         try {
             result.report = model_->evaluate(problem(), result.mapping);
         } catch (const IllegalMapping& illegal) {

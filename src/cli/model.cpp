@@ -137,12 +137,14 @@ int model_command(const std::vector<std::string>& args, std::ostream& out, std::
     arguments.required("workload", "the workload");
     arguments.required("mapping", "the mapping");
     const SummaryTables tables = summary_tables(arguments);
-    const Inputs inputs(arguments, arguments.compat());
+    Inputs inputs(arguments, arguments.compat());
+    inputs.settle_mapping();
     const model::Problem problem = inputs.problem();
     const auto model = Components(arguments, false).make_model();
     const model::Report report = model->evaluate(problem, *inputs.mapping);
     if (!arguments.flag("quiet")) {
         print_renamed(err, inputs.renamed);
+        print_left_out(err, inputs.left_out);
         for (const std::string& warning : report.warnings) {
             err << "warning: " << warning << "\n";
         }

@@ -12,7 +12,7 @@ namespace tessera::telemetry {
 Sampler::Sampler(Recorder& recorder, Settings settings)
     : recorder_(recorder), period_(settings.period) {
     builder_ = std::make_unique<Builder>(recorder, std::move(settings));
-    recorder_.listen();
+    recorder_.listen(false);
 }
 
 Sampler::~Sampler() {
@@ -20,6 +20,9 @@ Sampler::~Sampler() {
 }
 
 void Sampler::add(std::unique_ptr<Sink> sink) {
+    if (sink->stores_checkpoints()) {
+        recorder_.listen(true);
+    }
     sinks_.push_back(std::move(sink));
 }
 

@@ -307,6 +307,29 @@ BOOST_AUTO_TEST_CASE(spatial_dimensions_and_reuse) {
     BOOST_TEST((dims[2].loop_bounds[1].op == LoopBound::Op::le));
 }
 
+BOOST_AUTO_TEST_CASE(what_may_pass_a_memory_by_need_not_be_kept) {
+    const auto glb = [](const std::string& fields) {
+        return path(read(dram + memory("GLB", "on_overflow: bypass, " + fields) + mac));
+    };
+    const Path both = glb("tensors: {keep: A, may_keep: W if DRAM.actions_scale == 1 else A}");
+    BOOST_TEST(evaluate_tensors(level(both, "GLB").keep, both.symbols) == 0);
+    BOOST_TEST(evaluate_tensors(level(both, "GLB").may_keep, both.symbols) == 0b011);
+    BOOST_TEST(level(both, "GLB").bypass_on_overflow);
+    const Path kept = glb("tensors: {keep: A}");
+    BOOST_TEST(evaluate_tensors(level(kept, "GLB").keep, kept.symbols) == 0);
+    BOOST_TEST(evaluate_tensors(level(kept, "GLB").may_keep, kept.symbols) == 0b001);
+    const Path free = glb("enabled: True");
+    BOOST_TEST(evaluate_tensors(level(free, "GLB").may_keep, free.symbols) == 0b111);
+    const Path off = path(read(dram + memory("GLB", "on_overflow: invalid") + mac));
+    BOOST_TEST(!level(off, "GLB").bypass_on_overflow);
+
+    check_error(dram + memory("GLB", "on_overflow: bypas") + mac, "did you mean 'bypass'?");
+    check_error(memory("GLB", "on_overflow: bypass") + mac,
+                "nothing can pass by the outermost memory 'GLB'");
+    check_error(dram + memory("GLB", "on_overflow: bypass, tensors: {keep: A, may_keep: B}") + mac,
+                "unknown name 'B'");
+}
+
 BOOST_AUTO_TEST_CASE(unknown_set_names_are_errors_unless_compatible) {
     const Architecture architecture =
         read(dram + container("PE", "{name: X, fanout: 4, may_reuse: AWeight}") + mac);

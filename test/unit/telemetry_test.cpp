@@ -33,12 +33,16 @@ struct Keeper : Sink {
         std::vector<Event> events;
         int finished = 0;
     };
-    explicit Keeper(Seen& seen, bool shows = true) : seen_(seen), shows_(shows) {}
+    explicit Keeper(Seen& seen, bool shows = true, bool stores = false)
+        : seen_(seen), shows_(shows), stores_(stores) {}
     std::string name() const override {
         return "keeper";
     }
     bool shows_mapping() const override {
         return shows_;
+    }
+    bool stores_checkpoints() const override {
+        return stores_;
     }
     void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) override {
         seen_.snapshots.push_back(snapshot);
@@ -49,7 +53,7 @@ struct Keeper : Sink {
         ++seen_.finished;
     }
     Seen& seen_;
-    const bool shows_;
+    const bool shows_, stores_;
 };
 
 struct Broken : Sink {
@@ -105,6 +109,22 @@ BOOST_AUTO_TEST_CASE(only_better_incumbents_are_kept) {
     BOOST_TEST(!recorder.incumbent(found(3, 2)));
     BOOST_TEST(recorder.incumbent(found(2, 2)));
     BOOST_TEST(recorder.best() == 4);
+}
+
+BOOST_AUTO_TEST_CASE(a_sink_says_whether_checkpoints_are_stored) {
+    for (const bool stores : {false, true}) {
+        Recorder recorder;
+        BOOST_TEST(!recorder.stores_checkpoints());
+        Keeper::Seen seen;
+        Sampler sampler(recorder, settings());
+        BOOST_TEST(!recorder.stores_checkpoints());
+        sampler.add(std::make_unique<Keeper>(seen, true, stores));
+        sampler.add(std::make_unique<Keeper>(seen, true, false));
+        BOOST_TEST(recorder.stores_checkpoints() == stores);
+    }
+    Recorder recorder;
+    recorder.listen();  // a program of its own, which takes the events itself
+    BOOST_TEST(recorder.stores_checkpoints());
 }
 
 BOOST_AUTO_TEST_CASE(several_metrics_keep_a_pareto_set) {

@@ -37,6 +37,10 @@ public:
     const std::vector<std::string>& compute_names() const {
         return compute_names_;
     }
+    /// Whether a memory has `on_overflow: bypass`.
+    bool bypasses_on_overflow() const {
+        return bypasses_on_overflow_;
+    }
     /// Memory capacity in bits by name as evaluated for an Einsum is in the Path.
 
     /// Flattens the path to `compute` for one Einsum and evaluates every field.
@@ -49,7 +53,7 @@ public:
 
 private:
     std::string name_;
-    bool arbitrary_units_ = false;
+    bool arbitrary_units_ = false, bypasses_on_overflow_ = false;
     std::vector<std::string> component_names_, compute_names_;
     std::shared_ptr<const Impl> impl_;
 };

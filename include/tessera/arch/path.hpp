@@ -105,6 +105,9 @@ struct PathLevel {
     // memory, toll
     double size_bits = std::numeric_limits<double>::infinity();
     double bank_bits = 0;  ///< a bank holds bits of one tensor alone; 0: there are no banks
+    /// A given mapping that overflows it runs without the holders that do not fit; and whatever it
+    /// must keep, it may do without.
+    bool bypass_on_overflow = false;
     bool skip_initial_output_write = true;
     std::vector<double> bits_per_value;  ///< per local tensor; occupancy and traffic
     std::vector<Direction> direction;    ///< toll, per local tensor

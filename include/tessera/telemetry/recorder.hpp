@@ -246,13 +246,20 @@ public:
     /// mapper::Options::resume. Call it also without being asked when something was proven that
     /// should not be lost.
     void checkpoint(std::string state);
+    /// Whether somebody stores what checkpoint() gives. What takes time to make is not made for
+    /// nobody.
+    bool stores_checkpoints() const noexcept {
+        return stores_checkpoints_.load(std::memory_order_relaxed);
+    }
 
     /// Seconds since construction.
     double now_s() const;
 
     // ---- for the sampler ----
-    /// Events are kept from now on. Before, nobody would take them.
-    void listen() noexcept {
+    /// Events are kept from now on. Before, nobody would take them. `checkpoints`: whether those
+    /// of kind checkpoint are stored.
+    void listen(bool checkpoints = true) noexcept {
+        stores_checkpoints_.store(checkpoints);
         listening_.store(true);
     }
     void ask_for_checkpoint() noexcept {
@@ -286,7 +293,7 @@ private:
     std::atomic<double> best_{std::numeric_limits<double>::infinity()};
     std::atomic<double> bound_{-std::numeric_limits<double>::infinity()};
     std::atomic<std::uint64_t> evaluated_at_incumbent_{0};
-    std::atomic<bool> checkpoint_due_{false}, listening_{false};
+    std::atomic<bool> checkpoint_due_{false}, listening_{false}, stores_checkpoints_{false};
 
     mutable std::mutex lists_;  ///< guards the lists below, not what they hold
     struct WorkerEntry {

@@ -78,6 +78,9 @@ public:
     std::string name() const override {
         return "checkpoint.json";
     }
+    bool stores_checkpoints() const override {
+        return true;
+    }
     void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
     void finish(const SnapshotPtr& snapshot, const std::vector<Event>& events) override;
 

@@ -36,6 +36,10 @@ public:
     virtual bool shows_mapping() const {
         return false;
     }
+    /// Whether it keeps the states that a search gives to Recorder::checkpoint().
+    virtual bool stores_checkpoints() const {
+        return false;
+    }
     /// `events`: what happened since the last call. Anything thrown detaches the sink.
     virtual void update(const SnapshotPtr& snapshot, const std::vector<Event>& events) = 0;
     /// The last call, with the final snapshot.
