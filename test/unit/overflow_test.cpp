@@ -11,7 +11,7 @@ using namespace legality_test;
 namespace {
 
 std::string buffer(const std::string& size, const std::string& rule) {
-    return memory("GLB", size, "{keep: ~Nothing, may_keep: All}",
+    return memory("GLB", size, "{keep: Nothing, may_keep: All}",
                   rule.empty() ? "" : "    on_overflow: " + rule + "\n");
 }
 
@@ -24,11 +24,11 @@ Case hardware(const std::string& size, const std::string& rule, bool chain = fal
 /// T0 takes a bit of GLB, W0 takes 64.
 std::vector<std::string> both(bool t0 = true, bool w0 = true) {
     std::vector<std::string> nodes{store("T0, W0, T1", "DRAM")};
-    if (t0) {
-        nodes.push_back(store("T0", "GLB"));
-    }
     if (w0) {
         nodes.push_back(store("W0", "GLB"));
+    }
+    if (t0) {
+        nodes.push_back(store("T0", "GLB"));
     }
     nodes.insert(nodes.end(), {loop("m", 1), loop("n0", 1), loop("n1", 1), compute("E0")});
     return nodes;
@@ -112,11 +112,28 @@ BOOST_AUTO_TEST_CASE(the_outermost_holder_of_a_tensor_stays) {
     BOOST_TEST(none.codes(fused("T1")) == "capacity");
 }
 
-BOOST_AUTO_TEST_CASE(what_stands_above_a_split_counts_while_others_run) {
-    // W1 waits in GLB while E0 runs: it is as large as W0, and stands first.
-    const Case c = hardware("191", "bypass", true);
-    BOOST_TEST(settled(c, fused("W1, T1, W0")).first == text(fused("W1, T1")));
-    BOOST_TEST(settled(hardware("192", "bypass", true), fused("W1, T1, W0")).second == 0);
+BOOST_AUTO_TEST_CASE(what_stands_outside_shared_loops_counts_while_others_run) {
+    // W0 and W1 take 64 bits each, T1 8 inside the loop that both Einsums share.
+    const auto nodes = [](const std::string& weights) {
+        std::vector<std::string> all{store("T0, W0, W1, T2", "DRAM")};
+        if (!weights.empty()) {
+            all.push_back(store(weights, "GLB"));
+        }
+        const std::vector<std::string> rest{
+            loop("m", 1),  store("T1", "GLB"), "split", ">", loop("n0", 1),
+            loop("n1", 1), compute("E0"),      "<",     ">", loop("n1", 1),
+            loop("n2", 1), compute("E1"),      "<"};
+        all.insert(all.end(), rest.begin(), rest.end());
+        return all;
+    };
+    const auto of_size = [&](const std::string& bits) {
+        return settled(hardware(bits, "bypass", true), nodes("W1, W0"));
+    };
+    BOOST_TEST(of_size("136").second == 0);
+    BOOST_TEST(of_size("135").first == text(nodes("W1")));
+    BOOST_TEST(of_size("72").second == 1);
+    BOOST_TEST(of_size("71").first == text(nodes("")));
+    BOOST_TEST(of_size("8").second == 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_mapping_that_cannot_be_evaluated_stays_as_it_is) {
