@@ -222,3 +222,12 @@ BOOST_AUTO_TEST_CASE(too_many_orders_below_a_network_are_told) {
     BOOST_TEST(few.code == 0, few.err);
     BOOST_TEST(!few.prints(told), few.out);
 }
+
+// The first legal mapping that comes along is 100 times the best.
+BOOST_AUTO_TEST_CASE(one_layer_with_many_tile_shapes_has_a_good_mapping_at_once) {
+    const Json mapped = invoke({"map", "-a", "mind-mappings", "-w", "cnn-layer", "--max-evals",
+                                "200000", "--threads", "1", "--json", "-q"})
+                            .json();
+    BOOST_TEST(mapped["status"] == "feasible");
+    BOOST_TEST(mapped["gap"].get<double>() <= 0.1);
+}

@@ -165,6 +165,37 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
     BOOST_TEST(outcome.says("3 bits"), outcome.err);
 }
 
+BOOST_AUTO_TEST_CASE(what_does_not_fit_passes_by_where_the_memory_allows_it) {
+    const Files files;
+    std::string text = small_arch;
+    text.replace(text.find("4096"), 4, "35\n    on_overflow: bypass");
+    const std::string tight = files.file("tight.yaml", text);
+    std::string with_weights = fused_mapping;
+    const std::string first = "component: Main}\n";
+    with_weights.insert(with_weights.find(first) + first.size(),
+                        "  - !Storage {tensors: [W], component: Buffer}\n");
+    const std::string given = files.file("given.yaml", with_weights);
+    const auto run = [&](const std::string& command, const std::string& mapping,
+                         std::vector<std::string> more = {}) {
+        more.insert(more.begin(), {command, "-a", tight, "-w", files.workload, "-m", mapping});
+        return invoke(more);
+    };
+    const char* const told = "'W' does not fit into 'Buffer' and passes it by";
+    const Outcome outcome = run("model", given, {"--json"});
+    BOOST_REQUIRE_EQUAL(outcome.code, 0);
+    BOOST_TEST(outcome.says(told), outcome.err);
+    BOOST_TEST(
+        (outcome.json()["mappings"] == run("model", files.fused, {"--json"}).json()["mappings"]));
+    BOOST_TEST(run("model", given, {"-q"}).err == "");
+    const Outcome legal = run("explain", given);
+    BOOST_TEST(legal.code == 0, legal.out);
+    BOOST_TEST(legal.says(told), legal.err);
+    BOOST_TEST(run("compare", given, {"--mapper", "random", "--max-evals", "10"}).says(told));
+    const Outcome start = invoke({"map", "-a", tight, "-w", files.workload, "--start", given});
+    BOOST_TEST(start.code == 0, start.err);
+    BOOST_TEST(start.says(told), start.err);
+}
+
 BOOST_AUTO_TEST_CASE(violated_constraints_are_warnings_on_stderr) {
     const Files files;
     std::string text = small_arch;
