@@ -23,7 +23,8 @@ namespace {
 using model::Formula;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// With fewer templates the class bounds are known sooner than the bounds of all of them.
+/// With fewer templates, none of them large, the class bounds are known sooner than the bounds of
+/// all of them.
 constexpr std::size_t many_templates = 64;
 /// Local searches: in templates, in boxes; rows of one, and partial rows kept on the way to it.
 constexpr std::size_t first_local_searches = 12, box_local_searches = 48;
@@ -301,8 +302,13 @@ bool Exploration::explore_boxes(std::size_t first, std::size_t n, double best) {
 }
 
 bool Run::best_first_applies() const {
-    return spaces_.size() == 1 && scalar() && !options_.mapspace.partial_tiles() &&
-           context_.switches.best_first && spaces_[0].templates->size() >= many_templates;
+    if (spaces_.size() != 1 || !scalar() || options_.mapspace.partial_tiles() ||
+        !context_.switches.best_first) {
+        return false;
+    }
+    // A search with partial tiles goes on from the class bounds of this one.
+    return spaces_[0].templates->size() >= many_templates ||
+           (outer_ == nullptr && has_large_templates());
 }
 
 /// False if it comes to nothing: no template has a legal row.

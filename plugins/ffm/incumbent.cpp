@@ -30,15 +30,9 @@ constexpr double improved_to[] = {0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 1};
 constexpr std::size_t rows_of_improved_join = 10000;
 /// By how much partial tiles have to improve a mapping to be tried once more.
 constexpr double worthwhile = 0.99;
-/// The class bounds of fewer Einsums are known before a local search would end, if no template has
-/// this many tile shapes.
-constexpr std::size_t few_einsums = 4, many_symbols = 16;
-
-bool has_many_symbols(const EinsumSpace& space) {
-    return std::ranges::any_of(*space.templates, [](const TemplateEntry& t) {
-        return t.tmpl.symbols.size() >= many_symbols;
-    });
-}
+/// The class bounds of fewer Einsums are known before a local search would end, if no template is
+/// large: of so many tile shapes.
+constexpr std::size_t few_einsums = 4, large_template = 16;
 
 }  // namespace
 
@@ -119,6 +113,14 @@ void Run::take_used(const Run& perfect) {
     }
 }
 
+bool Run::has_large_templates() const {
+    return std::ranges::any_of(spaces_, [](const EinsumSpace& space) {
+        return std::ranges::any_of(*space.templates, [](const TemplateEntry& t) {
+            return t.tmpl.symbols.size() >= large_template;
+        });
+    });
+}
+
 void Run::find_any() {
     const PhaseTimer timer(*this, "incumbent");
     recorder_.begin_phase("incumbent", 0, "templates");
@@ -127,10 +129,9 @@ void Run::find_any() {
     exploration_->first(first_until());
     const base::StopScope scope({watch_.stop(), first_until()});
     join_simple("first");
-    const bool large =
-        spaces_.size() >= few_einsums || std::ranges::any_of(spaces_, has_many_symbols);
-    const bool local_search = context_.switches.local_search && scalar() && large &&
-                              exploration_->nothing_shared() && !best_first_applies();
+    const bool local_search = context_.switches.local_search && scalar() &&
+                              exploration_->nothing_shared() &&
+                              (spaces_.size() >= few_einsums || has_large_templates());
     for (int pass = 0; pass < most_local_searches && local_search; ++pass) {
         if (!watch_.stopped() && (pass < 2 || evaluated() < local_search_rows)) {
             exploration_->local_search(pass == 0 ? std::vector<double>{} : costs_of_known());

@@ -76,7 +76,10 @@ private:
     /// The best mapping that is given is the first incumbent.
     void take_start();
 
-    /// One Einsum with many templates.
+    /// Some template has many tile shapes: class bounds take long.
+    bool has_large_templates() const;
+
+    /// One Einsum with many or large templates.
     bool best_first_applies() const;
     bool search_best_first();
 
