@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <exception>
 #include <set>
+#include <utility>
 
 #include "tessera/spec/expression.hpp"
 
@@ -9,9 +11,9 @@ namespace {
 
 struct Entry {
     std::optional<Value> value;
-    Expression expression;  ///< lazy: evaluated into value
-    bool running = false;   ///< being evaluated: asked again means a cycle
-    std::string error;      ///< resolve_all() found that it does not evaluate
+    Expression expression;     ///< lazy: evaluated into value
+    bool running = false;      ///< being evaluated: asked again means a cycle
+    std::exception_ptr error;  ///< it does not evaluate with the names of its scope
 };
 
 }  // namespace
@@ -21,6 +23,16 @@ struct Symbols::Scope {
     std::map<std::string, Entry, std::less<>> entries;
     std::shared_ptr<const SetUniverse> universe;
     std::shared_ptr<const NameSource> source;
+    bool failed = false;  ///< some entry has an error
+
+    /// With another name in the scope, what failed may evaluate.
+    void forget_errors() {
+        if (std::exchange(failed, false)) {
+            for (auto& [name, entry] : entries) {
+                entry.error = nullptr;
+            }
+        }
+    }
 };
 
 Symbols::Symbols() : scope_(std::make_shared<Scope>()) {}
@@ -38,15 +50,16 @@ Symbols::Scope& Symbols::own() {
     if (scope_.use_count() > 1) {
         scope_ = std::make_shared<Scope>(*scope_);
     }
+    scope_->forget_errors();
     return *scope_;
 }
 
 void Symbols::set(const std::string& name, Value value) {
-    own().entries[name] = Entry{std::move(value), {}, false, {}};
+    own().entries[name] = Entry{std::move(value), {}, false, nullptr};
 }
 
 void Symbols::set_lazy(const std::string& name, Expression expression) {
-    own().entries[name] = Entry{std::nullopt, std::move(expression), false, {}};
+    own().entries[name] = Entry{std::nullopt, std::move(expression), false, nullptr};
 }
 
 void Symbols::set_universe(std::shared_ptr<const SetUniverse> universe) {
@@ -74,8 +87,8 @@ std::optional<Value> Symbols::find(std::string_view name) const {
 
 Value Symbols::resolve(const std::shared_ptr<Scope>& scope, const std::string& name) {
     Entry& entry = scope->entries.at(name);
-    if (!entry.error.empty()) {
-        throw UserError(entry.error);
+    if (entry.error) {
+        std::rethrow_exception(entry.error);
     }
     if (entry.running) {
         entry.expression.fail(
@@ -92,9 +105,14 @@ Value Symbols::resolve(const std::shared_ptr<Scope>& scope, const std::string& n
         }
     } running(entry.running);
     // The copy that evaluates holds the scope too, so set() cannot change it underneath.
-    Value value = entry.expression.evaluate(Symbols(scope));
-    entry.value = value;
-    return value;
+    try {
+        entry.value = entry.expression.evaluate(Symbols(scope));
+    } catch (const UserError&) {  // of a chain of names each fails once
+        entry.error = std::current_exception();
+        scope->failed = true;
+        throw;
+    }
+    return *entry.value;
 }
 
 bool Symbols::contains(std::string_view name) const {
@@ -133,13 +151,12 @@ const SetUniverse* Symbols::universe() const {
 void Symbols::resolve_all() const {
     for (std::shared_ptr<Scope> scope = scope_; scope; scope = scope->parent) {
         for (auto& [name, entry] : scope->entries) {
-            if (entry.value || !entry.error.empty()) {
+            if (entry.value || entry.error) {
                 continue;
             }
             try {
                 resolve(scope, name);
-            } catch (const UserError& error) {
-                entry.error = error.what();
+            } catch (const UserError&) {  // NOLINT(bugprone-empty-catch): find() throws it
             }
         }
     }

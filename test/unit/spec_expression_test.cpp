@@ -221,6 +221,23 @@ BOOST_AUTO_TEST_CASE(a_cycle_of_names_is_an_error) {
     BOOST_TEST(message_of([&] { parse("x").number(symbols); }) == message);
 }
 
+BOOST_AUTO_TEST_CASE(what_failed_is_known_until_a_name_is_set) {
+    Symbols symbols;
+    symbols.set_lazy("x", parse("y + 1"));
+    symbols.set_lazy("y", parse("z + 1"));
+    const std::string message = message_of([&] { parse("x").number(symbols); });
+    BOOST_TEST(message.find("unknown name 'z'") != std::string::npos);
+    for (int again = 0; again < 2; ++again) {
+        BOOST_TEST(message_of([&] { parse("y").number(symbols); }) == message);
+        BOOST_CHECK_THROW(parse("x").number(symbols), UnknownName);
+        symbols.resolve_all();
+    }
+    const Symbols before = symbols;
+    symbols.set("z", 1.0);
+    BOOST_TEST(parse("x").number(symbols) == 3);
+    BOOST_CHECK_THROW(parse("x").number(before), UnknownName);
+}
+
 BOOST_AUTO_TEST_CASE(unknown_names_are_errors_that_name_the_nearest) {
     BOOST_TEST(message_of([] { parse("ouput | A").tensors(matmul_symbols()); }) ==
                "test:3:7: a.b: unknown name 'ouput': 'ouput | A'; did you mean 'output'?");
