@@ -81,7 +81,7 @@ EinsumSpace open_einsum(const ExploreContext& context, int einsum);
 /// Templates of an Einsum. \throws NoLegalMapping if there is none
 void make_templates(const ExploreContext& context, EinsumSpace& space);
 
-/// Marks the templates that no other Einsum can meet (docs/ffm.md, 2.19).
+/// Marks the templates that no other Einsum can meet (docs/ffm-proofs.md, 2.19).
 void mark_unmatched(const ExploreContext& context, std::vector<EinsumSpace>& spaces);
 
 /// What a mapping must be able to beat to be of use.

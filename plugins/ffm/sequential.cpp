@@ -1,4 +1,4 @@
-// Tables of a relaxed join (docs/ffm.md, 2.14) of Einsums explored and not:
+// Tables of a relaxed join (docs/ffm-proofs.md, 2.14) of Einsums explored and not:
 //   not explored   least costs by class
 //   explored       costs of its rows; by class for most tensors
 //   refined        a tensor all of whose users are explored: by compatibility, and by what its

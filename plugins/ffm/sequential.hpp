@@ -1,5 +1,5 @@
 // Exploring one Einsum after the other: the rows of those explored already say what the others
-// cost at least, capacity included. See docs/ffm.md, 2.18.
+// cost at least, capacity included. See docs/ffm-proofs.md, 2.18.
 #pragma once
 
 #include <cstdint>

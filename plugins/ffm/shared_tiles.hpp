@@ -1,4 +1,4 @@
-// Tile shapes that the other users of shared tensors have in use: see docs/ffm.md, 2.20.
+// Tile shapes that the other users of shared tensors have in use: see docs/ffm-proofs.md, 2.20.
 #pragma once
 
 #include <array>

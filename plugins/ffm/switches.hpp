@@ -1,5 +1,5 @@
 // Ideas that can be switched off one by one, to measure what each gains and to test that none
-// changes the result. See docs/ffm.md, section 2.
+// changes the result. See docs/ffm-proofs.md, section 2.
 #pragma once
 
 #include <string>

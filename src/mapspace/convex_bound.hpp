@@ -7,7 +7,7 @@
 // by an interior-point method. What it returns rests on no convergence: for any multipliers >= 0
 // the Lagrangian is convex and never above the cost of a legal row, and neither is its tangent
 // plane, whose least value over the trip counts is exact. Source: S. Boyd et al., A tutorial on
-// geometric programming (2007), and docs/ffm.md, 2.23.
+// geometric programming (2007), and docs/ffm-proofs.md, 2.23.
 
 #include <cstddef>
 #include <cstdint>

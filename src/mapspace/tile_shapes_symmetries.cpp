@@ -1,4 +1,4 @@
-// Why one pair per product is enough (docs/ffm.md, 2.21): let e be the exponents of a prime in the
+// Why one pair per product is enough (docs/ffm-proofs.md, 2.21): let e be the exponents of a prime in the
 // products, from the innermost place outwards, and t its exponent in `top`. Exponents min(e, t) in
 // the first chain and the rest in the second are chains again, as e does not fall outwards; the
 // products, and with them all formulas, stay what they are.

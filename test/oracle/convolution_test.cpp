@@ -2,7 +2,7 @@
 // shapes than any other family has. They are too many for brute force, so they are held against
 //   a reduced form   variables that index the same tensors in the same way (batch, rows without a
 //                    filter) are symmetric variables: one variable of all their values has the same
-//                    optimum (docs/ffm.md, 2.21), and half as many tile shapes
+//                    optimum (docs/ffm-proofs.md, 2.21), and half as many tile shapes
 //   a plain search   without best-first search, without open loop orders
 //   drawn mappings   none costs less than a proven optimum
 // TESSERA_SOAK=n: n / 50 convolutions in place of a few, from number TESSERA_SOAK_FROM.

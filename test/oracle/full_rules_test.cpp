@@ -1,4 +1,4 @@
-// Single rules of docs/ffm.md and docs/templates.md, on problems made for them.
+// Single rules of docs/ffm-proofs.md and docs/templates.md, on problems made for them.
 #include <boost/test/unit_test.hpp>
 #include <string>
 #include <vector>
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(hoisting_loops_in_fused_gaps_loses_optima_and_is_noticed) {
     BOOST_TEST(hoisted.error != "");
 }
 
-// docs/ffm.md 2.6: with equal fused tile shapes, what stands above the innermost fused loop has one
+// docs/ffm-proofs.md 2.6: with equal fused tile shapes, what stands above the innermost fused loop has one
 // size.
 BOOST_AUTO_TEST_CASE(reservations_above_fused_loops_depend_on_fused_tile_shapes_only) {
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(reservations_above_fused_loops_depend_on_fused_tile_shapes_
     BOOST_TEST(reservations > 10000);
 }
 
-// docs/ffm.md 2.8: Einsums that differ in what costs or roles depend on are not taken for equal.
+// docs/ffm-proofs.md 2.8: Einsums that differ in what costs or roles depend on are not taken for equal.
 BOOST_AUTO_TEST_CASE(equal_einsums_are_explored_once_and_unequal_ones_are_not) {
     const std::vector<std::pair<std::string, std::string>> changes{
         {"", ""},

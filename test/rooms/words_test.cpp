@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(the_glossary_names_each_term_once) {
         }
     }
     BOOST_TEST(terms.size() > 40u);
-    const std::string ffm = read(top() / "docs/ffm.md");
+    const std::string ffm = read(top() / "docs/ffm-proofs.md");
     for (const char* used : {"incumbent", "cutoff", "class bound", "root relaxation",
                              "completion bound", "semi-join", "symmetric variables", "ertex bound",
                              "surrogate bound", "scalarised", "beam", "redundant", "refine"}) {

@@ -1,6 +1,6 @@
 // Energy and latency together, in parts of a known mapping's, added up. Each of them is least in
 // other pmappings, and what one pmapping has of both adds up over Einsums like each of them does:
-// it tells that not both can be least at once. See docs/ffm.md, 2.24.
+// it tells that not both can be least at once. See docs/ffm-proofs.md, 2.24.
 #pragma once
 
 #include <algorithm>
