@@ -1,6 +1,6 @@
 // Mapper fusecu against FFM's proven optimum, on architecture one-buffer and model looptree, metric
-// traffic, both without partial tiles; annealing in 0.1 s; and what FFM gains if it
-// begins with fusecu's mapping.
+// traffic, both without partial tiles; annealing in 0.1 s; and what FFM gains if it begins with
+// fusecu's mapping.
 //
 //   bench/fusecu_mapper        a table in Markdown, in about a minute
 

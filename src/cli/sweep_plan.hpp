@@ -35,8 +35,7 @@ struct SweepPlan {
     std::vector<std::size_t> searched(std::size_t shard, std::size_t shards) const;
 };
 
-/// A numeric column of a point, by name: energy_j, latency_s, edp_js, traffic_words, or
-/// an axis.
+/// A numeric column of a point, by name: energy_j, latency_s, edp_js, traffic_words, or an axis.
 std::optional<double> column(const SweepPlan& plan, const SweepOutcome& outcome, std::size_t point,
                              const std::string& name);
 

@@ -96,8 +96,8 @@ private:
 
 /// A formula that is nowhere above `f` on rows that meet the constraints, and in general closer to
 /// `f` once symbols are unknown: a branch c * m of a maximum is multiplied by g / limit <= 1 for
-/// conditions g <= limit where that removes symbols (work / (fan-out in use) becomes
-/// work / fan-out).
+/// conditions g <= limit where that removes symbols: work / (fan-out in use) becomes work /
+/// fan-out.
 model::Formula surrogate_of_limits(model::FormulaPool& pool, const model::Formula& f,
                                    std::span<const TileShapeConstraint> constraints);
 

@@ -103,8 +103,7 @@ struct PairTiling {
                                                    std::int64_t buffer_words, Capacity capacity);
 
 /// When a pair is fused. Principle 4: if the optimum of each product by itself is of the same NRA
-/// class. Exact: always. A pair
-/// that the rule lets fuse is fused where that moves fewer words.
+/// class. Exact: always. A pair that the rule lets fuse is fused where that moves fewer words.
 enum class FuseRule { never, principle_4, exact };
 
 /// One product of a chain, or two that are fused.
