@@ -106,6 +106,9 @@ public:
             in.get() != ' ' || !std::getline(in, text) || !from_text(text, best_.point)) {
             return false;
         }
+        if ((legal || begun) && !has_form_of(*space_, best_.point)) {
+            return false;
+        }
         best_.outcome.verdict = legal ? Verdict::legal : Verdict::not_evaluated;
         begun_ = false;
         if (begun) {

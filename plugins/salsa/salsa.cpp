@@ -146,7 +146,7 @@ public:
         for (Candidate* c : {&current_, &best_}) {
             bool legal = false;
             if (!(in >> legal >> c->outcome.value) || in.get() != ' ' || !std::getline(in, line) ||
-                !from_text(line, c->point)) {
+                !from_text(line, c->point) || (legal && !has_form_of(*space_, c->point))) {
                 return false;
             }
             c->outcome.verdict = legal ? Verdict::legal : Verdict::not_evaluated;

@@ -5,6 +5,7 @@
 
 #include "tessera/base/error.hpp"
 #include "tessera/mapspace/legality.hpp"
+#include "tessera/search/point_text.hpp"
 
 namespace tessera::search {
 namespace {
@@ -76,9 +77,14 @@ bool Best::stands(const Candidate& c, Kept& out) const {
 
 void Best::offer(Candidate& c) {
     const std::vector<double> values = values_of(c.outcome.energy_j, c.outcome.latency_s);
-    for (const Kept& kept : kept_) {
+    Kept* equal = nullptr;
+    for (Kept& kept : kept_) {
         if (as_good(kept.values, values)) {
-            return;
+            // Which of several islands comes first is a matter of time.
+            if (kept.values != values || to_text(c.point) >= to_text(kept.point)) {
+                return;
+            }
+            equal = &kept;
         }
     }
     Kept now;
@@ -86,6 +92,10 @@ void Best::offer(Candidate& c) {
     now.values = values;
     if (!stands(c, now)) {
         c.outcome.verdict = Verdict::refused;
+        return;
+    }
+    if (equal != nullptr) {
+        *equal = std::move(now);
         return;
     }
     keep(std::move(now));

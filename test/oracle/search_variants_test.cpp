@@ -163,3 +163,93 @@ BOOST_AUTO_TEST_CASE(what_is_used_of_the_cpu_time_is_told) {
         BOOST_TEST(fractions.back() < 1.2);
     });
 }
+
+namespace {
+
+int made = 0, dozes = -1;
+
+/// Draws one candidate at a time. One of the islands sleeps at first.
+class Dozing : public search::SearchStrategy {
+public:
+    std::string name() const override {
+        return "dozing";
+    }
+    void start(const search::Space&, std::uint64_t seed) override {
+        seed_ = seed;
+    }
+    std::size_t width() const override {
+        return 1;
+    }
+    std::size_t ask(std::span<search::Candidate> batch) override {
+        if (drawn_ == 0 && island_ == dozes) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(60));
+        }
+        batch.front().how = search::Candidate::How::draw;
+        batch.front().seed = search::stream_seed(seed_, drawn_++);
+        return 1;
+    }
+    void tell(std::span<const search::Candidate>) override {}
+
+private:
+    const int island_ = made++;
+    std::uint64_t seed_ = 0, drawn_ = 0;
+};
+
+}  // namespace
+
+// Of mappings that cost the same one is kept, whichever island finds one first.
+BOOST_AUTO_TEST_CASE(what_is_found_does_not_depend_on_time) {
+    plugin::Registry<search::SearchStrategy>::instance().add(
+        {"dozing", "", "", {}, "", "", [](const plugin::KnobValues&) {
+             return plugin::Owned<search::SearchStrategy>(
+                 new Dozing, [](search::SearchStrategy* object) { delete object; });
+         }});
+    oracle::for_each_instance(2, [&](const model::Problem& problem, const auto& limits) {
+        mapper::Options options;
+        options.mapspace = limits;
+        options.threads = 1;
+        options.budget.max_evals = 400;
+        std::string first;
+        for (dozes = -1; dozes < 4; ++dozes) {
+            made = 0;
+            const mapper::Result found =
+                oracle::mapped(problem, options, "search", {{"strategy", "dozing"}});
+            const std::string text =
+                found.solutions.empty() ? "" : mapping::to_yaml(found.solutions[0].mapping);
+            BOOST_TEST(made == 4);
+            BOOST_TEST((dozes < 0 || text == first));
+            first = dozes < 0 ? text : first;
+        }
+    });
+}
+
+// A state of another problem: its best mapping has other tile shapes.
+BOOST_AUTO_TEST_CASE(states_with_points_of_another_form_are_refused) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const auto& strategies = plugin::Registry<search::SearchStrategy>::instance();
+    for (const char* name : {"loma", "salsa"}) {
+        std::string state;
+        std::uint32_t n_einsums = 0;
+        int refused = 0;
+        oracle::for_each_instance(1, [&](const model::Problem& problem, const auto& limits) {
+            const search::OpenSpace space(problem, *model, {limits, 1, nullptr});
+            const auto strategy = strategies.create(name, {});
+            strategy->start(space, 1);
+            if (!state.empty() && space.n_einsums() != n_einsums) {
+                BOOST_TEST(!strategy->restore(state), name);
+                ++refused;
+                return;
+            }
+            search::Worker worker(space);
+            std::vector<search::Candidate> batch(1);
+            for (std::uint64_t seed = 0; seed < 50 && !batch[0].outcome.legal(); ++seed) {
+                batch[0].outcome = worker.draw(seed, batch[0].point);
+                batch[0].outcome.value = batch[0].outcome.energy_j;
+            }
+            strategy->tell(batch);
+            state = strategy->save();
+            n_einsums = space.n_einsums();
+        });
+        BOOST_TEST(refused > 0);
+    }
+}

@@ -52,4 +52,17 @@ inline bool from_text(const std::string& text, Point& point) {
     return *at == '\0';
 }
 
+/// Whether it has a template of the space for every Einsum and a number for every tile shape of
+/// these, as points of the space have. The numbers may be anything.
+inline bool has_form_of(const Space& space, const Point& point) {
+    std::size_t n_tiles = 0;
+    for (std::uint32_t e = 0; e < point.choices.size(); ++e) {
+        if (e >= space.n_einsums() || point.choices[e].tmpl >= space.n_templates(e)) {
+            return false;
+        }
+        n_tiles += space.tmpl(e, point.choices[e].tmpl).symbols.size();
+    }
+    return point.choices.size() == space.n_einsums() && point.tiles.size() == n_tiles;
+}
+
 }  // namespace tessera::search

@@ -89,9 +89,9 @@ Pool::Pool(const MapSpace& s, const MapperSettings& m, const MapperHooks& h)
     const base::Budget& b = h.budget;
     const bool bounded =
         time_limit_s > 0 || b.max_evals > 0 || b.max_cpu_s > 0 || m.target || b.target || b.gap > 0;
-    const bool endless =
-        m.strategy ? m.search_size == 0 && b.stall_evals == 0
-                   : m.algorithm.value_or(Algorithm::optimal) == Algorithm::optimal;
+    const bool endless = m.strategy
+                             ? m.search_size == 0 && b.stall_evals == 0
+                             : m.algorithm.value_or(Algorithm::optimal) == Algorithm::optimal;
     if (endless && !bounded) {
         time_limit_s = default_time_limit_s;
     }
@@ -149,6 +149,12 @@ bool Pool::offer(const Mapping& mapping, const Cost& cost) {
     }
     recorder.incumbent(std::move(incumbent));
     return true;
+}
+
+void Pool::replace(const Mapping& mapping, const Cost& cost) {
+    const std::lock_guard lock(mutex);
+    result.best = mapping;
+    result.cost = cost;
 }
 
 void Pool::end(const char* why) {

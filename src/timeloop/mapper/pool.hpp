@@ -75,6 +75,8 @@ struct Pool {
     }
     /// Offers a mapping to the incumbent. \return it is the new best of the whole search.
     bool offer(const Mapping& mapping, const Cost& cost);
+    /// Another mapping of the best one's value takes its place.
+    void replace(const Mapping& mapping, const Cost& cost);
     /// Clock, Ctrl-C and the limits of the budget; sets `ended`.
     bool over();
     /// Of these, what no thread of the search has to count. Looked at every 5 ms besides, while a

@@ -4,6 +4,7 @@
 
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/driver.hpp"
+#include "tessera/search/point_text.hpp"
 #include "timeloop/mapper/pool.hpp"
 #include "timeloop/strategy/worker.hpp"
 
@@ -20,13 +21,18 @@ public:
         : pool_(pool), worker_(space, pool.judge, pool.objectives.front(), pool.hooks.cycle_s) {}
 
     void offer(search::Candidate& candidate) override {
-        const double slack = pool_.objectives.size() > 1 ? nearly : 1;
-        if (candidate.outcome.value > best_ * slack ||
-            (slack == 1 && candidate.outcome.value == best_)) {
+        const bool one = pool_.objectives.size() == 1;
+        // Which of several islands comes first is a matter of time.
+        const bool equal = one && candidate.outcome.value == best_ && !points_.empty();
+        if (candidate.outcome.value > best_ * (one ? 1 : nearly) ||
+            (equal && to_text(candidate.point) >= to_text(points_.front()))) {
             return;
         }
         worker_.evaluate(candidate.point);  // for its cost, which the pool compares
-        if (pool_.offer(worker_.mapping(candidate.point), worker_.cost())) {
+        if (equal) {
+            pool_.replace(worker_.mapping(candidate.point), worker_.cost());
+            points_ = {candidate.point};
+        } else if (pool_.offer(worker_.mapping(candidate.point), worker_.cost())) {
             best_ = candidate.outcome.value;
             points_ = {candidate.point};
         }
