@@ -50,8 +50,8 @@ public:
     };
 
     /// Keeps the candidate if none known is as good, or if one costs the same and its point, as
-    /// text, comes after this one's. A candidate that does not stand the test is refused. \throws
-    /// Bug if the model's evaluation differs from the candidate's costs.
+    /// text, comes after this one's. A candidate that does not stand the test is refused.
+    /// \throws Bug if the model's evaluation differs from the candidate's costs.
     void offer(Candidate& c) override;
     std::vector<Point> points() const override;
 
