@@ -7,7 +7,7 @@
 //          generation every one of them gives one structure that is drawn anew, and four that
 //          differ in the templates of some Einsums in a row. DAT has them solved by a quadratic
 //          integer programme; a list of divisors is short enough to be looked through.
-// State    survivors, children that were not looked at, the tile shapes at hand.
+// State    survivors, structures that were looked at, the tile shapes at hand.
 // Stops    never by itself.
 // Parallel the tile shapes of one Einsum.
 #include <algorithm>
@@ -18,6 +18,8 @@
 #include "tessera/base/stop.hpp"
 #include "tessera/plugin/search_strategy.hpp"
 #include "tessera/search/partial.hpp"
+#include "tessera/search/point_text.hpp"
+#include "tessera/search/state_text.hpp"
 
 namespace tessera::search {
 
@@ -107,11 +109,94 @@ public:
         }
     }
 
+    std::string save() const override {
+        StateWriter out;
+        for (const std::uint64_t number :
+             {step_, std::uint64_t{made_}, std::uint64_t{einsum_}, std::uint64_t{alive_.size()},
+              std::uint64_t{queue_.size()}, std::uint64_t{known_.size()}}) {
+            out.put(number);
+        }
+        for (const Individual& one : alive_) {
+            put(out, one);
+        }
+        if (at_work()) {
+            put(out, current_);
+        }
+        for (const Point& point : queue_) {
+            out.put(to_text(point));
+        }
+        for (const std::vector<std::uint32_t>& structure : known_) {
+            out.put(std::uint64_t{structure.size()});
+            for (const std::uint32_t number : structure) {
+                out.put(std::uint64_t{number});
+            }
+        }
+        return out.text();
+    }
+
+    bool restore(const std::string& state) override {
+        StateReader in(state);
+        std::uint64_t made = 0, einsum = 0, n_alive = 0, n_queue = 0, n_known = 0;
+        if (!in.get(step_) || !in.get(made) || !in.get(einsum) || einsum > space_->n_einsums() ||
+            !in.get(n_alive) || !in.get(n_queue) || !in.get(n_known) || n_alive > state.size() ||
+            n_queue > state.size()) {
+            return false;
+        }
+        made_ = made;
+        einsum_ = static_cast<std::uint32_t>(einsum);
+        alive_.assign(n_alive, {});
+        queue_.assign(n_queue, {});
+        known_.clear();
+        if (!std::ranges::all_of(alive_, [&](Individual& one) { return get(in, one); }) ||
+            (at_work() && !get(in, current_)) ||
+            !std::ranges::all_of(queue_, [&](Point& point) { return get(in, point); })) {
+            return false;
+        }
+        for (std::uint64_t i = 0; i < n_known; ++i) {
+            if (!get_structure(in, state.size())) {
+                return false;
+            }
+        }
+        return in.ended();
+    }
+
 private:
     struct Individual {
         Point point;
         double value = 0;
     };
+
+    /// Some tile shapes of the structure at hand are still to be looked at.
+    bool at_work() const {
+        return !queue_.empty() || einsum_ < space_->n_einsums();
+    }
+
+    static void put(StateWriter& out, const Individual& one) {
+        out.put(one.value);
+        out.put(to_text(one.point));
+    }
+    bool get(StateReader& in, Individual& one) const {
+        return in.get(one.value) && get(in, one.point);
+    }
+    bool get(StateReader& in, Point& point) const {
+        std::string text;
+        return in.get(text) && from_text(text, point) && has_form_of(*space_, point) &&
+               std::ranges::all_of(point.tiles, [](std::int64_t tile) { return tile >= 1; });
+    }
+    bool get_structure(StateReader& in, std::size_t most) {
+        std::uint64_t n = 0, number = 0;
+        std::vector<std::uint32_t> structure;
+        if (!in.get(n) || n > most) {
+            return false;
+        }
+        for (; structure.size() < n; structure.push_back(static_cast<std::uint32_t>(number))) {
+            if (!in.get(number)) {
+                return false;
+            }
+        }
+        known_.insert(std::move(structure));
+        return true;
+    }
 
     /// The next structure of this generation.
     void propose(Candidate& c) {

@@ -9,7 +9,8 @@
 //          mutated, too; mu doubles where the last generations are not better than those before by
 //          a test, and falls by .84 where they are (Hellwig and Beyer, PPSN 2016; as in Nevergrad).
 //          Both are of the line-up against GAMMA (Kao and Krishna, ICCAD 2020).
-// State    block, mean, noise, children of this generation, best mapping.
+// State    block, mean, noise, children of this generation, best mapping. Random numbers of a step
+//          are a stream of their own, so that a saved state goes on with the same ones.
 // Stops    never by itself; `patience` evaluations without a better mapping: the next block.
 // Parallel islands.
 #include <algorithm>
@@ -17,6 +18,8 @@
 #include <memory>
 
 #include "tessera/plugin/search_strategy.hpp"
+#include "tessera/search/point_text.hpp"
+#include "tessera/search/state_text.hpp"
 #include "tessera/search/vector_blocks.hpp"
 
 namespace tessera::search {
@@ -56,10 +59,11 @@ public:
     }
 
     void start(const Space& space, std::uint64_t seed) override {
+        space_ = &space;
         blocks_ = std::make_unique<VectorBlocks>(space);
-        rng_ = Rng(seed);
+        seed_ = seed;
         best_ = {};
-        since_better_ = 0;
+        step_ = since_better_ = 0;
         begun_ = false;
     }
 
@@ -68,7 +72,8 @@ public:
             return 0;
         }
         Candidate& c = batch.front();
-        c.seed = rng_.next();
+        Rng rng(stream_seed(seed_, step_));
+        c.seed = rng.next();
         if (!best_.outcome.legal()) {
             c.how = Candidate::How::draw;
             return 1;
@@ -76,7 +81,7 @@ public:
         if (!begun_ || since_better_ >= patience_) {
             begin();
         }
-        propose();
+        propose(rng);
         c.how = Candidate::How::repair;
         blocks_->decode(block_, child_.numbers, c.point);
         return 1;
@@ -87,6 +92,7 @@ public:
             if (c.outcome.verdict == Verdict::not_evaluated) {
                 continue;
             }
+            ++step_;
             const bool of_block = c.how == Candidate::How::repair;
             const bool better = keep(c);
             since_better_ = better ? 0 : since_better_ + 1;
@@ -110,14 +116,108 @@ public:
         }
     }
 
+    std::string save() const override {
+        StateWriter out;
+        for (const std::uint64_t number :
+             {step_, since_better_, std::uint64_t{best_.outcome.legal()}, std::uint64_t{begun_}}) {
+            out.put(number);
+        }
+        if (best_.outcome.legal()) {
+            out.put(best_.outcome.value);
+            out.put(to_text(best_.point));
+        }
+        if (begun_) {
+            out.put(std::uint64_t{block_});
+            out.put(std::uint64_t{mu_});
+            out.put(noise_);
+            put(out, mean_);
+            put(out, costs_);
+            out.put(std::uint64_t{children_.size()});
+            for (const Child& child : children_) {
+                put(out, child.numbers);
+                out.put(child.noise);
+                out.put(child.cost);
+            }
+        }
+        return out.text();
+    }
+
+    bool restore(const std::string& state) override {
+        StateReader in(state);
+        std::uint64_t legal = 0, begun = 0;
+        best_ = {};
+        begun_ = false;
+        if (!in.get(step_) || !in.get(since_better_) || !in.get(legal) || !in.get(begun) ||
+            (legal != 0 && !restore_best(in)) || (begun != 0 && !restore_block(in))) {
+            return false;
+        }
+        begun_ = begun != 0;
+        return in.ended();
+    }
+
 private:
     static constexpr double illegal = 1e3;       // times the best value
     static constexpr double least_noise = 0.02;  // less than that moves no tile shape
+    static constexpr std::size_t most_mu = 1024;
+    static constexpr std::size_t most_costs = 6 * 4 * most_mu;
 
     struct Child {
         std::vector<double> numbers;
         double noise = 0, cost = 0;
     };
+
+    static void put(StateWriter& out, const std::vector<double>& numbers) {
+        out.put(std::uint64_t{numbers.size()});
+        for (const double number : numbers) {
+            out.put(number);
+        }
+    }
+    /// At most so many.
+    static bool get(StateReader& in, std::vector<double>& numbers, std::uint64_t most) {
+        std::uint64_t n = 0;
+        numbers.clear();
+        if (!in.get(n) || n > most) {
+            return false;
+        }
+        for (double number = 0; numbers.size() < n; numbers.push_back(number)) {
+            if (!in.get(number)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    bool restore_best(StateReader& in) {
+        std::string text;
+        if (!in.get(best_.outcome.value) || !in.get(text) || !from_text(text, best_.point) ||
+            !has_form_of(*space_, best_.point) ||
+            std::ranges::any_of(best_.point.tiles, [](std::int64_t tile) { return tile < 1; })) {
+            return false;
+        }
+        best_.outcome.verdict = Verdict::legal;
+        blocks_->stand_on(best_.point);
+        return true;
+    }
+
+    bool restore_block(StateReader& in) {
+        std::uint64_t block = 0, mu = 0, n = 0;
+        if (!best_.outcome.legal() || !in.get(block) || block > blocks_->n_einsums() ||
+            !in.get(mu) || mu < 1 || mu > most_mu || !in.get(noise_)) {
+            return false;
+        }
+        block_ = block;
+        mu_ = mu;
+        const std::size_t size = blocks_->size(block_);
+        if (!get(in, mean_, size) || mean_.size() != size || !get(in, costs_, most_costs) ||
+            !in.get(n) || n >= 4 * mu_) {
+            return false;
+        }
+        children_.assign(n, {});
+        return std::ranges::all_of(children_, [&](Child& child) {
+            return get(in, child.numbers, size) && child.numbers.size() == size &&
+                   in.get(child.noise) && in.get(child.cost);
+        });
+    }
 
     /// \returns whether it is better than all before
     bool keep(const Candidate& c) {
@@ -132,8 +232,9 @@ private:
     }
 
     void begin() {
-        const bool all = scope_ == "all" || (scope_ == "mixed" && rng_.below(2) == 0);
-        block_ = all ? blocks_->n_einsums() : rng_.below(blocks_->n_einsums());
+        Rng rng(~stream_seed(seed_, step_));
+        const bool all = scope_ == "all" || (scope_ == "mixed" && rng.below(2) == 0);
+        block_ = all ? blocks_->n_einsums() : rng.below(blocks_->n_einsums());
         mean_.resize(blocks_->size(block_));
         blocks_->read(block_, mean_);
         noise_ = noise_at_first_;
@@ -149,18 +250,18 @@ private:
         return std::clamp<std::size_t>(mean_.size(), 1, most);
     }
 
-    void propose() {
+    void propose(Rng& rng) {
         child_.noise = noise_;
         if (tbpsa_) {
             const double rate = 1 / std::sqrt(2.0 * static_cast<double>(mean_.size()));
-            child_.noise *= std::exp(rate * normal());
+            child_.noise *= std::exp(rate * normal(rng));
         }
         child_.numbers = mean_;
-        const std::size_t one = rng_.below(mean_.size());
+        const std::size_t one = rng.below(mean_.size());
         for (std::size_t k = 0; k < mean_.size(); ++k) {
-            if (k == one || rng_.uniform() < share_) {
+            if (k == one || rng.uniform() < share_) {
                 double& number = child_.numbers[k];
-                number = std::clamp(number + child_.noise * normal(), 0.0, 1.0);
+                number = std::clamp(number + child_.noise * normal(rng), 0.0, 1.0);
             }
         }
     }
@@ -219,25 +320,25 @@ private:
         const auto [before, spread_before] = moments(first);
         const auto [now, spread_now] = moments(last);
         const double error = std::sqrt((spread_before + spread_now) / static_cast<double>(n));
-        constexpr std::size_t most = 1024;
         mu_ = (before - now) > 2 * error
                   ? std::max(least_mu(), static_cast<std::size_t>(0.84 * static_cast<double>(mu_)))
-                  : std::min(2 * mu_, most);
+                  : std::min(2 * mu_, most_mu);
         costs_.clear();
     }
 
     /// Box and Muller.
-    double normal() {
-        const double radius = std::sqrt(-2 * std::log(1 - rng_.uniform()));
-        return radius * std::cos(2 * std::acos(-1.0) * rng_.uniform());
+    static double normal(Rng& rng) {
+        const double radius = std::sqrt(-2 * std::log(1 - rng.uniform()));
+        return radius * std::cos(2 * std::acos(-1.0) * rng.uniform());
     }
 
     const bool tbpsa_;
     const std::string scope_;
     const double noise_at_first_, share_;
     const std::uint64_t patience_;
+    const Space* space_ = nullptr;
     std::unique_ptr<VectorBlocks> blocks_;
-    Rng rng_{0};
+    std::uint64_t seed_ = 0, step_ = 0;
     Candidate best_;
     std::uint64_t since_better_ = 0;
     // The block at hand.
