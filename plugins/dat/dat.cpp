@@ -148,8 +148,9 @@ public:
         queue_.assign(n_queue, {});
         known_.clear();
         if (!std::ranges::all_of(alive_, [&](Individual& one) { return get(in, one); }) ||
-            (at_work() && !get(in, current_)) ||
-            !std::ranges::all_of(queue_, [&](Point& point) { return get(in, point); })) {
+            (at_work() && !get(in, current_)) || !std::ranges::all_of(queue_, [&](Point& point) {
+                return get_point(in, *space_, point);
+            })) {
             return false;
         }
         for (std::uint64_t i = 0; i < n_known; ++i) {
@@ -176,12 +177,7 @@ private:
         out.put(to_text(one.point));
     }
     bool get(StateReader& in, Individual& one) const {
-        return in.get(one.value) && get(in, one.point);
-    }
-    bool get(StateReader& in, Point& point) const {
-        std::string text;
-        return in.get(text) && from_text(text, point) && has_form_of(*space_, point) &&
-               std::ranges::all_of(point.tiles, [](std::int64_t tile) { return tile >= 1; });
+        return in.get(one.value) && get_point(in, *space_, one.point);
     }
     bool get_structure(StateReader& in, std::size_t most) {
         std::uint64_t n = 0, number = 0;

@@ -130,11 +130,11 @@ public:
             out.put(std::uint64_t{block_});
             out.put(std::uint64_t{mu_});
             out.put(noise_);
-            put(out, mean_);
-            put(out, costs_);
+            out.put(mean_);
+            out.put(costs_);
             out.put(std::uint64_t{children_.size()});
             for (const Child& child : children_) {
-                put(out, child.numbers);
+                out.put(child.numbers);
                 out.put(child.noise);
                 out.put(child.cost);
             }
@@ -166,32 +166,8 @@ private:
         double noise = 0, cost = 0;
     };
 
-    static void put(StateWriter& out, const std::vector<double>& numbers) {
-        out.put(std::uint64_t{numbers.size()});
-        for (const double number : numbers) {
-            out.put(number);
-        }
-    }
-    /// At most so many.
-    static bool get(StateReader& in, std::vector<double>& numbers, std::uint64_t most) {
-        std::uint64_t n = 0;
-        numbers.clear();
-        if (!in.get(n) || n > most) {
-            return false;
-        }
-        for (double number = 0; numbers.size() < n; numbers.push_back(number)) {
-            if (!in.get(number)) {
-                return false;
-            }
-        }
-        return true;
-    }
-
     bool restore_best(StateReader& in) {
-        std::string text;
-        if (!in.get(best_.outcome.value) || !in.get(text) || !from_text(text, best_.point) ||
-            !has_form_of(*space_, best_.point) ||
-            std::ranges::any_of(best_.point.tiles, [](std::int64_t tile) { return tile < 1; })) {
+        if (!in.get(best_.outcome.value) || !get_point(in, *space_, best_.point)) {
             return false;
         }
         best_.outcome.verdict = Verdict::legal;
@@ -208,13 +184,13 @@ private:
         block_ = block;
         mu_ = mu;
         const std::size_t size = blocks_->size(block_);
-        if (!get(in, mean_, size) || mean_.size() != size || !get(in, costs_, most_costs) ||
-            !in.get(n) || n >= 4 * mu_) {
+        if (!in.get_at_most(mean_, size) || mean_.size() != size ||
+            !in.get_at_most(costs_, most_costs) || !in.get(n) || n >= 4 * mu_) {
             return false;
         }
         children_.assign(n, {});
         return std::ranges::all_of(children_, [&](Child& child) {
-            return get(in, child.numbers, size) && child.numbers.size() == size &&
+            return in.get_at_most(child.numbers, size) && child.numbers.size() == size &&
                    in.get(child.noise) && in.get(child.cost);
         });
     }

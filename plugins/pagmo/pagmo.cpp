@@ -5,7 +5,8 @@
 //          bounds 0 and 1. A population is made around the best mapping, and evolved as long as
 //          that makes it better; then comes another Einsum. What pagmo asks for is decoded, made
 //          legal by the host, and answered by the logarithm of its value.
-// State    pagmo's, on its own thread (pump.hpp); the best mapping.
+// State    pagmo's, on its own thread (pump.hpp), which cannot be written down. What it was told
+//          since it began with the population can: told the same again, it is where it was.
 // Stops    never by itself.
 // Parallel islands.
 
@@ -37,6 +38,8 @@
 #include "pump.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/plugin/search_strategy.hpp"
+#include "tessera/search/point_text.hpp"
+#include "tessera/search/state_text.hpp"
 #include "tessera/search/vector_blocks.hpp"
 
 namespace tessera::search {
@@ -45,13 +48,33 @@ namespace {
 
 using pagmo_plugin::Pump;
 
+/// What the library was told, in order; first once more what a saved state says.
+struct Answers {
+    std::vector<double> values;
+    std::size_t next = 0;
+
+    template <class Answer>
+    double tell(const Answer& answer) {
+        if (next == values.size()) {
+            values.push_back(answer());
+        }
+        return values[next++];
+    }
+    /// What follows is of another block.
+    void begin_block() {
+        values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(next));
+        next = 0;
+    }
+};
+
 /// A block's numbers as a problem of pagmo's.
 struct Cube {
     Pump* pump = nullptr;
+    Answers* costs = nullptr;
     std::size_t size = 1;
 
     pagmo::vector_double fitness(const pagmo::vector_double& numbers) const {
-        return {pump->cost(numbers)};
+        return {costs->tell([&] { return pump->cost(numbers); })};
     }
     std::pair<pagmo::vector_double, pagmo::vector_double> get_bounds() const {
         return {pagmo::vector_double(size, 0), pagmo::vector_double(size, 1)};
@@ -141,9 +164,12 @@ public:
 
     void start(const Space& space, std::uint64_t seed) override {
         pump_.stop();
+        space_ = &space;
         blocks_ = std::make_unique<VectorBlocks>(space);
-        rng_ = Rng(seed);
+        seed_ = seed;
+        step_ = n_blocks_ = 0;
         best_ = {};
+        costs_ = looks_ = {};
         running_ = false;
     }
 
@@ -152,9 +178,9 @@ public:
             return 0;
         }
         Candidate& c = batch.front();
+        c.seed = stream_seed(seed_, step_);
         if (!best_.outcome.legal()) {
             c.how = Candidate::How::draw;
-            c.seed = rng_.next();
             return 1;
         }
         if (!running_) {
@@ -166,7 +192,6 @@ public:
             throw std::runtime_error("pagmo's " + algorithm_ + " gave up: " + pump_.failure());
         }
         c.how = Candidate::How::repair;
-        c.seed = rng_.next();
         blocks_->decode(block_, *numbers, c.point);
         return 1;
     }
@@ -177,6 +202,7 @@ public:
             if (c.outcome.verdict == Verdict::not_evaluated) {
                 continue;  // pagmo still waits for it
             }
+            ++step_;
             const bool asked = running_ && c.how == Candidate::How::repair;
             keep(c);
             if (asked) {
@@ -191,9 +217,74 @@ public:
         keep(best);
     }
 
+    std::string save() const override {
+        pump_.settle();
+        if (costs_.values.size() > most_saved) {
+            return "";
+        }
+        StateWriter out;
+        for (const std::uint64_t number :
+             {step_, std::uint64_t{best_.outcome.legal()}, std::uint64_t{running_}}) {
+            out.put(number);
+        }
+        if (best_.outcome.legal()) {
+            out.put(best_.outcome.value);
+            out.put(to_text(best_.point));
+        }
+        if (running_) {
+            out.put(n_blocks_ - 1);
+            out.put(to_text(begun_with_));
+            out.put(costs_.values);
+            out.put(looks_.values);
+        }
+        return out.text();
+    }
+
+    bool restore(const std::string& state) override {
+        StateReader in(state);
+        std::uint64_t legal = 0, running = 0;
+        Candidate best;
+        if (!in.get(step_) || !in.get(legal) || !in.get(running) || (running != 0 && legal == 0)) {
+            return false;
+        }
+        if (legal != 0) {
+            best.outcome.verdict = Verdict::legal;
+            if (!in.get(best.outcome.value) || !get_point(in, *space_, best.point)) {
+                return false;
+            }
+        }
+        Point begun_with;
+        if (running != 0 && (!in.get(n_blocks_) || !get_point(in, *space_, begun_with) ||
+                             !in.get_at_most(costs_.values, most_saved) ||
+                             !in.get_at_most(looks_.values, most_saved))) {
+            return false;
+        }
+        return in.ended() && go_on(best, begun_with);
+    }
+
 private:
     static constexpr std::size_t most_of_covariances =
         300;  // variables; a stop waits for their cube
+    /// Answers after which a block ends although it got better, and those of a state.
+    static constexpr std::size_t most_answers = 20000, most_saved = 100000;
+
+    /// As it was when `best` was the best mapping; a block was begun with the other one, if any.
+    bool go_on(const Candidate& best, const Point& begun_with) {
+        if (!begun_with.choices.empty()) {
+            best_.point = begun_with;
+            blocks_->stand_on(best_.point);
+            pump_.start([this] { evolve(); });
+            if (pump_.asked([] { base::poll_stop(); }) == nullptr) {
+                return false;
+            }
+            running_ = true;
+        }
+        if (best.outcome.legal()) {
+            best_ = best;
+            blocks_->stand_on(best_.point);
+        }
+        return true;
+    }
 
     void keep(const Candidate& c) {
         if (c.outcome.legal() &&
@@ -207,35 +298,41 @@ private:
     /// The thread of pagmo.
     void evolve() {
         for (;;) {
-            block_ = choose();
+            costs_.begin_block();
+            looks_.begin_block();
+            begun_with_ = best_.point;
+            Rng rng(~stream_seed(seed_, n_blocks_++));
+            block_ = choose(rng);
             const std::size_t size = blocks_->size(block_);
-            pagmo::population members(pagmo::problem(Cube{&pump_, size}), 0, seed());
-            fill(members, size);
+            const auto seed = [&] { return static_cast<unsigned>(rng.next()); };
+            pagmo::population members(pagmo::problem(Cube{&pump_, &costs_, size}), 0, seed());
+            fill(members, size, rng);
             const pagmo::algorithm algorithm = made(algorithm_, generations_, seed());
-            double before = 0;
+            const auto look = [&] { return looks_.tell([&] { return best_.outcome.value; }); };
+            double before = 0, now = look();
             do {
-                before = best_.outcome.value;
+                before = now;
                 members = algorithm.evolve(members);
-            } while (best_.outcome.value < before);
+                now = look();
+            } while (now < before && costs_.next < most_answers);
         }
     }
 
-    std::size_t choose() {
-        const std::size_t one = rng_.below(blocks_->n_einsums());
-        const bool turn = rng_.below(2) == 0,
-                   square = algorithm_ == "cmaes" || algorithm_ == "xnes";
+    std::size_t choose(Rng& rng) const {
+        const std::size_t one = rng.below(blocks_->n_einsums());
+        const bool turn = rng.below(2) == 0, square = algorithm_ == "cmaes" || algorithm_ == "xnes";
         const bool fits = !square || blocks_->size(blocks_->n_einsums()) <= most_of_covariances;
         return scope_ == "all" || (scope_ == "mixed" && turn && fits) ? blocks_->n_einsums() : one;
     }
 
     /// The best mapping, others near it, and as many anywhere.
-    void fill(pagmo::population& members, std::size_t size) {
+    void fill(pagmo::population& members, std::size_t size, Rng& rng) const {
         constexpr double wide = 0.2;
         std::vector<double> here(size), numbers(size);
         blocks_->read(block_, here);
         for (std::size_t i = 0; i < population_; ++i) {
             for (std::size_t k = 0; k < size; ++k) {
-                const double at = rng_.uniform();
+                const double at = rng.uniform();
                 numbers[k] = i == 0       ? here[k]
                              : i % 2 == 0 ? at
                                           : std::clamp(here[k] + wide * (2 * at - 1), 0.0, 1.0);
@@ -244,20 +341,21 @@ private:
         }
     }
 
-    unsigned seed() {
-        return static_cast<unsigned>(rng_.next());
-    }
-
     const std::string algorithm_;
     const std::string scope_;
     const std::size_t population_;
     const unsigned generations_;
+    const Space* space_ = nullptr;
     std::unique_ptr<VectorBlocks> blocks_;
-    Rng rng_{0};
+    std::uint64_t seed_ = 0, step_ = 0;
     Candidate best_;
     bool running_ = false;
+    // The thread of pagmo writes these.
+    std::uint64_t n_blocks_ = 0;  ///< begun
+    Point begun_with_;            ///< the best mapping when this block was begun
     std::size_t block_ = 0;
-    Pump pump_;  // last: its thread ends first
+    Answers costs_, looks_;  ///< since then: costs, and the best value at each look at it
+    mutable Pump pump_;      // last: its thread ends first
 };
 
 TESSERA_PLUGIN(tessera::search::SearchStrategy, Pagmo, "pagmo",

@@ -158,26 +158,34 @@ void check_seed(const std::string& name, const Settings& s, Findings& f) {
     }
 }
 
-void check_resume(const std::string& name, const Settings& s, Findings& f) {
-    Bench first(name, s.seed), second(name, s.seed);
-    for (int i = 0; i < 10; ++i) {
-        first.round(24);
+/// Rounds until so many candidates were proposed, as a strategy with a width proposes few a round.
+std::vector<Candidate> rounds(Bench& bench, std::size_t n) {
+    std::vector<Candidate> all;
+    for (std::size_t i = 0; i < n && all.size() < n; ++i) {
+        const std::span<const Candidate> some = bench.round(24);
+        all.insert(all.end(), some.begin(), some.end());
     }
+    return all;
+}
+
+void check_resume(const std::string& name, const Settings& s, Findings& f) {
+    constexpr std::size_t before = 240, after = 480;
+    Bench first(name, s.seed), second(name, s.seed);
+    rounds(first, before);
     const std::string state = first.strategy().save();
     if (state.empty()) {
         return;  // it starts over, which is allowed
     }
     if (f.expect(second.strategy().restore(state), "it does not understand its own state")) {
-        f.expect(same(first.round(24), second.round(24)), "it goes on differently after restore()");
+        f.expect(same(rounds(first, after), rounds(second, after)),
+                 "it goes on differently after restore()");
     }
 }
 
 /// A saved state comes from a file: cut short or changed it is refused, or something to go on from.
 void check_states(const std::string& name, const Settings& s, Findings& f) {
     Bench saved(name, s.seed);
-    for (int i = 0; i < 10; ++i) {
-        saved.round(24);
-    }
+    rounds(saved, 240);
     const std::string state = saved.strategy().save();
     constexpr std::size_t places = 24;
     for (std::size_t at = 0; at < state.size(); at += state.size() / places + 1) {

@@ -1,10 +1,12 @@
 // Points as text, for the states that strategies save. Pure functions.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
 #include "tessera/search/space.hpp"
+#include "tessera/search/state_text.hpp"
 
 namespace tessera::search {
 
@@ -63,6 +65,13 @@ inline bool has_form_of(const Space& space, const Point& point) {
         n_tiles += space.tmpl(e, point.choices[e].tmpl).symbols.size();
     }
     return point.choices.size() == space.n_einsums() && point.tiles.size() == n_tiles;
+}
+
+/// A point of that form, with tile shapes of at least 1, that was put as text.
+inline bool get_point(StateReader& in, const Space& space, Point& point) {
+    std::string text;
+    return in.get(text) && from_text(text, point) && has_form_of(space, point) &&
+           std::ranges::all_of(point.tiles, [](std::int64_t tile) { return tile >= 1; });
 }
 
 }  // namespace tessera::search

@@ -13,8 +13,8 @@
 
 namespace tessera::search {
 
-/// Words of hexadecimal digits; a list is its length and one word of eight digits a number, a text
-/// one word of two digits a character.
+/// Words of hexadecimal digits; a list of `float` is its length and one word of eight digits a
+/// number, a text one word of two digits a character.
 class StateWriter {
 public:
     void put(std::uint64_t number) {
@@ -33,6 +33,13 @@ public:
             put_digits(std::bit_cast<std::uint32_t>(number), 8);
         }
         text_ += ' ';
+    }
+    /// A word a number.
+    void put(std::span<const double> numbers) {
+        put(std::uint64_t{numbers.size()});
+        for (const double number : numbers) {
+            put(number);
+        }
     }
     void put(std::string_view text) {
         for (const char c : text) {
@@ -88,6 +95,20 @@ public:
             return fail();
         }
         return get_list(numbers, n);
+    }
+    /// Finite numbers, at most so many.
+    bool get_at_most(std::vector<double>& numbers, std::uint64_t most) {
+        std::uint64_t n = 0;
+        numbers.clear();
+        if (!get(n) || n > most) {
+            return fail();
+        }
+        for (double number = 0; numbers.size() < n; numbers.push_back(number)) {
+            if (!get(number)) {
+                return false;
+            }
+        }
+        return true;
     }
     bool get(std::string& text) {
         const std::string_view digits = word();
