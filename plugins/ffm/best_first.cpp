@@ -1,8 +1,8 @@
 // One Einsum by itself: best-first branch and bound over templates and boxes (boxes.hpp).
 //   local search   local searches in a few templates: the incumbent
-//   branch    every template into its boxes, one filter after the other; what a convex bound of the
-//             metric, which sees energy, latency and all capacities at once, shows to be no better
-//             than the incumbent is left out with all boxes inside
+//   branch    every template, as a whole and then into its boxes, one filter after the other; what a
+//             convex bound of the metric, which sees energy, latency and all capacities at once,
+//             shows to be no better than the incumbent is left out with all boxes inside
 //   explore   boxes by ascending bound, in rounds, first by local searches, then exactly below the
 //             incumbent; the least bound of those left is the dual bound, and the search ends where
 //             it meets the incumbent
@@ -95,17 +95,21 @@ double Exploration::bound_of_box(const Box& box, double enough, bool closest,
     if (std::ranges::any_of(p.problem.constraints, is_violated)) {
         return infinity;
     }
+    const auto convex = [&] {
+        return scratch.explorer.convex_bound(p.problem, p.cost, {}, enough, closest) * bound_slack;
+    };
     // The convex program is solved to some digits only, the relaxation of one formula exactly.
-    double formulas = 1;
-    for (const Formula& cost : p.cost) {
-        formulas *= std::max(0.0, scratch.explorer.lower_bound(p.problem, cost));
-    }
-    if (formulas >= enough) {
-        return formulas;
-    }
-    return std::max(
-        formulas,
-        scratch.explorer.convex_bound(p.problem, p.cost, {}, enough, closest) * bound_slack);
+    const auto formulas = [&] {
+        double out = 1;
+        for (const Formula& cost : p.cost) {
+            out *= std::max(0.0, scratch.explorer.lower_bound(p.problem, cost));
+        }
+        return out;
+    };
+    // Over many tile shapes the latter is seldom enough.
+    const bool whole = std::ranges::all_of(box.fixed, [](std::int32_t v) { return v == 0; });
+    const double first = whole ? convex() : formulas();
+    return first >= enough ? first : std::max(first, whole ? formulas() : convex());
 }
 
 void Exploration::branch(const Box& box, std::span<const Chain> chains, double best,
@@ -156,7 +160,9 @@ void Exploration::make_boxes(double best, std::size_t every) {
             by_template[i].back().few_rows = true;
             return;
         }
-        branch(whole, chains, best, scratch, by_template[i]);
+        if (chains.empty() || bound_of_box(whole, best, false, scratch) < best) {
+            branch(whole, chains, best, scratch, by_template[i]);
+        }
     });
     base::poll_stop();
     boxes_.clear();
