@@ -23,7 +23,7 @@ public:
         for (const PmappingNode& n : nodes) {
             if (n.is_loop()) {
                 std::int64_t& outer = tiles[static_cast<std::size_t>(n.rank_variable)];
-                if (n.tile == outer) {
+                if (n.base == 0 && n.tile == outer) {
                     continue;  // a null loop
                 }
                 outer = n.tile;
@@ -40,7 +40,12 @@ public:
 
     /// Takes the first node of the front block that is as `n`; null: there is none.
     const PmappingNode* take(const PmappingNode& n) {
-        for (std::size_t i = 0; i < nodes_.size() && nodes_[i].is_loop() == n.is_loop(); ++i) {
+        // A line buffer moves with the loop right below it.
+        const std::size_t most = taken_.line_buffer && n.is_loop() ? 1 : nodes_.size();
+        for (std::size_t i = 0; i < std::min(most, nodes_.size()); ++i) {
+            if (nodes_[i].is_loop() != n.is_loop()) {
+                break;
+            }
             if (alike(nodes_[i], n)) {
                 taken_ = nodes_[i];
                 nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -55,11 +60,12 @@ private:
         if (a.kind != b.kind) {
             return false;
         }
-        return a.is_loop()
-                   ? a.rank_variable == b.rank_variable && (a.kind != mapping::NodeKind::spatial ||
-                                                            (a.level == b.level && a.dim == b.dim))
-                   : a.tensor == b.tensor && a.level == b.level && a.persistent == b.persistent &&
-                         a.line_buffer == b.line_buffer;
+        return a.is_loop() ? a.rank_variable == b.rank_variable && a.prologue == b.prologue &&
+                                 a.base == b.base &&
+                                 (a.kind != mapping::NodeKind::spatial ||
+                                  (a.level == b.level && a.dim == b.dim))
+                           : a.tensor == b.tensor && a.level == b.level &&
+                                 a.persistent == b.persistent && a.line_buffer == b.line_buffer;
     }
 
     mapping::Pmapping nodes_;
@@ -72,10 +78,7 @@ bool tiles_of(const TemplateData& t, const mapping::Pmapping& nodes,
               std::vector<std::int64_t>& tiles) {
     Rest rest(*t.path, nodes);
     tiles.assign(t.symbols.size(), 1);
-    std::vector<std::int64_t> outer;
-    for (const workload::LocalRankVariable& variable : t.path->einsum.rank_variables) {
-        outer.push_back(variable.bound);
-    }
+    std::vector<std::int64_t> outer = t.extents;
     for (const PmappingNode& n : t.tmpl.nodes) {
         if (is_holder(n)) {
             if (rest.take(n) == nullptr) {
@@ -124,14 +127,15 @@ bool Encoding::candidates(const mapping::Mapping& mapping, std::vector<Choices>&
     return true;
 }
 
-bool Encoding::build(const std::vector<Choices>& choices, const std::vector<std::size_t>& picks) {
+Repair::Kept Encoding::build(const std::vector<Choices>& choices, const std::vector<Pick>& picks) {
     repair_.start();
-    for (std::size_t e = 0; e < picks.size(); ++e) {
-        if (!repair_.keep(choices[e].templates[picks[e]], 0, choices[e].tiles[picks[e]].data())) {
-            return false;
-        }
+    Repair::Kept kept = Repair::Kept::yes;
+    for (std::size_t e = 0; e < picks.size() && kept == Repair::Kept::yes; ++e) {
+        const Choices& own = choices[e];
+        kept = repair_.keep_as(own.templates[picks[e].tmpl], picks[e].way,
+                               own.tiles[picks[e].tmpl].data());
     }
-    return true;
+    return kept;
 }
 
 }  // namespace tessera::search

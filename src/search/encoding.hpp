@@ -32,8 +32,13 @@ private:
     };
     /// False: some Einsum has none, or they run in another order.
     bool candidates(const mapping::Mapping& mapping, std::vector<Choices>& out) const;
-    /// The first `picks.size()` Einsums as picked; false if they do not fit together.
-    bool build(const std::vector<Choices>& choices, const std::vector<std::size_t>& picks);
+    /// One of an Einsum's templates, and which of the ways to run inside the open loops.
+    struct Pick {
+        std::size_t tmpl = 0;
+        std::uint32_t way = 0;
+    };
+    /// The first `picks.size()` Einsums as picked.
+    Repair::Kept build(const std::vector<Choices>& choices, const std::vector<Pick>& picks);
 
     const OpenSpace::Data& space_;
     Repair repair_;
@@ -46,21 +51,24 @@ bool Encoding::encode(const mapping::Mapping& mapping, const Accept& accept) {
     if (!candidates(mapping, choices)) {
         return false;
     }
-    std::vector<std::size_t> picks{0};
+    std::vector<Pick> picks{{}};
     for (int steps = 0; steps < most_steps && !picks.empty(); ++steps) {
-        if (picks.back() == choices[picks.size() - 1].templates.size()) {
+        if (picks.back().tmpl == choices[picks.size() - 1].templates.size()) {
             picks.pop_back();
             if (!picks.empty()) {
-                ++picks.back();
+                ++picks.back().way;
             }
-        } else if (!build(choices, picks)) {
-            ++picks.back();
-        } else if (picks.size() < choices.size()) {
-            picks.push_back(0);
-        } else if (accept(repair_.built())) {
+            continue;
+        }
+        const Repair::Kept kept = build(choices, picks);
+        if (kept == Repair::Kept::no_way) {
+            picks.back() = {picks.back().tmpl + 1, 0};
+        } else if (kept == Repair::Kept::yes && picks.size() < choices.size()) {
+            picks.push_back({});
+        } else if (kept == Repair::Kept::yes && accept(repair_.built())) {
             return true;
         } else {
-            ++picks.back();
+            ++picks.back().way;
         }
     }
     return false;

@@ -12,7 +12,7 @@ using Code = std::vector<int>;
 
 void append(const mapping::PmappingNode& n, Code& out) {
     out.insert(out.end(), {static_cast<int>(n.kind), n.tensor, n.level, n.dim, n.rank_variable,
-                           n.backing ? 1 : 0, n.line_buffer ? 1 : 0});
+                           n.backing ? 1 : 0, n.line_buffer ? 1 : 0, n.prologue, n.base});
 }
 
 /// Nodes as blocks of equal length, in an order of their own.

@@ -100,6 +100,22 @@ bool Repair::keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* ti
     return true;
 }
 
+Repair::Kept Repair::keep_as(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles) {
+    const EinsumMemo::Entry& found = evaluation_.memo().of(next(), tmpl, tiles);
+    if (found.verdict != Verdict::legal) {
+        return Kept::no_way;
+    }
+    const std::vector<Way>& ways = joiner_.ways(followed_.state, found.pattern->structure);
+    if (join >= ways.size()) {
+        return Kept::no_way;
+    }
+    if (!followed_.fits(ways[join], found.trips)) {
+        return Kept::no;
+    }
+    add(tmpl, join, tiles, ways[join], found.trips);
+    return Kept::yes;
+}
+
 const EinsumMemo::Entry* Repair::choose(Rng& rng, const Joiner::Option& option,
                                         const std::vector<double>& target, bool remembered) {
     const std::size_t e = next();

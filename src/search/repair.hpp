@@ -35,6 +35,9 @@ public:
 
     /// Adds the Einsum as it is, `join` first among its ways; false if it cannot run there.
     bool keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles);
+    enum class Kept : std::uint8_t { yes, no, no_way };
+    /// Adds the Einsum as it is, joined as `join` says; no_way: there are not so many, or none.
+    Kept keep_as(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles);
     /// Adds the template with tile shapes near `target`; if it can, with the running loops of
     /// `pattern`, unless that is null, and joined as `join` says.
     bool fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& target,

@@ -21,6 +21,18 @@ using mapping::NodeKind;
 using mapspace::Relation;
 using model::Formula;
 
+void add_extents(TemplateData& t) {
+    t.extents.clear();
+    for (const workload::LocalRankVariable& v : t.path->einsum.rank_variables) {
+        t.extents.push_back(v.bound);
+    }
+    for (const mapping::PmappingNode& n : t.tmpl.nodes) {
+        if (n.base > 0) {
+            t.extents[n.rank_variable] = n.base;
+        }
+    }
+}
+
 void add_fused_loops(TemplateData& t) {
     std::map<int, int> last;  // rank variable -> fused loop
     t.fused_of_symbol.assign(t.symbols.size(), -1);
@@ -33,7 +45,8 @@ void add_fused_loops(TemplateData& t) {
         if (static_cast<int>(i) < t.tmpl.n_fused_nodes) {
             FusedLoop loop;
             loop.symbol = n.symbol;
-            loop.bound = t.path->einsum.rank_variables[n.rank_variable].bound;
+            loop.bound = t.extents[n.rank_variable];
+            loop.runs = n.base > 0 || (i > 0 && t.tmpl.nodes[i - 1].line_buffer);
             if (n.symbol < 0 && n.tile != 1) {
                 throw Bug("a template's loop has the fixed tile shape " + std::to_string(n.tile));
             }
@@ -226,6 +239,9 @@ bool add_limits(TemplateData& t, const model::TemplateFormulas& f,
             out.add(trips, mapspace::relation_of(k.op), k.value, Verdict::constraint);
         }
     }
+    for (const mapspace::TileShapeConstraint& k : mapspace::line_buffer_limits(*t.path, t.tmpl)) {
+        out.add(k.formula, k.relation, k.limit, Verdict::constraint);
+    }
     if (!add_best_effort(t, f, explorer, out)) {
         return false;
     }
@@ -286,6 +302,7 @@ void compile_template(const OpenSpace::Data& space, const model::CostModel& mode
                                       : std::vector<double>{});
     }
     t.loop_limits = mapspace::loop_limits(*t.path, t.tmpl, space.mapspace);
+    add_extents(t);
     add_fused_loops(t);
     add_places(t);
     pool.keep_sums(true);  // so that a footprint with a halo is seen to grow

@@ -16,8 +16,6 @@ namespace {
 /// Paths and templates of one Einsum.
 void enumerate_einsum(const model::Problem& p, const mapspace::MapSpaceOptions& options, int einsum,
                       EinsumData& out) {
-    mapspace::MapSpaceOptions allowed = options;
-    allowed.line_buffers = false;  // the joiner knows none
     const std::string& name = p.workload->einsums[einsum].name;
     std::string reason, refusals;
     for (const std::string& compute : p.architecture->compute_names()) {
@@ -30,7 +28,7 @@ void enumerate_einsum(const model::Problem& p, const mapspace::MapSpaceOptions& 
         const arch::Path* stable = path.get();
         out.paths.push_back(std::move(path));
         try {
-            mapspace::enumerate_templates(*stable, allowed, [&](mapspace::Template&& tmpl) {
+            mapspace::enumerate_templates(*stable, options, [&](mapspace::Template&& tmpl) {
                 base::poll_stop();
                 out.templates.emplace_back();
                 out.templates.back().path = stable;

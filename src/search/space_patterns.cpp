@@ -28,10 +28,14 @@ public:
         const double outer =
             loop.outer >= 0 ? value(t_.fused[loop.outer]) : static_cast<double>(loop.bound);
         if (loop.symbol < 0) {
-            collect(k + 1, running | (outer > 1 ? 1u << k : 0u));
+            if (outer > 1 || !loop.runs) {
+                collect(k + 1, running | (outer > 1 ? 1u << k : 0u));
+            }
             return;
         }
-        choose(k, running, loop.symbol, outer);
+        if (!loop.runs) {
+            choose(k, running, loop.symbol, outer);
+        }
         if (outer > 1) {
             const double next = inside(loop.symbol, outer);
             choose(k, running | 1u << k, loop.symbol, next);

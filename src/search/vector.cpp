@@ -238,7 +238,7 @@ struct VectorEncoding::Impl::Templates : Impl {
     }
 
     std::int64_t bound_of(const TemplateData& t, int variable) const {
-        return t.path->einsum.rank_variables[static_cast<std::size_t>(variable)].bound;
+        return t.extents[static_cast<std::size_t>(variable)];
     }
 
     std::uint32_t nearest_template(const EinsumCode& einsum, std::span<const float> vector) const {
@@ -357,10 +357,7 @@ void VectorEncoding::Impl::Templates::encode(const Point& point, std::span<float
         if (einsum.way >= 0) {
             vector[static_cast<std::size_t>(einsum.way)] = static_cast<float>(choice.join);
         }
-        std::vector<std::int64_t> outer;
-        for (const workload::LocalRankVariable& v : t.path->einsum.rank_variables) {
-            outer.push_back(v.bound);
-        }
+        std::vector<std::int64_t> outer = t.extents;
         for (const VectorLoop& loop : code.loops) {
             std::int64_t& around = outer[static_cast<std::size_t>(loop.variable)];
             const std::int64_t tile =

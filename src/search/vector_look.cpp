@@ -89,6 +89,10 @@ private:
             what += " " + std::to_string(count);
         }
         place((n.kind == NodeKind::spatial ? "spread " : "") + what, holders, in_gap);
+        if (n.base > 0) {
+            flag("prologue " + einsum() + " " + variable + " " + std::to_string(n.prologue) + " " +
+                 std::to_string(n.base));
+        }
         look_.loops.push_back({n.rank_variable, n.symbol, kind + what});
     }
 

@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_CASE(optima_of_ffm_are_points) {
     for_each_instance(6, [&](const model::Problem& problem, const auto& limits) {
         mapper::Options options;
         options.mapspace = limits;
-        options.mapspace.all_einsum_orders = options.mapspace.line_buffers = false;
+        options.mapspace.all_einsum_orders = false;
         options.threads = 1;
         const mapper::Result best = plugin::Registry<mapper::Mapper>::instance().create("ffm")->map(
             problem, *model, options);

@@ -67,6 +67,7 @@ struct FusedLoop {
     int outer = -1;   ///< enclosing fused loop over the same variable, -1: the bound
     int inner = -1;   ///< enclosed one
     std::int64_t bound = 1;
+    bool runs = false;  ///< more than once: a holder moves with it, or it has a prologue
 };
 
 /// Where the loop of a symbol stands: the innermost memory around it, and its spatial dimension.
@@ -85,6 +86,7 @@ struct TemplateData {
     mapspace::Template tmpl;
     std::vector<mapspace::TileShapeSymbol> symbols;
     std::vector<std::vector<double>> partial_tiles;  ///< of symbols that may have them, else empty
+    std::vector<std::int64_t> extents;  ///< by rank variable: bound, or base of its prologue
     std::vector<FusedLoop> fused;
     std::vector<int> fused_of_symbol;  ///< index into `fused`, -1: the loop is not fused
     std::vector<int> fused_of_loop;  ///< number of loops above -> number of fused loops among them
