@@ -200,6 +200,7 @@ private:
     /// The best mapping with other tile shapes of the Einsum.
     Point with(const std::vector<std::int64_t>& tiles) const {
         Point point;
+        point.order = best_.point.order;
         point.choices = best_.point.choices;
         point.choices[einsum_] = {tmpl_, 0};
         auto at = best_.point.tiles.begin();

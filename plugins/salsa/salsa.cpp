@@ -193,6 +193,7 @@ private:
     /// The current mapping with other tile shapes of the Einsum.
     Point with(std::uint32_t einsum, const std::vector<std::int64_t>& tiles) const {
         Point point;
+        point.order = current_.point.order;
         point.choices = current_.point.choices;
         point.choices[einsum] = {next_.tmpl, 0};
         auto at = current_.point.tiles.begin();

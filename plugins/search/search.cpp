@@ -86,6 +86,9 @@ private:
         recorder_.begin_phase("templates", 0, "templates");
         open.emplace(problem_, model_,
                      OpenOptions{options_.mapspace, options_.threads, options_.stop});
+        // Tables know the order of the workload alone.
+        all_orders_ =
+            tables_ ? open->n_orders() == 1 && open->has_all_orders() : open->has_all_orders();
         for (std::uint32_t e = 0; e < open->n_einsums(); ++e) {
             result_.statistics.templates += open->n_templates(e);
         }
@@ -130,9 +133,7 @@ private:
         result_.statistics.tuned_s = driver.tuned_s();
         result_.statistics.pareto = best_.kept().size();
         result_.statistics.charged = recorder_.charged();
-        // Points keep the order of the file.
-        result_.statistics.all_orders =
-            !options_.mapspace.all_einsum_orders || problem_.workload->einsums.size() < 2;
+        result_.statistics.all_orders = all_orders_;
         std::vector<const Best::Kept*> order;
         for (const Best::Kept& kept : best_.kept()) {
             order.push_back(&kept);
@@ -160,6 +161,7 @@ private:
     const model::Problem& problem_;
     const model::CostModel& model_;
     const bool tables_;
+    bool all_orders_ = false;
     mapper::Options options_;
     DriverSettings settings_;
     telemetry::Recorder unread_;

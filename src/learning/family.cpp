@@ -75,7 +75,7 @@ Family Family::of(const search::Space& space) {
         return family;
     }
     const search::OpenSpace::Data& data = opened(space);
-    for (const search::EinsumData& einsum : data.einsums) {
+    for (const search::EinsumData& einsum : data.einsums.all()) {
         for (const auto& path : einsum.paths) {
             const std::string name = "Einsum " + path->einsum.name;
             for (const workload::LocalTensor& tensor : path->einsum.tensors) {

@@ -53,7 +53,7 @@ void add_primes(int rank_variable, std::int64_t number, std::vector<LoopFactor>&
 
 struct Allocation::Impl {
     explicit Impl(const OpenSpace::Data& opened) : space(opened) {
-        for (const EinsumData& einsum : space.einsums) {
+        for (const EinsumData& einsum : space.einsums.all()) {
             std::vector<std::uint32_t>& chosen = unfused.emplace_back();
             for (std::uint32_t t = 0; t < einsum.templates.size(); ++t) {
                 if (is_unfused(einsum.templates[t])) {

@@ -108,7 +108,7 @@ bool Encoding::candidates(const mapping::Mapping& mapping, std::vector<Choices>&
     }
     std::vector<std::int64_t> tiles;
     for (std::size_t e = 0; e < parts.size(); ++e) {
-        if (parts[e].einsum != static_cast<int>(e)) {
+        if (parts[e].einsum != space_.order[e]) {
             return false;
         }
         Choices& choices = out.emplace_back();

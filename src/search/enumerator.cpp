@@ -1,5 +1,6 @@
 // All points of a space: a walk over templates, joins and tile shapes without recursion, so that it
 // can stop after every point.
+#include "search/einsum_orders.hpp"
 #include "search/joiner.hpp"
 #include "search/tile_walk.hpp"
 #include "tessera/base/stop.hpp"
@@ -8,14 +9,15 @@ namespace tessera::search {
 
 namespace {
 
-class AllPoints : public Enumerator {
+/// Of one order of the Einsums, as they run.
+class PointsInOrder {
 public:
-    explicit AllPoints(const OpenSpace::Data& space)
+    explicit PointsInOrder(const OpenSpace::Data& space)
         : space_(space), joiner_(space), stages_(space.einsums.size()) {
         enter(0, joiner_.first(), {});
     }
 
-    bool next(Point& point) override {
+    bool next(Point& point) {
         std::size_t e = started_ ? stages_.size() - 1 : 0;
         started_ = true;
         if (done_) {
@@ -137,10 +139,37 @@ private:
     bool done_ = false;
 };
 
+class AllPoints : public Enumerator {
+public:
+    explicit AllPoints(const OpenSpace& space) : space_(space) {}
+
+    bool next(Point& point) override {
+        for (; order_ < space_.n_orders(); ++order_) {
+            const OpenSpace::Data& data = space_.data(order_);
+            if (!points_) {
+                points_ = std::make_unique<PointsInOrder>(data);
+            }
+            if (points_->next(inside_)) {
+                as_listed(data, inside_, point);
+                point.order = order_;
+                return true;
+            }
+            points_.reset();
+        }
+        return false;
+    }
+
+private:
+    const OpenSpace& space_;
+    std::uint32_t order_ = 0;
+    std::unique_ptr<PointsInOrder> points_;
+    Point inside_;
+};
+
 }  // namespace
 
 std::unique_ptr<Enumerator> OpenSpace::enumerate() const {
-    return std::make_unique<AllPoints>(*data_);
+    return std::make_unique<AllPoints>(*this);
 }
 
 }  // namespace tessera::search

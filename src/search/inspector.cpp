@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "search/einsum_orders.hpp"
 #include "search/evaluation.hpp"
 #include "search/tile_chooser.hpp"
 #include "tessera/base/error.hpp"
@@ -11,12 +12,12 @@ namespace tessera::search {
 
 namespace {
 
-const OpenSpace::Data& data_of(const Space& space) {
+const OpenSpace& opened(const Space& space) {
     const auto* open = dynamic_cast<const OpenSpace*>(&space);
     if (open == nullptr) {
         throw Bug("facts of a space that the host did not open");
     }
-    return open->data();
+    return *open;
 }
 
 double excess_of(double output, double limit) {
@@ -24,11 +25,10 @@ double excess_of(double output, double limit) {
     return limit == 0 ? off : off / std::abs(limit);
 }
 
-}  // namespace
-
-struct Inspector::Impl {
-    explicit Impl(const OpenSpace::Data& opened)
-        : space(opened), joiner(space), evaluation(space, joiner), choosers(space.einsums.size()) {}
+/// Points whose Einsums run in one order, as they run.
+struct InOrder {
+    explicit InOrder(const OpenSpace::Data& data)
+        : space(data), joiner(space), evaluation(space, joiner), choosers(space.einsums.size()) {}
 
     /// Where the tile shapes of every Einsum begin, and the end. False: the point has the wrong
     /// size, or a template that does not exist.
@@ -142,26 +142,84 @@ struct Inspector::Impl {
     std::vector<std::size_t> starts;
     std::vector<double> row, outputs, candidates;
     std::vector<std::int64_t> tiles, values;
+};
+
+}  // namespace
+
+struct Inspector::Impl {
+    explicit Impl(const OpenSpace& open) : space(open), by_order(open.n_orders()) {}
+
+    InOrder& in(std::uint32_t order) {
+        std::unique_ptr<InOrder>& slot = by_order[order];
+        if (!slot) {
+            slot = std::make_unique<InOrder>(space.data(order));
+        }
+        return *slot;
+    }
+    bool has_shape(const Point& point) const {
+        return point.order < space.n_orders() && search::has_shape(space.data(), point);
+    }
+
+    void fill(const Point& point) {
+        if (point.order == 0) {
+            in(0).fill(point, out);
+            return;
+        }
+        if (!has_shape(point)) {
+            out = {};
+            out.verdict = Verdict::incompatible;
+            return;
+        }
+        InOrder& own = in(point.order);
+        const std::vector<int>& order = own.space.order;
+        as_run(own.space, point, inside);
+        own.fill(inside, out);
+        const std::vector<EinsumFacts> run = out.einsums;
+        for (std::size_t i = 0; i < run.size(); ++i) {
+            out.einsums[static_cast<std::size_t>(order[i])] = run[i];
+        }
+        for (MemoryFacts& memory : out.memories) {
+            memory.einsum = static_cast<std::uint32_t>(order[memory.einsum]);
+        }
+    }
+
+    const std::vector<std::int64_t>& list(const Point& point, std::size_t e, std::size_t symbol) {
+        const std::uint32_t order = point.order < space.n_orders() ? point.order : 0;
+        InOrder& own = in(order);
+        if (order == 0) {
+            own.list(point, e, symbol);
+        } else if (!has_shape(point) || e >= own.space.order.size()) {
+            own.values.clear();
+        } else {
+            as_run(own.space, point, inside);
+            const auto at = std::ranges::find(own.space.order, static_cast<int>(e));
+            own.list(inside, static_cast<std::size_t>(at - own.space.order.begin()), symbol);
+        }
+        return own.values;
+    }
+
+    const OpenSpace& space;
+    std::vector<std::unique_ptr<InOrder>> by_order;
+    Point inside;
     PointFacts out;
 };
 
-Inspector::Inspector(const Space& space) : impl_(std::make_unique<Impl>(data_of(space))) {}
+Inspector::Inspector(const Space& space) : impl_(std::make_unique<Impl>(opened(space))) {}
 Inspector::~Inspector() = default;
 
 const PointFacts& Inspector::facts(const Point& point) {
-    impl_->fill(point, impl_->out);
+    impl_->fill(point);
     return impl_->out;
 }
 
 std::int64_t Inspector::bound(std::uint32_t einsum, std::uint32_t tmpl,
                               std::uint32_t symbol) const {
-    return impl_->space.einsums[einsum].templates[tmpl].symbols[symbol].bound;
+    return impl_->space.data().einsums[einsum].templates[tmpl].symbols[symbol].bound;
 }
 
 const std::vector<std::int64_t>& Inspector::values(const Point& point, std::uint32_t einsum,
                                                    std::uint32_t symbol) {
-    impl_->list(point, einsum, symbol);
-    return impl_->values;
+    return impl_->list(point, einsum, symbol);
 }
 
 }  // namespace tessera::search

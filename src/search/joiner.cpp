@@ -49,7 +49,7 @@ void Joiner::for_each_way(int state, int structure, const Use& use) {
     const EinsumData& einsum = space_.einsums[e];
     for (mapspace::detail::JoinPlan& plan :
          mapspace::detail::match(states_[state]->structure, einsum.structures[structure],
-                                 einsum.needed_later, reference_)) {
+                                 space_.needed_later[e], reference_)) {
         const int next = intern(e + 1, plan.structure);
         use(Way{std::move(plan), next});
     }
@@ -75,7 +75,7 @@ bool Joiner::can_be_met(int einsum, const mapspace::detail::StateStructure& stru
         std::vector<int> asked;
         for (const mapspace::detail::LiveTensor& t : structure.live) {
             const auto uses = [&](const workload::TensorAccess& a) { return a.tensor == t.tensor; };
-            if (std::ranges::any_of(w.einsums[e].accesses, uses)) {
+            if (std::ranges::any_of(w.einsums[space_.order[e]].accesses, uses)) {
                 asked.insert(asked.end(), {t.tensor, t.memory, t.level});
             }
         }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "search/einsum_orders.hpp"
 #include "search/evaluation.hpp"
 #include "search/joiner.hpp"
 #include "search/other_space.hpp"
@@ -22,19 +23,12 @@ namespace {
 
 constexpr std::uint64_t fill_steps_per_symbol = 16;
 
-const OpenSpace::Data& data_of(const Space& space) {
-    const auto* open = dynamic_cast<const OpenSpace*>(&space);
-    if (open == nullptr) {
-        throw Bug("partial assignments of a space that the host did not open");
-    }
-    return open->data();
-}
+using Order = Partial::Order;
 
-}  // namespace
-
-struct Partial::Impl : PartialPoint {
-    Impl(const Space& opened, Order order_of_choice)
-        : space(data_of(opened)),
+/// Points whose Einsums run in one order, as they run.
+struct InOrder : PartialPoint {
+    InOrder(const OpenSpace::Data& data, Order order_of_choice)
+        : space(data),
           order(order_of_choice),
           joiner(space),
           evaluation(space, joiner),
@@ -278,11 +272,95 @@ struct Partial::Impl : PartialPoint {
     Point built;
 };
 
+}  // namespace
+
+/// Hands on to the order of the point that it was started with.
+struct Partial::Impl : PartialPoint {
+    Impl(const OpenSpace& open, Order order_of_choice)
+        : space(open), order(order_of_choice), by_order(open.n_orders()) {}
+
+    bool start(const Point& from) override {
+        if (from.order >= space.n_orders() || !has_shape(space.data(), from)) {
+            return false;
+        }
+        std::unique_ptr<InOrder>& slot = by_order[from.order];
+        if (!slot) {
+            slot = std::make_unique<InOrder>(space.data(from.order), order);
+        }
+        own = slot.get();
+        point_.order = from.order;
+        as_run(own->space, from, inside);
+        const bool started = own->start(inside);
+        structure_ = own->structure();
+        if (from.order > 0) {
+            structure_.push_back(from.order);
+        }
+        return started;
+    }
+    const std::vector<std::uint32_t>& structure() const override {
+        return structure_;
+    }
+    bool complete() const override {
+        return own->complete();
+    }
+    const std::vector<std::int64_t>& values() override {
+        return own->values();
+    }
+    std::size_t place() override {
+        const std::size_t place = own->place();
+        return point_.order == 0 ? place : listed_place(place);
+    }
+    void choose(std::int64_t value) override {
+        own->choose(value);
+    }
+    std::size_t depth() const override {
+        return own->depth();
+    }
+    void rewind(std::size_t depth) override {
+        own->rewind(depth);
+    }
+    bool fill(Rng& rng) override {
+        return own->fill(rng);
+    }
+    const Point& point() override {
+        as_listed(own->space, own->point(), point_);
+        return point_;
+    }
+
+private:
+    /// Where a tile shape stands that is at `place` as the Einsums run.
+    std::size_t listed_place(std::size_t place) const {
+        const auto size = [&](std::size_t i) {
+            return own->space.einsums[i].templates[inside.choices[i].tmpl].symbols.size();
+        };
+        std::size_t i = 0;
+        for (; place >= size(i); ++i) {
+            place -= size(i);
+        }
+        const std::vector<int>& runs = own->space.order;
+        for (std::size_t k = 0; k < runs.size(); ++k) {
+            place += runs[k] < runs[i] ? size(k) : 0;
+        }
+        return place;
+    }
+
+    const OpenSpace& space;
+    const Order order;
+    std::vector<std::unique_ptr<InOrder>> by_order;
+    InOrder* own = nullptr;
+    std::vector<std::uint32_t> structure_;
+    Point inside, point_;
+};
+
 std::unique_ptr<PartialPoint> Partial::made(const Space& space, Order order) {
     if (const auto* other = dynamic_cast<const PartialSpace*>(&space)) {
         return other->partial();
     }
-    return std::make_unique<Impl>(space, order);
+    const auto* open = dynamic_cast<const OpenSpace*>(&space);
+    if (open == nullptr) {
+        throw Bug("partial assignments of a space that the host did not open");
+    }
+    return std::make_unique<Impl>(*open, order);
 }
 
 Partial::Partial(const Space& space, Order order) : impl_(made(space, order)) {}

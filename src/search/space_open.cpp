@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/leave.hpp"
+#include "search/einsum_orders.hpp"
 #include "search/space_data.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/parallel.hpp"
@@ -49,15 +50,16 @@ void find_users(OpenSpace::Data& data) {
     data.n_tensors = static_cast<int>(w.tensors.size());
     data.first_user.assign(w.tensors.size(), static_cast<int>(w.einsums.size()));
     data.last_user.assign(w.tensors.size(), -1);
-    for (std::size_t e = 0; e < w.einsums.size(); ++e) {
-        for (const workload::TensorAccess& a : w.einsums[e].accesses) {
-            data.first_user[a.tensor] = std::min(data.first_user[a.tensor], static_cast<int>(e));
-            data.last_user[a.tensor] = static_cast<int>(e);
+    for (std::size_t i = 0; i < data.order.size(); ++i) {
+        for (const workload::TensorAccess& a : w.einsums[data.order[i]].accesses) {
+            data.first_user[a.tensor] = std::min(data.first_user[a.tensor], static_cast<int>(i));
+            data.last_user[a.tensor] = static_cast<int>(i);
         }
     }
-    for (std::size_t e = 0; e < w.einsums.size(); ++e) {
+    data.needed_later.assign(data.order.size(), {});
+    for (std::size_t i = 0; i < data.order.size(); ++i) {
         for (std::size_t t = 0; t < w.tensors.size(); ++t) {
-            data.einsums[e].needed_later.push_back(data.last_user[t] > static_cast<int>(e));
+            data.needed_later[i].push_back(data.last_user[t] > static_cast<int>(i));
         }
     }
 }
@@ -66,7 +68,7 @@ void find_users(OpenSpace::Data& data) {
 void find_memories(OpenSpace::Data& data) {
     const std::vector<std::string>& names = data.problem.architecture->component_names();
     std::map<int, double> sizes;
-    for (const EinsumData& einsum : data.einsums) {
+    for (const EinsumData& einsum : data.einsums.all()) {
         for (const auto& path : einsum.paths) {
             for (const arch::PathLevel& level : path->levels) {
                 if (level.kind == arch::LevelKind::memory && std::isfinite(level.size_bits)) {
@@ -136,17 +138,21 @@ struct Tools {
 }  // namespace
 
 OpenSpace::OpenSpace(const model::Problem& problem, const model::CostModel& model,
-                     const OpenOptions& options)
-    : data_(std::make_unique<Data>()) {
+                     const OpenOptions& options) {
     if (!model.has_formulas()) {
         throw UserError(
             "cost model '" + model.name() +
             "' gives no formulas, which searching the mapspace needs; use --model looptree");
     }
-    data_->problem = problem;
-    data_->mapspace = options.mapspace;
-    data_->mapspace.partial_inner_tiles = problem.compat == arch::Compat::accelforge;
-    data_->einsums.resize(problem.workload->einsums.size());
+    data_.push_back(std::make_unique<Data>());
+    Data& data = *data_.front();
+    data.problem = problem;
+    data.mapspace = options.mapspace;
+    data.mapspace.partial_inner_tiles = problem.compat == arch::Compat::accelforge;
+    for (std::size_t e = 0; e < problem.workload->einsums.size(); ++e) {
+        data.einsums.add(std::make_shared<EinsumData>());
+        data.order.push_back(static_cast<int>(e));
+    }
     const base::StopScope scope({options.stop});
     try {
         open(model, options.threads);
@@ -156,35 +162,57 @@ OpenSpace::OpenSpace(const model::Problem& problem, const model::CostModel& mode
 }
 
 void OpenSpace::open(const model::CostModel& model, int threads) {
-    const model::Problem& problem = data_->problem;
+    Data& data = *data_.front();
+    const model::Problem& problem = data.problem;
     std::vector<Job> jobs;
-    std::vector<std::vector<std::vector<mapspace::GroupStructure>>> found(data_->einsums.size());
-    for (std::size_t e = 0; e < data_->einsums.size(); ++e) {
+    std::vector<std::vector<std::vector<mapspace::GroupStructure>>> found(data.einsums.size());
+    for (std::size_t e = 0; e < data.einsums.size(); ++e) {
         base::poll_stop();
-        enumerate_einsum(problem, data_->mapspace, static_cast<int>(e), data_->einsums[e]);
-        found[e].resize(data_->einsums[e].templates.size());
+        enumerate_einsum(problem, data.mapspace, static_cast<int>(e), data.einsums[e]);
+        found[e].resize(data.einsums[e].templates.size());
         for (std::size_t t = 0; t < found[e].size(); ++t) {
             jobs.push_back({e, t});
         }
     }
-    find_users(*data_);
-    find_memories(*data_);
+    find_users(data);
+    find_memories(data);
     std::vector<Tools> tools(static_cast<std::size_t>(std::max(threads, 1)));
     base::parallel_for(jobs.size(), threads, [&](std::size_t i, int thread) {
-        EinsumData& einsum = data_->einsums[jobs[i].einsum];
+        EinsumData& einsum = data.einsums[jobs[i].einsum];
         Tools& own = tools[static_cast<std::size_t>(thread)];
-        compile_template(*data_, model, einsum.templates[jobs[i].tmpl],
+        compile_template(data, model, einsum.templates[jobs[i].tmpl],
                          found[jobs[i].einsum][jobs[i].tmpl], own.explorer, own.pool);
     });
-    for (std::size_t e = 0; e < data_->einsums.size(); ++e) {
+    for (std::size_t e = 0; e < data.einsums.size(); ++e) {
         base::poll_stop();
-        drop_empty(data_->einsums[e], found[e]);
-        if (data_->einsums[e].templates.empty()) {
+        drop_empty(data.einsums[e], found[e]);
+        if (data.einsums[e].templates.empty()) {
             throw NoLegalMapping("Einsum " + problem.workload->einsums[e].name +
                                  ": no tile shapes meet all constraints of any of its templates");
         }
-        intern_structures(data_->einsums[e], found[e]);
-        data_->einsums[e].relatives.build(data_->einsums[e].templates);
+        intern_structures(data.einsums[e], found[e]);
+        data.einsums[e].relatives.build(data.einsums[e].templates);
+    }
+    if (data.mapspace.all_einsum_orders) {
+        add_orders();
+    }
+}
+
+/// The same Einsums in other orders.
+void OpenSpace::add_orders() {
+    constexpr std::size_t most_orders = 16;  // each is remembered by itself
+    const Data& first = *data_.front();
+    const EinsumOrders all = einsum_orders(*first.problem.workload, most_orders);
+    has_all_orders_ = all.complete;
+    for (std::size_t k = 1; k < all.orders.size(); ++k) {
+        auto other = std::make_unique<Data>(first);
+        other->order = all.orders[k];
+        other->einsums = {};
+        for (const int e : other->order) {
+            other->einsums.add(first.einsums.shared(static_cast<std::size_t>(e)));
+        }
+        find_users(*other);
+        data_.push_back(std::move(other));
     }
 }
 
@@ -193,15 +221,19 @@ OpenSpace::~OpenSpace() {
 }
 
 std::uint32_t OpenSpace::n_einsums() const {
-    return static_cast<std::uint32_t>(data_->einsums.size());
+    return static_cast<std::uint32_t>(data_.front()->einsums.size());
 }
 
 std::uint32_t OpenSpace::n_templates(std::uint32_t einsum) const {
-    return static_cast<std::uint32_t>(data_->einsums[einsum].templates.size());
+    return static_cast<std::uint32_t>(data_.front()->einsums[einsum].templates.size());
 }
 
 const mapspace::Template& OpenSpace::tmpl(std::uint32_t einsum, std::uint32_t index) const {
-    return data_->einsums[einsum].templates[index].tmpl;
+    return data_.front()->einsums[einsum].templates[index].tmpl;
+}
+
+std::uint32_t OpenSpace::n_orders() const {
+    return static_cast<std::uint32_t>(data_.size());
 }
 
 }  // namespace tessera::search

@@ -25,12 +25,12 @@ constexpr float absent_place = -0.5F;
 // has not as much as 1 for every 4 of its log2 trip count.
 constexpr float weight_of_flag = 1, weight_of_place = 4, weight_of_absent_loop = 1.0F / 16;
 
-const OpenSpace::Data& data_of(const Space& space) {
+const OpenSpace& opened(const Space& space) {
     const auto* open = dynamic_cast<const OpenSpace*>(&space);
     if (open == nullptr) {
-        throw Bug("vectors of a space that the host did not open");
+        throw Bug("a vector encoding of a space that the host did not open");
     }
-    return open->data();
+    return *open;
 }
 
 bool is_place(const std::string& name) {
@@ -157,7 +157,8 @@ struct VectorEncoding::Impl::Templates : Impl {
         int way = -1;
     };
 
-    Templates(const Space& space, const std::vector<std::string>* names) : data(data_of(space)) {
+    Templates(const Space& space, const std::vector<std::string>* names)
+        : data(opened(space).data()), n_orders(space.n_orders()) {
         for (const workload::RankVariable& v : data.problem.workload->rank_variables) {
             bounds.push_back(std::log2(static_cast<float>(v.bound)));
             own.push_back("bound " + v.name);
@@ -168,9 +169,9 @@ struct VectorEncoding::Impl::Templates : Impl {
                 own.push_back(name);
             }
         };
-        for (const EinsumData& einsum : data.einsums) {
+        for (std::size_t e = 0; e < data.einsums.size(); ++e) {
             looks.emplace_back();
-            for (const TemplateData& t : einsum.templates) {
+            for (const TemplateData& t : data.einsums[e].templates) {
                 looks.back().push_back(look_of(t));
                 for (const auto& [name, value] : looks.back().back().fixed) {
                     add(name);
@@ -179,15 +180,19 @@ struct VectorEncoding::Impl::Templates : Impl {
                     add(loop.name);
                 }
             }
-            if (looks.size() > 1) {
-                add(way_name(looks.size() - 1));
+            if (e > 0 || n_orders > 1) {
+                add(way_name(e));
             }
+        }
+        if (n_orders > 1) {
+            add("order");
         }
         n_bounds = bounds.size();
         place_own(names != nullptr ? *names : own);
         for (std::size_t e = 0; e < looks.size(); ++e) {
             add_einsum(e);
         }
+        order = n_orders > 1 ? static_cast<int>(slot_of.at("order")) : -1;
         looks.clear();
     }
 
@@ -233,7 +238,7 @@ struct VectorEncoding::Impl::Templates : Impl {
             t.loops = std::move(look.loops);
             code.templates.push_back(std::move(t));
         }
-        code.way = e > 0 ? static_cast<int>(slot_of.at(way_name(e))) : -1;
+        code.way = e > 0 || n_orders > 1 ? static_cast<int>(slot_of.at(way_name(e))) : -1;
         einsums.push_back(std::move(code));
     }
 
@@ -269,6 +274,8 @@ struct VectorEncoding::Impl::Templates : Impl {
                    std::vector<std::int64_t>& tiles) const;
 
     const OpenSpace::Data& data;
+    const std::uint32_t n_orders;
+    int order = -1;  ///< slot
     std::vector<float> bounds;
     std::vector<std::vector<Look>> looks;  ///< while it is made
     std::vector<EinsumCode> einsums;
@@ -345,6 +352,10 @@ void VectorEncoding::decode(std::span<const float> vector, Point& point) const {
 void VectorEncoding::Impl::Templates::encode(const Point& point, std::span<float> vector) const {
     std::copy(pad.begin(), pad.end(), vector.begin());
     std::copy(bounds.begin(), bounds.end(), vector.begin());
+    if (order >= 0) {
+        vector[static_cast<std::size_t>(order)] =
+            static_cast<float>(point.order) / static_cast<float>(n_orders - 1);
+    }
     std::size_t at = 0;
     for (std::size_t e = 0; e < einsums.size(); ++e) {
         const EinsumCode& einsum = einsums[e];
@@ -372,6 +383,13 @@ void VectorEncoding::Impl::Templates::encode(const Point& point, std::span<float
 void VectorEncoding::Impl::Templates::decode(std::span<const float> vector, Point& point) const {
     point.choices.clear();
     point.tiles.clear();
+    point.order = 0;
+    if (order >= 0) {
+        const float share = vector[static_cast<std::size_t>(order)];
+        point.order = static_cast<std::uint32_t>(
+            std::lround((std::isfinite(share) ? std::clamp(share, 0.0F, 1.0F) : 0.0F) *
+                        static_cast<float>(n_orders - 1)));
+    }
     for (std::size_t e = 0; e < einsums.size(); ++e) {
         const EinsumCode& einsum = einsums[e];
         Choice choice;

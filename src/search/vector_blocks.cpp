@@ -66,12 +66,15 @@ VectorBlocks::VectorBlocks(const Space& space) : encoding_(space) {
         } else if (words[0] == "way") {
             ranges_[i].high = most_ways;
         }
+        all.push_back(i);
+        if (words.size() == 1) {
+            continue;  // the order of the Einsums
+        }
         const auto [at, fresh] = block_of.try_emplace(einsum_of(words), blocks_.size());
         if (fresh) {
             blocks_.emplace_back();
         }
         blocks_[at->second].push_back(i);
-        all.push_back(i);
     }
     blocks_.push_back(std::move(all));
 }

@@ -85,6 +85,10 @@ std::string fault_of(const search::OpenSpace& space, const search::Point& point)
         return "it has " + std::to_string(point.choices.size()) + " choices, the workload has " +
                std::to_string(space.n_einsums()) + " Einsums";
     }
+    if (point.order >= space.n_orders()) {
+        return "order " + std::to_string(point.order) + ": there are " +
+               std::to_string(space.n_orders());
+    }
     std::size_t at = 0;
     for (std::uint32_t e = 0; e < space.n_einsums(); ++e) {
         const std::uint32_t chosen = point.choices[e].tmpl;

@@ -303,8 +303,13 @@ BOOST_AUTO_TEST_CASE(points_as_text_and_back) {
     BOOST_TEST((back == point));
     BOOST_TEST(search::from_text(search::to_text({}), back));
     BOOST_TEST((back == Point{}));
+    point.order = 7;
+    BOOST_TEST(search::to_text(point) == "3.1 0.0 ; 8 4 1 ; 7");
+    BOOST_TEST(search::from_text(search::to_text(point), back));
+    BOOST_TEST((back == point));
     for (const char* wrong :
-         {"", "3", "3.1", "3.1 ", "3.1;", "x.1 ; 2", "3.1 ; 2 x", "3.1 ; 2 ", "3.1 ; 2\n"}) {
+         {"", "3", "3.1", "3.1 ", "3.1;", "x.1 ; 2", "3.1 ; 2 x", "3.1 ; 2 ", "3.1 ; 2\n",
+          "3.1 ; 2 ;", "3.1 ; 2 ; 0", "3.1 ; 2 ; x", "3.1 ; 2 ; 99999999999", "3.1 ; 2 ; 1 "}) {
         BOOST_TEST(!search::from_text(wrong, back), wrong);
     }
 }
@@ -344,7 +349,6 @@ BOOST_AUTO_TEST_CASE(optima_of_ffm_are_points) {
     for_each_instance(6, [&](const model::Problem& problem, const auto& limits) {
         mapper::Options options;
         options.mapspace = limits;
-        options.mapspace.all_einsum_orders = false;
         options.threads = 1;
         const mapper::Result best = plugin::Registry<mapper::Mapper>::instance().create("ffm")->map(
             problem, *model, options);

@@ -34,15 +34,23 @@ public:
     std::uint32_t n_templates(std::uint32_t einsum) const override;
     const mapspace::Template& tmpl(std::uint32_t einsum, std::uint32_t index) const override;
     std::unique_ptr<Enumerator> enumerate() const override;
+    std::uint32_t n_orders() const override;
+    /// Whether there are no others in the mapspace: of many that of the workload alone is here.
+    bool has_all_orders() const {
+        return has_all_orders_;
+    }
 
-    const Data& data() const {
-        return *data_;
+    /// What is known of it if the Einsums run in this order.
+    const Data& data(std::uint32_t order = 0) const {
+        return *data_[order];
     }
 
 private:
     void open(const model::CostModel& model, int threads);
+    void add_orders();
 
-    std::unique_ptr<Data> data_;
+    std::vector<std::unique_ptr<Data>> data_;  ///< by order
+    bool has_all_orders_ = true;
 };
 
 /// Points of an opened space.

@@ -1,4 +1,5 @@
 // Partial assignments of a space, for tree search: the tile shapes of one structure (templates,
+// order of the Einsums,
 // ways to join, which fused loops run), chosen one after the other, each among those that what was
 // chosen before still allows.
 #pragma once
@@ -34,8 +35,8 @@ public:
     /// Takes the structure of a point; no tile shape is chosen yet. False: its Einsums are not
     /// legal each by itself, or do not join.
     bool start(const Point& point);
-    /// Template, way to join and running fused loops (bit per loop) of every Einsum. Points of one
-    /// structure differ in tile shapes alone.
+    /// Template, way to join and running fused loops (bit per loop) of every Einsum; the order in
+    /// which they run unless it is 0. Points of one structure differ in tile shapes alone.
     const std::vector<std::uint32_t>& structure() const;
 
     /// All tile shapes are chosen. What several Einsums hold in one memory together is not known

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 
@@ -10,7 +11,8 @@
 
 namespace tessera::search {
 
-/// `template.join template.join ; tile tile tile`, numbers in decimal.
+/// `template.join template.join ; tile tile tile`, numbers in decimal; ` ; order` comes after it
+/// unless it is 0.
 inline std::string to_text(const Point& point) {
     std::string text;
     for (const Choice& choice : point.choices) {
@@ -19,6 +21,9 @@ inline std::string to_text(const Point& point) {
     text += ';';
     for (const std::int64_t tile : point.tiles) {
         text += ' ' + std::to_string(tile);
+    }
+    if (point.order != 0) {
+        text += " ; " + std::to_string(point.order);
     }
     return text;
 }
@@ -44,12 +49,21 @@ inline bool from_text(const std::string& text, Point& point) {
         point.choices.push_back(
             {static_cast<std::uint32_t>(tmpl), static_cast<std::uint32_t>(join)});
     }
-    for (++at; *at == ' ';) {
+    for (++at; *at == ' ' && at[1] != ';';) {
         if (!number(tile)) {
             point = {};
             return false;
         }
         point.tiles.push_back(tile);
+    }
+    if (*at == ' ') {
+        at += 2;  // " ;"
+        std::int64_t order = 0;
+        if (!number(order) || order < 1 || order > UINT32_MAX) {
+            point = {};
+            return false;
+        }
+        point.order = static_cast<std::uint32_t>(order);
     }
     return *at == '\0';
 }
@@ -64,7 +78,8 @@ inline bool has_form_of(const Space& space, const Point& point) {
         }
         n_tiles += space.tmpl(e, point.choices[e].tmpl).symbols.size();
     }
-    return point.choices.size() == space.n_einsums() && point.tiles.size() == n_tiles;
+    return point.choices.size() == space.n_einsums() && point.tiles.size() == n_tiles &&
+           point.order < space.n_orders();
 }
 
 /// A point of that form, with tile shapes of at least 1, that was put as text.

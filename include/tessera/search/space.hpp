@@ -1,15 +1,16 @@
 // The mapspace as a search strategy sees it: points, random legal points, all points.
 //
-// A point encodes one mapping of the whole workload: for every Einsum a template, one of the ways
-// in which it joins the Einsums before it, and the tile shapes. Not every point is a legal mapping;
-// the host evaluates points and says what is wrong with those that are not.
+// A point encodes one mapping of the whole workload: an order of the Einsums, and for every Einsum
+// a template, one of the ways in which it joins the Einsums that run before it, and the tile
+// shapes. Not every point is a legal mapping; the host evaluates points and says what is wrong with
+// those that are not.
 //
-// A strategy must propose points of the space only: one choice per Einsum, with a template that
-// there is; one tile shape per symbol of the chosen templates; and each tile shape from 1 on and a
-// divisor of that of the symbol's `outer`, or of the rank variable's bound if there is none (where
-// the mapspace has partial tiles, one of those instead). Evaluation refuses other points with
-// verdict tile_shape or incompatible, and the contract kit fails the strategy. `join` may be any
-// number: whether the templates join is for the host to say.
+// A strategy must propose points of the space only: an order that there is; one choice per Einsum,
+// with a template that there is; one tile shape per symbol of the chosen templates; and each tile
+// shape from 1 on and a divisor of that of the symbol's `outer`, or of the rank variable's bound if
+// there is none (where the mapspace has partial tiles, one of those instead). Evaluation refuses
+// other points with verdict tile_shape or incompatible, and the contract kit fails the strategy.
+// `join` may be any number: whether the templates join is for the host to say.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +29,13 @@ struct Choice {
 };
 
 struct Point {
-    std::vector<Choice> choices;      ///< one per Einsum, in execution order
+    std::vector<Choice> choices;      ///< one per Einsum, as the workload lists them
     std::vector<std::int64_t> tiles;  ///< tile shapes, Einsum after Einsum, template symbol order
+    std::uint32_t order = 0;          ///< in which the Einsums run; 0: as the workload lists them
 
     bool operator==(const Point& o) const {
-        return tiles == o.tiles && choices.size() == o.choices.size() && same_choices(o);
+        return order == o.order && tiles == o.tiles && choices.size() == o.choices.size() &&
+               same_choices(o);
     }
 
 private:
@@ -58,7 +61,7 @@ enum class Move : std::uint8_t {
     keep,     ///< a template that keeps its tensors in other memories
     backing,  ///< a template with other backing holders or fused loops: the fusion boundary
     einsum,   ///< template and tile shapes anew
-    einsums   ///< those of two to four Einsums in a row
+    einsums   ///< those of two to four Einsums in a row, or the order in which all run
 };
 inline constexpr std::size_t n_moves = 9;
 
@@ -103,6 +106,10 @@ public:
     virtual std::uint32_t n_templates(std::uint32_t einsum) const = 0;
     virtual const mapspace::Template& tmpl(std::uint32_t einsum, std::uint32_t index) const = 0;
     virtual std::unique_ptr<Enumerator> enumerate() const = 0;
+    /// Orders in which the Einsums may run.
+    virtual std::uint32_t n_orders() const {
+        return 1;
+    }
 };
 
 }  // namespace tessera::search

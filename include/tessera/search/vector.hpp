@@ -13,6 +13,7 @@
 //   backing, line E L T  1: the holder is its tensor's outermost, or a line buffer
 //   compute E L          1: component L computes the Einsum
 //   way E                Choice::join
+//   order                Point::order as a fraction, where the Einsums may run in several
 // On the rows of pmapping tables: `group E` and `row E`, their places as fractions; `way E`.
 // In Timeloop's mapspace (E is `mapping`, no backing, line, compute, way):
 //   split E L            the fraction of the dimensions of a spatial block that go along X

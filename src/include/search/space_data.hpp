@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -107,8 +108,34 @@ struct EinsumData {
     std::vector<mapspace::GroupStructure> structures;
     /// By structure: tensors that lie in the buffers of others, and of which.
     std::vector<std::vector<std::pair<int, int>>> buffers;
-    Relatives relatives;             ///< of the templates
-    std::vector<char> needed_later;  ///< per tensor of the workload
+    Relatives relatives;  ///< of the templates
+};
+
+/// One after the other as they run; the spaces of several orders share them.
+class Einsums {
+public:
+    void add(std::shared_ptr<EinsumData> einsum) {
+        all_.push_back(std::move(einsum));
+    }
+    const std::shared_ptr<EinsumData>& shared(std::size_t i) const {
+        return all_[i];
+    }
+    std::size_t size() const {
+        return all_.size();
+    }
+    auto all() const {
+        return std::views::transform(
+            all_, [](const std::shared_ptr<EinsumData>& e) -> const EinsumData& { return *e; });
+    }
+    EinsumData& operator[](std::size_t i) {
+        return *all_[i];
+    }
+    const EinsumData& operator[](std::size_t i) const {
+        return *all_[i];
+    }
+
+private:
+    std::vector<std::shared_ptr<EinsumData>> all_;
 };
 
 struct Memory {
@@ -119,9 +146,11 @@ struct Memory {
 struct OpenSpace::Data {
     model::Problem problem;
     mapspace::MapSpaceOptions mapspace;
-    std::vector<EinsumData> einsums;
-    std::vector<Memory> memories;            ///< finite ones
-    std::vector<int> first_user, last_user;  ///< per tensor
+    Einsums einsums;                              ///< as they run
+    std::vector<int> order;                       ///< which of the workload's they are
+    std::vector<Memory> memories;                 ///< finite ones
+    std::vector<int> first_user, last_user;       ///< per tensor: place in the order
+    std::vector<std::vector<char>> needed_later;  ///< per Einsum and tensor: after it has run
     int n_tensors = 0;
 };
 

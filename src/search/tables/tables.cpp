@@ -125,7 +125,7 @@ Tables::Tables(const OpenSpace& space, const model::CostModel& model, const Tabl
     : data_(std::make_unique<Data>(space)) {
     const OpenSpace::Data& open = space.data();
     std::vector<mapspace::EinsumTemplates> einsums;
-    for (const EinsumData& einsum : open.einsums) {
+    for (const EinsumData& einsum : open.einsums.all()) {
         einsums.push_back(templates_of(einsum));
     }
     mapspace::ShapeContext context;
