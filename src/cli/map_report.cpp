@@ -88,7 +88,7 @@ std::string optimality(const mapper::Result& result, const mapper::Options& sett
     where += !space.all_einsum_orders ? ", Einsums in file order"
              : result.statistics.all_orders
                  ? ", all Einsum orders"
-                 : ", Einsums in file order because their orders are too many";
+                 : ", Einsums in file order, other orders were not searched";
     where += !result.statistics.loop_orders
                  ? ", loops below a network in one order where their orders are too many"
                  : "";

@@ -13,8 +13,8 @@ namespace tessera::search {
 /// Scratch of one thread. What is drawn depends on the random numbers alone.
 class Drawing {
 public:
-    Drawing(const OpenSpace::Data& space, Joiner& joiner)
-        : space_(space), joiner_(joiner), followers_(space, joiner) {}
+    Drawing(const OpenSpace::Data& space, Joiner& joiner, TileStore& tiles)
+        : space_(space), joiner_(joiner), followers_(space, joiner, tiles) {}
 
     /// Templates and tile shapes of a whole mapping whose Einsums join; false if none was found.
     bool draw(Rng& rng, Point& point);

@@ -12,8 +12,8 @@ namespace {
 /// Of one order of the Einsums, as they run.
 class PointsInOrder {
 public:
-    explicit PointsInOrder(const OpenSpace::Data& space)
-        : space_(space), joiner_(space), stages_(space.einsums.size()) {
+    PointsInOrder(const OpenSpace::Data& space, JoinStates& states)
+        : space_(space), joiner_(space, states), stages_(space.einsums.size()) {
         enter(0, joiner_.first(), {});
     }
 
@@ -141,13 +141,13 @@ private:
 
 class AllPoints : public Enumerator {
 public:
-    explicit AllPoints(const OpenSpace& space) : space_(space) {}
+    explicit AllPoints(const OpenSpace& space) : space_(space), states_(space.data()) {}
 
     bool next(Point& point) override {
         for (; order_ < space_.n_orders(); ++order_) {
             const OpenSpace::Data& data = space_.data(order_);
             if (!points_) {
-                points_ = std::make_unique<PointsInOrder>(data);
+                points_ = std::make_unique<PointsInOrder>(data, states_);
             }
             if (points_->next(inside_)) {
                 as_listed(data, inside_, point);
@@ -161,6 +161,7 @@ public:
 
 private:
     const OpenSpace& space_;
+    JoinStates states_;
     std::uint32_t order_ = 0;
     std::unique_ptr<PointsInOrder> points_;
     Point inside_;

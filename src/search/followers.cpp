@@ -12,27 +12,79 @@ constexpr std::size_t most_remembered = std::size_t{1} << 24U;
 
 }  // namespace
 
-Followers::Followers(const OpenSpace::Data& space, Joiner& joiner)
-    : space_(space), joiner_(joiner), walks_(space.einsums.size()) {
-    for (std::size_t e = 0; e < walks_.size(); ++e) {
-        walks_[e].resize(space.einsums[e].templates.size());
-    }
-}
-
-std::size_t Followers::Hash::operator()(const Key& key) const {
-    std::uint64_t h = key.size();
-    for (const std::int64_t v : key) {
+std::size_t NumbersHash::operator()(const std::vector<std::int64_t>& numbers) const {
+    std::uint64_t h = numbers.size();
+    for (const std::int64_t v : numbers) {
         h = (h ^ static_cast<std::uint64_t>(v)) * 0x9e3779b97f4a7c15ull;
         h ^= h >> 32;
     }
     return h;
 }
 
-void Followers::trim() {
+TileStore::TileStore(const OpenSpace::Data& space) : space_(space), walks_(space.einsums.size()) {
+    for (std::size_t e = 0; e < walks_.size(); ++e) {
+        walks_[e].resize(space.einsums[e].templates.size());
+    }
+}
+
+void TileStore::trim() {
     if (remembered_ > most_remembered) {
-        compatibilities_.clear();
         shapes_.clear();
         remembered_ = 0;
+        ++times_forgotten_;
+    }
+}
+
+TileWalk& TileStore::walk(int einsum, std::uint32_t tmpl) {
+    std::unique_ptr<TileWalk>& slot = walks_[static_cast<std::size_t>(einsum)][tmpl];
+    if (!slot) {
+        slot = std::make_unique<TileWalk>(space_.einsums[einsum].templates[tmpl], divisors_,
+                                          workspace_);
+    }
+    return *slot;
+}
+
+const TileShapes& TileStore::shapes(int einsum, std::uint32_t tmpl, std::uint32_t running,
+                                    const std::vector<std::int64_t>& trips) {
+    key_.assign({einsum, tmpl, running});
+    key_.insert(key_.end(), trips.begin(), trips.end());
+    std::unique_ptr<TileShapes>& slot = shapes_[key_];
+    if (!slot) {
+        auto made = std::make_unique<TileShapes>();
+        list(einsum, tmpl, running, trips, *made);
+        remembered_ += made->tiles.size() + key_.size() + 16;
+        slot = std::move(made);
+    }
+    return *slot;
+}
+
+void TileStore::list(int einsum, std::uint32_t tmpl, std::uint32_t running,
+                     const std::vector<std::int64_t>& trips, TileShapes& out) {
+    TileWalk& all = walk(einsum, tmpl);
+    all.start(running, trips, most_steps);
+    while (all.next()) {
+        if (out.count == most_listed) {
+            out = {TileShapes::Kind::many, 0, {}};
+            return;
+        }
+        ++out.count;
+        for (const double v : all.values()) {
+            out.tiles.push_back(static_cast<std::int64_t>(v));
+        }
+    }
+    if (all.cut()) {
+        out = {TileShapes::Kind::many, 0, {}};
+    } else if (out.count > 0) {
+        out.kind = TileShapes::Kind::listed;
+        out.tiles.shrink_to_fit();
+    }
+}
+
+void Followers::trim() {
+    tiles_.trim();
+    if (seen_forgotten_ != tiles_.times_forgotten()) {
+        compatibilities_.clear();
+        seen_forgotten_ = tiles_.times_forgotten();
     }
 }
 
@@ -53,16 +105,7 @@ Compatibility& Followers::after(int einsum, int state,
         if (einsum < static_cast<int>(space_.einsums.size())) {
             slot->shapes.resize(joiner_.all_options(state).size());
         }
-        remembered_ += slot->shapes.size() + key_.size() + 16;
-    }
-    return *slot;
-}
-
-TileWalk& Followers::walk(std::size_t einsum, std::uint32_t tmpl) {
-    std::unique_ptr<TileWalk>& slot = walks_[einsum][tmpl];
-    if (!slot) {
-        slot = std::make_unique<TileWalk>(space_.einsums[einsum].templates[tmpl], divisors_,
-                                          workspace_);
+        tiles_.remember(slot->shapes.size() + key_.size() + 16);
     }
     return *slot;
 }
@@ -81,41 +124,10 @@ const TileShapes& Followers::shapes(Compatibility& at, std::size_t index) {
     if (at.shapes[index] == nullptr) {
         const Joiner::Option& option = options(at)[index];
         const TemplateData& t = space_.einsums[at.einsum].templates[option.tmpl];
-        const std::vector<std::int64_t>& trips = wanted(at, option);
-        key_.assign({at.einsum, option.tmpl, t.patterns[option.pattern].loops});
-        key_.insert(key_.end(), trips.begin(), trips.end());
-        std::unique_ptr<TileShapes>& slot = shapes_[key_];
-        if (!slot) {
-            auto made = std::make_unique<TileShapes>();
-            list(at, option, *made);
-            remembered_ += made->tiles.size() + key_.size() + 16;
-            slot = std::move(made);
-        }
-        at.shapes[index] = slot.get();
+        at.shapes[index] = &tiles_.shapes(space_.order[at.einsum], option.tmpl,
+                                          t.patterns[option.pattern].loops, wanted(at, option));
     }
     return *at.shapes[index];
-}
-
-void Followers::list(const Compatibility& at, const Joiner::Option& option, TileShapes& out) {
-    const TemplateData& t = space_.einsums[at.einsum].templates[option.tmpl];
-    TileWalk& all = walk(at.einsum, option.tmpl);
-    all.start(t.patterns[option.pattern].loops, wanted(at, option), most_steps);
-    while (all.next()) {
-        if (out.count == most_listed) {
-            out = {TileShapes::Kind::many, 0, {}};
-            return;
-        }
-        ++out.count;
-        for (const double v : all.values()) {
-            out.tiles.push_back(static_cast<std::int64_t>(v));
-        }
-    }
-    if (all.cut()) {
-        out = {TileShapes::Kind::many, 0, {}};
-    } else if (out.count > 0) {
-        out.kind = TileShapes::Kind::listed;
-        out.tiles.shrink_to_fit();
-    }
 }
 
 const std::vector<std::uint32_t>& Followers::live(Compatibility& at) {

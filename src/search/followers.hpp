@@ -14,6 +14,10 @@
 
 namespace tessera::search {
 
+struct NumbersHash {
+    std::size_t operator()(const std::vector<std::int64_t>& numbers) const;
+};
+
 /// The legal tile shapes of one template whose running fused loops, and the trip counts of those
 /// that are shared, are given.
 struct TileShapes {
@@ -25,7 +29,7 @@ struct TileShapes {
 /// What later Einsums see of a partial mapping: the state of the joins, and how often the loops run
 /// that are still open.
 struct Compatibility {
-    int einsum = 0;  ///< the next one
+    int einsum = 0;  ///< the next one: its place in the order
     int state = 0;
     std::vector<std::int64_t> open_trips;
 
@@ -34,9 +38,44 @@ struct Compatibility {
     std::vector<std::uint32_t> live;  ///< when scanned
 };
 
+/// What is known of the tile shapes of Einsums, whatever order they run in.
+class TileStore {
+public:
+    explicit TileStore(const OpenSpace::Data& space);
+
+    TileWalk& walk(int einsum, std::uint32_t tmpl);
+    /// Tile shapes of a pattern with these trip counts by fused loop. `einsum`: of the workload.
+    const TileShapes& shapes(int einsum, std::uint32_t tmpl, std::uint32_t running,
+                             const std::vector<std::int64_t>& trips);
+
+    /// Numbers that somebody remembers beside these.
+    void remember(std::size_t numbers) {
+        remembered_ += numbers;
+    }
+    /// Forgets all tile shapes if much is remembered.
+    void trim();
+    /// How often all was forgotten: what was handed out before is invalid.
+    std::uint64_t times_forgotten() const {
+        return times_forgotten_;
+    }
+
+private:
+    void list(int einsum, std::uint32_t tmpl, std::uint32_t running,
+              const std::vector<std::int64_t>& trips, TileShapes& out);
+
+    const OpenSpace::Data& space_;  // in the order of the workload
+    mapspace::DivisorCache divisors_;
+    model::FormulaWorkspace workspace_;
+    std::vector<std::vector<std::unique_ptr<TileWalk>>> walks_;  // by Einsum and template
+    std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<TileShapes>, NumbersHash> shapes_;
+    std::vector<std::int64_t> key_;
+    std::size_t remembered_ = 0, times_forgotten_ = 0;
+};
+
 class Followers {
 public:
-    Followers(const OpenSpace::Data& space, Joiner& joiner);
+    Followers(const OpenSpace::Data& space, Joiner& joiner, TileStore& tiles)
+        : space_(space), joiner_(joiner), tiles_(tiles) {}
 
     /// Forgets what was remembered if it has become much. What was handed out is invalid then.
     void trim();
@@ -54,25 +93,18 @@ public:
 
     /// Trip counts by fused loop that an option must have, 0: free.
     const std::vector<std::int64_t>& wanted(const Compatibility& at, const Joiner::Option& option);
-    TileWalk& walk(std::size_t einsum, std::uint32_t tmpl);
+    TileWalk& walk(std::size_t einsum, std::uint32_t tmpl) {
+        return tiles_.walk(space_.order[einsum], tmpl);
+    }
 
 private:
-    using Key = std::vector<std::int64_t>;
-    struct Hash {
-        std::size_t operator()(const Key& key) const;
-    };
-    void list(const Compatibility& at, const Joiner::Option& option, TileShapes& out);
-
     const OpenSpace::Data& space_;
     Joiner& joiner_;
-    mapspace::DivisorCache divisors_;
-    model::FormulaWorkspace workspace_;
-    std::vector<std::vector<std::unique_ptr<TileWalk>>> walks_;  // by Einsum and template
-    std::unordered_map<Key, std::unique_ptr<Compatibility>, Hash> compatibilities_;
-    std::unordered_map<Key, std::unique_ptr<TileShapes>, Hash> shapes_;
-    Key key_;
-    std::vector<std::int64_t> wanted_;
-    std::size_t remembered_ = 0;  // numbers
+    TileStore& tiles_;
+    std::uint64_t seen_forgotten_ = 0;
+    std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<Compatibility>, NumbersHash>
+        compatibilities_;
+    std::vector<std::int64_t> key_, wanted_;
 };
 
 }  // namespace tessera::search

@@ -27,8 +27,11 @@ double excess_of(double output, double limit) {
 
 /// Points whose Einsums run in one order, as they run.
 struct InOrder {
-    explicit InOrder(const OpenSpace::Data& data)
-        : space(data), joiner(space), evaluation(space, joiner), choosers(space.einsums.size()) {}
+    InOrder(const OpenSpace::Data& data, JoinStates& states)
+        : space(data),
+          joiner(space, states),
+          evaluation(space, joiner),
+          choosers(space.einsums.size()) {}
 
     /// Where the tile shapes of every Einsum begin, and the end. False: the point has the wrong
     /// size, or a template that does not exist.
@@ -147,12 +150,13 @@ struct InOrder {
 }  // namespace
 
 struct Inspector::Impl {
-    explicit Impl(const OpenSpace& open) : space(open), by_order(open.n_orders()) {}
+    explicit Impl(const OpenSpace& open)
+        : space(open), states(open.data()), by_order(open.n_orders()) {}
 
     InOrder& in(std::uint32_t order) {
         std::unique_ptr<InOrder>& slot = by_order[order];
         if (!slot) {
-            slot = std::make_unique<InOrder>(space.data(order));
+            slot = std::make_unique<InOrder>(space.data(order), states);
         }
         return *slot;
     }
@@ -199,6 +203,7 @@ struct Inspector::Impl {
     }
 
     const OpenSpace& space;
+    JoinStates states;
     std::vector<std::unique_ptr<InOrder>> by_order;
     Point inside;
     PointFacts out;

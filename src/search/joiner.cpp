@@ -24,18 +24,19 @@ void demanded_trips(const TemplateData& t, const Pattern& pattern,
     }
 }
 
-Joiner::Joiner(const OpenSpace::Data& space)
+JoinStates::JoinStates(const OpenSpace::Data& space)
     : space_(space),
       reference_(space.problem.compat == arch::Compat::accelforge),
       met_(space.einsums.size()) {
-    intern(0, {});
+    intern(std::vector<char>(space.einsums.size(), 0), {});
 }
 
-int Joiner::intern(int einsum, const mapspace::detail::StateStructure& structure) {
-    const auto [at, fresh] = index_.try_emplace({einsum, structure}, states_.size());
+int JoinStates::intern(const std::vector<char>& done,
+                       const mapspace::detail::StateStructure& structure) {
+    const auto [at, fresh] = index_.try_emplace({done, structure}, states_.size());
     if (fresh) {
         auto state = std::make_unique<State>();
-        state->einsum = einsum;
+        state->done = done;
         state->structure = structure;
         states_.push_back(std::move(state));
     }
@@ -43,39 +44,44 @@ int Joiner::intern(int einsum, const mapspace::detail::StateStructure& structure
 }
 
 template <class Use>
-void Joiner::for_each_way(int state, int structure, const Use& use) {
+void JoinStates::for_each_way(int state, int einsum, int structure,
+                              const std::vector<char>& needed_later, const Use& use) {
     base::poll_stop();
-    const int e = states_[state]->einsum;
-    const EinsumData& einsum = space_.einsums[e];
-    for (mapspace::detail::JoinPlan& plan :
-         mapspace::detail::match(states_[state]->structure, einsum.structures[structure],
-                                 space_.needed_later[e], reference_)) {
-        const int next = intern(e + 1, plan.structure);
+    std::vector<char> done = states_[state]->done;
+    done[einsum] = 1;
+    for (mapspace::detail::JoinPlan& plan : mapspace::detail::match(
+             states_[state]->structure, space_.einsums[einsum].structures[structure], needed_later,
+             reference_)) {
+        const int next = intern(done, plan.structure);
         use(Way{std::move(plan), next});
     }
 }
 
-const std::vector<Way>& Joiner::ways(int state, int structure) {
-    std::map<int, std::vector<Way>>& known = states_[state]->ways;
-    auto at = known.find(structure);
+const std::vector<Way>& JoinStates::ways(int state, int einsum, int structure,
+                                         const std::vector<char>& needed_later) {
+    std::map<std::pair<int, int>, std::vector<Way>>& known = states_[state]->ways;
+    auto at = known.find({einsum, structure});
     if (at == known.end()) {
         std::vector<Way> all;
-        for_each_way(state, structure, [&](Way&& way) { all.push_back(std::move(way)); });
-        at = known.emplace(structure, std::move(all)).first;
+        for_each_way(state, einsum, structure, needed_later,
+                     [&](Way&& way) { all.push_back(std::move(way)); });
+        at = known.emplace(std::pair(einsum, structure), std::move(all)).first;
     }
     return at->second;
 }
 
-/// Whether every later Einsum has a pmapping that holds the live tensors where they are: all users
-/// of a tensor hold it in one memory below the same loops. Without it one dead end after the other
-/// is looked into.
-bool Joiner::can_be_met(int einsum, const mapspace::detail::StateStructure& structure) {
+/// All users of a tensor hold it in one memory below the same loops. Without this one dead end
+/// after the other is looked into.
+bool JoinStates::can_be_met(int state) {
     const workload::Workload& w = *space_.problem.workload;
-    for (std::size_t e = static_cast<std::size_t>(einsum); e < space_.einsums.size(); ++e) {
+    for (std::size_t e = 0; e < space_.einsums.size(); ++e) {
+        if (states_[state]->done[e] != 0) {
+            continue;
+        }
         std::vector<int> asked;
-        for (const mapspace::detail::LiveTensor& t : structure.live) {
+        for (const mapspace::detail::LiveTensor& t : states_[state]->structure.live) {
             const auto uses = [&](const workload::TensorAccess& a) { return a.tensor == t.tensor; };
-            if (std::ranges::any_of(w.einsums[space_.order[e]].accesses, uses)) {
+            if (std::ranges::any_of(w.einsums[e].accesses, uses)) {
                 asked.insert(asked.end(), {t.tensor, t.memory, t.level});
             }
         }
@@ -93,16 +99,34 @@ bool Joiner::can_be_met(int einsum, const mapspace::detail::StateStructure& stru
     return true;
 }
 
+Joiner::Known& Joiner::known(int state) {
+    if (known_.size() <= static_cast<std::size_t>(state)) {
+        known_.resize(static_cast<std::size_t>(state) + 1);
+    }
+    std::unique_ptr<Known>& slot = known_[static_cast<std::size_t>(state)];
+    if (!slot) {
+        slot = std::make_unique<Known>();
+        slot->next = static_cast<int>(std::ranges::count(states_[state].done, 1));
+    }
+    return *slot;
+}
+
+const std::vector<Way>& Joiner::ways(int state, int structure) {
+    const int next = known(state).next;
+    return states_.ways(state, space_.order[next], structure, space_.needed_later[next]);
+}
+
 bool Joiner::completes(int state) {
-    using Completes = State::Completes;
-    State& own = *states_[state];
+    using Completes = Known::Completes;
+    Known& own = known(state);
     if (own.completes == Completes::unknown) {
-        bool found = own.einsum == static_cast<int>(space_.einsums.size());
-        const bool ended = found || !can_be_met(own.einsum, own.structure);
-        const int n = ended ? 0 : static_cast<int>(space_.einsums[own.einsum].structures.size());
+        bool found = own.next == static_cast<int>(space_.einsums.size());
+        const bool ended = found || !states_.can_be_met(state);
+        const int n = ended ? 0 : static_cast<int>(space_.einsums[own.next].structures.size());
         for (int s = 0; s < n && !found; ++s) {
             // Not kept: of most states nothing else is ever asked.
-            for_each_way(state, s, [&](const Way& way) { found = found || completes(way.next); });
+            states_.for_each_way(state, space_.order[own.next], s, space_.needed_later[own.next],
+                                 [&](const Way& way) { found = found || completes(way.next); });
         }
         own.completes = found ? Completes::yes : Completes::no;
     }
@@ -110,7 +134,7 @@ bool Joiner::completes(int state) {
 }
 
 void Joiner::options(int state, std::uint32_t tmpl, std::vector<Option>& out) {
-    const TemplateData& t = space_.einsums[states_[state]->einsum].templates[tmpl];
+    const TemplateData& t = space_.einsums[known(state).next].templates[tmpl];
     for (std::uint32_t p = 0; p < t.patterns.size(); ++p) {
         const std::vector<Way>& all = ways(state, t.patterns[p].structure);
         for (std::uint32_t w = 0; w < all.size(); ++w) {
@@ -122,23 +146,23 @@ void Joiner::options(int state, std::uint32_t tmpl, std::vector<Option>& out) {
 }
 
 const std::vector<Joiner::Option>& Joiner::all_options(int state) {
-    if (!states_[state]->options) {
+    if (!known(state).options) {
         auto all = std::make_unique<std::vector<Option>>();
         std::vector<std::uint32_t> ends;
-        const std::size_t n = space_.einsums[states_[state]->einsum].templates.size();
+        const std::size_t n = space_.einsums[known(state).next].templates.size();
         for (std::uint32_t t = 0; t < n; ++t) {
             options(state, t, *all);
             ends.push_back(static_cast<std::uint32_t>(all->size()));
         }
-        states_[state]->ends = std::move(ends);
-        states_[state]->options = std::move(all);
+        known(state).ends = std::move(ends);
+        known(state).options = std::move(all);
     }
-    return *states_[state]->options;
+    return *known(state).options;
 }
 
 std::span<const Joiner::Option> Joiner::remembered_options(int state, std::uint32_t tmpl) {
     const std::vector<Option>& all = all_options(state);
-    const std::vector<std::uint32_t>& ends = states_[state]->ends;
+    const std::vector<std::uint32_t>& ends = known(state).ends;
     const std::uint32_t begin = tmpl == 0 ? 0 : ends[tmpl - 1];
     return {all.data() + begin, ends[tmpl] - begin};
 }

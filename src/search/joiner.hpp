@@ -1,7 +1,8 @@
 // The ways in which templates join, remembered per thread.
 //
 // A state is what later Einsums see of those before: open fused loops and live tensors. Trip counts
-// are kept beside it.
+// are kept beside it. The orders in which Einsums run share the states (JoinStates); what follows a
+// state depends on the order (Joiner).
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,50 @@ void demanded_trips(const TemplateData& t, const Pattern& pattern,
                     const mapspace::detail::JoinPlan& plan,
                     const std::vector<std::int64_t>& open_trips, std::vector<std::int64_t>& out);
 
+/// What is known whatever order the Einsums run in: after the same Einsums, in whichever order, the
+/// same can follow.
+class JoinStates {
+public:
+    explicit JoinStates(const OpenSpace::Data& space);
+
+    struct State {
+        std::vector<char> done;  ///< per Einsum of the workload
+        mapspace::detail::StateStructure structure;
+        /// By Einsum that runs next, and its structure.
+        std::map<std::pair<int, int>, std::vector<Way>> ways;
+    };
+
+    /// The state before the first Einsum is 0.
+    const State& operator[](int state) const {
+        return *states_[static_cast<std::size_t>(state)];
+    }
+    /// Ways to run a pmapping of the structure after the state. `einsum`: of the workload;
+    /// `needed_later`: after it has run.
+    const std::vector<Way>& ways(int state, int einsum, int structure,
+                                 const std::vector<char>& needed_later);
+    template <class Use>
+    void for_each_way(int state, int einsum, int structure, const std::vector<char>& needed_later,
+                      const Use& use);
+    /// Whether each of the other Einsums has a pmapping that holds the live tensors where they are.
+    bool can_be_met(int state);
+
+private:
+    int intern(const std::vector<char>& done, const mapspace::detail::StateStructure& structure);
+
+    const OpenSpace::Data& space_;  // in the order of the workload
+    bool reference_;
+    std::vector<std::unique_ptr<State>> states_;
+    std::map<std::pair<std::vector<char>, mapspace::detail::StateStructure>, int> index_;
+    /// Tensor, memory and loops above, tensor after tensor; by Einsum: whether a structure has
+    /// them.
+    std::vector<std::map<std::vector<int>, bool>> met_;
+};
+
+/// Einsums that run in one order.
 class Joiner {
 public:
-    explicit Joiner(const OpenSpace::Data& space);
+    /// `space`: of the order. `states`: of the same problem.
+    Joiner(const OpenSpace::Data& space, JoinStates& states) : space_(space), states_(states) {}
 
     /// The state before the first Einsum.
     int first() const {
@@ -53,26 +95,17 @@ public:
     std::span<const Option> remembered_options(int state, std::uint32_t tmpl);
 
 private:
-    struct State {
-        int einsum = 0;
-        mapspace::detail::StateStructure structure;
-        std::map<int, std::vector<Way>> ways;  // by structure of the next Einsum
+    struct Known {
         std::unique_ptr<std::vector<Option>> options;
         std::vector<std::uint32_t> ends;  // by template, in `options`
         enum class Completes : std::uint8_t { unknown, yes, no } completes = Completes::unknown;
+        int next = -1;  // place of the Einsum that runs next
     };
-    int intern(int einsum, const mapspace::detail::StateStructure& structure);
-    template <class Use>
-    void for_each_way(int state, int structure, const Use& use);
-    bool can_be_met(int einsum, const mapspace::detail::StateStructure& structure);
+    Known& known(int state);
 
     const OpenSpace::Data& space_;
-    bool reference_;
-    std::vector<std::unique_ptr<State>> states_;
-    std::map<std::pair<int, mapspace::detail::StateStructure>, int> index_;
-    /// Tensor, memory and loops above, tensor after tensor; by Einsum: whether a structure has
-    /// them.
-    std::vector<std::map<std::vector<int>, bool>> met_;
+    JoinStates& states_;
+    std::vector<std::unique_ptr<Known>> known_;  // by state
 };
 
 }  // namespace tessera::search

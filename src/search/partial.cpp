@@ -27,10 +27,10 @@ using Order = Partial::Order;
 
 /// Points whose Einsums run in one order, as they run.
 struct InOrder : PartialPoint {
-    InOrder(const OpenSpace::Data& data, Order order_of_choice)
+    InOrder(const OpenSpace::Data& data, JoinStates& states, Order order_of_choice)
         : space(data),
           order(order_of_choice),
-          joiner(space),
+          joiner(space, states),
           evaluation(space, joiner),
           choosers(space.einsums.size()),
           parts(space.einsums.size()) {
@@ -277,7 +277,7 @@ struct InOrder : PartialPoint {
 /// Hands on to the order of the point that it was started with.
 struct Partial::Impl : PartialPoint {
     Impl(const OpenSpace& open, Order order_of_choice)
-        : space(open), order(order_of_choice), by_order(open.n_orders()) {}
+        : space(open), order(order_of_choice), states(open.data()), by_order(open.n_orders()) {}
 
     bool start(const Point& from) override {
         if (from.order >= space.n_orders() || !has_shape(space.data(), from)) {
@@ -285,7 +285,7 @@ struct Partial::Impl : PartialPoint {
         }
         std::unique_ptr<InOrder>& slot = by_order[from.order];
         if (!slot) {
-            slot = std::make_unique<InOrder>(space.data(from.order), order);
+            slot = std::make_unique<InOrder>(space.data(from.order), states, order);
         }
         own = slot.get();
         point_.order = from.order;
@@ -346,6 +346,7 @@ private:
 
     const OpenSpace& space;
     const Order order;
+    JoinStates states;
     std::vector<std::unique_ptr<InOrder>> by_order;
     InOrder* own = nullptr;
     std::vector<std::uint32_t> structure_;

@@ -24,6 +24,9 @@ namespace tessera::search {
 
 namespace {
 
+// Of one order of the Einsums much is remembered, of all much more: one draw in so many is of
+// another than that of the workload, one change of several Einsums is that of the order.
+constexpr std::uint64_t draws_in_order = 4, changes_of_einsums = 8;
 // Attempts to make a legal point.
 constexpr int draw_attempts = 4096, move_attempts = 16, repair_attempts = 16;
 
@@ -35,10 +38,10 @@ Outcome none(Verdict verdict) {
 
 /// What makes and evaluates points whose Einsums run in one order; points as they run.
 struct InOrder {
-    explicit InOrder(const OpenSpace::Data& data)
+    InOrder(const OpenSpace::Data& data, JoinStates& states, TileStore& tiles)
         : space(data),
-          joiner(space),
-          drawing(space, joiner),
+          joiner(space, states),
+          drawing(space, joiner, tiles),
           evaluation(space, joiner),
           moves(space, joiner, drawing, evaluation),
           encoding(space, joiner, drawing, evaluation) {}
@@ -144,18 +147,21 @@ mapping::Mapping InOrder::mapping(const Point& point) {
 }  // namespace
 
 struct Worker::Impl {
-    explicit Impl(const OpenSpace& open) : space(open), by_order(open.n_orders()) {
+    explicit Impl(const OpenSpace& open)
+        : space(open), states(open.data()), tiles(open.data()), by_order(open.n_orders()) {
         in(0);
     }
 
     const OpenSpace& space;
+    JoinStates states;
+    TileStore tiles;
     std::vector<std::unique_ptr<InOrder>> by_order;
     Point inside, mate;
 
     InOrder& in(std::uint32_t order) {
         std::unique_ptr<InOrder>& slot = by_order[order];
         if (!slot) {
-            slot = std::make_unique<InOrder>(space.data(order));
+            slot = std::make_unique<InOrder>(space.data(order), states, tiles);
         }
         return *slot;
     }
@@ -253,7 +259,6 @@ Outcome Worker::evaluate(const Point& point) {
     return own.evaluation.evaluate(impl_->inside);
 }
 
-/// Every other point runs in the order of the workload: of it the most is remembered.
 Outcome Worker::draw(std::uint64_t seed, Point& point) {
     Rng rng(seed);
     const std::uint32_t order =
@@ -272,7 +277,8 @@ Outcome Worker::move(Move move, std::uint64_t seed, std::uint32_t einsum, Point&
     if (!impl_->has_shape(point)) {
         return evaluate(point);
     }
-    if (move == Move::einsums && impl_->space.n_orders() > 1 && rng.below(2) == 0) {
+    if (move == Move::einsums && impl_->space.n_orders() > 1 &&
+        rng.below(changes_of_einsums) == 0) {
         const Outcome before = evaluate(point);
         if (!before.legal()) {
             return before;

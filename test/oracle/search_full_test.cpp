@@ -152,6 +152,34 @@ BOOST_AUTO_TEST_CASE(exhaustive_search_finds_the_optimum_of_ffm) {
     BOOST_TEST(in_other_order >= 1);
 }
 
+// Pmapping tables have the order of the workload alone.
+BOOST_AUTO_TEST_CASE(exhaustive_search_of_tables_finds_the_optimum_of_that_order) {
+    int proven = 0, with_line_buffer = 0;
+    for_problems(120, [&](const oracle::LoadedInstance& instance, auto limits) {
+        mapper::Options options;
+        options.mapspace = limits;
+        options.threads = 1;
+        options.budget.max_evals = 200'000;
+        const mapper::Result all = result_of(instance.problem, options, "search",
+                                             {{"strategy", "exhaustive"}, {"space", "tables"}});
+        limits.all_einsum_orders = false;
+        const std::optional<mapper::Solution> best = optimum(instance.problem, limits);
+        if (best && !all.solutions.empty()) {
+            const double value = all.solutions[0].report.edp_js();
+            BOOST_TEST(value >= best->report.edp_js() * (1 - 1e-9));
+            if (all.statistics.evaluated < options.budget.max_evals) {
+                ++proven;
+                with_line_buffer += has_line_buffer(mapping::to_yaml(best->mapping));
+                BOOST_TEST(close(value, best->report.edp_js()),
+                           value << " and " << best->report.edp_js());
+            }
+        }
+    });
+    BOOST_TEST_MESSAGE(proven << " proven, " << with_line_buffer << " with a line buffer");
+    BOOST_TEST(proven >= 60);
+    BOOST_TEST(with_line_buffer >= 5);
+}
+
 BOOST_AUTO_TEST_CASE(what_the_host_makes_is_legal_and_costs_what_the_model_says) {
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     Seen seen;

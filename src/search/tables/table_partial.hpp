@@ -11,7 +11,8 @@ namespace tessera::search {
 
 class TablePartial final : public PartialPoint {
 public:
-    explicit TablePartial(const TableSpace& space) : space_(space), joiner_(space.data()) {}
+    explicit TablePartial(const TableSpace& space)
+        : space_(space), states_(space.data()), joiner_(space.data(), states_) {}
 
     bool start(const Point& point) override;
     const std::vector<std::uint32_t>& structure() const override {
@@ -38,6 +39,7 @@ public:
 
 private:
     const TableSpace& space_;
+    JoinStates states_;
     Joiner joiner_;
     Point point_;
     std::vector<std::uint32_t> structure_;

@@ -16,7 +16,10 @@ namespace {
 class AllRows final : public Enumerator {
 public:
     explicit AllRows(const TableSpace& space)
-        : space_(space), joiner_(space.data()), stages_(space.einsums.size()) {
+        : space_(space),
+          states_(space.data()),
+          joiner_(space.data(), states_),
+          stages_(space.einsums.size()) {
         stages_[0].before.start(joiner_);
     }
 
@@ -86,6 +89,7 @@ private:
     }
 
     const TableSpace& space_;
+    JoinStates states_;
     Joiner joiner_;
     std::vector<Stage> stages_;
     bool started_ = false, done_ = false;

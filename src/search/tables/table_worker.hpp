@@ -15,7 +15,8 @@ class TableWorker final : public SpaceWorker {
 public:
     explicit TableWorker(const TableSpace& space)
         : space_(space),
-          joiner_(space.data()),
+          states_(space.data()),
+          joiner_(space.data(), states_),
           options_(space, joiner_),
           evaluation_(space.data(), joiner_) {}
 
@@ -62,6 +63,7 @@ private:
     void charge_changes(const Point& from, const Point* mate);
 
     const TableSpace& space_;
+    JoinStates states_;
     Joiner joiner_;
     TableOptionMemo options_;
     Evaluation evaluation_;
