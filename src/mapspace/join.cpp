@@ -16,9 +16,9 @@
 
 #include "base/leave.hpp"
 #include "join_later.hpp"
-#include "join_orders.hpp"
 #include "join_relaxed.hpp"
 #include "join_rows.hpp"
+#include "mapspace/join_orders.hpp"
 #include "tessera/base/parallel.hpp"
 #include "tessera/base/stop.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "join_orders.hpp"
+#include "mapspace/join_orders.hpp"
 #include "join_relaxed.hpp"
 
 namespace tessera::mapspace::detail {

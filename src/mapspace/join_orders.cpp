@@ -1,6 +1,6 @@
 // Dynamic programming over sets: every order of a set of Einsums ends in the same states, so orders
 // cost as many steps as there are sets between which producers come before consumers.
-#include "join_orders.hpp"
+#include "mapspace/join_orders.hpp"
 
 #include <algorithm>
 #include <cmath>

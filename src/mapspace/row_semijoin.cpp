@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "join_orders.hpp"
+#include "mapspace/join_orders.hpp"
 #include "join_rows.hpp"
 #include "tessera/base/stop.hpp"
 
