@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "../test/support/hand_path.hpp"
-#include "model/einsum_analysis.hpp"
+#include "model/analysis/einsum_analysis.hpp"
 
 using namespace tessera;
 

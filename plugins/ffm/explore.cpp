@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "base/leave.hpp"
-#include "shapes.hpp"
-#include "shared_tiles.hpp"
+#include "bounds/shared_tiles.hpp"
+#include "heuristics/shapes.hpp"
 #include "tessera/base/parallel.hpp"
 
 namespace tessera::ffm {

@@ -353,7 +353,7 @@ bool Run::search(std::vector<std::vector<double>> points) {
     return ended;
 }
 
-bool Run::join_exactly(const Groups& groups, std::vector<std::vector<double>> points) {
+void Run::count_useful(const Groups& groups) {
     std::size_t useful = 0, count = 0;
     for (const auto& einsum : groups) {
         count += einsum.size();
@@ -364,6 +364,10 @@ bool Run::join_exactly(const Groups& groups, std::vector<std::vector<double>> po
     result_.statistics.pareto = useful;
     say("tile shapes: " + std::to_string(useful) + " pmappings of use in " + std::to_string(count) +
         " groups");
+}
+
+bool Run::join_exactly(const Groups& groups, std::vector<std::vector<double>> points) {
+    count_useful(groups);
     std::optional<PhaseTimer> timer(std::in_place, *this, "join");
     mapspace::JoinOptions j = join_options();
     j.stop = watch_.stop();
@@ -415,19 +419,20 @@ bool Run::join_exactly(const Groups& groups, std::vector<std::vector<double>> po
     if (!exact.complete) {
         return false;
     }
-    if (exact.mappings.empty() && found_first) {
-        exhausted_ = true;
-        finish_with_incumbent();
+    if (!exact.mappings.empty()) {
+        take_joined(groups, std::move(exact));
         return true;
     }
-    if (exact.mappings.empty()) {
-        exhausted_ = true;
-        if (points.empty()) {
-            result_.reasons.push_back(
-                explain_failed_join(*problem_.workload, context_.tracked, exact));
-        }
-        return false;
+    exhausted_ = true;
+    if (found_first) {
+        finish_with_incumbent();
+    } else if (points.empty()) {
+        result_.reasons.push_back(explain_failed_join(*problem_.workload, context_.tracked, exact));
     }
+    return found_first;
+}
+
+void Run::take_joined(const Groups& groups, mapspace::JoinResult exact) {
     for (const mapspace::JoinedMapping& m : exact.mappings) {
         result_.solutions.push_back(solution(groups, m));
     }
@@ -439,7 +444,6 @@ bool Run::join_exactly(const Groups& groups, std::vector<std::vector<double>> po
     note_used(groups);
     result_.status = mapper::Status::optimal;
     set_bound(metric_of_first());
-    return true;
 }
 
 void Run::drop_pruned(const std::vector<std::vector<double>>& points,

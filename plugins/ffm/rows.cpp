@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "bounds/shared_tiles.hpp"
 #include "explore.hpp"
 #include "sequential.hpp"
-#include "shared_tiles.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::ffm {

@@ -197,6 +197,9 @@ private:
     /// with a proven result.
     bool search(std::vector<std::vector<double>> points);
     bool join_exactly(const Groups& groups, std::vector<std::vector<double>> points);
+    void count_useful(const Groups& groups);
+    /// They are the result.
+    void take_joined(const Groups& groups, mapspace::JoinResult exact);
 
     /// search() below a cutoff. True if that ended with a proven result.
     bool decide(double cutoff);

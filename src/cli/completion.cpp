@@ -9,7 +9,7 @@
 #include "base/data_path.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
-#include "cli/components.hpp"
+#include "cli/plugins/components.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"
 

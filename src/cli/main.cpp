@@ -8,7 +8,7 @@
 
 #include "base/leave.hpp"
 #include "cli/cli.hpp"
-#include "cli/timeloop.hpp"
+#include "cli/timeloop/timeloop.hpp"
 #include "cli/uncaught.hpp"
 
 namespace {

@@ -6,9 +6,9 @@
 
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
-#include "cli/components.hpp"
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
+#include "cli/plugins/components.hpp"
 #include "cli/summary.hpp"
 #include "io/json_text.hpp"
 #include "io/units.hpp"

@@ -1,8 +1,8 @@
 #include "dashboard/render.hpp"
 
 #include "dashboard/numbers.hpp"
-#include "dashboard/pages.hpp"
 #include "dashboard/panels.hpp"
+#include "dashboard/panels/pages.hpp"
 
 namespace tessera::dashboard {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model/einsum_analysis.hpp"
+#include "model/analysis/einsum_analysis.hpp"
 #include "tessera/model/report.hpp"
 
 namespace tessera::model {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "model/einsum_analysis.hpp"
+#include "model/analysis/einsum_analysis.hpp"
 
 namespace tessera::model {
 

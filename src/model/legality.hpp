@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "model/einsum_analysis.hpp"
-#include "model/joined_occupancy.hpp"
+#include "model/analysis/einsum_analysis.hpp"
+#include "model/analysis/joined_occupancy.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::model {

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <memory>
 
+#include "model/analysis/einsum_analysis.hpp"
+#include "model/analysis/joined_occupancy.hpp"
 #include "model/build_report.hpp"
 #include "model/constraints.hpp"
-#include "model/einsum_analysis.hpp"
-#include "model/joined_occupancy.hpp"
 #include "model/legality.hpp"
 #include "tessera/base/error.hpp"
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "model/einsum_analysis.hpp"
-#include "model/joined_occupancy.hpp"
+#include "model/analysis/einsum_analysis.hpp"
+#include "model/analysis/joined_occupancy.hpp"
 #include "model/legality.hpp"
 #include "tessera/base/error.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/session.hpp"
-#include "cli/timeloop.hpp"
+#include "cli/timeloop/timeloop.hpp"
 #include "support/paths.hpp"
 #include "telemetry/snapshot.hpp"
 

@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include "cli/field_results.hpp"
+#include "cli/field/field_results.hpp"
 #include "cli/session.hpp"
 #include "support/paths.hpp"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <csignal>
 
-#include "cli/comparison_report.hpp"
+#include "cli/compare/comparison_report.hpp"
 #include "cli/session.hpp"
 #include "spec/reader.hpp"
 #include "support/paths.hpp"
@@ -245,8 +245,8 @@ BOOST_AUTO_TEST_CASE(files_hold_the_document_the_curves_and_the_mappings) {
         files.compare({"--mapper", "slow,ffm", "--seeds", "2", "-o", folder, "--json"});
     BOOST_TEST(outcome.code == 0, outcome.err);
     BOOST_TEST(files.read("comparison/result.json") == outcome.out);
-    BOOST_TEST(
-        files.read("comparison/curves.csv").rfind("mapper,seed,time_s,evaluated,value,cpu_s,charged\n", 0) == 0U);
+    BOOST_TEST(files.read("comparison/curves.csv")
+                   .rfind("mapper,seed,time_s,evaluated,value,cpu_s,charged\n", 0) == 0U);
     BOOST_TEST((files.read("comparison/curves.csv").find("\nslow,1,") != std::string::npos));
     const Json run = Json::parse(files.read("comparison/run.json"));
     BOOST_TEST(run["command"][1] == "compare");

@@ -2,9 +2,9 @@
 #include <boost/test/unit_test.hpp>
 #include <set>
 
-#include "cli/components.hpp"
+#include "cli/plugins/components.hpp"
+#include "cli/run/stored_run.hpp"
 #include "cli/session.hpp"
-#include "cli/stored_run.hpp"
 
 using namespace tessera::cli;
 using namespace tessera::cli_test;

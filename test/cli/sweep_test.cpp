@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "cli/session.hpp"
-#include "cli/sweep_plan.hpp"
+#include "cli/sweep/sweep_plan.hpp"
 #include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "cli/session.hpp"
-#include "cli/timeloop.hpp"
+#include "cli/timeloop/timeloop.hpp"
 #include "support/paths.hpp"
 #include "support/reference_cases.hpp"
 

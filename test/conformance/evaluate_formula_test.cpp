@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <set>
 
-#include "model/costs.hpp"
+#include "model/analysis/costs.hpp"
 #include "support/random_template.hpp"
 #include "support/reference_cases.hpp"
 #include "tessera/base/error.hpp"

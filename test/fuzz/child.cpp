@@ -20,7 +20,7 @@
 #include <stdexcept>
 
 #include "cli/cli.hpp"
-#include "cli/timeloop.hpp"
+#include "cli/timeloop/timeloop.hpp"
 #include "support/paths.hpp"
 
 // Reports of the sanitizers end the process by a signal. A small quarantine keeps what is resident

@@ -4,7 +4,7 @@
 #include <regex>
 
 #include "base/printable.hpp"
-#include "cli/timeloop.hpp"
+#include "cli/timeloop/timeloop.hpp"
 
 namespace tessera::fuzz {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "mapspace/test_switches.hpp"
+#include "mapspace/tile_shapes/test_switches.hpp"
 #include "oracle/full_compare.hpp"
 #include "tessera/mapspace/template.hpp"
 #include "tessera/model/formula_pool.hpp"
@@ -102,8 +102,8 @@ BOOST_AUTO_TEST_CASE(hoisting_loops_in_fused_gaps_loses_optima_and_is_noticed) {
     BOOST_TEST(hoisted.error != "");
 }
 
-// docs/ffm-proofs.md 2.6: with equal fused tile shapes, what stands above the innermost fused loop has one
-// size.
+// docs/ffm-proofs.md 2.6: with equal fused tile shapes, what stands above the innermost fused loop
+// has one size.
 BOOST_AUTO_TEST_CASE(reservations_above_fused_loops_depend_on_fused_tile_shapes_only) {
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     int reservations = 0;
@@ -141,7 +141,8 @@ BOOST_AUTO_TEST_CASE(reservations_above_fused_loops_depend_on_fused_tile_shapes_
     BOOST_TEST(reservations > 10000);
 }
 
-// docs/ffm-proofs.md 2.8: Einsums that differ in what costs or roles depend on are not taken for equal.
+// docs/ffm-proofs.md 2.8: Einsums that differ in what costs or roles depend on are not taken for
+// equal.
 BOOST_AUTO_TEST_CASE(equal_einsums_are_explored_once_and_unequal_ones_are_not) {
     const std::vector<std::pair<std::string, std::string>> changes{
         {"", ""},

@@ -1,6 +1,7 @@
 #include "rooms/rooms.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -44,8 +45,10 @@ std::vector<std::string> included(const std::string& path, const std::string& te
         for (const std::string& where :
              {folder_of(path), std::string("include/"), std::string("src/include/"),
               std::string("src/"), std::string()}) {
-            if (files.count(where + match[1].str()) > 0) {
-                found.push_back(where + match[1].str());
+            const std::string other =
+                std::filesystem::path(where + match[1].str()).lexically_normal().string();
+            if (files.count(other) > 0) {
+                found.push_back(other);
                 break;
             }
         }
@@ -118,10 +121,9 @@ private:
 
 const std::vector<std::string>& rooms() {
     static const std::vector<std::string> order = {
-        "base",    "schedule", "transfusion", "fusecu",    "spec",   "workload",  "arch",
-        "mapping", "model",    "mapspace",    "telemetry", "search", "learning",  "mapper",
-        "plugin",  "testing",  "io",          "timeloop",  "plugins", "api",      "dashboard",
-        "cli"};
+        "base",  "schedule", "transfusion", "fusecu", "spec",      "workload", "arch",   "mapping",
+        "model", "mapspace", "telemetry",   "search", "learning",  "mapper",   "plugin", "testing",
+        "io",    "timeloop", "plugins",     "api",    "dashboard", "cli"};
     return order;
 }
 
@@ -161,6 +163,25 @@ std::vector<std::string> offences(const Files& files) {
     }
     const Circles circles(files);
     all.insert(all.end(), circles.found().begin(), circles.found().end());
+    return all;
+}
+
+std::vector<std::string> crowded_folders(const Files& files, std::size_t most) {
+    std::map<std::string, std::size_t> count;
+    for (const auto& [path, text] : files) {
+        const std::string folder = std::filesystem::path(path).parent_path().string();
+        const bool source = path.ends_with(".cpp") || path.ends_with(".hpp");
+        if (source && (path.starts_with("src/") || path.starts_with("include/") ||
+                       path.starts_with("plugins/"))) {
+            ++count[folder];
+        }
+    }
+    std::vector<std::string> all;
+    for (const auto& [folder, n] : count) {
+        if (n > most) {
+            all.push_back(folder + " has " + std::to_string(n) + " files");
+        }
+    }
     return all;
 }
 

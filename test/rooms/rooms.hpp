@@ -25,4 +25,7 @@ std::string room_of(const std::string& path);
 /// One line per offence: "FILE includes FILE: why not".
 std::vector<std::string> offences(const Files& files);
 
+/// Folders of the program with more than `most` source files: "FOLDER has N files".
+std::vector<std::string> crowded_folders(const Files& files, std::size_t most);
+
 }  // namespace tessera::rooms_test

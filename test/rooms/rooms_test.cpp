@@ -14,6 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using tessera::rooms_test::Files;
+using tessera::rooms_test::crowded_folders;
 using tessera::rooms_test::offences;
 
 fs::path top() {
@@ -50,9 +51,22 @@ std::string only(const Files& files) {
 BOOST_AUTO_TEST_CASE(the_repository_keeps_the_order_of_its_rooms) {
     const Files files = repository();
     BOOST_TEST(files.size() > 400u);
+    for (const std::string& folder : crowded_folders(files, 20)) {
+        BOOST_ERROR(folder << ", at most 20 can be looked through: give a part of them its own");
+    }
     for (const std::string& offence : offences(files)) {
         BOOST_ERROR(offence);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_with_many_files_is_found) {
+    const Files files{{"src/arch/a.cpp", ""},     {"src/arch/a.hpp", ""},
+                      {"src/arch/README.md", ""}, {"src/arch/in/b.cpp", ""},
+                      {"test/unit/a.cpp", ""},    {"test/unit/b.cpp", ""}};
+    BOOST_TEST(crowded_folders(files, 2).empty());
+    const std::vector<std::string> found = crowded_folders(files, 1);
+    BOOST_TEST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found[0] == "src/arch has 2 files");
 }
 
 BOOST_AUTO_TEST_CASE(every_kind_of_offence_is_seen) {

@@ -1,7 +1,7 @@
 // Closed forms wherever the default convention differs from the reference (docs/model.md).
 #include <boost/test/unit_test.hpp>
 
-#include "model/einsum_analysis.hpp"
+#include "model/analysis/einsum_analysis.hpp"
 #include "support/hand_path.hpp"
 
 using namespace tessera;

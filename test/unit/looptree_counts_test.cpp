@@ -1,7 +1,7 @@
 // Action counts of single Einsums against closed forms.
 #include <boost/test/unit_test.hpp>
 
-#include "model/einsum_analysis.hpp"
+#include "model/analysis/einsum_analysis.hpp"
 #include "support/hand_path.hpp"
 
 using namespace tessera;

@@ -1,7 +1,7 @@
 // Networks: what one spatial loop costs per topology, and whole Einsums on small meshes.
 #include <boost/test/unit_test.hpp>
 
-#include "model/einsum_analysis.hpp"
+#include "model/analysis/einsum_analysis.hpp"
 #include "support/hand_path.hpp"
 
 using namespace tessera;

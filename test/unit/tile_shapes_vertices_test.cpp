@@ -2,7 +2,7 @@
 #include <random>
 #include <vector>
 
-#include "mapspace/tile_shapes_bounds.hpp"
+#include "mapspace/bounds/tile_shapes_bounds.hpp"
 
 // Bounds of sums with negative terms, as halos make them: never above the least completion, and
 // close to it where term-by-term comparison proves nothing.

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "cli/session.hpp"
-#include "cli/timeloop.hpp"
+#include "cli/timeloop/timeloop.hpp"
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/telemetry/recorder.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <compare>
 
-#include "search/hash.hpp"
+#include "search/draw/hash.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::search {

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "search/joiner.hpp"
-#include "search/link.hpp"
+#include "search/join/joiner.hpp"
+#include "search/join/link.hpp"
 #include "search/tables/table_space.hpp"
 
 namespace tessera::search {

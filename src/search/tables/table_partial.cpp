@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "search/link.hpp"
+#include "search/join/link.hpp"
 
 namespace tessera::search {
 

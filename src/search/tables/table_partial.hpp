@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "search/joiner.hpp"
+#include "search/join/joiner.hpp"
 #include "search/tables/table_space.hpp"
 
 namespace tessera::search {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "search/joiner.hpp"
-#include "search/link.hpp"
+#include "search/join/joiner.hpp"
+#include "search/join/link.hpp"
 #include "search/tables/table_partial.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/stop.hpp"

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "search/steps_back.hpp"
+#include "search/draw/steps_back.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::search {

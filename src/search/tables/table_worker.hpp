@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "search/evaluation.hpp"
+#include "search/join/evaluation.hpp"
 #include "search/tables/table_options.hpp"
 #include "tessera/search/rng.hpp"
 #include "tessera/search/space_worker.hpp"

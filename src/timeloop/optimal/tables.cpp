@@ -72,18 +72,21 @@ void Tables::make_orders(int level) {
     extend({}, 0, open, level);
 }
 
+/// Of the open data spaces those that a loop is relevant to.
+std::uint32_t Tables::closed_by(int d, std::uint32_t open) const {
+    std::uint32_t mask = 0;
+    for (std::size_t space = 0; space < g_.spaces.size(); ++space) {
+        mask |= (g_.spaces[space].relevant >> d & 1) << space;
+    }
+    return mask & open;
+}
+
 // `open`: data spaces that may still have an open edge. A loop irrelevant to all of them costs
 // nothing where it stands and only helps the open ones: it goes next, unless a window could still
 // slide. Of loops that close the same data spaces one stands for all.
 void Tables::extend(std::vector<int> order, DimensionMask placed, std::uint32_t open, int level) {
     const TilingLevel& tiling = g_.space.levels()[g_.temporal[level]];
-    const auto closes = [&](int d) {
-        std::uint32_t mask = 0;
-        for (std::size_t space = 0; space < g_.spaces.size(); ++space) {
-            mask |= (g_.spaces[space].relevant >> d & 1) << space;
-        }
-        return mask & open;
-    };
+    const auto closes = [&](int d) { return closed_by(d, open); };
     const auto place = [&](int d) {
         order.push_back(d);
         placed |= DimensionMask{1} << d;
@@ -129,9 +132,15 @@ void Tables::extend(std::vector<int> order, DimensionMask placed, std::uint32_t 
         orders_[level].push_back(std::move(order));
         return;
     }
+    branch({std::move(order), placed, open, may_slide}, left, level);
+}
+
+/// Which of `left` comes next.
+void Tables::branch(const Prefix& at, const std::vector<int>& left, int level) {
+    const std::uint32_t open = at.open;
     const auto slides = [&](int d) {
         bool any = false;
-        for (std::size_t space = 0; may_slide && space < g_.spaces.size(); ++space) {
+        for (std::size_t space = 0; at.may_slide && space < g_.spaces.size(); ++space) {
             for (const RankShape& rank : g_.spaces[space].ranks) {
                 any |= (open >> space & 1) && rank.sliding() && (rank.dimensions >> d & 1);
             }
@@ -143,12 +152,12 @@ void Tables::extend(std::vector<int> order, DimensionMask placed, std::uint32_t 
     std::vector<std::uint32_t> closed_sliding, tried;
     for (const int d : left) {
         if (slides(d)) {
-            closed_sliding.push_back(closes(d));
+            closed_sliding.push_back(closed_by(d, open));
         }
     }
     for (const int d : left) {
         if (!slides(d)) {
-            const std::uint32_t closed = closes(d);
+            const std::uint32_t closed = closed_by(d, open);
             const auto known = [&](const std::vector<std::uint32_t>& list) {
                 return std::find(list.begin(), list.end(), closed) != list.end();
             };
@@ -157,9 +166,10 @@ void Tables::extend(std::vector<int> order, DimensionMask placed, std::uint32_t 
             }
             tried.push_back(closed);
         }
-        std::vector<int> longer = order;
+        std::vector<int> longer = at.order;
         longer.push_back(d);
-        extend(std::move(longer), placed | DimensionMask{1} << d, open & ~closes(d), level);
+        extend(std::move(longer), at.placed | DimensionMask{1} << d, open & ~closed_by(d, open),
+               level);
     }
 }
 

@@ -76,6 +76,15 @@ private:
 
     void make_orders(int level);
     void extend(std::vector<int> order, DimensionMask placed, std::uint32_t open, int level);
+    std::uint32_t closed_by(int d, std::uint32_t open) const;
+    /// Loops that are placed, from the outside in.
+    struct Prefix {
+        std::vector<int> order;
+        DimensionMask placed = 0;
+        std::uint32_t open = 0;
+        bool may_slide = false;  ///< a window over the next loop
+    };
+    void branch(const Prefix& at, const std::vector<int>& left, int level);
     Layer& layer(Layers& layers, const OpenEdges& open) const;
     bool allowed(int level, int d, std::int64_t factor) const;
     OpenEdges close(const OpenEdges& open, int level, int d) const;

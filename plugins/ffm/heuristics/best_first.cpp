@@ -1,0 +1,364 @@
+// One Einsum by itself: best-first branch and bound over templates and boxes (boxes.hpp).
+//   local search   local searches in a few templates: the incumbent
+//   branch    every template, as a whole and then into its boxes, one filter after the other; what
+//   a
+//             convex bound of the metric, which sees energy, latency and all capacities at once,
+//             shows to be no better than the incumbent is left out with all boxes inside
+//   explore   boxes by ascending bound, in rounds, first by local searches, then exactly below the
+//             incumbent; the least bound of those left is the dual bound, and the search ends where
+//             it meets the incumbent
+// Rounds do not depend on the number of threads, and neither does the result.
+#include <algorithm>
+#include <limits>
+
+#include "../run.hpp"
+#include "boxes.hpp"
+#include "mapspace/template_shapes.hpp"
+#include "mapspace/tile_shapes_local_search.hpp"
+#include "shapes.hpp"
+#include "tessera/base/stop.hpp"
+
+namespace tessera::ffm {
+namespace {
+
+using model::Formula;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+/// With fewer templates, none of them large, the class bounds are known sooner than the bounds of
+/// all of them.
+constexpr std::size_t many_templates = 64;
+/// Local searches: in templates, in boxes; rows of one, and partial rows kept on the way to it.
+constexpr std::size_t first_local_searches = 12, box_local_searches = 48;
+constexpr double local_search_rows = 5000;
+constexpr std::size_t beam_rows = 128;
+/// Before all templates are branched, every so-manieth is: the lower the incumbent, the less is
+/// left of the others.
+constexpr std::size_t sample_every = 16;
+/// Rows that take as long as one bound.
+constexpr double rows_per_bound = 5000;
+/// Boxes that are explored against one incumbent.
+constexpr std::size_t first_round = 8, largest_round = 128;
+// Bounds and costs are computed in different orders.
+constexpr double bound_slack = 1 - 1e-9;
+
+double product(const std::vector<double>& values) {
+    double out = 1;
+    for (const double v : values) {
+        out *= v;
+    }
+    return out;
+}
+
+/// A condition on given tile shapes alone that does not hold.
+bool is_violated(const mapspace::TileShapeConstraint& c) {
+    if (!c.formula.is_constant()) {
+        return false;
+    }
+    const double value = c.formula.constant_value();
+    switch (c.relation) {
+        case mapspace::Relation::less_equal:
+            return value > c.limit;
+        case mapspace::Relation::less:
+            return value >= c.limit;
+        case mapspace::Relation::greater_equal:
+            return value < c.limit;
+        case mapspace::Relation::greater:
+            return value <= c.limit;
+        default:
+            return value != c.limit;
+    }
+}
+
+}  // namespace
+
+Exploration::BoxProblem Exploration::open_box(const Box& box, Scratch& scratch,
+                                              bool keep_sums) const {
+    scratch.pool.clear();
+    scratch.pool.keep_sums(keep_sums);
+    const TemplateEntry& t = (*spaces_[0].templates)[box.index];
+    BoxProblem out;
+    out.entry = fix_tile_shapes(t, box.fixed, out.open);
+    out.formulas = c_.model->formulate(*c_.problem, *t.path, out.entry.tmpl);
+    out.cost = mapspace::costs(c_, out.formulas);
+    out.problem =
+        out.open.size() == box.fixed.size()
+            ? problem_of(0, box.index, out.formulas, scratch)
+            : tile_shape_problem(c_, out.entry, out.formulas, table(0, t), scratch.reasons);
+    out.problem.incumbent.quantities = out.cost;
+    return out;
+}
+
+/// A number that the metric is not below in the box; see TileShapeExplorer::convex_bound.
+double Exploration::bound_of_box(const Box& box, double enough, bool closest,
+                                 Scratch& scratch) const {
+    // What a bound knows of the halo 2 p - 1 is lost where products of halos are multiplied out.
+    const BoxProblem p = open_box(box, scratch, true);
+    if (std::ranges::any_of(p.problem.constraints, is_violated)) {
+        return infinity;
+    }
+    const auto convex = [&] {
+        return scratch.explorer.convex_bound(p.problem, p.cost, {}, enough, closest) * bound_slack;
+    };
+    // The convex program is solved to some digits only, the relaxation of one formula exactly.
+    const auto formulas = [&] {
+        double out = 1;
+        for (const Formula& cost : p.cost) {
+            out *= std::max(0.0, scratch.explorer.lower_bound(p.problem, cost));
+        }
+        return out;
+    };
+    // Over many tile shapes the latter is seldom enough.
+    const bool whole = std::ranges::all_of(box.fixed, [](std::int32_t v) { return v == 0; });
+    const double first = whole ? convex() : formulas();
+    return first >= enough ? first : std::max(first, whole ? formulas() : convex());
+}
+
+void Exploration::branch(const Box& box, std::span<const Chain> chains, double best,
+                         Scratch& scratch, std::vector<Box>& out) const {
+    base::poll_stop();
+    if (chains.empty()) {
+        Box whole = box;
+        whole.bound = std::max(box.bound, bound_of_box(box, best, true, scratch));
+        if (whole.bound < best) {
+            out.push_back(std::move(whole));
+        }
+        return;
+    }
+    const TemplateEntry& t = (*spaces_[0].templates)[box.index];
+    for (const TileShapes& choice : choices_of(t, chains.front())) {
+        Box inside = box;
+        for (std::size_t k = 0; k < choice.size(); ++k) {
+            inside.fixed[static_cast<std::size_t>(chains.front()[k])] = choice[k];
+        }
+        if (chains.size() > 1) {
+            inside.bound = std::max(box.bound, bound_of_box(inside, best, false, scratch));
+        }
+        if (inside.bound < best) {
+            branch(inside, chains.subspan(1), best, scratch, out);
+        }
+    }
+}
+
+void Exploration::make_boxes(double best, std::size_t every) {
+    std::vector<std::vector<Box>> by_template(spaces_[0].templates->size());
+    for_each_template(token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
+        if (i % every != 0) {
+            return;
+        }
+        const TemplateEntry& t = (*spaces_[e].templates)[i];
+        results_[e][i].space =
+            scratch.explorer.space(mapspace::tile_shape_symbols(*t.path, t.tmpl));
+        const Box whole{i, 0.0, TileShapes(t.tmpl.symbols.size(), 0), false};
+        // What is decided over all rows of a template cannot be decided in its parts.
+        const bool divisible =
+            mapspace::loop_limits(*t.path, t.tmpl, c_.options->mapspace).empty() &&
+            std::ranges::none_of(t.tmpl.constraints, [](const mapspace::TemplateConstraint& k) {
+                return k.kind == mapspace::TemplateConstraint::Kind::min_usage;
+            });
+        const std::vector<Chain> chains = divisible ? filter_chains(t) : std::vector<Chain>{};
+        if (divisible && count_rows(t) < rows_per_bound * count_choices(t, chains)) {
+            by_template[i].push_back(whole);
+            by_template[i].back().few_rows = true;
+            return;
+        }
+        if (chains.empty() || bound_of_box(whole, best, false, scratch) < best) {
+            branch(whole, chains, best, scratch, by_template[i]);
+        }
+    });
+    base::poll_stop();
+    boxes_.clear();
+    for (std::size_t i = 0; i < by_template.size(); ++i) {
+        if (every == 1) {
+            note_class_bound(0, i);
+        }
+        std::ranges::move(by_template[i], std::back_inserter(boxes_));
+    }
+    spaces_[0].size = every == 1 && progress_[0].counted ? progress_[0].size : "";
+    std::stable_sort(boxes_.begin(), boxes_.end(),
+                     [](const Box& a, const Box& b) { return a.bound < b.bound; });
+}
+
+double Exploration::bound_of_rank(std::size_t rank) const {
+    return rank < boxes_.size() ? boxes_[rank].bound : infinity;
+}
+
+/// The best of the explorer's rows, if there are any.
+void Exploration::offer_rows(const Box& box, const BoxProblem& p, const Scratch& scratch,
+                             BoxRow& best) const {
+    const mapspace::TileShapeResult& r = scratch.result;
+    for (std::size_t row = 0; row < r.rows; ++row) {
+        double value = 1;
+        for (std::size_t q = 0; q < p.cost.size(); ++q) {
+            value *= r.objectives[q][row];
+        }
+        if (value < best.value) {
+            best = {value, box.index, box.fixed};
+            for (std::size_t s = 0; s < p.open.size(); ++s) {
+                best.shapes[static_cast<std::size_t>(p.open[s])] = r.shapes[s][row];
+            }
+        }
+    }
+}
+
+void Exploration::explore_rows(BoxProblem& p, const mapspace::TileShapeOptions& how,
+                               Scratch& scratch) const {
+    scratch.explorer.explore(p.problem, how, scratch.result);
+    count(scratch);
+}
+
+Exploration::BoxRow Exploration::explore_box(const Box& box, double best, Scratch& scratch) const {
+    BoxProblem p = open_box(box, scratch);
+    if (p.cost.size() == 2) {
+        p.problem.incumbent.best_product = best;
+    } else {
+        p.problem.incumbent.points = {best};
+    }
+    mapspace::TileShapeOptions how = c_.switches.tiles;
+    if (box.few_rows) {
+        how.vertex_bounds = how.partial_pareto = false;
+    }
+    explore_rows(p, how, scratch);
+    BoxRow out{best, box.index, {}};
+    offer_rows(box, p, scratch, out);
+    return out;
+}
+
+/// A local search, from what a beam finds.
+Exploration::BoxRow Exploration::local_search_box(const Box& box, Scratch& scratch) const {
+    BoxProblem p = open_box(box, scratch);
+    mapspace::TileShapeOptions how = c_.switches.tiles;
+    how.beam = beam_rows;
+    explore_rows(p, how, scratch);
+    BoxRow out{infinity, box.index, {}};
+    offer_rows(box, p, scratch, out);
+    if (out.shapes.empty() || p.open.empty()) {
+        return out;
+    }
+    TileShapes start;
+    for (const int s : p.open) {
+        start.push_back(out.shapes[static_cast<std::size_t>(s)]);
+    }
+    mapspace::TileShapeLocalSearch search(p.problem, {p.cost, {}}, start);
+    search.run(local_search_rows);
+    scratch.worker->generated(static_cast<std::uint64_t>(search.rows()));
+    scratch.worker->evaluated(static_cast<std::uint64_t>(search.rows()));
+    evaluated_ += static_cast<std::uint64_t>(search.rows());
+    const std::vector<double> values(search.shapes().begin(), search.shapes().end());
+    std::vector<double> cost;
+    for (const Formula& f : p.cost) {
+        cost.push_back(f.value(values));
+    }
+    if (product(cost) < out.value) {
+        out.value = product(cost);
+        for (std::size_t s = 0; s < p.open.size(); ++s) {
+            out.shapes[static_cast<std::size_t>(p.open[s])] = search.shapes()[s];
+        }
+    }
+    return out;
+}
+
+template <class Search>
+bool Exploration::search_boxes(std::span<const Box> boxes, double best, const Search& search) {
+    clear_results();
+    std::vector<Job> jobs;
+    for (std::size_t k = 0; k < boxes.size(); ++k) {
+        jobs.push_back({0, k});
+    }
+    std::vector<BoxRow> found(boxes.size());
+    for_each_job(jobs, token(), [&](std::size_t, std::size_t k, Scratch& scratch) {
+        found[k] = search(boxes[k], scratch);
+    });
+    const auto least = std::min_element(
+        found.begin(), found.end(), [](const auto& a, const auto& b) { return a.value < b.value; });
+    if (least == found.end() || !(least->value < best)) {
+        return false;
+    }
+    for_each_job({{0, least->index}}, {}, [&](std::size_t e, std::size_t i, Scratch& scratch) {
+        const TemplateEntry& t = (*spaces_[e].templates)[i];
+        const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
+        keep_row(e, i, f, problem_of(e, i, f, scratch), least->shapes, scratch);
+    });
+    share_groups();
+    return true;
+}
+
+bool Exploration::local_search_templates(double best) {
+    std::vector<Box> some;
+    const std::vector<TemplateEntry>& all = *spaces_[0].templates;
+    for (std::size_t k = 0; k < first_local_searches; ++k) {
+        const std::size_t i = k * all.size() / first_local_searches;
+        some.push_back({i, 0.0, TileShapes(all[i].tmpl.symbols.size(), 0), false});
+    }
+    return search_boxes(
+        some, best, [&](const Box& b, Scratch& scratch) { return local_search_box(b, scratch); });
+}
+
+bool Exploration::local_search_boxes(double best) {
+    const std::size_t n = std::min(boxes_.size(), box_local_searches);
+    return search_boxes(std::span(boxes_).first(n), best, [&](const Box& b, Scratch& scratch) {
+        return local_search_box(b, scratch);
+    });
+}
+
+bool Exploration::explore_boxes(std::size_t first, std::size_t n, double best) {
+    const std::span<const Box> some =
+        std::span(boxes_).subspan(first, std::min(n, boxes_.size() - first));
+    return search_boxes(some, best, [&](const Box& b, Scratch& scratch) {
+        return b.bound < best ? explore_box(b, best, scratch) : BoxRow{};
+    });
+}
+
+bool Run::best_first_applies() const {
+    if (spaces_.size() != 1 || !scalar() || options_.mapspace.partial_tiles() ||
+        !context_.switches.best_first) {
+        return false;
+    }
+    // A search with partial tiles goes on from the class bounds of this one.
+    return spaces_[0].templates->size() >= many_templates ||
+           (outer_ == nullptr && has_large_templates());
+}
+
+/// False if it comes to nothing: no template has a legal row.
+bool Run::search_best_first() {
+    const base::StopScope scope({watch_.stop()});
+    const auto better = [&] { return known() * (1 - rounding); };
+    const auto take = [&](bool found, const char* step) {
+        if (found) {
+            join_simple(step);
+        }
+        base::poll_stop();
+    };
+    {
+        const PhaseTimer timer(*this, "incumbent");
+        recorder_.begin_phase("incumbent", 0, "templates");
+        take(exploration_->local_search_templates(better()), "local-search");
+        exploration_->make_boxes(better(), sample_every);
+        take(exploration_->local_search_boxes(better()), "local-search");
+    }
+    {
+        const PhaseTimer timer(*this, "class bounds");
+        recorder_.begin_phase("class bounds", 0, "templates");
+        exploration_->make_boxes(better(), 1);
+        report_bound(std::min(known(), exploration_->bound_of_rank(0)));
+        say("class bounds: bound " + number(std::min(known(), exploration_->bound_of_rank(0))) +
+            ", " + std::to_string(exploration_->n_boxes()) + " boxes are left");
+    }
+    const PhaseTimer timer(*this, "tile shapes");
+    recorder_.begin_phase("tile shapes", 0, "boxes");
+    take(exploration_->local_search_boxes(better()), "local-search");
+    std::size_t rank = 0;
+    for (std::size_t round = first_round; exploration_->bound_of_rank(rank) < better();
+         round = std::min(2 * round, largest_round)) {
+        take(exploration_->explore_boxes(rank, round, better()), "tile shapes");
+        rank += round;
+        report_bound(std::min(known(), exploration_->bound_of_rank(rank)));
+    }
+    if (coarse_.mappings.empty()) {
+        return false;
+    }
+    exhausted_ = true;
+    finish_with_incumbent();
+    return true;
+}
+
+}  // namespace tessera::ffm

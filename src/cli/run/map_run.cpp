@@ -1,0 +1,360 @@
+// Map:
+//   policy()       what may be done with a folder that is there
+//   MapRun         the order of things
+#include "map_run.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <optional>
+#include <ostream>
+
+#include "api/search.hpp"
+#include "base/memory_reserve.hpp"
+#include "base/printable.hpp"
+#include "cli/cli.hpp"
+#include "cli/inputs.hpp"
+#include "cli/output.hpp"
+#include "cli/plugins/components.hpp"
+#include "io/json_text.hpp"
+#include "io/run_directory.hpp"
+#include "live_run.hpp"
+#include "map_options.hpp"
+#include "map_report.hpp"
+#include "mapping_view.hpp"
+#include "run_description.hpp"
+#include "spec/reader.hpp"
+#include "tessera/mapspace/legality.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+io::RunDirectory::Policy policy(const Arguments& arguments) {
+    using Policy = io::RunDirectory::Policy;
+    const std::pair<const char*, Policy> choices[] = {
+        {"force", Policy::replace}, {"resume", Policy::resume}, {"skip-if-exists", Policy::skip}};
+    Policy result = Policy::refuse;
+    const char* chosen = nullptr;
+    for (const auto& [name, meaning] : choices) {
+        if (!arguments.flag(name)) {
+            continue;
+        }
+        if (!arguments.has("output")) {
+            throw UserError(std::string("option '--") + name + "' needs the folder: -o DIR");
+        }
+        if (chosen != nullptr) {
+            throw UserError(std::string("options '--") + chosen + "' and '--" + name +
+                            "' exclude each other");
+        }
+        chosen = name;
+        result = meaning;
+    }
+    return result;
+}
+
+/// One `tessera map` whose inputs are read.
+class MapRun {
+public:
+    MapRun(const std::vector<std::string>& args, const Arguments& arguments,
+           const mapper::Options& settings, std::ostream& out, std::ostream& err,
+           const StoredRun* original)
+        : args_(args),
+          arguments_(arguments),
+          out_(out),
+          err_(err),
+          original_(original),
+          settings_(settings) {
+        ui_ = ui(arguments, err);
+        if (arguments.has("output")) {
+            folder_.emplace(arguments.text("output"), policy(arguments));
+        } else {
+            policy(arguments);
+        }
+        tables_ = summary_tables(arguments);
+        inputs_.emplace(arguments, arguments.compat());
+        if (!arguments.flag("quiet")) {
+            print_renamed(err, inputs_->renamed);
+        }
+        components_.emplace(arguments, true);
+        settings_.knobs = components_->knobs;
+        check_mapspace(arguments, components_->mapper);
+        model_ = components_->make_model();
+        mapper_ = components_->make_mapper();
+        if (!arguments.flag("imperfect-temporal") && !arguments.flag("imperfect-spatial")) {
+            settings_.mapspace = mapper_->preferred(settings_.mapspace);
+        }
+        for (const std::string& file : arguments.list("start")) {
+            settings_.start.push_back(known(file));
+        }
+    }
+
+    int run() {
+        const io::Json description = run_json(args_, *inputs_, settings_, arguments_, *components_);
+        if (original_ != nullptr) {
+            original_->check_same(description);
+        }
+        if (folder_) {
+            const bool known = folder_->state() != io::RunDirectory::State::free;
+            if (known && arguments_.flag("resume")) {
+                StoredRun(folder_->folder()).check_same(description);
+            }
+            if (folder_->state() == io::RunDirectory::State::finished &&
+                !arguments_.flag("force") && !may_go_on()) {
+                return show_stored();
+            }
+            open_folder(description);
+        }
+        LiveRun::Settings live;
+        live.run = identity(args_, *inputs_, settings_, arguments_, *components_);
+        live.budget = settings_.budget;
+        live.plugins = plugins_in_use(*components_);
+        live.ui = ui_;
+        live.plain = arguments_.flag("plain");
+        live.folder = folder_ ? &*folder_ : nullptr;
+        live.spent_s = checkpoint_.spent_s;
+        live.known = restored_ ? mapper::metric_value(settings_.metrics.front(), restored_->report)
+                               : std::numeric_limits<double>::infinity();
+        live.rescue = [this](const std::vector<std::string>& mappings) { rescue(mappings); };
+        live.describe = mapping_view(problem(), *model_);
+        const auto owned = std::make_unique<LiveRun>(std::move(live), err_);
+        LiveRun& running = *owned;
+        live_ = &running;
+        settings_.stop = running.interrupt().stop();
+        settings_.recorder = &running.recorder();
+        settings_.progress = [&running](const std::string& line) { running.recorder().log(line); };
+        mapper::Result result;
+        const bool memory = !searched(result);
+        running.hold();
+        const bool cut =
+            memory || (running.interrupted() && result.status != mapper::Status::optimal);
+        running.finish(cut ? telemetry::RunState::interrupted : telemetry::RunState::finished);
+        if (memory) {
+            result = told(running.best());
+            result.stopped_by = base::out_of_memory;
+        }
+        keep_restored(result);
+        return deliver(result, cut);
+    }
+
+private:
+    /// False: it ended for lack of memory, without a result of its own.
+    bool searched(mapper::Result& result) {
+        try {
+            result = api::run_mapper(*mapper_, problem(), *model_, settings_);
+            return true;
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+    }
+
+    model::Problem problem() const {
+        return inputs_->problem();
+    }
+
+    /// A mapping to begin with. \throws UserError if it is not legal in the mapspace
+    mapper::Solution known(const std::string& file) const {
+        mapper::Solution result{given_mapping(file, {}, problem(), err_), {}};
+        try {
+            result.report = model_->evaluate(problem(), result.mapping);
+        } catch (const IllegalMapping& illegal) {
+            throw UserError("--start " + base::one_line(file) + ": " + illegal.what());
+        }
+        for (const mapspace::Violation& v :
+             mapspace::check(problem(), result.mapping, &settings_.mapspace)) {
+            if (v.severity != mapspace::Severity::warning) {
+                throw UserError("--start " + base::one_line(file) + ": " + mapspace::to_text(v));
+            }
+        }
+        return result;
+    }
+
+    double wall_s() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    }
+
+    /// Whether the finished run in the folder ended at a limit that is higher now.
+    bool may_go_on() const {
+        const bool resumed =
+            folder_->state() == io::RunDirectory::State::finished && arguments_.flag("resume");
+        const std::string saved = resumed ? folder_->read("stopped.json") : "";
+        if (saved.empty()) {
+            return false;
+        }
+        const double limit_s = settings_.budget.max_time_s;
+        const std::string file = (folder_->path() / "stopped.json").string();
+        return limit_s <= 0 || limit_s > read_checkpoint(saved, file).spent_s;
+    }
+
+    void open_folder(const io::Json& description) {
+        const bool stopped = may_go_on();
+        const bool goes_on = stopped || (folder_->state() == io::RunDirectory::State::unfinished &&
+                                         arguments_.flag("resume"));
+        folder_->open();
+        if (stopped) {
+            folder_->write("checkpoint.json", folder_->read("stopped.json"), true);
+        }
+        if (!goes_on) {
+            folder_->write("run.json", io::dumped(description), true);
+            folder_->write("checkpoint.json", to_json(Checkpoint{}));
+            return;
+        }
+        if (const std::string text = folder_->read("checkpoint.json"); !text.empty()) {
+            const std::string file = (folder_->path() / "checkpoint.json").string();
+            checkpoint_ = read_checkpoint(text, file);
+            settings_.resume = checkpoint_.state;
+        }
+        // What is left of a limit in time; a little, so that the search can say what it has.
+        double& limit_s = settings_.budget.max_time_s;
+        limit_s = limit_s > 0 ? std::max(limit_s - checkpoint_.spent_s, 1e-3) : 0;
+        restore();
+    }
+
+    /// The best mapping of the run that is resumed, if there is one.
+    void restore() {
+        const std::string yaml = folder_->read("mapping.yaml");
+        if (yaml.empty() || settings_.metrics.size() != 1) {
+            return;
+        }
+        try {
+            restored_ = evaluated(yaml);
+        } catch (const Error&) {
+            restored_.reset();  // it was changed by hand; the search goes on without
+        }
+    }
+
+    mapper::Solution evaluated(const std::string& yaml) const {
+        const std::string file =
+            folder_ ? (folder_->path() / "mapping.yaml").string() : "mapping.yaml";
+        mapper::Solution result{mapping_in(yaml, file), {}};
+        result.report = model_->evaluate(problem(), result.mapping);
+        return result;
+    }
+
+    /// A search that was stopped must not end with less than an earlier part of it had found.
+    void keep_restored(mapper::Result& result) const {
+        if (!restored_ || result.status != mapper::Status::feasible) {
+            return;
+        }
+        const mapper::Metric metric = settings_.metrics.front();
+        if (result.solutions.empty() ||
+            mapper::metric_value(metric, restored_->report) <
+                mapper::metric_value(metric, result.solutions.front().report)) {
+            result.solutions = {*restored_};
+        }
+    }
+
+    /// What the search has told of itself, in place of its result.
+    mapper::Result told(const std::vector<std::string>& mappings) const {
+        mapper::Result result;
+        result.status = mapper::Status::feasible;
+        for (const std::string& yaml : mappings) {
+            result.solutions.push_back(evaluated(yaml));
+        }
+        if (settings_.metrics.size() == 1 && std::isfinite(live_->recorder().bound())) {
+            result.bound = live_->recorder().bound();
+        }
+        result.statistics.evaluated = live_->recorder().evaluated();
+        return result;
+    }
+
+    /// On the sampler's thread, while the search does not come back.
+    void rescue(const std::vector<std::string>& mappings) {
+        mapper::Result result = told(mappings);
+        keep_restored(result);
+        deliver(result, true);
+        out_.flush();
+    }
+
+    /// Output, then files, which may fail; exit code.
+    int deliver(const mapper::Result& result, bool cut) {
+        const std::vector<io::Description> described = descriptions(problem(), result);
+        const io::Json json = document(result, described, settings_, wall_s());
+        const bool memory = result.stopped_by == base::out_of_memory;
+        if (arguments_.flag("json")) {
+            out_ << io::dumped(json);
+        } else if (!result.solutions.empty()) {
+            print(out_, problem(), result, described.front(), settings_, wall_s(),
+                  components_->mapper, tables_);
+        }
+        out_.flush();
+        if (result.solutions.empty()) {
+            return explain_nothing(result, cut, err_);
+        }
+        if (folder_) {
+            std::map<std::string, std::string> files =
+                run_files(problem(), result, described.front());
+            files["result.json"] = io::dumped(stored_document(json));
+            if (result.stopped_by == "max-time") {  // a higher limit may let it go on
+                files["stopped.json"] = folder_->read("checkpoint.json");
+            }
+            const auto unwritten = folder_->finish(files, !cut && !memory);
+            if (!unwritten.empty()) {
+                explain_unwritten(err_, *folder_, unwritten, files,
+                                  "make room and give the command again with --resume");
+                return ExitCode::user_error;
+            }
+            if (!arguments_.flag("json")) {
+                print_place(out_, *folder_);
+            }
+        }
+        if (original_ != nullptr && !cut) {
+            original_->compare(stored_document(json), err_);
+        }
+        if (memory) {
+            err_ << "tessera: the search was stopped with the best mapping so far: "
+                 << out_of_memory_text;
+            return ExitCode::limit_before_result;
+        }
+        return cut ? ExitCode::interrupted : ExitCode::ok;
+    }
+
+    /// The folder holds the finished run already.
+    int show_stored() const {
+        const std::string text = folder_->read("result.json");
+        if (arguments_.flag("json")) {
+            out_ << text;
+            return ExitCode::ok;
+        }
+        const mapper::Solution best = evaluated(folder_->read("mapping.yaml"));
+        out_ << "Mapping of " << inputs_->workload->name << " on " << inputs_->architecture->name()
+             << "\n";
+        print_totals(out_, *inputs_->architecture, best.report);
+        const io::Description told = io::describe(problem(), best.mapping, best.report);
+        print_summary(out_, *inputs_->architecture, told);
+        print_summary_tables(out_, *inputs_->architecture, told.summary, tables_);
+        print_fused_groups(out_, told.fused_groups);
+        print_tree(out_, best.mapping, told.notes);
+        out_ << "Finished before; in " << folder_->path().string() << "\n";
+        return ExitCode::ok;
+    }
+
+    const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    const std::vector<std::string>& args_;
+    const Arguments& arguments_;
+    std::ostream& out_;
+    std::ostream& err_;
+    const StoredRun* const original_;
+    mapper::Options settings_;
+    SummaryTables tables_;
+    Ui ui_ = Ui::line;
+    std::optional<io::RunDirectory> folder_;
+    std::optional<Inputs> inputs_;
+    std::optional<Components> components_;
+    plugin::Owned<model::CostModel> model_;
+    plugin::Owned<mapper::Mapper> mapper_;
+    Checkpoint checkpoint_;
+    std::optional<mapper::Solution> restored_;
+    LiveRun* live_ = nullptr;
+};
+
+}  // namespace
+
+int run_map(const std::vector<std::string>& args, const Arguments& arguments,
+            const mapper::Options& settings, std::ostream& out, std::ostream& err,
+            const StoredRun* original) {
+    return MapRun(args, arguments, settings, out, err, original).run();
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,268 @@
+#include "stored_run.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <ostream>
+#include <set>
+
+#include "io/json_text.hpp"
+#include "tessera/base/error.hpp"
+
+namespace tessera::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Given {
+    std::string name;  ///< long name
+    std::vector<std::string> tokens, values;
+};
+
+/// \pre the arguments are valid
+std::vector<Given> parse(const std::vector<std::string>& args,
+                         const options::options_description& known) {
+    namespace style = options::command_line_style;
+    const auto parsed = options::command_line_parser(args)
+                            .options(known)
+                            .style(style::default_style & ~style::allow_guessing)
+                            .run();
+    std::vector<Given> result;
+    for (const auto& option : parsed.options) {
+        result.push_back({option.string_key, option.original_tokens, option.value});
+    }
+    return result;
+}
+
+bool has_string(const io::ParsedJson& object, const char* key) {
+    return object.is_object() && object.contains(key) && object[key].is_string();
+}
+
+std::optional<std::string> text_at(const io::ParsedJson& object, const char* key) {
+    const auto found = object.find(key);
+    return found == object.end() ? std::nullopt : io::exact_text(*found);
+}
+
+/// Inputs by role and content; where a file lies does not matter.
+io::ParsedJson contents(const io::ParsedJson& inputs) {
+    io::ParsedJson result = io::ParsedJson::array();
+    for (const io::ParsedJson& input : inputs) {
+        result.push_back({input.value("role", ""), input.value("sha256", "")});
+    }
+    return result;
+}
+
+/// Plugins by kind, name and content.
+io::ParsedJson plugin_contents(const io::ParsedJson& run) {
+    io::ParsedJson result = run.value("plugins", io::ParsedJson::array());
+    for (io::ParsedJson& one : result) {
+        one.erase("file");
+    }
+    return result;
+}
+
+}  // namespace
+
+std::string shell_word(const std::string& word) {
+    const bool simple = !word.empty() && word.find_first_not_of(
+                                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                             "0123456789-_=+,./:@%") == std::string::npos;
+    std::string result = "'";
+    for (const char c : word) {
+        result += c == '\'' ? "'\\''" : std::string(1, c);
+    }
+    return simple ? word : result + "'";
+}
+
+io::Json limits_json(const base::Budget& b) {
+    io::Json limits = io::Json::object();
+    const auto add = [&](const char* key, auto value) {
+        if (value > 0) {
+            limits[key] = value;
+        }
+    };
+    add("max_evals", b.max_evals);
+    add("max_time_s", b.max_time_s);
+    add("max_cpu_time_s", b.max_cpu_s);
+    add("max_stall", b.stall_evals);
+    add("max_memory_bytes", b.max_memory_bytes);
+    add("gap", b.gap);
+    if (b.target) {
+        limits["target"] = *b.target;
+    }
+    return limits;
+}
+
+io::Json defines_json(const spec::Defines& defines) {
+    io::Json result = io::Json::object();
+    for (const auto& [name, value] : defines) {
+        result[name] = io::exact(value);
+    }
+    return result;
+}
+
+StoredRun::StoredRun(const base::Directory& folder) : folder_(folder.path()) {
+    const std::optional<std::string> text = folder.read("run.json");
+    if (!text) {
+        throw UserError(folder_.string() + ": is no run of tessera: it has no run.json");
+    }
+    json_ = base::parsed_json(*text);
+    if (json_.is_object() && json_.contains("sweep")) {
+        throw UserError(folder_.string() +
+                        ": holds a sweep; tessera sweep with its options and --resume goes on");
+    }
+    check_form();
+    if (json_["command"][1] == "compare") {
+        throw UserError(folder_.string() +
+                        ": holds a comparison, which can be neither resumed nor run again from "
+                        "its folder; give tessera compare its options again");
+    }
+    result_ = folder.read("result.json").value_or("");
+}
+
+void StoredRun::check_form() const {
+    const auto list_of = [&](const char* key, const auto& good) {
+        const auto found = json_.find(key);
+        return found != json_.end() && found->is_array() &&
+               std::all_of(found->begin(), found->end(), good);
+    };
+    const auto word = [](const io::ParsedJson& one) { return io::exact_text(one).has_value(); };
+    const auto input = [](const io::ParsedJson& one) {
+        return has_string(one, "role") && has_string(one, "sha256") && text_at(one, "path");
+    };
+    const auto plugin = [](const io::ParsedJson& one) {
+        return has_string(one, "kind") && has_string(one, "name");
+    };
+    const bool good = has_string(json_, "tessera_version") && list_of("command", word) &&
+                      json_["command"].size() >= 2 && list_of("inputs", input) &&
+                      (!json_.contains("plugins") || list_of("plugins", plugin)) &&
+                      (!json_.contains("options") || json_["options"].is_object());
+    if (!good) {
+        throw UserError(file() + ": is no description of a run; choose another folder");
+    }
+}
+
+std::vector<std::string> StoredRun::arguments(const options::options_description& known,
+                                              const std::vector<std::string>& given,
+                                              const std::string& again) const {
+    std::set<std::string> without = {"output", "force", "resume", "skip-if-exists"};
+    for (const Given& option : parse(given, known)) {
+        without.insert(option.name);
+    }
+    std::vector<std::string> command;
+    for (const io::ParsedJson& word : json_["command"]) {
+        command.push_back(*io::exact_text(word));
+    }
+    std::vector<std::string> result;
+    std::string plugins;
+    try {
+        for (const Given& option : parse({command.begin() + 2, command.end()}, known)) {
+            if (without.count(option.name) > 0) {
+                continue;
+            }
+            if (option.name == "plugin") {
+                plugins +=
+                    " --plugin " + shell_word((directory() / option.values.front()).string());
+            }
+            result.insert(result.end(), option.tokens.begin(), option.tokens.end());
+        }
+    } catch (const options::error& error) {
+        throw UserError(file() + ": this program cannot run its command: " + error.what());
+    }
+    if (!plugins.empty()) {
+        throw UserError(file() +
+                        ": the run used plugins, whose code is not loaded because a folder says "
+                        "so; if you trust these files, name them yourself: " +
+                        again + plugins);
+    }
+    return result;
+}
+
+fs::path StoredRun::directory() const {
+    const auto at = json_.find("directory");
+    return at == json_.end() ? "." : io::exact_text(*at).value_or(".");
+}
+
+void StoredRun::check_same(const io::Json& mine) const {
+    const io::ParsedJson now = io::ParsedJson::parse(io::dumped(mine));  // as it would be stored
+    const std::string where = file();
+    const auto differ = [&](const std::string& what) {
+        throw UserError(where + ": the run there has " + what +
+                        "; give the same, choose another folder, or replace it with --force");
+    };
+    if (json_.value("tessera_version", "") != now["tessera_version"]) {
+        differ("another version of tessera, " + json_.value("tessera_version", ""));
+    }
+    if (contents(json_["inputs"]) != contents(now["inputs"])) {
+        for (const io::ParsedJson& input : json_["inputs"]) {
+            const io::ParsedJson stored = contents(io::ParsedJson::array({input}));
+            bool found = false;
+            for (const io::ParsedJson& other : contents(now["inputs"])) {
+                found = found || other == stored.front();
+            }
+            if (!found) {
+                differ("other content in the " + *text_at(input, "role") + " " +
+                       *text_at(input, "path"));
+            }
+        }
+        differ("fewer input files");
+    }
+    if (plugin_contents(json_) != plugin_contents(now)) {
+        differ("other plugins, or another build of one");
+    }
+    if (json_.value("defines", io::ParsedJson()) != now["defines"]) {
+        differ("other variables (-D)");
+    }
+    if (json_.value("seed", io::ParsedJson()) != now["seed"]) {
+        differ("another --seed");
+    }
+    const io::ParsedJson stored = json_.value("options", io::ParsedJson::object());
+    for (const auto& [name, value] : now["options"].items()) {
+        if (stored.value(name, io::ParsedJson()) != value) {
+            differ("another " + name);
+        }
+    }
+}
+
+void StoredRun::compare(const io::Json& result, std::ostream& err) const {
+    if (result_.empty()) {
+        err << "tessera: " << folder_.string() << " has no result to compare with\n";
+        return;
+    }
+    const bool same = base::written(base::parsed_json(result_)) == result;
+    err << "tessera: the result is " << (same ? "the same as" : "not the same as") << " in "
+        << (folder_ / "result.json").string() << "\n";
+}
+
+WorkingDirectory::WorkingDirectory(const StoredRun& run) {
+    const fs::path path = run.directory();
+    before_ = fs::current_path();
+    std::error_code failed;
+    fs::current_path(path, failed);
+    if (failed) {
+        throw UserError(run.file() + ": the run was started in '" + path.string() +
+                        "', which cannot be entered: " + failed.message());
+    }
+}
+
+WorkingDirectory::~WorkingDirectory() {
+    std::error_code ignored;
+    fs::current_path(before_, ignored);
+}
+
+std::vector<std::string> with_absolute(const std::vector<std::string>& args,
+                                       const options::options_description& known) {
+    static const std::set<std::string> files = {"output", "knobs", "plugin", "start"};
+    std::vector<std::string> result;
+    for (const Given& option : parse(args, known)) {
+        if (files.count(option.name) > 0 && option.values.size() == 1) {
+            result.push_back("--" + option.name);
+            result.push_back(fs::absolute(option.values.front()).string());
+        } else {
+            result.insert(result.end(), option.tokens.begin(), option.tokens.end());
+        }
+    }
+    return result;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,54 @@
+#include "sweep_journals.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "cli/compare/comparison.hpp"
+#include "cli/run/live_run.hpp"
+
+namespace tessera::cli {
+
+void SweepJournals::read(const base::Directory& folder, std::vector<SweepOutcome>& outcomes) {
+    for (const std::string& name : folder.names()) {
+        if (!name.starts_with("points") || !name.ends_with(".jsonl")) {
+            continue;
+        }
+        std::uint64_t& from = read_[name];
+        const std::string text = folder.read(name, from).value_or("");
+        from += read_journal(text, outcomes);
+    }
+}
+
+std::string SweepJournals::own_name() {
+    return "points-" + plain_name(host_name()) + "-" + std::to_string(::getpid()) + ".jsonl";
+}
+
+SweepClaims::SweepClaims(const base::Directory& folder) : file_(folder.open_to_append("claims")) {}
+
+SweepClaims::~SweepClaims() {
+    ::close(file_);
+}
+
+bool SweepClaims::lock(std::size_t point, short kind) const {
+    struct flock where {};
+    where.l_type = kind;
+    where.l_whence = SEEK_SET;
+    where.l_start = static_cast<off_t>(point);
+    where.l_len = 1;
+    return ::fcntl(file_, F_OFD_SETLK, &where) == 0;
+}
+
+bool SweepClaims::take(std::size_t point) {
+    if (!lock(point, F_WRLCK)) {
+        return false;
+    }
+    own_.insert(point);
+    return true;
+}
+
+void SweepClaims::drop(std::size_t point) {
+    lock(point, F_UNLCK);
+    own_.erase(point);
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,474 @@
+// Map:
+//   SweepFolder   -o: what is known already, the journal, the files at the end
+//   Progress      lines on stderr
+//   Choice        which point is searched next: of a list, or claimed beside other processes
+//   run_sweep()   children
+//   merge_sweeps()
+#include "sweep_run.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <ostream>
+#include <thread>
+
+#include "base/leave.hpp"
+#include "base/process_pool.hpp"
+#include "cli/cli.hpp"
+#include "cli/output.hpp"
+#include "cli/run/live_run.hpp"
+#include "cli/view/interrupt.hpp"
+#include "io/units.hpp"
+#include "sweep_journals.hpp"
+#include "tessera/base/error.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+using Policy = io::RunDirectory::Policy;
+
+constexpr const char* journal = "points.jsonl";
+constexpr auto look_again = std::chrono::milliseconds(100);
+
+Policy policy(const Arguments& arguments) {
+    Policy result = Policy::refuse;
+    const char* chosen = nullptr;
+    for (const auto& [name, meaning] : {std::pair{"force", Policy::replace},
+                                        {"resume", Policy::resume},
+                                        {"share", Policy::share}}) {
+        if (!arguments.flag(name)) {
+            continue;
+        }
+        if (!arguments.has("output")) {
+            throw UserError(std::string("option '--") + name + "' needs the folder: -o DIR");
+        }
+        if (chosen != nullptr) {
+            throw UserError(std::string("options '--") + chosen + "' and '--" + name +
+                            "' exclude each other");
+        }
+        chosen = name;
+        result = meaning;
+    }
+    return result;
+}
+
+/// The plan of a folder; nothing: it holds no sweep.
+std::optional<SweepPlan> stored_plan(const std::string& text, const std::string& file) {
+    const io::ParsedJson json = base::parsed_json(text);
+    if (!json.is_object() || !json.contains("sweep")) {
+        return std::nullopt;
+    }
+    return read_plan(json["sweep"], file);
+}
+
+/// What differs, in words; empty: nothing.
+std::string difference(const io::Json& a, const io::Json& b) {
+    std::string text;
+    for (const auto& [key, value] : a.members()) {
+        const bool same = b.contains(key) && io::Json(b)[key] == value;
+        text += same ? "" : (text.empty() ? "" : ", ") + key;
+    }
+    return text;
+}
+
+std::string difference(const SweepPlan& a, const SweepPlan& b) {
+    const std::string text = difference(to_json(a), to_json(b));
+    return text == "command" ? difference(a.command, b.command) : text;
+}
+
+io::Json description(const SweepPlan& plan, const std::vector<std::string>& args) {
+    io::Json root;
+    root["schema_version"] = io::schema_version;
+    root["tessera_version"] = version;
+    root["command"] = io::Json::array({"tessera", "sweep"});
+    for (const std::string& arg : args) {
+        root["command"].push_back(io::exact(arg));
+    }
+    root["host"] = host_name();
+    root["started"] = utc_now();
+    root["sweep"] = to_json(plan);
+    return root;
+}
+
+class SweepFolder {
+public:
+    /// Looks only. \throws UserError
+    SweepFolder(const SweepPlan& plan, const Arguments& arguments)
+        : plan_(plan), how_(policy(arguments)) {
+        if (!arguments.has("output")) {
+            return;
+        }
+        folder_.emplace(arguments.text("output"), how_);
+        if (goes_on()) {
+            check_same();
+        }
+    }
+    ~SweepFolder() {
+        if (journal_ >= 0) {
+            ::close(journal_);
+        }
+    }
+    SweepFolder(const SweepFolder&) = delete;
+    SweepFolder& operator=(const SweepFolder&) = delete;
+
+    /// Opens it and reads what it knows. Points that failed are searched again.
+    void open(const std::vector<std::string>& args, std::vector<SweepOutcome>& outcomes) {
+        if (!folder_) {
+            return;
+        }
+        const bool begun = goes_on();
+        folder_->open();
+        if (!goes_on()) {
+            folder_->write("run.json", io::dumped(description(plan_, args)), true);
+            folder_->write("checkpoint.json", "{}\n");
+        } else if (shared()) {
+            if (!begun) {  // another process was faster
+                check_same();
+            }
+        } else {
+            cut_half_line();
+            folder_->write("checkpoint.json", "{}\n");
+        }
+        if (shared()) {
+            folder_->let_in();
+            claims_.emplace(folder_->folder());
+        }
+        read_news(outcomes);
+        if (!shared()) {
+            for (SweepOutcome& outcome : outcomes) {
+                outcome = outcome.status == "failed" ? SweepOutcome() : outcome;
+            }
+        }
+        journal_ = folder_->folder().open_to_append(shared() ? SweepJournals::own_name() : journal);
+    }
+
+    bool shared() const {
+        return how_ == Policy::share;
+    }
+    /// What this process and others have found since the last call.
+    void read_news(std::vector<SweepOutcome>& outcomes) {
+        if (goes_on() || shared()) {
+            journals_.read(folder_->folder(), outcomes);
+        }
+    }
+    /// \pre shared
+    SweepClaims& claims() {
+        return *claims_;
+    }
+    /// Another process has written the result.
+    bool is_finished() const {
+        return folder_->folder().has("result.json") && !folder_->folder().has("checkpoint.json");
+    }
+
+    void note(std::size_t point, const SweepOutcome& outcome) const {
+        if (journal_ >= 0 && !base::write_to_pipe(journal_, journal_line(point, outcome))) {
+            throw UserError((folder_->path() / journal).string() +
+                            ": cannot be written; make room and give the command again with "
+                            "--resume");
+        }
+    }
+
+    /// False: something could not be written.
+    bool finish(const std::map<std::string, std::string>& files, bool ended, bool json,
+                std::ostream& out, std::ostream& err) {
+        if (!folder_) {
+            return true;
+        }
+        const auto unwritten = folder_->finish(files, ended);
+        if (!unwritten.empty()) {
+            explain_unwritten(err, *folder_, unwritten, files,
+                              "make room and give the command again with --resume");
+        } else if (!json) {
+            print_place(out, *folder_);
+        }
+        return unwritten.empty();
+    }
+
+private:
+    /// There is a sweep in the folder that this one goes on with.
+    bool goes_on() const {
+        return (how_ == Policy::resume || shared()) &&
+               folder_->state() != io::RunDirectory::State::free;
+    }
+
+    /// A line that a kill cut off would spoil the next one.
+    void cut_half_line() const {
+        const std::string text = folder_->read(journal);
+        const std::size_t whole = text.rfind('\n') + 1;
+        if (whole < text.size()) {
+            folder_->write(journal, text.substr(0, whole), true);
+        }
+    }
+
+    void check_same() const {
+        const std::string file = (folder_->path() / "run.json").string();
+        const std::optional<SweepPlan> before = stored_plan(folder_->read("run.json"), file);
+        if (!before) {
+            throw UserError("-o " + folder_->path().string() +
+                            ": holds no sweep; choose another folder");
+        }
+        const std::string differs = difference(plan_, *before);
+        if (!differs.empty()) {
+            throw UserError("-o " + folder_->path().string() + ": holds another sweep (" + differs +
+                            " differ); give its command again, or choose another folder");
+        }
+    }
+
+    const SweepPlan& plan_;
+    const Policy how_;
+    std::optional<io::RunDirectory> folder_;
+    std::optional<SweepClaims> claims_;
+    SweepJournals journals_;
+    int journal_ = -1;
+};
+
+/// How far it is, every few seconds.
+class Progress {
+public:
+    Progress(std::size_t n, bool quiet, std::ostream& err) : n_(n), quiet_(quiet), err_(err) {}
+
+    void ended(const SweepOutcome& outcome) {
+        ++done_;
+        failed_ += outcome.status == "failed";
+        const double now_s = seconds();
+        if (quiet_ || (now_s - told_s_ < every_s && done_ < n_)) {
+            return;
+        }
+        told_s_ = now_s;
+        err_ << "tessera: " << done_ << " of " << io::counted(n_, "search", "searches");
+        if (failed_ > 0) {
+            err_ << ", " << failed_ << " failed";
+        }
+        const double left_s = now_s / static_cast<double>(done_) * static_cast<double>(n_ - done_);
+        err_ << ", " << io::quantity(now_s, "s");
+        if (done_ < n_) {
+            err_ << ", about " << io::quantity(left_s, "s") << " left";
+        }
+        err_ << std::endl;
+    }
+
+private:
+    static constexpr double every_s = 5;
+
+    double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    }
+
+    const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    const std::size_t n_;
+    const bool quiet_;
+    std::ostream& err_;
+    std::size_t done_ = 0, failed_ = 0;
+    double told_s_ = 0;
+};
+
+/// What a child said, or how it died.
+SweepOutcome outcome_of(const base::ChildEnd& end) {
+    const io::ParsedJson json = base::parsed_json(end.text);
+    std::optional<SweepOutcome> outcome = end.failed.empty() ? read_outcome(json) : std::nullopt;
+    if (!outcome) {
+        outcome.emplace();
+        outcome->status = "failed";
+        outcome->message = end.failed.empty() ? "its process said nothing" : end.failed;
+    }
+    outcome->wall_s = end.wall_s;
+    outcome->cpu_s = end.cpu_s;
+    outcome->memory_bytes = end.peak_memory_bytes;
+    return *outcome;
+}
+
+bool deliver(SweepResult& result, SweepFolder& folder, bool ended, const Arguments& arguments,
+             std::ostream& out, std::ostream& err) {
+    share(result.plan, result.outcomes);
+    const bool json = arguments.flag("json");
+    if (json) {
+        out << io::dumped(sweep_json(result));
+    } else {
+        print_sweep(out, result);
+    }
+    out.flush();
+    return folder.finish(sweep_files(result, arguments.flag("all-mappings")), ended, json, out,
+                         err);
+}
+
+/// Which point is searched next.
+class Choice {
+public:
+    /// `points`: those that this process may search, in order.
+    Choice(SweepFolder& folder, const std::vector<std::size_t>& points,
+           std::vector<SweepOutcome>& outcomes)
+        : folder_(folder), points_(points), outcomes_(outcomes) {}
+
+    std::optional<std::size_t> next() {
+        return folder_.shared() ? claimed() : listed();
+    }
+    /// Its outcome is in the journal.
+    void ended(std::size_t point) {
+        if (folder_.shared()) {
+            folder_.claims().drop(point);
+        }
+    }
+    /// All points are known, by whomever.
+    bool over() {
+        folder_.read_news(outcomes_);
+        return std::none_of(points_.begin(), points_.end(),
+                            [&](std::size_t point) { return open(point); });
+    }
+
+private:
+    bool open(std::size_t point) const {
+        return outcomes_[point].status.empty();
+    }
+
+    std::optional<std::size_t> listed() {
+        while (at_ < points_.size()) {
+            const std::size_t point = points_[at_++];
+            if (open(point)) {
+                return point;
+            }
+        }
+        return std::nullopt;
+    }
+
+    /// One that nobody searches. It may have ended since the journals were read.
+    std::optional<std::size_t> claimed() {
+        folder_.read_news(outcomes_);
+        for (const std::size_t point : points_) {
+            SweepClaims& claims = folder_.claims();
+            if (!open(point) || claims.has(point) || !claims.take(point)) {
+                continue;
+            }
+            folder_.read_news(outcomes_);
+            if (open(point)) {
+                return point;
+            }
+            claims.drop(point);
+        }
+        return std::nullopt;
+    }
+
+    SweepFolder& folder_;
+    const std::vector<std::size_t>& points_;
+    std::vector<SweepOutcome>& outcomes_;
+    std::size_t at_ = 0;
+};
+
+/// The claim behind the points: who has it writes the result.
+bool writes_result(SweepFolder& folder, std::size_t n_points, const Interrupt& interrupt) {
+    while (!folder.claims().take(n_points)) {
+        if (interrupt.happened()) {
+            return false;
+        }
+        std::this_thread::sleep_for(look_again);
+    }
+    return !folder.is_finished();
+}
+
+}  // namespace
+
+int run_sweep(const SweepPlan& plan, const SweepSearch& search, const SweepShard& shard,
+              const std::vector<std::string>& args, const Arguments& arguments, std::ostream& out,
+              std::ostream& err) {
+    const bool quiet = ui(arguments, err) == Ui::none;
+    SweepFolder folder(plan, arguments);
+    SweepResult result{plan, std::vector<SweepOutcome>(plan.space.points.size())};
+    folder.open(args, result.outcomes);
+    const std::vector<std::size_t> own = plan.searched(shard.index, shard.count);
+    base::ProcessPoolOptions pool;
+    pool.jobs = arguments.given("jobs") ? static_cast<int>(arguments.whole("jobs", 1, 1024))
+                                        : base::usable_cores();
+    const double limit_s = search.settings.budget.max_time_s;
+    pool.limit_s = limit_s > 0 ? 2 * limit_s + 30 : 0;  // a search that does not stop is ended
+    const auto left =
+        static_cast<std::size_t>(std::count_if(own.begin(), own.end(), [&](std::size_t point) {
+            return result.outcomes[point].status.empty();
+        }));
+    Progress progress(left, quiet, err);
+    Choice choice(folder, own, result.outcomes);
+    std::size_t searched = 0;
+    const Interrupt interrupt;
+    const auto search_those_left = [&] {
+        return base::run_in_children([&] { return choice.next(); }, pool,
+                                     [&](std::size_t point, int pipe) {
+                                         base::end_process_after_search();
+                                         const SweepOutcome outcome =
+                                             search_point(search, plan.space.choice(point));
+                                         base::write_to_pipe(pipe, outcome_json(outcome).dump());
+                                     },
+                                     [&](std::size_t point, const base::ChildEnd& end) {
+                                         result.outcomes[point] = outcome_of(end);
+                                         folder.note(point, result.outcomes[point]);
+                                         choice.ended(point);
+                                         progress.ended(result.outcomes[point]);
+                                         ++searched;
+                                     },
+                                     interrupt.stop());
+    };
+    bool whole = search_those_left();
+    while (whole && folder.shared() && !choice.over()) {
+        // Others search what is left, and may be killed.
+        std::this_thread::sleep_for(look_again);
+        whole = search_those_left();
+    }
+    if (folder.shared() && (!whole || !writes_result(folder, own.size(), interrupt))) {
+        err << "tessera: " << io::counted(searched, "search", "searches") << " of the sweep here; "
+            << (whole ? "another process has written its result\n"
+                      : "go on with the same command\n");
+        return whole ? sweep_exit_code(result, own) : ExitCode::interrupted;
+    }
+    if (!deliver(result, folder, whole, arguments, out, err)) {
+        return ExitCode::user_error;
+    }
+    if (!whole) {
+        err << "tessera: the sweep was interrupted"
+            << (arguments.has("output") ? "; go on with the same command and --resume\n" : "\n");
+        return ExitCode::interrupted;
+    }
+    return sweep_exit_code(result, own);
+}
+
+int merge_sweeps(const std::vector<std::string>& folders, const std::vector<std::string>& args,
+                 const Arguments& arguments, std::ostream& out, std::ostream& err) {
+    std::optional<SweepPlan> plan;
+    std::vector<SweepOutcome> outcomes;
+    for (const std::string& path : folders) {
+        const base::Directory folder{std::filesystem::path(path)};
+        const std::string file = path + "/run.json";
+        const std::optional<SweepPlan> one =
+            stored_plan(folder.read("run.json").value_or(""), file);
+        if (!one) {
+            throw UserError("--merge " + path +
+                            ": is no folder of a sweep (its run.json has none)");
+        }
+        if (!plan) {
+            plan = one;
+            outcomes.resize(plan->space.points.size());
+        } else if (const std::string differs = difference(*plan, *one); !differs.empty()) {
+            throw UserError("--merge " + path + ": holds another sweep than " + folders.front() +
+                            " (" + differs + " differ)");
+        }
+        SweepJournals().read(folder, outcomes);
+    }
+    SweepFolder merged(*plan, arguments);
+    std::vector<SweepOutcome> known;
+    merged.open(args, known);
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        if (!outcomes[i].status.empty()) {
+            merged.note(i, outcomes[i]);
+        }
+    }
+    SweepResult result{*plan, std::move(outcomes)};
+    const std::vector<std::size_t> all = plan->searched(1, 1);
+    const bool whole = std::none_of(all.begin(), all.end(), [&](std::size_t point) {
+        return result.outcomes[point].status.empty();
+    });
+    if (!deliver(result, merged, whole, arguments, out, err)) {
+        return ExitCode::user_error;
+    }
+    return sweep_exit_code(result, all);
+}
+
+}  // namespace tessera::cli

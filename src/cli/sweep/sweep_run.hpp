@@ -1,0 +1,27 @@
+// A sweep on its way: its folder, its children, what is delivered at the end.
+#pragma once
+
+#include <iosfwd>
+
+#include "cli/arguments.hpp"
+#include "sweep_report.hpp"
+#include "sweep_search.hpp"
+
+namespace tessera::cli {
+
+/// Which of the problems are searched: the `index`-th of every `count`, from 1.
+struct SweepShard {
+    std::size_t index = 1, count = 1;
+};
+
+/// Searches the points that the folder of -o does not know yet, and delivers all.
+/// \returns the exit code \throws UserError
+int run_sweep(const SweepPlan& plan, const SweepSearch& search, const SweepShard& shard,
+              const std::vector<std::string>& args, const Arguments& arguments, std::ostream& out,
+              std::ostream& err);
+
+/// Joins the folders of shards of one sweep. \throws UserError
+int merge_sweeps(const std::vector<std::string>& folders, const std::vector<std::string>& args,
+                 const Arguments& arguments, std::ostream& out, std::ostream& err);
+
+}  // namespace tessera::cli

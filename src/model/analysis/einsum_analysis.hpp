@@ -1,0 +1,36 @@
+// One Einsum of a LoopTree, analysed with numbers.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "costs.hpp"
+#include "tessera/mapping/pmapping.hpp"
+
+namespace tessera::model {
+
+struct EinsumAnalysis {
+    /// Keeps references to `path` and `nodes`.
+    /// \throws IllegalMapping, see NestPlan::build.
+    EinsumAnalysis(const arch::Path& path, std::span<const mapping::PmappingNode> nodes,
+                   arch::Compat compat);
+
+    /// Anew for other tile shapes in the same nodes.
+    void update();
+
+    const workload::EinsumView& einsum() const {
+        return tables.path().einsum;
+    }
+    double trips(int node) const {
+        return node_trips[node];
+    }
+
+    PathTables tables;
+    std::span<const mapping::PmappingNode> nodes;
+    NestPlan plan;
+    Analysis<double> analysis;
+    Costs<double> costs;
+    std::vector<double> node_trips;  ///< per node; whole iterations of a loop, 1 for other nodes
+};
+
+}  // namespace tessera::model

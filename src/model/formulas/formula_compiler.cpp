@@ -1,0 +1,287 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "formula_program.hpp"
+
+// From formulas to flat code in two steps: emit instructions over as many virtual registers as
+// there are results, then give physical registers by last use. Register s < symbols is symbol s.
+
+namespace tessera::model {
+
+namespace {
+
+constexpr std::uint16_t kNone = 0xffff;
+
+}  // namespace
+
+class FormulaCompiler {
+public:
+    using Op = CompiledFormulas::Op;
+
+    void compile(const FormulaPool& pool, CompiledFormulas& program,
+                 std::span<const Formula> formulas) {
+        pool_ = &pool;
+        program_ = &program;
+        products_.clear();
+        nodes_.clear();
+        atoms_.clear();
+        parts_.clear();
+        compile(formulas);
+    }
+
+private:
+    void compile(std::span<const Formula> formulas) {
+        SymbolSet mask;
+        for (const Formula& f : formulas) {
+            mask |= pool_->mask(f);
+        }
+        program_->symbols_read_ = mask;
+        symbols_ = static_cast<std::uint16_t>(mask.end_symbol());
+        next_ = symbols_;
+        program_->code_.clear();
+        program_->outputs_.clear();
+        for (const Formula& f : formulas) {
+            program_->outputs_.push_back(formula(f));
+        }
+        assign_registers();
+    }
+
+    struct Product {
+        Exponents exponents;
+        std::uint16_t place;
+    };
+    struct Known {
+        std::uint32_t id;
+        std::uint16_t place;
+    };
+    struct Part {
+        std::uint16_t over;
+        std::uint16_t under;
+        double coefficient;
+        bool done;
+    };
+
+    std::uint16_t emit(Op op, std::uint16_t a = 0, std::uint16_t b = 0, double constant = 0.0) {
+        program_->code_.push_back({op, next_, a, b, constant});
+        return next_++;
+    }
+
+    std::uint16_t formula(const Formula& f) {
+        if (f.is_constant()) {
+            return emit(Op::constant, 0, 0, f.constant_value());
+        }
+        for (const Known& k : nodes_) {
+            if (k.id == f.node()) {
+                return k.place;
+            }
+        }
+        const std::uint16_t place = pool_->is_max(f)
+                                        ? extremum(pool_->branches(f), Op::max, Op::max_constant)
+                                        : polynomial(pool_->terms(f));
+        nodes_.push_back({f.node(), place});
+        return place;
+    }
+
+    std::uint16_t extremum(std::span<const Formula> list, Op op, Op with_constant) {
+        std::uint16_t place = kNone;
+        for (const Formula& f : list) {
+            if (!f.is_constant()) {
+                const std::uint16_t next = formula(f);
+                place = place == kNone ? next : emit(op, place, next);
+            }
+        }
+        for (const Formula& f : list) {
+            if (f.is_constant()) {
+                place =
+                    place == kNone ? formula(f) : emit(with_constant, place, 0, f.constant_value());
+            }
+        }
+        return place;
+    }
+
+    std::uint16_t atom(AtomId id) {
+        for (const Known& k : atoms_) {
+            if (k.id == id) {
+                return k.place;
+            }
+        }
+        const Atom& atom = pool_->atom(id);
+        std::uint16_t place = kNone;
+        switch (atom.kind) {
+            case AtomKind::ceil:
+                place = emit(Op::ceil, formula(atom.arguments[0]));
+                break;
+            case AtomKind::min:
+                place = extremum(atom.arguments, Op::min, Op::min_constant);
+                break;
+            case AtomKind::max:
+                place = extremum(atom.arguments, Op::max, Op::max_constant);
+                break;
+            case AtomKind::sum:
+                place = formula(atom.arguments[0]);
+                break;
+        }
+        atoms_.push_back({id, place});
+        return place;
+    }
+
+    /// Product of the factors with positive (sign = 1) or negative (sign = -1) exponents, kNone if
+    /// empty. Every prefix of a product, in symbol order, is kept for the next one.
+    std::uint16_t product(const Monomial& m, int sign) {
+        std::uint16_t place = kNone;
+        Exponents prefix;
+        for (const int s : m.exponents.mask()) {
+            const int e = sign * m.exponents.get(s);
+            for (int k = 1; k <= e; ++k) {
+                prefix.set(s, k);
+                place = place == kNone ? static_cast<std::uint16_t>(s) : times(prefix, place, s);
+            }
+        }
+        for (const AtomPower& p : pool_->atom_powers(m)) {
+            for (int k = 0; k < sign * p.exponent; ++k) {
+                const std::uint16_t factor = atom(p.atom);
+                place = place == kNone ? factor : emit(Op::multiply, place, factor);
+            }
+        }
+        return place;
+    }
+
+    std::uint16_t times(const Exponents& prefix, std::uint16_t place, int symbol) {
+        for (const Product& known : products_) {
+            if (known.exponents == prefix) {
+                return known.place;
+            }
+        }
+        const std::uint16_t made = emit(Op::multiply, place, static_cast<std::uint16_t>(symbol));
+        products_.push_back({prefix, made});
+        return made;
+    }
+
+    std::uint16_t polynomial(std::span<const Term> terms) {
+        // Groups by denominator, in order of first appearance. Atoms compile polynomials of their
+        // own meanwhile: the places first, then the parts.
+        const std::size_t first = parts_.size();
+        for (const Term& term : terms) {
+            const Monomial& m = pool_->monomial(term.monomial);
+            const std::uint16_t over = product(m, 1);
+            const std::uint16_t under = product(m, -1);
+            parts_.push_back({over, under, term.coefficient, false});
+        }
+        std::uint16_t total = kNone;
+        for (std::size_t i = first; i < parts_.size(); ++i) {
+            if (parts_[i].done) {
+                continue;
+            }
+            const std::uint16_t under = parts_[i].under;
+            std::uint16_t sum = kNone;
+            double constant = 0.0;
+            for (std::size_t j = i; j < parts_.size(); ++j) {
+                if (parts_[j].under != under) {
+                    continue;
+                }
+                parts_[j].done = true;
+                const double c = parts_[j].coefficient;
+                if (parts_[j].over == kNone) {
+                    constant += c;
+                } else if (sum == kNone) {
+                    sum = c == 1.0 ? parts_[j].over : emit(Op::scale, parts_[j].over, 0, c);
+                } else {
+                    sum = c == 1.0 ? emit(Op::add, sum, parts_[j].over)
+                                   : emit(Op::add_scaled, parts_[j].over, sum, c);
+                }
+            }
+            total = join(total, sum, constant, under);
+        }
+        parts_.resize(first);
+        return total;
+    }
+
+    /// total + (sum + constant) / under, where any of the places may be absent.
+    std::uint16_t join(std::uint16_t total, std::uint16_t sum, double constant,
+                       std::uint16_t under) {
+        if (sum == kNone && under == kNone) {
+            return total == kNone ? emit(Op::constant, 0, 0, constant)
+                                  : emit(Op::add_constant, total, 0, constant);
+        }
+        if (sum == kNone) {
+            sum = emit(Op::divide_constant, under, 0, constant);
+        } else {
+            sum = constant == 0.0 ? sum : emit(Op::add_constant, sum, 0, constant);
+            sum = under == kNone ? sum : emit(Op::divide, sum, under);
+        }
+        return total == kNone ? sum : emit(Op::add, total, sum);
+    }
+
+    static bool reads_b(Op op) {
+        return op == Op::multiply || op == Op::add_scaled || op == Op::add || op == Op::divide ||
+               op == Op::max || op == Op::min;
+    }
+
+    void assign_registers() {
+        auto& code = program_->code_;
+        last_.assign(next_, 0);
+        for (std::uint32_t i = 0; i < code.size(); ++i) {
+            if (code[i].op != Op::constant) {
+                last_[code[i].a] = i;
+            }
+            if (reads_b(code[i].op)) {
+                last_[code[i].b] = i;
+            }
+        }
+        for (const std::uint16_t output : program_->outputs_) {
+            last_[output] = std::numeric_limits<std::uint32_t>::max();
+        }
+        physical_.resize(next_);
+        free_.clear();
+        std::uint16_t used = symbols_;
+        for (std::uint16_t s = 0; s < symbols_; ++s) {
+            physical_[s] = s;
+        }
+        for (std::uint32_t i = 0; i < code.size(); ++i) {
+            auto& instruction = code[i];
+            const std::uint16_t a = instruction.a;
+            const std::uint16_t b = instruction.b;
+            const bool has_a = instruction.op != Op::constant;
+            const bool has_b = reads_b(instruction.op);
+            instruction.a = has_a ? physical_[a] : 0;
+            instruction.b = has_b ? physical_[b] : 0;
+            // A target may take the register of an operand that ends here: lanes are independent.
+            if (has_a && a >= symbols_ && last_[a] == i) {
+                free_.push_back(physical_[a]);
+            }
+            if (has_b && b >= symbols_ && b != a && last_[b] == i) {
+                free_.push_back(physical_[b]);
+            }
+            if (free_.empty()) {
+                free_.push_back(used++);
+            }
+            physical_[instruction.target] = free_.back();
+            instruction.target = free_.back();
+            free_.pop_back();
+        }
+        for (std::uint16_t& output : program_->outputs_) {
+            output = physical_[output];
+        }
+        program_->registers_ = used;
+    }
+
+    const FormulaPool* pool_ = nullptr;
+    CompiledFormulas* program_ = nullptr;
+    std::uint16_t symbols_ = 0;
+    std::uint16_t next_ = 0;
+    std::vector<Product> products_;
+    std::vector<Known> nodes_;
+    std::vector<Known> atoms_;
+    std::vector<Part> parts_;
+    std::vector<std::uint32_t> last_;
+    std::vector<std::uint16_t> physical_;
+    std::vector<std::uint16_t> free_;
+};
+
+void CompiledFormulas::compile(const FormulaPool& pool, std::span<const Formula> formulas) {
+    static thread_local FormulaCompiler compiler;  // for its memory only
+    compiler.compile(pool, *this, formulas);
+}
+
+}  // namespace tessera::model

@@ -1,0 +1,170 @@
+#include "joiner.hpp"
+
+#include <algorithm>
+
+#include "tessera/base/stop.hpp"
+
+namespace tessera::search {
+
+void demanded_trips(const TemplateData& t, const Pattern& pattern,
+                    const mapspace::detail::JoinPlan& plan,
+                    const std::vector<std::int64_t>& open_trips, std::vector<std::int64_t>& out) {
+    out.assign(t.fused.size(), 0);
+    int position = 0;
+    for (std::size_t k = 0; k < t.fused.size(); ++k) {
+        if (!(pattern.loops >> k & 1u)) {
+            continue;
+        }
+        for (int j = 0; j < plan.n_left; ++j) {
+            if (plan.right_of_left[j] == position) {
+                out[k] = open_trips[j];
+            }
+        }
+        ++position;
+    }
+}
+
+JoinStates::JoinStates(const OpenSpace::Data& space)
+    : space_(space),
+      reference_(space.problem.compat == arch::Compat::accelforge),
+      met_(space.einsums.size()) {
+    intern(std::vector<char>(space.einsums.size(), 0), {});
+}
+
+int JoinStates::intern(const std::vector<char>& done,
+                       const mapspace::detail::StateStructure& structure) {
+    const auto [at, fresh] = index_.try_emplace({done, structure}, states_.size());
+    if (fresh) {
+        auto state = std::make_unique<State>();
+        state->done = done;
+        state->structure = structure;
+        states_.push_back(std::move(state));
+    }
+    return at->second;
+}
+
+template <class Use>
+void JoinStates::for_each_way(int state, int einsum, int structure,
+                              const std::vector<char>& needed_later, const Use& use) {
+    base::poll_stop();
+    std::vector<char> done = states_[state]->done;
+    done[einsum] = 1;
+    for (mapspace::detail::JoinPlan& plan : mapspace::detail::match(
+             states_[state]->structure, space_.einsums[einsum].structures[structure], needed_later,
+             reference_)) {
+        const int next = intern(done, plan.structure);
+        use(Way{std::move(plan), next});
+    }
+}
+
+const std::vector<Way>& JoinStates::ways(int state, int einsum, int structure,
+                                         const std::vector<char>& needed_later) {
+    std::map<std::pair<int, int>, std::vector<Way>>& known = states_[state]->ways;
+    auto at = known.find({einsum, structure});
+    if (at == known.end()) {
+        std::vector<Way> all;
+        for_each_way(state, einsum, structure, needed_later,
+                     [&](Way&& way) { all.push_back(std::move(way)); });
+        at = known.emplace(std::pair(einsum, structure), std::move(all)).first;
+    }
+    return at->second;
+}
+
+/// All users of a tensor hold it in one memory below the same loops. Without this one dead end
+/// after the other is looked into.
+bool JoinStates::can_be_met(int state) {
+    const workload::Workload& w = *space_.problem.workload;
+    for (std::size_t e = 0; e < space_.einsums.size(); ++e) {
+        if (states_[state]->done[e] != 0) {
+            continue;
+        }
+        std::vector<int> asked;
+        for (const mapspace::detail::LiveTensor& t : states_[state]->structure.live) {
+            const auto uses = [&](const workload::TensorAccess& a) { return a.tensor == t.tensor; };
+            if (std::ranges::any_of(w.einsums[e].accesses, uses)) {
+                asked.insert(asked.end(), {t.tensor, t.memory, t.level});
+            }
+        }
+        const auto [at, fresh] = met_[e].try_emplace(asked, false);
+        if (fresh) {
+            at->second = std::ranges::any_of(space_.einsums[e].structures,
+                                             [&](const mapspace::GroupStructure& g) {
+                                                 return mapspace::detail::fits(g, asked);
+                                             });
+        }
+        if (!at->second) {
+            return false;
+        }
+    }
+    return true;
+}
+
+Joiner::Known& Joiner::known(int state) {
+    if (known_.size() <= static_cast<std::size_t>(state)) {
+        known_.resize(static_cast<std::size_t>(state) + 1);
+    }
+    std::unique_ptr<Known>& slot = known_[static_cast<std::size_t>(state)];
+    if (!slot) {
+        slot = std::make_unique<Known>();
+        slot->next = static_cast<int>(std::ranges::count(states_[state].done, 1));
+    }
+    return *slot;
+}
+
+const std::vector<Way>& Joiner::ways(int state, int structure) {
+    const int next = known(state).next;
+    return states_.ways(state, space_.order[next], structure, space_.needed_later[next]);
+}
+
+bool Joiner::completes(int state) {
+    using Completes = Known::Completes;
+    Known& own = known(state);
+    if (own.completes == Completes::unknown) {
+        bool found = own.next == static_cast<int>(space_.einsums.size());
+        const bool ended = found || !states_.can_be_met(state);
+        const int n = ended ? 0 : static_cast<int>(space_.einsums[own.next].structures.size());
+        for (int s = 0; s < n && !found; ++s) {
+            // Not kept: of most states nothing else is ever asked.
+            states_.for_each_way(state, space_.order[own.next], s, space_.needed_later[own.next],
+                                 [&](const Way& way) { found = found || completes(way.next); });
+        }
+        own.completes = found ? Completes::yes : Completes::no;
+    }
+    return own.completes == Completes::yes;
+}
+
+void Joiner::options(int state, std::uint32_t tmpl, std::vector<Option>& out) {
+    const TemplateData& t = space_.einsums[known(state).next].templates[tmpl];
+    for (std::uint32_t p = 0; p < t.patterns.size(); ++p) {
+        const std::vector<Way>& all = ways(state, t.patterns[p].structure);
+        for (std::uint32_t w = 0; w < all.size(); ++w) {
+            if (completes(all[w].next)) {
+                out.push_back({tmpl, p, w});
+            }
+        }
+    }
+}
+
+const std::vector<Joiner::Option>& Joiner::all_options(int state) {
+    if (!known(state).options) {
+        auto all = std::make_unique<std::vector<Option>>();
+        std::vector<std::uint32_t> ends;
+        const std::size_t n = space_.einsums[known(state).next].templates.size();
+        for (std::uint32_t t = 0; t < n; ++t) {
+            options(state, t, *all);
+            ends.push_back(static_cast<std::uint32_t>(all->size()));
+        }
+        known(state).ends = std::move(ends);
+        known(state).options = std::move(all);
+    }
+    return *known(state).options;
+}
+
+std::span<const Joiner::Option> Joiner::remembered_options(int state, std::uint32_t tmpl) {
+    const std::vector<Option>& all = all_options(state);
+    const std::vector<std::uint32_t>& ends = known(state).ends;
+    const std::uint32_t begin = tmpl == 0 ? 0 : ends[tmpl - 1];
+    return {all.data() + begin, ends[tmpl] - begin};
+}
+
+}  // namespace tessera::search

@@ -1,0 +1,35 @@
+#include "link.hpp"
+
+namespace tessera::search {
+
+void Followed::join(const Way& way, const std::vector<std::int64_t>& trips) {
+    open_trips.resize(static_cast<std::size_t>(way.plan.n_open));
+    for (int p = 0; p < way.plan.n_open; ++p) {
+        open_trips[p] = trips[way.plan.order[p]];
+    }
+    state = way.next;
+}
+
+bool Followed::fits(const Way& way, const std::vector<std::int64_t>& trips) const {
+    for (int j = 0; j < way.plan.n_left; ++j) {
+        if (trips[way.plan.right_of_left[j]] != open_trips[j]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void Link::take(const EinsumMemo::Entry& entry) {
+    known = false;  // until all is copied: memory may run out
+    way = nullptr;
+    tmpl = entry.tmpl;
+    tiles = entry.tiles;
+    pattern = entry.pattern;
+    trips = entry.trips;
+    energy_j = entry.energy_j;
+    latency_s = entry.latency_s;
+    reserved = entry.reserved;
+    known = true;
+}
+
+}  // namespace tessera::search

@@ -1,0 +1,45 @@
+// One Einsum of a point whose Einsums join, with all that is known of it.
+#pragma once
+
+#include "einsum_memo.hpp"
+#include "joiner.hpp"
+
+namespace tessera::search {
+
+/// What later Einsums see of those before, kept up to date Einsum after Einsum.
+struct Followed {
+    int state = 0;
+    std::vector<std::int64_t> open_trips;
+
+    void start(const Joiner& joiner) {
+        state = joiner.first();
+        open_trips.clear();
+    }
+    /// `trips`: of the running fused loops of the Einsum that was joined.
+    void join(const Way& way, const std::vector<std::int64_t>& trips);
+    bool operator==(const Followed&) const = default;
+
+    /// Whether an Einsum with these trip counts can run inside the open loops in this way.
+    bool fits(const Way& way, const std::vector<std::int64_t>& trips) const;
+};
+
+/// Facts of one template with its tile shapes (all but `before`, `join` and `way`), and of the way
+/// in which it follows the Einsums before it.
+struct Link {
+    bool known = false;  ///< facts were taken over
+    std::uint32_t tmpl = 0;
+    std::vector<std::int64_t> tiles;
+    const Pattern* pattern = nullptr;
+    std::vector<std::int64_t> trips;  ///< of the running fused loops, outermost first
+    double energy_j = 0, latency_s = 0;
+    Reserved reserved;
+
+    Followed before;
+    std::uint32_t join = 0;
+    const Way* way = nullptr;  ///< null: not followed yet
+    int shared = -1;           ///< loops that it shares with the Einsum before, when last followed
+
+    void take(const EinsumMemo::Entry& entry);
+};
+
+}  // namespace tessera::search

@@ -1,0 +1,65 @@
+// The constraints of one node of a version 0.4 architecture, and the shorthand they may use.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tessera/spec/node.hpp"
+#include "timeloop/problem.hpp"
+#include "timeloop/read/values.hpp"
+
+namespace tessera::timeloop {
+
+/// Constraints by type: spatial, temporal, dataspace, max_overbooked_proportion, utilization.
+/// Shorthand keys:
+///   factors_only                    these factors, all others 1
+///   no_iteration_over_dataspaces    factors of the dimensions of these data spaces are 1
+///   must_iterate_over_dataspaces    factors of all other dimensions are 1
+///   keep_only, bypass_only          these, and the opposite for all others
+///   *                               all data spaces
+///   maximize_dims                   factors that fill a fan-out (or maximize_dims_capacity) best
+class NodeConstraints {
+public:
+    /// Adds the fields of `value` to those of `type`. \throws UserError if they contradict
+    void add(const std::string& type, const spec::Node& value);
+    /// Data spaces that a `dataspace` constraint keeps.
+    std::vector<std::string> kept(const Problem& problem, const Values& values) const;
+    void bypass(const std::string& space, const spec::Node& origin);
+    /// No loops in time, nothing kept; the spatial constraints of `from`.
+    void make_dummy(const NodeConstraints& from, const Problem& problem, const spec::Node& origin);
+    /// Entries for a list of constraints on level `target`, with permutations completed.
+    std::vector<spec::Node> written(const std::string& target, const Problem& problem, bool spatial,
+                                    bool storage) const;
+
+private:
+    friend void expand_macros(NodeConstraints& constraints, const Problem& problem);
+    friend class Maximizer;
+    std::map<std::string, spec::Node> by_type_;
+};
+
+/// Writes the shorthand out, but for `maximize_dims`. \throws UserError
+void expand_macros(NodeConstraints& constraints, const Problem& problem);
+
+/// One node, for maximize_dims().
+struct FanoutConstraints {
+    NodeConstraints* constraints = nullptr;
+    std::int64_t fanout = 1;
+};
+/// Writes every `maximize_dims` out as factors. It depends on the factors of all nodes: from the
+/// innermost node, spatial constraints before temporal ones, each group of dimensions gets the
+/// factors of what is left of its bounds whose product fills the capacity best. `nodes`: outermost
+/// first, other shorthand written out. \throws UserError
+void maximize_dims(const std::vector<FanoutConstraints>& nodes, const Problem& problem);
+
+// Parts of constraints, for both files that expand shorthand.
+/// Items of a list, or of a text separated by commas or blanks.
+std::vector<std::string> items_of(const spec::Node& node);
+/// The dimension of "C=3", "C<=3", "C3".
+std::string dimension_of(const std::string& factor);
+/// Adds a factor. `keep_first`: not if the dimension has one. \throws UserError if they contradict
+void add_factor(spec::Node& constraint, const std::string& factor, const spec::Node& origin,
+                bool keep_first);
+
+}  // namespace tessera::timeloop

@@ -1,0 +1,277 @@
+// Constraints on the mapspace from all places where an input may hold them.
+//
+//   entries_of     the list of entries behind a section: itself, `targets` or `constraints`
+//   Reader         one entry: a target with its own fields, or with a list `constraints`
+
+#include <algorithm>
+
+#include "tessera/spec/position.hpp"
+#include "timeloop/model/levels.hpp"
+#include "timeloop/read.hpp"
+#include "timeloop/read/values.hpp"
+
+namespace tessera::timeloop {
+
+namespace {
+
+using spec::Node;
+using spec::Range;
+
+const Range factor_range = Range::between(1, 9e15);
+
+class Reader {
+public:
+    Reader(const Problem& problem, const Architecture& architecture, const Values& values,
+           Constraints& into)
+        : problem_(problem),
+          architecture_(architecture),
+          values_(values),
+          lookup_(problem, architecture, values),
+          into_(into) {}
+
+    void run(const Node* section, ConstraintSource source) {
+        const Node* list = entries_of(section);
+        if (list == nullptr) {
+            return;
+        }
+        for (const Node& item : list->items) {
+            const Section target(item, values_, "a constraint");
+            const Node* inner = target.find({"constraints"});
+            if (inner == nullptr) {
+                entry(target, target, source);
+                continue;
+            }
+            for (const Node& one : list_of(*inner, "constraints")) {
+                entry(target, Section(one, values_, "a constraint"), source);
+            }
+        }
+    }
+
+private:
+    const Node* entries_of(const Node* section) const {
+        if (section == nullptr || section->is_sequence() || section->is_null()) {
+            return section;
+        }
+        const Section map(*section, values_, "the constraints");
+        const Node* list = map.find({"constraints", "targets"});
+        if (list != nullptr && list->is_scalar()) {
+            const Node* named = find_key(*section, "constraints_" + values_.text(*list));
+            named = named == nullptr ? find_key(*section, values_.text(*list)) : named;
+            if (named == nullptr) {
+                spec::fail(*list, {"no list of constraints has this name", list->text,
+                                   spec::name_list(section->keys()), ""});
+            }
+            list = named;
+        }
+        if (list != nullptr) {
+            list_of(*list, "the constraints");
+        }
+        return list;
+    }
+
+    /// `target` names the level, `item` the type; the rest may lie in `attributes`.
+    void entry(const Section& target, const Section& item, ConstraintSource source) {
+        const Node& type_node = item.required({"type"});
+        const std::string type = values_.text(type_node);
+        const Node* inner = item.find({"attributes"});
+        const Section fields = inner == nullptr ? item : Section(*inner, values_, "the attributes");
+        const Position where = item.node().position;
+        const int level = lookup_.level(target);
+        if (type == "temporal" || type == "spatial") {
+            loops(fields, source, level, type == "spatial", where);
+        } else if (type == "datatype" || type == "bypass" || type == "bypassing" ||
+                   type == "dataspace") {
+            bypass(fields, source, level, where);
+        } else if (type == "utilization" || type == "parallelism") {
+            parallelism(fields, source, level, where);
+        } else if (type == "max_overbooked_proportion") {
+            into_.overbooking.push_back(
+                {source, level, values_.number(item.required({"proportion"}), Range::between(0, 1)),
+                 where});
+        } else {
+            const std::vector<std::string> known = {"temporal",
+                                                    "spatial",
+                                                    "datatype",
+                                                    "bypass",
+                                                    "utilization",
+                                                    "parallelism",
+                                                    "max_overbooked_proportion"};
+            spec::fail(type_node, {"unknown type of constraint", type, spec::name_list(known),
+                                   spec::did_you_mean(type, known)});
+        }
+    }
+
+    void loops(const Section& from, ConstraintSource source, int level, bool spatial,
+               const Position& where) {
+        if (spatial && architecture_.fanout(level) <= 1) {
+            const std::string& name = architecture_.storage[static_cast<std::size_t>(level)].name;
+            spec::fail(from.node(), {"a spatial constraint for level '" + name +
+                                         "', below which nothing is repeated",
+                                     "", "a level with a fan-out",
+                                     "remove it, or give the next inner level more instances"});
+        }
+        LoopConstraint loops;
+        loops.source = source;
+        loops.level = level;
+        loops.spatial = spatial;
+        loops.where = where;
+        factors(from, loops);
+        permutation(from, loops);
+        const auto number = [&](Keys keys, std::optional<PlacedNumber>& into) {
+            if (const Node* node = from.find(keys)) {
+                into =
+                    PlacedNumber{values_.integer(*node, Range::between(0, 9e15)), node->position};
+            }
+        };
+        const auto spaces = [&](Keys keys, std::optional<PlacedSpaces>& into) {
+            const Node* node = from.find(keys);
+            if (node != nullptr) {
+                into = PlacedSpaces{lookup_.data_spaces(*node), node->position};
+            }
+        };
+        number({"remainders"}, loops.remainders);
+        if (spatial) {
+            number({"split"}, loops.split);
+            spaces({"no_link_transfer"}, loops.no_link_transfer);
+            spaces({"no_reuse", "no_multicast_no_reduction"}, loops.no_multicast_no_reduction);
+        } else {
+            spaces({"no_reuse", "no_temporal_reuse"}, loops.no_temporal_reuse);
+        }
+        refuse_master(from);
+        into_.loops.push_back(std::move(loops));
+    }
+
+    void refuse_master(const Section& from) const {
+        for (const char* key : {"rmw_first_update", "no_coalesce"}) {
+            const Node* node = from.find({key});
+            if (node != nullptr && !lookup_.data_spaces(*node).empty()) {
+                spec::fail(*node, {"accounting that is not supported", key, "",
+                                   "remove the key, or use Timeloop itself for this input"});
+            }
+        }
+    }
+
+    void factors(const Section& from, LoopConstraint& loops) const {
+        using Relation = FactorRule::Relation;
+        if (const Node* node = from.find({"factors"})) {
+            for (const FactorText& one : lookup_.factors(*node)) {
+                const Dimension& dimension =
+                    problem_.dimensions[static_cast<std::size_t>(one.dimension)];
+                if (one.relation == '=' && one.value > dimension.bound) {
+                    values_.warn(*node, "the factor " + std::to_string(one.value) + " of '" +
+                                            dimension.name + "' is above its bound of " +
+                                            std::to_string(dimension.bound) + "; it is ignored");
+                    continue;
+                }
+                if (one.relation != '=' && one.value < 1) {
+                    spec::fail(*node, {"a limit of a factor of '" + dimension.name + "'",
+                                       std::to_string(one.value), "a positive number", ""});
+                }
+                const Relation relation = one.relation == '='   ? Relation::equal
+                                          : one.relation == '<' ? Relation::at_most
+                                                                : Relation::at_least;
+                loops.factors.push_back(
+                    {one.dimension, relation, one.value, one.residual, node->position});
+            }
+        }
+        const auto common = [&](Keys keys, Relation relation) {
+            if (const Node* node = from.find(keys)) {
+                loops.factors.push_back({-1, relation, values_.integer(*node, factor_range),
+                                         std::nullopt, node->position});
+            }
+        };
+        common({"default_max_factor"}, Relation::at_most);
+        common({"default_min_factor"}, Relation::at_least);
+    }
+
+    void permutation(const Section& from, LoopConstraint& loops) const {
+        const Node* node = from.find({"permutation"});
+        if (node == nullptr) {
+            return;
+        }
+        PermutationRule rule;
+        rule.where = node->position;
+        bool outer = false;
+        for (const int dimension : lookup_.permutation(*node, true)) {
+            if (dimension < 0) {
+                outer = true;
+            } else {
+                (outer ? rule.outermost : rule.innermost).push_back(dimension);
+            }
+        }
+        if (!rule.innermost.empty() || !rule.outermost.empty()) {
+            loops.permutation = std::move(rule);
+        }
+    }
+
+    void bypass(const Section& from, ConstraintSource source, int level, const Position& where) {
+        refuse_master(from);
+        BypassConstraint result{source, level, {}, {}, where};
+        if (const Node* node = from.find({"keep"})) {
+            result.keep = lookup_.data_spaces(*node);
+        }
+        if (const Node* node = from.find({"bypass"})) {
+            result.bypass = lookup_.data_spaces(*node);
+        }
+        for (const int space : result.keep) {
+            if (std::find(result.bypass.begin(), result.bypass.end(), space) !=
+                result.bypass.end()) {
+                spec::fail(from.node(), {"a data space is kept and bypassed at once",
+                                         problem_.data_spaces[static_cast<std::size_t>(space)].name,
+                                         "one of keep and bypass", ""});
+            }
+        }
+        into_.bypasses.push_back(std::move(result));
+    }
+
+    void parallelism(const Section& from, ConstraintSource source, int level,
+                     const Position& where) {
+        if (level != 0) {
+            spec::fail(from.node(),
+                       {"utilization is constrained at level '" +
+                            architecture_.storage[static_cast<std::size_t>(level)].name + "'",
+                        "", "the innermost level, '" + architecture_.storage[0].name + "'",
+                        "it counts the fan-out of all levels"});
+        }
+        into_.parallelism.push_back(
+            {source, values_.number(from.required({"min"}), Range::between(0, 1)), where});
+    }
+
+    const Problem& problem_;
+    const Architecture& architecture_;
+    const Values& values_;
+    Lookup lookup_;
+    Constraints& into_;
+};
+
+}  // namespace
+
+Constraints read_constraints(const Document& document, const Problem& problem,
+                             const Architecture& architecture, Warnings& warnings) {
+    const Values values(document, warnings);
+    const Node& root = document.root;
+    const Node* arch = find_key(root, "arch");
+    arch = arch == nullptr ? find_key(root, "architecture") : arch;
+    const Node* hardware = arch == nullptr ? nullptr : find_key(*arch, "constraints");
+    for (const char* key : {"arch_constraints", "architecture_constraints"}) {
+        hardware = hardware == nullptr ? find_key(root, key) : hardware;
+    }
+    const Node* mapspace = find_key(root, "mapspace");
+    const Node* other = find_key(root, "mapspace_constraints");
+    if (mapspace != nullptr && other != nullptr && !mapspace->is_null() && !other->is_null()) {
+        if (document.dialect == Dialect::master) {
+            spec::fail(*other, {"both 'mapspace' and 'mapspace_constraints' are given", "",
+                                "one of them", "the other stands at " + mapspace->position.text()});
+        }
+        values.warn(*other, "'mapspace' is given, too (" + mapspace->position.text() +
+                                "); only that one counts");
+    }
+    Constraints result;
+    Reader reader(problem, architecture, values, result);
+    reader.run(hardware, ConstraintSource::architecture);
+    reader.run(mapspace == nullptr || mapspace->is_null() ? other : mapspace,
+               ConstraintSource::mapspace);
+    return result;
+}
+
+}  // namespace tessera::timeloop

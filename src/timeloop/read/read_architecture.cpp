@@ -1,0 +1,235 @@
+// `arch` and `architecture`.
+//
+//   read_levels    form A: `arithmetic` and a list `storage`, innermost level first
+//   TreeReader     form B: nested `subtree`s with `local` components, outermost first
+//
+// The ERT comes later (energies.cpp); what the input does not say is filled in from the built-in
+// tables here.
+
+#include <algorithm>
+#include <charconv>
+
+#include "read_storage.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/spec/position.hpp"
+#include "timeloop/read.hpp"
+#include "values.hpp"
+
+namespace tessera::timeloop {
+
+namespace {
+
+using spec::Node;
+using spec::Range;
+
+struct ReadArchitecture {
+    Architecture architecture;
+    std::optional<double> compute_energy_pj, compute_area_um2;
+};
+
+bool contains_any(const std::string& text, std::initializer_list<const char*> parts) {
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](const char* part) { return text.find(part) != std::string::npos; });
+}
+
+void read_arithmetic(const Section& from, const std::string& name, const std::string& class_name,
+                     std::int64_t tree_count, ReadArchitecture& into) {
+    ArithmeticLevel& level = into.architecture.arithmetic;
+    level = {};
+    level.name = name;
+    level.class_name = class_name;
+    const MeshSize mesh = read_mesh(from, name, tree_count);
+    level.instances = mesh.instances;
+    level.mesh_x = mesh.x;
+    level.mesh_y = mesh.y;
+    level.word_bits = from.integer({"word_bits", "datawidth"}, Range::between(1, 1e6)).value_or(16);
+    for (const char* key : {"network_operand", "network_result"}) {
+        if (const Node* network = from.find({key})) {
+            refuse(*network, "networks of the user's own", "remove the key");
+        }
+    }
+    into.compute_energy_pj = from.number({"energy"}, Range::at_least(0));
+    into.compute_area_um2 = from.number({"area"}, Range::at_least(0));
+}
+
+/// The attributes of a level: its own map `attributes` if there is one, else the level itself.
+Section attributes_of(const Section& level) {
+    const Node* inner = level.find({"attributes"});
+    return inner == nullptr ? level : Section(*inner, level.values(), "the attributes");
+}
+
+void read_levels(const Section& arch, ReadArchitecture& into) {
+    const Section arithmetic(arch.required({"arithmetic"}), arch.values(), "the arithmetic level");
+    const std::string name = arithmetic.text({"name"}).value_or("__ARITH__");
+    read_arithmetic(attributes_of(arithmetic), component_name_of(arithmetic.node(), name).name, "",
+                    0, into);
+    for (const Node& item : list_of(arch.required({"storage"}), "storage")) {
+        const Section level(item, arch.values(), "a storage level");
+        const std::string level_name = arch.values().text(level.required({"name"}));
+        into.architecture.storage.push_back(read_storage(attributes_of(level),
+                                                         component_name_of(item, level_name).name,
+                                                         level.text({"class"}).value_or(""), 0));
+    }
+}
+
+class TreeReader {
+public:
+    TreeReader(const Values& values, ReadArchitecture& into) : values_(values), into_(into) {}
+
+    void run(const Section& architecture) {
+        const Node* subtree = architecture.find({"subtree"});
+        if (subtree == nullptr) {
+            spec::fail(architecture.node(),
+                       {"the architecture lacks the key 'subtree'", "", "", "add it"});
+        }
+        for (; subtree != nullptr; subtree = next(*subtree)) {
+        }
+        if (!found_compute_) {
+            spec::fail(architecture.node(),
+                       {"the architecture has no compute component", "",
+                        "a component whose class contains 'mac' or 'compute'", "add one"});
+        }
+        std::reverse(into_.architecture.storage.begin(), into_.architecture.storage.end());
+    }
+
+private:
+    /// Reads the one subtree of a list. \returns the list below it, or nullptr
+    const Node* next(const Node& subtrees) {
+        const std::vector<Node>& list = list_of(subtrees, "subtree");
+        if (list.size() != 1) {
+            spec::fail(subtrees, {"branches are not supported", std::to_string(list.size()),
+                                  "exactly one subtree a level",
+                                  "write parallel memories as levels with bypass constraints"});
+        }
+        const Section tree(list.front(), values_, "a subtree");
+        const Node* name = tree.find({"name"});
+        if (name != nullptr) {
+            count_ = count_of(*name, count_, component_name_of(*name, values_.text(*name)).count);
+        }
+        if (const Node* local = tree.find({"local"})) {
+            for (const Node& item : list_of(*local, "local")) {
+                component(Section(item, values_, "a component"));
+            }
+        }
+        return tree.find({"subtree"});
+    }
+
+    void component(const Section& item) {
+        const Node& name_node = item.required({"name"});
+        const ComponentName name = component_name_of(name_node, values_.text(name_node));
+        const std::string class_name = item.text({"class"}).value_or("");
+        const std::int64_t count = count_of(name_node, count_, name.count);
+        // An empty `attributes` is an empty map, not the component itself.
+        const Section attributes = attributes_of(item);
+        if (contains_any(class_name, {"DRAM", "SRAM", "regfile", "smartbuffer", "storage"})) {
+            into_.architecture.storage.push_back(
+                read_storage(attributes, name.name, class_name, count));
+        } else if (contains_any(class_name, {"mac", "intmac", "fpmac", "compute"})) {
+            if (found_compute_) {
+                values_.warn(item.node(), "a second compute component; only this last one counts");
+            }
+            found_compute_ = true;
+            read_arithmetic(attributes, name.name, class_name, count, into_);
+        } else if (contains_any(class_name,
+                                {"XY_NoC", "Legacy", "ReductionTree", "SimpleMulticast"})) {
+            refuse(item.node(), "networks of the user's own (class " + class_name + ")",
+                   "remove the component; a network is inferred between levels");
+        }
+    }
+
+    const Values& values_;
+    ReadArchitecture& into_;
+    std::int64_t count_ = 1;
+    bool found_compute_ = false;
+};
+
+void refuse_sparse(const Node& root) {
+    const Node* sparse = find_key(root, "sparse_optimizations");
+    const auto empty = [](const Node& node) {
+        return !node.is_scalar() && node.items.empty() && node.entries.empty();
+    };
+    if (sparse == nullptr || empty(*sparse)) {
+        return;
+    }
+    const Node* targets = find_key(*sparse, "targets");
+    if (targets == nullptr || !empty(*targets)) {
+        refuse(*sparse, "sparse optimizations",
+               "remove the key to cost dense tensors, or use Timeloop itself for this input");
+    }
+}
+
+bool is_tree(const Section& arch) {
+    const std::string version = arch.text({"version"}).value_or("");
+    return version == "0.2" || version == "0.3" || version == "0.4";
+}
+
+}  // namespace
+
+ComponentName component_name_of(const Node& node, const std::string& text) {
+    const std::size_t open = text.find('['), close = text.find(']'), dots = text.find("..");
+    if (open == std::string::npos) {
+        return {text, 1};
+    }
+    std::int64_t first = 0, last = 0;
+    const auto number = [&](std::size_t from, std::size_t to, std::int64_t& into) {
+        const auto [end, code] = std::from_chars(text.data() + from, text.data() + to, into);
+        return code == std::errc() && end == text.data() + to;
+    };
+    const bool range = close != std::string::npos && dots != std::string::npos && open < dots &&
+                       dots < close && number(open + 1, dots, first) &&
+                       number(dots + 2, close, last) && first <= last &&
+                       last - first < std::int64_t{1} << 40;
+    if (!range) {
+        spec::fail(node, {"a name with a range that is none", text, "NAME[FIRST..LAST]", ""});
+    }
+    return {text.substr(0, open), last - first + 1};
+}
+
+Architecture read_architecture(const Document& document, Warnings& warnings) {
+    const Values values(document, warnings);
+    const Node* node = find_key(document.root, "arch");
+    if (node == nullptr) {
+        node = find_key(document.root, "architecture");
+    }
+    if (node == nullptr || node->is_null()) {
+        spec::fail(document.root, {"the input lacks the key 'architecture'", "", "",
+                                   "give the file with the architecture, too"});
+    }
+    refuse_sparse(document.root);
+    const Section arch(*node, values, "the architecture");
+    ReadArchitecture read;
+    read.architecture.version = arch.text({"version"}).value_or("");
+    if (is_tree(arch)) {
+        TreeReader(values, read).run(arch);
+    } else {
+        read_levels(arch, read);
+    }
+    Architecture& result = read.architecture;
+    if (result.storage.empty()) {
+        spec::fail(*node, {"the architecture has no storage level", "", "at least one", ""});
+    }
+    for (std::size_t i = 0; i < result.storage.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (result.storage[i].name == result.storage[j].name) {
+                spec::fail(*node, {"two storage levels of one name", result.storage[i].name, "",
+                                   "rename one of them"});
+            }
+        }
+    }
+    try {
+        check_topology(result);
+    } catch (const UserError& error) {
+        spec::fail(*node, {error.what(), "", "", ""});
+    }
+    apply_default_energies(result);
+    if (read.compute_energy_pj) {
+        result.arithmetic.energy_pj = *read.compute_energy_pj;
+        result.arithmetic.energy_source = "user";
+    }
+    if (read.compute_area_um2) {
+        result.arithmetic.area_um2 = *read.compute_area_um2;
+    }
+    return result;
+}
+
+}  // namespace tessera::timeloop

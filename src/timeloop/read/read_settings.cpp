@@ -1,0 +1,203 @@
+// The `mapper` and `model` sections.
+
+#include <algorithm>
+#include <charconv>
+
+#include "tessera/spec/position.hpp"
+#include "timeloop/read.hpp"
+#include "values.hpp"
+
+namespace tessera::timeloop {
+
+namespace {
+
+using spec::Node;
+using spec::Range;
+
+class SettingsReader {
+public:
+    SettingsReader(const Section& from, const Architecture& architecture)
+        : from_(from), values_(from.values()), architecture_(architecture) {}
+
+    MapperSettings run() {
+        MapperSettings& s = settings_;
+        s.where = from_.node().position;
+        algorithm();
+        objectives();
+        s.threads =
+            static_cast<int>(from_.integer({"num_threads"}, Range::between(0, 4096)).value_or(0));
+        limit({"timeout", "heartbeat"}, s.timeout);
+        limit({"victory_condition"}, s.victory);
+        limit({"search_size"}, s.search_size);
+        limit({"sync_interval"}, s.sync_interval);
+        limit({"log_interval"}, s.log_interval);
+        limit({"max_permutations_per_if_visit"}, s.permutations);
+        flag({"log_suboptimal", "log_all", "log_all_mappings"}, s.log_suboptimal);
+        flag({"log_stats"}, s.log_stats);
+        flag({"log_oaves", "log_orojenesis"}, s.log_oaves);
+        flag({"log_oaves_mappings", "log_orojenesis_mappings"}, s.log_oaves_mappings);
+        flag({"live_status"}, s.live_status);
+        flag({"diagnostics"}, s.diagnostics);
+        flag({"penalize_consecutive_bypass_fails"}, s.penalize_bypass_fails);
+        flag({"filter_revisits"}, s.filter_revisits);
+        flag({"emit_whoop_nest"}, s.emit_whoop_nest);
+        s.out_prefix = from_.text({"out_prefix"}).value_or(s.out_prefix);
+        s.time_limit_s = from_.number({"time_limit"}, Range::at_least(0)).value_or(0);
+        limit({"seed"}, s.seed);
+        s.target = from_.number({"target"}, Range::at_least(0));
+        refuse_loop_limit();
+        return std::move(settings_);
+    }
+
+private:
+    /// 0 and -1 both mean no limit.
+    void limit(Keys keys, std::uint64_t& into) const {
+        if (const std::optional<std::int64_t> value =
+                from_.integer(keys, Range::between(-1, 9e15))) {
+            into = static_cast<std::uint64_t>(std::max<std::int64_t>(*value, 0));
+        }
+    }
+
+    void flag(Keys keys, bool& into) const {
+        into = from_.boolean(keys).value_or(into);
+    }
+
+    void refuse_loop_limit() const {
+        const Keys keys = {"max_temporal_loops_in_a_mapping"};
+        const std::optional<std::int64_t> value = from_.integer(keys, Range::at_least(-1));
+        if (value.value_or(-1) >= 0) {
+            spec::fail(*from_.find(keys),
+                       {"a limit on the number of temporal loops is not "
+                        "supported",
+                        std::to_string(*value), "-1 (no limit)", "remove the key"});
+        }
+    }
+
+    void algorithm() {
+        static const std::vector<std::pair<std::string, Algorithm>> all = {
+            {"optimal", Algorithm::optimal},
+            {"exhaustive", Algorithm::exhaustive},
+            {"linear-pruned", Algorithm::linear_pruned},
+            {"hybrid", Algorithm::hybrid},
+            {"random", Algorithm::random},
+            {"random-pruned", Algorithm::random_pruned}};
+        const Node* node = from_.find({"algorithm"});
+        if (node == nullptr) {
+            return;
+        }
+        const std::string name = values_.text(*node);
+        std::vector<std::string> known;
+        for (const auto& [text, algorithm] : all) {
+            if (same_key(name, text) || (name == "exhaustive_search" && text == "exhaustive")) {
+                settings_.algorithm = algorithm;
+                return;
+            }
+            known.push_back(text);
+        }
+        spec::fail(*node, {"unknown algorithm", name, spec::name_list(known),
+                           spec::did_you_mean(name, known)});
+    }
+
+    void objectives() {
+        for (const char* key : {"optimization_metric", "optimization_metrics"}) {
+            const Node* node = from_.find({key});
+            if (node == nullptr || !settings_.objectives.empty()) {
+                continue;
+            }
+            for (const std::string& name : values_.texts(*node)) {
+                objective(*node, name);
+            }
+        }
+        if (settings_.objectives.empty()) {
+            values_.warn(from_.node(), "no optimization metric is given; edp is taken");
+        }
+    }
+
+    void objective(const Node& node, const std::string& name) {
+        using Kind = Objective::Kind;
+        const auto starts = [&](const std::string& with) {
+            return name.size() > with.size() && same_key(name.substr(0, with.size()), with);
+        };
+        std::vector<Objective>& into = settings_.objectives;
+        int level = -1;
+        if (starts("accesses-")) {
+            const std::string digits = name.substr(9);
+            const auto [end, code] =
+                std::from_chars(digits.data(), digits.data() + digits.size(), level);
+            level = code == std::errc() && end == digits.data() + digits.size() ? level : -1;
+            if (level >= architecture_.levels()) {
+                level = -1;
+            }
+        }
+        if (name == "edp") {
+            into.push_back({Kind::edp, 0});
+        } else if (name == "energy") {
+            into.push_back({Kind::energy, 0});
+        } else if (name == "delay") {
+            into.push_back({Kind::delay, 0});
+        } else if (same_key(name, "last-level-accesses")) {
+            into.push_back({Kind::last_level_accesses, 0});
+        } else if (same_key(name, "ordered-accesses")) {
+            for (int i = architecture_.levels() - 1; i >= 0; --i) {
+                into.push_back({Kind::accesses, i});
+            }
+        } else if (level >= 0) {
+            into.push_back({Kind::accesses, level});
+        } else {
+            const std::vector<std::string> known = {
+                "edp",
+                "energy",
+                "delay",
+                "last-level-accesses",
+                "ordered-accesses",
+                "accesses-0 to accesses-" + std::to_string(architecture_.levels() - 1)};
+            spec::fail(node, {"unknown optimization metric", name, spec::name_list(known),
+                              spec::did_you_mean(name, known)});
+        }
+    }
+
+    const Section& from_;
+    const Values& values_;
+    const Architecture& architecture_;
+    MapperSettings settings_;
+};
+
+}  // namespace
+
+MapperSettings read_mapper_settings(const Document& document, const Architecture& architecture,
+                                    Warnings& warnings) {
+    const Values values(document, warnings);
+    const Node empty;
+    const Node* node = find_key(document.root, "mapper");
+    MapperSettings settings =
+        SettingsReader(Section(node == nullptr ? empty : *node, values, "the mapper"), architecture)
+            .run();
+    const Node* mapspace = find_key(document.root, "mapspace");
+    const Node* kind =
+        mapspace == nullptr || !mapspace->is_map() ? nullptr : find_key(*mapspace, "template");
+    if (kind != nullptr && !kind->is_null()) {
+        const std::string name = values.text(*kind);
+        if (name != "uber" && name != "ruby") {
+            spec::fail(*kind, {"unknown template of mapspaces", name, "uber or ruby",
+                               spec::did_you_mean(name, {"uber", "ruby"})});
+        }
+        settings.factors = name == "ruby" ? FactorTemplate::ruby : FactorTemplate::uber;
+    }
+    return settings;
+}
+
+ModelSettings read_model_settings(const Document& document, Warnings& warnings) {
+    const Values values(document, warnings);
+    ModelSettings settings;
+    const Node* node = find_key(document.root, "model");
+    if (node == nullptr || !node->is_map()) {
+        return settings;
+    }
+    const Section from(*node, values, "the model");
+    settings.verbose = from.boolean({"verbose"}).value_or(false);
+    settings.auto_bypass_on_failure = from.boolean({"auto_bypass_on_failure"}).value_or(false);
+    settings.out_prefix = from.text({"out_prefix"}).value_or(settings.out_prefix);
+    return settings;
+}
+
+}  // namespace tessera::timeloop
