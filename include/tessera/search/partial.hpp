@@ -1,7 +1,6 @@
-// Partial assignments of a space, for tree search: the tile shapes of one structure (templates,
-// order of the Einsums,
-// ways to join, which fused loops run), chosen one after the other, each among those that what was
-// chosen before still allows.
+// Partial assignments of a space, for tree search: the tile shapes of one structure (order of the
+// Einsums, templates, ways to join, which fused loops run), chosen one after the other, each among
+// those that what was chosen before still allows.
 #pragma once
 
 #include <cstddef>

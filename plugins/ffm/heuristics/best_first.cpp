@@ -1,8 +1,7 @@
 // One Einsum by itself: best-first branch and bound over templates and boxes (boxes.hpp).
 //   local search   local searches in a few templates: the incumbent
 //   branch    every template, as a whole and then into its boxes, one filter after the other; what
-//   a
-//             convex bound of the metric, which sees energy, latency and all capacities at once,
+//             a convex bound of the metric, which sees energy, latency and all capacities at once,
 //             shows to be no better than the incumbent is left out with all boxes inside
 //   explore   boxes by ascending bound, in rounds, first by local searches, then exactly below the
 //             incumbent; the least bound of those left is the dual bound, and the search ends where

@@ -148,27 +148,18 @@ mapping::Mapping InOrder::mapping(const Point& point) {
 
 struct Worker::Impl {
     explicit Impl(const OpenSpace& open)
-        : space(open), states(open.data()), tiles(open.data()), by_order(open.n_orders()) {
+        : space(open), states(open.data()), tiles(open.data()), by_order(open) {
         in(0);
     }
 
     const OpenSpace& space;
     JoinStates states;
     TileStore tiles;
-    std::vector<std::unique_ptr<InOrder>> by_order;
+    ByOrder<InOrder> by_order;
     Point inside, mate;
 
     InOrder& in(std::uint32_t order) {
-        std::unique_ptr<InOrder>& slot = by_order[order];
-        if (!slot) {
-            slot = std::make_unique<InOrder>(space.data(order), states, tiles);
-        }
-        return *slot;
-    }
-
-    /// A point of the space, but for tile shapes that may not nest.
-    bool has_shape(const Point& point) const {
-        return point.order < space.n_orders() && search::has_shape(space.data(), point);
+        return by_order.of(order, states, tiles);
     }
 
     /// `make(in, point as it runs)`; what it has made of a legal one is the point then.
@@ -229,7 +220,7 @@ Worker::~Worker() {
 
 Worker::Failures Worker::take_failures() {
     Failures all{};
-    for (const std::unique_ptr<InOrder>& in : impl_->by_order) {
+    for (const std::unique_ptr<InOrder>& in : impl_->by_order.made()) {
         for (std::size_t i = 0; in && i < all.size(); ++i) {
             all[i] += std::exchange(in->drawing.failures[i], 0);
         }
@@ -239,7 +230,7 @@ Worker::Failures Worker::take_failures() {
 
 std::uint64_t Worker::take_work() {
     std::uint64_t all = 0;
-    for (const std::unique_ptr<InOrder>& in : impl_->by_order) {
+    for (const std::unique_ptr<InOrder>& in : impl_->by_order.made()) {
         if (in) {
             all += std::exchange(in->drawing.work, 0) + in->evaluation.take_work();
         }
@@ -251,7 +242,7 @@ Outcome Worker::evaluate(const Point& point) {
     if (point.order == 0) {
         return impl_->in(0).evaluation.evaluate(point);
     }
-    if (!impl_->has_shape(point)) {
+    if (!impl_->by_order.has_shape(point)) {
         return none(Verdict::incompatible);
     }
     InOrder& own = impl_->in(point.order);
@@ -274,7 +265,7 @@ Outcome Worker::draw(std::uint64_t seed, Point& point) {
 
 Outcome Worker::move(Move move, std::uint64_t seed, std::uint32_t einsum, Point& point) {
     Rng rng(seed);
-    if (!impl_->has_shape(point)) {
+    if (!impl_->by_order.has_shape(point)) {
         return evaluate(point);
     }
     if (move == Move::einsums && impl_->space.n_orders() > 1 &&
@@ -301,7 +292,7 @@ Outcome Worker::move(Move move, std::uint64_t seed, std::uint32_t einsum, Point&
 
 Outcome Worker::cross(std::uint64_t seed, const Point& mate, std::uint32_t einsum,
                       std::uint32_t end, Point& point) {
-    if (!impl_->has_shape(point) || !impl_->has_shape(mate)) {
+    if (!impl_->by_order.has_shape(point) || !impl_->by_order.has_shape(mate)) {
         return none(Verdict::tile_shape);
     }
     Rng rng(seed);
@@ -338,7 +329,7 @@ bool Worker::encode(const mapping::Mapping& mapping, double energy_j, double lat
 }
 
 mapping::Mapping Worker::mapping(const Point& point) {
-    if (!impl_->has_shape(point)) {
+    if (!impl_->by_order.has_shape(point)) {
         throw Bug("a point that is not legal cannot be written as a mapping");
     }
     InOrder& own = impl_->in(point.order);

@@ -150,18 +150,10 @@ struct InOrder {
 }  // namespace
 
 struct Inspector::Impl {
-    explicit Impl(const OpenSpace& open)
-        : space(open), states(open.data()), by_order(open.n_orders()) {}
+    explicit Impl(const OpenSpace& open) : space(open), states(open.data()), by_order(open) {}
 
     InOrder& in(std::uint32_t order) {
-        std::unique_ptr<InOrder>& slot = by_order[order];
-        if (!slot) {
-            slot = std::make_unique<InOrder>(space.data(order), states);
-        }
-        return *slot;
-    }
-    bool has_shape(const Point& point) const {
-        return point.order < space.n_orders() && search::has_shape(space.data(), point);
+        return by_order.of(order, states);
     }
 
     void fill(const Point& point) {
@@ -169,7 +161,7 @@ struct Inspector::Impl {
             in(0).fill(point, out);
             return;
         }
-        if (!has_shape(point)) {
+        if (!by_order.has_shape(point)) {
             out = {};
             out.verdict = Verdict::incompatible;
             return;
@@ -192,7 +184,7 @@ struct Inspector::Impl {
         InOrder& own = in(order);
         if (order == 0) {
             own.list(point, e, symbol);
-        } else if (!has_shape(point) || e >= own.space.order.size()) {
+        } else if (!by_order.has_shape(point) || e >= own.space.order.size()) {
             own.values.clear();
         } else {
             as_run(own.space, point, inside);
@@ -204,7 +196,7 @@ struct Inspector::Impl {
 
     const OpenSpace& space;
     JoinStates states;
-    std::vector<std::unique_ptr<InOrder>> by_order;
+    ByOrder<InOrder> by_order;
     Point inside;
     PointFacts out;
 };

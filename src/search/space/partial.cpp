@@ -277,17 +277,13 @@ struct InOrder : PartialPoint {
 /// Hands on to the order of the point that it was started with.
 struct Partial::Impl : PartialPoint {
     Impl(const OpenSpace& open, Order order_of_choice)
-        : space(open), order(order_of_choice), states(open.data()), by_order(open.n_orders()) {}
+        : order(order_of_choice), states(open.data()), by_order(open) {}
 
     bool start(const Point& from) override {
-        if (from.order >= space.n_orders() || !has_shape(space.data(), from)) {
+        if (!by_order.has_shape(from)) {
             return false;
         }
-        std::unique_ptr<InOrder>& slot = by_order[from.order];
-        if (!slot) {
-            slot = std::make_unique<InOrder>(space.data(from.order), states, order);
-        }
-        own = slot.get();
+        own = &by_order.of(from.order, states, order);
         point_.order = from.order;
         as_run(own->space, from, inside);
         const bool started = own->start(inside);
@@ -323,6 +319,9 @@ struct Partial::Impl : PartialPoint {
         return own->fill(rng);
     }
     const Point& point() override {
+        if (point_.order == 0) {
+            return own->point();
+        }
         as_listed(own->space, own->point(), point_);
         return point_;
     }
@@ -344,10 +343,9 @@ private:
         return place;
     }
 
-    const OpenSpace& space;
     const Order order;
     JoinStates states;
-    std::vector<std::unique_ptr<InOrder>> by_order;
+    ByOrder<InOrder> by_order;
     InOrder* own = nullptr;
     std::vector<std::uint32_t> structure_;
     Point inside, point_;
