@@ -134,6 +134,15 @@ void Exploration::keep(std::size_t e, std::size_t i, const Scratch& scratch) {
     SavedRows found{e, i, scratch.result.statistics.enumerated, {}, {}};
     const std::size_t n = (*spaces_[e].templates)[i].tmpl.symbols.size();
     const auto objectives = static_cast<std::size_t>(c_.n_objectives());
+    const auto used = static_cast<std::size_t>(
+        std::count(scratch.in_groups.begin(),
+                   scratch.in_groups.begin() + static_cast<std::ptrdiff_t>(scratch.rows.rows), 1));
+    // To find few candidates again takes less time than to store many numbers.
+    if (found.evaluated < static_cast<double>(used * (n + objectives))) {
+        return;
+    }
+    found.tiles.reserve(used * n);
+    found.objectives.reserve(used * objectives);
     const auto copy = [](const auto& from, std::size_t row, std::size_t width, auto& to) {
         const auto first = from.begin() + static_cast<std::ptrdiff_t>(row * width);
         to.insert(to.end(), first, first + static_cast<std::ptrdiff_t>(width));
