@@ -19,6 +19,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/mapspace/template.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/search/strategy.hpp"
 
 using namespace tessera;
 using mapper::Metric;
@@ -104,13 +105,22 @@ std::string machine(Random& random, int memories, int optional) {
            "throughput: 1}\n";
 }
 
-mapper::Result solve(const std::string& text, Metric metric, const mapper::Options& settings) {
+mapper::Result run_mapper(const std::string& name, const plugin::KnobSettings& knobs,
+                          const std::string& text, Metric metric, mapper::Options options) {
     const oracle::LoadedInstance instance(text, arch::Compat::none);
-    const auto ffm = plugin::Registry<mapper::Mapper>::instance().create("ffm");
+    const auto mapper = plugin::Registry<mapper::Mapper>::instance().create(name, knobs);
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
-    mapper::Options options = settings;
     options.metrics = {metric};
-    return ffm->map(instance.problem, *model, options);
+    return mapper->map(instance.problem, *model, options);
+}
+
+mapper::Result solve(const std::string& text, Metric metric, const mapper::Options& options) {
+    return run_mapper("ffm", {}, text, metric, options);
+}
+
+mapper::Result search_with(const std::string& strategy, const std::string& text, Metric metric,
+                           const mapper::Options& options) {
+    return run_mapper("search", {{"strategy", strategy}}, text, metric, options);
 }
 
 double least(const std::string& text, Metric metric, const mapper::Options& settings = {}) {
@@ -148,31 +158,40 @@ Metric metric_of(int k) {
     return std::vector<Metric>{Metric::edp, Metric::energy, Metric::latency}[k % 3];
 }
 
+struct OfManyVariables {
+    std::string whole, reduced;
+    Metric metric = Metric::edp;
+};
+
+/// Batch, and one or two dimensions without a filter, in 2D and 3D.
+OfManyVariables of_many_variables(int k) {
+    Random random(static_cast<std::uint64_t>(k) + 100);
+    const int memories = 4 + k % 2;
+    const std::string arch = machine(random, memories, memories == 4 && random.chance(30));
+    Convolution whole;
+    const int n = 2 + random.below(2), q = 2 + random.below(2), d = 2;
+    whole.plain = {{"n", n}, {"q", q}};
+    if (memories == 4) {
+        whole.plain.push_back({"d", d});
+    }
+    whole.line_buffer = {{{"p", 2 + random.below(4)}, {"r", 2 + random.below(2)}}};
+    whole.stride = 1 + random.below(2);
+    whole.channels = 2 + random.below(2);
+    whole.outputs = 2 + random.below(3);
+    Convolution reduced = whole;
+    reduced.plain = {{"v", n * q * (memories == 4 ? d : 1)}};
+    return {arch + workload_of(whole), arch + workload_of(reduced), metric_of(k)};
+}
+
 }  // namespace
 
-// Batch, and one or two dimensions without a filter, in 2D and 3D.
 BOOST_AUTO_TEST_CASE(convolutions_of_many_variables_equal_their_reduced_form) {
     std::size_t most = 0;
     for (int k = first(); k < first() + convolutions(6); ++k) {
-        Random random(static_cast<std::uint64_t>(k) + 100);
-        const int memories = 4 + k % 2;
-        const std::string arch = machine(random, memories, memories == 4 && random.chance(30));
-        Convolution whole;
-        const int n = 2 + random.below(2), q = 2 + random.below(2), d = 2;
-        whole.plain = {{"n", n}, {"q", q}};
-        if (memories == 4) {
-            whole.plain.push_back({"d", d});
-        }
-        whole.line_buffer = {{{"p", 2 + random.below(4)}, {"r", 2 + random.below(2)}}};
-        whole.stride = 1 + random.below(2);
-        whole.channels = 2 + random.below(2);
-        whole.outputs = 2 + random.below(3);
-        Convolution reduced = whole;
-        reduced.plain = {{"v", n * q * (memories == 4 ? d : 1)}};
-        const Metric metric = metric_of(k);
-        const std::string text = arch + workload_of(whole);
-        most = std::max(most, most_symbols(text));
-        test_equal(least(text, metric), least(arch + workload_of(reduced), metric), text);
+        const OfManyVariables problem = of_many_variables(k);
+        most = std::max(most, most_symbols(problem.whole));
+        test_equal(least(problem.whole, problem.metric), least(problem.reduced, problem.metric),
+                   problem.whole);
     }
     BOOST_TEST(most > 32u);
 }
@@ -219,21 +238,42 @@ BOOST_AUTO_TEST_CASE(no_drawn_mapping_of_a_large_convolution_beats_the_optimum) 
         most = std::max(most, most_symbols(text));
         const Metric metric = metric_of(k);
         const double best = least(text, metric);
-        const oracle::LoadedInstance instance(text, arch::Compat::none);
-        const auto random_search =
-            plugin::Registry<mapper::Mapper>::instance().create("search", {{"strategy", "random"}});
-        const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
         mapper::Options options;
-        options.metrics = {metric};
         options.budget.max_evals = 300;
         options.threads = 1;
-        const mapper::Result r = random_search->map(instance.problem, *model, options);
+        const mapper::Result r = search_with("random", text, metric, options);
         ++drawn;
         BOOST_TEST(mapper::metric_value(metric, r.solutions.front().report) >=
                    best * (1 - rounding));
     }
     BOOST_TEST(drawn > 0);
     BOOST_TEST(most > 32u);
+}
+
+// The optimum is that of the reduced form, which is found sooner.
+BOOST_AUTO_TEST_CASE(every_strategy_runs_on_convolutions_of_many_variables) {
+    const auto& strategies = plugin::Registry<search::SearchStrategy>::instance();
+    int run = 0;
+    for (int k = first(); k < first() + convolutions(2); ++k) {
+        const OfManyVariables problem = of_many_variables(k);
+        const double best = least(problem.reduced, problem.metric);
+        for (const auto& entry : strategies.entries()) {
+            const std::string& strategy = entry.name;
+            BOOST_TEST_CONTEXT(strategy << " on convolution " << k) {
+                mapper::Options options;
+                options.budget.max_evals = 300;
+                options.threads = 1;
+                options.seed = static_cast<std::uint64_t>(k);
+                const mapper::Result r =
+                    search_with(strategy, problem.whole, problem.metric, options);
+                BOOST_TEST_REQUIRE(!r.solutions.empty());
+                BOOST_TEST(mapper::metric_value(problem.metric, r.solutions.front().report) >=
+                           best * (1 - rounding));
+                ++run;
+            }
+        }
+    }
+    BOOST_TEST(run > 0);
 }
 
 // Nothing is indexed by a number that was not checked.
