@@ -50,11 +50,17 @@ struct StructuralHash {
     std::uint64_t second = 0;
 };
 
+/// What it is found by comes first: it is in one cache line.
 struct Monomial {
-    Exponents exponents;
     StructuralHash hash;
     std::uint32_t atoms = 0;  ///< index of an atom product, 0 = none
     SymbolSet mask;           ///< symbols it depends on, atoms included
+    Exponents exponents;
+
+    /// Those with an exponent other than 0: the ones of atoms are not among them.
+    SymbolSet own_symbols() const {
+        return atoms == 0 ? mask : exponents.mask();
+    }
 };
 
 struct Term {

@@ -80,7 +80,7 @@ std::optional<ConvexBound::Power> ConvexBound::extent_below(const model::Formula
 bool ConvexBound::powers_below(const model::FormulaPool& pool, const model::Monomial& monomial,
                                std::vector<Power>& to) const {
     to.clear();
-    for (const int s : monomial.exponents.mask()) {
+    for (const int s : monomial.own_symbols()) {
         to.push_back({1, s, static_cast<double>(monomial.exponents.get(s))});
     }
     for (const model::AtomPower& p : pool.atom_powers(monomial)) {

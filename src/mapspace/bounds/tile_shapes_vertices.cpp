@@ -38,7 +38,7 @@ double power(double base, int exponent) {
 int ChainBounds::vertex_symbol(std::span<const Term> terms) const {
     model::SymbolSet all;
     for (const Term& t : terms) {
-        all |= pool_.monomial(t.monomial).exponents.mask();
+        all |= pool_.monomial(t.monomial).own_symbols();
     }
     int best = -1;
     int most = 0;
@@ -100,7 +100,7 @@ bool ChainBounds::never_negative(std::span<const Term> terms, int depth, int& su
     }
     model::SymbolSet occur;
     for (const Term& t : terms) {
-        occur |= pool_.monomial(t.monomial).exponents.mask();
+        occur |= pool_.monomial(t.monomial).own_symbols();
     }
     const auto bound = static_cast<double>(symbols_[s].bound);
     std::vector<Term> vertex;
@@ -163,11 +163,11 @@ void ChainBounds::find_parts(std::span<const Term> terms, std::vector<int>& part
 }
 
 int ChainBounds::distance(model::MonomialId a, model::MonomialId b) const {
-    const Exponents& x = pool_.monomial(a).exponents;
-    const Exponents& y = pool_.monomial(b).exponents;
+    const model::Monomial& x = pool_.monomial(a);
+    const model::Monomial& y = pool_.monomial(b);
     int sum = 0;
-    for (const int s : x.mask() | y.mask()) {
-        sum += std::abs(x.get(s) - y.get(s));
+    for (const int s : x.own_symbols() | y.own_symbols()) {
+        sum += std::abs(x.exponents.get(s) - y.exponents.get(s));
     }
     return sum;
 }

@@ -26,7 +26,7 @@ void CriteriaBuilder::reduce_monomial(Term& term) {
     }
     int common = 0;
     int first = 0;
-    for (const int s : monomial.exponents.mask()) {
+    for (const int s : monomial.own_symbols()) {
         const int e = monomial.exponents.get(s);
         common = std::gcd(common, std::abs(e));
         first = first != 0 ? first : e;
@@ -36,7 +36,7 @@ void CriteriaBuilder::reduce_monomial(Term& term) {
         return;
     }
     Exponents root;
-    for (const int s : monomial.exponents.mask()) {
+    for (const int s : monomial.own_symbols()) {
         root.set(s, monomial.exponents.get(s) / divisor);
     }
     term.monomial = pool_.intern(root, 0);

@@ -149,7 +149,7 @@ struct Bounder {
         const Monomial& a = pool.monomial(over);
         const Monomial& b = pool.monomial(under);
         Exponents exponents;
-        for (const int s : a.exponents.mask() | b.exponents.mask()) {
+        for (const int s : a.own_symbols() | b.own_symbols()) {
             exponents.set(s, a.exponents.get(s) - b.exponents.get(s));
         }
         std::vector<AtomPower> atoms;

@@ -131,7 +131,7 @@ private:
     std::uint16_t product(const Monomial& m, int sign) {
         std::uint16_t place = kNone;
         Exponents prefix;
-        for (const int s : m.exponents.mask()) {
+        for (const int s : m.own_symbols()) {
             const int e = sign * m.exponents.get(s);
             for (int k = 1; k <= e; ++k) {
                 prefix.set(s, k);

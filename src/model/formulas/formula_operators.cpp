@@ -348,7 +348,7 @@ bool FormulaPool::surely_integer(const Formula& f) const {
     }
     for (const Term& term : terms(f)) {
         const Monomial& m = monomials_[term.monomial];
-        for (const int s : m.exponents.mask()) {
+        for (const int s : m.own_symbols()) {
             if (m.exponents.get(s) < 0) {
                 return false;
             }

@@ -254,7 +254,7 @@ MonomialId FormulaPool::power(MonomialId a, int exponent) {
         return 0;
     }
     Exponents scaled;
-    for (const int s : monomials_[a].exponents.mask()) {
+    for (const int s : monomials_[a].own_symbols()) {
         scaled.set(s, monomials_[a].exponents.get(s) * exponent);
     }
     std::vector<AtomPower> powers = atom_products_[monomials_[a].atoms].powers;
