@@ -81,6 +81,36 @@ bool find_symbols(const Template& tmpl, std::span<const FusedNode> loops,
     return true;
 }
 
+/// Calls `visit` with the tile shapes of all combinations that nest (others stand for no mapping)
+/// and their places in the table.
+template <class Visit>
+void for_each_nested(std::span<const TileShapeSymbol> symbols, const AllowedShapes& table,
+                     bool partial, Visit visit) {
+    std::vector<std::int64_t> tiles(symbols.size(), 1);
+    const std::size_t n = table.symbols.size();
+    std::vector<int> outer(n, -1);  // of those in the table, which stand from the outside in
+    for (std::size_t k = 0; k < n; ++k) {
+        const int o = symbols[static_cast<std::size_t>(table.symbols[k])].outer;
+        const auto end = table.symbols.begin() + static_cast<std::ptrdiff_t>(k);
+        outer[k] = std::find(table.symbols.begin(), end, o) != end ? o : -1;
+    }
+    const auto from = [&](auto& self, std::size_t k, std::size_t place) -> void {
+        if (k == n) {
+            visit(tiles, place);
+            return;
+        }
+        const std::int64_t most = outer[k] >= 0 ? tiles[static_cast<std::size_t>(outer[k])] : 0;
+        for (std::size_t digit = 0; digit < table.values[k].size(); ++digit) {
+            const auto tile = static_cast<std::int64_t>(table.values[k][digit]);
+            if (outer[k] < 0 || (partial ? tile <= most : most % tile == 0)) {
+                tiles[static_cast<std::size_t>(table.symbols[k])] = tile;
+                self(self, k + 1, place * table.values[k].size() + digit);
+            }
+        }
+    };
+    from(from, 0, 0);
+}
+
 /// Tells for given tile shapes whether a tensor's compatibility is known.
 class Semijoin {
 public:
@@ -104,16 +134,24 @@ public:
                 trips_[n++] = match_key(context_, tmpl_.nodes[node], trips_[k], tiles.data());
             }
         }
-        auto it = patterns_.find(mask);
-        if (it == patterns_.end()) {
-            const GroupStructure structure =
-                structure_of(context_, tmpl_, loops_, mask, depths_of(tmpl_, mask));
-            it = patterns_.emplace(mask, Compatibility(structure, *find(structure, tensor_))).first;
-        }
-        return known_.count(it->second.of(trips_.data())) != 0;
+        return known_.count(of_loops(mask).of(trips_.data())) != 0;
     }
 
 private:
+    /// Most combinations have the loops of the one before.
+    Compatibility& of_loops(std::uint32_t mask) {
+        if (last_ == patterns_.end() || last_->first != mask) {
+            last_ = patterns_.find(mask);
+        }
+        if (last_ == patterns_.end()) {
+            const GroupStructure structure =
+                structure_of(context_, tmpl_, loops_, mask, depths_of(tmpl_, mask));
+            last_ =
+                patterns_.emplace(mask, Compatibility(structure, *find(structure, tensor_))).first;
+        }
+        return last_->second;
+    }
+
     const TabulateContext& context_;
     const Template& tmpl_;
     std::vector<FusedNode> loops_;
@@ -121,6 +159,7 @@ private:
     const CompatibilitySet& known_;
     std::vector<std::int64_t> trips_;
     std::map<std::uint32_t, Compatibility> patterns_;
+    std::map<std::uint32_t, Compatibility>::iterator last_ = patterns_.end();
 };
 
 }  // namespace
@@ -145,31 +184,19 @@ std::optional<AllowedShapes> allowed_shapes(const TabulateContext& context, cons
         return std::nullopt;
     }
     Semijoin semijoin(context, tmpl, loops, tensor, known);
-    std::vector<std::int64_t> tiles(symbols.size(), 1);
-    std::vector<std::size_t> digit(out.symbols.size(), 0);
-    bool any = false, all = true;
-    for (std::size_t i = 0; i < out.allowed.size(); ++i) {
-        if (i % poll_every == 0) {
-            base::poll_stop();
-        }
-        for (std::size_t k = 0; k < digit.size(); ++k) {
-            tiles[static_cast<std::size_t>(out.symbols[k])] =
-                static_cast<std::int64_t>(out.values[k][digit[k]]);
-        }
-        out.allowed[i] = semijoin.possible(tiles) ? 1 : 0;
-        any = any || out.allowed[i] != 0;
-        all = all && out.allowed[i] != 0;
-        for (std::size_t k = digit.size(); k-- > 0;) {  // the next combination
-            if (++digit[k] < out.values[k].size()) {
-                break;
-            }
-            digit[k] = 0;
-        }
-    }
-    if (all) {
+    std::size_t nested = 0, allowed = 0;
+    for_each_nested(symbols, out, context.match_tile_shapes,
+                    [&](const std::vector<std::int64_t>& tiles, std::size_t i) {
+                        if (nested++ % poll_every == 0) {
+                            base::poll_stop();
+                        }
+                        out.allowed[i] = semijoin.possible(tiles) ? 1 : 0;
+                        allowed += out.allowed[i];
+                    });
+    if (allowed == nested) {
         return std::nullopt;
     }
-    if (!any) {
+    if (allowed == 0) {
         out = {{}, {}, {0}};
     }
     return out;
