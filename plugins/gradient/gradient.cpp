@@ -49,6 +49,7 @@ public:
         own_.again = static_cast<std::size_t>(knobs.integer("again"));
         own_.epochs = static_cast<std::size_t>(knobs.integer("epochs"));
         own_.width = static_cast<std::size_t>(knobs.integer("width"));
+        own_.problems = static_cast<std::size_t>(knobs.integer("problems"));
     }
 
     std::string name() const override {
@@ -75,7 +76,9 @@ public:
         predictor_->train();
         if (!predictor_->ready()) {
             for (Candidate& c : batch) {
+                const Space* const problem = predictor_->problem_of(draws_);
                 draw(c);
+                c.space = problem;
             }
             return batch.size();
         }
@@ -183,6 +186,7 @@ private:
 
     void draw(Candidate& c) {
         c.how = Candidate::How::draw;
+        c.space = nullptr;
         c.seed = stream_seed(seed_, draws_++);
     }
 
@@ -246,6 +250,7 @@ private:
         }
         chain.mapped = c.point;
         c.how = Candidate::How::repair;
+        c.space = nullptr;
         c.seed = stream_seed(seed_ ^ 0xa5a5U, draws_++);
     }
 
@@ -361,6 +366,9 @@ std::vector<plugin::Knob> Gradient::knobs() {
                               "mappings after which training goes on; 0: never"),
         plugin::Knob::integer("epochs", 20, 1, 100000, "", "of each training"),
         plugin::Knob::integer("width", 64, 1, 4096, "", "of its two hidden layers"),
+        plugin::Knob::integer("problems", 0, 0, 64, "",
+                              "without a file: problems of other size that the first mappings are "
+                              "of too"),
     };
 }
 

@@ -1,5 +1,6 @@
 #include "predictor.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tessera/base/error.hpp"
@@ -21,11 +22,11 @@ Predictor::Predictor(const Space& space, const std::string& file, const OwnTrain
                      std::uint64_t seed)
     : own_(training), seed_(seed) {
     if (file.empty()) {
-        encoding_ = std::make_unique<VectorEncoding>(space);
+        learning::Family family = open_others(space);
+        encoding_ = std::make_unique<VectorEncoding>(space, family.layout);
         const std::vector<learning::Output> outputs = {{"energy"}, {"latency"}, {"edp"}};
         surrogate_ = std::make_unique<learning::Surrogate>(
-            learning::Family::of(space), outputs, std::vector<std::size_t>{own_.width, own_.width},
-            seed);
+            std::move(family), outputs, std::vector<std::size_t>{own_.width, own_.width}, seed);
         set_.n_inputs = encoding_->size();
         set_.n_outputs = n_outputs;
         return;
@@ -36,16 +37,55 @@ Predictor::Predictor(const Space& space, const std::string& file, const OwnTrain
     encoding_ = std::make_unique<VectorEncoding>(space, surrogate_->family().layout);
 }
 
+/// Others with bounds of half to twice the size. Returns the family that they are with the space.
+learning::Family Predictor::open_others(const Space& space) {
+    constexpr std::size_t attempts = 8;  // for each
+    learning::Family family = learning::Family::of(space);
+    const std::vector<std::int64_t> own = space.bounds();
+    Rng rng(~seed_);
+    for (std::size_t i = 0; i < attempts * own_.problems && problems_.size() < own_.problems; ++i) {
+        std::vector<std::int64_t> bounds = own;
+        for (std::int64_t& bound : bounds) {
+            const std::uint64_t size = rng.below(3);
+            bound = size == 0 ? (bound + 1) / 2 : size == 1 ? bound : 2 * bound;
+        }
+        const Space* const other = space.with_bounds(bounds);
+        if (other == nullptr || other == &space || std::ranges::count(problems_, other) > 0) {
+            continue;
+        }
+        try {
+            learning::Family joint = family;
+            joint.join(learning::Family::of(*other));
+            family = std::move(joint);
+            problems_.push_back(other);
+        } catch (const UserError&) {  // at that size something else differs too
+        }
+    }
+    for (const Space* other : problems_) {
+        encodings_.emplace(other, VectorEncoding(*other, family.layout));
+    }
+    return family;
+}
+
+const Space* Predictor::problem_of(std::uint64_t draw) const {
+    const std::uint64_t i = draw % (problems_.size() + 1);
+    return i == 0 ? nullptr : problems_[i - 1];
+}
+
 void Predictor::learn(const Candidate& candidate) {
     if (own_.samples == 0) {
         return;
     }
-    best_ = std::min<double>(best_, log_of(candidate.outcome.value));
+    if (candidate.space == nullptr) {
+        best_ = std::min<double>(best_, log_of(candidate.outcome.value));
+    }
     if (own_.again == 0 && ready()) {
         return;
     }
     std::vector<float> vector(set_.n_inputs);
-    encoding_->encode(candidate.point, vector);
+    const VectorEncoding& encoding =
+        candidate.space == nullptr ? *encoding_ : encodings_.at(candidate.space);
+    encoding.encode(candidate.point, vector);
     const Outcome& o = candidate.outcome;
     const float costs[n_outputs] = {log_of(o.energy_j), log_of(o.latency_s), log_of(o.value)};
     if (set_.size() < most_samples) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,7 +21,8 @@ struct OwnTraining {
     std::size_t samples = 1000;  ///< before the first training
     std::size_t again = 1000;    ///< mappings after which it is trained further; 0: never
     std::size_t epochs = 20;
-    std::size_t width = 64;  ///< of its two hidden layers
+    std::size_t width = 64;    ///< of its two hidden layers
+    std::size_t problems = 0;  ///< others of the family that samples are of too
 };
 
 class Predictor {
@@ -35,6 +37,8 @@ public:
     const learning::Surrogate& surrogate() const {
         return *surrogate_;
     }
+    /// What random mapping number `draw` is of, before it can predict; null: the problem itself.
+    const Space* problem_of(std::uint64_t draw) const;
     /// Whether it can predict: else it needs more outcomes.
     bool ready() const {
         return own_.samples == 0 || trained_ > 0;
@@ -59,8 +63,12 @@ public:
 private:
     static constexpr std::size_t most_samples = 20000;  ///< the oldest are forgotten
 
+    learning::Family open_others(const Space& space);
+
     OwnTraining own_;  ///< samples 0: of a file
     std::unique_ptr<VectorEncoding> encoding_;
+    std::vector<const Space*> problems_;  ///< others
+    std::map<const Space*, VectorEncoding> encodings_;
     std::unique_ptr<learning::Surrogate> surrogate_;
     learning::TrainingSet set_;
     std::size_t seen_ = 0, first_ = 0, trained_ = 0, rounds_ = 0;

@@ -124,6 +124,12 @@ std::string fault_of(const search::OpenSpace& space, const search::Point& point)
                      " tile shapes, its templates have " + std::to_string(at) + " symbols";
 }
 
+/// That a candidate is of.
+const search::OpenSpace& space_of(const Candidate& c, const search::OpenSpace& searched) {
+    const auto* const other = dynamic_cast<const search::OpenSpace*>(c.space);
+    return other != nullptr ? *other : searched;
+}
+
 void check_in_space(const std::string& name, const Settings& s, bool nothing_legal, Findings& f) {
     Bench bench(name, s.seed);
     for (int i = 0; i < 20; ++i) {
@@ -142,10 +148,10 @@ void check_in_space(const std::string& name, const Settings& s, bool nothing_leg
             if (c.how == Candidate::How::cross) {
                 f.expect(c.einsum <= c.end && c.end <= n,
                          "a crossover of Einsums that do not exist is proposed");
-                const std::string fault = fault_of(bench.space(), c.mate);
+                const std::string fault = fault_of(space_of(c, bench.space()), c.mate);
                 f.expect(fault.empty(), "a mate outside the space is proposed: " + fault);
             }
-            const std::string fault = fault_of(bench.space(), c.point);
+            const std::string fault = fault_of(space_of(c, bench.space()), c.point);
             f.expect(fault.empty(), "a point outside the space is proposed: " + fault);
         }
     }

@@ -6,11 +6,11 @@
 
 namespace tessera::workload {
 
-/// Fills LocalTensor::windows and LocalRankVariable::prologues of the view.
 /// Whether some Einsum may read overlapping pieces of what another one makes. Most cascades have
 /// none of these.
 bool reads_overlap(const Workload& workload);
 
+/// Fills LocalTensor::windows and LocalRankVariable::prologues of the view.
 void find_windows(const Workload& workload, EinsumView& view);
 
 }  // namespace tessera::workload

@@ -2,9 +2,12 @@
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
+#include <map>
+#include <optional>
 
 #include "spec/reader.hpp"
 #include "support/paths.hpp"
+#include "workload/with_bounds.hpp"
 
 using namespace tessera;
 using namespace tessera::workload;
@@ -326,4 +329,52 @@ BOOST_AUTO_TEST_CASE(all_reference_workloads_are_read) {
         }
     }
     BOOST_TEST(n == 63);
+}
+
+// Of another size it is what is loaded at that size.
+BOOST_AUTO_TEST_CASE(other_bounds_give_the_workload_of_that_size) {
+    const std::string shapes = tessera::test::test_folder() + "/../problem-shapes/";
+    const std::vector<std::pair<std::string, std::map<std::string, std::string>>> others = {
+        {"cnn-layer.yaml", {{"C", "32"}, {"R", "5"}, {"P", "56"}}},
+        {"matmuls.yaml", {{"M", "96"}, {"KN", "7"}}},
+        {"attention-one-pass.yaml", {{"HEADS", "3"}, {"TOKENS", "512"}}}};
+    for (const auto& [shape, defines] : others) {
+        BOOST_TEST_CONTEXT(shape) {
+            const Workload from = load_workload(shapes + shape, {});
+            const Workload loaded = load_workload(shapes + shape, defines);
+            std::vector<std::int64_t> bounds;
+            for (const RankVariable& v : loaded.rank_variables) {
+                bounds.push_back(v.bound);
+            }
+            const std::optional<Workload> made = with_bounds(from, bounds);
+            BOOST_TEST_REQUIRE(made.has_value());
+            for (std::size_t v = 0; v < bounds.size(); ++v) {
+                BOOST_TEST(made->rank_variables[v].bound == bounds[v]);
+            }
+            for (std::size_t t = 0; t < loaded.tensors.size(); ++t) {
+                BOOST_TEST(made->tensors[t].size_values == loaded.tensors[t].size_values,
+                           loaded.tensors[t].name);
+            }
+            for (int e = 0; e < static_cast<int>(loaded.einsums.size()); ++e) {
+                const EinsumView a = view(*made, e), b = view(loaded, e);
+                BOOST_TEST(a.n_instances == b.n_instances);
+                for (std::size_t t = 0; t < a.tensors.size(); ++t) {
+                    BOOST_TEST((a.tensors[t].windows == b.tensors[t].windows));
+                }
+                for (std::size_t v = 0; v < a.rank_variables.size(); ++v) {
+                    BOOST_TEST((a.rank_variables[v].prologues == b.rank_variables[v].prologues));
+                }
+            }
+        }
+    }
+}
+
+// The file limits Y, so that its size does not follow from the bounds alone.
+BOOST_AUTO_TEST_CASE(a_workload_whose_ranks_are_limited_has_one_size) {
+    const Workload w = read(
+        "workload:\n  iteration_space_shape: {p: 0 <= p < 8, r: 0 <= r < 3}\n"
+        "  rank_sizes: {Y: 8}\n  bits_per_value: {All: 8}\n  einsums:\n  - name: conv\n"
+        "    einsum: \"O[p] = I[Y: p + r] * W[r]\"\n");
+    BOOST_TEST(w.tensors.at(static_cast<std::size_t>(w.find_tensor("I"))).size_values == 8);
+    BOOST_TEST(!with_bounds(w, std::vector<std::int64_t>{4, 3}).has_value());
 }

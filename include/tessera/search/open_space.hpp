@@ -25,7 +25,7 @@ public:
 
     /// Enumerates and compiles the templates of all Einsums. `model` must give formulas.
     /// \throws NoLegalMapping if an Einsum has no template, UserError without formulas,
-    /// LimitReached if stopped.
+    /// LimitReached if stopped. `problem` and `model` outlive the space.
     OpenSpace(const model::Problem& problem, const model::CostModel& model,
               const OpenOptions& options);
     ~OpenSpace() override;
@@ -35,6 +35,8 @@ public:
     const mapspace::Template& tmpl(std::uint32_t einsum, std::uint32_t index) const override;
     std::unique_ptr<Enumerator> enumerate() const override;
     std::uint32_t n_orders() const override;
+    std::vector<std::int64_t> bounds() const override;
+    const Space* with_bounds(const std::vector<std::int64_t>& bounds) const override;
     /// Whether there are no others in the mapspace: of many that of the workload alone is here.
     bool has_all_orders() const {
         return has_all_orders_;
@@ -46,11 +48,13 @@ public:
     }
 
 private:
+    struct Family;
     void open(const model::CostModel& model, int threads);
     void add_orders();
 
     std::vector<std::unique_ptr<Data>> data_;  ///< by order
     bool has_all_orders_ = true;
+    std::unique_ptr<Family> family_;  ///< spaces of other bounds, which this one keeps
 };
 
 /// Points of an opened space.
@@ -81,6 +85,9 @@ public:
     /// for it. False: the space has none (its Einsums run in another order, its loops or holders
     /// are none of a template). \throws UserError, IllegalMapping as mapping::split()
     bool encode(const mapping::Mapping& mapping, double energy_j, double latency_s, Point& point);
+
+protected:
+    SpaceWorker* worker_of(const Space& other) override;
 
 private:
     struct Impl;

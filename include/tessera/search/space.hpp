@@ -110,6 +110,19 @@ public:
     virtual std::uint32_t n_orders() const {
         return 1;
     }
+
+    /// Values of the workload's rank variables; empty where spaces of other sizes cannot be had.
+    virtual std::vector<std::int64_t> bounds() const {
+        return {};
+    }
+    /// A space of the same family: the same Einsums on the same architecture, other bounds (one per
+    /// entry of bounds()). The host opens it, which can take as long as it took to open this one,
+    /// and keeps it as long as this one. Null: nothing is legal there, or the workload has no such
+    /// size. May be called in SearchStrategy's start(), ask() and restore(). \throws base::Stopped
+    virtual const Space* with_bounds(const std::vector<std::int64_t>& bounds) const {
+        static_cast<void>(bounds);
+        return nullptr;
+    }
 };
 
 }  // namespace tessera::search

@@ -40,8 +40,16 @@ public:
         return 0;
     }
 
-    /// What a candidate asks for: its point and outcome.
+    /// What a candidate asks for: its point and outcome. One of another space is made by the worker
+    /// of that one; what take_work() and the like tell includes it.
     void run(Candidate& candidate);
+
+protected:
+    /// For a space of Space::with_bounds. Null: there is none.
+    virtual SpaceWorker* worker_of(const Space& other) {
+        static_cast<void>(other);
+        return nullptr;
+    }
 };
 
 }  // namespace tessera::search

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <span>
 
 #include "support/changed_states.hpp"
@@ -197,6 +198,7 @@ BOOST_AUTO_TEST_CASE(gradient_goes_on_from_a_saved_state) {
             plugin::KnobSettings knobs = own;
             knobs["variant"] = before == 4 ? "paper" : "code";
             knobs["surrogate"] = of_file ? file.path : "";
+            knobs["problems"] = before == 4 ? "3" : "0";
             Rounds first(space, knobs), second(space, knobs);
             first.run(before);
             const std::string state = first.strategy().save();
@@ -207,6 +209,33 @@ BOOST_AUTO_TEST_CASE(gradient_goes_on_from_a_saved_state) {
             BOOST_TEST(second.run(20) == expected, boost::test_tools::per_element());
         }
     }
+}
+
+// The first mappings are of the problem and of others in turn.
+BOOST_AUTO_TEST_CASE(gradient_learns_from_problems_of_other_size) {
+    const Case c;
+    const search::OpenSpace space(c.problem(), *c.model, {});
+    search::Worker worker(space);
+    const auto strategy = plugin::Registry<search::SearchStrategy>::instance().create(
+        "gradient", {{"problems", "3"}, {"samples", "80"}, {"epochs", "2"}, {"width", "8"}});
+    strategy->start(space, 1);
+    std::map<const search::Space*, int> drawn;
+    std::vector<search::Candidate> batch(20);
+    for (int round = 0; round < 8; ++round) {
+        const std::size_t n = strategy->ask(batch);
+        for (search::Candidate& one : std::span(batch).first(n)) {
+            BOOST_TEST((round < 4 || one.space == nullptr));
+            ++drawn[one.space];
+            worker.run(one);
+            one.outcome.value = one.outcome.energy_j * one.outcome.latency_s;
+        }
+        strategy->tell({batch.data(), n});
+    }
+    BOOST_TEST(drawn.size() == 4u);
+    for (const auto& [other, n] : drawn) {
+        BOOST_TEST((other == nullptr || n == 20));
+    }
+    BOOST_TEST(strategy->preparation().tuned_by >= 80u);
 }
 
 BOOST_AUTO_TEST_CASE(gradient_refuses_states_that_are_none_of_its_own) {

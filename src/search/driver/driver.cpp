@@ -108,13 +108,20 @@ struct Driver::Impl {
     void search_batches(const Space& space, const std::vector<Candidate>& start,
                         const std::string& saved) {
         WorkerPool worker_pool(settings, watch.stop(), recorder, source);
-        strategy->start(space, settings.seed);
         std::vector<Candidate> batch(settings.batch);
-        resume(saved, worker_pool.worker(), [&](const nlohmann::json& state) {
+        const nlohmann::json state = resumed(saved, worker_pool.worker());
+        const bool begun = begin([&] {
+            strategy->start(space, settings.seed);
+            if (state.is_null()) {
+                return true;
+            }
             batch_size.set(state.value("batch", batch_size.get()));
             return state["strategy"].is_string() &&
                    strategy->restore(state["strategy"].get<std::string>());
         });
+        if (!begun) {
+            return;
+        }
         for (const Candidate& known : start) {
             strategy->immigrate(known);
         }
@@ -147,7 +154,7 @@ struct Driver::Impl {
     void offer(std::span<Candidate> found) {
         std::vector<Candidate*> left;
         for (Candidate& c : found) {
-            if (c.outcome.legal()) {
+            if (c.outcome.legal() && c.space == nullptr) {
                 left.push_back(&c);
             }
         }
@@ -189,9 +196,15 @@ struct Driver::Impl {
 
     void search_islands(const Space& space, const std::vector<Candidate>& start,
                         const std::string& saved) {
-        Islands islands(space, std::move(strategy), settings, watch.stop(), recorder, source);
-        resume(saved, islands.worker(),
-               [&](const nlohmann::json& state) { return islands.restore(state["strategy"]); });
+        Islands islands(std::move(strategy), settings, watch.stop(), recorder, source);
+        const nlohmann::json state = resumed(saved, islands.worker());
+        const bool begun = begin([&] {
+            islands.start(space);
+            return state.is_null() || islands.restore(state["strategy"]);
+        });
+        if (!begun) {
+            return;
+        }
         for (const Candidate& known : start) {
             islands.begin_with(known);
         }
@@ -237,19 +250,15 @@ struct Driver::Impl {
         recorder.checkpoint(state.dump());
     }
 
-    template <class Restore>
-    void resume(const std::string& saved, SpaceWorker& worker, const Restore& restore) {
+    /// What a run left: its best points are offered, its state is returned. Null: begin anew.
+    nlohmann::json resumed(const std::string& saved, SpaceWorker& worker) {
         if (saved.empty()) {
-            return;
+            return {};
         }
-        const nlohmann::json state = nlohmann::json::parse(saved, nullptr, false);
+        nlohmann::json state = nlohmann::json::parse(saved, nullptr, false);
         if (!state.is_object() || !state.contains("strategy") ||
             !state.value("asked", nlohmann::json()).is_number_unsigned()) {
             throw UserError("the saved state is not one of mapper 'search'");
-        }
-        if (!restore(state)) {
-            throw PluginError("search strategy '" + settings.strategy +
-                              "' does not understand its own state");
         }
         asked = evaluated = state["asked"].get<std::uint64_t>();
         for (const nlohmann::json& entry : state.value("best", nlohmann::json::array())) {
@@ -262,6 +271,22 @@ struct Driver::Impl {
                 findings->offer(c);
             }
         }
+        return state;
+    }
+
+    /// Starts the strategy by `start`, which returns whether it understands its state. False: the
+    /// search was stopped first, as while further spaces were opened.
+    bool begin(const std::function<bool()>& start) {
+        const base::StopScope scope({watch.stop()});
+        try {
+            if (!start()) {
+                throw PluginError("search strategy '" + settings.strategy +
+                                  "' does not understand its own state");
+            }
+        } catch (const base::Stopped&) {
+            return false;
+        }
+        return true;
     }
 
     const DriverSettings settings;

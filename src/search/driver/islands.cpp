@@ -27,9 +27,9 @@ bool as_good(const Outcome& a, const Outcome& b) {
 
 }  // namespace
 
-Islands::Islands(const Space& space, std::shared_ptr<SearchStrategy> first,
-                 const DriverSettings& settings, const std::atomic<bool>* stop,
-                 telemetry::Recorder& recorder, const std::string& source)
+Islands::Islands(std::shared_ptr<SearchStrategy> first, const DriverSettings& settings,
+                 const std::atomic<bool>* stop, telemetry::Recorder& recorder,
+                 const std::string& source)
     : settings_(settings),
       stop_(stop),
       threads_(std::min(settings.threads, static_cast<int>(settings.n_islands))) {
@@ -38,8 +38,14 @@ Islands::Islands(const Space& space, std::shared_ptr<SearchStrategy> first,
         island.strategy = i == 0 ? std::move(first) : settings.make_strategy();
         island.worker = settings.make_worker();
         island.counters = &recorder.worker(i, source);
-        island.strategy->start(space, i == 0 ? settings.seed : stream_seed(settings.seed, i));
         islands_.push_back(std::move(island));
+    }
+}
+
+void Islands::start(const Space& space) {
+    for (std::size_t i = 0; i < islands_.size(); ++i) {
+        islands_[i].strategy->start(space,
+                                    i == 0 ? settings_.seed : stream_seed(settings_.seed, i));
     }
 }
 
@@ -109,7 +115,7 @@ void Islands::run(Island& island) {
         std::uint64_t told = 0;
         for (const Candidate& c : batch) {
             told += c.outcome.verdict == Verdict::not_evaluated ? 0 : 1;
-            if (c.outcome.legal()) {
+            if (c.outcome.legal() && c.space == nullptr) {
                 keep(island, c);
             }
         }

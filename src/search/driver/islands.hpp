@@ -21,9 +21,12 @@ class Islands {
 public:
     /// Takes a strategy that was not started as the first island and makes the others. `settings`
     /// must outlive it; `stop` ends rounds.
-    Islands(const Space& space, std::shared_ptr<SearchStrategy> first,
-            const DriverSettings& settings, const std::atomic<bool>* stop,
-            telemetry::Recorder& recorder, const std::string& source);
+    Islands(std::shared_ptr<SearchStrategy> first, const DriverSettings& settings,
+            const std::atomic<bool>* stop, telemetry::Recorder& recorder,
+            const std::string& source);
+
+    /// Before everything else. \throws base::Stopped as strategies do
+    void start(const Space& space);
 
     /// Every island goes on until its round, about 20 ms of work by what candidates are, is over,
     /// or for 50 ms of time. A new round takes at most `most_evals` candidates altogether. `used`:

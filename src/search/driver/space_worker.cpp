@@ -1,8 +1,21 @@
 #include "tessera/search/space_worker.hpp"
 
+#include <utility>
+
 namespace tessera::search {
 
 void SpaceWorker::run(Candidate& c) {
+    if (c.space != nullptr) {
+        const Space* const space = std::exchange(c.space, nullptr);
+        if (SpaceWorker* const other = worker_of(*space)) {
+            other->run(c);
+        } else {
+            c.outcome = {};
+            c.outcome.verdict = Verdict::no_point;
+        }
+        c.space = space;
+        return;
+    }
     switch (c.how) {
         case Candidate::How::draw:
             c.outcome = draw(c.seed, c.point);

@@ -8,6 +8,8 @@
 //   einsum_orders.hpp points as the workload lists its Einsums, and as they run
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <utility>
 
 #include "base/leave.hpp"
@@ -156,6 +158,7 @@ struct Worker::Impl {
     JoinStates states;
     TileStore tiles;
     ByOrder<InOrder> by_order;
+    std::map<const OpenSpace*, std::unique_ptr<Worker>> others;  // for spaces of other bounds
     Point inside, mate;
 
     InOrder& in(std::uint32_t order) {
@@ -225,6 +228,10 @@ Worker::Failures Worker::take_failures() {
             all[i] += std::exchange(in->drawing.failures[i], 0);
         }
     }
+    for (const auto& [space, other] : impl_->others) {
+        const Failures failures = other->take_failures();
+        std::transform(all.begin(), all.end(), failures.begin(), all.begin(), std::plus<>());
+    }
     return all;
 }
 
@@ -235,7 +242,22 @@ std::uint64_t Worker::take_work() {
             all += std::exchange(in->drawing.work, 0) + in->evaluation.take_work();
         }
     }
+    for (const auto& [space, other] : impl_->others) {
+        all += other->take_work();
+    }
     return all;
+}
+
+SpaceWorker* Worker::worker_of(const Space& other) {
+    const auto* const space = dynamic_cast<const OpenSpace*>(&other);
+    if (space == nullptr) {
+        return nullptr;
+    }
+    std::unique_ptr<Worker>& worker = impl_->others[space];
+    if (!worker) {
+        worker = std::make_unique<Worker>(*space);
+    }
+    return worker.get();
 }
 
 Outcome Worker::evaluate(const Point& point) {

@@ -6,6 +6,7 @@
 #include "base/leave.hpp"
 #include "einsum_orders.hpp"
 #include "search/space_data.hpp"
+#include "space_family.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/parallel.hpp"
 #include "tessera/model/formula_pool.hpp"
@@ -144,6 +145,7 @@ OpenSpace::OpenSpace(const model::Problem& problem, const model::CostModel& mode
             "cost model '" + model.name() +
             "' gives no formulas, which searching the mapspace needs; use --model looptree");
     }
+    family_ = std::make_unique<Family>(model, options);
     data_.push_back(std::make_unique<Data>());
     Data& data = *data_.front();
     data.problem = problem;
@@ -153,7 +155,8 @@ OpenSpace::OpenSpace(const model::Problem& problem, const model::CostModel& mode
         data.einsums.add(std::make_shared<EinsumData>());
         data.order.push_back(static_cast<int>(e));
     }
-    const base::StopScope scope({options.stop});
+    const base::StopScope scope(options.stop != nullptr ? base::StopToken{options.stop}
+                                                        : base::current_stop());
     try {
         open(model, options.threads);
     } catch (const base::Stopped&) {
