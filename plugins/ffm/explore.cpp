@@ -1,24 +1,15 @@
-// Templates explored in parallel. Class bounds are in class_bounds.cpp, what can beat incumbents in
-// rows.cpp.
+// First mappings from a few rows of every class, and the round of all class bounds.
 #include "explore.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "base/leave.hpp"
-#include "bounds/shared_tiles.hpp"
-#include "heuristics/shapes.hpp"
-#include "tessera/base/parallel.hpp"
-
 namespace tessera::ffm {
 namespace {
 
 using model::Formula;
-using telemetry::Reason;
 
-/// Size of the table in which any legal rows are looked for.
-constexpr std::size_t few_rows = 128;
 /// How far above its class bounds a first mapping's pmappings may be, tried in turn; and how many
 /// partial rows of a template are kept on the way to them.
 constexpr std::size_t simple_beam = 1024;
@@ -29,139 +20,26 @@ bool has_fused_loops(const mapspace::Template& tmpl) {
                        [](const mapping::PmappingNode& n) { return n.is_loop(); });
 }
 
-/// Best-effort conditions as what they are known to decide to.
-void fix_levels(const std::vector<double>& levels, mapspace::TileShapeProblem& problem,
-                std::vector<Reason>& reasons) {
-    reasons.insert(reasons.end(), levels.size(), Reason::best_effort);
-    mapspace::fix_levels(levels, problem);
+/// By distinct Einsum and template.
+KeptRows::Symbols symbols_of(const std::vector<EinsumSpace>& spaces) {
+    KeptRows::Symbols out(spaces.size());
+    for (std::size_t e = 0; e < spaces.size(); ++e) {
+        for (std::size_t i = 0; spaces[e].same == e && i < spaces[e].templates->size(); ++i) {
+            out[e].push_back((*spaces[e].templates)[i].tmpl.symbols.size());
+        }
+    }
+    return out;
 }
-
-/// Says what a thread works on while it does.
-class Busy {
-public:
-    Busy(telemetry::Worker& worker, std::size_t einsum, std::size_t item) : worker_(worker) {
-        worker_.state(telemetry::WorkerState::running);
-        worker_.doing(static_cast<int>(einsum), static_cast<int>(item));
-    }
-    ~Busy() {
-        worker_.doing(-1, -1);
-        worker_.state(telemetry::WorkerState::idle);
-    }
-    Busy(const Busy&) = delete;
-    Busy& operator=(const Busy&) = delete;
-
-private:
-    telemetry::Worker& worker_;
-};
 
 }  // namespace
 
 Exploration::Exploration(const ExploreContext& context, std::vector<EinsumSpace>& spaces)
-    : c_(context), spaces_(spaces), results_(spaces.size()) {
-    for (std::size_t e = 0; e < spaces.size(); ++e) {
-        tables_.emplace_back();
-        for (std::size_t p = 0; explored(e) && p < spaces[e].paths.size(); ++p) {
-            tables_[e].push_back(table_context(c_, *spaces[e].paths[p]));
-        }
-    }
+    : TemplateExplorer(context, spaces),
+      kept_(symbols_of(spaces), static_cast<std::size_t>(context.n_objectives())) {
     make_classes();
 }
 
 Exploration::~Exploration() = default;
-
-void Exploration::clear_results() {
-    forget_sequence();
-    for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        results_[e].clear();
-        results_[e].resize(explored(e) ? spaces_[e].templates->size() : 0);
-    }
-}
-
-void Exploration::for_each_template(const base::StopToken& token, const Work& work) {
-    clear_results();
-    // Round robin: a stopped search should have something of every Einsum.
-    std::vector<Job> jobs;
-    std::size_t most = 0;
-    for (const auto& r : results_) {
-        most = std::max(most, r.size());
-    }
-    for (std::size_t i = 0; i < most; ++i) {
-        for (std::size_t e = 0; e < results_.size(); ++e) {
-            if (i < results_[e].size()) {
-                jobs.push_back({e, i});
-            }
-        }
-    }
-    for (std::size_t e = 0; e < results_.size(); ++e) {  // those shared with another are done
-        c_.recorder->einsum(e).templates_done =
-            results_[e].empty() ? spaces_[e].templates->size() : 0;
-    }
-    for_each_job(jobs, token, work);
-}
-
-void Exploration::for_each_job(const std::vector<Job>& jobs, const base::StopToken& token,
-                               const Work& work) {
-    telemetry::Phase& phase = c_.recorder->extend_phase(jobs.size());
-    const base::StopScope scope(token);
-    base::LeftOnStop<std::vector<Scratch>> all_tools(static_cast<std::size_t>(c_.options->threads));
-    std::vector<Scratch>& scratch = *all_tools;
-    for (std::size_t thread = 0; thread < scratch.size(); ++thread) {
-        scratch[thread].worker = &c_.recorder->worker(thread, "ffm");
-    }
-    try {
-        base::parallel_for(jobs.size(), c_.options->threads, [&](std::size_t j, int thread) {
-            const auto [e, i] = jobs[j];
-            Scratch& own = scratch[static_cast<std::size_t>(thread)];
-            const Busy busy(*own.worker, e, i);
-            own.pool.clear();
-            const model::FormulaScope formulas(own.pool);
-            work(e, i, own);
-            phase.advance();
-            ++c_.recorder->einsum(e).templates_done;
-        });
-    } catch (const base::Stopped&) {  // the templates that were being explored are left out
-    }
-}
-
-/// Tells the worker what became of the rows of an exploration.
-void Exploration::count(Scratch& scratch) const {
-    const mapspace::TileShapeStatistics& s = scratch.result.statistics;
-    const auto rows = [](double n) { return static_cast<std::uint64_t>(n); };
-    telemetry::Worker& worker = *scratch.worker;
-    worker.generated(rows(s.enumerated));
-    worker.evaluated(rows(s.enumerated));
-    evaluated_ += rows(s.enumerated);
-    for (std::size_t c = 0; c < s.dropped_by_constraint.size(); ++c) {
-        const bool known = c < scratch.reasons.size();
-        worker.rejected(known ? scratch.reasons[c] : Reason::constraint,
-                        rows(s.dropped_by_constraint[c]));
-    }
-    worker.rejected(Reason::loop_limit, rows(s.dropped_by_loop_limit));
-    worker.rejected(Reason::best_effort, rows(s.dropped_by_best_effort));
-    worker.rejected(Reason::incompatible, rows(s.dropped_as_not_allowed));
-    worker.rejected(Reason::bound, rows(s.dropped_by_incumbent));
-    worker.rejected(Reason::dominated, rows(s.dropped_by_pareto));
-}
-
-void Exploration::run(std::size_t e, std::size_t i, mapspace::TileShapeProblem& problem,
-                      Scratch& scratch, bool first_rows, std::size_t beam, double most_rows) {
-    mapspace::TileShapeOptions how = c_.switches.tiles;
-    how.beam = beam;
-    how.most_enumerated = most_rows;
-    if (first_rows) {
-        how.first_rows = true;
-        how.max_rows = few_rows;
-        how.prune_min_rows = few_rows / 8;
-    }
-    scratch.explorer.explore(problem, how, scratch.result);
-    results_[e][i].evaluated += scratch.result.statistics.enumerated;
-    count(scratch);
-    TemplateEntry& t = (*spaces_[e].templates)[i];
-    if (!problem.best_effort.empty() && scratch.result.levels && !t.levels) {
-        t.levels = scratch.result.levels;
-        fix_levels(*t.levels, problem, scratch.reasons);
-    }
-}
 
 bool Exploration::class_bounds(const std::function<void()>& save, double most_rows) {
     most_class_bound_rows_ = most_rows;
@@ -214,7 +92,7 @@ void Exploration::first(std::chrono::steady_clock::time_point until) {
                               if (!found && !(*spaces_[e].templates)[t].unmatched &&
                                   !has_fused_loops((*spaces_[e].templates)[t].tmpl)) {
                                   scratch.pool.clear();
-                                  rows_of(e, t, {}, scratch, true);
+                                  rows_of(e, t, {}, scratch, {.first_rows = true});
                                   found = results_[e][t].groups.empty() ? 0 : 1;
                               }
                           }
@@ -250,7 +128,7 @@ void Exploration::simple() {
             } else if (!all) {
                 bound.points = {own.least[0] * (1 + excess)};
             }
-            rows_of(e, i, bound, scratch, false, simple_beam);
+            rows_of(e, i, bound, scratch, {.beam = simple_beam});
         });
         for (std::size_t e = 0; e < spaces_.size(); ++e) {
             for (std::size_t i = 0; i < results_[e].size(); ++i) {
@@ -266,30 +144,8 @@ void Exploration::simple() {
     share_groups();
 }
 
-/// The tile shapes of a template. If some may be partial, those that are not decide what can be
-/// reached of best-effort conditions (C4): partial tiles only add to the mapspace.
-mapspace::TileShapeProblem Exploration::problem_of(std::size_t e, std::size_t i,
-                                                   const model::TemplateFormulas& f,
-                                                   Scratch& scratch) const {
-    TemplateEntry& t = (*spaces_[e].templates)[i];
-    mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), scratch.reasons);
-    if (shared_tiles_ != nullptr) {
-        shared_tiles_->limit(e, t, table(e, t), problem.symbols);
-    }
-    if (problem.best_effort.empty()) {
-        return problem;
-    }
-    if (!t.levels) {
-        t.levels = mapspace::perfect_levels(problem, scratch.explorer, c_.switches.tiles);
-    }
-    if (t.levels && !t.levels->empty()) {
-        fix_levels(*t.levels, problem, scratch.reasons);
-    }
-    return problem;
-}
-
 bool Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::IncumbentBound& bound,
-                          Scratch& scratch, bool first_rows, std::size_t beam) {
+                          Scratch& scratch, const Effort& effort) {
     TemplateEntry& t = (*spaces_[e].templates)[index];
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     const std::vector<Formula> cost = mapspace::costs(c_, f);
@@ -299,69 +155,9 @@ bool Exploration::rows_of(std::size_t e, std::size_t index, const mapspace::Incu
     if (!allow(e, index, problem)) {
         return false;
     }
-    run(e, index, problem, scratch, first_rows, beam);
+    run({e, index, problem, scratch}, effort);
     tabulate_rows(e, index, f, scratch);
     return true;
-}
-
-/// The explorer's rows as groups.
-void Exploration::tabulate_rows(std::size_t e, std::size_t index, const model::TemplateFormulas& f,
-                                Scratch& scratch) {
-    mapspace::take_rows(scratch.result, (*spaces_[e].templates)[index].tmpl.symbols.size(),
-                        static_cast<std::size_t>(c_.n_objectives()), scratch.rows);
-    group_rows(e, index, f, scratch);
-}
-
-/// Scratch::rows as groups.
-void Exploration::group_rows(std::size_t e, std::size_t index, const model::TemplateFormulas& f,
-                             Scratch& scratch) {
-    TemplateEntry& t = (*spaces_[e].templates)[index];
-    std::vector<mapspace::PmappingGroup>& groups = results_[e][index].groups;
-    groups =
-        mapspace::tabulate(table(e, t), t.tmpl, f, scratch.rows, static_cast<std::uint32_t>(index));
-    scratch.in_groups.assign(scratch.rows.rows, 0);
-    for (const mapspace::PmappingGroup& g : groups) {
-        for (const std::uint32_t row : g.source_row) {
-            scratch.in_groups[row] = 1;
-        }
-    }
-    mapspace::keep_tiles(scratch.rows, t.tmpl.symbols.size(), groups, t.tiles);
-}
-
-/// Groups of a distinct Einsum, copied to those that equal it.
-void Exploration::gather(std::size_t e) {
-    std::vector<mapspace::PmappingGroup> all;
-    for (Result& r : results_[e]) {
-        spaces_[e].evaluated += static_cast<std::uint64_t>(r.evaluated);
-        for (mapspace::PmappingGroup& g : r.groups) {
-            all.push_back(std::move(g));
-        }
-    }
-    results_[e].clear();
-    std::vector<mapspace::PmappingGroup> groups = mapspace::merge_groups(std::move(all));
-    for (std::size_t copy = spaces_.size(); copy-- > e;) {
-        if (same(copy) != e) {
-            continue;
-        }
-        EinsumSpace& space = spaces_[copy];
-        space.groups = copy == e ? std::move(groups) : groups;
-        mapspace::globalise_tensors(space.groups, space.paths.front()->einsum);
-        std::uint64_t rows = 0;
-        for (const mapspace::PmappingGroup& group : space.groups) {
-            rows += group.rows();
-        }
-        c_.recorder->einsum(static_cast<std::size_t>(space.einsum)).pareto = rows;
-    }
-}
-
-void Exploration::share_groups() {
-    for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        if (explored(e)) {
-            gather(e);
-        }
-    }
-    results_.clear();
-    results_.resize(spaces_.size());
 }
 
 }  // namespace tessera::ffm

@@ -9,7 +9,7 @@
 //                 grouped by what the join must know, and the exact join, bounded likewise; last
 //                 cutoff: the incumbent
 //   finish        LoopTrees of the winners, evaluated again by the cost model and checked
-//   one Einsum with many templates: best-first branch and bound instead (best_first.cpp)
+//   one Einsum with many templates: best-first branch and bound instead (one_einsum.cpp)
 // incumbent.cpp has the steps that find mappings, optimum.cpp those that prove something.
 
 #include <new>

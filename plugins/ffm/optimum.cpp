@@ -130,7 +130,7 @@ void Run::save() {
     SavedState state;
     state.refuted_cutoff = std::max(refuted_cutoff_, saved_.refuted_cutoff);
     state.class_bounds = exploration_ ? exploration_->progress() : saved_.class_bounds;
-    state.searches = exploration_ ? exploration_->searches() : saved_.searches;
+    state.searches = exploration_ ? exploration_->kept().all() : saved_.searches;
     state.joins = joins_;
     if (outer_ != nullptr) {
         outer_->save_perfect(to_text(state));
@@ -241,7 +241,7 @@ bool Run::search_lower(double cutoff) {
 void Run::refuted(double cutoff) {
     refuted_cutoff_ = std::max(refuted_cutoff_, cutoff);
     report_bound(refuted_cutoff_);
-    exploration_->forget_search();
+    exploration_->kept().forget();
     save();
 }
 
@@ -328,7 +328,7 @@ bool Run::search(std::vector<std::vector<double>> points) {
         useful = useful_groups(points);
     } catch (const base::Stopped&) {
         // What is not kept is as bad as a join that does not end.
-        if (below_cutoff && exploration_->overflowed()) {
+        if (below_cutoff && exploration_->kept().overflowed()) {
             join_begins(cutoff);
         }
         throw;

@@ -47,28 +47,36 @@ bool pruned(const mapspace::IncumbentBound& bound, const double* cost, std::size
     return out;
 }
 
+/// What a search is bounded by, for one that goes on from it.
+std::vector<double> key_of(const Incumbents& incumbents, const Incumbents* near,
+                           double own_excess) {
+    std::vector<double> out{incumbents.product ? 1.0 : 0.0, own_excess};
+    for (const Incumbents* one : {&incumbents, near}) {
+        out.push_back(one == nullptr ? 0.0 : static_cast<double>(one->points.size()));
+        for (std::size_t p = 0; one != nullptr && p < one->points.size(); ++p) {
+            out.insert(out.end(), one->points[p].begin(), one->points[p].end());
+        }
+    }
+    return out;
+}
+
 }  // namespace
 
 bool Exploration::rows(const Incumbents& incumbents, std::uint64_t most_rows,
                        const Incumbents* near, double own_excess) {
-    const mapspace::IncumbentBound known = bound_of(incumbents);
-    const mapspace::IncumbentBound classes = near != nullptr ? bound_of(*near) : known;
     const base::StopScope scope(token());
     begin_search(incumbents, near, own_excess);
     find_completions();
-    const mapspace::CostFront whole = near != nullptr ? bound() : mapspace::CostFront{};
+    const RowLimits limits{bound_of(incumbents), bound_of(near != nullptr ? *near : incumbents),
+                           near != nullptr ? bound() : mapspace::CostFront{}, own_excess};
     const auto explore = [&](std::size_t e, std::size_t i,
                              const std::vector<Completions>& completions, Scratch& scratch) {
         if (given_up() || (*spaces_[e].templates)[i].unmatched || take_kept(e, i, scratch)) {
             return;
         }
-        mapspace::IncumbentBound bound = known;
-        if (!c_.switches.exploration_bound) {
-            bound = {};
-        } else if (!bound_rows(e, i, completions, classes, whole, own_excess, bound)) {
-            return;
-        }
-        if (rows_of(e, i, bound, scratch)) {
+        const auto bound = c_.switches.exploration_bound ? bound_rows(e, i, completions, limits)
+                                                         : mapspace::IncumbentBound{};
+        if (bound && rows_of(e, i, *bound, scratch)) {
             keep(e, i, scratch);
         }
     };
@@ -92,34 +100,33 @@ bool Exploration::rows(const Incumbents& incumbents, std::uint64_t most_rows,
 }
 
 void Exploration::some_rows(const Incumbents& incumbents, std::size_t width) {
-    const mapspace::IncumbentBound known = bound_of(incumbents);
     const base::StopScope scope(token());
     find_completions();
+    const RowLimits limits{bound_of(incumbents), bound_of(incumbents), {}, 0};
     for_each_in_sequence([&](std::size_t e, std::size_t i,
                              const std::vector<Completions>& completions, Scratch& scratch) {
-        mapspace::IncumbentBound bound = known;
-        if (!(*spaces_[e].templates)[i].unmatched &&
-            bound_rows(e, i, completions, known, {}, 0, bound)) {
-            rows_of(e, i, bound, scratch, false, width);
+        if ((*spaces_[e].templates)[i].unmatched) {
+            return;
+        }
+        if (const auto bound = bound_rows(e, i, completions, limits)) {
+            rows_of(e, i, *bound, scratch, {.beam = width});
         }
     });
 }
 
-/// Adds to `bound` what the rows of a template have to beat, together with the others' costs. False
-/// if none of them can. `whole`: least costs of whole mappings, in a beam search; else empty.
-bool Exploration::bound_rows(std::size_t e, std::size_t i,
-                             const std::vector<Completions>& completions,
-                             const mapspace::IncumbentBound& classes,
-                             const mapspace::CostFront& whole, double own_excess,
-                             mapspace::IncumbentBound& bound) const {
+/// What the rows of a template have to beat, together with the others' costs. None if none of them
+/// can.
+std::optional<mapspace::IncumbentBound> Exploration::bound_rows(
+    std::size_t e, std::size_t i, const std::vector<Completions>& completions,
+    const RowLimits& limits) const {
     const auto n = static_cast<std::size_t>(c_.n_objectives());
-    const bool beam_search = !whole.empty();
+    const bool beam_search = !limits.whole.empty();
     double least_whole = std::numeric_limits<double>::infinity();
-    for (const mapspace::CostPoint& p : whole) {
+    for (const mapspace::CostPoint& p : limits.whole) {
         least_whole = std::min(least_whole, n == 2 ? p[0] * p[1] : p[0]);
     }
     const std::size_t k = class_of(e, i);
-    const mapspace::IncumbentBound known = bound;
+    mapspace::IncumbentBound bound = limits.rows;
     const Completions& all = completions[k];
     bool useful = false;
     double allowed = 0;  // a beam search: what the Einsum may add to the least cost
@@ -132,16 +139,16 @@ bool Exploration::bound_rows(std::size_t e, std::size_t i,
         }
         const double cost = n == 2 ? least[0] * least[1] : least[0];
         const double excess =
-            own_excess * (n == 2 ? own[0] * least[1] + own[1] * least[0] : own[0]);
+            limits.own_excess * (n == 2 ? own[0] * least[1] + own[1] * least[0] : own[0]);
         // In a beam search: nor may the class itself cost more than that above the least of the
         // whole, of which the share of one Einsum in a long chain is small.
-        const bool of_use =
-            !pruned(classes, mine.data(), n) && (!beam_search || cost <= least_whole + excess);
+        const bool of_use = !pruned(limits.classes, mine.data(), n) &&
+                            (!beam_search || cost <= least_whole + excess);
         useful = useful || of_use;
         if (of_use) {
             allowed = std::max(allowed, cost + excess);
         }
-        if (!pruned(known, mine.data(), n)) {
+        if (!pruned(limits.rows, mine.data(), n)) {
             const auto from = all.begin() + static_cast<std::ptrdiff_t>(at);
             bound.completions.insert(bound.completions.end(), from,
                                      from + static_cast<std::ptrdiff_t>(n));
@@ -152,7 +159,75 @@ bool Exploration::bound_rows(std::size_t e, std::size_t i,
     } else if (beam_search) {
         bound.points = {std::min(bound.points.front(), allowed)};
     }
-    return useful && !bound.completions.empty();
+    if (!useful || bound.completions.empty()) {
+        return std::nullopt;
+    }
+    return bound;
+}
+
+void Exploration::keep_rows(std::vector<SavedSearch> known, const std::function<void()>& save) {
+    kept_.start(std::move(known));
+    save_ = save;
+}
+
+void Exploration::begin_search(const Incumbents& incumbents, const Incumbents* near,
+                               double own_excess) {
+    if (kept_.started()) {
+        kept_.begin(key_of(incumbents, near, own_excess));
+    }
+}
+
+/// The rows of a template that are known. False: none are.
+bool Exploration::take_kept(std::size_t e, std::size_t i, Scratch& scratch) {
+    std::optional<SavedRows> known = kept_.take(e, i);
+    if (!known) {
+        return false;
+    }
+    TemplateEntry& t = (*spaces_[e].templates)[i];
+    scratch.rows.tiles = std::move(known->tiles);
+    scratch.rows.objectives = std::move(known->objectives);
+    scratch.rows.rows =
+        scratch.rows.objectives.size() / static_cast<std::size_t>(c_.n_objectives());
+    results_[e][i].evaluated += known->evaluated;
+    evaluated_ += static_cast<std::uint64_t>(known->evaluated);
+    t.tiles.clear();
+    if (scratch.rows.rows > 0) {
+        group_rows(e, i, c_.model->formulate(*c_.problem, *t.path, t.tmpl), scratch);
+    }
+    return true;
+}
+
+void Exploration::keep(std::size_t e, std::size_t i, const Scratch& scratch) {
+    if (!kept_.started()) {
+        return;
+    }
+    // Rows that no group has are dominated by others, which stay in their order.
+    const mapspace::TemplateRows& rows = scratch.rows;
+    const std::size_t n = (*spaces_[e].templates)[i].tmpl.symbols.size();
+    const auto objectives = static_cast<std::size_t>(c_.n_objectives());
+    const auto used = static_cast<std::size_t>(
+        std::count(scratch.in_groups.begin(),
+                   scratch.in_groups.begin() + static_cast<std::ptrdiff_t>(rows.rows), 1));
+    SavedRows found{e, i, scratch.result.statistics.enumerated, {}, {}};
+    if (!KeptRows::worth_keeping(found.evaluated, used * (n + objectives))) {
+        return;
+    }
+    found.tiles.reserve(used * n);
+    found.objectives.reserve(used * objectives);
+    const auto copy = [](const auto& from, std::size_t row, std::size_t width, auto& to) {
+        const auto first = from.begin() + static_cast<std::ptrdiff_t>(row * width);
+        to.insert(to.end(), first, first + static_cast<std::ptrdiff_t>(width));
+    };
+    for (std::size_t row = 0; row < rows.rows; ++row) {
+        if (scratch.in_groups[row] != 0) {
+            copy(rows.tiles, row, n, found.tiles);
+            copy(rows.objectives, row, objectives, found.objectives);
+        }
+    }
+    kept_.keep(std::move(found));
+    if (c_.recorder->checkpoint_due()) {
+        save_();
+    }
 }
 
 /// One distinct Einsum after the other; what is explored bounds the rest.
@@ -163,6 +238,12 @@ void Exploration::for_each_in_sequence(const Explore& explore) {
         same_as.push_back(same(e));
     }
     clear_results();
+    const struct AtEnd {
+        Exploration& own;
+        ~AtEnd() {
+            own.forget_sequence();
+        }
+    } at_end{*this};
     SequentialBound sequence(c_, spaces_);
     shared_tiles_ = std::make_unique<SharedTiles>(c_, spaces_);
     for (const std::size_t e : order_of_sequence(spaces_, same_as)) {
@@ -188,7 +269,6 @@ void Exploration::for_each_in_sequence(const Explore& explore) {
             }
         }
     }
-    forget_sequence();
     results_.clear();
     results_.resize(spaces_.size());
 }

@@ -26,19 +26,17 @@ constexpr double scalarised_rounding = 1e-9;
 }  // namespace
 
 /// The least cost of a template, if it is below the level; else nothing, if it is not given up.
-std::optional<double> Exploration::find_below(std::size_t e, std::size_t i,
-                                              mapspace::TileShapeProblem& problem,
-                                              const model::Formula& cost, double level,
-                                              double most_rows, Scratch& scratch,
-                                              std::size_t beam) {
+std::optional<double> Exploration::find_below(const Asked& asked, const model::Formula& cost,
+                                              double level, const Effort& effort) {
+    mapspace::TileShapeProblem& problem = asked.problem;
     problem.objectives = {cost};
     problem.incumbent = {};
     if (std::isfinite(level)) {
         problem.incumbent.quantities = {cost};
         problem.incumbent.points = {level};
     }
-    run(e, i, problem, scratch, false, beam, most_rows);
-    const mapspace::TileShapeResult& r = scratch.result;
+    run(asked, effort);
+    const mapspace::TileShapeResult& r = asked.scratch.result;
     if (r.rows == 0 || r.given_up) {
         return std::nullopt;
     }
@@ -46,11 +44,10 @@ std::optional<double> Exploration::find_below(std::size_t e, std::size_t i,
 }
 
 /// Which step is given up must not depend on what other threads find.
-Exploration::ClassBound Exploration::tighten_root_bound(std::size_t e, std::size_t i,
-                                                        mapspace::TileShapeProblem& problem,
+Exploration::ClassBound Exploration::tighten_root_bound(const Asked& asked,
                                                         const model::Formula& cost,
                                                         std::atomic<double>& found, double before,
-                                                        double& root_bound, Scratch& scratch) {
+                                                        double& root_bound) {
     const double start = root_bound;
     for (const double factor : rises) {
         if (before * (1 - rounding) <= root_bound) {
@@ -58,8 +55,8 @@ Exploration::ClassBound Exploration::tighten_root_bound(std::size_t e, std::size
         }
         const double level = std::min(before, start > 0 ? start * factor : infinity);
         const std::optional<double> value =
-            find_below(e, i, problem, cost, level, most_class_bound_rows_, scratch);
-        if (scratch.result.given_up) {
+            find_below(asked, cost, level, {.most_rows = most_class_bound_rows_});
+        if (asked.scratch.result.given_up) {
             return ClassBound::open;
         }
         root_bound = value.value_or(level) * (1 - rounding);
@@ -75,19 +72,19 @@ Exploration::ClassBound Exploration::tighten_root_bound(std::size_t e, std::size
 /// given up. With x and y in parts of the units, (x + a)(y + b) >= P shows that x + y >= 2 sqrt(P)
 /// - a - b; hardly anything is lost where x + a and y + b are equal, as they are at the class's
 /// bound.
-std::optional<double> Exploration::find_scalarised_below(mapspace::TileShapeProblem& problem,
+std::optional<double> Exploration::find_scalarised_below(const Asked& asked,
                                                          const std::vector<model::Formula>& cost,
-                                                         std::size_t e, std::size_t i, double level,
-                                                         double most_rows, Scratch& scratch) {
-    const std::array<double, 2> completions = scalarised_completions(e, i);
+                                                         double level, const Effort& effort) {
+    const std::array<double, 2> completions = scalarised_completions(asked.e, asked.i);
+    mapspace::TileShapeProblem& problem = asked.problem;
     problem.objectives = cost;
     problem.incumbent = {};
     problem.incumbent.quantities = cost;
     problem.incumbent.completions = {completions[0], completions[1]};
     const double half = (level + scalarised_.of(completions)) / 2;
     problem.incumbent.best_product = half * half * scalarised_.unit[0] * scalarised_.unit[1];
-    run(e, i, problem, scratch, false, 0, most_rows);
-    const mapspace::TileShapeResult& r = scratch.result;
+    run(asked, effort);
+    const mapspace::TileShapeResult& r = asked.scratch.result;
     std::optional<double> least;
     for (std::size_t row = 0; row < r.rows && !r.given_up; ++row) {
         const double own = scalarised_.of({r.objectives[0][row], r.objectives[1][row]});
@@ -217,14 +214,16 @@ void Exploration::tighten(std::size_t e, std::size_t i, const Tightening& levels
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     mapspace::TileShapeProblem problem = class_bound_problem(e, i, f, scratch);
     const std::vector<model::Formula> cost = mapspace::costs(c_, f);
+    const Asked asked{e, i, problem, scratch};
+    const Effort effort{.most_rows = most_rows};
     for (std::size_t q = 0; q < levels.size(); ++q) {
         if (!(levels[q] > 0)) {
             continue;
         }
         const bool scalarised = q == 2;
         const std::optional<double> value =
-            scalarised ? find_scalarised_below(problem, cost, e, i, levels[q], most_rows, scratch)
-                       : find_below(e, i, problem, cost[q], levels[q], most_rows, scratch);
+            scalarised ? find_scalarised_below(asked, cost, levels[q], effort)
+                       : find_below(asked, cost[q], levels[q], effort);
         if (scratch.result.given_up) {
             in_vain_[e][i][q] = most_rows;
             continue;

@@ -4,7 +4,6 @@
 //                one objective at a time, first for values close to their root relaxations
 //   relaxation   every shared tensor lies in one memory for all its users: RelaxedJoin over classes
 #include <algorithm>
-#include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -26,12 +25,6 @@ constexpr double class_bound_excess[] = {1e-9, 0.25, infinity};
 constexpr double rows_before_beam = 50000;
 constexpr std::size_t class_bound_beam = 128;
 constexpr std::size_t max_choices = 20000;
-
-/// Sums, decimal.
-std::string add_decimal(const std::string& a, const std::string& b) {
-    using Int = boost::multiprecision::cpp_int;
-    return (Int(a.empty() ? "0" : a) + Int(b.empty() ? "0" : b)).str();
-}
 
 /// Local indices of the tensors that other Einsums may access.
 std::vector<int> shared_tensors(const workload::EinsumView& e) {
@@ -105,11 +98,9 @@ void Exploration::make_classes() {
 
 /// Whether a beam finds a row at the root relaxation. Worth trying where a search for rows there
 /// takes long: many partial rows come to nothing more, and one of them is enough.
-bool Exploration::reaches_root_bound(std::size_t e, std::size_t i,
-                                     mapspace::TileShapeProblem& problem, const Formula& cost,
-                                     double level, std::atomic<double>& found, Scratch& scratch) {
-    const std::optional<double> any =
-        find_below(e, i, problem, cost, level, infinity, scratch, class_bound_beam);
+bool Exploration::reaches_root_bound(const Asked& asked, const Formula& cost, double level,
+                                     std::atomic<double>& found) {
+    const std::optional<double> any = find_below(asked, cost, level, {.beam = class_bound_beam});
     if (any) {
         lower(found, *any);
     }
@@ -118,10 +109,8 @@ bool Exploration::reaches_root_bound(std::size_t e, std::size_t i,
 
 /// Minima do not depend on the order in which threads find them, so bounding by them is
 /// deterministic.
-Exploration::ClassBound Exploration::least_of_cost(std::size_t e, std::size_t i,
-                                                   mapspace::TileShapeProblem& problem,
-                                                   const Formula& cost, std::atomic<double>& found,
-                                                   double root_bound, Scratch& scratch) {
+Exploration::ClassBound Exploration::least_of_cost(const Asked& asked, const Formula& cost,
+                                                   std::atomic<double>& found, double root_bound) {
     for (const double excess : class_bound_excess) {
         const double known = found.load();
         if (known * (1 - rounding) <= root_bound) {
@@ -134,12 +123,12 @@ Exploration::ClassBound Exploration::least_of_cost(std::size_t e, std::size_t i,
         const double below = std::min(known, level);
         const bool at_root_bound = excess == class_bound_excess[0] && below == level;
         std::optional<double> value = find_below(
-            e, i, problem, cost, below, at_root_bound ? rows_before_beam : infinity, scratch);
-        if (scratch.result.given_up) {
-            if (reaches_root_bound(e, i, problem, cost, below, found, scratch)) {
+            asked, cost, below, {.most_rows = at_root_bound ? rows_before_beam : infinity});
+        if (asked.scratch.result.given_up) {
+            if (reaches_root_bound(asked, cost, below, found)) {
                 return ClassBound::known;
             }
-            value = find_below(e, i, problem, cost, below, infinity, scratch);
+            value = find_below(asked, cost, below, {});
         }
         if (value) {
             lower(found, *value);
@@ -209,6 +198,7 @@ bool Exploration::least_of(std::size_t e, std::size_t i, Scratch& scratch) {
     mapspace::TileShapeProblem problem = class_bound_problem(e, i, f, scratch);
     const std::vector<Formula> cost = mapspace::costs(c_, f);
     out.space = scratch.explorer.space(problem.symbols);
+    const Asked asked{e, i, problem, scratch};
     for (std::size_t k = 0; k < cost.size(); ++k) {
         const std::size_t c = class_of(e, i);
         std::atomic<double>& found = found_[e][c][k];
@@ -217,13 +207,12 @@ bool Exploration::least_of(std::size_t e, std::size_t i, Scratch& scratch) {
         if (std::isfinite(most_class_bound_rows_)) {
             const double before = class_bounds_before_[e].at(spaces_[e].classes[c].choices)[k];
             double& root_bound = root_bound_by_template_[e][i][k];
-            class_bound =
-                tighten_root_bound(e, i, problem, cost[k], found, before, root_bound, scratch);
+            class_bound = tighten_root_bound(asked, cost[k], found, before, root_bound);
             least = root_bound;
         } else {
             least = root_bound_by_template_.empty() ? scratch.explorer.lower_bound(problem, cost[k])
                                                     : root_bound_by_template_[e][i][k];
-            class_bound = least_of_cost(e, i, problem, cost[k], found, least, scratch);
+            class_bound = least_of_cost(asked, cost[k], found, least);
         }
         if (class_bound == ClassBound::open) {
             return false;

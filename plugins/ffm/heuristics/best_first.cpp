@@ -1,16 +1,8 @@
-// One Einsum by itself: best-first branch and bound over templates and boxes (boxes.hpp).
-//   local search   local searches in a few templates: the incumbent
-//   branch    every template, as a whole and then into its boxes, one filter after the other; what
-//             a convex bound of the metric, which sees energy, latency and all capacities at once,
-//             shows to be no better than the incumbent is left out with all boxes inside
-//   explore   boxes by ascending bound, in rounds, first by local searches, then exactly below the
-//             incumbent; the least bound of those left is the dual bound, and the search ends where
-//             it meets the incumbent
-// Rounds do not depend on the number of threads, and neither does the result.
+#include "best_first.hpp"
+
 #include <algorithm>
 #include <limits>
 
-#include "../run.hpp"
 #include "boxes.hpp"
 #include "mapspace/template_shapes.hpp"
 #include "mapspace/tile_shapes_local_search.hpp"
@@ -23,20 +15,12 @@ namespace {
 using model::Formula;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// With fewer templates, none of them large, the class bounds are known sooner than the bounds of
-/// all of them.
-constexpr std::size_t many_templates = 64;
 /// Local searches: in templates, in boxes; rows of one, and partial rows kept on the way to it.
 constexpr std::size_t first_local_searches = 12, box_local_searches = 48;
 constexpr double local_search_rows = 5000;
 constexpr std::size_t beam_rows = 128;
-/// Before all templates are branched, every so-manieth is: the lower the incumbent, the less is
-/// left of the others.
-constexpr std::size_t sample_every = 16;
 /// Rows that take as long as one bound.
 constexpr double rows_per_bound = 5000;
-/// Boxes that are explored against one incumbent.
-constexpr std::size_t first_round = 8, largest_round = 128;
 // Bounds and costs are computed in different orders.
 constexpr double bound_slack = 1 - 1e-9;
 
@@ -70,26 +54,25 @@ bool is_violated(const mapspace::TileShapeConstraint& c) {
 
 }  // namespace
 
-Exploration::BoxProblem Exploration::open_box(const Box& box, Scratch& scratch,
-                                              bool keep_sums) const {
+BestFirst::BoxProblem BestFirst::open_box(const Box& box, Scratch& scratch, bool keep_sums) const {
     scratch.pool.clear();
     scratch.pool.keep_sums(keep_sums);
-    const TemplateEntry& t = (*spaces_[0].templates)[box.index];
+    const TemplateEntry& t = x_.templates(0)[box.index];
     BoxProblem out;
     out.entry = fix_tile_shapes(t, box.fixed, out.open);
-    out.formulas = c_.model->formulate(*c_.problem, *t.path, out.entry.tmpl);
-    out.cost = mapspace::costs(c_, out.formulas);
-    out.problem =
-        out.open.size() == box.fixed.size()
-            ? problem_of(0, box.index, out.formulas, scratch)
-            : tile_shape_problem(c_, out.entry, out.formulas, table(0, t), scratch.reasons);
+    out.formulas = x_.formulas(out.entry);
+    out.cost = mapspace::costs(x_.context(), out.formulas);
+    out.problem = out.open.size() == box.fixed.size()
+                      ? x_.problem_of(0, box.index, out.formulas, scratch)
+                      : tile_shape_problem(x_.context(), out.entry, out.formulas, x_.table(0, t),
+                                           scratch.reasons);
     out.problem.incumbent.quantities = out.cost;
     return out;
 }
 
 /// A number that the metric is not below in the box; see TileShapeExplorer::convex_bound.
-double Exploration::bound_of_box(const Box& box, double enough, bool closest,
-                                 Scratch& scratch) const {
+double BestFirst::bound_of_box(const Box& box, double enough, bool closest,
+                               Scratch& scratch) const {
     // What a bound knows of the halo 2 p - 1 is lost where products of halos are multiplied out.
     const BoxProblem p = open_box(box, scratch, true);
     if (std::ranges::any_of(p.problem.constraints, is_violated)) {
@@ -112,8 +95,8 @@ double Exploration::bound_of_box(const Box& box, double enough, bool closest,
     return first >= enough ? first : std::max(first, whole ? formulas() : convex());
 }
 
-void Exploration::branch(const Box& box, std::span<const Chain> chains, double best,
-                         Scratch& scratch, std::vector<Box>& out) const {
+void BestFirst::branch(const Box& box, std::span<const Chain> chains, double best, Scratch& scratch,
+                       std::vector<Box>& out) const {
     base::poll_stop();
     if (chains.empty()) {
         Box whole = box;
@@ -123,7 +106,7 @@ void Exploration::branch(const Box& box, std::span<const Chain> chains, double b
         }
         return;
     }
-    const TemplateEntry& t = (*spaces_[0].templates)[box.index];
+    const TemplateEntry& t = x_.templates(0)[box.index];
     for (const TileShapes& choice : choices_of(t, chains.front())) {
         Box inside = box;
         for (std::size_t k = 0; k < choice.size(); ++k) {
@@ -138,19 +121,19 @@ void Exploration::branch(const Box& box, std::span<const Chain> chains, double b
     }
 }
 
-void Exploration::make_boxes(double best, std::size_t every) {
-    std::vector<std::vector<Box>> by_template(spaces_[0].templates->size());
-    for_each_template(token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
+void BestFirst::make_boxes(double best, std::size_t every) {
+    std::vector<std::vector<Box>> by_template(x_.templates(0).size());
+    x_.for_each_template(x_.token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
         if (i % every != 0) {
             return;
         }
-        const TemplateEntry& t = (*spaces_[e].templates)[i];
-        results_[e][i].space =
+        const TemplateEntry& t = x_.templates(e)[i];
+        x_.result(e, i).space =
             scratch.explorer.space(mapspace::tile_shape_symbols(*t.path, t.tmpl));
         const Box whole{i, 0.0, TileShapes(t.tmpl.symbols.size(), 0), false};
         // What is decided over all rows of a template cannot be decided in its parts.
         const bool divisible =
-            mapspace::loop_limits(*t.path, t.tmpl, c_.options->mapspace).empty() &&
+            mapspace::loop_limits(*t.path, t.tmpl, x_.context().options->mapspace).empty() &&
             std::ranges::none_of(t.tmpl.constraints, [](const mapspace::TemplateConstraint& k) {
                 return k.kind == mapspace::TemplateConstraint::Kind::min_usage;
             });
@@ -166,24 +149,26 @@ void Exploration::make_boxes(double best, std::size_t every) {
     });
     base::poll_stop();
     boxes_.clear();
+    std::string size = "0";
+    bool counted = every == 1;
     for (std::size_t i = 0; i < by_template.size(); ++i) {
-        if (every == 1) {
-            note_class_bound(0, i);
-        }
+        const std::string& own = x_.result(0, i).space;
+        counted = counted && !own.empty();
+        size = counted ? add_decimal(size, own) : "";
         std::ranges::move(by_template[i], std::back_inserter(boxes_));
     }
-    spaces_[0].size = every == 1 && progress_[0].counted ? progress_[0].size : "";
+    x_.space(0).size = size;
     std::stable_sort(boxes_.begin(), boxes_.end(),
                      [](const Box& a, const Box& b) { return a.bound < b.bound; });
 }
 
-double Exploration::bound_of_rank(std::size_t rank) const {
+double BestFirst::bound_of_rank(std::size_t rank) const {
     return rank < boxes_.size() ? boxes_[rank].bound : infinity;
 }
 
 /// The best of the explorer's rows, if there are any.
-void Exploration::offer_rows(const Box& box, const BoxProblem& p, const Scratch& scratch,
-                             BoxRow& best) const {
+void BestFirst::offer_rows(const Box& box, const BoxProblem& p, const Scratch& scratch,
+                           BoxRow& best) const {
     const mapspace::TileShapeResult& r = scratch.result;
     for (std::size_t row = 0; row < r.rows; ++row) {
         double value = 1;
@@ -199,20 +184,20 @@ void Exploration::offer_rows(const Box& box, const BoxProblem& p, const Scratch&
     }
 }
 
-void Exploration::explore_rows(BoxProblem& p, const mapspace::TileShapeOptions& how,
-                               Scratch& scratch) const {
+void BestFirst::explore_rows(BoxProblem& p, const mapspace::TileShapeOptions& how,
+                             Scratch& scratch) const {
     scratch.explorer.explore(p.problem, how, scratch.result);
-    count(scratch);
+    x_.count(scratch);
 }
 
-Exploration::BoxRow Exploration::explore_box(const Box& box, double best, Scratch& scratch) const {
+BestFirst::BoxRow BestFirst::explore_box(const Box& box, double best, Scratch& scratch) const {
     BoxProblem p = open_box(box, scratch);
     if (p.cost.size() == 2) {
         p.problem.incumbent.best_product = best;
     } else {
         p.problem.incumbent.points = {best};
     }
-    mapspace::TileShapeOptions how = c_.switches.tiles;
+    mapspace::TileShapeOptions how = x_.context().switches.tiles;
     if (box.few_rows) {
         how.vertex_bounds = how.partial_pareto = false;
     }
@@ -223,9 +208,9 @@ Exploration::BoxRow Exploration::explore_box(const Box& box, double best, Scratc
 }
 
 /// A local search, from what a beam finds.
-Exploration::BoxRow Exploration::local_search_box(const Box& box, Scratch& scratch) const {
+BestFirst::BoxRow BestFirst::local_search_box(const Box& box, Scratch& scratch) const {
     BoxProblem p = open_box(box, scratch);
-    mapspace::TileShapeOptions how = c_.switches.tiles;
+    mapspace::TileShapeOptions how = x_.context().switches.tiles;
     how.beam = beam_rows;
     explore_rows(p, how, scratch);
     BoxRow out{infinity, box.index, {}};
@@ -241,7 +226,7 @@ Exploration::BoxRow Exploration::local_search_box(const Box& box, Scratch& scrat
     search.run(local_search_rows);
     scratch.worker->generated(static_cast<std::uint64_t>(search.rows()));
     scratch.worker->evaluated(static_cast<std::uint64_t>(search.rows()));
-    evaluated_ += static_cast<std::uint64_t>(search.rows());
+    x_.add_evaluated(static_cast<std::uint64_t>(search.rows()));
     const std::vector<double> values(search.shapes().begin(), search.shapes().end());
     std::vector<double> cost;
     for (const Formula& f : p.cost) {
@@ -257,14 +242,14 @@ Exploration::BoxRow Exploration::local_search_box(const Box& box, Scratch& scrat
 }
 
 template <class Search>
-bool Exploration::search_boxes(std::span<const Box> boxes, double best, const Search& search) {
-    clear_results();
-    std::vector<Job> jobs;
+bool BestFirst::search_boxes(std::span<const Box> boxes, double best, const Search& search) {
+    x_.clear_results();
+    std::vector<TemplateExplorer::Job> jobs;
     for (std::size_t k = 0; k < boxes.size(); ++k) {
         jobs.push_back({0, k});
     }
     std::vector<BoxRow> found(boxes.size());
-    for_each_job(jobs, token(), [&](std::size_t, std::size_t k, Scratch& scratch) {
+    x_.for_each_job(jobs, x_.token(), [&](std::size_t, std::size_t k, Scratch& scratch) {
         found[k] = search(boxes[k], scratch);
     });
     const auto least = std::min_element(
@@ -272,18 +257,18 @@ bool Exploration::search_boxes(std::span<const Box> boxes, double best, const Se
     if (least == found.end() || !(least->value < best)) {
         return false;
     }
-    for_each_job({{0, least->index}}, {}, [&](std::size_t e, std::size_t i, Scratch& scratch) {
-        const TemplateEntry& t = (*spaces_[e].templates)[i];
-        const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
-        keep_row(e, i, f, problem_of(e, i, f, scratch), least->shapes, scratch);
+    x_.for_each_job({{0, least->index}}, {}, [&](std::size_t e, std::size_t i, Scratch& scratch) {
+        const TemplateEntry& t = x_.templates(e)[i];
+        const model::TemplateFormulas f = x_.formulas(t);
+        x_.keep_row(e, i, f, x_.problem_of(e, i, f, scratch), least->shapes, scratch);
     });
-    share_groups();
+    x_.share_groups();
     return true;
 }
 
-bool Exploration::local_search_templates(double best) {
+bool BestFirst::local_search_templates(double best) {
     std::vector<Box> some;
-    const std::vector<TemplateEntry>& all = *spaces_[0].templates;
+    const std::vector<TemplateEntry>& all = x_.templates(0);
     for (std::size_t k = 0; k < first_local_searches; ++k) {
         const std::size_t i = k * all.size() / first_local_searches;
         some.push_back({i, 0.0, TileShapes(all[i].tmpl.symbols.size(), 0), false});
@@ -292,72 +277,19 @@ bool Exploration::local_search_templates(double best) {
         some, best, [&](const Box& b, Scratch& scratch) { return local_search_box(b, scratch); });
 }
 
-bool Exploration::local_search_boxes(double best) {
+bool BestFirst::local_search_boxes(double best) {
     const std::size_t n = std::min(boxes_.size(), box_local_searches);
     return search_boxes(std::span(boxes_).first(n), best, [&](const Box& b, Scratch& scratch) {
         return local_search_box(b, scratch);
     });
 }
 
-bool Exploration::explore_boxes(std::size_t first, std::size_t n, double best) {
+bool BestFirst::explore_boxes(std::size_t first, std::size_t n, double best) {
     const std::span<const Box> some =
         std::span(boxes_).subspan(first, std::min(n, boxes_.size() - first));
     return search_boxes(some, best, [&](const Box& b, Scratch& scratch) {
         return b.bound < best ? explore_box(b, best, scratch) : BoxRow{};
     });
-}
-
-bool Run::best_first_applies() const {
-    if (spaces_.size() != 1 || !scalar() || options_.mapspace.partial_tiles() ||
-        !context_.switches.best_first) {
-        return false;
-    }
-    // A search with partial tiles goes on from the class bounds of this one.
-    return spaces_[0].templates->size() >= many_templates ||
-           (outer_ == nullptr && has_large_templates());
-}
-
-/// False if it comes to nothing: no template has a legal row.
-bool Run::search_best_first() {
-    const base::StopScope scope({watch_.stop()});
-    const auto better = [&] { return known() * (1 - rounding); };
-    const auto take = [&](bool found, const char* step) {
-        if (found) {
-            join_simple(step);
-        }
-        base::poll_stop();
-    };
-    {
-        const PhaseTimer timer(*this, "incumbent");
-        recorder_.begin_phase("incumbent", 0, "templates");
-        take(exploration_->local_search_templates(better()), "local-search");
-        exploration_->make_boxes(better(), sample_every);
-        take(exploration_->local_search_boxes(better()), "local-search");
-    }
-    {
-        const PhaseTimer timer(*this, "class bounds");
-        recorder_.begin_phase("class bounds", 0, "templates");
-        exploration_->make_boxes(better(), 1);
-        report_bound(std::min(known(), exploration_->bound_of_rank(0)));
-        say("class bounds: bound " + number(std::min(known(), exploration_->bound_of_rank(0))) +
-            ", " + std::to_string(exploration_->n_boxes()) + " boxes are left");
-    }
-    const PhaseTimer timer(*this, "tile shapes");
-    recorder_.begin_phase("tile shapes", 0, "boxes");
-    take(exploration_->local_search_boxes(better()), "local-search");
-    std::size_t rank = 0;
-    for (std::size_t round = first_round; exploration_->bound_of_rank(rank) < better();
-         round = std::min(2 * round, largest_round)) {
-        take(exploration_->explore_boxes(rank, round, better()), "tile shapes");
-        rank += round;
-        report_bound(std::min(known(), exploration_->bound_of_rank(rank)));
-    }
-    if (coarse_.mappings.empty()) {
-        return false;
-    }
-    exhausted_ = true;
-    finish_with_incumbent();
-    return true;
 }
 
 }  // namespace tessera::ffm

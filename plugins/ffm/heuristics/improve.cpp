@@ -167,7 +167,7 @@ bool Exploration::PairSearch::explore(int a, int b, const std::set<int>& free, T
     if (cost_.size() == 1) {
         problem.incumbent.points = {below};
     }
-    all_.run(e_, i_, problem, scratch_, false, 0, rows_of_pair);
+    all_.run({e_, i_, problem, scratch_}, {.most_rows = rows_of_pair});
     const mapspace::TileShapeResult& r = scratch_.result;
     bool better = false;
     for (std::size_t row = 0; row < r.rows; ++row) {

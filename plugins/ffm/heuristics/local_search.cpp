@@ -118,9 +118,9 @@ Exploration::LocalOptimum Exploration::local_search_template(std::size_t e, std:
     out.index = i;
     out.shapes = start;
     if (start.empty()) {
-        run(e, i, problem, scratch, false, beam_rows);
+        run({e, i, problem, scratch}, {.beam = beam_rows});
         if (r.rows == 0) {
-            run(e, i, problem, scratch, true);
+            run({e, i, problem, scratch}, {.first_rows = true});
         }
         double least = 0;
         for (std::size_t row = 0; row < r.rows; ++row) {
@@ -152,24 +152,6 @@ Exploration::LocalOptimum Exploration::local_search_template(std::size_t e, std:
         out.cost.push_back(r.objectives[q][0]);
     }
     return out;
-}
-
-/// The row as a group of its own.
-void Exploration::keep_row(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
-                           const mapspace::TileShapeProblem& problem, const TileShapes& shapes,
-                           Scratch& scratch) {
-    const std::vector<double> values(shapes.begin(), shapes.end());
-    mapspace::TileShapeResult& r = scratch.result;
-    r.rows = 1;
-    r.shapes.resize(values.size());
-    r.objectives.resize(problem.objectives.size());
-    for (std::size_t s = 0; s < values.size(); ++s) {
-        r.shapes[s].assign(1, shapes[s]);
-    }
-    for (std::size_t q = 0; q < problem.objectives.size(); ++q) {
-        r.objectives[q].assign(1, problem.objectives[q].value(values));
-    }
-    tabulate_rows(e, i, f, scratch);
 }
 
 }  // namespace tessera::ffm

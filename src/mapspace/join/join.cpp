@@ -159,9 +159,18 @@ bool keep_beam(const Context& c, std::vector<StateGroup>& groups, std::size_t si
     return dropped;
 }
 
+/// What a step begins with: states of so many Einsums.
+struct StepInput {
+    const Context& c;
+    const Orders& orders;
+    Lookahead& lookahead;
+    std::size_t size = 0;
+    const std::vector<StateGroup>& left;
+};
+
 /// Pairs of state and group that can be joined at this step.
-std::vector<Task> plan_step(const Context& c, const Orders& orders, Lookahead& lookahead,
-                            std::size_t size, const std::vector<StateGroup>& left, Step& step) {
+std::vector<Task> plan_step(const StepInput& in, Step& step) {
+    const auto& [c, orders, lookahead, size, left] = in;
     std::vector<Task> tasks;
     for (std::size_t l = 0; l < left.size(); ++l) {
         const Orders::Set& set = orders.by_size[size][static_cast<std::size_t>(left[l].done)];
@@ -227,28 +236,32 @@ std::vector<LaterBits> later_bits(const Context& c, const std::vector<Orders::Se
 }
 
 /// All rows of one task.
-void run_task(const Context& c, std::size_t size, const std::vector<StateGroup>& left,
-              const Task& task, const JoinPlan& plan, const std::vector<LaterBits>& later,
-              TaskResult& out) {
+void run_task(const StepInput& in, const Task& task, const JoinPlan& plan,
+              const std::vector<LaterBits>& later, TaskResult& out) {
+    const Context& c = in.c;
     out.group.done = task.set;
     out.group.structure = plan.structure;
     out.group.layout = layout_of(plan.structure, c.objectives, static_cast<int>(c.memories.size()));
     const StepBound bound{c.options.goal, task.future, &c.options.incumbents,
                           c.options.reference_rules,
                           later.empty() ? nullptr : &later[static_cast<std::size_t>(task.set)]};
-    out.pairs =
-        combine(left[task.left], task.left,
-                c.groups[static_cast<std::size_t>(plan.einsum)][task.right], task.right, plan,
-                task.plan, c.memories, bound, row_filter(c, size, plan, task), out.group, out.miss);
+    const Pairing pairing{in.left[task.left],
+                          c.groups[static_cast<std::size_t>(plan.einsum)][task.right],
+                          plan,
+                          task.left,
+                          task.right,
+                          task.plan};
+    out.pairs = combine(pairing, c.memories, bound, row_filter(c, in.size, plan, task), out.group,
+                        out.miss);
     prune_pareto(out.group);
     shrink(out.group);
 }
 
-Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std::size_t size,
-              const std::vector<StateGroup>& left, JoinResult& result, CapacityMiss& miss) {
+Step run_step(const StepInput& in, JoinResult& result, CapacityMiss& miss) {
+    const Context& c = in.c;
     Step step;
-    const std::vector<Orders::Set>& sets = orders.by_size[size + 1];
-    const std::vector<Task> tasks = plan_step(c, orders, lookahead, size, left, step);
+    const std::vector<Orders::Set>& sets = in.orders.by_size[in.size + 1];
+    const std::vector<Task> tasks = plan_step(in, step);
     const std::vector<LaterBits> later = later_bits(c, sets);
     // Tasks of one target follow each other; their rows are merged as soon as all are there.
     base::LeftOnStop<std::deque<Target>> all_targets(targets_of(tasks, step.plans));
@@ -270,7 +283,7 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
             return;
         }
         const auto& [target, i] = queue[at];
-        run_task(c, size, left, tasks[i], step.plans[tasks[i].plan], later, results[i]);
+        run_task(in, tasks[i], step.plans[tasks[i].plan], later, results[i]);
         pairs += results[i].pairs;
         if (--target->unfinished == 0) {
             target->group = merged(target->tasks, results);
@@ -288,7 +301,7 @@ Step run_step(const Context& c, const Orders& orders, Lookahead& lookahead, std:
             step.groups.push_back(std::move(target.group));
         }
     }
-    if (c.options.beam > 0 && keep_beam(c, step.groups, size, sets)) {
+    if (c.options.beam > 0 && keep_beam(c, step.groups, in.size, sets)) {
         result.complete = false;
     }
     return step;
@@ -420,7 +433,7 @@ void join_all(const workload::Workload& workload,
     const std::vector<StateGroup>* left = &first;
     for (std::size_t size = 0; size < groups.size(); ++size) {
         CapacityMiss miss;
-        Step step = run_step(c, orders, lookahead, size, *left, result, miss);
+        Step step = run_step({c, orders, lookahead, size, *left}, result, miss);
         if (size > 0) {
             forget_costs(steps.back());
         }

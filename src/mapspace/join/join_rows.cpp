@@ -71,85 +71,207 @@ private:
     std::vector<std::pair<std::uint64_t, std::uint32_t>> rows_;
 };
 
-/// Scratch of one combine call: no allocation per pair.
-struct Scratch {
-    std::vector<double> row, shared, joined, peak;
-};
+/// All pairs of one pairing. Its vectors are scratch: no allocation per pair.
+class Combination {
+public:
+    Combination(const Pairing& pairing, const StepBound& bound, const RowFilter& filter,
+                StateGroup& out)
+        : pairing_(pairing),
+          left_(pairing.left),
+          right_(pairing.right),
+          plan_(pairing.plan),
+          bound_(bound),
+          filter_(filter),
+          layout_(out.layout),
+          out_(out),
+          row_(static_cast<std::size_t>(layout_.stride())),
+          shared_(static_cast<std::size_t>(plan_.n_left + 2)),
+          joined_(static_cast<std::size_t>(plan_.n_right + 2)),
+          peak_(static_cast<std::size_t>(std::max(plan_.n_open, plan_.n_left) + 1)),
+          trips_(static_cast<std::size_t>(plan_.n_open)),
+          rest_(filter.rest ? right_.rows() : 0, nullptr),
+          rest_known_(rest_.size(), 0) {}
 
-/// Size of a live tensor. Its users may see boxes of different size (halo, broadcast copies): the
-/// largest counts, in the reference the first user's.
-double size_of(const StateGroup& left, const double* l, const PmappingGroup& right, const double* r,
-               const SizeSource& z, bool reference_sizes) {
-    const double before = z.left >= 0 ? l[left.layout.size(z.left)] : 0.0;
-    if (z.right < 0 || (z.left >= 0 && reference_sizes)) {
-        return before;
+    /// Returns the number of pairs looked at.
+    std::uint64_t run(const std::vector<TrackedMemory>& memories, CapacityMiss& miss) {
+        const RightIndex index(right_, plan_.right_of_left, filter_.useful);
+        std::uint64_t pairs = 0;
+        RowLimit limit;
+        for (std::size_t i = 0; i < left_.rows(); ++i) {
+            if (i % poll_every == 0) {
+                base::poll_stop();
+            }
+            for (const auto& [hash, j] : index.find(left_.trips_of(i), plan_.n_left)) {
+                if (pairs % poll_every == 0) {
+                    base::poll_stop();
+                }
+                if (!same_loops(i, j)) {
+                    continue;
+                }
+                ++pairs;
+                const double* l = left_.row(i);
+                const double* r = right_.row(j);
+                if (may_be_best(l, r, j) && fits(l, r, memories, miss)) {
+                    append(i, j);
+                }
+            }
+            limit.hold(out_);
+        }
+        return pairs;
     }
-    return std::max(before, r[right.size_column(z.right)]);
-}
 
-/// Fills the held and peak columns of memory m. Returns the highest use; above `size_bits` the row
-/// is not complete.
-double combine_memory(int m, double size_bits, const StateGroup& left, const double* l,
-                      const PmappingGroup& right, const double* r, const JoinPlan& plan,
-                      const StateLayout& layout, const StepBound& bound, Scratch& t) {
-    const bool reference_sizes = bound.reference_sizes;
-    const int s = plan.n_left;
-    const int n = plan.n_right;
-    const int open = plan.n_open;
-    double* shared = t.shared.data() + 1;  // index -1..s
-    double* joined = t.joined.data() + 1;  // index -1..n
-    double* peak = t.peak.data();
-    std::fill(t.shared.begin(), t.shared.begin() + s + 2, 0.0);
-    for (const SharedTensor& x : plan.shared) {
-        if (x.tracked != m) {
-            continue;
+private:
+    bool same_loops(std::size_t i, std::size_t j) const {
+        const std::int64_t* left = left_.trips_of(i);
+        const std::int64_t* right = right_.trips_of(j);
+        for (int q = 0; q < plan_.n_left; ++q) {
+            if (left[q] != right[plan_.right_of_left[static_cast<std::size_t>(q)]]) {
+                return false;
+            }
         }
-        const double before = l[left.layout.size(x.left_index)];
-        const double twice =
-            reference_sizes ? before : std::min(before, r[right.size_column(x.right_index)]);
-        for (int d = x.level; d <= s; ++d) {
-            shared[d] += twice;
+        return true;
+    }
+
+    /// The open loops of the joined state are loops of the right row.
+    void read_open_trips(std::size_t j) {
+        const std::int64_t* right = right_.trips_of(j);
+        for (int p = 0; p < plan_.n_open; ++p) {
+            trips_[static_cast<std::size_t>(p)] = right[plan_.order[static_cast<std::size_t>(p)]];
         }
     }
-    for (int d = -1; d <= n; ++d) {
-        const int e = std::min(d, s);
-        joined[d] = l[left.layout.held(m, e)] + r[right.occupancy_column(m, d)] - shared[e];
+
+    /// Adds the objectives. False: no mapping with these two is better than what is known.
+    bool may_be_best(const double* l, const double* r, std::size_t j) {
+        for (int k = 0; k < layout_.k; ++k) {
+            row_[static_cast<std::size_t>(k)] = l[k] + r[k];
+        }
+        if (!filter_.rest) {
+            return !bound_.pruned_by_bound(row_.data());
+        }
+        if (!rest_known_[j]) {
+            read_open_trips(j);
+            rest_[j] = filter_.rest(trips_.data());
+            rest_known_[j] = 1;
+        }
+        return rest_[j] != nullptr && !bound_.pruned_by_bound(row_.data(), *rest_[j]);
     }
-    const double own = joined[n];
-    std::fill(t.peak.begin(), t.peak.end(), 0.0);
-    for (int d = 0; d <= s; ++d) {
-        const double p =
-            l[left.layout.peak(m, d)] + r[right.occupancy_column(m, d - 1)] - shared[d - 1];
-        double& target = peak[std::min(d, open)];
-        target = std::max(target, p);
+
+    bool fits(const double* l, const double* r, const std::vector<TrackedMemory>& memories,
+              CapacityMiss& miss) {
+        for (int m = 0; m < layout_.memories; ++m) {
+            const double size = memories[static_cast<std::size_t>(m)].size_bits;
+            const double use = combine_memory(m, size, l, r);
+            if (!(use <= size)) {
+                if (miss.memory < 0 || use < miss.bits) {
+                    miss = {m, use};
+                }
+                return false;
+            }
+        }
+        for (std::size_t z = 0; z < plan_.sizes.size(); ++z) {
+            row_[static_cast<std::size_t>(layout_.size(static_cast<int>(z)))] =
+                size_of(l, r, plan_.sizes[z]);
+        }
+        return true;
     }
-    peak[open] = std::max(peak[open], own);
-    for (int d = open - 1; d >= 0; --d) {
-        peak[d] = std::max(peak[d], peak[d + 1]);
+
+    void append(std::size_t i, std::uint32_t j) {
+        read_open_trips(j);
+        out_.values.insert(out_.values.end(), row_.begin(), row_.end());
+        out_.trips.insert(out_.trips.end(), trips_.begin(), trips_.end());
+        out_.from.push_back({pairing_.left_index, static_cast<std::uint32_t>(i),
+                             pairing_.right_index, j, pairing_.plan_index});
     }
-    const double use = peak[0];
-    if (use > size_bits) {
+
+    /// Size of a live tensor. Its users may see boxes of different size (halo, broadcast copies):
+    /// the largest counts, in the reference the first user's.
+    double size_of(const double* l, const double* r, const SizeSource& z) const {
+        const double before = z.left >= 0 ? l[left_.layout.size(z.left)] : 0.0;
+        if (z.right < 0 || (z.left >= 0 && bound_.reference_sizes)) {
+            return before;
+        }
+        return std::max(before, r[right_.size_column(z.right)]);
+    }
+
+    /// Fills the held and peak columns of memory m. Returns the highest use; above `size_bits` the
+    /// row is not complete.
+    double combine_memory(int m, double size_bits, const double* l, const double* r) {
+        const int s = plan_.n_left;
+        const int n = plan_.n_right;
+        const int open = plan_.n_open;
+        double* shared = shared_.data() + 1;  // index -1..s
+        double* joined = joined_.data() + 1;  // index -1..n
+        double* peak = peak_.data();
+        find_shared(m, l, r, shared);
+        for (int d = -1; d <= n; ++d) {
+            const int e = std::min(d, s);
+            joined[d] = l[left_.layout.held(m, e)] + r[right_.occupancy_column(m, d)] - shared[e];
+        }
+        std::fill(peak_.begin(), peak_.end(), 0.0);
+        for (int d = 0; d <= s; ++d) {
+            const double p =
+                l[left_.layout.peak(m, d)] + r[right_.occupancy_column(m, d - 1)] - shared[d - 1];
+            double& target = peak[std::min(d, open)];
+            target = std::max(target, p);
+        }
+        peak[open] = std::max(peak[open], joined[n]);  // the right Einsum itself
+        for (int d = open - 1; d >= 0; --d) {
+            peak[d] = std::max(peak[d], peak[d + 1]);
+        }
+        const double use = peak[0];
+        if (use > size_bits) {
+            return use;
+        }
+        if (bound_.later != nullptr) {
+            settle_peaks(peak, open, *bound_.later, m, size_bits);
+        }
+        double* out = row_.data();
+        for (int d = -1; d < open; ++d) {
+            out[layout_.held(m, d)] = joined[d];
+        }
+        double live = joined[open - 1];
+        for (const SizeSource& z : plan_.sizes) {
+            if (z.tracked == m && z.level == open && z.counts) {
+                live += size_of(l, r, z);
+            }
+        }
+        out[layout_.held(m, open)] = live;
+        for (int d = 0; d <= open; ++d) {
+            out[layout_.peak(m, d)] = peak[d];
+        }
         return use;
     }
-    if (bound.later != nullptr) {
-        settle_peaks(peak, open, *bound.later, m, size_bits);
-    }
-    double* out = t.row.data();
-    for (int d = -1; d < open; ++d) {
-        out[layout.held(m, d)] = joined[d];
-    }
-    double live = joined[open - 1];
-    for (const SizeSource& z : plan.sizes) {
-        if (z.tracked == m && z.level == open && z.counts) {
-            live += size_of(left, l, right, r, z, reference_sizes);
+
+    /// What both sides hold in memory m, by depth.
+    void find_shared(int m, const double* l, const double* r, double* shared) {
+        std::fill(shared_.begin(), shared_.end(), 0.0);
+        for (const SharedTensor& x : plan_.shared) {
+            if (x.tracked != m) {
+                continue;
+            }
+            const double before = l[left_.layout.size(x.left_index)];
+            const double twice = bound_.reference_sizes
+                                     ? before
+                                     : std::min(before, r[right_.size_column(x.right_index)]);
+            for (int d = x.level; d <= plan_.n_left; ++d) {
+                shared[d] += twice;
+            }
         }
     }
-    out[layout.held(m, open)] = live;
-    for (int d = 0; d <= open; ++d) {
-        out[layout.peak(m, d)] = peak[d];
-    }
-    return use;
-}
+
+    const Pairing& pairing_;
+    const StateGroup& left_;
+    const PmappingGroup& right_;
+    const JoinPlan& plan_;
+    const StepBound& bound_;
+    const RowFilter& filter_;
+    const StateLayout layout_;
+    StateGroup& out_;
+    std::vector<double> row_, shared_, joined_, peak_;
+    std::vector<std::int64_t> trips_;     // of the open loops
+    std::vector<const CostFront*> rest_;  // by right row: least costs of what follows
+    std::vector<char> rest_known_;
+};
 
 }  // namespace
 
@@ -187,93 +309,10 @@ void RowLimit::hold(StateGroup& group) {
     }
 }
 
-std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const PmappingGroup& right,
-                      std::uint32_t right_index, const JoinPlan& plan, std::uint32_t plan_index,
-                      const std::vector<TrackedMemory>& memories, const StepBound& bound,
-                      const RowFilter& filter, StateGroup& out, CapacityMiss& miss) {
-    const StateLayout& layout = out.layout;
-    const bool reference = bound.reference_sizes;
-    const RightIndex index(right, plan.right_of_left, filter.useful);
-    Scratch t;
-    t.row.resize(static_cast<std::size_t>(layout.stride()));
-    t.shared.resize(static_cast<std::size_t>(plan.n_left + 2));
-    t.joined.resize(static_cast<std::size_t>(plan.n_right + 2));
-    t.peak.resize(static_cast<std::size_t>(std::max(plan.n_open, plan.n_left) + 1));
-    std::vector<std::int64_t> trips(static_cast<std::size_t>(plan.n_open));
-    const auto open_trips = [&](std::size_t j) {
-        for (int p = 0; p < plan.n_open; ++p) {
-            trips[static_cast<std::size_t>(p)] =
-                right.trips_of(j)[plan.order[static_cast<std::size_t>(p)]];
-        }
-    };
-    // The open loops of the joined state are loops of the right row.
-    std::vector<const CostFront*> rest(filter.rest ? right.rows() : 0, nullptr);
-    std::vector<char> completion_known(rest.size(), 0);
-    std::uint64_t pairs = 0;
-    RowLimit limit;
-    for (std::size_t i = 0; i < left.rows(); ++i) {
-        if (i % poll_every == 0) {
-            base::poll_stop();
-        }
-        const double* l = left.row(i);
-        const std::int64_t* left_trips = left.trips_of(i);
-        for (const auto& [hash, j] : index.find(left_trips, plan.n_left)) {
-            if (pairs % poll_every == 0) {
-                base::poll_stop();
-            }
-            const std::int64_t* right_trips = right.trips_of(j);
-            bool same = true;
-            for (int q = 0; q < plan.n_left; ++q) {
-                same = same && left_trips[q] ==
-                                   right_trips[plan.right_of_left[static_cast<std::size_t>(q)]];
-            }
-            if (!same) {
-                continue;
-            }
-            ++pairs;
-            const double* r = right.row(j);
-            for (int k = 0; k < layout.k; ++k) {
-                t.row[static_cast<std::size_t>(k)] = l[k] + r[k];
-            }
-            if (filter.rest) {
-                if (!completion_known[j]) {
-                    open_trips(j);
-                    rest[j] = filter.rest(trips.data());
-                    completion_known[j] = 1;
-                }
-                if (rest[j] == nullptr || bound.pruned_by_bound(t.row.data(), *rest[j])) {
-                    continue;
-                }
-            } else if (bound.pruned_by_bound(t.row.data())) {
-                continue;
-            }
-            bool fits = true;
-            for (int m = 0; m < layout.memories && fits; ++m) {
-                const double size = memories[static_cast<std::size_t>(m)].size_bits;
-                const double use =
-                    combine_memory(m, size, left, l, right, r, plan, layout, bound, t);
-                fits = use <= size;
-                if (!fits && (miss.memory < 0 || use < miss.bits)) {
-                    miss = {m, use};
-                }
-            }
-            if (!fits) {
-                continue;
-            }
-            for (std::size_t z = 0; z < plan.sizes.size(); ++z) {
-                const SizeSource& source = plan.sizes[z];
-                t.row[static_cast<std::size_t>(layout.size(static_cast<int>(z)))] =
-                    size_of(left, l, right, r, source, reference);
-            }
-            open_trips(j);
-            out.values.insert(out.values.end(), t.row.begin(), t.row.end());
-            out.trips.insert(out.trips.end(), trips.begin(), trips.end());
-            out.from.push_back(
-                {left_index, static_cast<std::uint32_t>(i), right_index, j, plan_index});
-        }
-        limit.hold(out);
-    }
-    return pairs;
+std::uint64_t combine(const Pairing& pairing, const std::vector<TrackedMemory>& memories,
+                      const StepBound& bound, const RowFilter& filter, StateGroup& out,
+                      CapacityMiss& miss) {
+    return Combination(pairing, bound, filter, out).run(memories, miss);
 }
 
 std::vector<std::uint32_t> pareto_rows(const double* values, int stride, int compared,

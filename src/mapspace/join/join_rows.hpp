@@ -102,13 +102,20 @@ private:
     std::size_t next_ = 1u << 16;
 };
 
+/// A state and a group of pmappings, how they join, and their numbers for the way back.
+struct Pairing {
+    const StateGroup& left;
+    const PmappingGroup& right;
+    const JoinPlan& plan;
+    std::uint32_t left_index = 0, right_index = 0, plan_index = 0;
+};
+
 /// Joins every left row with every matching right row under the plan and appends to `out`, pruned
 /// now and then.
 /// Returns the number of pairs looked at.
-std::uint64_t combine(const StateGroup& left, std::uint32_t left_index, const PmappingGroup& right,
-                      std::uint32_t right_index, const JoinPlan& plan, std::uint32_t plan_index,
-                      const std::vector<TrackedMemory>& memories, const StepBound& bound,
-                      const RowFilter& filter, StateGroup& out, CapacityMiss& miss);
+std::uint64_t combine(const Pairing& pairing, const std::vector<TrackedMemory>& memories,
+                      const StepBound& bound, const RowFilter& filter, StateGroup& out,
+                      CapacityMiss& miss);
 
 /// Keeps the first of equal rows and drops dominated ones, per trip counts. Order is deterministic.
 void prune_pareto(StateGroup& group);

@@ -36,17 +36,15 @@ bool Drawing::draw_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::
     return false;
 }
 
-bool Drawing::search_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
-                           const std::vector<std::int64_t>& trips,
-                           const std::vector<double>& target, bool straight, std::uint64_t& steps) {
-    TileChooser& tiles = followers_.walk(einsum, tmpl).chooser();
+bool Drawing::search_tiles(Rng& rng, const Fit& fit, bool straight, std::uint64_t& steps) {
+    TileChooser& tiles = followers_.walk(fit.einsum, fit.tmpl).chooser();
     const std::uint64_t most = fit_steps_per_symbol * (1 + tiles.size());
     std::uint64_t left = most;
-    tiles.start(running, trips);
-    bool found = straight && tiles.take_nearest(target);
+    tiles.start(fit.running, fit.trips);
+    bool found = straight && tiles.take_nearest(fit.target);
     if (!found) {
-        tiles.start(running, trips);
-        found = tiles.draw(rng, left, &target);
+        tiles.start(fit.running, fit.trips);
+        found = tiles.draw(rng, left, &fit.target);
     }
     steps = most - left + 1;
     if (found) {
@@ -55,19 +53,17 @@ bool Drawing::search_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std
     return found;
 }
 
-bool Drawing::fit_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
-                        const std::vector<std::int64_t>& trips, const std::vector<double>& target,
-                        bool remembered) {
+bool Drawing::fit_tiles(Rng& rng, const Fit& fit, bool remembered) {
     std::uint64_t steps = 0;
-    const bool all = std::find(target.begin(), target.end(), 0.0) == target.end();
+    const bool all = std::find(fit.target.begin(), fit.target.end(), 0.0) == fit.target.end();
     if (!all || !remembered) {
-        const bool found = search_tiles(rng, einsum, tmpl, running, trips, target, all, steps);
+        const bool found = search_tiles(rng, fit, all, steps);
         work += steps;
         return found;
     }
-    FitMemo::Entry& entry = fits_.of(einsum, tmpl, running, trips, target);
+    FitMemo::Entry& entry = fits_.of(fit);
     if (!entry.known) {
-        entry.found = search_tiles(rng, einsum, tmpl, running, trips, target, true, steps);
+        entry.found = search_tiles(rng, fit, true, steps);
         entry.work = steps;
         if (entry.found) {
             entry.values = values_;

@@ -4,25 +4,23 @@
 
 namespace tessera::search {
 
-FitMemo::Entry& FitMemo::of(std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
-                            const std::vector<std::int64_t>& trips,
-                            const std::vector<double>& target) {
+FitMemo::Entry& FitMemo::of(const Fit& fit) {
     entries_.resize(most_entries);
-    RowHash hash((static_cast<std::uint64_t>(einsum) << 32) ^ tmpl ^
-                 (static_cast<std::uint64_t>(running) << 16));
-    hash.add(trips.data(), trips.size());
-    hash.add(target.data(), target.size());
+    RowHash hash((static_cast<std::uint64_t>(fit.einsum) << 32) ^ fit.tmpl ^
+                 (static_cast<std::uint64_t>(fit.running) << 16));
+    hash.add(fit.trips.data(), fit.trips.size());
+    hash.add(fit.target.data(), fit.target.size());
     Entry& entry = entries_[hash.place(most_entries)];
-    if (entry.known && entry.einsum == einsum && entry.tmpl == tmpl && entry.running == running &&
-        entry.trips == trips && entry.target == target) {
+    if (entry.known && entry.einsum == fit.einsum && entry.tmpl == fit.tmpl &&
+        entry.running == fit.running && entry.trips == fit.trips && entry.target == fit.target) {
         return entry;
     }
     entry.known = false;
-    entry.einsum = einsum;
-    entry.tmpl = tmpl;
-    entry.running = running;
-    entry.trips = trips;
-    entry.target = target;
+    entry.einsum = fit.einsum;
+    entry.tmpl = fit.tmpl;
+    entry.running = fit.running;
+    entry.trips = fit.trips;
+    entry.target = fit.target;
     return entry;
 }
 

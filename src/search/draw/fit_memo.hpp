@@ -6,6 +6,15 @@
 
 namespace tessera::search {
 
+/// What tile shapes are looked for: those of a template, whose running loops have these trips, near
+/// `target` (by symbol; 0: any).
+struct Fit {
+    std::size_t einsum = 0;
+    std::uint32_t tmpl = 0, running = 0;
+    const std::vector<std::int64_t>& trips;
+    const std::vector<double>& target;
+};
+
 class FitMemo {
 public:
     /// Depends on what was asked for alone.
@@ -23,8 +32,7 @@ public:
 
     /// The entry of a question; if it is not known, its answer is to be filled in. Valid until the
     /// next call.
-    Entry& of(std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
-              const std::vector<std::int64_t>& trips, const std::vector<double>& target);
+    Entry& of(const Fit& fit);
 
 private:
     static constexpr std::size_t most_entries = 2048;

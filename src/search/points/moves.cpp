@@ -181,7 +181,7 @@ bool Moves::draw_tiles(Rng& rng, std::size_t einsum, bool spatial_only) {
         for (std::size_t s = 0; s < target_.size(); ++s) {
             target_[s] = t.symbols[s].spatial ? 0 : target_[s];
         }
-        drawn = drawing_.fit_tiles(rng, einsum, part.tmpl, part.pattern->loops, wanted_, target_);
+        drawn = drawing_.fit_tiles(rng, {einsum, part.tmpl, part.pattern->loops, wanted_, target_});
     } else {
         drawn = drawing_.draw_tiles(rng, einsum, part.tmpl, part.pattern->loops, wanted_);
     }

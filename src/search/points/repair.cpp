@@ -122,7 +122,8 @@ const EinsumMemo::Entry* Repair::choose(Rng& rng, const Joiner::Option& option,
     const TemplateData& t = space_.einsums[e].templates[option.tmpl];
     const Pattern& pattern = t.patterns[option.pattern];
     demanded_trips(t, pattern, way_of(option).plan, followed_.open_trips, wanted_);
-    if (!drawing_.fit_tiles(rng, e, option.tmpl, pattern.loops, wanted_, target, remembered)) {
+    const Fit fit{e, option.tmpl, pattern.loops, wanted_, target};
+    if (!drawing_.fit_tiles(rng, fit, remembered)) {
         return nullptr;
     }
     row_.assign(drawing_.values().begin(), drawing_.values().end());

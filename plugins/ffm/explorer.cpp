@@ -1,0 +1,257 @@
+#include "explorer.hpp"
+
+#include <algorithm>
+#include <boost/multiprecision/cpp_int.hpp>
+
+#include "base/leave.hpp"
+#include "bounds/shared_tiles.hpp"
+#include "heuristics/shapes.hpp"
+#include "tessera/base/parallel.hpp"
+
+namespace tessera::ffm {
+namespace {
+
+using telemetry::Reason;
+
+/// Size of the table in which any legal rows are looked for.
+constexpr std::size_t few_rows = 128;
+
+/// Best-effort conditions as what they are known to decide to.
+void fix_levels(const std::vector<double>& levels, mapspace::TileShapeProblem& problem,
+                std::vector<Reason>& reasons) {
+    reasons.insert(reasons.end(), levels.size(), Reason::best_effort);
+    mapspace::fix_levels(levels, problem);
+}
+
+/// Says what a thread works on while it does.
+class Busy {
+public:
+    Busy(telemetry::Worker& worker, std::size_t einsum, std::size_t item) : worker_(worker) {
+        worker_.state(telemetry::WorkerState::running);
+        worker_.doing(static_cast<int>(einsum), static_cast<int>(item));
+    }
+    ~Busy() {
+        worker_.doing(-1, -1);
+        worker_.state(telemetry::WorkerState::idle);
+    }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+
+private:
+    telemetry::Worker& worker_;
+};
+
+}  // namespace
+
+/// Sums, decimal.
+std::string add_decimal(const std::string& a, const std::string& b) {
+    using Int = boost::multiprecision::cpp_int;
+    return (Int(a.empty() ? "0" : a) + Int(b.empty() ? "0" : b)).str();
+}
+
+TemplateExplorer::TemplateExplorer(const ExploreContext& context, std::vector<EinsumSpace>& spaces)
+    : c_(context), spaces_(spaces), results_(spaces.size()) {
+    for (std::size_t e = 0; e < spaces.size(); ++e) {
+        tables_.emplace_back();
+        for (std::size_t p = 0; explored(e) && p < spaces[e].paths.size(); ++p) {
+            tables_[e].push_back(table_context(c_, *spaces[e].paths[p]));
+        }
+    }
+}
+
+TemplateExplorer::~TemplateExplorer() = default;
+
+void TemplateExplorer::clear_results() {
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        results_[e].clear();
+        results_[e].resize(explored(e) ? spaces_[e].templates->size() : 0);
+    }
+}
+
+void TemplateExplorer::for_each_template(const base::StopToken& token, const Work& work) {
+    clear_results();
+    // Round robin: a stopped search should have something of every Einsum.
+    std::vector<Job> jobs;
+    std::size_t most = 0;
+    for (const auto& r : results_) {
+        most = std::max(most, r.size());
+    }
+    for (std::size_t i = 0; i < most; ++i) {
+        for (std::size_t e = 0; e < results_.size(); ++e) {
+            if (i < results_[e].size()) {
+                jobs.push_back({e, i});
+            }
+        }
+    }
+    for (std::size_t e = 0; e < results_.size(); ++e) {  // those shared with another are done
+        c_.recorder->einsum(e).templates_done =
+            results_[e].empty() ? spaces_[e].templates->size() : 0;
+    }
+    for_each_job(jobs, token, work);
+}
+
+void TemplateExplorer::for_each_job(const std::vector<Job>& jobs, const base::StopToken& token,
+                                    const Work& work) {
+    telemetry::Phase& phase = c_.recorder->extend_phase(jobs.size());
+    const base::StopScope scope(token);
+    base::LeftOnStop<std::vector<Scratch>> all_tools(static_cast<std::size_t>(c_.options->threads));
+    std::vector<Scratch>& scratch = *all_tools;
+    for (std::size_t thread = 0; thread < scratch.size(); ++thread) {
+        scratch[thread].worker = &c_.recorder->worker(thread, "ffm");
+    }
+    try {
+        base::parallel_for(jobs.size(), c_.options->threads, [&](std::size_t j, int thread) {
+            const auto [e, i] = jobs[j];
+            Scratch& own = scratch[static_cast<std::size_t>(thread)];
+            const Busy busy(*own.worker, e, i);
+            own.pool.clear();
+            const model::FormulaScope formulas(own.pool);
+            work(e, i, own);
+            phase.advance();
+            ++c_.recorder->einsum(e).templates_done;
+        });
+    } catch (const base::Stopped&) {  // the templates that were being explored are left out
+    }
+}
+
+/// Tells the worker what became of the rows of an exploration.
+void TemplateExplorer::count(Scratch& scratch) const {
+    const mapspace::TileShapeStatistics& s = scratch.result.statistics;
+    const auto rows = [](double n) { return static_cast<std::uint64_t>(n); };
+    telemetry::Worker& worker = *scratch.worker;
+    worker.generated(rows(s.enumerated));
+    worker.evaluated(rows(s.enumerated));
+    evaluated_ += rows(s.enumerated);
+    for (std::size_t c = 0; c < s.dropped_by_constraint.size(); ++c) {
+        const bool known = c < scratch.reasons.size();
+        worker.rejected(known ? scratch.reasons[c] : Reason::constraint,
+                        rows(s.dropped_by_constraint[c]));
+    }
+    worker.rejected(Reason::loop_limit, rows(s.dropped_by_loop_limit));
+    worker.rejected(Reason::best_effort, rows(s.dropped_by_best_effort));
+    worker.rejected(Reason::incompatible, rows(s.dropped_as_not_allowed));
+    worker.rejected(Reason::bound, rows(s.dropped_by_incumbent));
+    worker.rejected(Reason::dominated, rows(s.dropped_by_pareto));
+}
+
+void TemplateExplorer::run(const Asked& asked, const Effort& effort) {
+    const auto& [e, i, problem, scratch] = asked;
+    mapspace::TileShapeOptions how = c_.switches.tiles;
+    how.beam = effort.beam;
+    how.most_enumerated = effort.most_rows;
+    if (effort.first_rows) {
+        how.first_rows = true;
+        how.max_rows = few_rows;
+        how.prune_min_rows = few_rows / 8;
+    }
+    scratch.explorer.explore(problem, how, scratch.result);
+    results_[e][i].evaluated += scratch.result.statistics.enumerated;
+    count(scratch);
+    TemplateEntry& t = (*spaces_[e].templates)[i];
+    if (!problem.best_effort.empty() && scratch.result.levels && !t.levels) {
+        t.levels = scratch.result.levels;
+        fix_levels(*t.levels, problem, scratch.reasons);
+    }
+}
+
+/// The tile shapes of a template. If some may be partial, those that are not decide what can be
+/// reached of best-effort conditions (C4): partial tiles only add to the mapspace.
+mapspace::TileShapeProblem TemplateExplorer::problem_of(std::size_t e, std::size_t i,
+                                                        const model::TemplateFormulas& f,
+                                                        Scratch& scratch) const {
+    TemplateEntry& t = (*spaces_[e].templates)[i];
+    mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), scratch.reasons);
+    if (shared_tiles_ != nullptr) {
+        shared_tiles_->limit(e, t, table(e, t), problem.symbols);
+    }
+    if (problem.best_effort.empty()) {
+        return problem;
+    }
+    if (!t.levels) {
+        t.levels = mapspace::perfect_levels(problem, scratch.explorer, c_.switches.tiles);
+    }
+    if (t.levels && !t.levels->empty()) {
+        fix_levels(*t.levels, problem, scratch.reasons);
+    }
+    return problem;
+}
+
+/// The explorer's rows as groups.
+void TemplateExplorer::tabulate_rows(std::size_t e, std::size_t index,
+                                     const model::TemplateFormulas& f, Scratch& scratch) {
+    mapspace::take_rows(scratch.result, (*spaces_[e].templates)[index].tmpl.symbols.size(),
+                        static_cast<std::size_t>(c_.n_objectives()), scratch.rows);
+    group_rows(e, index, f, scratch);
+}
+
+/// Scratch::rows as groups.
+void TemplateExplorer::group_rows(std::size_t e, std::size_t index,
+                                  const model::TemplateFormulas& f, Scratch& scratch) {
+    TemplateEntry& t = (*spaces_[e].templates)[index];
+    std::vector<mapspace::PmappingGroup>& groups = results_[e][index].groups;
+    groups =
+        mapspace::tabulate(table(e, t), t.tmpl, f, scratch.rows, static_cast<std::uint32_t>(index));
+    scratch.in_groups.assign(scratch.rows.rows, 0);
+    for (const mapspace::PmappingGroup& g : groups) {
+        for (const std::uint32_t row : g.source_row) {
+            scratch.in_groups[row] = 1;
+        }
+    }
+    mapspace::keep_tiles(scratch.rows, t.tmpl.symbols.size(), groups, t.tiles);
+}
+
+/// The row as a group of its own.
+void TemplateExplorer::keep_row(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
+                                const mapspace::TileShapeProblem& problem, const TileShapes& shapes,
+                                Scratch& scratch) {
+    const std::vector<double> values(shapes.begin(), shapes.end());
+    mapspace::TileShapeResult& r = scratch.result;
+    r.rows = 1;
+    r.shapes.resize(values.size());
+    r.objectives.resize(problem.objectives.size());
+    for (std::size_t s = 0; s < values.size(); ++s) {
+        r.shapes[s].assign(1, shapes[s]);
+    }
+    for (std::size_t q = 0; q < problem.objectives.size(); ++q) {
+        r.objectives[q].assign(1, problem.objectives[q].value(values));
+    }
+    tabulate_rows(e, i, f, scratch);
+}
+
+/// Groups of a distinct Einsum, copied to those that equal it.
+void TemplateExplorer::gather(std::size_t e) {
+    std::vector<mapspace::PmappingGroup> all;
+    for (Result& r : results_[e]) {
+        spaces_[e].evaluated += static_cast<std::uint64_t>(r.evaluated);
+        for (mapspace::PmappingGroup& g : r.groups) {
+            all.push_back(std::move(g));
+        }
+    }
+    results_[e].clear();
+    std::vector<mapspace::PmappingGroup> groups = mapspace::merge_groups(std::move(all));
+    for (std::size_t copy = spaces_.size(); copy-- > e;) {
+        if (same(copy) != e) {
+            continue;
+        }
+        EinsumSpace& space = spaces_[copy];
+        space.groups = copy == e ? std::move(groups) : groups;
+        mapspace::globalise_tensors(space.groups, space.paths.front()->einsum);
+        std::uint64_t rows = 0;
+        for (const mapspace::PmappingGroup& group : space.groups) {
+            rows += group.rows();
+        }
+        c_.recorder->einsum(static_cast<std::size_t>(space.einsum)).pareto = rows;
+    }
+}
+
+void TemplateExplorer::share_groups() {
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        if (explored(e)) {
+            gather(e);
+        }
+    }
+    results_.clear();
+    results_.resize(spaces_.size());
+}
+
+}  // namespace tessera::ffm

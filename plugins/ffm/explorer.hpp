@@ -1,0 +1,192 @@
+// Exploring templates in parallel: formulas, tile shapes, groups of pmappings. What is looked for
+// in them, and what becomes of it, is for those who ask: class bounds, rows, heuristics.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mapspace/shape_problem.hpp"
+#include "mapspace/tabulate.hpp"
+#include "switches.hpp"
+#include "tessera/base/stop.hpp"
+#include "tessera/mapper/mapper.hpp"
+#include "tessera/mapspace/relaxed_join.hpp"
+#include "tessera/mapspace/tile_shapes.hpp"
+#include "tessera/model/formula_pool.hpp"
+#include "tessera/telemetry/recorder.hpp"
+
+namespace tessera::ffm {
+
+/// One template of an Einsum on one of its computes. Equal Einsums share it.
+struct TemplateEntry {
+    const arch::Path* path = nullptr;  ///< of the first of the equal Einsums
+    int path_index = 0;                ///< the same for all of them
+    mapspace::Template tmpl;
+    bool unmatched = false;  ///< no mapping has it: no other Einsum treats some shared tensor alike
+    /// What tile shapes, with partial tiles those without, reach of the best-effort conditions.
+    std::optional<std::vector<double>> levels;
+    /// Filled by explore: tile shapes of the pmappings in the groups, row-major.
+    std::vector<std::int32_t> tiles;
+};
+
+/// Templates that treat shared tensors alike: the memory that backs each of them.
+struct TemplateClass {
+    mapspace::TensorChoices choices;  ///< one per tensor of EinsumSpace::shared
+    std::vector<std::uint32_t> templates;
+    std::array<double, 2> least;  ///< per objective, infinite without a legal row; unused: 0
+    double scalarised = 0;        ///< least scalarised cost
+};
+
+/// One Einsum while it is explored.
+struct EinsumSpace {
+    int einsum = 0;
+    std::vector<std::unique_ptr<arch::Path>> paths;  ///< one per enabled compute
+    std::size_t same = 0;  ///< the first Einsum that it equals; its own index if none
+    std::shared_ptr<std::vector<TemplateEntry>> templates =
+        std::make_shared<std::vector<TemplateEntry>>();
+    std::vector<mapspace::PmappingGroup> groups;
+    std::string size;             ///< number of complete pmappings, exact decimal
+    std::uint64_t evaluated = 0;  ///< tile-shape rows looked at
+    /// Of these, in the class bounds: their number depends on which thread finds what first.
+    std::uint64_t evaluated_in_class_bounds = 0;
+    std::vector<int> shared;  ///< tensors that other Einsums may access, local indices
+    std::vector<TemplateClass> classes;
+    std::vector<double> least;                  ///< per objective: least over all legal pmappings
+    std::vector<mapspace::CapacityNeed> needs;  ///< filled when no template has a row
+    std::string no_compute;                     ///< reason when no compute may run the Einsum
+};
+
+/// Settings shared by all templates.
+struct ExploreContext : mapspace::ShapeContext {
+    const model::CostModel* model = nullptr;
+    const mapper::Options* options = nullptr;
+    telemetry::Recorder* recorder = nullptr;  ///< a phase runs while it is explored
+    Switches switches;
+};
+
+using TileShapes = std::vector<std::int32_t>;  ///< by symbol
+
+/// How much is done in one template.
+struct Effort {
+    bool first_rows = false;  ///< any few rows
+    std::size_t beam = 0;     ///< partial rows that are kept; 0: all
+    double most_rows = std::numeric_limits<double>::infinity();  ///< more: it is given up
+};
+
+/// Sum of two numbers, exact decimals.
+std::string add_decimal(const std::string& a, const std::string& b);
+
+class SharedTiles;
+
+/// Deterministic for any number of threads. Einsums are told by number `e`, their templates by `i`;
+/// those of an Einsum that equals an earlier one are the earlier one's.
+class TemplateExplorer {
+public:
+    /// What one template leaves behind.
+    struct Result {
+        std::vector<mapspace::PmappingGroup> groups;
+        double evaluated = 0;
+        std::string space;
+        std::vector<mapspace::CapacityNeed> needs;
+    };
+    /// Tools of one thread.
+    struct Scratch {
+        model::FormulaPool pool;
+        mapspace::TileShapeExplorer explorer;
+        mapspace::TileShapeResult result;
+        mapspace::TemplateRows rows;
+        std::vector<char> in_groups;  ///< by row: some group has it
+        telemetry::Worker* worker = nullptr;
+        std::vector<telemetry::Reason> reasons;  ///< of the problem's constraints
+    };
+
+    using Work = std::function<void(std::size_t e, std::size_t i, Scratch& scratch)>;
+    struct Job {
+        std::size_t space = 0, index = 0;
+    };
+    /// What was found before is forgotten. Stopped: templates that were being explored are left
+    /// out.
+    void for_each_template(const base::StopToken& token, const Work& work);
+    void for_each_job(const std::vector<Job>& jobs, const base::StopToken& token, const Work& work);
+    base::StopToken token() const {
+        return {c_.options->stop};
+    }
+    /// A template at hand, what is looked for in it, and the tools of the thread.
+    struct Asked {
+        std::size_t e = 0, i = 0;
+        mapspace::TileShapeProblem& problem;
+        Scratch& scratch;
+    };
+    void run(const Asked& asked, const Effort& effort);
+    void count(Scratch& scratch) const;
+
+    /// `spaces` must outlive it.
+    TemplateExplorer(const ExploreContext& context, std::vector<EinsumSpace>& spaces);
+    ~TemplateExplorer();
+
+    const ExploreContext& context() const {
+        return c_;
+    }
+    std::vector<TemplateEntry>& templates(std::size_t e) const {
+        return *spaces_[e].templates;
+    }
+    EinsumSpace& space(std::size_t e) {
+        return spaces_[e];
+    }
+    Result& result(std::size_t e, std::size_t i) {
+        return results_[e][i];
+    }
+    /// Rows looked at, of use or not. Thread rule: any.
+    std::uint64_t evaluated() const {
+        return evaluated_;
+    }
+    void add_evaluated(std::uint64_t rows) const {
+        evaluated_ += rows;
+    }
+    model::TemplateFormulas formulas(const TemplateEntry& t) const {
+        return c_.model->formulate(*c_.problem, *t.path, t.tmpl);
+    }
+    mapspace::TileShapeProblem problem_of(std::size_t e, std::size_t i,
+                                          const model::TemplateFormulas& f, Scratch& scratch) const;
+    void group_rows(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
+                    Scratch& scratch);
+    void tabulate_rows(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
+                       Scratch& scratch);
+    /// One row as a group.
+    void keep_row(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
+                  const mapspace::TileShapeProblem& problem, const TileShapes& shapes,
+                  Scratch& scratch);
+    /// Groups of all templates become those of their Einsums.
+    void share_groups();
+    void clear_results();
+    const mapspace::TabulateContext& table(std::size_t e, const TemplateEntry& t) const {
+        return tables_[same(e)][static_cast<std::size_t>(t.path_index)];
+    }
+
+protected:
+    void gather(std::size_t e);
+    bool stopped() const {
+        return c_.options->stop != nullptr && c_.options->stop->load();
+    }
+    std::size_t same(std::size_t e) const {
+        return spaces_[e].same;
+    }
+    bool explored(std::size_t e) const {
+        return same(e) == e;
+    }
+
+    const ExploreContext& c_;
+    std::vector<EinsumSpace>& spaces_;
+    std::vector<std::vector<Result>> results_;  ///< by Einsum and template
+    std::vector<std::vector<mapspace::TabulateContext>> tables_;
+    mutable std::atomic<std::uint64_t> evaluated_ = 0;
+    std::unique_ptr<SharedTiles> shared_tiles_;  ///< while Einsums are explored one by one
+};
+
+}  // namespace tessera::ffm
