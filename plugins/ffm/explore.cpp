@@ -79,6 +79,20 @@ bool Exploration::class_bounds(const std::function<void()>& save, double most_ro
     return true;
 }
 
+bool Exploration::nothing_shared() const {
+    return std::all_of(spaces_.begin(), spaces_.end(), [](const EinsumSpace& s) {
+        return s.shared.empty() && s.classes.size() == 1;
+    });
+}
+
+void Exploration::note_costs(const std::vector<std::vector<double>>& of_einsums) {
+    for (std::size_t e = 0; e < of_einsums.size(); ++e) {
+        for (std::size_t q = 0; explored(e) && q < of_einsums[e].size(); ++q) {
+            lower(found_[e][0][q], of_einsums[e][q]);
+        }
+    }
+}
+
 void Exploration::first(std::chrono::steady_clock::time_point until) {
     std::vector<std::vector<char>> done(spaces_.size());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {

@@ -55,18 +55,6 @@ private:
     std::map<std::string, std::size_t> seen_;
 };
 
-/// An Einsum's part of a mapping.
-struct UsedPmapping {
-    std::size_t index = 0;  ///< of the template
-    TileShapes shapes;
-};
-
-/// Pmappings of a template that may improve a mapping.
-struct ImprovedRows {
-    std::set<TileShapes> best;  ///< those in use, and the best one of every step
-    std::set<TileShapes> all;
-};
-
 /// The memory that backs a tensor, as a choice of a class.
 inline std::int32_t choice_of(int component, bool persistent) {
     return 2 * component + (persistent ? 1 : 0);
@@ -132,14 +120,8 @@ public:
     void first(std::chrono::steady_clock::time_point until);
     /// Whether no Einsum accesses what another one does.
     bool nothing_shared() const;
-    /// Groups with one pmapping per Einsum, from local searches: in the best template so far and in
-    /// some more with every call. Needs nothing_shared().
-    /// `total`: costs of the best mapping so far; empty: every Einsum by itself.
-    void local_search(const std::vector<double>& total);
-    /// Looks for pmappings that improve a known mapping, given by Einsum. `total`: its costs.
-    void improve(const std::vector<UsedPmapping>& known, const std::vector<double>& total);
-    /// Groups with what improve() has found: the best of it, or all.
-    void improved(bool all);
+    /// Costs of a legal pmapping of each Einsum: no least cost is above them. Empty: none is known.
+    void note_costs(const std::vector<std::vector<double>>& of_einsums);
     /// Groups with some good pmappings of templates without fused loops, for a first mapping.
     void simple();
     /// Groups with every row that can be part of a mapping better than (or equal to) the
@@ -232,26 +214,13 @@ private:
     void begin_search(const Incumbents& incumbents, const Incumbents* near, double own_excess);
     bool take_kept(std::size_t e, std::size_t i, Scratch& scratch);
     void keep(std::size_t e, std::size_t i, const Scratch& scratch);
-    class PairSearch;
-    void for_each_improved(const Work& work);
-    /// What a local search found in one template.
-    struct LocalOptimum {
-        std::size_t index = 0;
-        std::size_t tried = 0;  ///< templates of the Einsum that were searched
-        std::vector<std::int32_t> shapes;
-        std::vector<double> cost;  ///< empty: nothing
-    };
-    LocalOptimum local_search_template(std::size_t e, std::size_t i,
-                                       const std::vector<std::int32_t>& start,
-                                       const std::vector<double>& completions, Scratch& scratch);
+
     std::vector<std::vector<std::uint32_t>> class_of_;
     /// By Einsum and template: what its formulas do not go below, from the class bounds; 0: not
     /// known.
     std::vector<std::vector<std::array<double, 2>>> least_;
     std::vector<std::array<double, 2>> root_bound_;  ///< by Einsum: least of all its templates
     std::vector<std::vector<std::array<double, 2>>> root_bound_by_template_;
-    std::vector<LocalOptimum> local_optimum_;                    ///< by Einsum
-    std::vector<std::map<std::size_t, ImprovedRows>> improved_;  ///< by Einsum and template
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
     std::uint64_t most_evaluated_ = 0;  ///< rows() is given up with more; 0: never
     double most_class_bound_rows_ = 0;

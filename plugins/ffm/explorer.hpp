@@ -72,6 +72,12 @@ struct ExploreContext : mapspace::ShapeContext {
 
 using TileShapes = std::vector<std::int32_t>;  ///< by symbol
 
+/// An Einsum's part of a mapping.
+struct UsedPmapping {
+    std::size_t index = 0;  ///< of the template
+    TileShapes shapes;
+};
+
 /// How much is done in one template.
 struct Effort {
     bool first_rows = false;  ///< any few rows
@@ -136,8 +142,8 @@ public:
     std::vector<TemplateEntry>& templates(std::size_t e) const {
         return *spaces_[e].templates;
     }
-    EinsumSpace& space(std::size_t e) {
-        return spaces_[e];
+    std::vector<EinsumSpace>& spaces() {
+        return spaces_;
     }
     Result& result(std::size_t e, std::size_t i) {
         return results_[e][i];
@@ -169,11 +175,12 @@ public:
         return tables_[same(e)][static_cast<std::size_t>(t.path_index)];
     }
 
-protected:
-    void gather(std::size_t e);
     bool stopped() const {
         return c_.options->stop != nullptr && c_.options->stop->load();
     }
+
+protected:
+    void gather(std::size_t e);
     std::size_t same(std::size_t e) const {
         return spaces_[e].same;
     }

@@ -157,7 +157,7 @@ void BestFirst::make_boxes(double best, std::size_t every) {
         size = counted ? add_decimal(size, own) : "";
         std::ranges::move(by_template[i], std::back_inserter(boxes_));
     }
-    x_.space(0).size = size;
+    x_.spaces()[0].size = size;
     std::stable_sort(boxes_.begin(), boxes_.end(),
                      [](const Box& a, const Box& b) { return a.bound < b.bound; });
 }

@@ -1,19 +1,15 @@
-// Partial tiles for a known mapping. Its templates stay; what its Einsums share stays, too, but for
-// one or two fused loops at a time. Fast and without proof. Map:
-//   pairs     tile shapes of two rank variables are explored exactly, all others stay, as long as
-//             that improves the mapping
-//   proposals pairs with one or two fused loops free: the tile shapes that one Einsum would like
-//             them to have (two, as batch and token may have to change together)
-//   granted   pairs of every Einsum inside these loops, with what any of them proposes
-// Each is done twice: as if the memories were this Einsum's own, and with no more of them than it
-// has now, since others hold something there at the same time.
+#include "improve.hpp"
+
 #include <algorithm>
+#include <mutex>
 
 #include "../bounds/fused_loops.hpp"
-#include "../explore.hpp"
 #include "shapes.hpp"
 
 namespace tessera::ffm {
+
+using Scratch = TemplateExplorer::Scratch;
+
 namespace {
 
 using mapspace::Relation;
@@ -60,15 +56,15 @@ TileShapes shapes_of(const mapspace::TileShapeResult& r, std::size_t row) {
 }  // namespace
 
 /// Improves pmappings of one template.
-class Exploration::PairSearch {
+class Improvement::PairSearch {
 public:
-    PairSearch(Exploration& all, std::size_t e, std::size_t i, Scratch& scratch)
+    PairSearch(TemplateExplorer& all, std::size_t e, std::size_t i, Scratch& scratch)
         : all_(all),
           e_(e),
           i_(i),
           scratch_(scratch),
-          formulas_(all.c_.model->formulate(*all.c_.problem, *entry().path, entry().tmpl)),
-          cost_(costs(all.c_, formulas_)),
+          formulas_(all.formulas(entry())),
+          cost_(costs(all.context(), formulas_)),
           problem_(all.problem_of(e, i, formulas_, scratch)) {}
 
     /// What follows improves a pmapping of a mapping with these costs.
@@ -82,7 +78,7 @@ public:
 
 private:
     const TemplateEntry& entry() const {
-        return (*all_.spaces_[e_].templates)[i_];
+        return all_.templates(e_)[i_];
     }
     const mapspace::TileShapeSymbol& symbol(int s) const {
         return problem_.symbols[static_cast<std::size_t>(s)];
@@ -103,7 +99,7 @@ private:
                  ImprovedRows& found);
     double value(std::size_t row) const;
 
-    Exploration& all_;
+    TemplateExplorer& all_;
     std::size_t e_, i_;
     Scratch& scratch_;
     model::TemplateFormulas formulas_;
@@ -112,7 +108,7 @@ private:
     double known_ = 0;
 };
 
-void Exploration::PairSearch::improve(const TileShapes& own, const std::vector<double>& total) {
+void Improvement::PairSearch::improve(const TileShapes& own, const std::vector<double>& total) {
     problem_ = all_.problem_of(e_, i_, formulas_, scratch_);
     problem_.incumbent.quantities = cost_;
     known_ = 1;
@@ -123,7 +119,7 @@ void Exploration::PairSearch::improve(const TileShapes& own, const std::vector<d
     }
 }
 
-void Exploration::PairSearch::limit_bits(const TileShapes& own) {
+void Improvement::PairSearch::limit_bits(const TileShapes& own) {
     for (std::size_t m = cost_.size(); m < problem_.objectives.size(); ++m) {
         const model::Formula bits = problem_.objectives[m];
         problem_.constraints.push_back({bits, Relation::less_equal, bits.value(values_of(own))});
@@ -131,7 +127,7 @@ void Exploration::PairSearch::limit_bits(const TileShapes& own) {
     }
 }
 
-std::vector<int> Exploration::PairSearch::variables(const std::set<int>& free) const {
+std::vector<int> Improvement::PairSearch::variables(const std::set<int>& free) const {
     std::set<int> out;
     for (int s = 0; s < static_cast<int>(problem_.symbols.size()); ++s) {
         if (may_change(s, free)) {
@@ -141,7 +137,7 @@ std::vector<int> Exploration::PairSearch::variables(const std::set<int>& free) c
     return {out.begin(), out.end()};
 }
 
-double Exploration::PairSearch::value(std::size_t row) const {
+double Improvement::PairSearch::value(std::size_t row) const {
     double out = 1;
     for (std::size_t q = 0; q < cost_.size(); ++q) {
         out *= scratch_.result.objectives[q][row] + problem_.incumbent.completions[q];
@@ -149,7 +145,7 @@ double Exploration::PairSearch::value(std::size_t row) const {
     return out;
 }
 
-bool Exploration::PairSearch::explore(int a, int b, const std::set<int>& free, TileShapes& at,
+bool Improvement::PairSearch::explore(int a, int b, const std::set<int>& free, TileShapes& at,
                                       double& least, ImprovedRows& found) {
     mapspace::TileShapeProblem problem = problem_;
     for (int s = 0; s < static_cast<int>(at.size()); ++s) {
@@ -183,7 +179,7 @@ bool Exploration::PairSearch::explore(int a, int b, const std::set<int>& free, T
     return better;
 }
 
-TileShapes Exploration::PairSearch::run(TileShapes start, const std::set<int>& free, double worse,
+TileShapes Improvement::PairSearch::run(TileShapes start, const std::set<int>& free, double worse,
                                         ImprovedRows& found) {
     const std::vector<int> all = variables(free);
     TileShapes best;
@@ -203,7 +199,7 @@ TileShapes Exploration::PairSearch::run(TileShapes start, const std::set<int>& f
     return best;
 }
 
-void Exploration::PairSearch::tabulate(const std::set<TileShapes>& rows) {
+void Improvement::PairSearch::tabulate(const std::set<TileShapes>& rows) {
     mapspace::TileShapeResult& r = scratch_.result;
     r = {};
     r.rows = rows.size();
@@ -220,29 +216,29 @@ void Exploration::PairSearch::tabulate(const std::set<TileShapes>& rows) {
     all_.tabulate_rows(e_, i_, formulas_, scratch_);
 }
 
-void Exploration::improve(const std::vector<UsedPmapping>& known,
+void Improvement::improve(const std::vector<UsedPmapping>& known,
                           const std::vector<double>& total) {
     // Equal pmappings of equal Einsums are improved once.
-    std::vector<std::map<std::size_t, std::vector<std::size_t>>> users(spaces_.size());
-    std::vector<std::size_t> firsts(spaces_.size());
-    improved_.assign(spaces_.size(), {});
-    for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        std::vector<std::size_t>& own = users[same(e)][known[e].index];
+    std::vector<std::map<std::size_t, std::vector<std::size_t>>> users(x_.spaces().size());
+    std::vector<std::size_t> firsts(x_.spaces().size());
+    improved_.assign(x_.spaces().size(), {});
+    for (std::size_t e = 0; e < x_.spaces().size(); ++e) {
+        std::vector<std::size_t>& own = users[x_.spaces()[e].same][known[e].index];
         const auto it = std::find_if(own.begin(), own.end(), [&](std::size_t user) {
             return known[user].shapes == known[e].shapes;
         });
         firsts[e] = it == own.end() ? e : *it;
         if (it == own.end()) {
             own.push_back(e);
-            ImprovedRows& rows = improved_[same(e)][known[e].index];
+            ImprovedRows& rows = improved_[x_.spaces()[e].same][known[e].index];
             rows.best.insert(known[e].shapes);
             rows.all.insert(known[e].shapes);
         }
     }
-    const FusedLoops loops(spaces_, known, firsts);
+    const FusedLoops loops(x_.spaces(), known, firsts);
     const auto for_each_user = [&](const auto& work) {
         for_each_improved([&](std::size_t e, std::size_t i, Scratch& scratch) {
-            PairSearch search(*this, e, i, scratch);
+            PairSearch search(x_, e, i, scratch);
             for (const std::size_t user : users[e].at(i)) {
                 for (const bool limited : {false, true}) {
                     search.improve(known[user].shapes, total);
@@ -256,7 +252,7 @@ void Exploration::improve(const std::vector<UsedPmapping>& known,
     };
     std::mutex lock;
     std::set<Proposal> proposals;
-    clear_results();
+    x_.clear_results();
     for_each_user([&](PairSearch& search, std::size_t user, ImprovedRows& found) {
         TileShapes best = search.run(known[user].shapes, {}, 1, found);
         best = best.empty() ? known[user].shapes : best;
@@ -293,23 +289,23 @@ void Exploration::improve(const std::vector<UsedPmapping>& known,
     });
 }
 
-void Exploration::for_each_improved(const Work& work) {
-    std::vector<Job> jobs;
+void Improvement::for_each_improved(const TemplateExplorer::Work& work) {
+    std::vector<TemplateExplorer::Job> jobs;
     for (std::size_t e = 0; e < improved_.size(); ++e) {
         for (const auto& [i, rows] : improved_[e]) {
             jobs.push_back({e, i});
         }
     }
-    for_each_job(jobs, token(), work);
+    x_.for_each_job(jobs, x_.token(), work);
 }
 
-void Exploration::improved(bool all) {
-    clear_results();
+void Improvement::improved(bool all) {
+    x_.clear_results();
     for_each_improved([&](std::size_t e, std::size_t i, Scratch& scratch) {
         const ImprovedRows& rows = improved_[e].at(i);
-        PairSearch(*this, e, i, scratch).tabulate(all ? rows.all : rows.best);
+        PairSearch(x_, e, i, scratch).tabulate(all ? rows.all : rows.best);
     });
-    share_groups();
+    x_.share_groups();
 }
 
 }  // namespace tessera::ffm

@@ -1,4 +1,6 @@
 #include "../run.hpp"
+#include "improve.hpp"
+#include "local_search.hpp"
 #include "mapspace/row_semijoin.hpp"
 #include "tessera/base/stop.hpp"
 
@@ -132,9 +134,11 @@ void Run::find_any() {
     const bool local_search = context_.switches.local_search && scalar() &&
                               exploration_->nothing_shared() &&
                               (spaces_.size() >= few_einsums || has_large_templates());
+    LocalSearch search(*exploration_);
     for (int pass = 0; pass < most_local_searches && local_search; ++pass) {
         if (!watch_.stopped() && (pass < 2 || evaluated() < local_search_rows)) {
-            exploration_->local_search(pass == 0 ? std::vector<double>{} : costs_of_known());
+            search.run(pass == 0 ? std::vector<double>{} : costs_of_known());
+            exploration_->note_costs(search.costs());
             join_simple("local-search");
         }
     }
@@ -147,12 +151,13 @@ void Run::improve() {
     }
     const PhaseTimer timer(*this, "incumbent");
     recorder_.begin_phase("incumbent", 0, "templates");
+    Improvement improvement(*exploration_);
     double before = std::numeric_limits<double>::infinity();
     while (!used_.empty() && known() < before * worthwhile && !watch_.stopped()) {
         before = known();
-        exploration_->improve(used_, costs_of_known());
+        improvement.improve(used_, costs_of_known());
         for (const bool all : {false, true}) {
-            exploration_->improved(all);
+            improvement.improved(all);
             join_improved(take_groups());
         }
     }

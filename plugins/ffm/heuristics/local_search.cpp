@@ -1,9 +1,7 @@
-// First mappings of networks whose Einsums share nothing: a beam through the tile shapes of a few
-// templates per Einsum, then a local search. Fast and without proof; it also starts the class
-// bounds.
+#include "local_search.hpp"
+
 #include <algorithm>
 
-#include "../explore.hpp"
 #include "mapspace/tile_shapes_local_search.hpp"
 #include "shapes.hpp"
 
@@ -44,16 +42,10 @@ double product(const std::vector<double>& cost, const std::vector<double>& compl
 
 }  // namespace
 
-bool Exploration::nothing_shared() const {
-    return std::all_of(spaces_.begin(), spaces_.end(), [](const EinsumSpace& s) {
-        return s.shared.empty() && s.classes.size() == 1;
-    });
-}
-
-void Exploration::local_search(const std::vector<double>& total) {
-    const auto n = static_cast<std::size_t>(c_.n_objectives());
-    local_optimum_.resize(spaces_.size());
-    for_each_template(token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
+void LocalSearch::run(const std::vector<double>& total) {
+    const auto n = static_cast<std::size_t>(x_.context().n_objectives());
+    local_optimum_.resize(x_.spaces().size());
+    x_.for_each_template(x_.token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
         if (i != 0) {
             return;  // one job per Einsum
         }
@@ -65,52 +57,45 @@ void Exploration::local_search(const std::vector<double>& total) {
                 completions.push_back(std::max(0.0, total[q] - best.cost[q]));
             }
             const std::size_t t = best.index;
-            best = local_search_template(e, t, best.shapes, completions, scratch);
+            best = search_template(e, t, best.shapes, completions, scratch);
         }
-        const std::vector<std::size_t> order = spread(spaces_[e].templates->size());
+        const std::vector<std::size_t> order = spread(x_.templates(e).size());
         for (std::size_t found = 0; tried < order.size() && found < templates_tried; ++tried) {
-            if (stopped() && !best.cost.empty()) {
+            if (x_.stopped() && !best.cost.empty()) {
                 break;
             }
             const std::size_t t = order[tried];
             const std::size_t last = best.index;
-            LocalOptimum one = local_search_template(e, t, {}, completions, scratch);
+            LocalOptimum one = search_template(e, t, {}, completions, scratch);
             found += one.cost.empty() ? 0 : 1;
             const bool better = !one.cost.empty() &&
                                 (best.cost.empty() ||
                                  product(one.cost, completions) < product(best.cost, completions));
             if (better) {
                 if (!best.cost.empty()) {
-                    results_[e][last].groups.clear();
+                    x_.result(e, last).groups.clear();
                 }
                 best = std::move(one);
             } else {
-                results_[e][t].groups.clear();
+                x_.result(e, t).groups.clear();
             }
         }
         best.tried = tried;
     });
-    // A legal pmapping's costs: no least cost is above them.
-    for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        for (std::size_t q = 0; explored(e) && q < local_optimum_[e].cost.size(); ++q) {
-            std::atomic<double>& least = found_[e][0][q];
-            least = std::min(least.load(), local_optimum_[e].cost[q]);
-        }
-    }
-    share_groups();
+    x_.share_groups();
 }
 
 /// A search in one template, from `start` or from what a beam finds; its result as a group of one
 /// row. Without costs if there is no legal row.
-Exploration::LocalOptimum Exploration::local_search_template(std::size_t e, std::size_t i,
-                                                             const std::vector<std::int32_t>& start,
-                                                             const std::vector<double>& completions,
-                                                             Scratch& scratch) {
-    const TemplateEntry& t = (*spaces_[e].templates)[i];
+LocalSearch::LocalOptimum LocalSearch::search_template(std::size_t e, std::size_t i,
+                                                       const TileShapes& start,
+                                                       const std::vector<double>& completions,
+                                                       Scratch& scratch) {
+    const TemplateEntry& t = x_.templates(e)[i];
     scratch.pool.clear();
-    const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
-    mapspace::TileShapeProblem problem = problem_of(e, i, f, scratch);
-    const std::vector<model::Formula> cost = mapspace::costs(c_, f);
+    const model::TemplateFormulas f = x_.formulas(t);
+    mapspace::TileShapeProblem problem = x_.problem_of(e, i, f, scratch);
+    const std::vector<model::Formula> cost = mapspace::costs(x_.context(), f);
     problem.incumbent.quantities = cost;
     problem.incumbent.completions = completions;
     mapspace::TileShapeResult& r = scratch.result;
@@ -118,9 +103,9 @@ Exploration::LocalOptimum Exploration::local_search_template(std::size_t e, std:
     out.index = i;
     out.shapes = start;
     if (start.empty()) {
-        run({e, i, problem, scratch}, {.beam = beam_rows});
+        x_.run({e, i, problem, scratch}, {.beam = beam_rows});
         if (r.rows == 0) {
-            run({e, i, problem, scratch}, {.first_rows = true});
+            x_.run({e, i, problem, scratch}, {.first_rows = true});
         }
         double least = 0;
         for (std::size_t row = 0; row < r.rows; ++row) {
@@ -145,11 +130,19 @@ Exploration::LocalOptimum Exploration::local_search_template(std::size_t e, std:
     out.shapes = search.shapes();
     scratch.worker->generated(static_cast<std::uint64_t>(search.rows()));
     scratch.worker->evaluated(static_cast<std::uint64_t>(search.rows()));
-    results_[e][i].evaluated += search.rows();
-    evaluated_ += static_cast<std::uint64_t>(search.rows());
-    keep_row(e, i, f, problem, out.shapes, scratch);
+    x_.result(e, i).evaluated += search.rows();
+    x_.add_evaluated(static_cast<std::uint64_t>(search.rows()));
+    x_.keep_row(e, i, f, problem, out.shapes, scratch);
     for (std::size_t q = 0; q < cost.size(); ++q) {
         out.cost.push_back(r.objectives[q][0]);
+    }
+    return out;
+}
+
+std::vector<std::vector<double>> LocalSearch::costs() const {
+    std::vector<std::vector<double>> out;
+    for (const LocalOptimum& best : local_optimum_) {
+        out.push_back(best.cost);
     }
     return out;
 }
