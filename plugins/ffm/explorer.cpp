@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>
+#include <cmath>
 
 #include "base/leave.hpp"
 #include "bounds/shared_tiles.hpp"
@@ -58,8 +59,6 @@ TemplateExplorer::TemplateExplorer(const ExploreContext& context, std::vector<Ei
         }
     }
 }
-
-TemplateExplorer::~TemplateExplorer() = default;
 
 void TemplateExplorer::clear_results() {
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
@@ -158,11 +157,12 @@ void TemplateExplorer::run(const Asked& asked, const Effort& effort) {
 /// reached of best-effort conditions (C4): partial tiles only add to the mapspace.
 mapspace::TileShapeProblem TemplateExplorer::problem_of(std::size_t e, std::size_t i,
                                                         const model::TemplateFormulas& f,
-                                                        Scratch& scratch) const {
+                                                        Scratch& scratch,
+                                                        const SharedTiles* shared_tiles) const {
     TemplateEntry& t = (*spaces_[e].templates)[i];
     mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), scratch.reasons);
-    if (shared_tiles_ != nullptr) {
-        shared_tiles_->limit(e, t, table(e, t), problem.symbols);
+    if (shared_tiles != nullptr) {
+        shared_tiles->limit(e, t, table(e, t), problem.symbols);
     }
     if (problem.best_effort.empty()) {
         return problem;
@@ -174,6 +174,58 @@ mapspace::TileShapeProblem TemplateExplorer::problem_of(std::size_t e, std::size
         fix_levels(*t.levels, problem, scratch.reasons);
     }
     return problem;
+}
+
+std::optional<double> TemplateExplorer::least_below(const Asked& asked, const model::Formula& cost,
+                                                    double level, const Effort& effort) {
+    mapspace::TileShapeProblem& problem = asked.problem;
+    problem.objectives = {cost};
+    problem.incumbent = {};
+    if (std::isfinite(level)) {
+        problem.incumbent.quantities = {cost};
+        problem.incumbent.points = {level};
+    }
+    run(asked, effort);
+    const mapspace::TileShapeResult& r = asked.scratch.result;
+    if (r.rows == 0 || r.given_up) {
+        return std::nullopt;
+    }
+    return *std::min_element(r.objectives[0].begin(), r.objectives[0].end());
+}
+
+/// Restricts the fused tile shapes to those that meet explored Einsums. False: none does.
+bool TemplateExplorer::allow(std::size_t e, const TemplateEntry& t,
+                             const CompatibleShapes& compatible,
+                             mapspace::TileShapeProblem& problem) const {
+    for (std::size_t k = 0; k < compatible.size(); ++k) {
+        if (!compatible[k]) {
+            continue;
+        }
+        auto shapes = mapspace::allowed_shapes(table(e, t), t.tmpl, problem.symbols,
+                                               static_cast<int>(k), *compatible[k]);
+        if (shapes && shapes->symbols.empty()) {
+            return false;
+        }
+        if (shapes) {
+            problem.allowed.push_back(std::move(*shapes));
+        }
+    }
+    return true;
+}
+
+bool TemplateExplorer::find_rows(std::size_t e, std::size_t i, const RowsAsked& asked,
+                                 Scratch& scratch) {
+    const TemplateEntry& t = templates(e)[i];
+    const model::TemplateFormulas f = formulas(t);
+    mapspace::TileShapeProblem problem = problem_of(e, i, f, scratch, asked.shared_tiles);
+    problem.incumbent = asked.bound;
+    problem.incumbent.quantities = mapspace::costs(c_, f);
+    if (asked.compatible != nullptr && !allow(e, t, *asked.compatible, problem)) {
+        return false;
+    }
+    run({e, i, problem, scratch}, asked.effort);
+    tabulate_rows(e, i, f, scratch);
+    return true;
 }
 
 /// The explorer's rows as groups.
@@ -230,7 +282,7 @@ void TemplateExplorer::gather(std::size_t e) {
     results_[e].clear();
     std::vector<mapspace::PmappingGroup> groups = mapspace::merge_groups(std::move(all));
     for (std::size_t copy = spaces_.size(); copy-- > e;) {
-        if (same(copy) != e) {
+        if (spaces_[copy].same != e) {
             continue;
         }
         EinsumSpace& space = spaces_[copy];
@@ -250,6 +302,10 @@ void TemplateExplorer::share_groups() {
             gather(e);
         }
     }
+    forget_results();
+}
+
+void TemplateExplorer::forget_results() {
     results_.clear();
     results_.resize(spaces_.size());
 }

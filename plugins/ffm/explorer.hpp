@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mapspace/shape_problem.hpp"
+#include "mapspace/shape_semijoin.hpp"
 #include "mapspace/tabulate.hpp"
 #include "switches.hpp"
 #include "tessera/base/stop.hpp"
@@ -28,6 +29,7 @@ struct TemplateEntry {
     const arch::Path* path = nullptr;  ///< of the first of the equal Einsums
     int path_index = 0;                ///< the same for all of them
     mapspace::Template tmpl;
+    std::uint32_t of_class = 0;  ///< among EinsumSpace::classes, once these are made
     bool unmatched = false;  ///< no mapping has it: no other Einsum treats some shared tensor alike
     /// What tile shapes, with partial tiles those without, reach of the best-effort conditions.
     std::optional<std::vector<double>> levels;
@@ -42,6 +44,11 @@ struct TemplateClass {
     std::array<double, 2> least;  ///< per objective, infinite without a legal row; unused: 0
     double scalarised = 0;        ///< least scalarised cost
 };
+
+/// The memory that backs a tensor, as a choice of a class.
+inline std::int32_t choice_of(int component, bool persistent) {
+    return 2 * component + (persistent ? 1 : 0);
+}
 
 /// One Einsum while it is explored.
 struct EinsumSpace {
@@ -90,6 +97,18 @@ std::string add_decimal(const std::string& a, const std::string& b);
 
 class SharedTiles;
 
+/// How explored Einsums hold the tensors that the one at hand shares: by local tensor; none: they
+/// say nothing.
+using CompatibleShapes = std::vector<std::optional<mapspace::CompatibilitySet>>;
+
+/// Which rows of a template are looked for.
+struct RowsAsked {
+    mapspace::IncumbentBound bound{};  ///< but for its quantities, which are the template's costs
+    Effort effort{};
+    const CompatibleShapes* compatible = nullptr;  ///< null: any
+    const SharedTiles* shared_tiles = nullptr;     ///< null: any
+};
+
 /// Deterministic for any number of threads. Einsums are told by number `e`, their templates by `i`;
 /// those of an Einsum that equals an earlier one are the earlier one's.
 class TemplateExplorer {
@@ -134,7 +153,6 @@ public:
 
     /// `spaces` must outlive it.
     TemplateExplorer(const ExploreContext& context, std::vector<EinsumSpace>& spaces);
-    ~TemplateExplorer();
 
     const ExploreContext& context() const {
         return c_;
@@ -159,7 +177,15 @@ public:
         return c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     }
     mapspace::TileShapeProblem problem_of(std::size_t e, std::size_t i,
-                                          const model::TemplateFormulas& f, Scratch& scratch) const;
+                                          const model::TemplateFormulas& f, Scratch& scratch,
+                                          const SharedTiles* shared_tiles = nullptr) const;
+    /// The least cost of a template, if it is below the level; else nothing, if the search is not
+    /// given up.
+    std::optional<double> least_below(const Asked& asked, const model::Formula& cost, double level,
+                                      const Effort& effort);
+    /// Rows as groups, in Scratch::rows and in the template's result. False if there was nothing to
+    /// explore.
+    bool find_rows(std::size_t e, std::size_t i, const RowsAsked& asked, Scratch& scratch);
     void group_rows(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
                     Scratch& scratch);
     void tabulate_rows(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
@@ -168,32 +194,33 @@ public:
     void keep_row(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
                   const mapspace::TileShapeProblem& problem, const TileShapes& shapes,
                   Scratch& scratch);
-    /// Groups of all templates become those of their Einsums.
+    /// Groups of a distinct Einsum's templates become its own, and those of all that equal it.
+    void gather(std::size_t e);
+    /// gather() for all of them.
     void share_groups();
     void clear_results();
+    void forget_results();
+    /// The Einsum is a distinct one: it is explored for all that equal it.
+    bool explored(std::size_t e) const {
+        return spaces_[e].same == e;
+    }
     const mapspace::TabulateContext& table(std::size_t e, const TemplateEntry& t) const {
-        return tables_[same(e)][static_cast<std::size_t>(t.path_index)];
+        return tables_[spaces_[e].same][static_cast<std::size_t>(t.path_index)];
     }
 
     bool stopped() const {
         return c_.options->stop != nullptr && c_.options->stop->load();
     }
 
-protected:
-    void gather(std::size_t e);
-    std::size_t same(std::size_t e) const {
-        return spaces_[e].same;
-    }
-    bool explored(std::size_t e) const {
-        return same(e) == e;
-    }
+private:
+    bool allow(std::size_t e, const TemplateEntry& t, const CompatibleShapes& compatible,
+               mapspace::TileShapeProblem& problem) const;
 
     const ExploreContext& c_;
     std::vector<EinsumSpace>& spaces_;
     std::vector<std::vector<Result>> results_;  ///< by Einsum and template
     std::vector<std::vector<mapspace::TabulateContext>> tables_;
     mutable std::atomic<std::uint64_t> evaluated_ = 0;
-    std::unique_ptr<SharedTiles> shared_tiles_;  ///< while Einsums are explored one by one
 };
 
 }  // namespace tessera::ffm

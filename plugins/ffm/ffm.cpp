@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/leave.hpp"
+#include "open.hpp"
 #include "run.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapping/assemble.hpp"

@@ -32,7 +32,7 @@ bool Run::best_first_applies() const {
 /// False if it comes to nothing: no template has a legal row.
 bool Run::search_best_first() {
     const base::StopScope scope({watch_.stop()});
-    BestFirst boxes(*exploration_);
+    BestFirst boxes(exploration_->explorer);
     const auto better = [&] { return known() * (1 - rounding); };
     const auto take = [&](bool found, const char* step) {
         if (found) {

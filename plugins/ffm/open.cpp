@@ -1,5 +1,5 @@
 // Paths and templates of an Einsum.
-#include "explore.hpp"
+#include "open.hpp"
 #include "mapspace/tracked_memories.hpp"
 #include "tessera/base/stop.hpp"
 
@@ -35,8 +35,10 @@ void make_templates(const ExploreContext& context, EinsumSpace& space) {
         try {
             mapspace::enumerate_templates(path, mapspace, [&](mapspace::Template&& tmpl) {
                 base::poll_stop();
-                space.templates->push_back(
-                    {&path, static_cast<int>(i), std::move(tmpl), false, {}, {}});
+                TemplateEntry& added = space.templates->emplace_back();
+                added.path = &path;
+                added.path_index = static_cast<int>(i);
+                added.tmpl = std::move(tmpl);
             });
         } catch (const NoLegalMapping& none) {
             infeasible = none.what();  // unless another compute can run it

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/leave.hpp"
+#include "bounds/bound_tightening.hpp"
 #include "mapspace/row_semijoin.hpp"
 #include "run.hpp"
 
@@ -64,22 +65,22 @@ std::vector<double> gaps_of_cutoffs(double asked) {
 }  // namespace
 
 void Run::find_root_bounds() {
-    if (!exploration_->nothing_shared() && !options_.mapspace.partial_tiles()) {
+    if (!exploration_->class_bounds.nothing_shared() && !options_.mapspace.partial_tiles()) {
         return;
     }
     const PhaseTimer timer(*this, "class bounds");
     recorder_.begin_phase("class bounds", 0, "templates");
-    root_bound_ = exploration_->root_bounds();
+    root_bound_ = exploration_->class_bounds.find_root_bounds();
     report_bound(lower_bound());
 }
 
 void Run::find_class_bounds() {
     const PhaseTimer timer(*this, "class bounds");
     recorder_.begin_phase("class bounds", 0, "templates");
-    exploration_->start_from(perfect_class_bounds_, first_share);
-    exploration_->restore(saved_.class_bounds);
+    exploration_->class_bounds.start_from(perfect_class_bounds_, first_share);
+    exploration_->class_bounds.restore(saved_.class_bounds);
     const bool turns = !perfect_class_bounds_.empty();
-    class_bounds_known_ = exploration_->class_bounds(
+    class_bounds_known_ = exploration_->class_bounds.find(
         [this] { save(); }, turns ? first_rows : std::numeric_limits<double>::infinity());
     for (const EinsumSpace& s : spaces_) {
         if (s.least.empty() && class_bounds_known_) {
@@ -102,17 +103,19 @@ void Run::find_class_bounds() {
 /// longer each time.
 void Run::tighten_class_bounds() {
     report_bound(lower_bound());
-    exploration_->start_tightening(perfect_class_bounds_, costs_of_known());
+    const std::vector<double> costs = costs_of_known();
+    BoundTightening tightening(exploration_->explorer, exploration_->class_bounds,
+                               {perfect_class_bounds_, costs}, [this] { save(); });
     std::array<int, 2> pause{}, poor{};
     for (const double rows : rows_of_turn) {
         for (const std::size_t scalarised : {0, 1}) {
-            if (watch_.stopped() || (scalarised == 1 && !exploration_->scalarised_bounds()) ||
+            if (watch_.stopped() || (scalarised == 1 && !tightening.scalarised()) ||
                 pause[scalarised]-- > 0) {
                 continue;
             }
             const double before = lower_bound();
             report_bound(before);
-            exploration_->tighten_class_bounds(scalarised == 1, rows);
+            tightening.tighten(scalarised == 1, rows);
             if (recorder_.checkpoint_due()) {
                 save();
             }
@@ -129,8 +132,8 @@ void Run::save() {
     }
     SavedState state;
     state.refuted_cutoff = std::max(refuted_cutoff_, saved_.refuted_cutoff);
-    state.class_bounds = exploration_ ? exploration_->progress() : saved_.class_bounds;
-    state.searches = exploration_ ? exploration_->kept().all() : saved_.searches;
+    state.class_bounds = exploration_ ? exploration_->class_bounds.progress() : saved_.class_bounds;
+    state.searches = exploration_ ? exploration_->rows.kept().all() : saved_.searches;
     state.joins = joins_;
     if (outer_ != nullptr) {
         outer_->save_perfect(to_text(state));
@@ -241,7 +244,7 @@ bool Run::search_lower(double cutoff) {
 void Run::refuted(double cutoff) {
     refuted_cutoff_ = std::max(refuted_cutoff_, cutoff);
     report_bound(refuted_cutoff_);
-    exploration_->kept().forget();
+    exploration_->rows.kept().forget();
     save();
 }
 
@@ -295,13 +298,14 @@ std::optional<Groups> Run::useful_groups(const std::vector<std::vector<double>>&
     const auto explore = [&](std::uint64_t most_rows) {
         const PhaseTimer timer(*this, "tile shapes");
         recorder_.begin_phase("tile shapes", 0, "templates");
-        return exploration_->rows(incumbents_at(points), most_rows);
+        return exploration_->rows.find(incumbents_at(points), most_rows);
     };
     // Where many tile shapes tie, a mapping at the bound ends what would take long. Of Einsums that
     // share nothing local search has found one.
     const bool beam = !beam_tried_ && scalar() && !points.empty() &&
-                      !exploration_->nothing_shared() && value_at(points.front()) < known() &&
-                      context_.switches.beam_search && !options_.mapspace.partial_tiles();
+                      !exploration_->class_bounds.nothing_shared() &&
+                      value_at(points.front()) < known() && context_.switches.beam_search &&
+                      !options_.mapspace.partial_tiles();
     if (!explore(beam ? long_exploration : 0)) {
         beam_through(value_at(points.front()));
         if (known() <= value_at(points.front())) {
@@ -328,7 +332,7 @@ bool Run::search(std::vector<std::vector<double>> points) {
         useful = useful_groups(points);
     } catch (const base::Stopped&) {
         // What is not kept is as bad as a join that does not end.
-        if (below_cutoff && exploration_->kept().overflowed()) {
+        if (below_cutoff && exploration_->rows.kept().overflowed()) {
             join_begins(cutoff);
         }
         throw;
@@ -515,7 +519,7 @@ double Run::lower_bound() const {
     if (!class_bounds_known_ && !root_bound_) {
         return 0;
     }
-    return exploration_->least_value();
+    return exploration_->class_bounds.least_value();
 }
 
 }  // namespace tessera::ffm

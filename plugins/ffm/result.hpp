@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "explore.hpp"
+#include "explorer.hpp"
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/mapspace/join.hpp"
 

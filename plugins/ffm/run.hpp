@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "explore.hpp"
+#include "bounds/class_bounds.hpp"
+#include "explorer.hpp"
 #include "result.hpp"
+#include "row_search.hpp"
 #include "saved.hpp"
 #include "tessera/mapspace/join.hpp"
 #include "tessera/search/watch.hpp"
@@ -34,6 +36,16 @@ inline constexpr std::chrono::milliseconds first_mapping{200};
 
 /// Pmapping groups of every Einsum.
 using Groups = std::vector<std::vector<mapspace::PmappingGroup>>;
+
+/// What the steps of a run share.
+struct Exploration {
+    Exploration(const ExploreContext& context, std::vector<EinsumSpace>& spaces)
+        : explorer(context, spaces), class_bounds(explorer), rows(explorer, class_bounds) {}
+
+    TemplateExplorer explorer;
+    ClassBounds class_bounds;
+    RowSearch rows;
+};
 
 class Run {
 public:
@@ -152,7 +164,7 @@ private:
 
     /// Rows looked at, those of an interrupted search before this one included.
     std::uint64_t evaluated() const {
-        return exploration_ ? exploration_->evaluated() : 0;
+        return exploration_ ? exploration_->explorer.evaluated() : 0;
     }
 
     /// Whether the search has taken so long that a mapping is wanted before it goes on. It says the

@@ -1,16 +1,13 @@
-// Least costs of classes of templates, and what they say about whole mappings.
-//   class        templates that back the shared tensors in the same memories
-//   class bound  per class and objective: branch and bound over the tile shapes of its templates,
-//                one objective at a time, first for values close to their root relaxations
-//   relaxation   every shared tensor lies in one memory for all its users: RelaxedJoin over classes
+#include "class_bounds.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <string>
 
-#include "../explore.hpp"
 #include "../heuristics/shapes.hpp"
 #include "mapspace/template_shapes.hpp"
+#include "tessera/base/error.hpp"
 
 namespace tessera::ffm {
 namespace {
@@ -24,7 +21,8 @@ constexpr double class_bound_excess[] = {1e-9, 0.25, infinity};
 /// rows.
 constexpr double rows_before_beam = 50000;
 constexpr std::size_t class_bound_beam = 128;
-constexpr std::size_t max_choices = 20000;
+/// By which factors a template's root bound is tightened, in turn.
+constexpr double rises[] = {1.02, 1.05, 1.1, 1.2, 1.4, 1.8, 2.6, infinity};
 
 /// Local indices of the tensors that other Einsums may access.
 std::vector<int> shared_tensors(const workload::EinsumView& e) {
@@ -56,35 +54,55 @@ mapspace::TensorChoices choices_of(const TemplateEntry& t, const std::vector<int
     return out;
 }
 
+void lower(std::atomic<double>& to, double value) {
+    double now = to.load();
+    while (value < now && !to.compare_exchange_weak(now, value)) {
+    }
+}
+
 }  // namespace
 
-void Exploration::make_classes() {
-    class_of_.resize(spaces_.size());
+mapspace::TileShapeProblem least_cost_problem(const TemplateExplorer& explorer, std::size_t e,
+                                              std::size_t i, const model::TemplateFormulas& f,
+                                              TemplateExplorer::Scratch& scratch) {
+    mapspace::TileShapeProblem problem = explorer.problem_of(e, i, f, scratch);
+    for (mapspace::TileShapeSymbol& s : problem.symbols) {
+        s.fused = false;
+    }
+    return problem;
+}
+
+ClassBounds::ClassBounds(TemplateExplorer& explorer)
+    : x_(explorer), c_(explorer.context()), spaces_(explorer.spaces()) {
+    make_classes();
+}
+
+void ClassBounds::make_classes() {
     least_.resize(spaces_.size());
     found_.resize(spaces_.size());
     progress_.resize(spaces_.size());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         EinsumSpace& space = spaces_[e];
         space.shared = shared_tensors(space.paths.front()->einsum);
-        if (!explored(e)) {
+        if (!x_.explored(e)) {
             // The same classes; the order of the shared tensors may differ.
-            for (const TemplateClass& c : spaces_[same(e)].classes) {
+            for (const TemplateClass& c : spaces_[space.same].classes) {
                 const TemplateEntry& t = (*space.templates)[c.templates.front()];
                 space.classes.push_back(
-                    {choices_of(t, space.shared, table(e, t)), {}, {infinity, infinity}});
+                    {choices_of(t, space.shared, x_.table(e, t)), {}, {infinity, infinity}});
             }
             continue;
         }
         std::map<mapspace::TensorChoices, std::size_t> known;
         for (std::size_t i = 0; i < space.templates->size(); ++i) {
-            const TemplateEntry& t = (*space.templates)[i];
-            const mapspace::TensorChoices key = choices_of(t, space.shared, table(e, t));
+            TemplateEntry& t = (*space.templates)[i];
+            const mapspace::TensorChoices key = choices_of(t, space.shared, x_.table(e, t));
             const auto [it, fresh] = known.try_emplace(key, space.classes.size());
             if (fresh) {
                 space.classes.push_back({key, {}, {infinity, infinity}});
             }
             space.classes[it->second].templates.push_back(static_cast<std::uint32_t>(i));
-            class_of_[e].push_back(static_cast<std::uint32_t>(it->second));
+            t.of_class = static_cast<std::uint32_t>(it->second);
         }
         least_[e].assign(space.templates->size(), {0.0, 0.0});
         progress_[e].einsum = e;
@@ -98,23 +116,22 @@ void Exploration::make_classes() {
 
 /// Whether a beam finds a row at the root relaxation. Worth trying where a search for rows there
 /// takes long: many partial rows come to nothing more, and one of them is enough.
-bool Exploration::reaches_root_bound(const Asked& asked, const Formula& cost, double level,
+bool ClassBounds::reaches_root_bound(const Asked& asked, const Formula& cost, double level,
                                      std::atomic<double>& found) {
-    const std::optional<double> any = find_below(asked, cost, level, {.beam = class_bound_beam});
+    const std::optional<double> any =
+        x_.least_below(asked, cost, level, {.beam = class_bound_beam});
     if (any) {
         lower(found, *any);
     }
     return any.has_value();
 }
 
-/// Minima do not depend on the order in which threads find them, so bounding by them is
-/// deterministic.
-Exploration::ClassBound Exploration::least_of_cost(const Asked& asked, const Formula& cost,
-                                                   std::atomic<double>& found, double root_bound) {
+ClassBounds::Least ClassBounds::least_of_cost(const Asked& asked, const Formula& cost,
+                                              std::atomic<double>& found, double root_bound) {
     for (const double excess : class_bound_excess) {
         const double known = found.load();
         if (known * (1 - rounding) <= root_bound) {
-            return ClassBound::known;
+            return Least::known;
         }
         // With a finite one known, that is the level.
         const double level = std::isinf(excess) || !(root_bound > 0) || std::isfinite(known)
@@ -122,34 +139,57 @@ Exploration::ClassBound Exploration::least_of_cost(const Asked& asked, const For
                                  : root_bound * (1 + excess);
         const double below = std::min(known, level);
         const bool at_root_bound = excess == class_bound_excess[0] && below == level;
-        std::optional<double> value = find_below(
+        std::optional<double> value = x_.least_below(
             asked, cost, below, {.most_rows = at_root_bound ? rows_before_beam : infinity});
         if (asked.scratch.result.given_up) {
             if (reaches_root_bound(asked, cost, below, found)) {
-                return ClassBound::known;
+                return Least::known;
             }
-            value = find_below(asked, cost, below, {});
+            value = x_.least_below(asked, cost, below, {});
         }
         if (value) {
             lower(found, *value);
-            return ClassBound::known;
+            return Least::known;
         }
         if (known <= level) {
-            return std::isfinite(known) ? ClassBound::known : ClassBound::none;
+            return std::isfinite(known) ? Least::known : Least::none;
         }
     }
-    return ClassBound::none;
+    return Least::none;
 }
 
-bool Exploration::root_bounds() {
+/// Which step is given up must not depend on what other threads find.
+ClassBounds::Least ClassBounds::tighten_root_bound(const Asked& asked, const Formula& cost,
+                                                   std::atomic<double>& found,
+                                                   const Tightening& limits, double& root_bound) {
+    const double start = root_bound;
+    for (const double factor : rises) {
+        if (limits.before * (1 - rounding) <= root_bound) {
+            return Least::known;
+        }
+        const double level = std::min(limits.before, start > 0 ? start * factor : infinity);
+        const std::optional<double> value =
+            x_.least_below(asked, cost, level, {.most_rows = limits.most_rows});
+        if (asked.scratch.result.given_up) {
+            return Least::open;
+        }
+        root_bound = value.value_or(level) * (1 - rounding);
+        if (value) {
+            lower(found, *value);
+            return Least::known;
+        }
+    }
+    return std::isfinite(limits.before) ? Least::known : Least::none;
+}
+
+bool ClassBounds::find_root_bounds() {
     std::vector<std::vector<std::array<double, 2>>> of_template(spaces_.size());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         of_template[e].resize(spaces_[e].templates->size());
     }
-    for_each_template(token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
-        const TemplateEntry& t = (*spaces_[e].templates)[i];
-        const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
-        const mapspace::TileShapeProblem problem = problem_of(e, i, f, scratch);
+    x_.for_each_template(x_.token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
+        const model::TemplateFormulas f = x_.formulas(x_.templates(e)[i]);
+        const mapspace::TileShapeProblem problem = x_.problem_of(e, i, f, scratch);
         const std::vector<Formula> cost = mapspace::costs(c_, f);
         for (std::size_t q = 0; q < cost.size(); ++q) {
             of_template[e][i][q] = std::max(0.0, scratch.explorer.lower_bound(problem, cost[q]));
@@ -160,64 +200,52 @@ bool Exploration::root_bounds() {
             of_template[e][i][q] = std::max(of_template[e][i][q], convex);
         }
     });
-    if (stopped()) {
+    if (x_.stopped()) {
         return false;
     }
-    root_bound_.resize(spaces_.size());
+    root_bound_of_einsum_.resize(spaces_.size());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         std::array<double, 2> least{infinity, infinity};
-        for (const std::array<double, 2>& one : of_template[same(e)]) {
+        for (const std::array<double, 2>& one : of_template[spaces_[e].same]) {
             least = {std::min(least[0], one[0]), std::min(least[1], one[1])};
         }
-        root_bound_[e] = least;
+        root_bound_of_einsum_[e] = least;
     }
-    root_bound_by_template_ = std::move(of_template);
+    root_bounds_ = std::move(of_template);
     return true;
 }
 
-/// Of least costs alone: no fused tile shape has to be kept separate.
-mapspace::TileShapeProblem Exploration::class_bound_problem(std::size_t e, std::size_t i,
-                                                            const model::TemplateFormulas& f,
-                                                            Scratch& scratch) const {
-    mapspace::TileShapeProblem problem = problem_of(e, i, f, scratch);
-    for (mapspace::TileShapeSymbol& s : problem.symbols) {
-        s.fused = false;
-    }
-    return problem;
-}
-
 /// False if the search was given up.
-bool Exploration::least_of(std::size_t e, std::size_t i, Scratch& scratch) {
-    const TemplateEntry& t = (*spaces_[e].templates)[i];
-    Result& out = results_[e][i];
+bool ClassBounds::least_of(std::size_t e, std::size_t i, double most_rows, Scratch& scratch) {
+    const TemplateEntry& t = x_.templates(e)[i];
+    TemplateExplorer::Result& out = x_.result(e, i);
     if (t.unmatched) {
         out.space = scratch.explorer.space(mapspace::tile_shape_symbols(*t.path, t.tmpl));
         return true;
     }
-    const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *t.path, t.tmpl);
-    mapspace::TileShapeProblem problem = class_bound_problem(e, i, f, scratch);
+    const model::TemplateFormulas f = x_.formulas(t);
+    mapspace::TileShapeProblem problem = least_cost_problem(x_, e, i, f, scratch);
     const std::vector<Formula> cost = mapspace::costs(c_, f);
     out.space = scratch.explorer.space(problem.symbols);
     const Asked asked{e, i, problem, scratch};
     for (std::size_t k = 0; k < cost.size(); ++k) {
-        const std::size_t c = class_of(e, i);
-        std::atomic<double>& found = found_[e][c][k];
+        std::atomic<double>& found = found_[e][t.of_class][k];
         double& least = least_[e][i][k];
-        ClassBound class_bound = ClassBound::known;
-        if (std::isfinite(most_class_bound_rows_)) {
-            const double before = class_bounds_before_[e].at(spaces_[e].classes[c].choices)[k];
-            double& root_bound = root_bound_by_template_[e][i][k];
-            class_bound = tighten_root_bound(asked, cost[k], found, before, root_bound);
+        Least known = Least::known;
+        if (std::isfinite(most_rows)) {
+            const double before = before_[e].at(spaces_[e].classes[t.of_class].choices)[k];
+            double& root_bound = root_bounds_[e][i][k];
+            known = tighten_root_bound(asked, cost[k], found, {before, most_rows}, root_bound);
             least = root_bound;
         } else {
-            least = root_bound_by_template_.empty() ? scratch.explorer.lower_bound(problem, cost[k])
-                                                    : root_bound_by_template_[e][i][k];
-            class_bound = least_of_cost(asked, cost[k], found, least);
+            least = root_bounds_.empty() ? scratch.explorer.lower_bound(problem, cost[k])
+                                         : root_bounds_[e][i][k];
+            known = least_of_cost(asked, cost[k], found, least);
         }
-        if (class_bound == ClassBound::open) {
+        if (known == Least::open) {
             return false;
         }
-        if (class_bound == ClassBound::none) {
+        if (known == Least::none) {
             out.needs = mapspace::least_needs(*t.path, f);
             return true;
         }
@@ -225,24 +253,24 @@ bool Exploration::least_of(std::size_t e, std::size_t i, Scratch& scratch) {
     return true;
 }
 
-void Exploration::note_class_bound(std::size_t e, std::size_t i) {
+void ClassBounds::note(std::size_t e, std::size_t i) {
     const std::lock_guard lock(progress_lock_);
     SavedClassBounds& progress = progress_[e];
-    const std::string& size = results_[e][i].space;
+    const std::string& size = x_.result(e, i).space;
     progress.counted = progress.counted && !size.empty();
     progress.size = add_decimal(progress.size, size);
-    progress.evaluated += results_[e][i].evaluated;
+    progress.evaluated += x_.result(e, i).evaluated;
     progress.done[i] = 1;
 }
 
-std::vector<SavedClassBounds> Exploration::progress() const {
+std::vector<SavedClassBounds> ClassBounds::progress() const {
     const std::lock_guard lock(progress_lock_);
     std::vector<SavedClassBounds> out;
     for (std::size_t e = 0; e < progress_.size(); ++e) {
         // An Einsum without any legal row yet is begun again: what its memories lack is not saved.
         const bool any = std::any_of(found_[e].begin(), found_[e].end(),
                                      [](const auto& f) { return std::isfinite(f[0].load()); });
-        if (explored(e) && any) {
+        if (x_.explored(e) && any) {
             out.push_back(progress_[e]);
             for (const auto& f : found_[e]) {
                 out.back().least.push_back({f[0].load(), f[1].load()});
@@ -252,9 +280,9 @@ std::vector<SavedClassBounds> Exploration::progress() const {
     return out;
 }
 
-void Exploration::restore(const std::vector<SavedClassBounds>& known) {
+void ClassBounds::restore(const std::vector<SavedClassBounds>& known) {
     for (const SavedClassBounds& k : known) {
-        if (k.einsum >= progress_.size() || !explored(k.einsum) ||
+        if (k.einsum >= progress_.size() || !x_.explored(k.einsum) ||
             k.done.size() != progress_[k.einsum].done.size() ||
             k.least.size() != found_[k.einsum].size()) {
             throw UserError("the saved state of mapper 'ffm' belongs to another problem");
@@ -263,12 +291,12 @@ void Exploration::restore(const std::vector<SavedClassBounds>& known) {
             throw UserError("the saved state of mapper 'ffm' belongs to another problem");
         }
         progress_[k.einsum] = k;
-        for (std::size_t i = 0; i < k.tightened.size() && !root_bound_by_template_.empty(); ++i) {
-            std::array<double, 2>& root_bound = root_bound_by_template_[k.einsum][i];
+        for (std::size_t i = 0; i < k.tightened.size() && !root_bounds_.empty(); ++i) {
+            std::array<double, 2>& root_bound = root_bounds_[k.einsum][i];
             root_bound = {std::max(root_bound[0], k.tightened[i][0]),
                           std::max(root_bound[1], k.tightened[i][1])};
         }
-        evaluated_ += static_cast<std::uint64_t>(k.evaluated);
+        x_.add_evaluated(static_cast<std::uint64_t>(k.evaluated));
         progress_[k.einsum].least.clear();
         for (std::size_t i = 0; i < k.least.size(); ++i) {
             for (std::size_t q = 0; q < 2; ++q) {
@@ -279,10 +307,10 @@ void Exploration::restore(const std::vector<SavedClassBounds>& known) {
     }
 }
 
-std::vector<KnownClassBounds> Exploration::known_class_bounds() const {
+std::vector<KnownClassBounds> ClassBounds::known() const {
     std::vector<KnownClassBounds> out(spaces_.size());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        for (std::size_t k = 0; explored(e) && k < spaces_[e].classes.size(); ++k) {
+        for (std::size_t k = 0; x_.explored(e) && k < spaces_[e].classes.size(); ++k) {
             out[e][spaces_[e].classes[k].choices] = {found_[e][k][0].load(),
                                                      found_[e][k][1].load()};
         }
@@ -290,9 +318,9 @@ std::vector<KnownClassBounds> Exploration::known_class_bounds() const {
     return out;
 }
 
-void Exploration::start_from(const std::vector<KnownClassBounds>& known, double worth_finding) {
+void ClassBounds::start_from(const std::vector<KnownClassBounds>& known, double worth_finding) {
     for (std::size_t e = 0; e < spaces_.size() && e < known.size(); ++e) {
-        for (std::size_t k = 0; explored(e) && k < spaces_[e].classes.size(); ++k) {
+        for (std::size_t k = 0; x_.explored(e) && k < spaces_[e].classes.size(); ++k) {
             const auto it = known[e].find(spaces_[e].classes[k].choices);
             for (std::size_t q = 0; it != known[e].end() && q < 2; ++q) {
                 std::atomic<double>& found = found_[e][k][q];
@@ -303,17 +331,17 @@ void Exploration::start_from(const std::vector<KnownClassBounds>& known, double 
 }
 
 /// Size of the space, least costs, and what the memories lack where no template has a legal row.
-void Exploration::collect_class_bounds() {
+void ClassBounds::collect() {
     const auto n = static_cast<std::size_t>(c_.n_objectives());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         EinsumSpace& space = spaces_[e];
-        if (!explored(e)) {
-            const EinsumSpace& symmetry = spaces_[same(e)];
-            space.least = symmetry.least;
-            space.needs = symmetry.needs;
-            space.size = symmetry.size;
+        if (!x_.explored(e)) {
+            const EinsumSpace& equal = spaces_[space.same];
+            space.least = equal.least;
+            space.needs = equal.needs;
+            space.size = equal.size;
             for (std::size_t k = 0; k < space.classes.size(); ++k) {
-                space.classes[k].least = symmetry.classes[k].least;
+                space.classes[k].least = equal.classes[k].least;
             }
             continue;
         }
@@ -327,134 +355,156 @@ void Exploration::collect_class_bounds() {
                 space.classes[k].least[1] = 0;
             }
         }
+        const SavedClassBounds& progress = progress_[e];
+        space.evaluated_in_class_bounds = static_cast<std::uint64_t>(progress.evaluated);
+        space.evaluated += space.evaluated_in_class_bounds;
+        const bool counted = progress.counted && std::ranges::count(progress.done, 0) == 0;
+        space.size = counted ? progress.size : "";
         if (std::isfinite(least[0])) {
             space.least = least;
+        } else if (space.least.empty()) {
+            collect_needs(e);
         }
-        std::map<std::string, mapspace::CapacityNeed> needs;
-        std::size_t starved = 0;
-        for (std::size_t i = 0; i < results_[e].size(); ++i) {
-            const Result& r = results_[e][i];
-            for (const mapspace::CapacityNeed& need : r.needs) {
-                const auto [it, fresh] = needs.try_emplace(need.memory, need);
-                if (!fresh && need.needed_bits < it->second.needed_bits) {
-                    it->second = need;
+    }
+}
+
+/// If every template lacks something.
+void ClassBounds::collect_needs(std::size_t e) {
+    std::map<std::string, mapspace::CapacityNeed> needs;
+    for (std::size_t i = 0; i < x_.templates(e).size(); ++i) {
+        const TemplateExplorer::Result& r = x_.result(e, i);
+        for (const mapspace::CapacityNeed& need : r.needs) {
+            const auto [it, fresh] = needs.try_emplace(need.memory, need);
+            if (!fresh && need.needed_bits < it->second.needed_bits) {
+                it->second = need;
+            }
+        }
+        if (r.needs.empty() && !x_.templates(e)[i].unmatched) {
+            return;
+        }
+    }
+    for (const auto& [name, need] : needs) {
+        spaces_[e].needs.push_back(need);
+    }
+}
+
+void ClassBounds::note_root_bounds(std::size_t e, std::size_t i,
+                                   const std::array<double, 4>* jointly) {
+    if (root_bounds_.empty() || !c_.options->mapspace.partial_tiles()) {
+        return;
+    }
+    const std::lock_guard lock(progress_lock_);
+    SavedClassBounds& progress = progress_[e];
+    progress.tightened.resize(progress.done.size());
+    std::array<double, 6>& tightened = progress.tightened[i];
+    std::ranges::copy(root_bounds_[e][i], tightened.begin());
+    if (jointly != nullptr) {
+        std::ranges::copy(*jointly, tightened.begin() + 2);
+    }
+}
+
+void ClassBounds::set_from_root_bounds(
+    const std::function<double(std::size_t, std::size_t, std::size_t)>& most,
+    const std::function<bool(std::size_t, std::size_t)>& open) {
+    const auto n = static_cast<std::size_t>(c_.n_objectives());
+    for (EinsumSpace& space : spaces_) {
+        const std::size_t first = space.same;
+        space.least.assign(n, infinity);
+        for (std::size_t k = 0; k < space.classes.size(); ++k) {
+            TemplateClass& own = space.classes[k];
+            own.least = {};
+            for (std::size_t q = 0; q < n; ++q) {
+                own.least[q] = most(first, k, q);
+                for (const std::uint32_t i : spaces_[first].classes[k].templates) {
+                    if (open(first, i) && !(*space.templates)[i].unmatched) {
+                        own.least[q] = std::min(own.least[q], root_bounds_[first][i][q]);
+                    }
                 }
-            }
-            starved += r.needs.empty() && !(*space.templates)[i].unmatched ? 0 : 1;
-        }
-        space.evaluated_in_class_bounds = static_cast<std::uint64_t>(progress_[e].evaluated);
-        space.evaluated += space.evaluated_in_class_bounds;
-        const std::vector<char>& done = progress_[e].done;
-        const bool counted =
-            progress_[e].counted && std::find(done.begin(), done.end(), 0) == done.end();
-        space.size = counted ? progress_[e].size : "";
-        if (space.least.empty() && starved == results_[e].size()) {
-            for (const auto& [name, need] : needs) {
-                space.needs.push_back(need);
+                space.least[q] = std::min(space.least[q], own.least[q]);
             }
         }
     }
 }
 
-void Exploration::relax() {
-    std::vector<mapspace::ChoiceTable> einsums, scalarised;
-    for (const EinsumSpace& space : spaces_) {
-        mapspace::ChoiceTable table, together;
-        for (const int t : space.shared) {
-            table.tensors.push_back(
-                space.paths.front()->einsum.tensors[static_cast<std::size_t>(t)].tensor);
+void ClassBounds::lower_unfinished() {
+    set_from_root_bounds(
+        [&](std::size_t e, std::size_t k, std::size_t q) { return found_[e][k][q].load(); },
+        [&](std::size_t e, std::size_t i) { return progress_[e].done[i] == 0; });
+}
+
+bool ClassBounds::find(const std::function<void()>& save, double most_rows) {
+    before_ = known();
+    std::atomic<bool> open = false;
+    x_.for_each_template(x_.token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
+        if (progress_[e].done[i] != 0) {
+            return;
         }
-        together.tensors = table.tensors;
-        for (const TemplateClass& c : space.classes) {
-            if (std::isfinite(c.least[0])) {
-                table.add(c.choices, c.least);
-                together.add(c.choices, {c.scalarised, 0.0});
-            }
+        const bool known = least_of(e, i, most_rows, scratch);
+        note_root_bounds(e, i);
+        if (known) {
+            note(e, i);
+        } else {
+            open = true;
         }
-        einsums.push_back(std::move(table));
-        scalarised.push_back(std::move(together));
+        if (c_.recorder->checkpoint_due()) {
+            save();
+        }
+    });
+    collect();
+    if ((x_.stopped() || open) && !root_bounds_.empty()) {
+        lower_unfinished();
     }
-    const std::size_t n = c_.problem->workload->tensors.size();
-    relaxed_.emplace(std::move(einsums), n, max_choices);
-    relaxed_scalarised_.reset();
-    if (scalarised_.used()) {
-        relaxed_scalarised_.emplace(std::move(scalarised), n, max_choices);
-        if (!relaxed_scalarised_->valid()) {
-            relaxed_scalarised_.reset();
+    if (x_.stopped()) {
+        if (!root_bounds_.empty()) {
+            relax({});
+        }
+        return false;
+    }
+    const base::StopScope scope(x_.token());
+    try {
+        relax({});
+    } catch (const base::Stopped&) {
+        return false;
+    }
+    return true;
+}
+
+void ClassBounds::relax(const mapspace::ScalarisedBound& scalarised) {
+    relaxation_.emplace(c_, spaces_, scalarised);
+}
+
+bool ClassBounds::nothing_shared() const {
+    return std::ranges::all_of(
+        spaces_, [](const EinsumSpace& s) { return s.shared.empty() && s.classes.size() == 1; });
+}
+
+void ClassBounds::note_costs(const std::vector<std::vector<double>>& of_einsums) {
+    for (std::size_t e = 0; e < of_einsums.size(); ++e) {
+        for (std::size_t q = 0; x_.explored(e) && q < of_einsums[e].size(); ++q) {
+            lower(found_[e][0][q], of_einsums[e][q]);
         }
     }
 }
 
-double Exploration::least_value() const {
-    double least = infinity;
-    const bool scalarised =
-        relaxed_scalarised_ && c_.switches.class_bounds && !relaxed_scalarised_->total().empty();
-    for (const mapspace::CostPoint& p : bound()) {
-        const double value =
-            scalarised ? scalarised_.least_product(p, relaxed_scalarised_->total().front()[0])
-                       : p[0] * p[1];
-        least = std::min(least, c_.n_objectives() == 2 ? value : p[0]);
+mapspace::CostFront ClassBounds::bound() const {
+    if (relaxation_) {
+        return relaxation_->bound();
     }
-    return least;
-}
-
-mapspace::CostFront Exploration::bound() const {
-    if (relaxed_ && relaxed_->valid() && c_.switches.class_bounds) {
-        return relaxed_->total();
-    }
-    std::array<double, 2> sum{};
-    for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        for (std::size_t k = 0; k < static_cast<std::size_t>(c_.n_objectives()); ++k) {
-            // Without the relaxation the class bounds were not finished.
-            sum[k] += relaxed_              ? spaces_[e].least[k]
-                      : root_bound_.empty() ? 0.0
-                                            : root_bound_[e][k];
+    mapspace::CostPoint sum{};
+    for (const std::array<double, 2>& least : root_bound_of_einsum_) {
+        for (std::size_t q = 0; q < static_cast<std::size_t>(c_.n_objectives()); ++q) {
+            sum[q] += least[q];
         }
     }
     return {sum};
 }
 
-/// Costs of all other Einsums by class: for equal Einsums those of each of them.
-void Exploration::find_completions() {
-    if (!completions_.empty()) {
-        return;
+double ClassBounds::least_value() const {
+    if (relaxation_) {
+        return relaxation_->least_value();
     }
-    const auto n = static_cast<std::size_t>(c_.n_objectives());
-    const std::array<double, 2> all = [&] {
-        std::array<double, 2> sum{};
-        for (const EinsumSpace& s : spaces_) {
-            for (std::size_t k = 0; k < n; ++k) {
-                sum[k] += s.least[k];
-            }
-        }
-        return sum;
-    }();
-    completions_.resize(spaces_.size());
-    for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        const std::size_t first = same(e);
-        completions_[first].resize(spaces_[first].classes.size());
-        const bool use = relaxed_->valid() && c_.switches.class_bounds;
-        const auto rest = use ? std::optional(relaxed_->rest(e)) : std::nullopt;
-        const auto scalarised =
-            use && relaxed_scalarised_ ? std::optional(relaxed_scalarised_->rest(e)) : std::nullopt;
-        for (std::size_t k = 0; k < spaces_[e].classes.size(); ++k) {
-            mapspace::CostFront front;
-            if (!rest) {
-                front.push_back({std::max(0.0, all[0] - spaces_[e].least[0]),
-                                 n == 2 ? std::max(0.0, all[1] - spaces_[e].least[1]) : 0.0});
-            } else if (const auto it = rest->rows.find(spaces_[e].classes[k].choices);
-                       it != rest->rows.end()) {
-                front = it->second;
-                if (scalarised) {
-                    front = scalarised_.cut(front, scalarised->rows.at(it->first).front()[0]);
-                }
-            }
-            for (const std::array<double, 2>& p : front) {
-                completions_[first][k].insert(completions_[first][k].end(), p.begin(),
-                                              p.begin() + static_cast<std::ptrdiff_t>(n));
-            }
-        }
-    }
+    const mapspace::CostPoint sum = bound().front();
+    return c_.n_objectives() == 2 ? sum[0] * sum[1] : sum[0];
 }
 
 }  // namespace tessera::ffm

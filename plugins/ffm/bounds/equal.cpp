@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "../explore.hpp"
+#include "../open.hpp"
 
 namespace tessera::ffm {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "../explore.hpp"
+#include "../explorer.hpp"
 
 namespace tessera::ffm {
 

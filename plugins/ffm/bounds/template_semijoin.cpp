@@ -9,8 +9,8 @@
 #include <map>
 #include <tuple>
 
-#include "../explore.hpp"
 #include "../heuristics/shapes.hpp"
+#include "../open.hpp"
 
 namespace tessera::ffm {
 namespace {

@@ -2,6 +2,7 @@
 #include "improve.hpp"
 #include "local_search.hpp"
 #include "mapspace/row_semijoin.hpp"
+#include "simple.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::ffm {
@@ -86,7 +87,7 @@ void Run::find_perfect() {
         }
         result_.statistics.evaluated += found.statistics.evaluated;
         if (perfect.class_bounds_known_) {
-            perfect_class_bounds_ = perfect.exploration_->known_class_bounds();
+            perfect_class_bounds_ = perfect.exploration_->class_bounds.known();
         }
     } catch (const LimitReached&) {  // no mapping in time: this run may still find one
         result_.statistics.evaluated += perfect.evaluated();
@@ -127,18 +128,18 @@ void Run::find_any() {
     const PhaseTimer timer(*this, "incumbent");
     recorder_.begin_phase("incumbent", 0, "templates");
     exploration_ = std::make_unique<Exploration>(context_, spaces_);
-    exploration_->keep_rows(saved_.searches, [this] { save(); });
-    exploration_->first(first_until());
+    exploration_->rows.keep(saved_.searches, [this] { save(); });
+    first_rows(exploration_->explorer, first_until());
     const base::StopScope scope({watch_.stop(), first_until()});
     join_simple("first");
     const bool local_search = context_.switches.local_search && scalar() &&
-                              exploration_->nothing_shared() &&
+                              exploration_->class_bounds.nothing_shared() &&
                               (spaces_.size() >= few_einsums || has_large_templates());
-    LocalSearch search(*exploration_);
+    LocalSearch search(exploration_->explorer);
     for (int pass = 0; pass < most_local_searches && local_search; ++pass) {
         if (!watch_.stopped() && (pass < 2 || evaluated() < local_search_rows)) {
             search.run(pass == 0 ? std::vector<double>{} : costs_of_known());
-            exploration_->note_costs(search.costs());
+            exploration_->class_bounds.note_costs(search.costs());
             join_simple("local-search");
         }
     }
@@ -151,7 +152,7 @@ void Run::improve() {
     }
     const PhaseTimer timer(*this, "incumbent");
     recorder_.begin_phase("incumbent", 0, "templates");
-    Improvement improvement(*exploration_);
+    Improvement improvement(exploration_->explorer);
     double before = std::numeric_limits<double>::infinity();
     while (!used_.empty() && known() < before * worthwhile && !watch_.stopped()) {
         before = known();
@@ -236,18 +237,19 @@ void Run::find_simple() {
     const PhaseTimer timer(*this, "incumbent");
     simple_tried_ = true;
     recorder_.begin_phase("incumbent", 0, "templates");
-    exploration_->simple();
+    simple_rows(exploration_->explorer);
     join_simple("simple");
 }
 
 void Run::beam_search() {
     const double class_bound = lower_bound();
     if (class_bound > 0 && !watch_.stopped()) {
-        const Incumbents near = incumbents_at({point_of(class_bound * (1 + near_excess))});
+        const Incumbents of_use = incumbents_at({point_of(class_bound * (1 + near_excess))});
         const std::vector<double> cutoff = point_of(class_bound * (1 + beam_excess));
         for (const double own : own_excess) {
             if (known() > class_bound * (1 + beam_excess) && !watch_.stopped()) {
-                if (!exploration_->rows(incumbents_at({cutoff}), long_beam_search, &near, own)) {
+                const RowSearch::Near near{of_use, own};
+                if (!exploration_->rows.find(incumbents_at({cutoff}), long_beam_search, &near)) {
                     beam_through(cutoff.front());
                     return;
                 }
@@ -264,7 +266,7 @@ void Run::beam_through(double cutoff) {
     for (const double excess : beam_excesses) {
         const double at = std::max(cutoff, lower_bound() * (1 + excess));
         if (known() > at && !watch_.stopped()) {
-            exploration_->some_rows(incumbents_at({point_of(at)}), tile_shape_beam);
+            exploration_->rows.find_some(incumbents_at({point_of(at)}), tile_shape_beam);
             beam_join(take_groups(), point_of(at), "beam");
         }
     }

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "../explore.hpp"
+#include "../explorer.hpp"
 
 namespace tessera::ffm {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "explore.hpp"
+#include "class_bounds.hpp"
 #include "mapspace/shape_semijoin.hpp"
 
 namespace tessera::ffm {

@@ -1,13 +1,11 @@
-// Every row that can be part of a mapping better than the incumbents.
-//   all at once  many Einsums, or a beam search: bounded by the class bounds of the others
-//   one by one   one distinct Einsum after the other: those explored bound the rest
-//                (sequential.hpp) and say which fused tile shapes can be joined
+#include "row_search.hpp"
+
 #include <algorithm>
 #include <limits>
+#include <memory>
 
 #include "bounds/shared_tiles.hpp"
-#include "explore.hpp"
-#include "sequential.hpp"
+#include "bounds/sequential.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::ffm {
@@ -48,10 +46,9 @@ bool pruned(const mapspace::IncumbentBound& bound, const double* cost, std::size
 }
 
 /// What a search is bounded by, for one that goes on from it.
-std::vector<double> key_of(const Incumbents& incumbents, const Incumbents* near,
-                           double own_excess) {
-    std::vector<double> out{incumbents.product ? 1.0 : 0.0, own_excess};
-    for (const Incumbents* one : {&incumbents, near}) {
+std::vector<double> key_of(const Incumbents& incumbents, const RowSearch::Near* near) {
+    std::vector<double> out{incumbents.product ? 1.0 : 0.0, near != nullptr ? near->own_excess : 0};
+    for (const Incumbents* one : {&incumbents, near != nullptr ? &near->incumbents : nullptr}) {
         out.push_back(one == nullptr ? 0.0 : static_cast<double>(one->points.size()));
         for (std::size_t p = 0; one != nullptr && p < one->points.size(); ++p) {
             out.insert(out.end(), one->points[p].begin(), one->points[p].end());
@@ -60,63 +57,94 @@ std::vector<double> key_of(const Incumbents& incumbents, const Incumbents* near,
     return out;
 }
 
-}  // namespace
-
-bool Exploration::rows(const Incumbents& incumbents, std::uint64_t most_rows,
-                       const Incumbents* near, double own_excess) {
-    const base::StopScope scope(token());
-    begin_search(incumbents, near, own_excess);
-    find_completions();
-    const RowLimits limits{bound_of(incumbents), bound_of(near != nullptr ? *near : incumbents),
-                           near != nullptr ? bound() : mapspace::CostFront{}, own_excess};
-    const auto explore = [&](std::size_t e, std::size_t i,
-                             const std::vector<Completions>& completions, Scratch& scratch) {
-        if (given_up() || (*spaces_[e].templates)[i].unmatched || take_kept(e, i, scratch)) {
-            return;
+/// By distinct Einsum and template.
+KeptRows::Symbols symbols_of(const std::vector<EinsumSpace>& spaces) {
+    KeptRows::Symbols out(spaces.size());
+    for (std::size_t e = 0; e < spaces.size(); ++e) {
+        for (std::size_t i = 0; spaces[e].same == e && i < spaces[e].templates->size(); ++i) {
+            out[e].push_back((*spaces[e].templates)[i].tmpl.symbols.size());
         }
-        const auto bound = c_.switches.exploration_bound ? bound_rows(e, i, completions, limits)
-                                                         : mapspace::IncumbentBound{};
-        if (bound && rows_of(e, i, *bound, scratch)) {
-            keep(e, i, scratch);
-        }
-    };
-    std::size_t distinct = 0;
-    for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        distinct += explored(e) ? 1 : 0;
     }
-    most_evaluated_ = most_rows > 0 ? evaluated_ + most_rows : 0;
-    if (near == nullptr && c_.switches.sequential && distinct <= max_sequence) {
-        for_each_in_sequence(explore);
-    } else {
-        for_each_template(token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
-            explore(e, i, completions_[e], scratch);
-        });
-        base::poll_stop();
-        share_groups();
-    }
-    const bool all = !given_up();
-    most_evaluated_ = 0;
-    return all;
+    return out;
 }
 
-void Exploration::some_rows(const Incumbents& incumbents, std::size_t width) {
-    const base::StopScope scope(token());
+}  // namespace
+
+RowSearch::RowSearch(TemplateExplorer& explorer, const ClassBounds& bounds)
+    : x_(explorer),
+      bounds_(bounds),
+      c_(explorer.context()),
+      spaces_(explorer.spaces()),
+      kept_(symbols_of(spaces_), static_cast<std::size_t>(c_.n_objectives())) {}
+
+void RowSearch::find_completions() {
+    if (completions_.empty()) {
+        completions_ = bounds_.relaxation()->completions();
+    }
+}
+
+bool RowSearch::in_sequence() const {
+    std::size_t distinct = 0;
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        distinct += x_.explored(e) ? 1 : 0;
+    }
+    return c_.switches.sequential && distinct <= max_sequence;
+}
+
+bool RowSearch::find(const Incumbents& incumbents, std::uint64_t most_rows, const Near* near) {
+    const base::StopScope scope(x_.token());
+    if (kept_.started()) {
+        kept_.begin(key_of(incumbents, near));
+    }
     find_completions();
-    const RowLimits limits{bound_of(incumbents), bound_of(incumbents), {}, 0};
-    for_each_in_sequence([&](std::size_t e, std::size_t i,
-                             const std::vector<Completions>& completions, Scratch& scratch) {
-        if ((*spaces_[e].templates)[i].unmatched) {
+    const RowLimits limits{bound_of(incumbents),
+                           bound_of(near != nullptr ? near->incumbents : incumbents),
+                           near != nullptr ? bounds_.bound() : mapspace::CostFront{},
+                           near != nullptr ? near->own_excess : 0};
+    const std::uint64_t most =
+        most_rows > 0 ? x_.evaluated() + most_rows : std::numeric_limits<std::uint64_t>::max();
+    const auto given_up = [&] { return x_.evaluated() > most; };
+    const Explore explore = [&](std::size_t e, std::size_t i, const Others& others,
+                                Scratch& scratch) {
+        if (given_up() || x_.templates(e)[i].unmatched || take_kept(e, i, scratch)) {
             return;
         }
-        if (const auto bound = bound_rows(e, i, completions, limits)) {
-            rows_of(e, i, *bound, scratch, {.beam = width});
+        const auto bound = c_.switches.exploration_bound
+                               ? bound_rows(e, i, others.completions, limits)
+                               : mapspace::IncumbentBound{};
+        if (bound &&
+            x_.find_rows(e, i, {*bound, {}, others.compatible, others.shared_tiles}, scratch)) {
+            keep_rows(e, i, scratch);
         }
-    });
+    };
+    if (near == nullptr && in_sequence()) {
+        for_each_in_sequence(explore, given_up);
+    } else {
+        for_each_at_once(explore);
+    }
+    return !given_up();
+}
+
+void RowSearch::find_some(const Incumbents& incumbents, std::size_t width) {
+    const base::StopScope scope(x_.token());
+    find_completions();
+    const RowLimits limits{bound_of(incumbents), bound_of(incumbents), {}, 0};
+    const Explore explore = [&](std::size_t e, std::size_t i, const Others& others,
+                                Scratch& scratch) {
+        if (x_.templates(e)[i].unmatched) {
+            return;
+        }
+        if (const auto bound = bound_rows(e, i, others.completions, limits)) {
+            x_.find_rows(e, i, {*bound, {.beam = width}, others.compatible, others.shared_tiles},
+                         scratch);
+        }
+    };
+    for_each_in_sequence(explore, [] { return false; });
 }
 
 /// What the rows of a template have to beat, together with the others' costs. None if none of them
 /// can.
-std::optional<mapspace::IncumbentBound> Exploration::bound_rows(
+std::optional<mapspace::IncumbentBound> RowSearch::bound_rows(
     std::size_t e, std::size_t i, const std::vector<Completions>& completions,
     const RowLimits& limits) const {
     const auto n = static_cast<std::size_t>(c_.n_objectives());
@@ -125,7 +153,7 @@ std::optional<mapspace::IncumbentBound> Exploration::bound_rows(
     for (const mapspace::CostPoint& p : limits.whole) {
         least_whole = std::min(least_whole, n == 2 ? p[0] * p[1] : p[0]);
     }
-    const std::size_t k = class_of(e, i);
+    const std::size_t k = x_.templates(e)[i].of_class;
     mapspace::IncumbentBound bound = limits.rows;
     const Completions& all = completions[k];
     bool useful = false;
@@ -135,7 +163,7 @@ std::optional<mapspace::IncumbentBound> Exploration::bound_rows(
         std::array<double, 2> least{}, mine{};  // of the class, of the template
         for (std::size_t q = 0; q < n; ++q) {
             least[q] = own[q] + all[at + q];
-            mine[q] = std::max(own[q], least_[e][i][q]) + all[at + q];
+            mine[q] = std::max(own[q], bounds_.least(e, i)[q]) + all[at + q];
         }
         const double cost = n == 2 ? least[0] * least[1] : least[0];
         const double excess =
@@ -165,45 +193,38 @@ std::optional<mapspace::IncumbentBound> Exploration::bound_rows(
     return bound;
 }
 
-void Exploration::keep_rows(std::vector<SavedSearch> known, const std::function<void()>& save) {
+void RowSearch::keep(std::vector<SavedSearch> known, std::function<void()> save) {
     kept_.start(std::move(known));
-    save_ = save;
-}
-
-void Exploration::begin_search(const Incumbents& incumbents, const Incumbents* near,
-                               double own_excess) {
-    if (kept_.started()) {
-        kept_.begin(key_of(incumbents, near, own_excess));
-    }
+    save_ = std::move(save);
 }
 
 /// The rows of a template that are known. False: none are.
-bool Exploration::take_kept(std::size_t e, std::size_t i, Scratch& scratch) {
+bool RowSearch::take_kept(std::size_t e, std::size_t i, Scratch& scratch) {
     std::optional<SavedRows> known = kept_.take(e, i);
     if (!known) {
         return false;
     }
-    TemplateEntry& t = (*spaces_[e].templates)[i];
+    TemplateEntry& t = x_.templates(e)[i];
     scratch.rows.tiles = std::move(known->tiles);
     scratch.rows.objectives = std::move(known->objectives);
     scratch.rows.rows =
         scratch.rows.objectives.size() / static_cast<std::size_t>(c_.n_objectives());
-    results_[e][i].evaluated += known->evaluated;
-    evaluated_ += static_cast<std::uint64_t>(known->evaluated);
+    x_.result(e, i).evaluated += known->evaluated;
+    x_.add_evaluated(static_cast<std::uint64_t>(known->evaluated));
     t.tiles.clear();
     if (scratch.rows.rows > 0) {
-        group_rows(e, i, c_.model->formulate(*c_.problem, *t.path, t.tmpl), scratch);
+        x_.group_rows(e, i, x_.formulas(t), scratch);
     }
     return true;
 }
 
-void Exploration::keep(std::size_t e, std::size_t i, const Scratch& scratch) {
+void RowSearch::keep_rows(std::size_t e, std::size_t i, const Scratch& scratch) {
     if (!kept_.started()) {
         return;
     }
     // Rows that no group has are dominated by others, which stay in their order.
     const mapspace::TemplateRows& rows = scratch.rows;
-    const std::size_t n = (*spaces_[e].templates)[i].tmpl.symbols.size();
+    const std::size_t n = x_.templates(e)[i].tmpl.symbols.size();
     const auto objectives = static_cast<std::size_t>(c_.n_objectives());
     const auto used = static_cast<std::size_t>(
         std::count(scratch.in_groups.begin(),
@@ -230,62 +251,60 @@ void Exploration::keep(std::size_t e, std::size_t i, const Scratch& scratch) {
     }
 }
 
+void RowSearch::for_each_at_once(const Explore& explore) {
+    x_.for_each_template(x_.token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
+        explore(e, i, {completions_[e]}, scratch);
+    });
+    base::poll_stop();
+    x_.share_groups();
+}
+
 /// One distinct Einsum after the other; what is explored bounds the rest.
-template <class Explore>
-void Exploration::for_each_in_sequence(const Explore& explore) {
+void RowSearch::for_each_in_sequence(const Explore& explore, const std::function<bool()>& enough) {
     std::vector<std::size_t> same_as;
-    for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        same_as.push_back(same(e));
+    for (const EinsumSpace& space : spaces_) {
+        same_as.push_back(space.same);
     }
-    clear_results();
-    const struct AtEnd {
-        Exploration& own;
-        ~AtEnd() {
-            own.forget_sequence();
-        }
-    } at_end{*this};
+    x_.clear_results();
     SequentialBound sequence(c_, spaces_);
-    shared_tiles_ = std::make_unique<SharedTiles>(c_, spaces_);
+    SharedTiles shared_tiles(c_, spaces_);
     for (const std::size_t e : order_of_sequence(spaces_, same_as)) {
         const std::vector<Completions> completions = completions_at(sequence, e);
-        find_compatible(sequence, e);
-        std::vector<Job> jobs;
-        for (std::size_t i = 0; i < results_[e].size(); ++i) {
-            jobs.push_back({e, i});
-        }
-        c_.recorder->einsum(e).templates_done = 0;
-        for_each_job(jobs, token(), [&](std::size_t, std::size_t i, Scratch& scratch) {
-            explore(e, i, completions, scratch);
-        });
-        base::poll_stop();
-        gather(e);
-        if (given_up()) {
+        const CompatibleShapes compatible = compatible_at(sequence, e);
+        explore_einsum(e, {completions, &compatible, &shared_tiles}, explore);
+        if (enough()) {
             break;
         }
         for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
-            if (same(copy) == e) {
+            if (same_as[copy] == e) {
                 sequence.add(copy);
-                shared_tiles_->add(copy);
+                shared_tiles.add(copy);
             }
         }
     }
-    results_.clear();
-    results_.resize(spaces_.size());
+    x_.forget_results();
 }
 
-/// What explored Einsums say holds for one search alone.
-void Exploration::forget_sequence() {
-    compatible_.clear();
-    shared_tiles_.reset();
+void RowSearch::explore_einsum(std::size_t e, const Others& others, const Explore& explore) {
+    std::vector<TemplateExplorer::Job> jobs;
+    for (std::size_t i = 0; i < x_.templates(e).size(); ++i) {
+        jobs.push_back({e, i});
+    }
+    c_.recorder->einsum(e).templates_done = 0;
+    x_.for_each_job(jobs, x_.token(), [&](std::size_t, std::size_t i, Scratch& scratch) {
+        explore(e, i, others, scratch);
+    });
+    base::poll_stop();
+    x_.gather(e);
 }
 
 /// For the tensors that every copy of the Einsum shares with explored ones.
-void Exploration::find_compatible(const SequentialBound& sequence, std::size_t e) {
-    compatible_.assign(spaces_[e].paths.front()->einsum.tensors.size(), std::nullopt);
-    std::vector<std::size_t> known(compatible_.size(), 0);
+CompatibleShapes RowSearch::compatible_at(const SequentialBound& sequence, std::size_t e) const {
+    CompatibleShapes out(spaces_[e].paths.front()->einsum.tensors.size());
+    std::vector<std::size_t> known(out.size(), 0);
     std::size_t copies = 0;
     for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
-        if (same(copy) != e) {
+        if (spaces_[copy].same != e) {
             continue;
         }
         ++copies;
@@ -294,48 +313,29 @@ void Exploration::find_compatible(const SequentialBound& sequence, std::size_t e
             const auto t = static_cast<std::size_t>(spaces_[copy].shared[k]);
             if (held[k]) {
                 ++known[t];
-                mapspace::CompatibilitySet& all =
-                    compatible_[t] ? *compatible_[t] : compatible_[t].emplace();
+                mapspace::CompatibilitySet& all = out[t] ? *out[t] : out[t].emplace();
                 all.insert(held[k]->begin(), held[k]->end());
             }
         }
     }
     for (std::size_t t = 0; t < known.size(); ++t) {
         if (known[t] < copies) {
-            compatible_[t].reset();
+            out[t].reset();
         }
     }
-}
-
-/// Restricts the fused tile shapes to those that meet explored Einsums. False: none does.
-bool Exploration::allow(std::size_t e, std::size_t i, mapspace::TileShapeProblem& problem) const {
-    const TemplateEntry& t = (*spaces_[e].templates)[i];
-    for (std::size_t k = 0; k < compatible_.size(); ++k) {
-        if (!compatible_[k]) {
-            continue;
-        }
-        auto shapes = mapspace::allowed_shapes(table(e, t), t.tmpl, problem.symbols,
-                                               static_cast<int>(k), *compatible_[k]);
-        if (shapes && shapes->symbols.empty()) {
-            return false;
-        }
-        if (shapes) {
-            problem.allowed.push_back(std::move(*shapes));
-        }
-    }
-    return true;
+    return out;
 }
 
 /// Costs of all other Einsums by class, as completions_, with what the steps have shown.
-std::vector<Exploration::Completions> Exploration::completions_at(const SequentialBound& sequence,
-                                                                  std::size_t e) const {
+std::vector<Completions> RowSearch::completions_at(const SequentialBound& sequence,
+                                                   std::size_t e) const {
     if (!sequence.knows_more()) {
         return completions_[e];
     }
     const auto n = static_cast<std::ptrdiff_t>(c_.n_objectives());
     std::vector<Completions> out(spaces_[e].classes.size());
     for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
-        if (same(copy) != e) {
+        if (spaces_[copy].same != e) {
             continue;
         }
         const auto rest = sequence.rest(copy);

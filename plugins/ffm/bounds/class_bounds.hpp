@@ -1,0 +1,144 @@
+// Least costs of classes of templates, and what they say about whole mappings.
+//   class        templates that back the shared tensors in the same memories
+//   root bound   per template and objective: the root relaxation of its formulas
+//   class bound  per class and objective: branch and bound over the tile shapes of its templates,
+//                one objective at a time, first for values close to their root bounds
+//   relaxation   relaxation.hpp: whole mappings
+// With partial tiles class bounds are tightened step by step: bound_tightening.hpp.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "../explorer.hpp"
+#include "../saved.hpp"
+#include "relaxation.hpp"
+
+namespace tessera::ffm {
+
+/// Least costs of the classes of one Einsum.
+using KnownClassBounds = std::map<mapspace::TensorChoices, std::array<double, 2>>;
+
+/// Costs that differ by less are the same, computed in another order.
+inline constexpr double rounding = 1e-11;
+/// Costs of known classes that are lower by less than this share are not looked for.
+inline constexpr double worth_tightening = 0.001;
+
+/// The tile shapes of a template whose least costs are asked for: no fused one has to be kept
+/// separate.
+mapspace::TileShapeProblem least_cost_problem(const TemplateExplorer& explorer, std::size_t e,
+                                              std::size_t i, const model::TemplateFormulas& f,
+                                              TemplateExplorer::Scratch& scratch);
+
+/// Deterministic for any number of threads: minima do not depend on who finds them first.
+class ClassBounds {
+public:
+    /// Sorts the templates into classes. `explorer` must outlive it.
+    explicit ClassBounds(TemplateExplorer& explorer);
+
+    /// Root bounds of all templates: least costs that hold before the class bounds are known. False
+    /// if stopped.
+    bool find_root_bounds();
+    /// Least costs of every class and Einsum, and EinsumSpace::needs of those that have no legal
+    /// pmapping. False if stopped. `save` is called, on any thread, when progress() should be
+    /// saved. A template that takes more rows than `most_rows` in one step is given up: it has its
+    /// root bound by then.
+    bool find(const std::function<void()>& save,
+              double most_rows = std::numeric_limits<double>::infinity());
+
+    /// What find() has found so far. Thread rule: any.
+    std::vector<SavedClassBounds> progress() const;
+    /// Leaves out of find() what an earlier run has found. \throws UserError if it was another
+    /// problem
+    void restore(const std::vector<SavedClassBounds>& known);
+
+    /// Least costs of classes, of use to a run in a larger mapspace.
+    std::vector<KnownClassBounds> known() const;
+    /// Costs of a part of this mapspace. Class bounds that are lower by less than the share
+    /// `worth_finding` are not looked for: they count as lower by that.
+    void start_from(const std::vector<KnownClassBounds>& known, double worth_finding);
+    /// Costs of a legal pmapping of each Einsum: no least cost is above them. Empty: none is known.
+    void note_costs(const std::vector<std::vector<double>>& of_einsums);
+
+    /// Whether no Einsum accesses what another one does.
+    bool nothing_shared() const;
+    /// Least costs of whole mappings: by the class bounds; before these are known, by root bounds.
+    mapspace::CostFront bound() const;
+    /// Their least product, or the least one.
+    double least_value() const;
+    /// What the class bounds say; null before they are known.
+    const ClassRelaxation* relaxation() const {
+        return relaxation_ ? &*relaxation_ : nullptr;
+    }
+    /// What the formulas of a template do not go below, as far as find() looked; 0: not known.
+    const std::array<double, 2>& least(std::size_t e, std::size_t i) const {
+        return least_[e][i];
+    }
+
+    // For bound tightening.
+
+    /// Of a distinct Einsum's template. Needs find_root_bounds().
+    std::array<double, 2>& root_bound(std::size_t e, std::size_t i) {
+        return root_bounds_[e][i];
+    }
+    /// What is saved of a distinct Einsum. Thread rule: one thread alone.
+    SavedClassBounds& saved(std::size_t e) {
+        return progress_[e];
+    }
+    /// The root bounds of a template are to be saved, and so is what is known of its costs jointly:
+    /// a bound, and rows that were not enough for each of the three.
+    void note_root_bounds(std::size_t e, std::size_t i,
+                          const std::array<double, 4>* jointly = nullptr);
+    /// The class bound becomes the least root bound of its templates that are `open`, and at most
+    /// `most(distinct Einsum, class, objective)`.
+    void set_from_root_bounds(
+        const std::function<double(std::size_t, std::size_t, std::size_t)>& most,
+        const std::function<bool(std::size_t, std::size_t)>& open);
+    /// The class bounds have changed.
+    void relax(const mapspace::ScalarisedBound& scalarised);
+
+private:
+    using Asked = TemplateExplorer::Asked;
+    using Scratch = TemplateExplorer::Scratch;
+    /// Of a template: not below its class's, or found; no legal row; given up.
+    enum class Least { known, none, open };
+
+    void make_classes();
+    bool least_of(std::size_t e, std::size_t i, double most_rows, Scratch& scratch);
+    Least least_of_cost(const Asked& asked, const model::Formula& cost, std::atomic<double>& found,
+                        double root_bound);
+    bool reaches_root_bound(const Asked& asked, const model::Formula& cost, double level,
+                            std::atomic<double>& found);
+    /// Which step is given up does not depend on what other threads find: `before`.
+    struct Tightening {
+        double before = 0, most_rows = 0;
+    };
+    Least tighten_root_bound(const Asked& asked, const model::Formula& cost,
+                             std::atomic<double>& found, const Tightening& limits,
+                             double& root_bound);
+    void note(std::size_t e, std::size_t i);
+    void collect();
+    void collect_needs(std::size_t e);
+    /// Least costs that hold though some templates were not searched.
+    void lower_unfinished();
+
+    TemplateExplorer& x_;
+    const ExploreContext& c_;
+    std::vector<EinsumSpace>& spaces_;
+    std::vector<std::vector<std::array<double, 2>>> least_;        ///< by Einsum and template
+    std::vector<std::vector<std::array<double, 2>>> root_bounds_;  ///< the same; empty: not known
+    std::vector<std::array<double, 2>> root_bound_of_einsum_;
+    std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
+    std::vector<KnownClassBounds> before_;  ///< by Einsum; when find() began
+    mutable std::mutex progress_lock_;
+    std::vector<SavedClassBounds> progress_;  ///< by Einsum; of those that equal another one, empty
+    std::optional<ClassRelaxation> relaxation_;
+};
+
+}  // namespace tessera::ffm

@@ -1,0 +1,110 @@
+#include "simple.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tessera::ffm {
+namespace {
+
+using Scratch = TemplateExplorer::Scratch;
+
+/// How far above its class bounds a first mapping's pmappings may be, tried in turn; and how many
+/// partial rows of a template are kept on the way to them.
+constexpr std::size_t simple_beam = 1024;
+constexpr double simple_excess[] = {0.05, 0.5, 4.0, std::numeric_limits<double>::infinity()};
+
+bool has_fused_loops(const mapspace::Template& tmpl) {
+    return std::any_of(tmpl.nodes.begin(), tmpl.nodes.begin() + tmpl.n_fused_nodes,
+                       [](const mapping::PmappingNode& n) { return n.is_loop(); });
+}
+
+bool is_simple(const TemplateEntry& t) {
+    return !t.unmatched && !has_fused_loops(t.tmpl);
+}
+
+mapspace::IncumbentBound bound_above(const TemplateClass& own, double excess, int n_objectives) {
+    mapspace::IncumbentBound bound;
+    if (std::isinf(excess)) {
+        return bound;
+    }
+    if (n_objectives == 2) {
+        bound.best_product = own.least[0] * own.least[1] * (1 + excess);
+    } else {
+        bound.points = {own.least[0] * (1 + excess)};
+    }
+    return bound;
+}
+
+}  // namespace
+
+void first_rows(TemplateExplorer& explorer, std::chrono::steady_clock::time_point until) {
+    const std::vector<EinsumSpace>& spaces = explorer.spaces();
+    std::vector<std::vector<char>> done(spaces.size());
+    for (std::size_t e = 0; e < spaces.size(); ++e) {
+        done[e].assign(spaces[e].classes.size(), 0);
+    }
+    // One job per Einsum, so that the first template of a class that has rows is always the same.
+    explorer.for_each_template(
+        {explorer.context().options->stop, until},
+        [&](std::size_t e, std::size_t i, Scratch& scratch) {
+            for (std::size_t t = 0; i == 0 && t < explorer.templates(e).size(); ++t) {
+                char& found = done[e][explorer.templates(e)[t].of_class];
+                if (!found && is_simple(explorer.templates(e)[t])) {
+                    scratch.pool.clear();
+                    explorer.find_rows(e, t, {.effort = {.first_rows = true}}, scratch);
+                    found = explorer.result(e, t).groups.empty() ? 0 : 1;
+                }
+            }
+        });
+    explorer.share_groups();
+}
+
+void simple_rows(TemplateExplorer& explorer) {
+    const std::vector<EinsumSpace>& spaces = explorer.spaces();
+    std::vector<std::vector<TemplateExplorer::Result>> kept(spaces.size());
+    std::vector<std::vector<char>> done(spaces.size());
+    for (std::size_t e = 0; e < spaces.size(); ++e) {
+        done[e].assign(spaces[e].classes.size(), 0);
+        for (std::size_t k = 0; k < done[e].size(); ++k) {
+            done[e][k] = std::isfinite(spaces[e].classes[k].least[0]) ? 0 : 1;
+        }
+        kept[e].resize(explorer.explored(e) ? explorer.templates(e).size() : 0);
+    }
+    for (const double excess : simple_excess) {
+        explorer.for_each_template(
+            explorer.token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
+                const TemplateEntry& t = explorer.templates(e)[i];
+                const TemplateClass& own = spaces[e].classes[t.of_class];
+                const auto fused = [&](std::size_t other) {
+                    return has_fused_loops(explorer.templates(e)[other].tmpl);
+                };
+                if (done[e][t.of_class] || !is_simple(t) ||
+                    (std::isinf(excess) && std::ranges::any_of(own.templates, fused))) {
+                    return;
+                }
+                const int n = explorer.context().n_objectives();
+                explorer.find_rows(
+                    e, i, {.bound = bound_above(own, excess, n), .effort = {.beam = simple_beam}},
+                    scratch);
+            });
+        for (std::size_t e = 0; e < spaces.size(); ++e) {
+            for (std::size_t i = 0; i < kept[e].size(); ++i) {
+                TemplateExplorer::Result& result = explorer.result(e, i);
+                if (!result.groups.empty()) {
+                    done[e][explorer.templates(e)[i].of_class] = 1;
+                    kept[e][i].groups = std::move(result.groups);
+                }
+                kept[e][i].evaluated += result.evaluated;
+            }
+        }
+    }
+    for (std::size_t e = 0; e < spaces.size(); ++e) {
+        for (std::size_t i = 0; i < kept[e].size(); ++i) {
+            explorer.result(e, i) = std::move(kept[e][i]);
+        }
+    }
+    explorer.share_groups();
+}
+
+}  // namespace tessera::ffm

@@ -1,0 +1,33 @@
+// What there is to explore: paths and templates of every Einsum, and which of them are alike.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "explorer.hpp"
+
+namespace tessera::ffm {
+
+/// Paths of one Einsum.
+EinsumSpace open_einsum(const ExploreContext& context, int einsum);
+/// Templates of an Einsum. \throws NoLegalMapping if there is none
+void make_templates(const ExploreContext& context, EinsumSpace& space);
+
+/// Marks the templates that no other Einsum can meet (docs/ffm-proofs.md, 2.19).
+void mark_unmatched(const ExploreContext& context, std::vector<EinsumSpace>& spaces);
+
+/// Einsums that have the same templates and costs, tensor by tensor, whatever their names.
+class EqualEinsums {
+public:
+    /// The first Einsum asked about that this one equals; its own index if there is none.
+    std::size_t first(const EinsumSpace& space);
+
+private:
+    std::map<std::string, std::size_t> seen_;
+};
+
+/// Memories whose capacity couples Einsums.
+std::vector<mapspace::TrackedMemory> tracked_memories(const std::vector<EinsumSpace>& spaces);
+
+}  // namespace tessera::ffm

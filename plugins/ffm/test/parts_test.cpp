@@ -1,0 +1,195 @@
+// Class bounds and rows by themselves: no run, no join.
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "../open.hpp"
+#include "../row_search.hpp"
+#include "support/paths.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/plugin/registry.hpp"
+
+using namespace tessera;
+using namespace tessera::ffm;
+
+namespace {
+
+/// A chain of matrix products, opened.
+struct Chain {
+    explicit Chain(int n)
+        : workload(workload::load_workload(
+              test::test_folder() + "/../problem-shapes/matmuls.yaml",
+              {{"N_EINSUMS", std::to_string(n)}, {"M", "24"}, {"KN", "16"}, {"KN_STEP", "2"}})),
+          architecture(
+              arch::load_architecture(test::test_folder() + "/../arch-specs/simple.yaml", {})) {
+        options.threads = 1;
+        context.problem = &problem;
+        context.model = model.get();
+        context.options = &options;
+        context.mapspace = &options.mapspace;
+        context.recorder = &recorder;
+        recorder.set_einsums(std::vector<std::string>(static_cast<std::size_t>(n), "Matmul"));
+        recorder.begin_phase("templates");
+        for (int e = 0; e < n; ++e) {
+            spaces.push_back(open_einsum(context, e));
+            spaces.back().same = static_cast<std::size_t>(e);
+            make_templates(context, spaces.back());
+        }
+        context.tracked = tracked_memories(spaces);
+    }
+
+    mapper::Result optimum(mapper::Metric metric) const {
+        mapper::Options of_metric = options;
+        of_metric.metrics = {metric};
+        return plugin::Registry<mapper::Mapper>::instance().create("ffm")->map(problem, *model,
+                                                                               of_metric);
+    }
+    double least(mapper::Metric metric) const {
+        return mapper::metric_value(metric, optimum(metric).solutions.at(0).report);
+    }
+
+    workload::Workload workload;
+    arch::Architecture architecture;
+    model::Problem problem{&workload, &architecture, arch::Compat::none};
+    plugin::Owned<model::CostModel> model =
+        plugin::Registry<model::CostModel>::instance().create("looptree");
+    telemetry::Recorder recorder;
+    mapper::Options options;
+    ExploreContext context;
+    std::vector<EinsumSpace> spaces;
+};
+
+void nothing() {}
+
+Incumbents below(double product) {
+    return {true, {{product, 1.0}}};
+}
+
+std::size_t rows(const EinsumSpace& space) {
+    std::size_t sum = 0;
+    for (const mapspace::PmappingGroup& g : space.groups) {
+        sum += g.rows();
+    }
+    return sum;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_class_bounds_of_one_einsum_are_its_least_costs) {
+    Chain chain(1);
+    TemplateExplorer explorer(chain.context, chain.spaces);
+    ClassBounds bounds(explorer);
+    BOOST_TEST(bounds.nothing_shared());
+    BOOST_TEST(bounds.find_root_bounds());
+    const mapspace::CostPoint root = bounds.bound().front();
+    BOOST_TEST(bounds.find(nothing));
+    const mapspace::CostPoint least = bounds.bound().front();
+    BOOST_TEST(least[0] == chain.least(mapper::Metric::energy), boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(least[1] == chain.least(mapper::Metric::latency),
+               boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(root[0] <= least[0] * (1 + 1e-9));
+    BOOST_TEST(root[1] <= least[1] * (1 + 1e-9));
+    BOOST_TEST(root[0] > 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_relaxation_bounds_whole_mappings) {
+    Chain chain(3);
+    TemplateExplorer explorer(chain.context, chain.spaces);
+    ClassBounds bounds(explorer);
+    BOOST_TEST(!bounds.nothing_shared());
+    BOOST_TEST(bounds.relaxation() == nullptr);
+    BOOST_TEST(bounds.find(nothing));
+    BOOST_TEST_REQUIRE(bounds.relaxation() != nullptr);
+    const double edp = chain.least(mapper::Metric::edp);
+    BOOST_TEST(bounds.least_value() <= edp * (1 + 1e-9));
+    BOOST_TEST(bounds.least_value() > 0.2 * edp);
+    // What completes a class of the bound is the least of the others.
+    const auto completions = bounds.relaxation()->completions();
+    for (std::size_t e = 0; e < chain.spaces.size(); ++e) {
+        double least = HUGE_VAL;
+        BOOST_TEST_REQUIRE(completions[e].size() == chain.spaces[e].classes.size());
+        for (std::size_t k = 0; k < completions[e].size(); ++k) {
+            const auto& own = chain.spaces[e].classes[k].least;
+            for (std::size_t at = 0; at < completions[e][k].size(); at += 2) {
+                least = std::min(
+                    least, (own[0] + completions[e][k][at]) * (own[1] + completions[e][k][at + 1]));
+            }
+        }
+        BOOST_TEST(least == bounds.least_value(), boost::test_tools::tolerance(1e-9));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_an_earlier_run_has_found_is_not_looked_for) {
+    Chain chain(2);
+    std::vector<SavedClassBounds> saved;
+    double bound = 0;
+    {
+        TemplateExplorer explorer(chain.context, chain.spaces);
+        ClassBounds bounds(explorer);
+        BOOST_TEST(bounds.find(nothing));
+        saved = bounds.progress();
+        bound = bounds.least_value();
+        BOOST_TEST(explorer.evaluated() > 0u);
+    }
+    Chain again(2);
+    TemplateExplorer explorer(again.context, again.spaces);
+    ClassBounds bounds(explorer);
+    bounds.restore(saved);
+    const std::uint64_t before = explorer.evaluated();
+    BOOST_TEST(bounds.find(nothing));
+    BOOST_TEST(explorer.evaluated() == before);
+    BOOST_TEST(bounds.least_value() == bound);
+
+    saved.front().done.pop_back();
+    Chain other(2);
+    TemplateExplorer of_other(other.context, other.spaces);
+    BOOST_CHECK_THROW(ClassBounds(of_other).restore(saved), UserError);
+}
+
+BOOST_AUTO_TEST_CASE(rows_are_those_that_can_beat_the_incumbents) {
+    Chain chain(1);
+    TemplateExplorer explorer(chain.context, chain.spaces);
+    ClassBounds bounds(explorer);
+    BOOST_TEST(bounds.find(nothing));
+    RowSearch search(explorer, bounds);
+    const double edp = chain.least(mapper::Metric::edp);
+    BOOST_TEST(search.find(below(edp * 0.999), 0));
+    BOOST_TEST(rows(chain.spaces[0]) == 0u);
+    BOOST_TEST(search.find(below(edp), 0));
+    BOOST_TEST(rows(chain.spaces[0]) > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(without_incumbents_all_pareto_optimal_rows_are_found) {
+    Chain chain(2);
+    TemplateExplorer explorer(chain.context, chain.spaces);
+    ClassBounds bounds(explorer);
+    BOOST_TEST(bounds.find(nothing));
+    RowSearch search(explorer, bounds);
+    BOOST_TEST(search.find(below(chain.least(mapper::Metric::edp)), 0));
+    const std::size_t best = rows(chain.spaces[0]) + rows(chain.spaces[1]);
+    BOOST_TEST(search.find({true, {}}, 0));
+    BOOST_TEST(rows(chain.spaces[0]) + rows(chain.spaces[1]) > best);
+}
+
+BOOST_AUTO_TEST_CASE(a_search_for_rows_is_given_up_and_goes_on) {
+    Chain chain(3);
+    TemplateExplorer explorer(chain.context, chain.spaces);
+    ClassBounds bounds(explorer);
+    BOOST_TEST(bounds.find(nothing));
+    RowSearch search(explorer, bounds);
+    const Incumbents incumbents = below(chain.least(mapper::Metric::edp) * 1.5);
+    BOOST_TEST(!search.find(incumbents, 1));
+    BOOST_TEST(search.find(incumbents, 0));
+    std::vector<std::size_t> all;
+    for (const EinsumSpace& space : chain.spaces) {
+        all.push_back(rows(space));
+        BOOST_TEST(all.back() > 0u);
+    }
+    // A beam keeps fewer.
+    search.find_some(incumbents, 2);
+    for (std::size_t e = 0; e < all.size(); ++e) {
+        BOOST_TEST(rows(chain.spaces[e]) > 0u);
+        BOOST_TEST(rows(chain.spaces[e]) <= all[e]);
+    }
+}
