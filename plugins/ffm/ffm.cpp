@@ -50,7 +50,7 @@ Run::Run(const model::Problem& problem, const model::CostModel& model,
       watch_(options_.budget, options.stop, recorder_, options.metrics.size() == 1) {
     options_.stop = watch_.stop();
     saved_ = read_saved_state(options.resume);
-    joins_ = saved_.joins;
+    cutoffs_ = {saved_.refuted_cutoff, saved_.joins};
     saved_perfect_ = saved_.perfect;
     context_.recorder = &recorder_;
     context_.problem = &problem_;

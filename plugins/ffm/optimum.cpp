@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <limits>
 #include <span>
 
@@ -14,24 +13,9 @@ namespace {
 
 // An incumbent this close to the bound is at the bound, summed in another order.
 constexpr double reached = 1e-13;
-/// How far above the bound an optimum is looked for, before everything below the incumbent is.
-constexpr double cutoffs[] = {1e-5, 1e-3, 0.015, 0.08, 0.4};
-/// Further on cutoffs grow by this factor, as long as the known mapping is at least as far above
-/// the next one: a mapping of ten times the optimum leaves nearly all tile shapes, and all the
-/// join.
-constexpr double further = 1.5;
-constexpr std::size_t most_further = 20;
 /// Cutoffs up to this are tried whatever is known: a mapping within a percent leaves far more to
 /// explore, where everything fits, than the optimum at the bound.
 constexpr double always_tried = 1e-3;
-/// The same with partial tiles, where a search below a cutoff can take longer than there is time:
-/// every one that ends without a mapping is a better bound.
-constexpr double partial_cutoffs[] = {0.01, 0.02, 0.045, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0};
-/// Before these, where the known mapping is that close to the bound: what leaves it these gaps, or
-/// the one that is asked for. Small steps up to there take a tenth of the time.
-constexpr double usual_gaps[] = {0.05, 0.02}, near_bound = 1.08;
-// A gap must not be missed for a rounding.
-constexpr double gap_slack = 1e-3;
 /// With more partial mappings a mapping below the cutoff is looked for first: what lies between the
 /// two need not be joined.
 constexpr std::size_t rows_of_long_join = 100000;
@@ -43,24 +27,8 @@ constexpr std::size_t thinned_rows = 6;
 /// turn.
 constexpr double first_share = 0.2, first_rows = 3e4;
 constexpr double rows_of_turn[] = {3e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7};
-/// Parts of a run that begin a join in vain before lower cutoffs are tried.
-constexpr int most_begun = 2;
-/// Cutoffs this close to what is proven are not lowered any more.
-constexpr double least_step = 1.001;
 /// By how much a turn should tighten the bound.
 constexpr double worthwhile = 1.003;
-
-/// By local search. `asked`: 0 if no gap is.
-std::vector<double> gaps_of_cutoffs(double asked) {
-    std::vector<double> out(std::begin(usual_gaps), std::end(usual_gaps));
-    if (asked >= out.back()) {
-        return {asked};  // others on the way would not end the search
-    }
-    if (asked > 0) {
-        out.push_back(asked);
-    }
-    return out;
-}
 
 }  // namespace
 
@@ -131,10 +99,10 @@ void Run::save() {
         return;
     }
     SavedState state;
-    state.refuted_cutoff = std::max(refuted_cutoff_, saved_.refuted_cutoff);
+    state.refuted_cutoff = cutoffs_.refuted_in_all();
     state.class_bounds = exploration_ ? exploration_->class_bounds.progress() : saved_.class_bounds;
     state.searches = exploration_ ? exploration_->rows.kept().all() : saved_.searches;
-    state.joins = joins_;
+    state.joins = cutoffs_.joins();
     if (outer_ != nullptr) {
         outer_->save_perfect(to_text(state));
         return;
@@ -171,7 +139,10 @@ void Run::find_optimum() {
         finish_with_incumbent();
         return;
     }
-    const std::vector<double> all = cutoffs_above(class_bound);
+    const std::vector<double> all =
+        options_.mapspace.partial_tiles()
+            ? partial_cutoffs_above(class_bound, known(), options_.budget.gap)
+            : cutoffs_above(class_bound, known());
     // A mapping below the last cutoff that the asked gap allows would end the search. Of partial
     // tiles there is a cutoff for the gap.
     const double gap = options_.mapspace.partial_tiles() ? 0 : options_.budget.gap;
@@ -188,9 +159,8 @@ void Run::find_optimum() {
             cutoff >= known() || watch_.stopped()) {
             break;
         }
-        if (cutoff <= saved_.refuted_cutoff) {  // proven before the search was interrupted
-            refuted_cutoff_ = cutoff;
-            report_bound(refuted_cutoff_);
+        if (cutoffs_.refuted_before(cutoff)) {
+            report_bound(cutoff);
             find_simple();
             continue;
         }
@@ -232,9 +202,9 @@ bool Run::decide(double cutoff) {
 }
 
 bool Run::search_lower(double cutoff) {
-    while (begun(cutoff) >= most_begun && proven() > 0 && cutoff > proven() * least_step &&
-           !watch_.stopped()) {
-        if (decide(proven() + (cutoff - proven()) / 2)) {
+    for (double lower = cutoffs_.lower_one(cutoff, proven()); lower > 0 && !watch_.stopped();
+         lower = cutoffs_.lower_one(cutoff, proven())) {
+        if (decide(lower)) {
             return true;
         }
     }
@@ -242,54 +212,15 @@ bool Run::search_lower(double cutoff) {
 }
 
 void Run::refuted(double cutoff) {
-    refuted_cutoff_ = std::max(refuted_cutoff_, cutoff);
-    report_bound(refuted_cutoff_);
+    cutoffs_.refute(cutoff);
+    report_bound(cutoffs_.refuted());
     exploration_->rows.kept().forget();
     save();
 }
 
-int Run::begun(double cutoff) const {
-    const auto it = std::ranges::find(joins_, cutoff, &SavedJoin::cutoff);
-    return it != joins_.end() ? it->begun : 0;
-}
-
 void Run::join_begins(double cutoff) {
-    const int before = begun(cutoff);
-    join_ended(cutoff);
-    joins_.push_back({cutoff, before + 1});
+    cutoffs_.join_begins(cutoff);
     save();
-}
-
-void Run::join_ended(double cutoff) {
-    std::erase_if(joins_, [&](const SavedJoin& join) { return join.cutoff == cutoff; });
-}
-
-std::vector<double> Run::cutoffs_above(double class_bound) const {
-    std::vector<double> near = near_cutoffs(class_bound);
-    double next = (1 + near.back()) * further;
-    for (std::size_t i = 0; i < most_further && next * further * class_bound <= known(); ++i) {
-        near.push_back(next - 1);
-        next *= further;
-    }
-    return near;
-}
-
-std::vector<double> Run::near_cutoffs(double class_bound) const {
-    if (!options_.mapspace.partial_tiles()) {
-        return {std::begin(cutoffs), std::end(cutoffs)};
-    }
-    std::vector<double> out;
-    if (known() < class_bound * near_bound) {
-        for (const double gap : gaps_of_cutoffs(options_.budget.gap)) {
-            const double excess = known() * (1 - gap * (1 - gap_slack)) / class_bound - 1;
-            if (excess > 0) {
-                out.push_back(excess);
-            }
-        }
-    }
-    std::ranges::copy_if(partial_cutoffs, std::back_inserter(out),
-                         [&](double g) { return out.empty() || g > out.back(); });
-    return out;
 }
 
 std::optional<Groups> Run::useful_groups(const std::vector<std::vector<double>>& points) {
@@ -352,7 +283,7 @@ bool Run::search(std::vector<std::vector<double>> points) {
     if (watch_.stopped()) {
         base::leave(std::move(groups));
     } else if (below_cutoff) {
-        join_ended(cutoff);
+        cutoffs_.join_ended(cutoff);
     }
     return ended;
 }

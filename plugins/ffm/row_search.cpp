@@ -4,8 +4,8 @@
 #include <limits>
 #include <memory>
 
-#include "bounds/shared_tiles.hpp"
 #include "bounds/sequential.hpp"
+#include "bounds/shared_tiles.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::ffm {

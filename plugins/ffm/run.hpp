@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bounds/class_bounds.hpp"
+#include "bounds/cutoffs.hpp"
 #include "explorer.hpp"
 #include "result.hpp"
 #include "row_search.hpp"
@@ -197,10 +198,6 @@ private:
     /// is optimal, and a low cutoff leaves little to explore.
     void find_optimum();
 
-    /// By how much cutoffs are above the bound, ascending, as shares of it.
-    std::vector<double> cutoffs_above(double class_bound) const;
-    std::vector<double> near_cutoffs(double class_bound) const;
-
     /// Pmappings that can be part of a mapping as good as the points; none where a better mapping
     /// than these was found on the way. \throws base::Stopped
     std::optional<Groups> useful_groups(const std::vector<std::vector<double>>& points);
@@ -222,12 +219,10 @@ private:
     void refuted(double cutoff);
     /// What is proven by now: no mapping costs less.
     double proven() const {
-        return std::max({lower_bound(), refuted_cutoff_, saved_.refuted_cutoff});
+        return std::max(lower_bound(), cutoffs_.refuted_in_all());
     }
-    /// How often the join below a cutoff was begun and not ended, in all parts of the run.
-    int begun(double cutoff) const;
+    /// It is saved that it did: a run that goes on counts how often.
     void join_begins(double cutoff);
-    void join_ended(double cutoff);
 
     /// A join without bound may return what the rows left out could beat.
     void drop_pruned(const std::vector<std::vector<double>>& points,
@@ -293,9 +288,9 @@ private:
     bool beam_tried_ = false;  ///< beam_through()
     bool root_bound_ = false;
     bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
-    double refuted_cutoff_ = 0, reported_bound_ = 0;
+    double reported_bound_ = 0;
     SavedState saved_;  ///< of the run that this one resumes
-    std::vector<SavedJoin> joins_;
+    CutoffLog cutoffs_;
     std::mutex saved_perfect_lock_;
     std::string saved_perfect_;
     mapspace::JoinResult coarse_;

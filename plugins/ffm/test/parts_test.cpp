@@ -4,6 +4,10 @@
 #include <map>
 #include <string>
 
+#include "../bounds/sequential.hpp"
+#include "../heuristics/best_first.hpp"
+#include "../heuristics/local_search.hpp"
+#include "../heuristics/simple.hpp"
 #include "../open.hpp"
 #include "../row_search.hpp"
 #include "support/paths.hpp"
@@ -72,6 +76,17 @@ std::size_t rows(const EinsumSpace& space) {
         sum += g.rows();
     }
     return sum;
+}
+
+/// Least product of energy and latency among the groups of one Einsum.
+double least_product(const EinsumSpace& space) {
+    double least = HUGE_VAL;
+    for (const mapspace::PmappingGroup& g : space.groups) {
+        for (std::size_t r = 0; r < g.rows(); ++r) {
+            least = std::min(least, g.row(r)[0] * g.row(r)[1]);
+        }
+    }
+    return least;
 }
 
 }  // namespace
@@ -192,4 +207,92 @@ BOOST_AUTO_TEST_CASE(a_search_for_rows_is_given_up_and_goes_on) {
         BOOST_TEST(rows(chain.spaces[e]) > 0u);
         BOOST_TEST(rows(chain.spaces[e]) <= all[e]);
     }
+}
+
+BOOST_AUTO_TEST_CASE(first_and_simple_rows_are_legal_pmappings_of_every_einsum) {
+    Chain chain(2);
+    TemplateExplorer explorer(chain.context, chain.spaces);
+    ClassBounds bounds(explorer);
+    first_rows(explorer, std::chrono::steady_clock::now());
+    for (const EinsumSpace& space : chain.spaces) {
+        BOOST_TEST(rows(space) > 0u);
+    }
+    BOOST_TEST(bounds.find(nothing));
+    simple_rows(explorer);
+    for (const EinsumSpace& space : chain.spaces) {
+        BOOST_TEST(rows(space) > 0u);
+        BOOST_TEST(least_product(space) >= space.least[0] * space.least[1] * (1 - 1e-9));
+        for (const mapspace::PmappingGroup& g : space.groups) {
+            BOOST_TEST(g.n_loops() == 0);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(local_search_finds_pmappings_that_do_not_get_worse) {
+    Chain chain(1);
+    TemplateExplorer explorer(chain.context, chain.spaces);
+    const ClassBounds bounds(explorer);
+    LocalSearch search(explorer);
+    const double edp = chain.least(mapper::Metric::edp);
+    double before = HUGE_VAL;
+    for (int pass = 0; pass < 4; ++pass) {
+        search.run({});
+        BOOST_TEST_REQUIRE(search.costs().at(0).size() == 2u);
+        const double found = search.costs()[0][0] * search.costs()[0][1];
+        BOOST_TEST(found >= edp * (1 - 1e-9));
+        BOOST_TEST(found <= before);
+        before = found;
+        // Later passes leave groups only if there are more templates to search.
+        BOOST_TEST(rows(chain.spaces[0]) <= 1u);
+        if (pass == 0) {
+            BOOST_TEST(least_product(chain.spaces[0]) == found,
+                       boost::test_tools::tolerance(1e-12));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(best_first_search_meets_its_bound_at_the_optimum) {
+    Chain chain(1);
+    TemplateExplorer explorer(chain.context, chain.spaces);
+    const ClassBounds bounds(explorer);
+    BestFirst boxes(explorer);
+    const double edp = chain.least(mapper::Metric::edp);
+    boxes.make_boxes(HUGE_VAL, 1);
+    BOOST_TEST_REQUIRE(boxes.n_boxes() > 0u);
+    BOOST_TEST(boxes.bound_of_rank(0) <= edp * (1 + 1e-9));
+    BOOST_TEST(boxes.explore_boxes(0, boxes.n_boxes(), HUGE_VAL));
+    BOOST_TEST(least_product(chain.spaces[0]) == edp, boost::test_tools::tolerance(1e-9));
+    // Nothing is below it.
+    BOOST_TEST(!boxes.explore_boxes(0, boxes.n_boxes(), edp * (1 - 1e-9)));
+}
+
+BOOST_AUTO_TEST_CASE(explored_einsums_bound_the_others_at_least_as_well_as_class_bounds) {
+    Chain chain(3);
+    TemplateExplorer explorer(chain.context, chain.spaces);
+    ClassBounds bounds(explorer);
+    BOOST_TEST(bounds.find(nothing));
+    const double edp = chain.least(mapper::Metric::edp);
+    const auto by_class = bounds.relaxation()->completions();
+    RowSearch search(explorer, bounds);
+    BOOST_TEST(search.find(below(edp * 1.2), 0));
+    SequentialBound sequence(chain.context, chain.spaces);
+    BOOST_TEST(!sequence.knows_more());
+    sequence.add(0);
+    sequence.add(1);
+    const auto rest = sequence.rest(2);
+    BOOST_TEST_REQUIRE(rest.has_value());
+    double least = HUGE_VAL;
+    for (std::size_t k = 0; k < rest->size(); ++k) {
+        double before = HUGE_VAL;
+        for (std::size_t at = 0; at < by_class[2][k].size(); at += 2) {
+            before = std::min(before, by_class[2][k][at] * by_class[2][k][at + 1]);
+        }
+        for (const mapspace::CostPoint& p : (*rest)[k]) {
+            const auto& own = chain.spaces[2].classes[k].least;
+            least = std::min(least, (own[0] + p[0]) * (own[1] + p[1]));
+            BOOST_TEST(p[0] * p[1] >= before * (1 - 1e-9));
+        }
+    }
+    BOOST_TEST(least <= edp * (1 + 1e-9));
+    BOOST_TEST(least >= bounds.least_value() * (1 - 1e-9));
 }
