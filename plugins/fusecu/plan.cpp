@@ -28,15 +28,15 @@ bool translate(const Product& from, int tensor, const Group& group, const Produc
         if (rank < 0) {
             return false;
         }
-        const auto same = std::find_if(target.ranks.begin(), target.ranks.end(), [&](const auto& r) {
-            return r.rank == source.ranks[rank].rank;
-        });
+        const auto same =
+            std::find_if(target.ranks.begin(), target.ranks.end(),
+                         [&](const auto& r) { return r.rank == source.ranks[rank].rank; });
         if (same == target.ranks.end() || same->terms.size() != 1) {
             return false;
         }
         const int position = static_cast<int>(same - target.ranks.begin());
-        const auto found = std::find(target.rank_of_variable.begin(),
-                                     target.rank_of_variable.end(), position);
+        const auto found =
+            std::find(target.rank_of_variable.begin(), target.rank_of_variable.end(), position);
         if (found == target.rank_of_variable.end()) {
             return false;
         }
@@ -185,12 +185,12 @@ private:
         const int one = single_[einsum].single->nra_class;
         const int two = single_[pair->second].single->nra_class;
         if (settings_.fuse == fusecu::FuseRule::principle_4 && one != two) {
-            why_[einsum] = std::string("principle 4: ") + class_names[one] + " and " +
-                           class_names[two];
+            why_[einsum] =
+                std::string("principle 4: ") + class_names[one] + " and " + class_names[two];
             return;
         }
         const std::optional<FusedTiling> fused =
-            best_pair(pair->m, pair->k.size(), pair->l, pair->n.size(), buffer_words,
+            best_pair({pair->m, pair->k.size(), pair->l, pair->n.size()}, buffer_words,
                       settings_.capacity, settings_.partial);
         if (!fused) {
             why_[einsum] = "no fused tiles fit";

@@ -45,7 +45,7 @@ std::vector<std::int64_t> shapes_of(std::int64_t size, bool partial) {
 
 void keep_best(std::vector<Tile>& tiles) {
     std::sort(tiles.begin(), tiles.end(), [](const Tile& a, const Tile& b) {
-        return a.size != b.size     ? a.size < b.size
+        return a.size != b.size       ? a.size < b.size
                : a.passes != b.passes ? a.passes < b.passes
                                       : a.shape < b.shape;
     });
@@ -117,8 +117,8 @@ private:
         t.tile[a] = tile;
         t.tile[b] = other;
         t.nra_class = 1 + (tile.passes == 1) + (other.passes == 1);
-        t.traffic_words = product_.words(c) + product_.words(a) * tile.passes +
-                          product_.words(b) * other.passes;
+        t.traffic_words =
+            product_.words(c) + product_.words(a) * tile.passes + product_.words(b) * other.passes;
         if (!best_ || t.traffic_words < best_->traffic_words ||
             (t.traffic_words == best_->traffic_words && t.used_words < best_->used_words)) {
             best_ = t;
@@ -147,9 +147,7 @@ struct Need {
 class PairSolver {
 public:
     PairSolver(const Group& m, std::int64_t k, const Group& l, std::int64_t n, bool partial)
-        : m_(tiles_of(m, partial)),
-          l_(tiles_of(l, partial)),
-          size_{m.size(), k, l.size(), n} {}
+        : m_(tiles_of(m, partial)), l_(tiles_of(l, partial)), size_{m.size(), k, l.size(), n} {}
 
     std::optional<FusedTiling> best(std::int64_t buffer_words, fusecu::Capacity capacity) {
         std::optional<FusedTiling> best;
@@ -253,10 +251,9 @@ std::optional<Tiling> best_tiling(const Product& product, std::int64_t buffer_wo
     return solver.best();
 }
 
-std::optional<FusedTiling> best_pair(const Group& m, std::int64_t k, const Group& l, std::int64_t n,
-                                     std::int64_t buffer_words, fusecu::Capacity capacity,
-                                     bool partial) {
-    return PairSolver(m, k, l, n, partial).best(buffer_words, capacity);
+std::optional<FusedTiling> best_pair(const PairRanks& ranks, std::int64_t buffer_words,
+                                     fusecu::Capacity capacity, bool partial) {
+    return PairSolver(ranks.m, ranks.k, ranks.l, ranks.n, partial).best(buffer_words, capacity);
 }
 
 }  // namespace tessera::fusecu_mapper

@@ -1,5 +1,6 @@
 // Tile shapes of products and of fused pairs on one buffer, over the rank variables of Einsums: the
-// lattice of tessera/fusecu/matmul.hpp for ranks that are several variables, and for divisors alone.
+// lattice of tessera/fusecu/matmul.hpp for ranks that are several variables, and for divisors
+// alone.
 #pragma once
 
 #include <array>
@@ -28,8 +29,8 @@ enum class Rule { principles, polish, exact };
 /// Tiles of a product; that of rank `innermost` is 1, its loop stands innermost, and the tensor
 /// without it stays.
 struct Tiling {
-    std::size_t innermost = 1;      ///< 0 M, 1 K, 2 L
-    std::array<Tile, 3> tile;       ///< of the two other ranks
+    std::size_t innermost = 1;       ///< 0 M, 1 K, 2 L
+    std::array<Tile, 3> tile;        ///< of the two other ranks
     std::int64_t traffic_words = 0;  ///< one batch; outputs once per pass
     std::int64_t used_words = 0;
     int nra_class = 1;  ///< how many tensors move once
@@ -47,9 +48,16 @@ struct FusedTiling {
     std::int64_t traffic_words = 0, used_words = 0;
 };
 
+/// Ranks of a pair (M x K)(K x L)(L x N).
+struct PairRanks {
+    const Group& m;
+    std::int64_t k = 0;
+    const Group& l;
+    std::int64_t n = 0;
+};
+
 /// The pair of least traffic, one batch. Nothing: none fits.
-std::optional<FusedTiling> best_pair(const Group& m, std::int64_t k, const Group& l, std::int64_t n,
-                                     std::int64_t buffer_words, fusecu::Capacity capacity,
-                                     bool partial);
+std::optional<FusedTiling> best_pair(const PairRanks& ranks, std::int64_t buffer_words,
+                                     fusecu::Capacity capacity, bool partial);
 
 }  // namespace tessera::fusecu_mapper

@@ -106,37 +106,48 @@ const Json::Object& Json::members() const {
     return std::get<Object>(value_);
 }
 
-template <class Items, class Write>
-void Json::write_list(std::string& to, int indent, int depth, char open, char close,
-                      const Items& items, const Write& write) {
-    const auto line = [&](int levels) {
+namespace {
+
+/// `indent` blanks a level, < 0: one line.
+struct Layout {
+    int indent = 0, depth = 0;
+
+    void line(std::string& to, int levels) const {
         if (indent >= 0) {
             to += '\n';
             to.append(static_cast<std::size_t>(indent) * static_cast<std::size_t>(levels), ' ');
         }
-    };
-    to += open;
+    }
+};
+
+/// `brackets`: the opening and the closing one.
+template <class Items, class Write>
+void write_list(std::string& to, const Layout& layout, const char* brackets, const Items& items,
+                const Write& write) {
+    to += brackets[0];
     bool first = true;
     for (const auto& item : items) {
         if (!first) {
             to += ',';
         }
         first = false;
-        line(depth + 1);
+        layout.line(to, layout.depth + 1);
         write(item);
     }
     if (!first) {
-        line(depth);
+        layout.line(to, layout.depth);
     }
-    to += close;
+    to += brackets[1];
 }
+
+}  // namespace
 
 void Json::write(std::string& to, int indent, int depth) const {
     if (const Array* const items = std::get_if<Array>(&value_)) {
-        write_list(to, indent, depth, '[', ']', *items,
+        write_list(to, {indent, depth}, "[]", *items,
                    [&](const Json& item) { item.write(to, indent, depth + 1); });
     } else if (const Object* const members = std::get_if<Object>(&value_)) {
-        write_list(to, indent, depth, '{', '}', *members, [&](const Member& m) {
+        write_list(to, {indent, depth}, "{}", *members, [&](const Member& m) {
             to += scalar(m.key);
             to += indent >= 0 ? ": " : ":";
             m.value.write(to, indent, depth + 1);

@@ -171,18 +171,24 @@ private:
     Einsum& einsum_;
 };
 
+/// What a message says of a value: what the tensor is or has, where, the value and the one before.
+struct Said {
+    std::string what;
+    const Place& place;
+    std::string value, before;
+};
+
 /// A value per tensor that every Einsum must agree on.
 template <class T>
 void agree(std::vector<std::pair<bool, T>>& known, const EinsumView& view, std::size_t local,
-           const T& value, const std::string& what, const Place& place,
-           const std::vector<std::string>& texts) {
+           const T& value, const Said& said) {
     const auto tensor = static_cast<std::size_t>(view.tensors[local].tensor);
     if (known[tensor].first && known[tensor].second != value) {
-        spec::fail(
-            place.position, place.path,
-            {"tensor '" + view.tensors[local].name + "' " + what + " in Einsum '" + view.name +
-                 "' otherwise than in an Einsum before it: " + texts[0] + " against " + texts[1],
-             "", "the same everywhere", "make the Einsums agree"});
+        spec::fail(said.place.position, said.place.path,
+                   {"tensor '" + view.tensors[local].name + "' " + said.what + " in Einsum '" +
+                        view.name + "' otherwise than in an Einsum before it: " + said.value +
+                        " against " + said.before,
+                    "", "the same everywhere", "make the Einsums agree"});
     }
     known[tensor] = {true, value};
 }
@@ -214,8 +220,9 @@ void resolve_bits(Workload& workload, const RawWorkload& raw, const spec::Symbol
                                                       : spec::number_in(*assigned[t], symbols,
                                                                         spec::positive_quantity());
             const auto tensor = static_cast<std::size_t>(einsum.tensors[t].tensor);
-            agree(known, einsum, t, bits, "has a width", access.place,
-                  {spec::number_text(bits), spec::number_text(known[tensor].second)});
+            agree(known, einsum, t, bits,
+                  {"has a width", access.place, spec::number_text(bits),
+                   spec::number_text(known[tensor].second)});
         }
     }
     for (std::size_t t = 0; t < known.size(); ++t) {
@@ -239,8 +246,8 @@ void resolve_persistent(Workload& workload, const RawWorkload& raw,
             const bool persistent = access.persistent || ((set >> t) & 1U) != 0;
             const auto tensor = static_cast<std::size_t>(einsum.tensors[t].tensor);
             const auto text = [](bool value) { return value ? "persistent" : "not persistent"; };
-            agree(known, einsum, t, persistent, "is marked", access.place,
-                  {text(persistent), text(known[tensor].second)});
+            agree(known, einsum, t, persistent,
+                  {"is marked", access.place, text(persistent), text(known[tensor].second)});
         }
     }
     for (std::size_t t = 0; t < known.size(); ++t) {

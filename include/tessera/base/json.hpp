@@ -100,9 +100,6 @@ public:
 
 private:
     void write(std::string& to, int indent, int depth) const;
-    template <class Items, class Write>
-    static void write_list(std::string& to, int indent, int depth, char open, char close,
-                           const Items& items, const Write& write);
 
     std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, Array,
                  Object>

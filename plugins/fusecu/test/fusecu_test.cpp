@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(fusecu_pairs_are_those_of_the_library) {
         for (const Capacity capacity : {Capacity::shared, Capacity::coresident}) {
             const auto library = fusecu::exact_pair(d, limit, capacity);
             const auto found =
-                best_pair(group({d[0]}), d[1], group({d[2]}), d[3], limit, capacity, true);
+                best_pair({group({d[0]}), d[1], group({d[2]}), d[3]}, limit, capacity, true);
             BOOST_REQUIRE(library.has_value() == found.has_value());
             if (found) {
                 BOOST_TEST(found->traffic_words == library->traffic_words);

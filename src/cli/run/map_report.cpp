@@ -186,11 +186,10 @@ io::Json stored_document(io::Json document) {
 }
 
 void print(std::ostream& out, const model::Problem& problem, const mapper::Result& result,
-           const io::Description& best, const mapper::Options& settings, double wall_s,
-           const std::string& mapper, const SummaryTables& tables) {
+           const io::Description& best, const Asked& asked) {
     const mapper::Solution& solution = result.solutions.front();
     const arch::Architecture& architecture = *problem.architecture;
-    const bool traffic = asks_for_traffic(settings.metrics);
+    const bool traffic = asks_for_traffic(asked.settings.metrics);
     out << "Mapping of " << problem.workload->name << " on " << architecture.name() << "\n";
     if (result.solutions.size() > 1) {
         print_pareto_set(out, architecture, result, traffic);
@@ -198,11 +197,11 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
         print_totals(out, architecture, solution.report);
     }
     print_summary(out, architecture, best);
-    print_summary_tables(out, architecture, best.summary, tables);
+    print_summary_tables(out, architecture, best.summary, asked.tables);
     print_fused_groups(out, best.fused_groups);
     print_tree(out, solution.mapping, best.notes);
     print_pipelines(out, solution.report);
-    out << optimality(result, settings, mapper) << "\n";
+    out << optimality(result, asked.settings, asked.mapper) << "\n";
     if (!result.reasons.empty()) {
         out << "Why:\n";
     }
@@ -210,8 +209,9 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
         out << "  " << base::one_line(reason) << "\n";
     }
     const Usage used = usage();
-    out << "Search: " << io::quantity(wall_s, "s") << " wall, " << io::quantity(used.cpu_s, "s")
-        << " CPU, " << io::counted(result.statistics.threads, "thread") << ", "
+    out << "Search: " << io::quantity(asked.wall_s, "s") << " wall, "
+        << io::quantity(used.cpu_s, "s") << " CPU, "
+        << io::counted(result.statistics.threads, "thread") << ", "
         << io::memory(used.peak_rss_bytes) << " memory, "
         << io::counted(result.statistics.evaluated, "pmapping") << " evaluated";
     if (!result.statistics.mapspace_size.empty()) {

@@ -26,11 +26,17 @@ io::Json document(const mapper::Result& result, const std::vector<io::Descriptio
 /// counts that threads share by chance are in status.json.
 io::Json stored_document(io::Json document);
 
-/// The document as text. `best`: of the first solution; `mapper`: who searched.
-/// \pre there is a solution
+/// How a search was asked for, and what is to be printed of it.
+struct Asked {
+    const mapper::Options& settings;
+    const std::string& mapper;  ///< who searched
+    const SummaryTables& tables;
+    double wall_s = 0;
+};
+
+/// The document as text. `best`: of the first solution. \pre there is a solution
 void print(std::ostream& out, const model::Problem& problem, const mapper::Result& result,
-           const io::Description& best, const mapper::Options& settings, double wall_s,
-           const std::string& mapper, const SummaryTables& tables);
+           const io::Description& best, const Asked& asked);
 
 /// Mappings and drawings, by name. \pre there is a solution
 std::map<std::string, std::string> run_files(const model::Problem& problem,

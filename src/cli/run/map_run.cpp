@@ -275,8 +275,8 @@ private:
         if (arguments_.flag("json")) {
             out_ << io::dumped(json);
         } else if (!result.solutions.empty()) {
-            print(out_, problem(), result, described.front(), settings_, wall_s(),
-                  components_->mapper, tables_);
+            print(out_, problem(), result, described.front(),
+                  {settings_, components_->mapper, tables_, wall_s()});
         }
         out_.flush();
         if (result.solutions.empty()) {

@@ -222,7 +222,7 @@ int sweep(const std::vector<std::string>& args, const Arguments& arguments, std:
     plan.command["seed"] = settings.seed;
     find_same(plan, family);
     const SweepSearch search{family, components, settings, arguments.compat()};
-    return run_sweep(plan, search, shard(arguments), args, arguments, out, err);
+    return run_sweep(plan, search, {args, arguments, shard(arguments)}, out, err);
 }
 
 }  // namespace

@@ -369,9 +369,9 @@ bool writes_result(SweepFolder& folder, std::size_t n_points, const Interrupt& i
 
 }  // namespace
 
-int run_sweep(const SweepPlan& plan, const SweepSearch& search, const SweepShard& shard,
-              const std::vector<std::string>& args, const Arguments& arguments, std::ostream& out,
-              std::ostream& err) {
+int run_sweep(const SweepPlan& plan, const SweepSearch& search, const SweepCall& call,
+              std::ostream& out, std::ostream& err) {
+    const auto& [args, arguments, shard] = call;
     const bool quiet = ui(arguments, err) == Ui::none;
     SweepFolder folder(plan, arguments);
     SweepResult result{plan, std::vector<SweepOutcome>(plan.space.points.size())};

@@ -14,11 +14,17 @@ struct SweepShard {
     std::size_t index = 1, count = 1;
 };
 
+/// How a sweep was asked for.
+struct SweepCall {
+    const std::vector<std::string>& args;
+    const Arguments& arguments;
+    SweepShard shard;
+};
+
 /// Searches the points that the folder of -o does not know yet, and delivers all.
 /// \returns the exit code \throws UserError
-int run_sweep(const SweepPlan& plan, const SweepSearch& search, const SweepShard& shard,
-              const std::vector<std::string>& args, const Arguments& arguments, std::ostream& out,
-              std::ostream& err);
+int run_sweep(const SweepPlan& plan, const SweepSearch& search, const SweepCall& call,
+              std::ostream& out, std::ostream& err);
 
 /// Joins the folders of shards of one sweep. \throws UserError
 int merge_sweeps(const std::vector<std::string>& folders, const std::vector<std::string>& args,

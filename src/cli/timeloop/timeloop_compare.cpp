@@ -95,8 +95,9 @@ public:
     void run(const Start& start, Trial& trial) override {
         timeloop::MapperSettings settings = settings_;
         settings.seed = start.seed;
-        const timeloop::MapperResult result = timeloop_search(
-            ground_.input, ground_.constraints, settings, start.budget, start.recorder, start.stop);
+        const timeloop::MapperResult result =
+            timeloop_search(ground_.input, ground_.constraints, settings,
+                            {start.budget, start.recorder, start.stop, {}});
         trial.evaluated = result.valid;
         trial.generated = result.total;
         trial.stopped_by = result.stopped_by;

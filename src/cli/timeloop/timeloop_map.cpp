@@ -61,9 +61,9 @@ public:
         live.describe = text_view;
         const auto owned = std::make_unique<LiveRun>(std::move(live), err_);
         LiveRun& running = *owned;
-        const timeloop::MapperResult result =
-            timeloop_search(input_, constraints_, settings_, budget(arguments_),
-                            &running.recorder(), running.interrupt().stop(), start_);
+        const timeloop::MapperResult result = timeloop_search(
+            input_, constraints_, settings_,
+            {budget(arguments_), &running.recorder(), running.interrupt().stop(), start_});
         running.hold();
         const bool cut = running.interrupted() && result.proof == timeloop::Proof::none;
         running.finish(cut ? telemetry::RunState::interrupted : telemetry::RunState::finished);

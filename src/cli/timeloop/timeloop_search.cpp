@@ -139,18 +139,16 @@ Position place_of(const timeloop::Input& input, const timeloop::MapperSettings& 
 timeloop::MapperResult timeloop_search(const timeloop::Input& input,
                                        const timeloop::Constraints& constraints,
                                        const timeloop::MapperSettings& settings,
-                                       const base::Budget& budget, telemetry::Recorder* recorder,
-                                       const std::atomic<bool>* stop,
-                                       const std::vector<timeloop::Mapping>& start) {
+                                       const TimeloopSearch& search) {
     timeloop::MapperHooks hooks;
-    hooks.start = start;
-    hooks.stop = stop;
+    hooks.start = search.start;
+    hooks.stop = search.stop;
     hooks.model = input.model;
-    hooks.budget = budget;
+    hooks.budget = search.budget;
     if (hooks.budget.target) {
         *hooks.budget.target /= timeloop_metric(settings).scale;
     }
-    hooks.recorder = recorder;
+    hooks.recorder = search.recorder;
     hooks.cycle_s = 1;  // latencies are told in cycles
     return timeloop::with_place(place_of(input, settings), [&] {
         return timeloop::search_mappings(input.problem, input.architecture, constraints, settings,

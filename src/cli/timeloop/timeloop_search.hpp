@@ -37,13 +37,19 @@ struct TimeloopMetric {
 };
 TimeloopMetric timeloop_metric(const timeloop::MapperSettings& settings);
 
-/// A whole search, its recorder in J and cycles. \throws UserError
+/// What a search runs with beside its input.
+struct TimeloopSearch {
+    base::Budget budget;
+    telemetry::Recorder* recorder = nullptr;  ///< told in J and cycles; null: nobody listens
+    const std::atomic<bool>* stop = nullptr;
+    std::vector<timeloop::Mapping> start;  ///< known mappings
+};
+
+/// A whole search. \throws UserError
 timeloop::MapperResult timeloop_search(const timeloop::Input& input,
                                        const timeloop::Constraints& constraints,
                                        const timeloop::MapperSettings& settings,
-                                       const base::Budget& budget, telemetry::Recorder* recorder,
-                                       const std::atomic<bool>* stop,
-                                       const std::vector<timeloop::Mapping>& start = {});
+                                       const TimeloopSearch& search);
 
 /// The name of the problem, of the architecture.
 std::string timeloop_workload(const timeloop::Input& input);

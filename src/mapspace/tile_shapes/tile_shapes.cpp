@@ -238,8 +238,9 @@ bool TileShapeExplorer::Impl::decide_levels(const TileShapeProblem& problem,
                                             std::vector<double>& levels,
                                             TileShapeStatistics& statistics) {
     const std::vector<int> order =
-        tile_shape_order(model::FormulaPool::current(), problem.symbols, problem.constraints,
-                         limits_first(problem, options), {}, options.fixed_first, scratch.divisors);
+        tile_shape_order(model::FormulaPool::current(),
+                         {problem.symbols, problem.constraints, limits_first(problem, options), {}},
+                         options.fixed_first, scratch.divisors);
     std::vector<Formula> objectives;
     for (const BestEffortMinimum& condition : problem.best_effort) {
         objectives.push_back(-condition.formula);
@@ -284,9 +285,9 @@ bool TileShapeExplorer::Impl::reach_levels(const TileShapeProblem& problem,
     const std::vector<AllowedShapes> allowed =
         symmetries.fused.empty() ? problem.allowed
                                  : allowed_of_products(problem.allowed, symmetries.fused);
-    const std::vector<int> order =
-        tile_shape_order(pool, problem.symbols, constraints, limits_first(problem, options),
-                         symmetries.pairs, options.fixed_first, scratch.divisors);
+    const std::vector<int> order = tile_shape_order(
+        pool, {problem.symbols, constraints, limits_first(problem, options), symmetries.pairs},
+        options.fixed_first, scratch.divisors);
     // Pairs with one fused symbol per chain are symmetric variables like any other.
     std::vector<FusedSymmetries> two_fused = symmetries.fused;
     std::erase_if(two_fused, [](const FusedSymmetries& group) { return group.fused == 1; });
@@ -343,8 +344,9 @@ bool TileShapeExplorer::Impl::levels_reachable(const TileShapeProblem& problem,
                                                std::span<const double> levels) {
     const std::vector<TileShapeConstraint> constraints = with_levels(problem, levels);
     const std::vector<int> order =
-        tile_shape_order(model::FormulaPool::current(), problem.symbols, constraints,
-                         limits_first(problem, options), {}, options.fixed_first, scratch.divisors);
+        tile_shape_order(model::FormulaPool::current(),
+                         {problem.symbols, constraints, limits_first(problem, options), {}},
+                         options.fixed_first, scratch.divisors);
     TileShapeRun run;
     run.symbols = problem.symbols;
     run.constraints = constraints;

@@ -175,13 +175,13 @@ void TileShapeEngine::flush(const Step& step, std::size_t rows, const RowTable& 
     step.program.run(registers, rows);
     std::uint8_t alive[kBlock];
     if (const std::size_t left = filter(step, registers, rows, alive); left > 0) {
-        append(step, alive, rows, left, registers, in, out);
+        append(step, {alive, rows, left}, registers, in, out);
     }
 }
 
-void TileShapeEngine::append(const Step& step, const std::uint8_t* alive, std::size_t rows,
-                             std::size_t left, const double* registers, const RowTable& in,
-                             RowTable& out) {
+void TileShapeEngine::append(const Step& step, const Survivors& of_block, const double* registers,
+                             const RowTable& in, RowTable& out) {
+    const auto [alive, rows, left] = of_block;
     std::uint8_t kept[kBlock];
     std::uint32_t parent[kBlock];
     std::size_t n = 0;

@@ -202,8 +202,13 @@ private:
     void finish_piece(std::size_t depth, RowTable& out, bool more);
     void expand(const Step& step, const RowTable& in, RowTable& out, Expansion& at);
     void flush(const Step& step, std::size_t rows, const RowTable& in, RowTable& out);
-    void append(const Step& step, const std::uint8_t* alive, std::size_t rows, std::size_t left,
-                const double* registers, const RowTable& in, RowTable& out);
+    /// Which of the rows of a block are left.
+    struct Survivors {
+        const std::uint8_t* alive = nullptr;  ///< by row
+        std::size_t rows = 0, left = 0;
+    };
+    void append(const Step& step, const Survivors& of_block, const double* registers,
+                const RowTable& in, RowTable& out);
     void void_safe_criteria(const Step& step, std::size_t rows);
     void collect_keys(const Step& step, const RowTable& table, std::vector<const double*>& keys);
     std::size_t filter(const Step& step, const double* registers, std::size_t rows,
@@ -250,16 +255,20 @@ private:
     bool empty_ = false;
 };
 
+/// What is to be enumerated.
+struct OrderedSpace {
+    std::span<const TileShapeSymbol> symbols;
+    std::span<const TileShapeConstraint> constraints;
+    std::span<const LoopLimit> limits;  ///< whose loops come first
+    std::span<const SymmetricSymbols> symmetries;
+};
+
 /// Order of enumeration: inner before outer, fused last; limited loops first if they leave few
 /// combinations. With symmetric variables: what encloses the first of them, then symmetric
 /// variables together. `fixed_first`: in chains with partial tiles, symbols that constraints leave
 /// one value.
-std::vector<int> tile_shape_order(const model::FormulaPool& pool,
-                                  std::span<const TileShapeSymbol> symbols,
-                                  std::span<const TileShapeConstraint> constraints,
-                                  std::span<const LoopLimit> limits,
-                                  std::span<const SymmetricSymbols> symmetries, bool fixed_first,
-                                  DivisorCache& cache);
+std::vector<int> tile_shape_order(const model::FormulaPool& pool, const OrderedSpace& space,
+                                  bool fixed_first, DivisorCache& cache);
 
 /// value <relation> limit
 bool holds(Relation relation, double value, double limit);

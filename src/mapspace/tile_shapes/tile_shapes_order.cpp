@@ -207,12 +207,9 @@ int symmetry_of(std::span<const SymmetricSymbols> symmetries, int symbol, const 
 
 }  // namespace
 
-std::vector<int> tile_shape_order(const model::FormulaPool& pool,
-                                  std::span<const TileShapeSymbol> symbols,
-                                  std::span<const TileShapeConstraint> constraints,
-                                  std::span<const LoopLimit> limits,
-                                  std::span<const SymmetricSymbols> symmetries, bool fixed_first,
-                                  DivisorCache& cache) {
+std::vector<int> tile_shape_order(const model::FormulaPool& pool, const OrderedSpace& space,
+                                  bool fixed_first, DivisorCache& cache) {
+    const auto& [symbols, constraints, limits, symmetries] = space;
     std::vector<double> allowed(symbols.size());
     std::vector<char> inwards(symbols.size());
     std::vector<char> late(symbols.size(), 0);  ///< in a chain with a fused symbol

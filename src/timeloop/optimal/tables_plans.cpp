@@ -13,8 +13,16 @@ struct Tables::Trace {
     bool more = true;
     std::size_t steps = 0;
 
-    // Reaches (open, x) after block `level`; `later` is the cost of what follows.
-    void back(int level, const OpenEdges& open, std::size_t x, double later) {
+    // The state (open, x) that a block ends in; `later` is the cost of what follows it.
+    struct End {
+        const OpenEdges& open;
+        std::size_t x = 0;
+        double later = 0;
+    };
+
+    // Reaches the state after block `level`.
+    void back(int level, const End& end) {
+        const auto& [open, x, later] = end;
         if (level < 0) {
             if (x == 0 && open == OpenEdges{}) {
                 plan.bound = t.edges_.constant() + later;
@@ -30,33 +38,32 @@ struct Tables::Trace {
             t.layer(start, {}).cost[0] = t.edges_.constant();
         }
         for (const Layer& source : *sources) {
-            inner(level, source, open, x, later, 0, 0);
+            inner(level, source, end, 0, 0);
         }
     }
     // All lattice points that divide x, dimension by dimension.
-    void inner(int level, const Layer& source, const OpenEdges& open, std::size_t x, double later,
-               int d, std::size_t point) {
+    void inner(int level, const Layer& source, const End& end, int d, std::size_t point) {
         if (!more) {
             return;
         }
         t.poll(++steps);
         if (d == t.g_.dimensions) {
-            if (source.cost[point] + later <= limit) {
-                orders(level, source, open, x, later, point);
+            if (source.cost[point] + end.later <= limit) {
+                orders(level, source, end, point);
             }
             return;
         }
         const auto& divisors = t.lattice_.divisors[d];
-        const std::size_t c = t.lattice_.coordinate(x, d);
+        const std::size_t c = t.lattice_.coordinate(end.x, d);
         for (std::size_t k = 0; k <= c; ++k) {
             if (divisors[c] % divisors[k] == 0 && t.allowed(level, d, divisors[c] / divisors[k])) {
                 plan.factors[level][d] = divisors[c] / divisors[k];
-                inner(level, source, open, x, later, d + 1, point + k * t.lattice_.stride[d]);
+                inner(level, source, end, d + 1, point + k * t.lattice_.stride[d]);
             }
         }
     }
-    void orders(int level, const Layer& source, const OpenEdges& open, std::size_t x, double later,
-                std::size_t point) {
+    void orders(int level, const Layer& source, const End& end, std::size_t point) {
+        const auto& [open, x, later] = end;
         const std::vector<std::int64_t> factors = plan.factors[level];
         std::vector<std::vector<int>> seen;  // orders of the loops that run
         for (const std::vector<int>& order : t.orders_[level]) {
@@ -85,7 +92,7 @@ struct Tables::Trace {
             }
             seen.push_back(running);
             plan.order[level] = order;
-            back(level - 1, source.open, point, later + added);
+            back(level - 1, {source.open, point, later + added});
             plan.factors[level] = factors;
             if (!more) {
                 return;
@@ -101,7 +108,7 @@ void Tables::plans(double limit, const std::function<bool(const TemporalPlan&)>&
     for (const Layer& last : after_.back()) {
         const double end = end_cost(last.open);
         if (last.cost.back() + end <= limit) {
-            trace.back(g_.levels - 1, last.open, lattice_.size - 1, end);
+            trace.back(g_.levels - 1, {last.open, lattice_.size - 1, end});
         }
     }
 }
