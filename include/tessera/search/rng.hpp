@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "tessera/base/hash.hpp"
+
 namespace tessera::search {
 
 /// SplitMix64 (Steele, Lea, Flood 2014). Streams of different seeds are independent for our use.
@@ -11,11 +13,8 @@ public:
     explicit Rng(std::uint64_t seed = 0) : state_(seed) {}
 
     std::uint64_t next() {
-        state_ += 0x9e3779b97f4a7c15ull;
-        std::uint64_t z = state_;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-        return z ^ (z >> 31);
+        state_ += base::golden_ratio;
+        return base::mix(state_);
     }
     /// Uniform in [0, n); \pre n > 0.
     std::uint64_t below(std::uint64_t n) {

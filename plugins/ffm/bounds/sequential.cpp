@@ -16,6 +16,7 @@
 #include <set>
 
 #include "mapspace/row_semijoin.hpp"
+#include "tessera/base/hash.hpp"
 
 namespace tessera::ffm {
 namespace {
@@ -103,12 +104,10 @@ std::vector<std::size_t> order_of_sequence(const std::vector<EinsumSpace>& space
 }
 
 std::size_t SequentialBound::CompatibilityKeyHash::operator()(const CompatibilityKey& t) const {
-    std::uint64_t h =
+    const std::uint64_t start =
         mapspace::TensorChoicesHash{}(t.shares) + 31 * mapspace::TensorChoicesHash{}(t.classes);
-    for (const std::uint64_t s : t.compatibility) {
-        h = (h ^ s) * 0x9e3779b97f4a7c15ull;
-    }
-    return static_cast<std::size_t>(h ^ (h >> 29));
+    return static_cast<std::size_t>(
+        base::hash_row(t.compatibility.data(), t.compatibility.size(), start));
 }
 
 SequentialBound::SequentialBound(const ExploreContext& context,

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "mapspace/tile_shapes/tile_shapes_engine.hpp"
+#include "tessera/base/hash.hpp"
 
 namespace tessera::mapspace {
 namespace {
@@ -289,11 +290,8 @@ bool TileShapeLocalSearch::kick() {
 }
 
 std::uint64_t TileShapeLocalSearch::random() {  // splitmix64: the same everywhere
-    random_ += 0x9e3779b97f4a7c15u;
-    std::uint64_t z = random_;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
+    random_ += base::golden_ratio;
+    return base::mix(random_);
 }
 
 void TileShapeLocalSearch::run(double max_rows) {

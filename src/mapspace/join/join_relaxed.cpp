@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/base/hash.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::mapspace::detail {
@@ -15,13 +16,7 @@ constexpr std::size_t poll_every = 256;
 }  // namespace
 
 std::size_t CompatibilityIndex::Hash::operator()(const std::vector<std::int64_t>& key) const {
-    std::uint64_t h = 0x9e3779b97f4a7c15ull;
-    for (const std::int64_t v : key) {
-        h ^= static_cast<std::uint64_t>(v) + (h << 6) + (h >> 2);
-        h *= 0xff51afd7ed558ccdull;
-        h ^= h >> 32;
-    }
-    return static_cast<std::size_t>(h);
+    return static_cast<std::size_t>(base::hash_row(key.data(), key.size()));
 }
 
 void CompatibilityIndex::add_loops(std::vector<Loop>& loops, std::vector<std::int64_t>& key) {

@@ -14,6 +14,7 @@
 
 #include "join_later.hpp"
 #include "mapspace/pareto.hpp"
+#include "tessera/base/hash.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::mapspace::detail {
@@ -24,16 +25,6 @@ namespace {
 constexpr double tie_slack = 1e-11;
 /// Pairs of rows between two looks at the stop token.
 constexpr std::size_t poll_every = 256;
-
-std::uint64_t hash_key(const std::int64_t* key, int n) {
-    std::uint64_t h = 0x9e3779b97f4a7c15ull;
-    for (int i = 0; i < n; ++i) {
-        h ^= static_cast<std::uint64_t>(key[i]) + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
-        h *= 0xff51afd7ed558ccdull;
-        h ^= h >> 32;
-    }
-    return h;
-}
 
 /// Right rows by the trip counts of the loops that become the open ones.
 class RightIndex {
@@ -50,7 +41,7 @@ public:
             for (std::size_t j = 0; j < loops.size(); ++j) {
                 key_[j] = trips[loops[j]];
             }
-            rows_.emplace_back(hash_key(key_.data(), static_cast<int>(key_.size())),
+            rows_.emplace_back(base::hash_row(key_.data(), key_.size()),
                                static_cast<std::uint32_t>(r));
         }
         std::sort(rows_.begin(), rows_.end());
@@ -60,7 +51,8 @@ public:
     std::span<const std::pair<std::uint64_t, std::uint32_t>> find(const std::int64_t* trips,
                                                                   int n) const {
         const auto [first, last] =
-            std::equal_range(rows_.begin(), rows_.end(), std::pair(hash_key(trips, n), 0u),
+            std::equal_range(rows_.begin(), rows_.end(),
+                             std::pair(base::hash_row(trips, static_cast<std::size_t>(n)), 0u),
                              [](const auto& a, const auto& b) { return a.first < b.first; });
         return {first, last};
     }

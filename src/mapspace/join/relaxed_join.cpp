@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "tessera/base/hash.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::mapspace {
@@ -95,13 +96,7 @@ void coarsen_front(CostFront& front, std::size_t size) {
 }
 
 std::size_t TensorChoicesHash::operator()(const TensorChoices& key) const {
-    std::uint64_t h = 0x9e3779b97f4a7c15ull;
-    for (const std::int32_t v : key) {
-        h ^= static_cast<std::uint64_t>(static_cast<std::uint32_t>(v)) + (h << 6) + (h >> 2);
-        h *= 0xff51afd7ed558ccdull;
-        h ^= h >> 32;
-    }
-    return static_cast<std::size_t>(h);
+    return static_cast<std::size_t>(base::hash_row(key.data(), key.size()));
 }
 
 void ChoiceTable::add(const TensorChoices& key, const CostPoint& cost) {

@@ -12,8 +12,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "mapspace/join_orders.hpp"
 #include "join_rows.hpp"
+#include "mapspace/join_orders.hpp"
+#include "tessera/base/hash.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::mapspace {
@@ -22,14 +23,8 @@ namespace {
 /// Rows between two looks at the stop token.
 constexpr std::size_t poll_every = 256;
 
-std::uint64_t mix(std::uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
-
 std::uint64_t mix(std::uint64_t seed, std::int64_t value) {
-    return mix(seed * 0x9e3779b97f4a7c15ull + static_cast<std::uint64_t>(value) + 1);
+    return base::mix(seed * base::golden_ratio + static_cast<std::uint64_t>(value) + 1);
 }
 
 }  // namespace

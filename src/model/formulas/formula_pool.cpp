@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "tessera/base/error.hpp"
+#include "tessera/base/hash.hpp"
 
 // Interning: every structure is stored once. Tables hold indices and compare structure exactly, so
 // a collision of hashes costs time, never correctness. The canonical key alone relies on 128 bits.
@@ -16,18 +17,9 @@ constexpr std::size_t few_terms = 12;
 
 thread_local FormulaPool* current_pool = nullptr;
 
-std::uint64_t mix(std::uint64_t x) {
-    x ^= x >> 30;
-    x *= 0xbf58476d1ce4e5b9ull;
-    x ^= x >> 27;
-    x *= 0x94d049bb133111ebull;
-    x ^= x >> 31;
-    return x;
-}
-
 StructuralHash combine(const StructuralHash& h, std::uint64_t value) {
-    return {mix(h.first ^ (value * 0x9e3779b97f4a7c15ull + 0x1234567)),
-            mix(h.second + value * 0xd6e8feb86659fd93ull + 0x89abcdef)};
+    return {base::mix(h.first ^ (value * base::golden_ratio + 0x1234567)),
+            base::mix(h.second + value * 0xd6e8feb86659fd93ull + 0x89abcdef)};
 }
 
 std::uint64_t bits_of(double value) {
@@ -36,8 +28,9 @@ std::uint64_t bits_of(double value) {
 
 StructuralHash hash_of(const Exponents& exponents, std::size_t words, const StructuralHash& atoms) {
     const auto& w = exponents.words;
-    const std::uint64_t low = mix(w[0] * 0x9e3779b97f4a7c15ull + (w[1] ^ 0x2545f4914f6cdd1dull));
-    const std::uint64_t high = mix(w[2] * 0xd6e8feb86659fd93ull + (w[3] ^ 0x8cb92ba72f3d8dd7ull));
+    const std::uint64_t low = base::mix(w[0] * base::golden_ratio + (w[1] ^ 0x2545f4914f6cdd1dull));
+    const std::uint64_t high =
+        base::mix(w[2] * 0xd6e8feb86659fd93ull + (w[3] ^ 0x8cb92ba72f3d8dd7ull));
     StructuralHash hash =
         combine({low + atoms.first, (low >> 32 | low << 32) ^ atoms.second}, high);
     // Words further on add to the hash only where there is a symbol.
@@ -407,7 +400,7 @@ Formula FormulaPool::maximum_of(std::vector<Formula>& branches) {
     node.hash = {0x3333, 0x4444};
     for (const Formula& branch : branches) {
         node.hash = combine(node.hash, hash(branch).first);
-        node.hash.second += mix(hash(branch).second);
+        node.hash.second += base::mix(hash(branch).second);
         node.mask |= mask(branch);
     }
     if (const std::uint32_t known = find_node(node.hash, true, {}, branches)) {

@@ -1,5 +1,7 @@
 #include "followers.hpp"
 
+#include "tessera/base/hash.hpp"
+
 namespace tessera::search {
 
 namespace {
@@ -13,12 +15,7 @@ constexpr std::size_t most_remembered = std::size_t{1} << 24U;
 }  // namespace
 
 std::size_t NumbersHash::operator()(const std::vector<std::int64_t>& numbers) const {
-    std::uint64_t h = numbers.size();
-    for (const std::int64_t v : numbers) {
-        h = (h ^ static_cast<std::uint64_t>(v)) * 0x9e3779b97f4a7c15ull;
-        h ^= h >> 32;
-    }
-    return h;
+    return base::hash_row(numbers.data(), numbers.size());
 }
 
 TileStore::TileStore(const OpenSpace::Data& space) : space_(space), walks_(space.einsums.size()) {

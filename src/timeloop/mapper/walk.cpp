@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tessera/base/error.hpp"
+#include "tessera/base/hash.hpp"
 
 namespace tessera::timeloop {
 namespace {
@@ -39,10 +40,8 @@ std::uint64_t stream(std::uint64_t seed, int thread, int axis) {
     if (seed == 0) {
         return 0;
     }
-    std::uint64_t x = seed + 0x9e3779b97f4a7c15U * static_cast<unsigned>(thread * 4 + axis + 1);
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-    return (x ^ (x >> 31)) | 1;
+    const auto index = static_cast<unsigned>(thread * 4 + axis + 1);
+    return base::mix(seed + base::golden_ratio * index) | 1;
 }
 
 // Draws index factors, permutation and split; runs through all bypasses of each draw.

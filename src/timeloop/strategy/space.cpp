@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "tessera/base/error.hpp"
+#include "tessera/base/hash.hpp"
 #include "timeloop/strategy/partial.hpp"
 
 namespace tessera::timeloop {
@@ -165,12 +166,8 @@ bool StrategySpace::has(const search::Point& point) const {
 }
 
 std::size_t StrategySpace::place(int dimension, const std::int32_t* ends) const {
-    std::uint64_t hash = 0;
-    for (int level = 0; level < levels(); ++level) {
-        hash = (hash ^ static_cast<std::uint32_t>(ends[level])) * 0x9e3779b97f4a7c15ull;
-        hash ^= hash >> 29U;
-    }
-    return static_cast<std::size_t>(hash) & (slots_[dimension].size() - 1);
+    return static_cast<std::size_t>(base::hash_row(ends, static_cast<std::size_t>(levels()))) &
+           (slots_[dimension].size() - 1);
 }
 
 std::int64_t StrategySpace::option(int dimension, const std::int32_t* wanted) const {
