@@ -66,6 +66,17 @@ struct Chain {
 
 void nothing() {}
 
+/// With its parts.
+struct Parts : Chain {
+    explicit Parts(int n) : Chain(n) {}
+    void find_class_bounds() {
+        BOOST_TEST_REQUIRE(bounds.find(nothing));
+    }
+
+    TemplateExplorer explorer{context, spaces};
+    ClassBounds bounds{explorer};
+};
+
 Incumbents below(double product) {
     return {true, {{product, 1.0}}};
 }
@@ -92,14 +103,12 @@ double least_product(const EinsumSpace& space) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(the_class_bounds_of_one_einsum_are_its_least_costs) {
-    Chain chain(1);
-    TemplateExplorer explorer(chain.context, chain.spaces);
-    ClassBounds bounds(explorer);
-    BOOST_TEST(bounds.nothing_shared());
-    BOOST_TEST(bounds.find_root_bounds());
-    const mapspace::CostPoint root = bounds.bound().front();
-    BOOST_TEST(bounds.find(nothing));
-    const mapspace::CostPoint least = bounds.bound().front();
+    Parts chain(1);
+    BOOST_TEST(chain.bounds.nothing_shared());
+    BOOST_TEST(chain.bounds.find_root_bounds());
+    const mapspace::CostPoint root = chain.bounds.bound().front();
+    chain.find_class_bounds();
+    const mapspace::CostPoint least = chain.bounds.bound().front();
     BOOST_TEST(least[0] == chain.least(mapper::Metric::energy), boost::test_tools::tolerance(1e-9));
     BOOST_TEST(least[1] == chain.least(mapper::Metric::latency),
                boost::test_tools::tolerance(1e-9));
@@ -109,18 +118,16 @@ BOOST_AUTO_TEST_CASE(the_class_bounds_of_one_einsum_are_its_least_costs) {
 }
 
 BOOST_AUTO_TEST_CASE(the_relaxation_bounds_whole_mappings) {
-    Chain chain(3);
-    TemplateExplorer explorer(chain.context, chain.spaces);
-    ClassBounds bounds(explorer);
-    BOOST_TEST(!bounds.nothing_shared());
-    BOOST_TEST(bounds.relaxation() == nullptr);
-    BOOST_TEST(bounds.find(nothing));
-    BOOST_TEST_REQUIRE(bounds.relaxation() != nullptr);
+    Parts chain(3);
+    BOOST_TEST(!chain.bounds.nothing_shared());
+    BOOST_TEST(chain.bounds.relaxation() == nullptr);
+    chain.find_class_bounds();
+    BOOST_TEST_REQUIRE(chain.bounds.relaxation() != nullptr);
     const double edp = chain.least(mapper::Metric::edp);
-    BOOST_TEST(bounds.least_value() <= edp * (1 + 1e-9));
-    BOOST_TEST(bounds.least_value() > 0.2 * edp);
+    BOOST_TEST(chain.bounds.least_value() <= edp * (1 + 1e-9));
+    BOOST_TEST(chain.bounds.least_value() > 0.2 * edp);
     // What completes a class of the bound is the least of the others.
-    const auto completions = bounds.relaxation()->completions();
+    const auto completions = chain.bounds.relaxation()->completions();
     for (std::size_t e = 0; e < chain.spaces.size(); ++e) {
         double least = HUGE_VAL;
         BOOST_TEST_REQUIRE(completions[e].size() == chain.spaces[e].classes.size());
@@ -131,43 +138,31 @@ BOOST_AUTO_TEST_CASE(the_relaxation_bounds_whole_mappings) {
                     least, (own[0] + completions[e][k][at]) * (own[1] + completions[e][k][at + 1]));
             }
         }
-        BOOST_TEST(least == bounds.least_value(), boost::test_tools::tolerance(1e-9));
+        BOOST_TEST(least == chain.bounds.least_value(), boost::test_tools::tolerance(1e-9));
     }
 }
 
 BOOST_AUTO_TEST_CASE(what_an_earlier_run_has_found_is_not_looked_for) {
-    Chain chain(2);
-    std::vector<SavedClassBounds> saved;
-    double bound = 0;
-    {
-        TemplateExplorer explorer(chain.context, chain.spaces);
-        ClassBounds bounds(explorer);
-        BOOST_TEST(bounds.find(nothing));
-        saved = bounds.progress();
-        bound = bounds.least_value();
-        BOOST_TEST(explorer.evaluated() > 0u);
-    }
-    Chain again(2);
-    TemplateExplorer explorer(again.context, again.spaces);
-    ClassBounds bounds(explorer);
-    bounds.restore(saved);
-    const std::uint64_t before = explorer.evaluated();
-    BOOST_TEST(bounds.find(nothing));
-    BOOST_TEST(explorer.evaluated() == before);
-    BOOST_TEST(bounds.least_value() == bound);
+    Parts first(2);
+    first.find_class_bounds();
+    BOOST_TEST(first.explorer.evaluated() > 0u);
+    std::vector<SavedClassBounds> saved = first.bounds.progress();
+    Parts again(2);
+    again.bounds.restore(saved);
+    const std::uint64_t before = again.explorer.evaluated();
+    again.find_class_bounds();
+    BOOST_TEST(again.explorer.evaluated() == before);
+    BOOST_TEST(again.bounds.least_value() == first.bounds.least_value());
 
     saved.front().done.pop_back();
-    Chain other(2);
-    TemplateExplorer of_other(other.context, other.spaces);
-    BOOST_CHECK_THROW(ClassBounds(of_other).restore(saved), UserError);
+    Parts other(2);
+    BOOST_CHECK_THROW(other.bounds.restore(saved), UserError);
 }
 
 BOOST_AUTO_TEST_CASE(rows_are_those_that_can_beat_the_incumbents) {
-    Chain chain(1);
-    TemplateExplorer explorer(chain.context, chain.spaces);
-    ClassBounds bounds(explorer);
-    BOOST_TEST(bounds.find(nothing));
-    RowSearch search(explorer, bounds);
+    Parts chain(1);
+    chain.find_class_bounds();
+    RowSearch search(chain.explorer, chain.bounds);
     const double edp = chain.least(mapper::Metric::edp);
     BOOST_TEST(search.find(below(edp * 0.999), 0));
     BOOST_TEST(rows(chain.spaces[0]) == 0u);
@@ -176,11 +171,9 @@ BOOST_AUTO_TEST_CASE(rows_are_those_that_can_beat_the_incumbents) {
 }
 
 BOOST_AUTO_TEST_CASE(without_incumbents_all_pareto_optimal_rows_are_found) {
-    Chain chain(2);
-    TemplateExplorer explorer(chain.context, chain.spaces);
-    ClassBounds bounds(explorer);
-    BOOST_TEST(bounds.find(nothing));
-    RowSearch search(explorer, bounds);
+    Parts chain(2);
+    chain.find_class_bounds();
+    RowSearch search(chain.explorer, chain.bounds);
     BOOST_TEST(search.find(below(chain.least(mapper::Metric::edp)), 0));
     const std::size_t best = rows(chain.spaces[0]) + rows(chain.spaces[1]);
     BOOST_TEST(search.find({true, {}}, 0));
@@ -188,11 +181,9 @@ BOOST_AUTO_TEST_CASE(without_incumbents_all_pareto_optimal_rows_are_found) {
 }
 
 BOOST_AUTO_TEST_CASE(a_search_for_rows_is_given_up_and_goes_on) {
-    Chain chain(3);
-    TemplateExplorer explorer(chain.context, chain.spaces);
-    ClassBounds bounds(explorer);
-    BOOST_TEST(bounds.find(nothing));
-    RowSearch search(explorer, bounds);
+    Parts chain(3);
+    chain.find_class_bounds();
+    RowSearch search(chain.explorer, chain.bounds);
     const Incumbents incumbents = below(chain.least(mapper::Metric::edp) * 1.5);
     BOOST_TEST(!search.find(incumbents, 1));
     BOOST_TEST(search.find(incumbents, 0));
@@ -210,15 +201,13 @@ BOOST_AUTO_TEST_CASE(a_search_for_rows_is_given_up_and_goes_on) {
 }
 
 BOOST_AUTO_TEST_CASE(first_and_simple_rows_are_legal_pmappings_of_every_einsum) {
-    Chain chain(2);
-    TemplateExplorer explorer(chain.context, chain.spaces);
-    ClassBounds bounds(explorer);
-    first_rows(explorer, std::chrono::steady_clock::now());
+    Parts chain(2);
+    first_rows(chain.explorer, std::chrono::steady_clock::now());
     for (const EinsumSpace& space : chain.spaces) {
         BOOST_TEST(rows(space) > 0u);
     }
-    BOOST_TEST(bounds.find(nothing));
-    simple_rows(explorer);
+    chain.find_class_bounds();
+    simple_rows(chain.explorer);
     for (const EinsumSpace& space : chain.spaces) {
         BOOST_TEST(rows(space) > 0u);
         BOOST_TEST(least_product(space) >= space.least[0] * space.least[1] * (1 - 1e-9));
@@ -229,10 +218,8 @@ BOOST_AUTO_TEST_CASE(first_and_simple_rows_are_legal_pmappings_of_every_einsum) 
 }
 
 BOOST_AUTO_TEST_CASE(local_search_finds_pmappings_that_do_not_get_worse) {
-    Chain chain(1);
-    TemplateExplorer explorer(chain.context, chain.spaces);
-    const ClassBounds bounds(explorer);
-    LocalSearch search(explorer);
+    Parts chain(1);
+    LocalSearch search(chain.explorer);
     const double edp = chain.least(mapper::Metric::edp);
     double before = HUGE_VAL;
     for (int pass = 0; pass < 4; ++pass) {
@@ -252,10 +239,8 @@ BOOST_AUTO_TEST_CASE(local_search_finds_pmappings_that_do_not_get_worse) {
 }
 
 BOOST_AUTO_TEST_CASE(best_first_search_meets_its_bound_at_the_optimum) {
-    Chain chain(1);
-    TemplateExplorer explorer(chain.context, chain.spaces);
-    const ClassBounds bounds(explorer);
-    BestFirst boxes(explorer);
+    Parts chain(1);
+    BestFirst boxes(chain.explorer);
     const double edp = chain.least(mapper::Metric::edp);
     boxes.make_boxes(HUGE_VAL, 1);
     BOOST_TEST_REQUIRE(boxes.n_boxes() > 0u);
@@ -267,13 +252,11 @@ BOOST_AUTO_TEST_CASE(best_first_search_meets_its_bound_at_the_optimum) {
 }
 
 BOOST_AUTO_TEST_CASE(explored_einsums_bound_the_others_at_least_as_well_as_class_bounds) {
-    Chain chain(3);
-    TemplateExplorer explorer(chain.context, chain.spaces);
-    ClassBounds bounds(explorer);
-    BOOST_TEST(bounds.find(nothing));
+    Parts chain(3);
+    chain.find_class_bounds();
     const double edp = chain.least(mapper::Metric::edp);
-    const auto by_class = bounds.relaxation()->completions();
-    RowSearch search(explorer, bounds);
+    const auto by_class = chain.bounds.relaxation()->completions();
+    RowSearch search(chain.explorer, chain.bounds);
     BOOST_TEST(search.find(below(edp * 1.2), 0));
     SequentialBound sequence(chain.context, chain.spaces);
     BOOST_TEST(!sequence.knows_more());
@@ -294,5 +277,5 @@ BOOST_AUTO_TEST_CASE(explored_einsums_bound_the_others_at_least_as_well_as_class
         }
     }
     BOOST_TEST(least <= edp * (1 + 1e-9));
-    BOOST_TEST(least >= bounds.least_value() * (1 - 1e-9));
+    BOOST_TEST(least >= chain.bounds.least_value() * (1 - 1e-9));
 }
