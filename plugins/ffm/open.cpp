@@ -28,7 +28,7 @@ EinsumSpace open_einsum(const ExploreContext& context, int einsum) {
 
 void make_templates(const ExploreContext& context, EinsumSpace& space) {
     mapspace::MapSpaceOptions mapspace = context.options->mapspace;
-    mapspace.partial_inner_tiles = context.problem->compat == arch::Compat::accelforge;
+    mapspace.partial_inner_tiles = context.problem->convention().partial_inner_tiles;
     std::string infeasible;
     for (std::size_t i = 0; i < space.paths.size(); ++i) {
         const arch::Path& path = *space.paths[i];

@@ -81,7 +81,7 @@ void check_agreement(const ExploreContext& context, const mapspace::JoinedMappin
         const double a = m.objectives[i];
         if (std::abs(a - again[i]) > agreement * std::max(std::abs(a), std::abs(again[i]))) {
             if (context.options->mapspace.partial_tiles() &&
-                context.problem->compat == arch::Compat::accelforge) {
+                !context.problem->convention().round_up_partial_tiles) {
                 throw UserError(
                     "mapper 'ffm' cannot search this mapspace with partial tiles "
                     "(--imperfect-temporal, --imperfect-spatial) under --compat accelforge, whose "

@@ -60,7 +60,7 @@ Path PathBuilder::build(const std::string& compute) {
     path.symbols = symbols_;
     values_.add_frozen(path.symbols);
     path.symbols.resolve_all();
-    if (compat_ == Compat::none) {
+    if (Convention::of(compat_).unknown_names_fail) {
         check_keep_names(path);
     }
     return path;
@@ -120,7 +120,7 @@ TensorMask PathBuilder::reuse_set(const spec::Expression& expression,
     try {
         return expression.tensors(scope);
     } catch (const spec::UnknownName&) {
-        if (compat_ == Compat::none) {
+        if (Convention::of(compat_).unknown_names_fail) {
             throw;
         }
     }
@@ -148,7 +148,7 @@ void PathBuilder::build_bounds(const DimSpec& dim, const spec::Symbols& scope,
         try {
             built.variables = bound.expression.rank_variables(scope);
         } catch (const spec::UnknownName&) {
-            if (compat_ == Compat::none) {
+            if (Convention::of(compat_).unknown_names_fail) {
                 throw;
             }
             continue;
@@ -291,7 +291,7 @@ TensorMask PathBuilder::tensors_or(const spec::Expression& expression, const spe
     try {
         return expression.tensors(scope);
     } catch (const spec::UnknownName&) {
-        if (compat_ == Compat::none) {
+        if (Convention::of(compat_).unknown_names_fail) {
             throw;
         }
         return otherwise;

@@ -78,9 +78,10 @@ Inputs::Inputs(const Arguments& arguments, arch::Compat compat_mode) : compat(co
     const auto text = [&](const char* option) {
         return arguments.has(option) ? arguments.not_empty(option, "a file") : std::string();
     };
-    api::Inputs loaded = api::load_inputs(
-        {text("arch"), text("workload"), text("mapping"), arguments.defines(),
-         words_at_commas(arguments.text("einsums")), compat_mode == arch::Compat::none});
+    api::Inputs loaded =
+        api::load_inputs({text("arch"), text("workload"), text("mapping"), arguments.defines(),
+                          words_at_commas(arguments.text("einsums")),
+                          arch::Convention::of(compat_mode).customary_renames});
     architecture = std::move(loaded.architecture);
     workload = std::move(loaded.workload);
     mapping = std::move(loaded.mapping);

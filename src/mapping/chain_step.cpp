@@ -31,7 +31,7 @@ Step resolve(const TreeNode& node, int origin, const workload::Workload& workloa
     std::sort(step.einsums.begin(), step.einsums.end());
     for (const std::string& name : node.tensors) {
         step.tensors.push_back(workload.find_tensor(name));
-        if (step.tensors.back() < 0 && compat != arch::Compat::accelforge) {
+        if (step.tensors.back() < 0 && arch::Convention::of(compat).unknown_names_fail) {
             unknown(node, "tensor", name, names(workload.tensors));
         }
     }

@@ -110,7 +110,8 @@ void ChainReader::hold(const Step& step, int tensor) {
                           node.component + "'; keep one of the nodes");
     }
     const bool first = held_[tensor].size() == 1;
-    const bool must_be_memory = compat_ == arch::Compat::none || einsum().tensors[tensor].fusable;
+    const bool must_be_memory =
+        !arch::Convention::of(compat_).tolls_back_unshared || einsum().tensors[tensor].fusable;
     if (first && toll && must_be_memory) {
         illegal(node, "toll '" + node.component + "' is the outermost holder of tensor '" + name +
                           "' in Einsum '" + einsum().name +

@@ -17,7 +17,7 @@ namespace {
 std::unique_ptr<EinsumAnalysis> analysed(const arch::Path& path,
                                          std::span<const mapping::PmappingNode> nodes,
                                          arch::Compat compat) {
-    if (Convention::of(compat).check_physical) {
+    if (arch::Convention::of(compat).check_physical) {
         check_tile_shapes(path, nodes);
     }
     auto result = std::make_unique<EinsumAnalysis>(path, nodes, compat);
@@ -111,10 +111,10 @@ Report LoopTree::evaluate(const Problem& problem, const mapping::Mapping& mappin
             report.warnings.push_back(std::move(warning));
         }
     }
-    if (problem.compat == arch::Compat::accelforge) {
-        check_join(*problem.workload, einsums);
-    } else {
+    if (problem.convention().exchange_by_tree) {
         check_exchange(*problem.workload, einsums);
+    } else {
+        check_join(*problem.workload, einsums);
     }
     const JoinedOccupancy occupancy =
         joined_occupancy(*problem.workload, einsums, shared_loops(einsums));

@@ -8,14 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "tessera/arch/convention.hpp"
 #include "tessera/arch/path.hpp"
 #include "tessera/spec/node.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::arch {
-
-/// How set names that the Einsum does not define are treated.
-enum class Compat : std::uint8_t { none, accelforge };
 
 class Architecture {
 public:

@@ -24,6 +24,10 @@ struct Problem {
     const workload::Workload* workload = nullptr;
     const arch::Architecture* architecture = nullptr;
     arch::Compat compat = arch::Compat::none;
+
+    arch::Convention convention() const {
+        return arch::Convention::of(compat);
+    }
 };
 
 /// Bits that one holder occupies in one instance of its memory.

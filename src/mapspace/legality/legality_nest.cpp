@@ -50,7 +50,7 @@ void check_tiles(Checker& checker, const Leaf& leaf) {
                        std::to_string(node.outer) + ", the tile around it");
         } else if (node.outer % node.tile != 0) {
             const bool outermost =
-                node.previous < 0 || checker.problem.compat == arch::Compat::accelforge;
+                node.previous < 0 || checker.problem.convention().partial_inner_tiles;
             if (!outermost || !leaf.view().rank_variables[node.variable].simple) {
                 report("tile_shape", Severity::physical,
                        "has tile shape " + std::to_string(node.tile) + ", which does not divide " +
@@ -63,7 +63,7 @@ void check_tiles(Checker& checker, const Leaf& leaf) {
                        "has tile shape " + std::to_string(node.tile) + ", which does not divide " +
                            std::to_string(node.outer) + "; partial tiles are switched off");
             } else if (const std::int64_t least = least_partial_tile(node.outer, node.tile);
-                       checker.options && checker.problem.compat == arch::Compat::none &&
+                       checker.options && checker.problem.convention().least_partial_tiles &&
                        least < node.tile) {
                 report("imperfect", Severity::constraint,
                        "has tile shape " + std::to_string(node.tile) + ", larger than its " +
@@ -107,9 +107,9 @@ void check_fanouts(Checker& checker, const Leaf& leaf) {
                 if (node.kind == Kind::spatial && node.level == static_cast<int>(l) &&
                     node.dim == static_cast<int>(d)) {
                     // The reference counts a partial last tile as a part of an instance.
-                    used *= checker.problem.compat == arch::Compat::accelforge
-                                ? static_cast<double>(node.outer) / static_cast<double>(node.tile)
-                                : static_cast<double>(node.trips);
+                    used *= checker.problem.convention().round_up_partial_tiles
+                                ? static_cast<double>(node.trips)
+                                : static_cast<double>(node.outer) / static_cast<double>(node.tile);
                     loops += (loops.empty() ? "" : ", ") + loop_text(leaf, node);
                     last = &node;
                 }

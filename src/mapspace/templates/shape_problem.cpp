@@ -57,7 +57,7 @@ TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& pat
                                     const TabulateContext& table, std::vector<LimitKind>& kinds) {
     TileShapeProblem p;
     kinds.clear();
-    p.symbols = tile_shape_symbols(path, tmpl, c.problem->compat == arch::Compat::accelforge);
+    p.symbols = tile_shape_symbols(path, tmpl, c.problem->convention().partial_inner_tiles);
     p.objectives = costs(c, f);
     for (const Usage& u : usages(f)) {
         const double size = path.levels[static_cast<std::size_t>(u.level)].size_bits;
@@ -152,7 +152,8 @@ TabulateContext table_context(const ShapeContext& c, const arch::Path& path) {
     out.path = &path;
     out.n_objectives = c.n_objectives();
     out.n_tracked = static_cast<int>(c.tracked.size());
-    out.match_tile_shapes = c.problem->compat == arch::Compat::none && c.mapspace->partial_tiles();
+    out.match_tile_shapes =
+        c.problem->convention().least_partial_tiles && c.mapspace->partial_tiles();
     const std::vector<std::string>& names = c.problem->architecture->component_names();
     for (const arch::PathLevel& level : path.levels) {
         const auto name = std::find(names.begin(), names.end(), level.name);

@@ -26,23 +26,8 @@ double actions_per_value(const arch::PathLevel& level, int action, int tensor) {
 
 }  // namespace
 
-Convention Convention::of(arch::Compat compat) {
-    Convention result;
-    if (compat == arch::Compat::accelforge) {
-        result.round_up_partial_tiles = false;
-        result.network_traffic_in_time = false;
-        result.network_halo = false;
-        result.null_loops_spread = true;
-        result.gate_once = false;
-        result.copy_knows_backing = false;
-        result.extent_ignores_offset = false;
-        result.check_physical = false;
-    }
-    return result;
-}
-
 PathTables::PathTables(const arch::Path& path, arch::Compat compat)
-    : compat(compat), convention(Convention::of(compat)), path_(&path) {
+    : convention(arch::Convention::of(compat)), path_(&path) {
     const workload::EinsumView& einsum = path.einsum;
     n_tensors = static_cast<int>(einsum.tensors.size());
     n_variables = static_cast<int>(einsum.rank_variables.size());

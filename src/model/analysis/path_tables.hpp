@@ -14,21 +14,6 @@
 
 namespace tessera::model {
 
-/// The rules of the cost model that differ between our default and the reference tool
-/// (docs/model.md).
-struct Convention {
-    bool round_up_partial_tiles = true;  ///< compute latency and fan-out use count whole iterations
-    bool network_traffic_in_time = true;  ///< link traffic of all dimensions, over the whole run
-    bool network_halo = true;             ///< networks below partially relevant spatial loops
-    bool null_loops_spread = false;       ///< given mappings: loops with one trip count in routes
-    bool gate_once = true;                ///< power gating: used / fan-out instances stay on
-    bool copy_knows_backing = true;     ///< copy Einsums: data leaves the backing holder downwards
-    bool extent_ignores_offset = true;  ///< constants and signs in projections do not enlarge tiles
-    bool check_physical = true;  ///< refuse what cannot run, not only what the reference does
-
-    static Convention of(arch::Compat compat);
-};
-
 /// One tensor of the Einsum.
 struct TensorFacts {
     struct Term {
@@ -71,7 +56,7 @@ struct LevelFacts {
     bool skip_initial = true;  ///< the first read of an output is skipped
     bool distributed = false;
     double bank_bits = 0;  ///< PathLevel::bank_bits
-    int first_dim = 0;  ///< into PathTables::dims
+    int first_dim = 0;     ///< into PathTables::dims
     int n_dims = 0;
     int next_spatial = -1;      ///< first level below with spatial dimensions
     int read = -1, write = -1;  ///< indices into PathLevel::actions
@@ -101,8 +86,7 @@ public:
     /// Placement of a distributed memory along the dimension of that name, or nullptr.
     const arch::PhysicalDim* physical(int level, int dim_name) const;
 
-    arch::Compat compat;
-    Convention convention;
+    arch::Convention convention;
     int n_tensors = 0, n_variables = 0, n_levels = 0, n_dim_names = 0;
     bool copy = false;
     int copy_source = 0;        ///< copy Einsum: its input

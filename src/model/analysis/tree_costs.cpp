@@ -72,7 +72,7 @@ struct Structure {
 struct TreeCosts::Impl {
     explicit Impl(const Problem& p)
         : problem(p),
-          physical(Convention::of(p.compat).check_physical),
+          physical(p.convention().check_physical),
           paths(*p.workload, *p.architecture, p.compat) {}
 
     std::unique_ptr<Structure> split(const mapping::Mapping& mapping) {
@@ -119,10 +119,10 @@ struct TreeCosts::Impl {
     }
 
     void check_together(const Structure& s) const {
-        if (problem.compat == arch::Compat::accelforge) {
-            check_join(*problem.workload, s.einsums);
-        } else {
+        if (problem.convention().exchange_by_tree) {
             check_exchange(*problem.workload, s.einsums);
+        } else {
+            check_join(*problem.workload, s.einsums);
         }
         check_joined_capacity(
             joined_occupancy(*problem.workload, s.einsums, shared_loops(s.einsums)), s.einsums);

@@ -26,7 +26,7 @@ void demanded_trips(const TemplateData& t, const Pattern& pattern,
 
 JoinStates::JoinStates(const OpenSpace::Data& space)
     : space_(space),
-      reference_(space.problem.compat == arch::Compat::accelforge),
+      reference_(!space.problem.convention().exchange_by_tree),
       met_(space.einsums.size()) {
     intern(std::vector<char>(space.einsums.size(), 0), {});
 }

@@ -150,7 +150,7 @@ OpenSpace::OpenSpace(const model::Problem& problem, const model::CostModel& mode
     Data& data = *data_.front();
     data.problem = problem;
     data.mapspace = options.mapspace;
-    data.mapspace.partial_inner_tiles = problem.compat == arch::Compat::accelforge;
+    data.mapspace.partial_inner_tiles = problem.convention().partial_inner_tiles;
     for (std::size_t e = 0; e < problem.workload->einsums.size(); ++e) {
         data.einsums.add(std::make_shared<EinsumData>());
         data.order.push_back(static_cast<int>(e));
