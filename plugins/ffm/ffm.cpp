@@ -95,7 +95,7 @@ mapper::Result Run::run() {
     } catch (const base::Stopped&) {
         end_early();
     } catch (const std::bad_alloc&) {
-        if (coarse_.mappings.empty()) {
+        if (!incumbent_.known()) {
             throw;
         }
         watch_.end("out-of-memory");

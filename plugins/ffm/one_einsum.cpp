@@ -33,7 +33,7 @@ bool Run::best_first_applies() const {
 bool Run::search_best_first() {
     const base::StopScope scope({watch_.stop()});
     BestFirst boxes(exploration_->explorer);
-    const auto better = [&] { return known() * (1 - rounding); };
+    const auto better = [&] { return incumbent_.value() * (1 - rounding); };
     const auto take = [&](bool found, const char* step) {
         if (found) {
             join_simple(step);
@@ -51,9 +51,9 @@ bool Run::search_best_first() {
         const PhaseTimer timer(*this, "class bounds");
         recorder_.begin_phase("class bounds", 0, "templates");
         boxes.make_boxes(better(), 1);
-        report_bound(std::min(known(), boxes.bound_of_rank(0)));
-        say("class bounds: bound " + number(std::min(known(), boxes.bound_of_rank(0))) + ", " +
-            std::to_string(boxes.n_boxes()) + " boxes are left");
+        report_bound(std::min(incumbent_.value(), boxes.bound_of_rank(0)));
+        say("class bounds: bound " + number(std::min(incumbent_.value(), boxes.bound_of_rank(0))) +
+            ", " + std::to_string(boxes.n_boxes()) + " boxes are left");
     }
     const PhaseTimer timer(*this, "tile shapes");
     recorder_.begin_phase("tile shapes", 0, "boxes");
@@ -63,9 +63,9 @@ bool Run::search_best_first() {
          round = std::min(2 * round, largest_round)) {
         take(boxes.explore_boxes(rank, round, better()), "tile shapes");
         rank += round;
-        report_bound(std::min(known(), boxes.bound_of_rank(rank)));
+        report_bound(std::min(incumbent_.value(), boxes.bound_of_rank(rank)));
     }
-    if (coarse_.mappings.empty()) {
+    if (!incumbent_.known()) {
         return false;
     }
     exhausted_ = true;

@@ -71,7 +71,7 @@ void Run::find_class_bounds() {
 /// longer each time.
 void Run::tighten_class_bounds() {
     report_bound(lower_bound());
-    const std::vector<double> costs = costs_of_known();
+    const std::vector<double> costs = incumbent_.costs();
     BoundTightening tightening(exploration_->explorer, exploration_->class_bounds,
                                {perfect_class_bounds_, costs}, [this] { save(); });
     std::array<int, 2> pause{}, poor{};
@@ -134,15 +134,15 @@ mapper::Options Run::without_spent(mapper::Options options) {
 
 void Run::find_optimum() {
     const double class_bound = lower_bound();
-    if (scalar() && class_bounds_known_ && known() <= class_bound * (1 + reached)) {
+    if (scalar() && class_bounds_known_ && incumbent_.value() <= class_bound * (1 + reached)) {
         exhausted_ = true;
         finish_with_incumbent();
         return;
     }
     const std::vector<double> all =
         options_.mapspace.partial_tiles()
-            ? partial_cutoffs_above(class_bound, known(), options_.budget.gap)
-            : cutoffs_above(class_bound, known());
+            ? partial_cutoffs_above(class_bound, incumbent_.value(), options_.budget.gap)
+            : cutoffs_above(class_bound, incumbent_.value());
     // A mapping below the last cutoff that the asked gap allows would end the search. Of partial
     // tiles there is a cutoff for the gap.
     const double gap = options_.mapspace.partial_tiles() ? 0 : options_.budget.gap;
@@ -154,9 +154,9 @@ void Run::find_optimum() {
         const double cutoff = class_bound * (1 + excess);
         // A mapping close enough is as good a bound, and certain to end the search.
         if (!scalar() || !context_.switches.cutoffs || !(class_bound > 0) ||
-            (known() <= class_bound * close_enough && excess > always_tried &&
+            (incumbent_.value() <= class_bound * close_enough && excess > always_tried &&
              !options_.mapspace.partial_tiles()) ||
-            cutoff >= known() || watch_.stopped()) {
+            cutoff >= incumbent_.value() || watch_.stopped()) {
             break;
         }
         if (cutoffs_.refuted_before(cutoff)) {
@@ -172,14 +172,10 @@ void Run::find_optimum() {
         }
     }
     find_simple();
-    if (scalar() && std::isfinite(known()) && search_lower(known())) {
+    if (scalar() && std::isfinite(incumbent_.value()) && search_lower(incumbent_.value())) {
         return;
     }
-    std::vector<std::vector<double>> points;
-    for (const mapspace::JoinedMapping& m : coarse_.mappings) {
-        points.push_back(m.objectives);
-    }
-    search(points);
+    search(incumbent_.points());
     if (result_.solutions.empty() && result_.reasons.empty()) {
         finish_with_incumbent();
     }
@@ -235,11 +231,11 @@ std::optional<Groups> Run::useful_groups(const std::vector<std::vector<double>>&
     // share nothing local search has found one.
     const bool beam = !beam_tried_ && scalar() && !points.empty() &&
                       !exploration_->class_bounds.nothing_shared() &&
-                      value_at(points.front()) < known() && context_.switches.beam_search &&
-                      !options_.mapspace.partial_tiles();
+                      value_at(points.front()) < incumbent_.value() &&
+                      context_.switches.beam_search && !options_.mapspace.partial_tiles();
     if (!explore(beam ? long_exploration : 0)) {
         beam_through(value_at(points.front()));
-        if (known() <= value_at(points.front())) {
+        if (incumbent_.value() <= value_at(points.front())) {
             return std::nullopt;
         }
         explore(0);
@@ -269,7 +265,7 @@ bool Run::search(std::vector<std::vector<double>> points) {
         throw;
     }
     if (!useful) {
-        exhausted_ = known() <= lower_bound() * (1 + reached);
+        exhausted_ = incumbent_.value() <= lower_bound() * (1 + reached);
         if (exhausted_) {
             finish_with_incumbent();
         }
@@ -333,16 +329,16 @@ bool Run::join_exactly(const Groups& groups, std::vector<std::vector<double>> po
     mapspace::JoinResult exact = join();
     bool found_first = false;
     if (exact.given_up) {
-        const double before = known();
+        const double before = incumbent_.value();
         beam_join(groups, points.front(), "beam");
-        found_first = known() < before;
-        if (known() <= lower_bound() * (1 + reached)) {
+        found_first = incumbent_.value() < before;
+        if (incumbent_.value() <= lower_bound() * (1 + reached)) {
             exhausted_ = true;
             finish_with_incumbent();
             return true;
         }
         if (found_first) {
-            points = {coarse_.mappings.front().objectives};
+            points = {incumbent_.mappings.front().objectives};
         }
         j.most_rows = 0;
         j.most_pairs = 0;
@@ -375,7 +371,7 @@ void Run::take_joined(const Groups& groups, mapspace::JoinResult exact) {
     for (const mapper::Solution& s : result_.solutions) {
         report_incumbent(s, "join");
     }
-    coarse_ = std::move(exact);
+    incumbent_.mappings = std::move(exact.mappings);
     note_used(groups);
     result_.status = mapper::Status::optimal;
     set_bound(metric_of_first());
@@ -392,10 +388,10 @@ void Run::drop_pruned(const std::vector<std::vector<double>>& points,
 }
 
 void Run::finish_with_incumbent() {
-    if (coarse_.mappings.empty()) {
+    if (!incumbent_.known()) {
         throw LimitReached("stopped before a complete mapping was found; give more time");
     }
-    result_.solutions = std::move(coarse_solutions_);
+    result_.solutions = std::move(incumbent_.solutions);
     result_.solutions = front_of(options_.metrics, std::move(result_.solutions));
     result_.status = exhausted_ ? mapper::Status::optimal : mapper::Status::feasible;
     set_bound(exhausted_ ? metric_of_first()

@@ -14,6 +14,7 @@
 #include "bounds/class_bounds.hpp"
 #include "bounds/cutoffs.hpp"
 #include "explorer.hpp"
+#include "heuristics/incumbent.hpp"
 #include "result.hpp"
 #include "row_search.hpp"
 #include "saved.hpp"
@@ -142,16 +143,6 @@ private:
                                             : std::vector<double>{value};
     }
 
-    double known() const {
-        return coarse_.mappings.empty() ? std::numeric_limits<double>::infinity()
-                                        : value_of(coarse_.mappings.front());
-    }
-
-    std::vector<double> costs_of_known() const {
-        return coarse_.mappings.empty() ? std::vector<double>{}
-                                        : coarse_.mappings.front().objectives;
-    }
-
     Incumbents incumbents_at(const std::vector<std::vector<double>>& points) const {
         return {goal_ == mapspace::JoinGoal::edp, points};
     }
@@ -187,9 +178,6 @@ private:
     /// Takes what a join found as the incumbent, if it is better than what is known.
     void offer(const Groups& groups, mapspace::JoinResult&& found, const std::string& step);
 
-    static double value_at(const std::vector<double>& objectives) {
-        return objectives.size() == 2 ? objectives[0] * objectives[1] : objectives[0];
-    }
     static double value_of(const mapspace::JoinedMapping& m) {
         return value_at(m.objectives);
     }
@@ -268,7 +256,7 @@ private:
     /// The mapping, costed by the model. \throws Bug if that or the legality checker disagree
     mapper::Solution solution(const Groups& groups, const mapspace::JoinedMapping& m) const;
 
-    /// Of the first mapping of coarse_, whose groups these are.
+    /// Of the incumbent, whose groups these are.
     void note_used(const Groups& groups);
     UsedPmapping used(const Groups& groups, const mapspace::JoinedEinsum& part) const;
 
@@ -293,9 +281,7 @@ private:
     CutoffLog cutoffs_;
     std::mutex saved_perfect_lock_;
     std::string saved_perfect_;
-    mapspace::JoinResult coarse_;
-    std::vector<UsedPmapping> used_;                  ///< by its first mapping, by Einsum
-    std::vector<mapper::Solution> coarse_solutions_;  ///< the first mapping
+    Incumbent incumbent_;
     std::vector<EinsumSpace> spaces_;
     std::unique_ptr<Exploration> exploration_;
     mapper::Result result_;

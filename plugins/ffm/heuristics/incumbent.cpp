@@ -57,8 +57,8 @@ void Run::take_start() {
     if (context_.want_latency) {
         known.objectives.push_back(best->report.latency_s());
     }
-    coarse_.mappings = {known};
-    coarse_solutions_ = {*best};
+    incumbent_.mappings = {known};
+    incumbent_.solutions = {*best};
     report_incumbent(*best, "start");
 }
 
@@ -80,9 +80,9 @@ void Run::find_perfect() {
     perfect.outer_ = this;
     try {
         mapper::Result found = perfect.run();
-        coarse_solutions_ = std::move(found.solutions);
-        if (!coarse_solutions_.empty()) {
-            coarse_ = std::move(perfect.coarse_);
+        incumbent_.solutions = std::move(found.solutions);
+        if (!incumbent_.solutions.empty()) {
+            incumbent_.mappings = std::move(perfect.incumbent_.mappings);
             take_used(perfect);
         }
         result_.statistics.evaluated += found.statistics.evaluated;
@@ -100,19 +100,19 @@ void Run::take_used(const Run& perfect) {
         a.imperfect = b.imperfect;
         return a == b;
     };
-    used_ = perfect.used_;
-    for (std::size_t e = 0; e < used_.size(); ++e) {
+    incumbent_.used = perfect.incumbent_.used;
+    for (std::size_t e = 0; e < incumbent_.used.size(); ++e) {
         const std::vector<TemplateEntry>& own = *spaces_[e].templates;
-        const TemplateEntry& theirs = (*perfect.spaces_[e].templates)[used_[e].index];
+        const TemplateEntry& theirs = (*perfect.spaces_[e].templates)[incumbent_.used[e].index];
         const auto it = std::find_if(own.begin(), own.end(), [&](const TemplateEntry& t) {
             return t.path_index == theirs.path_index &&
                    std::ranges::equal(t.tmpl.nodes, theirs.tmpl.nodes, alike);
         });
         if (it == own.end()) {
-            used_.clear();
+            incumbent_.used.clear();
             return;
         }
-        used_[e].index = static_cast<std::size_t>(it - own.begin());
+        incumbent_.used[e].index = static_cast<std::size_t>(it - own.begin());
     }
 }
 
@@ -138,7 +138,7 @@ void Run::find_any() {
     LocalSearch search(exploration_->explorer);
     for (int pass = 0; pass < most_local_searches && local_search; ++pass) {
         if (!watch_.stopped() && (pass < 2 || evaluated() < local_search_rows)) {
-            search.run(pass == 0 ? std::vector<double>{} : costs_of_known());
+            search.run(pass == 0 ? std::vector<double>{} : incumbent_.costs());
             exploration_->class_bounds.note_costs(search.costs());
             join_simple("local-search");
         }
@@ -147,16 +147,17 @@ void Run::find_any() {
 
 void Run::improve() {
     if (!context_.switches.improvement || !options_.mapspace.partial_tiles() || !scalar() ||
-        known() <= lower_bound() * close_enough) {
+        incumbent_.value() <= lower_bound() * close_enough) {
         return;
     }
     const PhaseTimer timer(*this, "incumbent");
     recorder_.begin_phase("incumbent", 0, "templates");
     Improvement improvement(exploration_->explorer);
     double before = std::numeric_limits<double>::infinity();
-    while (!used_.empty() && known() < before * worthwhile && !watch_.stopped()) {
-        before = known();
-        improvement.improve(used_, costs_of_known());
+    while (!incumbent_.used.empty() && incumbent_.value() < before * worthwhile &&
+           !watch_.stopped()) {
+        before = incumbent_.value();
+        improvement.improve(incumbent_.used, incumbent_.costs());
         for (const bool all : {false, true}) {
             improvement.improved(all);
             join_improved(take_groups());
@@ -166,7 +167,7 @@ void Run::improve() {
 
 /// A mapping far below the known one is looked for first: that leaves least to join.
 void Run::join_improved(const Groups& groups) {
-    const double most = known();
+    const double most = incumbent_.value();
     for (const double share : improved_to) {
         const std::vector<double> cutoff = point_of(most * share);
         Groups useful = groups;
@@ -182,16 +183,16 @@ void Run::join_improved(const Groups& groups) {
         } else {
             offer(useful, std::move(found), "improved");
         }
-        if (known() < most || watch_.stopped()) {
+        if (incumbent_.value() < most || watch_.stopped()) {
             return;
         }
     }
 }
 
 void Run::note_used(const Groups& groups) {
-    used_.assign(spaces_.size(), {});
-    for (const mapspace::JoinedEinsum& part : coarse_.mappings.front().einsums) {
-        used_[static_cast<std::size_t>(part.einsum)] = used(groups, part);
+    incumbent_.used.assign(spaces_.size(), {});
+    for (const mapspace::JoinedEinsum& part : incumbent_.mappings.front().einsums) {
+        incumbent_.used[static_cast<std::size_t>(part.einsum)] = used(groups, part);
     }
 }
 
@@ -208,7 +209,7 @@ void Run::find_incumbent() {
         recorder_.begin_phase("incumbent", 0, "templates");
         // Perfect tile shapes have given one already where some may be partial.
         if (scalar() && context_.switches.beam_search && spaces_.size() > short_chain &&
-            (!options_.mapspace.partial_tiles() || coarse_solutions_.empty())) {
+            (!options_.mapspace.partial_tiles() || incumbent_.solutions.empty())) {
             beam_search();
         }
     }
@@ -231,7 +232,7 @@ bool Run::long_search() const {
 void Run::find_simple() {
     // Close to the bound there is nothing to gain from it.
     if (!class_bounds_known_ || simple_tried_ || watch_.stopped() ||
-        known() <= lower_bound() * close_enough) {
+        incumbent_.value() <= lower_bound() * close_enough) {
         return;
     }
     const PhaseTimer timer(*this, "incumbent");
@@ -247,7 +248,7 @@ void Run::beam_search() {
         const Incumbents of_use = incumbents_at({point_of(class_bound * (1 + near_excess))});
         const std::vector<double> cutoff = point_of(class_bound * (1 + beam_excess));
         for (const double own : own_excess) {
-            if (known() > class_bound * (1 + beam_excess) && !watch_.stopped()) {
+            if (incumbent_.value() > class_bound * (1 + beam_excess) && !watch_.stopped()) {
                 const RowSearch::Near near{of_use, own};
                 if (!exploration_->rows.find(incumbents_at({cutoff}), long_beam_search, &near)) {
                     beam_through(cutoff.front());
@@ -265,7 +266,7 @@ void Run::beam_through(double cutoff) {
     beam_tried_ = true;
     for (const double excess : beam_excesses) {
         const double at = std::max(cutoff, lower_bound() * (1 + excess));
-        if (known() > at && !watch_.stopped()) {
+        if (incumbent_.value() > at && !watch_.stopped()) {
             exploration_->rows.find_some(incumbents_at({point_of(at)}), tile_shape_beam);
             beam_join(take_groups(), point_of(at), "beam");
         }
@@ -282,10 +283,11 @@ void Run::beam_join(const Groups& groups, const std::vector<double>& cutoff,
 }
 
 void Run::offer(const Groups& groups, mapspace::JoinResult&& found, const std::string& step) {
-    if (!scalar() && options_.mapspace.partial_tiles() && !coarse_.mappings.empty()) {
+    if (!scalar() && options_.mapspace.partial_tiles() && incumbent_.known()) {
         return;  // a Pareto set of perfect tile shapes
     }
-    if (found.mappings.empty() || (scalar() && value_of(found.mappings.front()) >= known())) {
+    if (found.mappings.empty() ||
+        (scalar() && value_of(found.mappings.front()) >= incumbent_.value())) {
         return;
     }
     // What is known stays until there is all of the new one.
@@ -293,13 +295,13 @@ void Run::offer(const Groups& groups, mapspace::JoinResult&& found, const std::s
     for (const mapspace::JoinedMapping& m : found.mappings) {
         solutions.push_back(solution(groups, m));
     }
-    coarse_ = std::move(found);
-    coarse_solutions_ = std::move(solutions);
+    incumbent_.mappings = std::move(found.mappings);
+    incumbent_.solutions = std::move(solutions);
     note_used(groups);
-    for (const mapper::Solution& s : coarse_solutions_) {
+    for (const mapper::Solution& s : incumbent_.solutions) {
         report_incumbent(s, step);
     }
-    say("incumbent: " + number(known()));
+    say("incumbent: " + number(incumbent_.value()));
 }
 
 }  // namespace tessera::ffm
