@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
-#include <cstdlib>
 #include <iostream>
 
 #include "fuzz/readers.hpp"
 #include "fuzz/shrink.hpp"
+#include "support/setting.hpp"
 
 namespace {
 
@@ -23,11 +23,6 @@ constexpr std::size_t usual_inputs = 400;
 constexpr std::size_t program_share = 50;  // one in so many runs the whole program
 constexpr int kept_of_a_kind = 3;
 constexpr int shrink_tries = 60;
-
-std::size_t setting(const char* name, std::size_t otherwise) {
-    const char* given = std::getenv(name);
-    return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
-}
 
 /// A folder for the inputs that disappears with the object.
 class Scratch {
@@ -140,8 +135,9 @@ private:
 
 void fuzz(const Reader& reader, double share, const fs::path& cell) {
     Fuzzer fuzzer(reader);
-    const auto inputs = static_cast<double>(setting("TESSERA_FUZZ", usual_inputs));
-    fuzzer.run(static_cast<std::size_t>(inputs * share), setting("TESSERA_FUZZ_SEED", 1), cell);
+    const auto inputs = static_cast<double>(tessera::test::setting("TESSERA_FUZZ", usual_inputs));
+    fuzzer.run(static_cast<std::size_t>(inputs * share),
+               tessera::test::setting("TESSERA_FUZZ_SEED", 1), cell);
     fuzzer.print();
 }
 

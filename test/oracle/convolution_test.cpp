@@ -15,6 +15,7 @@
 
 #include "oracle/oracle_instance.hpp"
 #include "oracle/random.hpp"
+#include "support/setting.hpp"
 #include "tessera/arch/path.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapspace/template.hpp"
@@ -145,13 +146,11 @@ void test_equal(double a, double b, const std::string& text) {
 }
 
 int convolutions(int few) {
-    const char* soak = std::getenv("TESSERA_SOAK");
-    return soak != nullptr ? std::max(few, std::atoi(soak) / 50) : few;
+    return std::max(few, static_cast<int>(test::setting("TESSERA_SOAK", 0) / 50));
 }
 
 int first() {
-    const char* from = std::getenv("TESSERA_SOAK_FROM");
-    return from != nullptr ? std::atoi(from) : 0;
+    return static_cast<int>(test::setting("TESSERA_SOAK_FROM", 0));
 }
 
 Metric metric_of(int k) {

@@ -17,6 +17,7 @@
 
 #include "oracle/full_compare.hpp"
 #include "support/paths.hpp"
+#include "support/setting.hpp"
 
 using namespace tessera;
 using oracle::judge;
@@ -33,17 +34,12 @@ std::vector<std::uint64_t> listed_seeds() {
     return seeds;
 }
 
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-    const char* text = std::getenv(name);
-    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(ffm_is_optimal_in_the_whole_mapspace) {
-    const std::uint64_t soak = setting("TESSERA_SOAK", 0);
-    const std::uint64_t from = setting("TESSERA_SOAK_FROM", 1'000'000);
-    const bool list = setting("TESSERA_SOAK_LIST", 0) != 0;
+    const std::uint64_t soak = test::setting("TESSERA_SOAK", 0);
+    const std::uint64_t from = test::setting("TESSERA_SOAK_FROM", 1'000'000);
+    const bool list = test::setting("TESSERA_SOAK_LIST", 0) != 0;
     const std::vector<std::uint64_t> seeds = listed_seeds();
     const std::uint64_t wanted = soak > 0 ? soak : seeds.size();
     std::atomic<std::uint64_t> next{0}, judged{0}, mapped{0};

@@ -2,27 +2,26 @@
 // spreads data, so that every order is a mapping of its own, in one Einsum and across a join.
 // With TESSERA_SOAK=N in the environment, N instances from TESSERA_SOAK_FROM on are drawn instead.
 #include <boost/test/unit_test.hpp>
-#include <cstdlib>
 #include <map>
 #include <set>
 
 #include "oracle/full_compare.hpp"
+#include "support/setting.hpp"
 
 using namespace tessera;
 
 BOOST_AUTO_TEST_SUITE(network)
 
 BOOST_AUTO_TEST_CASE(ffm_is_optimal_below_networks) {
-    const char* const soak = std::getenv("TESSERA_SOAK");
-    const char* const start = std::getenv("TESSERA_SOAK_FROM");
-    const std::uint64_t n = soak != nullptr ? std::strtoull(soak, nullptr, 10) : 67;
-    const std::uint64_t from = start != nullptr ? std::strtoull(start, nullptr, 10) : 0;
+    const std::uint64_t soak = test::setting("TESSERA_SOAK", 0);
+    const std::uint64_t n = soak > 0 ? soak : 67;
+    const std::uint64_t from = test::setting("TESSERA_SOAK_FROM", 0);
     std::uint64_t judged = 0, mapped = 0;
     std::map<std::string, int> kinds;
     // Some take minutes of brute force.
     const std::set<std::uint64_t> slow{0, 6, 38, 49, 60};
     for (std::uint64_t seed = from; seed < from + n; ++seed) {
-        if (soak == nullptr && slow.contains(seed)) {
+        if (soak == 0 && slow.contains(seed)) {
             continue;
         }
         const oracle::Instance instance = oracle::random_network_instance(seed);

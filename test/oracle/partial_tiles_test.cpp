@@ -11,27 +11,27 @@
 
 #include "oracle/full_compare.hpp"
 #include "support/paths.hpp"
+#include "support/setting.hpp"
 
 using namespace tessera;
 
 BOOST_AUTO_TEST_CASE(ffm_is_optimal_with_partial_tiles) {
     // TESSERA_SOAK_PARTIAL=N: N seeds of the list instead, TESSERA_SOAK_LIST=1: a line for each.
-    const char* soak = std::getenv("TESSERA_SOAK_PARTIAL");
-    const bool list = std::getenv("TESSERA_SOAK_LIST") != nullptr;
+    const std::uint64_t soak = tessera::test::setting("TESSERA_SOAK_PARTIAL", 0);
+    const bool list = tessera::test::setting("TESSERA_SOAK_LIST", 0) != 0;
     std::vector<std::uint64_t> seeds;
     std::ifstream in(tessera::test::test_folder() + "/oracle/full_seeds.txt");
     for (std::uint64_t seed; in >> seed;) {
         seeds.push_back(seed);
     }
-    const std::size_t wanted =
-        std::min(seeds.size(), soak != nullptr ? std::strtoul(soak, nullptr, 10) : 1000u);
+    const std::size_t wanted = std::min<std::size_t>(seeds.size(), soak > 0 ? soak : 1000);
     std::atomic<std::size_t> next{0};
     std::atomic<int> judged{0}, mapped{0};
     std::vector<std::string> errors;
     std::mutex guard;
     const auto work = [&] {
         // Some are too large to enumerate with partial tiles.
-        for (std::size_t i = next++; i < wanted && (soak != nullptr || judged < 240); i = next++) {
+        for (std::size_t i = next++; i < wanted && (soak > 0 || judged < 240); i = next++) {
             oracle::Instance instance = oracle::random_full_instance(seeds[i]);
             instance.options.imperfect_temporal = instance.options.imperfect_spatial = true;
             const oracle::Outcome o = oracle::judge(instance);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "oracle/few_instances.hpp"
 #include "oracle/oracle_instance.hpp"
 #include "oracle/points.hpp"
+#include "support/setting.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/search/open_space.hpp"
@@ -29,17 +29,12 @@ using search::Point;
 
 namespace {
 
-std::uint64_t setting(const char* name, std::uint64_t standard) {
-    const char* const text = std::getenv(name);
-    return text != nullptr ? std::strtoull(text, nullptr, 10) : standard;
-}
-
 /// Problems of both families.
 void for_problems(std::uint64_t each,
                   const std::function<void(const oracle::LoadedInstance&,
                                            const mapspace::MapSpaceOptions&)>& test) {
-    const std::uint64_t from = setting("TESSERA_SOAK_FROM", 1);
-    const std::uint64_t n = setting("TESSERA_SOAK", each);
+    const std::uint64_t from = test::setting("TESSERA_SOAK_FROM", 1);
+    const std::uint64_t n = test::setting("TESSERA_SOAK", each);
     for (std::uint64_t seed = from; seed < from + n; ++seed) {
         for (const oracle::Instance& drawn :
              {oracle::random_full_instance(seed), oracle::random_state_instance(seed)}) {

@@ -16,6 +16,7 @@
 #include "mapspace/legality_paths.hpp"
 #include "oracle/few_instances.hpp"
 #include "oracle/points.hpp"
+#include "support/setting.hpp"
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/open_space.hpp"
@@ -24,12 +25,6 @@
 using namespace tessera;
 
 namespace {
-
-/// Of the environment.
-std::uint64_t setting(const char* name, std::uint64_t standard) {
-    const char* const text = std::getenv(name);
-    return text != nullptr ? std::strtoull(text, nullptr, 10) : standard;
-}
 
 std::vector<std::string> chosen_strategies() {
     const char* const chosen = std::getenv("TESSERA_SOAK_STRATEGIES");
@@ -58,13 +53,13 @@ const std::vector<std::string>& strategies() {
 void for_problems(
     std::size_t each,
     const std::function<bool(const model::Problem&, const mapspace::MapSpaceOptions&)>& test) {
-    if (setting("TESSERA_SOAK", 0) == 0) {
+    if (test::setting("TESSERA_SOAK", 0) == 0) {
         oracle::for_each_instance(each, [&](const model::Problem& problem, const auto& limits) {
             test(problem, limits);
         });
         return;
     }
-    for (std::uint64_t seed = setting("TESSERA_SOAK_FROM", 3'000'000);; ++seed) {
+    for (std::uint64_t seed = test::setting("TESSERA_SOAK_FROM", 3'000'000);; ++seed) {
         const oracle::Instance drawn = oracle::random_instance(seed);
         const oracle::LoadedInstance instance(drawn.yaml);
         BOOST_TEST_CONTEXT("random " << seed) {
@@ -78,7 +73,7 @@ void for_problems(
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(strategies_reach_the_optimum_and_are_never_below) {
-    const std::uint64_t soak = setting("TESSERA_SOAK", 0);
+    const std::uint64_t soak = test::setting("TESSERA_SOAK", 0);
     std::map<std::string, int> reached;
     std::uint64_t runs = 0;
     int problems = 0;
@@ -127,7 +122,7 @@ BOOST_AUTO_TEST_CASE(strategies_reach_the_optimum_and_are_never_below) {
 // the model. TESSERA_SOAK=n: n points of each strategy, the costs of every 16th.
 BOOST_AUTO_TEST_CASE(what_strategies_evaluate_is_legal_and_costs_what_the_model_says) {
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
-    const std::uint64_t soak = setting("TESSERA_SOAK", 0);
+    const std::uint64_t soak = test::setting("TESSERA_SOAK", 0);
     // Costs as the model has them take as long as twenty points: of many points some are compared.
     const std::uint64_t costs_of_each = soak > 0 ? 16 : 1, told_every = 100'000;
     std::map<std::string, std::uint64_t> checked;

@@ -2,9 +2,9 @@
 // cost model on large ones.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <cstdlib>
 
 #include "support/random_timeloop.hpp"
+#include "support/setting.hpp"
 #include "support/small_mapspace.hpp"
 #include "tessera/base/error.hpp"
 #include "timeloop/mapper.hpp"
@@ -118,8 +118,8 @@ void compare(int seed, int instances) {
 BOOST_AUTO_TEST_SUITE(timeloop_optimal)
 
 BOOST_AUTO_TEST_CASE(equals_all_mappings_of_small_spaces) {
-    const char* soak = std::getenv("TESSERA_SOAK");
-    compare(soak ? std::atoi(soak) : 1, soak ? 3000 : 400);
+    const auto soak = static_cast<int>(test::setting("TESSERA_SOAK", 0));
+    compare(soak > 0 ? soak : 1, soak > 0 ? 3000 : 400);
 }
 
 BOOST_AUTO_TEST_CASE(no_mapping_costs_less_than_its_bound) {

@@ -2,10 +2,10 @@
 // mappings, draws, moves, and strategies.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <set>
 
+#include "support/setting.hpp"
 #include "support/small_mapspace.hpp"
 #include "tessera/base/error.hpp"
 #include "timeloop/mapper/pool.hpp"
@@ -190,8 +190,7 @@ BOOST_AUTO_TEST_CASE(a_mapping_of_another_space_is_no_point) {
 // What is made is legal, is of the space, obeys the constraints, and costs what the model as
 // written says, to the last bit.
 BOOST_AUTO_TEST_CASE(what_is_made_is_legal_and_costs_what_the_model_says) {
-    const char* soak = std::getenv("TESSERA_SOAK");
-    const int steps = soak ? std::atoi(soak) : 200;
+    const auto steps = static_cast<int>(test::setting("TESSERA_SOAK", 200));
     std::uint64_t checked = 0, asked = 0;
     for_small_spaces(7, 60, 1'000'000'000, [&](Case& one, int i) {
         search::Rng rng(static_cast<std::uint64_t>(i));

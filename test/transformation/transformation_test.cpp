@@ -13,6 +13,7 @@
 #include <mutex>
 #include <thread>
 
+#include "support/setting.hpp"
 #include "transformation/judge.hpp"
 #include "transformation/random_problem.hpp"
 
@@ -22,11 +23,6 @@ using transformation::Outcome;
 namespace {
 
 constexpr std::uint64_t instances_of_a_test_run = 300;
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-    const char* text = std::getenv(name);
-    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 struct Count {
     int drawn = 0, proven = 0, solved = 0;
@@ -111,10 +107,10 @@ BOOST_AUTO_TEST_CASE(copies_cost_in_the_tree_what_they_cost_in_the_join) {
 }
 
 BOOST_AUTO_TEST_CASE(optima_move_as_the_problem_does) {
-    const std::uint64_t soak = setting("TESSERA_SOAK", 0);
+    const std::uint64_t soak = test::setting("TESSERA_SOAK", 0);
     const std::uint64_t wanted = soak > 0 ? soak : instances_of_a_test_run;
-    const std::uint64_t from = soak > 0 ? setting("TESSERA_SOAK_FROM", 1'000'000) : 0;
-    const Tally tally = run(from, wanted, setting("TESSERA_SOAK_LIST", 0) != 0);
+    const std::uint64_t from = soak > 0 ? test::setting("TESSERA_SOAK_FROM", 1'000'000) : 0;
+    const Tally tally = run(from, wanted, test::setting("TESSERA_SOAK_LIST", 0) != 0);
     for (const std::string& error : tally.errors) {
         BOOST_ERROR(error);
     }
