@@ -29,6 +29,21 @@ using Kind = timeloop::Objective::Kind;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+/// \throws UserError
+Kind kind_of(Metric metric) {
+    switch (metric) {
+        case Metric::energy:
+            return Kind::energy;
+        case Metric::latency:
+            return Kind::delay;
+        case Metric::edp:
+            return Kind::edp;
+        case Metric::traffic:
+            break;
+    }
+    throw UserError(std::string("mapper 'timeloop' does not minimise ") + facts(metric).name);
+}
+
 struct NamedAlgorithm {
     const char* name;
     Algorithm algorithm;
@@ -70,8 +85,7 @@ public:
           recorder_(options.recorder ? *options.recorder : unread_),
           worker_(recorder_.worker(0, "timeloop")),
           watch_(options.budget, options.stop, recorder_) {
-        static constexpr Kind kinds[] = {Kind::energy, Kind::delay, Kind::edp};
-        settings_.objectives = {{kinds[static_cast<int>(metric_)], 0}};
+        settings_.objectives = {{kind_of(metric_), 0}};
         settings_.threads = options.threads;
         settings_.seed = options.seed;
     }

@@ -52,8 +52,7 @@ void check_model(const std::string& name, const std::string& more) {
 }
 
 const char* metric_name(mapper::Metric metric) noexcept {
-    static const char* const names[] = {"energy", "latency", "edp", "traffic"};
-    return names[static_cast<int>(metric)];
+    return mapper::facts(metric).name;
 }
 
 MapperChoice choose_mapper(const std::string& name, const std::string& more) {

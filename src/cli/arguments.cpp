@@ -217,16 +217,19 @@ spec::Defines Arguments::defines() const {
 }
 
 std::vector<mapper::Metric> Arguments::metrics() const {
-    static const std::vector<std::string> names = {"energy", "latency", "edp", "traffic"};
+    std::vector<std::string> names;
+    for (const mapper::MetricFacts& one : mapper::all_metrics) {
+        names.emplace_back(one.name);
+    }
     const std::string expected = "energy, latency, edp, traffic, or several as energy,latency";
     std::vector<mapper::Metric> result;
     std::istringstream list(text("metric"));
     for (std::string name; std::getline(list, name, ',');) {
-        const auto found = std::find(names.begin(), names.end(), name);
-        if (found == names.end()) {
+        const mapper::MetricFacts* const found = mapper::find_metric(name);
+        if (found == nullptr) {
             fail("metric", name, expected, names);
         }
-        const auto metric = static_cast<mapper::Metric>(found - names.begin());
+        const mapper::Metric metric = found->metric;
         if (std::find(result.begin(), result.end(), metric) != result.end()) {
             fail("metric", text("metric"), "each metric once");
         }

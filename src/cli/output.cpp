@@ -30,9 +30,8 @@ std::string unit(const arch::Architecture& architecture, const std::string& name
 }
 
 std::string metric_unit(const arch::Architecture& architecture, mapper::Metric metric) {
-    static const char* const units[] = {"J", "s", "J s"};
-    return metric == mapper::Metric::traffic ? "words"
-                                             : unit(architecture, units[static_cast<int>(metric)]);
+    const char* const own = mapper::facts(metric).unit;
+    return metric == mapper::Metric::traffic ? own : unit(architecture, own);
 }
 
 io::Json solution_json(const mapping::Mapping& mapping, const model::Report& report,

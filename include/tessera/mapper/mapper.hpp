@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tessera/base/budget.hpp"
+#include "tessera/mapper/metric.hpp"
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/mapspace/template.hpp"
 #include "tessera/model/cost_model.hpp"
@@ -21,18 +22,7 @@ class Recorder;
 
 namespace tessera::mapper {
 
-/// What is minimised. Several metrics ask for the Pareto set; `edp` stands alone. `traffic` is
-/// Report::traffic_words(). The host asks mappers for energy, latency and edp only: for traffic it
-/// gives them a model whose energy, or latency where energy is asked for too, is the traffic.
-enum class Metric : std::uint8_t { energy, latency, edp, traffic };
-
-/// In J, s or J s. \pre `metric` is not traffic. Thread rule: pure.
-inline double metric_value(Metric metric, double energy_j, double latency_s) {
-    return metric == Metric::energy    ? energy_j
-           : metric == Metric::latency ? latency_s
-                                       : energy_j * latency_s;
-}
-/// Also in words; NaN where the model does not count them.
+/// In J, s, J s or words; NaN where the model does not count them.
 inline double metric_value(Metric metric, const model::Report& report) {
     return metric == Metric::traffic
                ? report.traffic_words().value_or(std::numeric_limits<double>::quiet_NaN())

@@ -260,8 +260,6 @@ private:
     }
 
     void describe() {
-        static const char* const keys[] = {"energy_j", "latency_s", "edp_js", "traffic_words"};
-        const auto metric = static_cast<int>(settings_.metrics.front());
         const arch::Architecture& hardware = *inputs_.architecture;
         subject_ = {inputs_.workload->name,
                     hardware.name(),
@@ -271,7 +269,7 @@ private:
                     metric_unit(hardware, settings_.metrics.front()),
                     unit(hardware, "J"),
                     unit(hardware, "s"),
-                    keys[metric],
+                    mapper::facts(settings_.metrics.front()).key,
                     "latency_s",
                     settings_.threads};
         comparison_.run = comparison_identity(args_, subject_);

@@ -165,8 +165,7 @@ io::Json document(const mapper::Result& result, const std::vector<io::Descriptio
     }
     root["bound"] = io::Json::object();
     if (settings.metrics.size() == 1 && result.bound) {
-        static const char* const keys[] = {"energy_j", "latency_s", "edp_js", "traffic_words"};
-        io::put(root["bound"], keys[static_cast<int>(settings.metrics.front())], *result.bound);
+        io::put(root["bound"], mapper::facts(settings.metrics.front()).key, *result.bound);
     }
     root["gap"] = result.solutions.empty() ? io::Json(nullptr) : gap_json(result, settings.metrics);
     if (!result.reasons.empty()) {

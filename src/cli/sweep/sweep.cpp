@@ -120,13 +120,12 @@ SweepSpace space(const Arguments& arguments) {
 /// The column that a name of --pareto means.
 std::string column_name(const std::string& name, const SweepSpace& space,
                         const Arguments& arguments) {
-    std::vector<std::string> names = {"energy", "latency", "edp", "traffic"};
-    static const std::vector<std::string> columns = {"energy_j", "latency_s", "edp_js",
-                                                     "traffic_words"};
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-        if (name == names[i] || name == columns[i]) {
-            return columns[i];
+    std::vector<std::string> names;
+    for (const mapper::MetricFacts& metric : mapper::all_metrics) {
+        if (name == metric.name || name == metric.key) {
+            return metric.key;
         }
+        names.emplace_back(metric.name);
     }
     for (const SweepAxis& axis : space.axes) {
         if (axis.name == name) {

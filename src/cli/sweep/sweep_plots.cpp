@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "io/plot_svg.hpp"
+#include "tessera/mapper/metric.hpp"
 
 namespace tessera::cli {
 
@@ -73,10 +74,8 @@ std::map<std::string, std::string> sweep_plots(const SweepResult& result,
         {"Pareto front", places(result, plan.x, plan.y, front), true, true, true});
     choose_scales(pareto);
     files["pareto.svg"] = io::plot_svg(pareto);
-    const std::string value = plan.metric == "energy"    ? "energy_j"
-                              : plan.metric == "latency" ? "latency_s"
-                              : plan.metric == "traffic" ? "traffic_words"
-                                                         : "edp_js";
+    const mapper::MetricFacts* const metric = mapper::find_metric(plan.metric);
+    const std::string value = metric != nullptr ? metric->key : "edp_js";
     for (std::size_t a = 0; a < plan.space.axes.size(); ++a) {
         const std::string& name = plan.space.axes[a].name;
         const std::vector<Place> all = places(result, name, value, some);

@@ -1,0 +1,59 @@
+// What is minimised: names, keys in JSON, units. Whoever writes or reads a metric takes them from
+// here. Thread rule: any.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+namespace tessera::mapper {
+
+/// Several metrics ask for the Pareto set; `edp` stands alone. `traffic` is
+/// Report::traffic_words(). The host asks mappers for energy, latency and edp only: for traffic it
+/// gives them a model whose energy, or latency where energy is asked for too, is the traffic.
+enum class Metric : std::uint8_t { energy, latency, edp, traffic };
+
+struct MetricFacts {
+    Metric metric;
+    const char* name;  ///< on the command line
+    const char* key;   ///< in JSON and tables
+    const char* unit;  ///< of a hardware in J and s
+};
+
+inline constexpr std::array all_metrics{
+    MetricFacts{Metric::energy, "energy", "energy_j", "J"},
+    MetricFacts{Metric::latency, "latency", "latency_s", "s"},
+    MetricFacts{Metric::edp, "edp", "edp_js", "J s"},
+    MetricFacts{Metric::traffic, "traffic", "traffic_words", "words"}};
+
+constexpr const MetricFacts& facts(Metric metric) {
+    return all_metrics[static_cast<std::size_t>(metric)];
+}
+/// Null: no metric has this name.
+constexpr const MetricFacts* find_metric(std::string_view name) {
+    for (const MetricFacts& one : all_metrics) {
+        if (name == one.name) {
+            return &one;
+        }
+    }
+    return nullptr;
+}
+
+/// In J, s or J s; NaN for traffic, of which these say nothing.
+constexpr double metric_value(Metric metric, double energy_j, double latency_s) {
+    switch (metric) {
+        case Metric::energy:
+            return energy_j;
+        case Metric::latency:
+            return latency_s;
+        case Metric::edp:
+            return energy_j * latency_s;
+        case Metric::traffic:
+            break;
+    }
+    return std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace tessera::mapper
