@@ -242,12 +242,16 @@ std::optional<Groups> Run::useful_groups(const std::vector<std::vector<double>>&
     }
     const PhaseTimer timer(*this, "tile shapes");
     base::LeftOnStop<Groups> groups(take_groups());
+    drop_useless(*groups, points);
+    return std::move(*groups);
+}
+
+void Run::drop_useless(Groups& groups, const std::vector<std::vector<double>>& points) const {
     if (context_.switches.row_semijoin) {
         mapspace::semijoin_rows(
-            *problem_.workload, *groups, goal_,
+            *problem_.workload, groups, goal_,
             context_.switches.join_bound ? points : std::vector<std::vector<double>>{});
     }
-    return std::move(*groups);
 }
 
 bool Run::search(std::vector<std::vector<double>> points) {

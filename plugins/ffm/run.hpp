@@ -190,6 +190,9 @@ private:
     /// than these was found on the way. \throws base::Stopped
     std::optional<Groups> useful_groups(const std::vector<std::vector<double>>& points);
 
+    /// Rows that cannot be part of a mapping as good as the points go, before they are joined.
+    void drop_useless(Groups& groups, const std::vector<std::vector<double>>& points) const;
+
     /// Explores and joins everything that can be at least as good as the points. True if that ended
     /// with a proven result.
     bool search(std::vector<std::vector<double>> points);

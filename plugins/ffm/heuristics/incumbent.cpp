@@ -1,7 +1,6 @@
 #include "../run.hpp"
 #include "improve.hpp"
 #include "local_search.hpp"
-#include "mapspace/row_semijoin.hpp"
 #include "simple.hpp"
 #include "tessera/base/stop.hpp"
 
@@ -171,7 +170,7 @@ void Run::join_improved(const Groups& groups) {
     for (const double share : improved_to) {
         const std::vector<double> cutoff = point_of(most * share);
         Groups useful = groups;
-        mapspace::semijoin_rows(*problem_.workload, useful, goal_, {cutoff});
+        drop_useless(useful, {cutoff});
         mapspace::JoinOptions j = join_options();
         j.incumbents = {cutoff};
         j.stop = watch_.stop();
