@@ -31,7 +31,7 @@ bool same_count(double a, double b) {
 /// One Einsum on one compute of a reference architecture, with both kinds of analysis.
 class Subject {
 public:
-    Subject(const arch::Path& path, arch::Compat compat) : tables_(path, compat) {
+    Subject(const arch::Path& path, arch::Compat compat) : compat_(compat), tables_(path, compat) {
         // Loops with one trip are not there in the mapping that a template's formulas stand for.
         tables_.convention.null_loops_spread = false;
     }
@@ -74,6 +74,7 @@ private:
         check(close(value, number), what, value, number);
     }
 
+    arch::Compat compat_;
     model::PathTables tables_;
     model::NestPlan plan_;
     model::Analysis<Formula> formulas_;
@@ -111,7 +112,7 @@ void Subject::compare(const mapspace::Template& tmpl, const std::vector<double>&
 }
 
 void Subject::check_contract(const mapspace::Template& tmpl) {
-    const model::Problem problem{nullptr, nullptr, tables_.compat};
+    const model::Problem problem{nullptr, nullptr, compat_};
     const model::TemplateFormulas formulas = plugin::Registry<model::CostModel>::instance()
                                                  .create("looptree")
                                                  ->formulate(problem, tables_.path(), tmpl);
