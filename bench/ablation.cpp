@@ -7,7 +7,8 @@
 // off. A row: medians of CPU seconds, of their ratio to the run with all ideas in the same round,
 // with the lowest and the highest ratio, rows (partial pmappings and joined ones included) and peak
 // memory. Last come the ideas that gain less than 5 % on every case. A run ends after --time CPU
-// seconds, and is then a lower limit. Exit status 1 if an optimum differs.
+// seconds, proven or not; where neither of two ends by itself, their ratio says nothing. Exit
+// status 1 if an optimum differs or a run breaks down.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,7 +73,7 @@ const std::vector<Case>& all_cases() {
     return cases;
 }
 
-/// What one run says, sent from its process.
+/// What one run says, sent from its process. `ended`: it did not break down.
 struct Run {
     double cpu_s = 0, edp_js = 0, rows = 0, memory_mib = 0;
     bool proven = false, ended = false;
@@ -103,12 +104,15 @@ Run search(const model::Problem& problem, const Case& c, const std::string& with
     if (!without.empty()) {
         options.without = {without};
     }
-    const mapper::Result result = ffm->map(problem, *model, options);
     Run run;
+    try {
+        const mapper::Result result = ffm->map(problem, *model, options);
+        run.edp_js = result.solutions.empty() ? 0 : result.solutions.front().report.edp_js();
+        run.rows = static_cast<double>(result.statistics.evaluated);
+        run.proven = result.status == mapper::Status::optimal;
+    } catch (const LimitReached&) {  // before any mapping was found
+    }
     run.cpu_s = cpu_s() - start;
-    run.edp_js = result.solutions.empty() ? 0 : result.solutions.front().report.edp_js();
-    run.rows = static_cast<double>(result.statistics.evaluated);
-    run.proven = result.status == mapper::Status::optimal;
     run.ended = true;
     return run;
 }
@@ -179,7 +183,9 @@ Settings settings(int argc, char** argv) {
     options.list("--cases", s.cases);
     options.number("--runs", s.runs);
     options.number("--time", s.time_s);
-    options.read(argc, argv);
+    if (!options.read(argc, argv).empty()) {
+        options.refuse("options of `tessera map` are of no use here");
+    }
     for (const std::string& name : s.cases) {
         if (std::ranges::none_of(all_cases(), [&](const Case& c) { return c.name == name; })) {
             options.refuse("no case is called '" + name + "'");
@@ -216,7 +222,7 @@ public:
         for (std::size_t i = 0; i < s_.ideas.size(); ++i) {
             const double gain = print(s_.ideas[i], without[i], with_all);
             double& most = gains[s_.ideas[i]];
-            most = std::max(most, gain);
+            most = std::isnan(gain) ? most : std::max(most, gain);
             same = same && equal(without[i], with_all);
         }
         return same;
@@ -235,7 +241,12 @@ private:
                  const std::vector<Run>& with_all) const {
         std::vector<double> ratios;
         for (std::size_t i = 0; i < runs.size(); ++i) {
-            ratios.push_back(runs[i].cpu_s / with_all[i].cpu_s);
+            if (runs[i].proven || with_all[i].proven) {
+                ratios.push_back(runs[i].cpu_s / std::max(with_all[i].cpu_s, 1e-3));
+            }
+        }
+        if (ratios.empty()) {
+            ratios.push_back(NAN);
         }
         const auto [least, most] = std::ranges::minmax(ratios);
         const bool proven = std::ranges::all_of(runs, &Run::proven);
@@ -244,7 +255,7 @@ private:
                     median(ratios), least, most,
                     median_of(runs, [](const Run& r) { return r.rows; }),
                     median_of(runs, [](const Run& r) { return r.memory_mib; }),
-                    !std::ranges::all_of(runs, &Run::ended) ? "  no result"
+                    !std::ranges::all_of(runs, &Run::ended) ? "  broke down"
                     : proven                                ? ""
                                                             : "  not proven");
         std::fflush(stdout);
@@ -253,8 +264,9 @@ private:
 
     static bool equal(const std::vector<Run>& a, const std::vector<Run>& b) {
         for (std::size_t i = 0; i < a.size(); ++i) {
-            if (!a[i].ended || (a[i].proven && b[i].proven &&
-                                std::abs(a[i].edp_js - b[i].edp_js) > rounding * b[i].edp_js)) {
+            if (!a[i].ended || !b[i].ended ||
+                (a[i].proven && b[i].proven &&
+                 std::abs(a[i].edp_js - b[i].edp_js) > rounding * b[i].edp_js)) {
                 return false;
             }
         }

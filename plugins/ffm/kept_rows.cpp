@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t most_numbers = 1'000'000;
 /// Numbers that a template without rows counts for.
 constexpr std::size_t numbers_of_entry = 4;
+/// Rows that a run may look at again: about half a second.
+constexpr double most_passed_over = 8e6;
 
 std::size_t numbers_of(const SavedRows& rows) {
     return numbers_of_entry + rows.tiles.size() + rows.objectives.size();
@@ -46,6 +48,7 @@ void KeptRows::begin(std::vector<double> key) {
     }
     const std::lock_guard lock(lock_);
     overflowed_ = false;
+    passed_over_ = 0;
     const auto it = std::ranges::find(searches_, key, &SavedSearch::key);
     if (it == searches_.end()) {
         searches_.push_back({std::move(key), {}});
@@ -85,6 +88,15 @@ void KeptRows::keep(SavedRows&& rows) {
     }
     n_numbers_ += numbers_of(rows);
     searches_.back().rows.push_back(std::move(rows));
+}
+
+void KeptRows::pass_over(double evaluated) {
+    const std::lock_guard lock(lock_);
+    passed_over_ += evaluated;
+}
+
+bool KeptRows::overflowed() const {
+    return overflowed_ || passed_over_ > most_passed_over;
 }
 
 void KeptRows::forget() {

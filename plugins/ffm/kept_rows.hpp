@@ -11,7 +11,7 @@
 
 namespace tessera::ffm {
 
-/// Thread rule: any, but for start() and begin().
+/// Thread rule: any, but for start(), begin() and overflowed().
 class KeptRows {
 public:
     /// By Einsum: number of symbols of each of its templates; none for one that equals another.
@@ -34,10 +34,10 @@ public:
     static bool worth_keeping(double evaluated, std::size_t n_numbers);
     /// There is room for some megabytes. If that is used up, those of other searches go first.
     void keep(SavedRows&& rows);
-    /// Not all rows of this search are kept.
-    bool overflowed() const {
-        return overflowed_;
-    }
+    /// They are quicker to find than to store: whoever goes on looks at so many again.
+    void pass_over(double evaluated);
+    /// A run that goes on from here has much of this search to do again.
+    bool overflowed() const;
     /// Nobody will do this search again.
     void forget();
     std::vector<SavedSearch> all() const;
@@ -53,6 +53,7 @@ private:
     std::vector<std::vector<int>> at_;   ///< which of its rows are of a template; -1: none
     std::size_t n_numbers_ = 0;          ///< in all of them
     bool overflowed_ = false;
+    double passed_over_ = 0;  ///< rows looked at in templates that are not kept
 };
 
 }  // namespace tessera::ffm

@@ -1,6 +1,7 @@
 // A problem of one Einsum, or what is left of a larger one: its order of steps. See best_first.hpp.
 #include <algorithm>
 
+#include "base/leave.hpp"
 #include "heuristics/best_first.hpp"
 #include "run.hpp"
 #include "tessera/base/stop.hpp"
@@ -11,7 +12,7 @@ namespace {
 /// With fewer templates, none of them large, the class bounds are known sooner than the bounds of
 /// all of them.
 constexpr std::size_t many_templates = 64;
-/// Before all templates are branched, every so-manieth is: the lower the incumbent, the less is
+/// Before all templates are branched, every n-th is: the lower the incumbent, the less is
 /// left of the others.
 constexpr std::size_t sample_every = 16;
 /// Boxes that are explored against one incumbent.
@@ -32,7 +33,8 @@ bool Run::best_first_applies() const {
 /// False if it comes to nothing: no template has a legal row.
 bool Run::search_best_first() {
     const base::StopScope scope({watch_.stop()});
-    BestFirst boxes(exploration_->explorer);
+    base::LeftOnStop<BestFirst> best_first(BestFirst(exploration_->explorer));
+    BestFirst& boxes = *best_first;
     const auto better = [&] { return incumbent_.value() * (1 - rounding); };
     const auto take = [&](bool found, const char* step) {
         if (found) {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 
+#include "base/leave.hpp"
 #include "bounds/sequential.hpp"
 #include "bounds/shared_tiles.hpp"
 #include "tessera/base/stop.hpp"
@@ -231,6 +232,7 @@ void RowSearch::keep_rows(std::size_t e, std::size_t i, const Scratch& scratch) 
                    scratch.in_groups.begin() + static_cast<std::ptrdiff_t>(rows.rows), 1));
     SavedRows found{e, i, scratch.result.statistics.enumerated, {}, {}};
     if (!KeptRows::worth_keeping(found.evaluated, used * (n + objectives))) {
+        kept_.pass_over(found.evaluated);
         return;
     }
     found.tiles.reserve(used * n);
@@ -270,8 +272,8 @@ void RowSearch::for_each_in_sequence(const Explore& explore, const std::function
     SharedTiles shared_tiles(c_, spaces_);
     for (const std::size_t e : order_of_sequence(spaces_, same_as)) {
         const std::vector<Completions> completions = completions_at(sequence, e);
-        const CompatibleShapes compatible = compatible_at(sequence, e);
-        explore_einsum(e, {completions, &compatible, &shared_tiles}, explore);
+        const base::LeftOnStop<CompatibleShapes> compatible(compatible_at(sequence, e));
+        explore_einsum(e, {completions, &*compatible, &shared_tiles}, explore);
         if (enough()) {
             break;
         }

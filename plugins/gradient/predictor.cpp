@@ -37,6 +37,19 @@ Predictor::Predictor(const Space& space, const std::string& file, const OwnTrain
     encoding_ = std::make_unique<VectorEncoding>(space, surrogate_->family().layout);
 }
 
+/// Half to twice the size. `alike`: equal bounds stay equal, as they have to where variables of
+/// different Einsums run over the same rank of a tensor.
+std::vector<std::int64_t> other_bounds(Rng& rng, std::vector<std::int64_t> bounds, bool alike) {
+    std::map<std::int64_t, std::uint64_t> chosen;
+    for (std::int64_t& bound : bounds) {
+        const auto known = alike ? chosen.find(bound) : chosen.end();
+        const std::uint64_t size = known != chosen.end() ? known->second : rng.below(3);
+        chosen.emplace(bound, size);
+        bound = size == 0 ? (bound + 1) / 2 : size == 1 ? bound : 2 * bound;
+    }
+    return bounds;
+}
+
 /// Others with bounds of half to twice the size. Returns the family that they are with the space.
 learning::Family Predictor::open_others(const Space& space) {
     constexpr std::size_t attempts = 8;  // for each
@@ -44,12 +57,7 @@ learning::Family Predictor::open_others(const Space& space) {
     const std::vector<std::int64_t> own = space.bounds();
     Rng rng(~seed_);
     for (std::size_t i = 0; i < attempts * own_.problems && problems_.size() < own_.problems; ++i) {
-        std::vector<std::int64_t> bounds = own;
-        for (std::int64_t& bound : bounds) {
-            const std::uint64_t size = rng.below(3);
-            bound = size == 0 ? (bound + 1) / 2 : size == 1 ? bound : 2 * bound;
-        }
-        const Space* const other = space.with_bounds(bounds);
+        const Space* const other = space.with_bounds(other_bounds(rng, own, i % 2 == 1));
         if (other == nullptr || other == &space || std::ranges::count(problems_, other) > 0) {
             continue;
         }

@@ -73,7 +73,11 @@ private:
 bool same(std::span<const Candidate> a, std::span<const Candidate> b) {
     bool equal = a.size() == b.size();
     for (std::size_t i = 0; equal && i < a.size(); ++i) {
-        equal = a[i].how == b[i].how && a[i].point == b[i].point;
+        const search::Space *const of_a = a[i].space, *const of_b = b[i].space;
+        const bool seeded = a[i].how != Candidate::How::point;
+        equal = a[i].how == b[i].how && a[i].point == b[i].point &&
+                (!seeded || a[i].seed == b[i].seed) && (of_a == nullptr) == (of_b == nullptr) &&
+                (of_a == nullptr || of_a->bounds() == of_b->bounds());
     }
     return equal;
 }

@@ -8,34 +8,75 @@
 namespace tessera::workload {
 namespace {
 
+/// Of each rank: how far an access reaches; 1 of the rank of states, one of which is there at a
+/// time.
+std::vector<double> extents_of(const Workload& w, const TensorAccess& access) {
+    std::vector<double> extents(access.ranks.size(), 1);
+    for (std::size_t r = 0; r < access.ranks.size(); ++r) {
+        if (static_cast<int>(r) == w.tensors[static_cast<std::size_t>(access.tensor)].state_rank) {
+            continue;
+        }
+        for (const AffineTerm& term : access.ranks[r].terms) {
+            const auto variable = static_cast<std::size_t>(term.rank_variable);
+            extents[r] += static_cast<double>(std::abs(term.coefficient)) *
+                          static_cast<double>(w.rank_variables[variable].bound - 1);
+        }
+    }
+    return extents;
+}
+
 /// Values of the box that an access covers.
 double image_size(const Workload& w, const TensorAccess& access) {
     double values = 1;
-    for (std::size_t r = 0; r < access.ranks.size(); ++r) {
-        if (static_cast<int>(r) == w.tensors[static_cast<std::size_t>(access.tensor)].state_rank) {
-            continue;  // one state at a time
-        }
-        double extent = 1;
-        for (const AffineTerm& term : access.ranks[r].terms) {
-            const auto variable = static_cast<std::size_t>(term.rank_variable);
-            extent += static_cast<double>(std::abs(term.coefficient)) *
-                      static_cast<double>(w.rank_variables[variable].bound - 1);
-        }
+    for (const double extent : extents_of(w, access)) {
         values *= extent;
     }
     return values;
 }
 
-/// By tensor: what its producer writes, else what its first reader reads.
-std::vector<double> sizes_of(const Workload& w) {
-    std::vector<double> sizes(w.tensors.size(), 0);
+/// By tensor: the access that gives its size. That of its producer, else of its first reader.
+std::vector<const TensorAccess*> first_accesses(const Workload& w) {
+    std::vector<const TensorAccess*> out(w.tensors.size(), nullptr);
     for (const Einsum& einsum : w.einsums) {
         for (const TensorAccess& access : einsum.accesses) {
-            double& size = sizes[static_cast<std::size_t>(access.tensor)];
-            if (access.output || size == 0) {
-                size = image_size(w, access);
+            const TensorAccess*& first = out[static_cast<std::size_t>(access.tensor)];
+            if (first == nullptr || access.output) {
+                first = &access;
             }
         }
+    }
+    return out;
+}
+
+/// Whether readers find what is there: where they read all of a rank they still do, and none
+/// reaches further beyond it than before.
+bool still_fit(const Workload& before, const Workload& now) {
+    const std::vector<const TensorAccess*> sources = first_accesses(before);
+    for (const Einsum& einsum : before.einsums) {
+        for (const TensorAccess& access : einsum.accesses) {
+            const TensorAccess& source = *sources[static_cast<std::size_t>(access.tensor)];
+            const std::vector<double> old_source = extents_of(before, source),
+                                      old_own = extents_of(before, access),
+                                      new_source = extents_of(now, source),
+                                      new_own = extents_of(now, access);
+            for (std::size_t r = 0; r < old_own.size(); ++r) {
+                const double old_beyond = old_own[r] - old_source[r];
+                const double new_beyond = new_own[r] - new_source[r];
+                if ((old_beyond == 0 && new_beyond != 0) ||
+                    (new_beyond > 0 && new_beyond > old_beyond)) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+/// By tensor: what its producer writes, else what its first reader reads.
+std::vector<double> sizes_of(const Workload& w) {
+    std::vector<double> sizes;
+    for (const TensorAccess* access : first_accesses(w)) {
+        sizes.push_back(access != nullptr ? image_size(w, *access) : 0);
     }
     return sizes;
 }
@@ -68,7 +109,7 @@ std::optional<Workload> with_bounds(const Workload& workload,
     for (std::size_t v = 0; v < bounds.size(); ++v) {
         out.rank_variables[v].bound = bounds[v];
     }
-    if (too_many_points(out)) {
+    if (too_many_points(out) || !still_fit(workload, out)) {
         return std::nullopt;
     }
     const std::vector<double> others = sizes_of(out);

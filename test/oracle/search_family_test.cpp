@@ -11,6 +11,7 @@
 #include "oracle/few_instances.hpp"
 #include "oracle/points.hpp"
 #include "support/paths.hpp"
+#include "tessera/base/stop.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/open_space.hpp"
 #include "tessera/search/strategy.hpp"
@@ -52,7 +53,7 @@ struct Pair {
 const std::vector<Pair> pairs = {
     {"matmuls.yaml", "eyeriss.yaml", {{"N_EINSUMS", "2"}}, {{"N_EINSUMS", "2"}, {"M", "96"}}},
     {"cnn-layer.yaml", "mind-mappings.yaml", {}, {{"C", "64"}, {"P", "28"}, {"R", "5"}}},
-    {"three-matmuls.yaml", "tpu-v4i.yaml", {}, {}},
+    {"three-matmuls.yaml", "tpu-v4i.yaml", {}, {{"M", "64"}}},
 };
 
 /// Draws, every second one in a space of twice the bounds.
@@ -136,6 +137,51 @@ BOOST_AUTO_TEST_CASE(points_of_other_bounds_cost_what_the_model_says) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(the_space_that_is_searched_has_two_names) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const Loaded own("matmuls.yaml", "eyeriss.yaml", {});
+    const search::OpenSpace space(own.problem(), *model, {});
+    search::Worker worker(space);
+    search::Candidate named, unnamed;
+    named.how = unnamed.how = search::Candidate::How::draw;
+    named.seed = unnamed.seed = 7;
+    named.space = space.with_bounds(own.bounds());
+    BOOST_TEST_REQUIRE((named.space == &space));
+    worker.run(named);
+    worker.run(unnamed);
+    BOOST_TEST((named.space == nullptr));
+    BOOST_TEST((named.point == unnamed.point));
+    BOOST_TEST(named.outcome.legal());
+}
+
+BOOST_AUTO_TEST_CASE(a_stop_leaves_a_candidate_what_it_was) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const Loaded own("matmuls.yaml", "eyeriss.yaml", {});
+    const search::OpenSpace space(own.problem(), *model, {});
+    std::vector<std::int64_t> bounds = own.bounds();
+    for (std::int64_t& bound : bounds) {
+        bound *= 2;
+    }
+    search::Candidate c;
+    c.how = search::Candidate::How::draw;
+    c.space = space.with_bounds(bounds);
+    BOOST_TEST_REQUIRE((c.space != nullptr));
+    const search::Space* const there = c.space;
+    search::Worker worker(space);
+    const std::atomic<bool> stop = true;
+    const base::StopScope scope({&stop});
+    BOOST_CHECK_THROW(
+        for (int i = 0; i < 10'000; ++i) {
+            c.seed = static_cast<std::uint64_t>(i);
+            worker.run(c);
+        },
+        base::Stopped);
+    BOOST_TEST((c.space == there));
+    // Nor is a space that is being opened half there.
+    bounds.front() *= 2;
+    BOOST_CHECK_THROW(space.with_bounds(bounds), base::Stopped);
+}
+
 BOOST_AUTO_TEST_CASE(bounds_that_no_problem_has_give_no_space) {
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     const Loaded own("matmuls.yaml", "eyeriss.yaml", {});
@@ -177,6 +223,7 @@ BOOST_AUTO_TEST_CASE(what_is_found_there_is_no_mapping_of_the_problem) {
             }
         }
     }
+    Both::islands = Both::only_there = false;  // others go through all strategies
 }
 
 BOOST_AUTO_TEST_SUITE_END()

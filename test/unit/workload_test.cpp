@@ -337,6 +337,7 @@ BOOST_AUTO_TEST_CASE(other_bounds_give_the_workload_of_that_size) {
     const std::vector<std::pair<std::string, std::map<std::string, std::string>>> others = {
         {"cnn-layer.yaml", {{"C", "32"}, {"R", "5"}, {"P", "56"}}},
         {"matmuls.yaml", {{"M", "96"}, {"KN", "7"}}},
+        {"mobilenet-28.yaml", {{"SIZE", "14"}, {"EXPANDED", "96"}}},
         {"attention-one-pass.yaml", {{"HEADS", "3"}, {"TOKENS", "512"}}}};
     for (const auto& [shape, defines] : others) {
         BOOST_TEST_CONTEXT(shape) {
@@ -365,6 +366,34 @@ BOOST_AUTO_TEST_CASE(other_bounds_give_the_workload_of_that_size) {
                     BOOST_TEST((a.rank_variables[v].prologues == b.rank_variables[v].prologues));
                 }
             }
+        }
+    }
+}
+
+// What an Einsum reads of another one's output is what that one writes.
+BOOST_AUTO_TEST_CASE(bounds_at_which_readers_find_other_sizes_than_writers_make_are_none) {
+    const std::string shapes = tessera::test::test_folder() + "/../problem-shapes/";
+    for (const auto& [shape, define] :
+         {std::pair("gpt3-6.7b.yaml", "TOKENS"), std::pair("mobilenet-28.yaml", "SIZE")}) {
+        BOOST_TEST_CONTEXT(shape) {
+            const Workload from = load_workload(shapes + shape, {{define, "32"}});
+            const Workload twice = load_workload(shapes + shape, {{define, "64"}});
+            std::vector<std::int64_t> all, own;
+            for (std::size_t v = 0; v < from.rank_variables.size(); ++v) {
+                own.push_back(from.rank_variables[v].bound);
+                all.push_back(twice.rank_variables[v].bound);
+            }
+            BOOST_TEST(with_bounds(from, all).has_value());
+            int changed = 0;
+            for (std::size_t v = 0; v < own.size(); ++v) {
+                if (own[v] != all[v]) {
+                    ++changed;
+                    std::vector<std::int64_t> one = own;
+                    one[v] = all[v];
+                    BOOST_TEST(!with_bounds(from, one).has_value(), from.rank_variables[v].name);
+                }
+            }
+            BOOST_TEST(changed >= 2);
         }
     }
 }

@@ -1,5 +1,6 @@
-// What `--compat` changes: one flag for every rule in which the reference differs (sections 5 and 6
-// of docs/model.md). Whoever has such a rule asks for its flag, not for the reference.
+// What `--compat` changes: one flag for every rule in which the reference differs (docs/model.md,
+// sections 5 and 6; docs/mapspace.md). Whoever has such a rule asks for its flag, not for the
+// reference.
 #pragma once
 
 #include <cstdint>

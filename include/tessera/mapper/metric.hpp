@@ -28,6 +28,10 @@ inline constexpr std::array all_metrics{
     MetricFacts{Metric::edp, "edp", "edp_js", "J s"},
     MetricFacts{Metric::traffic, "traffic", "traffic_words", "words"}};
 
+static_assert(all_metrics[0].metric == Metric::energy && all_metrics[1].metric == Metric::latency &&
+              all_metrics[2].metric == Metric::edp && all_metrics[3].metric == Metric::traffic &&
+              all_metrics.size() == 4);
+
 constexpr const MetricFacts& facts(Metric metric) {
     return all_metrics[static_cast<std::size_t>(metric)];
 }

@@ -45,7 +45,7 @@ public:
     void run(Candidate& candidate);
 
 protected:
-    /// For a space of Space::with_bounds. Null: there is none.
+    /// For a space of Space::with_bounds; this one for its own. Null: there is none.
     virtual SpaceWorker* worker_of(const Space& other) {
         static_cast<void>(other);
         return nullptr;

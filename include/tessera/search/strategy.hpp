@@ -32,8 +32,9 @@ struct Candidate {
     std::uint64_t seed = 0;
     Point point;  ///< when told: the point that was evaluated, drawn ones included
     Point mate;
-    /// Of which `point` and `mate` are; null: the one that is searched. What is found in another
-    /// one (Space::with_bounds) is told, and is no mapping of the problem.
+    /// Of which `point` and `mate` are; null: the one that is searched (which is told as null even
+    /// if it is named). What is found in another one (Space::with_bounds) is told, and is no
+    /// mapping of the problem.
     const Space* space = nullptr;
     Outcome outcome;
 };

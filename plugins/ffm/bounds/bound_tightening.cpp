@@ -202,9 +202,9 @@ std::map<BoundTightening::Which, BoundTightening::Levels> BoundTightening::to_ti
     const double least = relaxation.least_value();
     for (std::size_t e = 0; e < spaces_.size() && relaxation.valid(); ++e) {
         const std::size_t first = spaces_[e].same;
-        const ClassRelaxation::Holders holders(relaxation, e);
+        const ClassRelaxation::BoundingClasses bounding(relaxation, e);
         for (std::size_t k = 0; k < spaces_[e].classes.size(); ++k) {
-            if (!holders.hold(k, least)) {
+            if (!bounding.has(k, least)) {
                 continue;
             }
             for (const std::uint32_t i : spaces_[first].classes[k].templates) {

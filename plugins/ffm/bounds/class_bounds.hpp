@@ -36,6 +36,7 @@ mapspace::TileShapeProblem least_cost_problem(const TemplateExplorer& explorer, 
                                               std::size_t i, const model::TemplateFormulas& f,
                                               TemplateExplorer::Scratch& scratch);
 
+/// Root bounds are what root relaxations say (docs/glossary.md).
 /// Deterministic for any number of threads: minima do not depend on who finds them first.
 class ClassBounds {
 public:
@@ -64,6 +65,7 @@ public:
     /// `worth_finding` are not looked for: they count as lower by that.
     void start_from(const std::vector<KnownClassBounds>& known, double worth_finding);
     /// Costs of a legal pmapping of each Einsum: no least cost is above them. Empty: none is known.
+    /// \pre nothing_shared()
     void note_costs(const std::vector<std::vector<double>>& of_einsums);
 
     /// Whether no Einsum accesses what another one does.

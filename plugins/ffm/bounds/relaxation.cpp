@@ -115,14 +115,14 @@ std::vector<std::vector<Completions>> ClassRelaxation::completions() const {
     return out;
 }
 
-ClassRelaxation::Holders::Holders(const ClassRelaxation& relaxation, std::size_t e)
+ClassRelaxation::BoundingClasses::BoundingClasses(const ClassRelaxation& relaxation, std::size_t e)
     : own_(relaxation), space_(relaxation.spaces_[e]), rest_(relaxation.of_costs_->rest(e)) {
     if (relaxation.of_scalarised_) {
         scalarised_ = relaxation.of_scalarised_->rest(e);
     }
 }
 
-bool ClassRelaxation::Holders::hold(std::size_t k, double bound) const {
+bool ClassRelaxation::BoundingClasses::has(std::size_t k, double bound) const {
     const TemplateClass& own = space_.classes[k];
     const auto it = rest_.rows.find(own.choices);
     double together = 0;

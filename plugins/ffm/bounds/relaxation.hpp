@@ -32,11 +32,12 @@ public:
     /// By distinct Einsum and class: of equal Einsums, the completions of each of them.
     std::vector<std::vector<Completions>> completions() const;
 
-    /// Whether mappings with class `k` of Einsum `e` are among those that the bound allows.
-    class Holders {
+    /// Which classes of one Einsum hold the bound down.
+    class BoundingClasses {
     public:
-        Holders(const ClassRelaxation& relaxation, std::size_t e);
-        bool hold(std::size_t k, double bound) const;
+        BoundingClasses(const ClassRelaxation& relaxation, std::size_t e);
+        /// Whether mappings with class `k` are among those that `bound` allows.
+        bool has(std::size_t k, double bound) const;
 
     private:
         const ClassRelaxation& own_;

@@ -16,7 +16,7 @@ inline double value_at(const std::vector<double>& objectives) {
 struct Incumbent {
     std::vector<mapspace::JoinedMapping> mappings;  ///< best first; empty: none is known
     std::vector<mapper::Solution> solutions;        ///< the same, evaluated by the model
-    std::vector<UsedPmapping> used;  ///< of the first, by Einsum; empty: it was given
+    std::vector<UsedPmapping> used;                 ///< of the first, by Einsum; empty: not known
 
     bool known() const {
         return !mappings.empty();

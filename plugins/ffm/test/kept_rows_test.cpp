@@ -27,6 +27,21 @@ SavedRows rows(std::size_t einsum, std::size_t index, std::size_t n) {
 
 }  // namespace
 
+BOOST_AUTO_TEST_CASE(much_that_is_passed_over_counts_as_not_kept) {
+    Kept kept;
+    kept.begin({1});
+    for (int i = 0; i < 400; ++i) {
+        kept.pass_over(1e4);
+    }
+    BOOST_TEST(!kept.overflowed());
+    for (int i = 0; i < 500; ++i) {
+        kept.pass_over(1e4);
+    }
+    BOOST_TEST(kept.overflowed());
+    kept.begin({2});
+    BOOST_TEST(!kept.overflowed());
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_kept_before_it_is_started) {
     KeptRows k({{2}}, 2);
     k.begin({1});

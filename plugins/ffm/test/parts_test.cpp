@@ -185,12 +185,29 @@ BOOST_AUTO_TEST_CASE(a_search_for_rows_is_given_up_and_goes_on) {
     chain.find_class_bounds();
     RowSearch search(chain.explorer, chain.bounds);
     const Incumbents incumbents = below(chain.least(mapper::Metric::edp) * 1.5);
+    search.keep({}, nothing);
     BOOST_TEST(!search.find(incumbents, 1));
+    const std::vector<SavedSearch> saved = search.kept().all();
+    BOOST_TEST_REQUIRE(saved.size() == 1u);
+    std::uint64_t before = chain.explorer.evaluated();
     BOOST_TEST(search.find(incumbents, 0));
+    const std::uint64_t all_rows = chain.explorer.evaluated() - before;
     std::vector<std::size_t> all;
     for (const EinsumSpace& space : chain.spaces) {
         all.push_back(rows(space));
         BOOST_TEST(all.back() > 0u);
+    }
+    // What is kept gives the same rows, and counts as it did.
+    Parts again(3);
+    again.find_class_bounds();
+    RowSearch resumed(again.explorer, again.bounds);
+    resumed.keep(search.kept().all(), nothing);
+    before = again.explorer.evaluated();
+    BOOST_TEST(resumed.find(incumbents, 0));
+    BOOST_TEST(again.explorer.evaluated() - before == all_rows);
+    for (std::size_t e = 0; e < all.size(); ++e) {
+        BOOST_TEST(rows(again.spaces[e]) == all[e]);
+        BOOST_TEST(least_product(again.spaces[e]) == least_product(chain.spaces[e]));
     }
     // A beam keeps fewer.
     search.find_some(incumbents, 2);

@@ -5,15 +5,23 @@
 namespace tessera::search {
 
 void SpaceWorker::run(Candidate& c) {
-    if (c.space != nullptr) {
-        const Space* const space = std::exchange(c.space, nullptr);
-        if (SpaceWorker* const other = worker_of(*space)) {
+    SpaceWorker* const other = c.space != nullptr ? worker_of(*c.space) : this;
+    if (other == this) {
+        c.space = nullptr;  // said in the other way
+    } else {
+        const struct OfOther {  // also where a stop ends it
+            Candidate& candidate;
+            const Space* space;
+            ~OfOther() {
+                candidate.space = space;
+            }
+        } of_other{c, std::exchange(c.space, nullptr)};
+        if (other != nullptr) {
             other->run(c);
         } else {
             c.outcome = {};
             c.outcome.verdict = Verdict::no_point;
         }
-        c.space = space;
         return;
     }
     switch (c.how) {

@@ -250,8 +250,8 @@ std::uint64_t Worker::take_work() {
 
 SpaceWorker* Worker::worker_of(const Space& other) {
     const auto* const space = dynamic_cast<const OpenSpace*>(&other);
-    if (space == nullptr) {
-        return nullptr;
+    if (space == nullptr || space == &impl_->space) {
+        return space == nullptr ? nullptr : this;
     }
     std::unique_ptr<Worker>& worker = impl_->others[space];
     if (!worker) {

@@ -2,7 +2,6 @@
 
 #include "search/space_data.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/base/stop.hpp"
 #include "workload/with_bounds.hpp"
 
 namespace tessera::search {
@@ -20,9 +19,8 @@ const OpenSpace* OpenSpace::Family::member(const model::Problem& problem,
         other.workload = &made->workload;
         try {
             made->space = std::make_unique<OpenSpace>(other, model, options);
-        } catch (const LimitReached&) {
-            throw base::Stopped{};
         } catch (const NoLegalMapping&) {  // none of this size
+        } catch (const UserError&) {       // too many loops for a mapping at this size
         }
     }
     return members.emplace(bounds, std::move(made)).first->second->space.get();

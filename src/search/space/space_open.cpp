@@ -160,6 +160,9 @@ OpenSpace::OpenSpace(const model::Problem& problem, const model::CostModel& mode
     try {
         open(model, options.threads);
     } catch (const base::Stopped&) {
+        if (options.stop == nullptr) {
+            throw;  // whoever asks has set the stop, and knows what it means
+        }
         throw LimitReached("stopped while the mapspace was opened; give more time");
     }
 }
