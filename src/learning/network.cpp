@@ -6,11 +6,15 @@
 
 #include "learning/dense.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/stop.hpp"
 #include "tessera/search/rng.hpp"
 
 namespace tessera::learning {
 
 namespace {
+
+/// Weights between two looks at the stop token: some tens of microseconds.
+constexpr std::size_t poll_every = 1024;
 
 /// Box and Muller, 1958.
 double normal(search::Rng& rng) {
@@ -30,6 +34,9 @@ Network<Real>::Network(std::vector<std::size_t> widths, Activation last, std::ui
     for (std::size_t i = 0; i + 1 < widths_.size(); ++i) {
         const double deviation = std::sqrt(2 / static_cast<double>(widths_[i]));
         for (std::size_t k = 0; k < widths_[i] * widths_[i + 1]; ++k) {
+            if (k % poll_every == 0) {
+                base::poll_stop();
+            }
             weights_.push_back(static_cast<Real>(normal(rng) * deviation));
         }
         weights_.insert(weights_.end(), widths_[i + 1], Real{0});

@@ -1,8 +1,10 @@
 // Networks: gradients against finite differences, training against closed forms, and repeatable.
 #include <array>
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "tessera/base/stop.hpp"
 #include "tessera/learning/network.hpp"
 #include "tessera/search/rng.hpp"
 
@@ -89,6 +91,14 @@ BOOST_AUTO_TEST_CASE(gradients_are_finite_differences_for_every_layer_and_loss) 
             }
         }
     }
+}
+
+// Strategies make networks of millions of weights while they start.
+BOOST_AUTO_TEST_CASE(a_stop_ends_the_making_of_a_network) {
+    const std::atomic<bool> stop = true;
+    const base::StopScope scope({&stop});
+    BOOST_CHECK_THROW(learning::Network<float>({5000, 300, 1}, learning::Activation::linear, 1),
+                      base::Stopped);
 }
 
 BOOST_AUTO_TEST_CASE(losses_are_what_they_are_called) {

@@ -32,6 +32,7 @@ public:
     Network() = default;
     /// `widths`: inputs, hidden layers, outputs; at least two. Weights are drawn after He et al.,
     /// "Delving Deep into Rectifiers", ICCV 2015; biases are 0.
+    /// \throws base::Stopped
     Network(std::vector<std::size_t> widths, Activation last, std::uint64_t seed);
 
     const std::vector<std::size_t>& widths() const {
