@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "../plugins/ffm/switches.hpp"
+#include "base/statistics.hpp"
 #include "options.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/base/error.hpp"
@@ -150,9 +151,7 @@ Run search_apart(const model::Problem& problem, const Case& c, const std::string
 }
 
 double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    const std::size_t n = values.size();
-    return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+    return base::quantile(std::move(values), 0.5);
 }
 
 template <class Value>
@@ -161,7 +160,7 @@ double median_of(const std::vector<Run>& runs, const Value& value) {
     for (const Run& run : runs) {
         values.push_back(value(run));
     }
-    return median(values);
+    return median(std::move(values));
 }
 
 struct Settings {
@@ -222,7 +221,7 @@ public:
         for (std::size_t i = 0; i < s_.ideas.size(); ++i) {
             const double gain = print(s_.ideas[i], without[i], with_all);
             double& most = gains[s_.ideas[i]];
-            most = std::isnan(gain) ? most : std::max(most, gain);
+            most = std::isfinite(gain) ? std::max(most, gain) : most;
             same = same && equal(without[i], with_all);
         }
         return same;
@@ -291,7 +290,7 @@ int measure(const Settings& s) {
     }
     std::printf("\ngain less than %.0f %% on every case:", (pays - 1) * 100);
     for (const std::string& idea : s.ideas) {
-        if (gains[idea] < pays) {
+        if (gains[idea] > 0 && gains[idea] < pays) {  // 0: nowhere measured
             std::printf(" %s", idea.c_str());
         }
     }

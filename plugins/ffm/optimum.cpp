@@ -384,8 +384,7 @@ void Run::take_joined(const Groups& groups, mapspace::JoinResult exact) {
 void Run::drop_pruned(const std::vector<std::vector<double>>& points,
                       mapspace::JoinResult& found) const {
     if (scalar() && !points.empty()) {
-        const std::vector<double>& p = points.front();
-        const double limit = (p.size() == 2 ? p[0] * p[1] : p[0]) * (1 + agreement);
+        const double limit = value_at(points.front()) * (1 + agreement);
         std::erase_if(found.mappings,
                       [&](const mapspace::JoinedMapping& m) { return value_of(m) > limit; });
     }
