@@ -103,8 +103,13 @@ Settings settings(int argc, char** argv) {
     options.text("--stacks", s.stacks);
     s.extra = options.read(argc, argv);
     if (s.quick) {
-        s.pairs = {{"eyeriss", "resnet-50"}, {"simba", "resnet-50"}, {"simba", "deepseek-v3"},
-                   {"tpu-v4i", "llama3-8b"}, {"nvdla", "mamba"},     {"edge", "mobilenet-28"}};
+        s.pairs = {{"eyeriss", "resnet-50"},
+                   {"simba", "resnet-50"},
+                   {"simba", "deepseek-v3"},
+                   {"tpu-v4i", "llama3-8b"},
+                   {"nvdla", "mamba"},
+                   {"edge", "mobilenet-28"},
+                   {"fanout-at-glb-container", "transfusion-xlm"}};
         s.limits = {"0.3", "1"};
         return s;
     }

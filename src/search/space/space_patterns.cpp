@@ -1,9 +1,11 @@
 // Which fused loops of a template may run only once, and what the join sees in each case.
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "mapspace/tabulate.hpp"
 #include "search/space_data.hpp"
+#include "tessera/base/stop.hpp"
 
 namespace tessera::search {
 
@@ -39,7 +41,7 @@ public:
         if (outer > 1) {
             const double next = inside(loop.symbol, outer);
             choose(k, running | 1u << k, loop.symbol, next);
-            if (next > 1) {
+            if (next > 1 && fixed_inside(loop)) {
                 choose(k, running | 1u << k, loop.symbol, 1.0);
             }
         }
@@ -65,12 +67,22 @@ private:
             }
         }
     }
+    /// A loop further in with tile shape 1: it runs unless nothing is left for it.
+    bool fixed_inside(const FusedLoop& loop) const {
+        for (int i = loop.inner; i >= 0; i = t_.fused[i].inner) {
+            if (t_.fused[i].symbol < 0) {
+                return true;
+            }
+        }
+        return false;
+    }
     void choose(std::size_t k, std::uint32_t running, int symbol, double value) {
         values_[symbol] = value;
         collect(k + 1, running);
     }
     void finish(std::uint32_t running) {
-        if (std::find(loops.begin(), loops.end(), running) != loops.end() || !limits_met()) {
+        base::poll_stop();
+        if (!limits_met() || !seen_.insert(running).second) {
             return;
         }
         loops.push_back(running);
@@ -98,6 +110,7 @@ private:
 
     const TemplateData& t_;
     std::vector<double> values_;
+    std::unordered_set<std::uint32_t> seen_;
 };
 
 }  // namespace
