@@ -10,7 +10,6 @@ SpaceTables::SpaceTables(const Problem& problem)
       spaces_(static_cast<int>(problem.data_spaces.size())) {
     steps_.resize(spaces_ * max_dimensions);
     first_rank_.push_back(0);
-    valid_ = dimensions_ <= max_dimensions;
     for (int space = 0; valid_ && space < spaces_; ++space) {
         add_space(problem, space);
     }

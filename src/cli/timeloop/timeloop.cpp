@@ -155,11 +155,12 @@ void TimeloopFiles::add_evaluation(const timeloop::Input& input,
     // The Python front end reads areas from here, whoever made them.
     if (input.energies != timeloop::EnergyOrigin::accelergy && dialect == Dialect::master) {
         std::error_code ignored;
-        if (!fs::exists(prefix_ + ".ERT.yaml", ignored) || !input.has_ert) {
+        const bool has_ert = input.energies == timeloop::EnergyOrigin::input;
+        if (!fs::exists(prefix_ + ".ERT.yaml", ignored) || !has_ert) {
             add(".ERT.yaml",
                 text([&](std::ostream& out) { timeloop::write_ert(out, evaluated.architecture); }));
         }
-        if (!fs::exists(prefix_ + ".ART.yaml", ignored) || !input.has_ert) {
+        if (!fs::exists(prefix_ + ".ART.yaml", ignored) || !has_ert) {
             add(".ART.yaml",
                 text([&](std::ostream& out) { timeloop::write_art(out, evaluated.architecture); }));
         }

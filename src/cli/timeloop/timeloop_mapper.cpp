@@ -59,10 +59,10 @@ Loaded load(const TimeloopArguments& arguments, std::ostream& out, std::ostream&
     const bool named = !master && prefix != nullptr && prefix->is_scalar() && !prefix->text.empty();
     Loaded loaded;
     loaded.prefix = arguments.folder + "/" + (named ? prefix->text : "timeloop-mapper");
-    loaded.input = timeloop::load_input(std::move(document), {loaded.prefix});
+    loaded.input = timeloop::load_input(std::move(document), loaded.prefix);
     timeloop::Input& input = loaded.input;
     out << "Problem configuration complete.\n";
-    if (input.has_ert) {
+    if (input.energies == timeloop::EnergyOrigin::input) {
         out << "Found Accelergy ERT (energy reference table), replacing internal energy model.\n";
     }
     if (input.has_art) {

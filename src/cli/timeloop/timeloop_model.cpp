@@ -14,7 +14,7 @@ using timeloop::Dialect;
 
 void report_progress(std::ostream& out, const timeloop::Input& input) {
     out << "Problem configuration complete.\n";
-    if (input.has_ert) {
+    if (input.energies == timeloop::EnergyOrigin::input) {
         out << "Found Accelergy ERT (energy reference table), replacing internal energy model.\n";
     }
     if (input.has_art) {
@@ -53,7 +53,7 @@ int timeloop_model(const TimeloopArguments& arguments, std::ostream& out, std::o
     const timeloop::ModelSettings settings = timeloop::read_model_settings(document, warnings);
     const bool master = document.dialect == Dialect::master;
     TimeloopFiles files(arguments.folder + "/" + (master ? "timeloop-model" : settings.out_prefix));
-    timeloop::Input input = timeloop::load_input(std::move(document), {files.prefix()});
+    timeloop::Input input = timeloop::load_input(std::move(document), files.prefix());
     std::optional<timeloop::Mapping> mapping =
         timeloop::read_mapping(input.document, input.problem, input.architecture, input.warnings);
     print_warnings(err, input.warnings);

@@ -19,7 +19,6 @@ enum class Technology : std::uint8_t { sram, dram };
 
 /// The network that Timeloop infers between a storage level and the next inner level.
 struct Network {
-    std::string type = "Legacy";
     std::string subtype;  ///< `network-type`: "", "1:1", "1:N" or "M:N" (the last is refused)
     std::optional<std::int64_t> word_bits;  ///< unset: those of the storage level
     std::optional<double> router_energy_pj, wire_energy_pj_per_bit_mm, tile_width_um;
@@ -29,7 +28,6 @@ struct Network {
 
 struct StorageLevel {
     std::string name;
-    std::string class_name;  ///< of a tree architecture; "" otherwise
     Technology technology = Technology::sram;
     std::optional<std::int64_t> size;  ///< scalars; unset: infinite
     std::int64_t word_bits = 16;
@@ -61,7 +59,6 @@ struct StorageLevel {
 
 struct ArithmeticLevel {
     std::string name = "__ARITH__";
-    std::string class_name;
     std::int64_t instances = 1, mesh_x = 1, mesh_y = 1;
     std::int64_t word_bits = 16;
     double energy_pj = 0;               ///< of one compute
@@ -71,7 +68,6 @@ struct ArithmeticLevel {
 };
 
 struct Architecture {
-    std::string version;  ///< as written in the input, may be empty
     ArithmeticLevel arithmetic;
     std::vector<StorageLevel> storage;       ///< innermost first
     std::vector<std::string> user_networks;  ///< networks of the input; refused when not empty

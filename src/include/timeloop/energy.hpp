@@ -17,7 +17,6 @@ struct StorageEnergy {
     double read_pj = 0, fill_pj = 0, update_pj = 0;
     double leak_pj = 0;          ///< per instance and cycle; dialect master only
     std::string source = "PAT";  ///< PAT, ERT or user
-    std::string area_source = "PAT";
 };
 
 struct ErtAction {
@@ -56,12 +55,5 @@ void apply_ert(Architecture& architecture, const Ert& ert, Dialect dialect);
 
 /// Areas per instance of all levels that the table names.
 void apply_art(Architecture& architecture, const Art& art);
-
-/// Timeloop's built-in tables. Results in pJ.
-namespace pat {
-double sram_energy_pj(double height, double width_bits);
-double dram_energy_pj(double bits);
-double multiplier_energy_pj(double bits);
-}  // namespace pat
 
 }  // namespace tessera::timeloop

@@ -17,27 +17,22 @@ enum class EnergyOrigin : std::uint8_t {
     tables,     ///< the built-in tables, with a warning for every level
 };
 
-struct LoadOptions {
-    /// Folder and prefix (`out/timeloop-model`) of what `accelergy` writes; empty: it is not
-    /// called. It is called as Timeloop calls it, if it is on PATH (or in ACCELERGYPATH), the
-    /// architecture is a tree and the input has no `ERT`.
-    std::string accelergy_prefix;
-};
-
 /// Problem and architecture refer to nothing else in here.
 struct Input {
     Document document;
     Problem problem;
     Architecture architecture;  ///< with its energies
     EnergyOrigin energies = EnergyOrigin::tables;
-    bool has_ert = false, has_art = false;
-    ModelOptions model;  ///< from the environment variables of Timeloop
+    bool has_art = false;  ///< the input says areas
+    ModelOptions model;    ///< from the environment variables of Timeloop
     Warnings warnings;
 };
 
+/// `accelergy_prefix`: folder and prefix (`out/timeloop-model`) of what `accelergy` writes; empty:
+/// it is not called. It is called as Timeloop calls it, if it is on PATH (or in ACCELERGYPATH), the
+/// architecture is a tree and the input has no `ERT`.
 /// \throws UserError, also for inputs that no model of ours costs (sparse optimisations, ...).
-Input load_input(const std::vector<std::string>& files, const LoadOptions& options = {});
-Input load_input(Document document, const LoadOptions& options = {});
+Input load_input(Document document, const std::string& accelergy_prefix = "");
 
 /// Reads whatever a document holds: problem, architecture, ERT, ART and, where both problem and
 /// architecture are there, constraints, mapper and mapping. \return the names of what was read

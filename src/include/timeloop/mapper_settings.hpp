@@ -51,9 +51,9 @@ struct StrategySettings {
 
 /// Limits are per thread, as in Timeloop; 0 (and -1 in the input) means no limit.
 struct MapperSettings {
-    std::optional<Algorithm> algorithm;  ///< empty: not named
+    std::optional<Algorithm> algorithm;        ///< empty: not named
     std::optional<StrategySettings> strategy;  ///< ours: goes before `algorithm`
-    std::vector<Objective> objectives;   ///< empty: edp
+    std::vector<Objective> objectives;         ///< empty: edp
     FactorTemplate factors = FactorTemplate::uber;
     int threads = 0;                     ///< 0: one per core
     std::uint64_t timeout = 1000;        ///< invalid mappings in a row
@@ -66,7 +66,6 @@ struct MapperSettings {
     bool log_stats = false;              ///< counters to stderr
     bool log_oaves = false;              ///< traffic by capacity to oaves.csv
     bool log_oaves_mappings = false;     ///< and one mapping file per row
-    bool live_status = false;            ///< a table of the threads instead of lines
     bool diagnostics = false;            ///< failures by class and level at the end
     bool penalize_bypass_fails = false;  ///< `penalize-consecutive-bypass-fails`
     bool filter_revisits = false;        ///< hybrid: index factors are drawn once

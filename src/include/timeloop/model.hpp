@@ -73,16 +73,12 @@ public:
     CompiledModel(const Problem& problem, const Architecture& architecture,
                   const ModelOptions& options = {});
     ~CompiledModel();
-    CompiledModel(CompiledModel&&) noexcept;
-    CompiledModel& operator=(CompiledModel&&) noexcept;
 
     /// Scratch memory of one thread. Grows to its largest mapping, then stays.
     class Workspace {
     public:
         Workspace();
         ~Workspace();
-        Workspace(Workspace&&) noexcept;
-        Workspace& operator=(Workspace&&) noexcept;
 
     private:
         friend class CompiledModel;

@@ -17,9 +17,8 @@ struct ArithmeticStats {
 /// One data space in one storage level; per instance unless said otherwise.
 struct DataSpaceStats {
     bool kept = false;
-    std::uint64_t partition_size = 0, utilized_capacity = 0, tile_size = 0;
+    std::uint64_t partition_size = 0, utilized_capacity = 0;
     double utilized_instances = 0;
-    std::uint64_t utilized_x = 1, utilized_y = 1;  ///< instances used along the mesh
     std::uint64_t utilized_clusters = 0;
     std::uint64_t reads = 0, updates = 0, fills = 0;
     std::uint64_t temporal_reductions = 0;
@@ -27,8 +26,7 @@ struct DataSpaceStats {
     double energy_per_access_pj = 0;        ///< NaN without any access
     double energy_pj = 0;
     double temporal_reduction_energy_pj = 0;
-    double addr_gen_energy_pj = 0;  ///< per cluster
-    double cluster_access_energy_pj = 0;
+    double addr_gen_energy_pj = 0;                                         ///< per cluster
     double shared_bandwidth = 0, read_bandwidth = 0, write_bandwidth = 0;  ///< words / cycle
     double bandwidth_consumption_scale = 1;
 

@@ -42,15 +42,11 @@ struct CompiledModel::Workspace::Impl {
 
 CompiledModel::Workspace::Workspace() : impl_(std::make_unique<Impl>()) {}
 CompiledModel::Workspace::~Workspace() = default;
-CompiledModel::Workspace::Workspace(Workspace&&) noexcept = default;
-CompiledModel::Workspace& CompiledModel::Workspace::operator=(Workspace&&) noexcept = default;
 
 CompiledModel::CompiledModel(const Problem& problem, const Architecture& architecture,
                              const ModelOptions& options)
     : impl_(std::make_unique<const Impl>(problem, architecture, options)) {}
 CompiledModel::~CompiledModel() = default;
-CompiledModel::CompiledModel(CompiledModel&&) noexcept = default;
-CompiledModel& CompiledModel::operator=(CompiledModel&&) noexcept = default;
 
 namespace {
 
@@ -58,7 +54,7 @@ namespace {
 struct Glance {
     bool perfect = true;
     int nowhere = -1;      ///< a data space that no level keeps
-    bool forgets = false;  ///< see forgets() of machine.hpp
+    bool forgets = false;  ///< see Stats::forgotten
 };
 
 Glance glance(const FlatMapping& mapping, const std::vector<DataSpaceMask>& moving) {

@@ -50,8 +50,6 @@ void NestRun::geometry() {
     std::uint64_t x = 1, y = 1;
     for (int i = machine_.levels - 1; i >= 0; --i) {
         LevelGeometry& geometry = result_.levels[i];
-        geometry.outer_x = x;
-        geometry.outer_y = y;
         geometry.replication = x * y;
         geometry.fanout = 1;
         for (int q = blocks_[i].begin; q < blocks_[i].end; ++q) {
@@ -63,8 +61,6 @@ void NestRun::geometry() {
             geometry.fanout *= loop.end;
         }
     }
-    result_.arithmetic_x = x;
-    result_.arithmetic_y = y;
     result_.arithmetic_instances = x * y;
     result_.average_computes = static_cast<double>(result_.temporal_product);
     result_.imperfect = false;
@@ -198,7 +194,7 @@ Fit CompiledNest::check_capacity(const FlatMapping& mapping) const {
     if (!tables_.valid()) {
         return {};
     }
-    std::int64_t tile[SpaceTables::max_dimensions], extents[SpaceTables::max_ranks];
+    std::int64_t tile[max_dimensions], extents[SpaceTables::max_ranks];
     std::fill_n(tile, tables_.dimensions(), 1);
     std::fill_n(extents, SpaceTables::max_ranks, 1);
     int next = 0;

@@ -30,7 +30,7 @@ namespace tessera::timeloop {
 /// so that offsets add and compare as plain integers.
 class SpaceTables {
 public:
-    static constexpr int max_dimensions = 16, max_ranks = 64;
+    static constexpr int max_ranks = 64;
 
     explicit SpaceTables(const Problem& problem);
 

@@ -282,7 +282,7 @@ void NodeConstraints::add(const std::string& type, const Node& value) {
     }
 }
 
-std::vector<std::string> NodeConstraints::kept(const Problem& problem, const Values&) const {
+std::vector<std::string> NodeConstraints::kept(const Problem& problem) const {
     const auto found = by_type_.find("dataspace");
     std::vector<std::string> result;
     if (found != by_type_.end()) {

@@ -25,7 +25,7 @@ public:
     /// Adds the fields of `value` to those of `type`. \throws UserError if they contradict
     void add(const std::string& type, const spec::Node& value);
     /// Data spaces that a `dataspace` constraint keeps.
-    std::vector<std::string> kept(const Problem& problem, const Values& values) const;
+    std::vector<std::string> kept(const Problem& problem) const;
     void bypass(const std::string& space, const spec::Node& origin);
     /// No loops in time, nothing kept; the spatial constraints of `from`.
     void make_dummy(const NodeConstraints& from, const Problem& problem, const spec::Node& origin);

@@ -85,9 +85,8 @@ private:
         } else if (type == "utilization" || type == "parallelism") {
             parallelism(fields, source, level, where);
         } else if (type == "max_overbooked_proportion") {
-            into_.overbooking.push_back(
-                {source, level, values_.number(item.required({"proportion"}), Range::between(0, 1)),
-                 where});
+            // Dense mappings never overbook: without effect.
+            values_.number(item.required({"proportion"}), Range::between(0, 1));
         } else {
             const std::vector<std::string> known = {"temporal",
                                                     "spatial",

@@ -51,28 +51,6 @@ void FailureLog::add(const Cost& cost, const MappingId& id) {
     }
 }
 
-void FailureLog::merge(const FailureLog& other) {
-    const auto take = [&](Group& mine, const Group& theirs) {
-        if (theirs.count == 0) {
-            return;
-        }
-        if (mine.count == 0 || theirs.excess < mine.excess) {
-            mine.excess = theirs.excess;
-            mine.nearest = theirs.nearest;
-        }
-        if (mine.count == 0) {
-            mine.sample = theirs.sample;
-        }
-        mine.count += theirs.count;
-    };
-    for (int i = 0; i < levels_; ++i) {
-        take(fanout_[i], other.fanout_[i]);
-    }
-    for (int i = 0; i < levels_ + specials; ++i) {
-        take(capacity_[i], other.capacity_[i]);
-    }
-}
-
 // " (Weights 768, Inputs 3)": what the level holds.
 std::string FailureLog::tiles(const Mapping& mapping, const Fit& fit) const {
     if (fit.kind == Fit::Kind::kept_nowhere) {

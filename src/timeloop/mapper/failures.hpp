@@ -16,7 +16,6 @@ public:
     void add(const Misfit& misfit, const MappingId& id);
     /// A mapping that the model rejects, or one that the mapper must not return.
     void add(const Cost& cost, const MappingId& id);
-    void merge(const FailureLog& other);
 
     /// Groups with texts, the nearest miss first. `pruned`: ids are those of pruned subspaces;
     /// `view` must be dealt as the ids were.

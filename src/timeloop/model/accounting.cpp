@@ -229,7 +229,7 @@ void Accounting::storage_entry(int level, int space) {
     e.cluster_energy_pj = vectors(e.reads) * constants.read_pj;
     e.cluster_energy_pj += vectors(e.fills) * constants.fill_pj;
     e.cluster_energy_pj += vectors(e.updates) * constants.update_pj;
-    const std::uint64_t expansion = geometry.outer_x * geometry.outer_y;
+    const std::uint64_t expansion = geometry.replication;
     e.clusters = std::min(expansion, constants.clusters);
     e.energy_pj = e.cluster_energy_pj / (real(expansion) / real(e.clusters));
     // All instances in use hold a tile: Timeloop's scaling of the demand is by exactly 1.

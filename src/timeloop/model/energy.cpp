@@ -55,9 +55,7 @@ void apply_to_storage(StorageLevel& level, const ErtComponent& component, Dialec
     energy.source = "ERT";
 }
 
-}  // namespace
-
-namespace pat {
+// Timeloop's built-in tables ("pat").
 
 double sram_energy_pj(double height, double width_bits) {
     const double slope = (6.0 - 1.0) / (100.0 - 0.5);
@@ -74,7 +72,7 @@ double multiplier_energy_pj(double bits) {
     return 1.0 * (bits / 16.0) * (bits / 16.0);
 }
 
-}  // namespace pat
+}  // namespace
 
 std::string component_name(const std::string& full_name) {
     // A range "[0..3]" at the end has dots of its own.
@@ -97,18 +95,18 @@ void apply_default_energies(Architecture& architecture) {
         const double bits = static_cast<double>(level.word_bits * level.block_size);
         double energy = 0;
         if (level.technology == Technology::dram) {
-            energy = pat::dram_energy_pj(bits);
+            energy = dram_energy_pj(bits);
         } else if (level.size.value_or(0) != 0) {
             const std::int64_t rows = (*level.size + level.block_size - 1) / level.block_size;
-            energy = pat::sram_energy_pj(static_cast<double>(rows),
-                                         bits * static_cast<double>(level.cluster_size)) /
+            energy = sram_energy_pj(static_cast<double>(rows),
+                                    bits * static_cast<double>(level.cluster_size)) /
                      static_cast<double>(level.cluster_size);
         }
         level.energy.vector_access_pj = energy;
         level.energy.read_pj = level.energy.fill_pj = level.energy.update_pj = energy;
     }
     architecture.arithmetic.energy_pj =
-        pat::multiplier_energy_pj(static_cast<double>(architecture.arithmetic.word_bits));
+        multiplier_energy_pj(static_cast<double>(architecture.arithmetic.word_bits));
 }
 
 void apply_ert(Architecture& architecture, const Ert& ert, Dialect dialect) {

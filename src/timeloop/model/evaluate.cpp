@@ -112,17 +112,14 @@ DataSpaceStats StatsBuilder::data_space(int level, int space) const {
     DataSpaceStats stats;
     stats.kept = flat_.keep[level] >> space & 1;
     stats.partition_size = e.partition;
-    stats.utilized_capacity = stats.tile_size = e.size;
+    stats.utilized_capacity = e.size;
     stats.utilized_instances = static_cast<double>(geometry.replication);
-    stats.utilized_x = geometry.outer_x;
-    stats.utilized_y = geometry.outer_y;
     stats.utilized_clusters = e.clusters;
     stats.reads = e.reads;
     stats.updates = e.updates;
     stats.fills = e.fills;
     stats.temporal_reductions = e.reductions;
     stats.address_generations = e.address_generations;
-    stats.cluster_access_energy_pj = e.cluster_energy_pj;
     stats.energy_pj = e.energy_pj;
     stats.energy_per_access_pj = e.energy_pj / static_cast<double>(e.reads + e.fills + e.updates);
     stats.addr_gen_energy_pj =

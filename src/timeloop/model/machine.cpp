@@ -42,7 +42,6 @@ void set_storage(const StorageLevel& level, LevelConstants& constants) {
     constants.block = static_cast<std::uint64_t>(level.block_size);
     constants.block_shift =
         std::has_single_bit(constants.block) ? std::countr_zero(constants.block) : -1;
-    constants.instances = static_cast<std::uint64_t>(level.instances);
     constants.clusters = static_cast<std::uint64_t>(level.instances / level.cluster_size);
     constants.read_pj = level.energy.read_pj;
     constants.fill_pj = level.energy.fill_pj;

@@ -12,7 +12,7 @@ namespace tessera::timeloop {
 inline constexpr int max_spaces = 16, max_dimensions = 16;
 
 struct LevelConstants {
-    std::uint64_t block = 1, clusters = 1, instances = 1;
+    std::uint64_t block = 1, clusters = 1;
     int block_shift = 0;  ///< log2 of a block size that is a power of two, else -1
     double read_pj = 0, fill_pj = 0, update_pj = 0, addr_gen_pj = 0, leak_pj = 0;
     double read_bandwidth = infinite, write_bandwidth = infinite, shared_bandwidth = infinite;

@@ -24,9 +24,8 @@ struct Tile {
 };
 
 struct LevelGeometry {
-    std::uint64_t fanout = 1;  ///< instances used below one instance of this level
-    /// Product of the spatial loops outside this level, along X and Y and in total.
-    std::uint64_t outer_x = 1, outer_y = 1, replication = 1;
+    std::uint64_t fanout = 1;       ///< instances used below one instance of this level
+    std::uint64_t replication = 1;  ///< product of the spatial loops outside this level
 };
 
 struct NestResult {
@@ -34,7 +33,7 @@ struct NestResult {
     std::vector<Record> records;
     std::vector<LevelGeometry> levels;
     double average_computes = 0;  ///< per arithmetic instance in use
-    std::uint64_t arithmetic_instances = 1, arithmetic_x = 1, arithmetic_y = 1;
+    std::uint64_t arithmetic_instances = 1;
     std::uint64_t temporal_product = 1;  ///< of all temporal loops' ends
     bool imperfect = false;
 };

@@ -68,7 +68,7 @@ private:
     NestResult& result_;
     Block blocks_[FlatMapping::max_levels];
     std::int64_t strides_[FlatMapping::max_loops];
-    std::int64_t tile_[SpaceTables::max_dimensions];
+    std::int64_t tile_[max_dimensions];
     std::int64_t extents_[SpaceTables::max_ranks];  ///< of the tile at hand
     std::uint64_t words_[max_spaces];               ///< of the tile of the level below
     Moves moves_[max_spaces];                       ///< of the level at hand

@@ -150,8 +150,6 @@ NestResult NestExecution::collect() const {
     std::uint64_t x = 1, y = 1;
     for (int level = levels - 1, q = boundaries_.back(); level >= 0; --level) {
         LevelGeometry& geometry = result.levels[level];
-        geometry.outer_x = x;
-        geometry.outer_y = y;
         geometry.replication = x * y;
         for (; q >= 0 && positions_[q].level == level; --q) {
             const Loop& loop = positions_[q].loop;
@@ -163,8 +161,6 @@ NestResult NestExecution::collect() const {
         }
         geometry.fanout = x * y / geometry.replication;
     }
-    result.arithmetic_x = x;
-    result.arithmetic_y = y;
     result.arithmetic_instances = x * y;
     for (std::uint64_t count : compute_counts_) {
         result.average_computes += static_cast<double>(count);

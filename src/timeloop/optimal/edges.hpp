@@ -104,9 +104,6 @@ public:
     int outermost(int space) const {
         return outermost_[space];
     }
-    DataSpaceMask keep(int level) const {
-        return keep_[level];
-    }
 
 private:
     Edge make_edge(int space, int child, int parent) const;

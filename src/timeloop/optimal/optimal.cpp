@@ -289,10 +289,7 @@ private:
         result.valid = pool_.evaluated;
         result.total = tasks_.size();
         const double best = best_value(), bound = open_bound();
-        const bool all =
-            next_task_ >= tasks_.size() + static_cast<std::size_t>(pool_.threads) - 1 ||
-            next_task_ >= tasks_.size();
-        if (bound == HUGE_VAL && all && !pool_.ended) {
+        if (bound == HUGE_VAL && next_task_ >= tasks_.size() && !pool_.ended) {
             result.proof = result.best ? Proof::optimal : Proof::infeasible;
         }
         if (result.best) {

@@ -20,7 +20,6 @@ Tables::Tables(const Edges& edges, std::function<bool()> stop)
     full_cost_.resize(spaces);
     least_cost_.resize(spaces);
     for (int space = 0; space < spaces; ++space) {
-        sliding_ |= g_.spaces[space].sliding;
         for (const Edge& edge : edges_.of(space)) {
             std::vector<double> cost(lattice_.size);
             for (std::size_t y = 0; y < lattice_.size; ++y) {
@@ -336,7 +335,6 @@ double Tables::solve(double limit) {
                 if (!fits_[level][x] || reached.cost[x] > most) {
                     reached.cost[x] = HUGE_VAL;
                 }
-                states_ += reached.cost[x] != HUGE_VAL;
             }
         }
         std::erase_if(merged, [](const Layer& reached) {

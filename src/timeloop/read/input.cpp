@@ -44,7 +44,6 @@ bool energies_of_input(Input& input) {
         return false;
     }
     use_ert(input, *ert);
-    input.has_ert = true;
     // Timeloop reads areas only where it reads energies.
     if (const std::optional<Art> art = read_art(input.document, input.warnings)) {
         apply_art(input.architecture, *art);
@@ -116,11 +115,7 @@ void warn_about_tables(Input& input) {
 
 }  // namespace
 
-Input load_input(const std::vector<std::string>& files, const LoadOptions& options) {
-    return load_input(read_document(files), options);
-}
-
-Input load_input(Document document, const LoadOptions& options) {
+Input load_input(Document document, const std::string& accelergy_prefix) {
     Input input;
     input.document = std::move(document);
     input.warnings = input.document.warnings;
@@ -132,7 +127,7 @@ Input load_input(Document document, const LoadOptions& options) {
                [&] { Machine(input.problem, input.architecture, {}); });
     if (energies_of_input(input)) {
         input.energies = EnergyOrigin::input;
-    } else if (energies_of_accelergy(input, options.accelergy_prefix)) {
+    } else if (energies_of_accelergy(input, accelergy_prefix)) {
         input.energies = EnergyOrigin::accelergy;
     }
     warn_about_tables(input);

@@ -193,7 +193,7 @@ private:
         for (const auto& [first, last] : branches.ranges) {
             std::set<std::string>& keep = keeps.emplace_back();
             for (std::size_t i = first; i < last; ++i) {
-                for (const std::string& space : placed_[i].constraints.kept(problem_, values_)) {
+                for (const std::string& space : placed_[i].constraints.kept(problem_)) {
                     keep.insert(space);
                 }
             }

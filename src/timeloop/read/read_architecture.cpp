@@ -32,12 +32,11 @@ bool contains_any(const std::string& text, std::initializer_list<const char*> pa
                        [&](const char* part) { return text.find(part) != std::string::npos; });
 }
 
-void read_arithmetic(const Section& from, const std::string& name, const std::string& class_name,
-                     std::int64_t tree_count, ReadArchitecture& into) {
+void read_arithmetic(const Section& from, const std::string& name, std::int64_t tree_count,
+                     ReadArchitecture& into) {
     ArithmeticLevel& level = into.architecture.arithmetic;
     level = {};
     level.name = name;
-    level.class_name = class_name;
     const MeshSize mesh = read_mesh(from, name, tree_count);
     level.instances = mesh.instances;
     level.mesh_x = mesh.x;
@@ -61,8 +60,8 @@ Section attributes_of(const Section& level) {
 void read_levels(const Section& arch, ReadArchitecture& into) {
     const Section arithmetic(arch.required({"arithmetic"}), arch.values(), "the arithmetic level");
     const std::string name = arithmetic.text({"name"}).value_or("__ARITH__");
-    read_arithmetic(attributes_of(arithmetic), component_name_of(arithmetic.node(), name).name, "",
-                    0, into);
+    read_arithmetic(attributes_of(arithmetic), component_name_of(arithmetic.node(), name).name, 0,
+                    into);
     for (const Node& item : list_of(arch.required({"storage"}), "storage")) {
         const Section level(item, arch.values(), "a storage level");
         const std::string level_name = arch.values().text(level.required({"name"}));
@@ -129,7 +128,7 @@ private:
                 values_.warn(item.node(), "a second compute component; only this last one counts");
             }
             found_compute_ = true;
-            read_arithmetic(attributes, name.name, class_name, count, into_);
+            read_arithmetic(attributes, name.name, count, into_);
         } else if (contains_any(class_name,
                                 {"XY_NoC", "Legacy", "ReductionTree", "SimpleMulticast"})) {
             refuse(item.node(), "networks of the user's own (class " + class_name + ")",
@@ -198,7 +197,6 @@ Architecture read_architecture(const Document& document, Warnings& warnings) {
     refuse_sparse(document.root);
     const Section arch(*node, values, "the architecture");
     ReadArchitecture read;
-    read.architecture.version = arch.text({"version"}).value_or("");
     if (is_tree(arch)) {
         TreeReader(values, read).run(arch);
     } else {

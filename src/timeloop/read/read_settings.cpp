@@ -36,7 +36,7 @@ public:
         flag({"log_stats"}, s.log_stats);
         flag({"log_oaves", "log_orojenesis"}, s.log_oaves);
         flag({"log_oaves_mappings", "log_orojenesis_mappings"}, s.log_oaves_mappings);
-        flag({"live_status"}, s.live_status);
+        from_.boolean({"live_status"});  // checked; it has no effect
         flag({"diagnostics"}, s.diagnostics);
         flag({"penalize_consecutive_bypass_fails"}, s.penalize_bypass_fails);
         flag({"filter_revisits"}, s.filter_revisits);

@@ -64,7 +64,7 @@ void PointNumbers::write(const search::Point& point, std::span<float> numbers) c
             numbers[blocks_[index].trips + static_cast<std::size_t>(d)] = log2_of(ends[index]);
         }
     }
-    std::array<std::uint8_t, max_dimensions> now{};
+    std::array<std::uint8_t, 32> now{};
     for (int index = 0; index < space_.levels(); ++index) {
         const LevelOrder& order = space_.order(index);
         space_.order_of(index, point.tiles[space_.rank_at(index)], now.data());

@@ -22,9 +22,6 @@
 
 namespace tessera::timeloop {
 
-/// MapSpace refuses more.
-inline constexpr std::size_t max_dimensions = 20;
-
 /// How the loops of a tiling level may stand: [front][free][back], innermost first.
 struct LevelOrder {
     std::vector<std::uint8_t> dimensions;  ///< of rank 0

@@ -134,10 +134,9 @@ void write_map_text(std::ostream& out, const Evaluated& evaluated, Dialect diale
         std::string header = evaluated.architecture.storage[i].name + " [ ";
         for (std::size_t d = 0; d < evaluated.problem.data_spaces.size(); ++d) {
             if (evaluated.mapping.levels[i].keeps(static_cast<int>(d))) {
-                const DataSpaceStats& stats = evaluated.stats.levels[i].data_spaces[d];
-                header += evaluated.problem.data_spaces[d].name + ":" +
-                          std::to_string(stats.tile_size) + " (" +
-                          std::to_string(stats.utilized_capacity) + ") ";
+                const std::string words =
+                    std::to_string(evaluated.stats.levels[i].data_spaces[d].utilized_capacity);
+                header += evaluated.problem.data_spaces[d].name + ":" + words + " (" + words + ") ";
             }
         }
         header += "] ";

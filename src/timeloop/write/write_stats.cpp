@@ -244,7 +244,7 @@ private:
             {"1:1", "1_1"}, {"1:N", "1_N"}, {"M:N", "M_N"}};
         const auto subtype = subtypes.find(network.subtype);
         out_ << stats_.networks[index].name << "\n\n    SPECS\n    -----\n";
-        line("        Type            : ", network.type);
+        line("        Type            : ", "Legacy");
         line("        Legacy sub-type : ", subtype == subtypes.end() ? "" : subtype->second);
         line("        ConnectionType  : ", 3);
         line("        Word bits       : ",
