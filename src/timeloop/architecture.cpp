@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "tessera/base/error.hpp"
-#include "timeloop/problem.hpp"
 
 namespace tessera::timeloop {
 
@@ -91,39 +90,6 @@ void check_topology(const Architecture& architecture) {
         if (level.block_size < 1) {
             throw UserError("level " + level.name + ": block-size must be at least 1");
         }
-    }
-}
-
-void check_supported(const Problem& problem, const Architecture& architecture) {
-    const std::string remedy = "; only dense mappings without it have a cost here";
-    if (architecture.sparse) {
-        throw UserError("sparse_optimizations are given" + remedy);
-    }
-    if (!architecture.user_networks.empty()) {
-        throw UserError("network " + architecture.user_networks.front() +
-                        " is defined by the user; only the networks inferred between levels have a "
-                        "cost here");
-    }
-    if (!architecture.arithmetic.user_networks.empty()) {
-        throw UserError("level " + architecture.arithmetic.name + " names network " +
-                        architecture.arithmetic.user_networks.front() + remedy);
-    }
-    for (const StorageLevel& level : architecture.storage) {
-        if (!level.user_networks.empty()) {
-            throw UserError("level " + level.name + " names network " +
-                            level.user_networks.front() + remedy);
-        }
-        if (level.network.subtype == "M:N") {
-            throw UserError("level " + level.name +
-                            " has network-type M:N (distributed multicast)" + remedy);
-        }
-        if (level.allow_overbooking) {
-            throw UserError("level " + level.name + " sets allow_overbooking" + remedy);
-        }
-    }
-    if (!problem.flattenings.empty()) {
-        throw UserError("the problem flattens dimensions into " + problem.flattenings.front().name +
-                        remedy);
     }
 }
 

@@ -129,10 +129,6 @@ void flatten(const Mapping& mapping, FlatMapping& flat) {
         append(mapping.levels[i].temporal, false, flat);
         flat.level_end[i] = flat.loop_count;
         const LevelMapping& level = mapping.levels[i];
-        if (level.skewed) {
-            throw UserError("storage level " + std::to_string(i) +
-                            " has a skew directive; only mappings without it have a cost here");
-        }
         flat.keep[i] = level.keep;
         flat.no_temporal_reuse[i] = level.no_temporal_reuse;
         flat.no_link_transfer[i] = level.no_link_transfer;

@@ -84,7 +84,7 @@ std::string space_row(const timeloop::DataSpaceStats& s, Dialect dialect) {
     row.number(s.addr_gen_energy_pj)
         .number(s.addr_gen_energy_pj * static_cast<double>(s.utilized_clusters));
     if (dialect == Dialect::master) {
-        row.number(s.bandwidth_consumption_scale);
+        row.number(1.0);  // bandwidth consumption scale
     }
     for (double bandwidth : {s.shared_bandwidth, s.read_bandwidth, s.write_bandwidth}) {
         row.number(bandwidth).number(bandwidth * instances);

@@ -13,13 +13,11 @@
 
 namespace tessera::timeloop {
 
-struct Problem;
-
 enum class Technology : std::uint8_t { sram, dram };
 
 /// The network that Timeloop infers between a storage level and the next inner level.
 struct Network {
-    std::string subtype;  ///< `network-type`: "", "1:1", "1:N" or "M:N" (the last is refused)
+    std::string subtype;                    ///< `network-type`: "", "1:1" or "1:N"
     std::optional<std::int64_t> word_bits;  ///< unset: those of the storage level
     std::optional<double> router_energy_pj, wire_energy_pj_per_bit_mm, tile_width_um;
     std::optional<double> energy_per_hop_pj, energy_per_ingress_pj;
@@ -41,14 +39,9 @@ struct StorageLevel {
     std::optional<bool> reduction_supported;  ///< unset: SRAM yes, DRAM no
     Network network;
     StorageEnergy energy;
-    double addr_gen_energy_pj = -0.1;  ///< negative: Timeloop's default, which is 0
-    double area_um2 = 0;               ///< of one instance
-    // What only dialect master knows.
-    std::optional<std::string> power_gated_at;
-    std::vector<double> bandwidth_consumption_scale;  ///< per data space; empty: all 1
-    // What is never costed: a level that sets one of these is refused by every model of ours.
-    std::vector<std::string> user_networks;  ///< `network_read`, `network_fill`, ...
-    bool allow_overbooking = false;
+    double addr_gen_energy_pj = -0.1;           ///< negative: Timeloop's default, which is 0
+    double area_um2 = 0;                        ///< of one instance
+    std::optional<std::string> power_gated_at;  ///< dialect master only
 
     /// Capacity left by multiple buffering. \pre size
     std::int64_t effective_size() const;
@@ -64,14 +57,11 @@ struct ArithmeticLevel {
     double energy_pj = 0;               ///< of one compute
     std::string energy_source = "PAT";  ///< PAT, ERT or user
     double area_um2 = 0;                ///< of one instance
-    std::vector<std::string> user_networks;
 };
 
 struct Architecture {
     ArithmeticLevel arithmetic;
-    std::vector<StorageLevel> storage;       ///< innermost first
-    std::vector<std::string> user_networks;  ///< networks of the input; refused when not empty
-    bool sparse = false;                     ///< the input asks for sparse optimisations; refused
+    std::vector<StorageLevel> storage;  ///< innermost first
 
     int levels() const {
         return static_cast<int>(storage.size());
@@ -90,9 +80,5 @@ struct Architecture {
 /// Checks what Timeloop asserts: meshes that match their instances and divide those of the next
 /// inner level, clusters that divide the instances. \throws UserError naming the levels.
 void check_topology(const Architecture& architecture);
-
-/// \throws UserError for anything whose cost no dense model of ours gives: sparse optimisations,
-/// M:N networks, networks of the user, overbooking, flattened dimensions.
-void check_supported(const Problem& problem, const Architecture& architecture);
 
 }  // namespace tessera::timeloop

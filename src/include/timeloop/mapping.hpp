@@ -41,7 +41,6 @@ struct LevelMapping {
     DataSpaceMask keep = ~DataSpaceMask{0};
     // Reuse switched off by the user, per data space.
     DataSpaceMask no_temporal_reuse = 0, no_link_transfer = 0, no_multicast_no_reduction = 0;
-    bool skewed = false;  ///< a `skew` directive: refused
 
     bool keeps(int data_space) const {
         return keep >> data_space & 1;
@@ -95,7 +94,7 @@ struct FlatMapping {
     int level_count = 0;
 };
 
-/// \throws UserError if the mapping has too many loops or levels for the flat form, or a skew.
+/// \throws UserError if the mapping has too many loops or levels for the flat form.
 void flatten(const Mapping& mapping, FlatMapping& flat);
 
 }  // namespace tessera::timeloop

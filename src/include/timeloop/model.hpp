@@ -45,7 +45,7 @@ struct Evaluation {
 };
 
 /// Evaluates one mapping. The architecture carries its energies (apply_default_energies,
-/// apply_ert). \pre structural_fault() is empty. \throws UserError from check_supported().
+/// apply_ert). \pre structural_fault() is empty. \throws UserError as CompiledModel does.
 Evaluation evaluate(const Problem& problem, const Architecture& architecture,
                     const Mapping& mapping, const ModelOptions& options = {});
 
@@ -68,8 +68,8 @@ struct Cost {
 /// Workspace.
 class CompiledModel {
 public:
-    /// \throws UserError from check_supported(), or for more levels, loops or data spaces than
-    /// the flat form holds.
+    /// \throws UserError from check_topology(), or for more levels, dimensions, ranks or data
+    /// spaces than the evaluators hold.
     CompiledModel(const Problem& problem, const Architecture& architecture,
                   const ModelOptions& options = {});
     ~CompiledModel();

@@ -34,18 +34,11 @@ struct DataSpace {
     double density = 1;  ///< changes no dense number; below 1 only matters to sparse models
 };
 
-/// A group of dimensions mapped as one (`flatten`).
-struct Flattening {
-    std::string name;
-    std::vector<std::string> dimensions;
-};
-
 struct Problem {
     std::string name;
     std::vector<Dimension> dimensions;
     std::vector<DataSpace> data_spaces;
     std::vector<Coefficient> coefficients;
-    std::vector<Flattening> flattenings;  ///< no model of ours accepts any
 
     int find_dimension(const std::string& name) const;   ///< -1 if absent
     int find_data_space(const std::string& name) const;  ///< -1 if absent

@@ -28,7 +28,6 @@ struct DataSpaceStats {
     double temporal_reduction_energy_pj = 0;
     double addr_gen_energy_pj = 0;                                         ///< per cluster
     double shared_bandwidth = 0, read_bandwidth = 0, write_bandwidth = 0;  ///< words / cycle
-    double bandwidth_consumption_scale = 1;
 
     double total_energy_pj() const {
         return energy_pj * utilized_instances;

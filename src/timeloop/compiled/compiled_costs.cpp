@@ -157,13 +157,8 @@ void CostPass::count(int i, int space, bool outermost, double content, double sh
     level.energy += total;
     level.accesses += counter(instances * real(reads + updates + fills));
     const double cycles = real(cycles_);
-    if (machine_.master) {
-        level.reads += real(reads) / cycles * constants.bandwidth_scale[space];
-        level.writes += real(fills + updates) / cycles * constants.bandwidth_scale[space];
-    } else {
-        level.reads += real(reads) / cycles;
-        level.writes += real(fills + updates) / cycles;
-    }
+    level.reads += real(reads) / cycles;
+    level.writes += real(fills + updates) / cycles;
 }
 
 // See Accounting::network(): integers to which doubles are added one by one.

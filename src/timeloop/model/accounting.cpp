@@ -236,10 +236,6 @@ void Accounting::storage_entry(int level, int space) {
     const double cycles = real(ledger_.arithmetic_cycles);
     e.read_demand = real(e.reads) / cycles;
     e.write_demand = real(e.fills + e.updates) / cycles;
-    if (machine_.master) {
-        e.read_demand *= constants.bandwidth_scale[space];
-        e.write_demand *= constants.bandwidth_scale[space];
-    }
 }
 
 void Accounting::throttle(int level, double reads, double writes) {

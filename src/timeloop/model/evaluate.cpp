@@ -127,7 +127,6 @@ DataSpaceStats StatsBuilder::data_space(int level, int space) const {
     stats.read_bandwidth = slowdown * e.read_demand;
     stats.write_bandwidth = slowdown * e.write_demand;
     stats.shared_bandwidth = slowdown * (e.read_demand + e.write_demand);
-    stats.bandwidth_consumption_scale = machine_.level[level].bandwidth_scale[space];
     return stats;
 }
 

@@ -81,7 +81,6 @@ void set_power_gate(const Architecture& architecture, int at, LevelConstants& co
 Machine::Machine(const Problem& problem, const Architecture& architecture,
                  const ModelOptions& options) {
     check_topology(architecture);
-    check_supported(problem, architecture);
     if (problem.data_spaces.size() > max_spaces) {
         throw UserError("the problem has more than " + std::to_string(max_spaces) + " data spaces");
     }
@@ -122,10 +121,6 @@ Machine::Machine(const Problem& problem, const Architecture& architecture,
         set_network(storage, widths[i], level[i]);
         set_power_gate(architecture, i, level[i]);
         silent_networks = silent_networks && level[i].silent_network;
-        for (int s = 0; s < max_spaces; ++s) {
-            const auto& scale = storage.bandwidth_consumption_scale;
-            level[i].bandwidth_scale[s] = s < static_cast<int>(scale.size()) ? scale[s] : 1.0;
-        }
         network_latency += static_cast<std::uint64_t>(storage.network.fill_latency +
                                                       storage.network.drain_latency);
     }

@@ -24,13 +24,12 @@ struct LevelConstants {
     bool silent_network = true;   ///< all network energies 0
     double power_gate_share = 1;  ///< instances per instance of the gating level
     int power_gate_level = 0;
-    double bandwidth_scale[max_spaces];
 
     static constexpr double infinite = std::numeric_limits<double>::infinity();
 };
 
 struct Machine {
-    /// \throws UserError from check_topology() and check_supported(), or for more data spaces,
+    /// \throws UserError from check_topology(), or for more data spaces,
     /// dimensions, ranks or levels than the evaluators hold.
     Machine(const Problem& problem, const Architecture& architecture, const ModelOptions& options);
 

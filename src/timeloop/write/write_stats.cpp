@@ -192,8 +192,7 @@ private:
              "        Address Generation Energy (total)        : ", s.addr_gen_energy_pj,
              static_cast<double>(s.utilized_clusters));
         if (master_) {
-            line("        Bandwidth Consumption Scale              : ",
-                 s.bandwidth_consumption_scale);
+            line("        Bandwidth Consumption Scale              : ", 1.0);
         }
         const char* unit = " words/cycle";
         both("        Shared Bandwidth (per-instance)          : ",
@@ -240,12 +239,11 @@ private:
 
     void network(std::size_t index) {
         const Network& network = arch_.storage[index].network;
-        static const std::map<std::string, std::string> subtypes = {
-            {"1:1", "1_1"}, {"1:N", "1_N"}, {"M:N", "M_N"}};
-        const auto subtype = subtypes.find(network.subtype);
+        std::string subtype = network.subtype;
+        std::replace(subtype.begin(), subtype.end(), ':', '_');
         out_ << stats_.networks[index].name << "\n\n    SPECS\n    -----\n";
         line("        Type            : ", "Legacy");
-        line("        Legacy sub-type : ", subtype == subtypes.end() ? "" : subtype->second);
+        line("        Legacy sub-type : ", subtype);
         line("        ConnectionType  : ", 3);
         line("        Word bits       : ",
              network.word_bits.value_or(arch_.storage[index].word_bits));
