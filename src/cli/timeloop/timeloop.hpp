@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "timeloop/input.hpp"
 #include "timeloop/write.hpp"
 
 namespace tessera::cli {

@@ -13,12 +13,8 @@
 #include "cli/view/interrupt.hpp"
 #include "tessera/base/error.hpp"
 #include "timeloop.hpp"
-#include "timeloop/explain.hpp"
 #include "timeloop/mapper.hpp"
 #include "timeloop/mapspace.hpp"
-#include "timeloop/result_json.hpp"
-#include "timeloop/with_place.hpp"
-#include "timeloop/write_config.hpp"
 #include "timeloop_search.hpp"
 
 namespace tessera::cli {

@@ -4,7 +4,6 @@
 #include "cli/cli.hpp"
 #include "tessera/base/error.hpp"
 #include "timeloop.hpp"
-#include "timeloop/result_json.hpp"
 
 namespace tessera::cli {
 

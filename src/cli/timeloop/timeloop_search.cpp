@@ -10,8 +10,7 @@
 #include "io/units.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
-#include "timeloop/result_json.hpp"
-#include "timeloop/with_place.hpp"
+#include "timeloop/write.hpp"
 
 namespace tessera::cli {
 

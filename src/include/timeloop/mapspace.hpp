@@ -17,7 +17,6 @@
 
 #include "timeloop/architecture.hpp"
 #include "timeloop/constraints.hpp"
-#include "timeloop/mapper_settings.hpp"
 #include "timeloop/mapping.hpp"
 #include "timeloop/problem.hpp"
 
@@ -27,6 +26,12 @@ __extension__ using Wide = unsigned __int128;
 
 /// Decimal digits of a wide integer.
 std::string decimal(Wide number);
+
+/// Which index factors exist.
+enum class FactorTemplate : std::uint8_t {
+    uber,  ///< perfect factors
+    ruby,  ///< also loops whose last pass is shorter
+};
 
 /// The constraints of one tiling level after merging both sources.
 struct TilingLevel {
@@ -184,9 +189,8 @@ public:
     /// The same for a mapping whose axes are given digit by digit: `options` per dimension; `ranks`
     /// (of the free dimensions' permutation) and `splits` (where they are free) per tiling level.
     /// \pre each is below its count, nothing is pruned or dealt
-    Misfit build(const std::int64_t* options, const std::int64_t* ranks,
-                 const std::int64_t* splits, Wide bypass, FlatMapping& mapping,
-                 bool stop_early = true);
+    Misfit build(const std::int64_t* options, const std::int64_t* ranks, const std::int64_t* splits,
+                 Wide bypass, FlatMapping& mapping, bool stop_early = true);
     /// Only the keep masks of another bypass; the loops stay.
     void set_bypass(Wide bypass, FlatMapping& mapping) const;
     /// The mapping of the last build(), with all unit loops.
@@ -227,5 +231,11 @@ void permute(std::uint8_t* dimensions, int n, std::uint64_t rank, std::uint64_t 
 
 /// Marks the reuse that the constraints switch off.
 void set_reuse_limits(const Constraints& constraints, Mapping& mapping);
+
+/// Demands that no mapping of the space can meet, smallest excess first, one text each: tiles that
+/// do not fit a level however the loops are chosen (with the words of every data space that the
+/// level has to keep), and spatial factors beyond a fan-out. Each is a proof that no mapping is
+/// valid; an empty result proves nothing.
+std::vector<std::string> unavoidable_failures(const MapSpace& space);
 
 }  // namespace tessera::timeloop

@@ -4,14 +4,16 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "timeloop/architecture.hpp"
-#include "timeloop/dialect.hpp"
+#include "timeloop/mapper.hpp"
 #include "timeloop/mapping.hpp"
+#include "timeloop/model.hpp"
 #include "timeloop/problem.hpp"
-#include "timeloop/stats.hpp"
+#include "timeloop/read.hpp"
 
 namespace tessera::timeloop {
 
@@ -52,6 +54,8 @@ void write_map_yaml(std::ostream& out, const Problem& problem, const Architectur
 /// The setting `mapping` in libconfig.
 void write_map_cfg(std::ostream& out, const Problem& problem, const Architecture& architecture,
                    const Mapping& mapping);
+/// The libconfig input without `mapper` and `mapspace`, with the mapping instead (none: without).
+std::string config_with_mapping(const Input& input, const Mapping* mapping);
 void write_tenssella(std::ostream& out, const Problem& problem, const Mapping& mapping);
 /// The archive `map+stats.xml`, in the layout of 3.0.3.
 void write_xml(std::ostream& out, const Evaluated& evaluated);
@@ -70,5 +74,24 @@ struct PrintedLoop {
 std::vector<std::vector<PrintedLoop>> printed_loops(const Problem& problem, const Mapping& mapping);
 /// "for M in [0:8) (Spatial-X)".
 std::string loop_text(const Problem& problem, const PrintedLoop& loop);
+
+// ---- The JSON document beside Timeloop's output files ----------------------------------------
+
+/// What is known about one run. `mapping` and `stats` are empty when nothing was found; `search` is
+/// empty for a model.
+struct RunResult {
+    const Input& input;
+    const Mapping* mapping = nullptr;
+    const Stats* stats = nullptr;
+    const MapperResult* search = nullptr;
+    std::optional<double> gap;  ///< of the search, see MapperResult::gap()
+};
+
+/// Energies in J, areas in m^2, counts and cycles as numbers; two-space indentation, an end of
+/// line at the end. docs/timeloop.md lists the keys; `schema_version` grows when one changes.
+std::string result_json(const RunResult& run);
+
+/// The level whose cycles are those of the whole, or the arithmetic level.
+std::string bottleneck(const Architecture& architecture, const Stats& stats);
 
 }  // namespace tessera::timeloop

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "timeloop/input.hpp"
+#include "timeloop/read.hpp"
 
 namespace tessera::timeloop {
 

@@ -1,11 +1,9 @@
 // Energies of Timeloop's levels. The order of the tried action names and the built-in tables are
 // facts of the format; single precision of areas is too.
-#include "timeloop/energy.hpp"
+#include "timeloop/architecture.hpp"
 
 #include <algorithm>
 #include <initializer_list>
-
-#include "timeloop/architecture.hpp"
 
 namespace tessera::timeloop {
 

@@ -1,4 +1,4 @@
-#include "timeloop/explain.hpp"
+#include "timeloop/mapspace.hpp"
 
 #include <algorithm>
 #include <cmath>

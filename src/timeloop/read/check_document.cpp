@@ -1,5 +1,5 @@
 #include "tessera/spec/position.hpp"
-#include "timeloop/input.hpp"
+#include "timeloop/read.hpp"
 
 namespace tessera::timeloop {
 

@@ -4,7 +4,7 @@
 //   read_joined         one parse of them
 //   detect_dialect      which Timeloop the input was written for
 
-#include "timeloop/document.hpp"
+#include "timeloop/read.hpp"
 
 #include <algorithm>
 #include <cstdlib>

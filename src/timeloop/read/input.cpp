@@ -3,7 +3,7 @@
 //   energies_of_input, energies_of_accelergy   tables from either source
 //   warn_about_tables                          a line for every level costed without them
 
-#include "timeloop/input.hpp"
+#include "timeloop/read.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,7 +15,6 @@
 
 #include "accelergy.hpp"
 #include "timeloop/model/machine.hpp"
-#include "timeloop/with_place.hpp"
 
 namespace tessera::timeloop {
 

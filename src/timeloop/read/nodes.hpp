@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "timeloop/document.hpp"
+#include "timeloop/read.hpp"
 
 namespace tessera::timeloop {
 

@@ -12,7 +12,7 @@
 #include "spec/fields.hpp"
 #include "tessera/spec/expression.hpp"
 #include "tessera/spec/node.hpp"
-#include "timeloop/document.hpp"
+#include "timeloop/read.hpp"
 
 namespace tessera::timeloop {
 
@@ -84,6 +84,14 @@ private:
 
 /// The items of a list. \throws UserError if `node` is none
 const std::vector<spec::Node>& list_of(const spec::Node& node, const std::string& what);
+
+/// The name of a component without its range (`PE[0..15]` -> `PE`) and how many it stands for.
+struct ComponentName {
+    std::string name;
+    std::int64_t count = 1;
+};
+/// \throws UserError
+ComponentName component_name_of(const spec::Node& node, const std::string& text);
 
 /// Replaces values of the top-level `variables`. \throws UserError for a name that is not among
 /// them
