@@ -41,26 +41,12 @@ void append(const LoopBlock& block, bool spatial, FlatMapping& flat) {
             throw UserError("the mapping has more than " + std::to_string(FlatMapping::max_loops) +
                             " loops");
         }
-        Loop& loop = flat.loops[flat.loop_count++];
-        loop.dimension = static_cast<std::uint8_t>(dimension);
-        loop.kind = !spatial                            ? LoopKind::temporal
-                    : static_cast<int>(q) < block.split ? LoopKind::spatial_x
-                                                        : LoopKind::spatial_y;
-        loop.end = static_cast<std::int32_t>(factor.end);
-        loop.residual = static_cast<std::int32_t>(factor.residual);
+        flat.add(dimension, kind_of(spatial, static_cast<int>(q) < block.split), factor.end,
+                 factor.residual);
     }
 }
 
 }  // namespace
-
-bool LoopBlock::trivial() const {
-    for (const Factor& factor : factors) {
-        if (factor.end != 1) {
-            return false;
-        }
-    }
-    return true;
-}
 
 Mapping empty_mapping(const Problem& problem, const Architecture& architecture) {
     const int dimensions = static_cast<int>(problem.dimensions.size());

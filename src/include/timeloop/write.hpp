@@ -64,16 +64,11 @@ void write_xml(std::ostream& out, const Evaluated& evaluated);
 void write_frontier_row(std::ostream& out, const Evaluated& evaluated, Dialect dialect,
                         const std::string& compact, const std::string& file);
 
-/// A loop as printed; a level without temporal loops has one of a single iteration.
-struct PrintedLoop {
-    int dimension = 0;
-    std::int64_t end = 1, residual = 1;
-    LoopKind kind = LoopKind::temporal;
-};
-/// Per storage level (innermost first) its loops, innermost first.
-std::vector<std::vector<PrintedLoop>> printed_loops(const Problem& problem, const Mapping& mapping);
+/// Per storage level (innermost first) its loops, innermost first. A level without temporal loops
+/// has one of a single iteration.
+std::vector<std::vector<Loop>> printed_loops(const Problem& problem, const Mapping& mapping);
 /// "for M in [0:8) (Spatial-X)".
-std::string loop_text(const Problem& problem, const PrintedLoop& loop);
+std::string loop_text(const Problem& problem, const Loop& loop);
 
 // ---- The JSON document beside Timeloop's output files ----------------------------------------
 

@@ -326,13 +326,7 @@ Misfit MapSpaceView::build_levels(const NextRank& next_rank, const NextSplit& ne
             const int d = order.dimensions[i];
             const std::int32_t end = ends_[d][index];
             if (end > 1) {
-                Loop& loop = mapping.loops[mapping.loop_count++];
-                loop.dimension = static_cast<std::uint8_t>(d);
-                loop.kind = !level.spatial ? LoopKind::temporal
-                            : i < split    ? LoopKind::spatial_x
-                                           : LoopKind::spatial_y;
-                loop.end = end;
-                loop.residual = residuals_[d][index];
+                mapping.add(d, kind_of(level.spatial, i < split), end, residuals_[d][index]);
             }
         }
         if (!level.spatial) {

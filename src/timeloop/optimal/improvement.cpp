@@ -75,12 +75,7 @@ double ImprovementHeuristic::judge(Point& point) {
             for (int i = 0; i < dimensions_; ++i) {
                 const std::int64_t end = factor(point, level, order[i]);
                 if (end > 1) {
-                    Loop& loop = flat_.loops[flat_.loop_count++];
-                    loop.dimension = static_cast<std::uint8_t>(order[i]);
-                    loop.kind = !tiling.spatial          ? LoopKind::temporal
-                                : i < point.split[level] ? LoopKind::spatial_x
-                                                         : LoopKind::spatial_y;
-                    loop.end = loop.residual = static_cast<std::int32_t>(end);
+                    flat_.add(order[i], kind_of(tiling.spatial, i < point.split[level]), end, end);
                 }
             }
             if (!tiling.spatial) {

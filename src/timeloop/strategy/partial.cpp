@@ -59,9 +59,7 @@ bool StrategyPartial::fits(std::int64_t value) {
             const std::int64_t end = at < trail_.size() ? trail_[at] : 1;
             (i < split ? x : y) *= end;
             if (end > 1) {
-                Loop& loop = flat.loops[flat.loop_count++];
-                loop.dimension = d;
-                loop.end = loop.residual = static_cast<std::int32_t>(end);
+                flat.add(d, LoopKind::temporal, end, end);
             }
         }
         if (level.spatial) {

@@ -111,7 +111,7 @@ private:
         specs(level, stats);
         out_ << "\n    MAPPING\n    -------\n    Loop nest:\n";
         std::string indent = "      ";
-        const std::vector<PrintedLoop>& loops = loops_[index];
+        const std::vector<Loop>& loops = loops_[index];
         for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
             if (loop->end > 1) {
                 out_ << indent << loop_text(problem_, *loop) << "\n";
@@ -362,7 +362,7 @@ private:
     const Problem& problem_;
     const Architecture& arch_;
     const Stats& stats_;
-    std::vector<std::vector<PrintedLoop>> loops_;
+    std::vector<std::vector<Loop>> loops_;
     WriteOptions options_;
     bool master_;
 };

@@ -115,7 +115,7 @@ private:
         archive_.empty("Level", "Level");
         archive_.element("subnest_", "Loops", [&] {
             count(loops_[index].size(), 0);
-            for (const PrintedLoop& loop : loops_[index]) {
+            for (const Loop& loop : loops_[index]) {
                 archive_.element("item", "Loop", [&] {
                     archive_.value("dimension", loop.dimension);
                     archive_.value("start", 0);
@@ -348,7 +348,7 @@ private:
     const Architecture& arch_;
     const Mapping& mapping_;
     const Stats& stats_;
-    std::vector<std::vector<PrintedLoop>> loops_;
+    std::vector<std::vector<Loop>> loops_;
 };
 
 }  // namespace
