@@ -1,6 +1,8 @@
 #include "timeloop/architecture.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "tessera/base/error.hpp"
 
@@ -69,6 +71,14 @@ std::int64_t Architecture::fanout_y(int level) const {
 
 std::string Architecture::network_name(int level) const {
     return storage[level].name + " <==> " + mesh(*this, level - 1).name;
+}
+
+std::vector<int> Architecture::networks_by_name() const {
+    std::vector<int> order(storage.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return network_name(a) < network_name(b); });
+    return order;
 }
 
 void check_topology(const Architecture& architecture) {

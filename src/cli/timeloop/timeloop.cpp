@@ -141,10 +141,8 @@ void TimeloopFiles::add_evaluation(const timeloop::Input& input,
         write(stream);
         return stream.str();
     };
-    add(".stats.txt", text([&](std::ostream& out) {
-            timeloop::write_stats(out, evaluated,
-                                  timeloop::WriteOptions::from_environment(dialect));
-        }));
+    add(".stats.txt",
+        text([&](std::ostream& out) { timeloop::write_stats(out, evaluated, dialect); }));
     add(".map.txt",
         text([&](std::ostream& out) { timeloop::write_map_text(out, evaluated, dialect); }));
     add(".map+stats.xml", text([&](std::ostream& out) { timeloop::write_xml(out, evaluated); }));

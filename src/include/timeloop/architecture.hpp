@@ -85,6 +85,8 @@ struct Architecture {
     }
     /// Name of the network below a level as printed: "GB <==> RF".
     std::string network_name(int level) const;
+    /// All levels in the order of their networks' names.
+    std::vector<int> networks_by_name() const;
 };
 
 /// Checks what Timeloop asserts: meshes that match their instances and divide those of the next

@@ -17,21 +17,6 @@
 
 namespace tessera::timeloop {
 
-/// Style of numbers with a fraction in stats.txt.
-enum class FloatStyle : std::uint8_t { fixed, scientific, general };
-
-struct WriteOptions {
-    Dialect dialect = Dialect::v3_0_3;
-    bool first_read_elision = true;
-    FloatStyle floats = FloatStyle::fixed;
-    bool hide_inconsequential = true;  ///< dialect master: no levels and networks without effect
-
-    /// As the environment variables TIMELOOP_ENABLE_FIRST_READ_ELISION,
-    /// TIMELOOP_OUTPUT_STAT_SCIENTIFIC, TIMELOOP_OUTPUT_STAT_DEFAULT_FLOAT and
-    /// TIMELOOP_HIDE_INCONSEQUENTIAL_STATS say.
-    static WriteOptions from_environment(Dialect dialect);
-};
-
 /// A mapping with everything that is printed about it. Refers to its parts.
 struct Evaluated {
     const Problem& problem;
@@ -44,7 +29,9 @@ struct Evaluated {
 /// adds the cycles.
 std::string summary_line(const Stats& stats, Dialect dialect);
 
-void write_stats(std::ostream& out, const Evaluated& evaluated, const WriteOptions& options);
+/// As the environment variables TIMELOOP_OUTPUT_STAT_SCIENTIFIC, TIMELOOP_OUTPUT_STAT_DEFAULT_FLOAT
+/// and TIMELOOP_HIDE_INCONSEQUENTIAL_STATS say.
+void write_stats(std::ostream& out, const Evaluated& evaluated, Dialect dialect);
 /// The loop nest; `indent` stands before every line.
 void write_map_text(std::ostream& out, const Evaluated& evaluated, Dialect dialect,
                     const std::string& indent = "");

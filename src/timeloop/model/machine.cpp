@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
 #include <string>
 
 #include "point_set.hpp"
@@ -124,11 +123,7 @@ Machine::Machine(const Problem& problem, const Architecture& architecture,
         network_latency += static_cast<std::uint64_t>(storage.network.fill_latency +
                                                       storage.network.drain_latency);
     }
-    network_order.resize(levels);
-    std::iota(network_order.begin(), network_order.end(), 0);
-    std::stable_sort(network_order.begin(), network_order.end(), [&](int a, int b) {
-        return architecture.network_name(a) < architecture.network_name(b);
-    });
+    network_order = architecture.networks_by_name();
 }
 
 }  // namespace tessera::timeloop

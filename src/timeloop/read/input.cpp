@@ -6,26 +6,20 @@
 #include "timeloop/read.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <iomanip>
 #include <ostream>
 #include <sstream>
-#include <string_view>
 
 #include "accelergy.hpp"
 #include "timeloop/model/machine.hpp"
+#include "values.hpp"
 
 namespace tessera::timeloop {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_on(const char* variable, bool otherwise) {
-    const char* value = std::getenv(variable);
-    return value == nullptr ? otherwise : std::string_view(value) != "0";
-}
 
 void use_ert(Input& input, const Ert& ert) {
     apply_ert(input.architecture, ert, input.document.dialect);
@@ -131,8 +125,8 @@ Input load_input(Document document, const std::string& accelergy_prefix) {
     }
     warn_about_tables(input);
     input.model.dialect = input.document.dialect;
-    input.model.first_read_elision = is_on("TIMELOOP_ENABLE_FIRST_READ_ELISION", true);
-    input.model.link_transfers = !is_on("TIMELOOP_DISABLE_LINK_TRANSFERS", false);
+    input.model.first_read_elision = switched_on("TIMELOOP_ENABLE_FIRST_READ_ELISION", true);
+    input.model.link_transfers = !switched_on("TIMELOOP_DISABLE_LINK_TRANSFERS", false);
     return input;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 #include "base/nearest.hpp"
 #include "tessera/spec/position.hpp"
@@ -65,6 +66,11 @@ std::optional<bool> literal_boolean(std::string text) {
 }
 
 }  // namespace
+
+bool switched_on(const char* variable, bool otherwise) {
+    const char* value = std::getenv(variable);
+    return value == nullptr ? otherwise : std::string_view(value) != "0";
+}
 
 void define_variables(Node& root, const spec::Defines& defines) {
     Node* variables = root.find("variables");

@@ -16,6 +16,9 @@
 
 namespace tessera::timeloop {
 
+/// Of an environment variable: anything but 0.
+bool switched_on(const char* variable, bool otherwise);
+
 using Keys = std::initializer_list<const char*>;
 
 /// What all readers of one document share. The document must outlive it.
