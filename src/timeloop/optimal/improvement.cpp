@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "timeloop/optimal/tables.hpp"
+
 namespace tessera::timeloop {
 
 ImprovementHeuristic::ImprovementHeuristic(Pool& pool, const Geometry& geometry)
@@ -240,44 +242,37 @@ double ImprovementHeuristic::run(const Mapping& mapping, std::uint64_t max_evals
 
 std::optional<Mapping> ImprovementHeuristic::simple(const SpatialChoice& choice,
                                                     const std::vector<DataSpaceMask>& keep) const {
-    Mapping mapping = empty_mapping(g_.space.problem(), g_.space.architecture());
+    TemporalPlan plan;
+    plan.factors.assign(g_.levels, std::vector<std::int64_t>(dimensions_, 1));
     for (int d = 0; d < dimensions_; ++d) {
         std::int64_t rest = g_.bounds[d];
         for (int level = 0; level < g_.levels; ++level) {
-            const std::int64_t along = choice.factor[level * dimensions_ + d];
-            mapping.levels[level].spatial.factors[d] = {along, along};
-            rest /= along;
+            rest /= choice.factor[level * dimensions_ + d];
         }
         for (int level = 0; level < g_.levels && rest > 1; ++level) {
             const TilingLevel& tiling = g_.space.levels()[g_.temporal[level]];
             const std::int64_t fixed =
                 std::max<std::int64_t>({1, tiling.fixed[d], tiling.at_least[d]});
             if (fixed > 1 && rest % fixed == 0) {
-                mapping.levels[level].temporal.factors[d] = {fixed, fixed};
+                plan.factors[level][d] = fixed;
                 rest /= fixed;
             }
         }
         for (int level = g_.levels - 1; level >= 0 && rest > 1; --level) {
-            const std::int64_t own = mapping.levels[level].temporal.factors[d].end * rest;
+            const std::int64_t own = plan.factors[level][d] * rest;
             if (allowed(g_.temporal[level], d, own)) {
-                mapping.levels[level].temporal.factors[d] = {own, own};
+                plan.factors[level][d] = own;
                 rest = 1;
             }
         }
         for (int level = 0; level < g_.levels; ++level) {
-            const std::int64_t own = mapping.levels[level].temporal.factors[d].end;
+            const std::int64_t own = plan.factors[level][d];
             if (rest > 1 || !allowed(g_.temporal[level], d, own)) {
                 return std::nullopt;
             }
         }
     }
     for (int level = 0; level < g_.levels; ++level) {
-        LevelMapping& storage = mapping.levels[level];
-        storage.keep = keep[level];
-        if (!choice.order[level].empty()) {
-            storage.spatial.permutation = choice.order[level];
-            storage.spatial.split = choice.split[level];
-        }
         const TilingLevel& tiling = g_.space.levels()[g_.temporal[level]];
         std::vector<int> order = tiling.prefix;
         for (int d = 0; d < dimensions_; ++d) {
@@ -289,10 +284,9 @@ std::optional<Mapping> ImprovementHeuristic::simple(const SpatialChoice& choice,
             }
         }
         order.insert(order.end(), tiling.suffix.begin(), tiling.suffix.end());
-        storage.temporal.permutation = order;
+        plan.order.push_back(std::move(order));
     }
-    set_reuse_limits(g_.space.constraints(), mapping);
-    return mapping;
+    return timeloop::to_mapping(g_.space, choice, keep, plan);
 }
 
 }  // namespace tessera::timeloop

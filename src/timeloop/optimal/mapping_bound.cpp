@@ -1,7 +1,5 @@
 #include "timeloop/optimal/mapping_bound.hpp"
 
-#include <algorithm>
-
 namespace tessera::timeloop {
 MappingBound mapping_bound(const Geometry& geometry, const Mapping& mapping) {
     SpatialChoice choice;
@@ -35,12 +33,7 @@ MappingBound mapping_bound(const Geometry& geometry, const Mapping& mapping) {
                         break;
                     }
                     fresh = fresh && level <= edge.child;
-                    const auto& divisors = lattice.divisors[d];
-                    const auto at =
-                        std::lower_bound(divisors.begin(), divisors.end(), lattice.value(x, d) * n);
-                    x += (static_cast<std::size_t>(at - divisors.begin()) -
-                          lattice.coordinate(x, d)) *
-                         lattice.stride[d];
+                    x = lattice.times(x, d, n);
                 }
             }
             if (!closed) {

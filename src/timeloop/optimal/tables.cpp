@@ -140,9 +140,7 @@ void Tables::branch(const Prefix& at, const std::vector<int>& left, int level) {
     const auto slides = [&](int d) {
         bool any = false;
         for (std::size_t space = 0; at.may_slide && space < g_.spaces.size(); ++space) {
-            for (const RankShape& rank : g_.spaces[space].ranks) {
-                any |= (open >> space & 1) && rank.sliding() && (rank.dimensions >> d & 1);
-            }
+            any |= (open >> space & 1) && g_.spaces[space].slides(d);
         }
         return any;
     };
@@ -208,15 +206,9 @@ OpenEdges Tables::close(const OpenEdges& open, int level, int d) const {
 // Does closing cost the same for every number of iterations?
 bool Tables::plain(const OpenEdges& open, int d) const {
     for (int space = 0; space < static_cast<int>(g_.spaces.size()); ++space) {
-        const SpaceShape& shape = g_.spaces[space];
-        if (!shape.sliding || !(shape.relevant >> d & 1) ||
-            open.first_open(space) >= static_cast<int>(edges_.of(space).size())) {
-            continue;
-        }
-        for (const RankShape& rank : shape.ranks) {
-            if (rank.sliding() && (rank.dimensions >> d & 1)) {
-                return false;
-            }
+        if (g_.spaces[space].slides(d) &&
+            open.first_open(space) < static_cast<int>(edges_.of(space).size())) {
+            return false;
         }
     }
     return true;

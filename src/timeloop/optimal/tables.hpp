@@ -44,6 +44,10 @@ struct TemporalPlan {
     std::vector<std::vector<int>> order;             ///< per storage level, innermost first
 };
 
+/// A mapping of all these choices.
+Mapping to_mapping(const MapSpace& space, const SpatialChoice& choice,
+                   const std::vector<DataSpaceMask>& keep, const TemporalPlan& plan);
+
 class Tables {
 public:
     /// `stop` is asked every millisecond of work or less, by all functions: they throw
