@@ -12,34 +12,6 @@ namespace tessera::timeloop {
 
 namespace {
 
-/// A data space that every level bypasses, or -1.
-int kept_nowhere(int spaces, const FlatMapping& flat) {
-    for (int s = 0; s < spaces; ++s) {
-        bool kept = false;
-        for (int i = 0; i < flat.level_count; ++i) {
-            kept = kept || (flat.keep[i] >> s & 1);
-        }
-        if (!kept) {
-            return s;
-        }
-    }
-    return -1;
-}
-
-/// True if a temporal loop outside the outermost level that keeps `space` moves its tile: what the
-/// level gives up is then nowhere.
-bool forgets(const Machine& machine, const FlatMapping& flat, int space) {
-    for (int i = flat.level_count - 1; i > 0 && !(flat.keep[i] >> space & 1); --i) {
-        for (int q = flat.level_end[i - 1]; q < flat.level_end[i]; ++q) {
-            const Loop& loop = flat.loops[q];
-            if (loop.kind == LoopKind::temporal && (machine.moving[space] >> loop.dimension & 1)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /// Bits of an address that counts the vectors of a level.
 std::uint64_t address_bits(std::uint64_t scalars, std::uint64_t block) {
     const double range = std::max(1.0, static_cast<double>(scalars / block));

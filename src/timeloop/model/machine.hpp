@@ -1,6 +1,7 @@
 // Problem and architecture as the accounting needs them: plain numbers, resolved once.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -48,5 +49,28 @@ struct Machine {
         return read_write >> space & 1;
     }
 };
+
+/// A data space that every level bypasses, or -1.
+inline int kept_nowhere(int spaces, const FlatMapping& flat) {
+    DataSpaceMask missing = (DataSpaceMask{1} << spaces) - 1;
+    for (int i = 0; i < flat.level_count; ++i) {
+        missing &= ~flat.keep[i];
+    }
+    return missing == 0 ? -1 : std::countr_zero(missing);
+}
+
+/// True if a temporal loop outside the outermost level that keeps `space` moves its tile: what the
+/// level gives up is then nowhere.
+inline bool forgets(const Machine& machine, const FlatMapping& flat, int space) {
+    for (int i = flat.level_count - 1; i > 0 && !(flat.keep[i] >> space & 1); --i) {
+        for (int q = flat.level_end[i - 1]; q < flat.level_end[i]; ++q) {
+            const Loop& loop = flat.loops[q];
+            if (loop.kind == LoopKind::temporal && (machine.moving[space] >> loop.dimension & 1)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
 
 }  // namespace tessera::timeloop
