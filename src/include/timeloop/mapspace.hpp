@@ -41,10 +41,24 @@ struct TilingLevel {
     // Per dimension; 0: not constrained.
     std::vector<std::int64_t> fixed, fixed_residual, at_most, at_least;
     std::vector<int> prefix, suffix;  ///< fixed innermost and outermost dimensions
+    std::vector<int> free;            ///< all others, ascending
     std::int64_t split = -1;          ///< spatial; -1: free
     std::int64_t remainder = 0;  ///< Ruby: largest end of a loop with a short last pass; 0: none
     bool canonical = false;      ///< the order of its loops does not matter
+
+    bool allows(int dimension, std::int64_t factor) const {
+        return (fixed[dimension] == 0 || fixed[dimension] == factor) &&
+               (at_most[dimension] == 0 || factor <= at_most[dimension]) &&
+               factor >= at_least[dimension];
+    }
 };
+
+/// The loops of a tiling level.
+template <class AnyMapping>
+auto& block_of(AnyMapping& mapping, const TilingLevel& level) {
+    auto& storage = mapping.levels[level.storage];
+    return level.spatial ? storage.spatial : storage.temporal;
+}
 
 /// One way to split a dimension's bound: end and residual per tiling level.
 struct IndexFactors {

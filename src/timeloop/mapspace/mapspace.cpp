@@ -100,9 +100,8 @@ MapSpace::MapSpace(const Problem& problem, const Architecture& architecture,
     }
     const int dimensions = static_cast<int>(problem.dimensions.size());
     for (const TilingLevel& level : levels_) {
-        const int fixed = static_cast<int>(level.prefix.size() + level.suffix.size());
-        multiply(permutation_count_, level.canonical ? 1 : factorial(dimensions - fixed),
-                 numbered_);
+        multiply(permutation_count_,
+                 level.canonical ? 1 : factorial(static_cast<int>(level.free.size())), numbered_);
         multiply(split_count_, level.spatial && level.split < 0 ? dimensions + 1 : 1, numbered_);
     }
     Wide total = factor_count_;
@@ -118,8 +117,7 @@ std::string MapSpace::size_text() const {
     }
     const int dimensions = static_cast<int>(problem_->dimensions.size());
     for (const TilingLevel& level : levels_) {
-        const int fixed = static_cast<int>(level.prefix.size() + level.suffix.size());
-        for (int i = 2; !level.canonical && i <= dimensions - fixed; ++i) {
+        for (int i = 2; !level.canonical && i <= static_cast<int>(level.free.size()); ++i) {
             total *= i;
         }
         total *= level.spatial && level.split < 0 ? dimensions + 1 : 1;
@@ -373,8 +371,7 @@ Mapping MapSpaceView::mapping(Wide bypass) const {
     Mapping mapping = empty_mapping(*space_->problem_, *space_->architecture_);
     for (int index = 0; index < level_count_; ++index) {
         const TilingLevel& level = space_->levels_[index];
-        LevelMapping& storage = mapping.levels[level.storage];
-        LoopBlock& block = level.spatial ? storage.spatial : storage.temporal;
+        LoopBlock& block = block_of(mapping, level);
         for (int d = 0; d < dimensions_; ++d) {
             block.factors[d] = {ends_[d][index], residuals_[d][index]};
         }

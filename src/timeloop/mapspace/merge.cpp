@@ -1,5 +1,6 @@
 #include "timeloop/mapspace/merge.hpp"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -57,7 +58,7 @@ public:
             out_.min_parallelism = entry.min;
         }
         check_divisible();
-        set_canonical();
+        finish_levels();
         return std::move(out_);
     }
 
@@ -228,12 +229,20 @@ private:
                                       "the factor of dimension " + problem_.dimensions[d].name});
         return it == claims_.end() ? "" : " at " + at(it->second.first, it->second.second);
     }
-    void set_canonical() {
+    void finish_levels() {
         for (std::size_t i = 0; i < out_.levels.size(); ++i) {
             TilingLevel& level = out_.levels[i];
-            const bool free = level.prefix.empty() && level.suffix.empty();
+            for (int d = 0; d < static_cast<int>(problem_.dimensions.size()); ++d) {
+                const auto in = [&](const std::vector<int>& list) {
+                    return std::find(list.begin(), list.end(), d) != list.end();
+                };
+                if (!in(level.prefix) && !in(level.suffix)) {
+                    level.free.push_back(d);
+                }
+            }
+            const bool all_free = level.prefix.empty() && level.suffix.empty();
             const bool flat = level.fanout_x == 1 || level.fanout_y == 1;
-            level.canonical = level.spatial ? free && flat : i == 0;
+            level.canonical = level.spatial ? all_free && flat : i == 0;
         }
     }
 

@@ -13,12 +13,6 @@ ImprovementHeuristic::ImprovementHeuristic(Pool& pool, const Geometry& geometry)
       dimensions_(geometry.dimensions),
       levels_(static_cast<int>(geometry.space.levels().size())) {}
 
-bool ImprovementHeuristic::allowed(int level, int d, std::int64_t value) const {
-    const TilingLevel& tiling = g_.space.levels()[level];
-    return (tiling.fixed[d] == 0 || tiling.fixed[d] == value) &&
-           (tiling.at_most[d] == 0 || value <= tiling.at_most[d]) && value >= tiling.at_least[d];
-}
-
 bool ImprovementHeuristic::rearrange(Point& point, int level) const {
     return arrange(g_.space.levels()[level], &point.factor[level * dimensions_], dimensions_,
                    point.order[level], point.split[level]);
@@ -46,14 +40,13 @@ Mapping ImprovementHeuristic::to_mapping(Point& point) const {
     Mapping mapping = empty_mapping(g_.space.problem(), g_.space.architecture());
     for (int level = 0; level < levels_; ++level) {
         const TilingLevel& tiling = g_.space.levels()[level];
-        LevelMapping& storage = mapping.levels[tiling.storage];
-        LoopBlock& block = tiling.spatial ? storage.spatial : storage.temporal;
+        LoopBlock& block = block_of(mapping, tiling);
         for (int d = 0; d < dimensions_; ++d) {
             block.factors[d] = {factor(point, level, d), factor(point, level, d)};
         }
         block.permutation = point.order[level];
         block.split = tiling.spatial ? point.split[level] : block.split;
-        storage.keep = point.keep[tiling.storage];
+        mapping.levels[tiling.storage].keep = point.keep[tiling.storage];
     }
     set_reuse_limits(g_.space.constraints(), mapping);
     return mapping;
@@ -106,14 +99,15 @@ bool ImprovementHeuristic::try_point(Point& point) {
 
 bool ImprovementHeuristic::shift(Point& point, int from, int to, int d, std::int64_t prime) const {
     std::int64_t &source = factor(point, from, d), &target = factor(point, to, d);
-    if (source % prime != 0 || !allowed(from, d, source / prime) ||
-        !allowed(to, d, target * prime)) {
+    const auto& levels = g_.space.levels();
+    if (source % prime != 0 || !levels[from].allows(d, source / prime) ||
+        !levels[to].allows(d, target * prime)) {
         return false;
     }
     source /= prime;
     target *= prime;
     for (const int level : {from, to}) {
-        if (g_.space.levels()[level].spatial && !rearrange(point, level)) {
+        if (levels[level].spatial && !rearrange(point, level)) {
             return false;
         }
     }
@@ -208,8 +202,7 @@ double ImprovementHeuristic::run(const Mapping& mapping, std::uint64_t max_evals
     }
     for (int level = 0; level < levels_; ++level) {
         const TilingLevel& tiling = g_.space.levels()[level];
-        const LevelMapping& storage = mapping.levels[tiling.storage];
-        const LoopBlock& block = tiling.spatial ? storage.spatial : storage.temporal;
+        const LoopBlock& block = block_of(mapping, tiling);
         for (int d = 0; d < dimensions_; ++d) {
             factor(best_, level, d) = block.factors[d].end;
         }
@@ -260,14 +253,14 @@ std::optional<Mapping> ImprovementHeuristic::simple(const SpatialChoice& choice,
         }
         for (int level = g_.levels - 1; level >= 0 && rest > 1; --level) {
             const std::int64_t own = plan.factors[level][d] * rest;
-            if (allowed(g_.temporal[level], d, own)) {
+            if (g_.space.levels()[g_.temporal[level]].allows(d, own)) {
                 plan.factors[level][d] = own;
                 rest = 1;
             }
         }
         for (int level = 0; level < g_.levels; ++level) {
             const std::int64_t own = plan.factors[level][d];
-            if (rest > 1 || !allowed(g_.temporal[level], d, own)) {
+            if (rest > 1 || !g_.space.levels()[g_.temporal[level]].allows(d, own)) {
                 return std::nullopt;
             }
         }
@@ -275,14 +268,7 @@ std::optional<Mapping> ImprovementHeuristic::simple(const SpatialChoice& choice,
     for (int level = 0; level < g_.levels; ++level) {
         const TilingLevel& tiling = g_.space.levels()[g_.temporal[level]];
         std::vector<int> order = tiling.prefix;
-        for (int d = 0; d < dimensions_; ++d) {
-            const auto named = [&](const std::vector<int>& list) {
-                return std::find(list.begin(), list.end(), d) != list.end();
-            };
-            if (!named(tiling.prefix) && !named(tiling.suffix)) {
-                order.push_back(d);
-            }
-        }
+        order.insert(order.end(), tiling.free.begin(), tiling.free.end());
         order.insert(order.end(), tiling.suffix.begin(), tiling.suffix.end());
         plan.order.push_back(std::move(order));
     }

@@ -99,16 +99,6 @@ void Tables::extend(std::vector<int> order, DimensionMask placed, std::uint32_t 
         place(tiling.prefix[i]);
         open = allowed(level, tiling.prefix[i], 1) ? before : open;
     }
-    DimensionMask last = 0;
-    for (const int d : tiling.suffix) {
-        last |= DimensionMask{1} << d;
-    }
-    std::vector<int> free;
-    for (int d = 0; d < g_.dimensions; ++d) {
-        if (!((placed | last) >> d & 1)) {
-            free.push_back(d);
-        }
-    }
     // A window can slide over the first loop that runs. If a loop before it has one iteration, an
     // order without that loop in front says the same; only a forced one has no such equal.
     bool may_slide = false;
@@ -117,7 +107,10 @@ void Tables::extend(std::vector<int> order, DimensionMask placed, std::uint32_t 
                      g_.spaces[space].sliding;
     }
     std::vector<int> left;
-    for (const int d : free) {
+    for (const int d : tiling.free) {
+        if (placed >> d & 1) {
+            continue;
+        }
         if (open == 0 || lattice_.divisors[d].size() == 1 || (closes(d) == 0 && !may_slide)) {
             place(d);
         } else {
@@ -173,9 +166,7 @@ void Tables::branch(const Prefix& at, const std::vector<int>& left, int level) {
 // ---- Steps ----------------------------------------------------------------------------------
 
 bool Tables::allowed(int level, int d, std::int64_t factor) const {
-    const TilingLevel& tiling = g_.space.levels()[g_.temporal[level]];
-    return (tiling.fixed[d] == 0 || tiling.fixed[d] == factor) &&
-           (tiling.at_most[d] == 0 || factor <= tiling.at_most[d]) && factor >= tiling.at_least[d];
+    return g_.space.levels()[g_.temporal[level]].allows(d, factor);
 }
 
 Tables::Layer& Tables::layer(Layers& layers, const OpenEdges& open) const {

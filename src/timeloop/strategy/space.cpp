@@ -250,7 +250,8 @@ bool StrategySpace::encode(const Mapping& mapping, search::Point& point) const {
     std::vector<std::int32_t> ends(static_cast<std::size_t>(levels()));
     for (int d = 0; d < dimensions_; ++d) {
         for (int index = 0; index < levels(); ++index) {
-            ends[index] = static_cast<std::int32_t>(block_of(mapping, index).factors[d].end);
+            ends[index] =
+                static_cast<std::int32_t>(block_of(mapping, space_.levels()[index]).factors[d].end);
         }
         point.tiles[d] = option(d, ends.data());
         if (point.tiles[d] < 0) {
@@ -259,13 +260,13 @@ bool StrategySpace::encode(const Mapping& mapping, search::Point& point) const {
         const std::int32_t* const residuals =
             space_.factors()[d].residual(static_cast<std::size_t>(point.tiles[d]), levels());
         for (int index = 0; index < levels(); ++index) {
-            if (block_of(mapping, index).factors[d].residual != residuals[index]) {
+            if (block_of(mapping, space_.levels()[index]).factors[d].residual != residuals[index]) {
                 return false;
             }
         }
     }
     for (int index = 0; index < levels(); ++index) {
-        if (!encode_block(index, block_of(mapping, index), point)) {
+        if (!encode_block(index, block_of(mapping, space_.levels()[index]), point)) {
             return false;
         }
     }
@@ -282,12 +283,6 @@ bool StrategySpace::encode(const Mapping& mapping, search::Point& point) const {
     });
     point.choices.front().tmpl = static_cast<std::uint32_t>(found - all.begin());
     return found != all.end() && has(point);
-}
-
-const LoopBlock& StrategySpace::block_of(const Mapping& mapping, int index) const {
-    const TilingLevel& level = space_.levels()[index];
-    const LevelMapping& storage = mapping.levels[level.storage];
-    return level.spatial ? storage.spatial : storage.temporal;
 }
 
 }  // namespace tessera::timeloop

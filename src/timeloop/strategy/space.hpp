@@ -120,7 +120,6 @@ public:
 
 private:
     std::size_t place(int dimension, const std::int32_t* ends) const;
-    const LoopBlock& block_of(const Mapping& mapping, int index) const;
     bool encode_block(int index, const LoopBlock& block, search::Point& point) const;
 
     const MapSpace& space_;
