@@ -60,6 +60,17 @@ auto& block_of(AnyMapping& mapping, const TilingLevel& level) {
     return level.spatial ? storage.spatial : storage.temporal;
 }
 
+/// How the loops of a tiling level may stand: [front][free][back], innermost first.
+struct LevelOrder {
+    std::array<std::uint8_t, 32> dimensions{};  ///< of rank 0
+    int front = 0, free = 0;
+    std::uint64_t count = 1;   ///< permutations of the free ones
+    int unit = 0;              ///< dimensions that splits skip
+    std::uint64_t splits = 1;  ///< 1: spatial with a given split, or temporal
+};
+/// `units`: dimensions that stand in front and are not permuted, where the constraints let them.
+LevelOrder order_of_level(const TilingLevel& level, int dimensions, std::uint32_t units = 0);
+
 /// One way to split a dimension's bound: end and residual per tiling level.
 struct IndexFactors {
     std::vector<std::int32_t> ends, residuals;  ///< options x levels
@@ -211,16 +222,10 @@ public:
     Mapping mapping(Wide bypass) const;
 
 private:
-    struct Order {  // of one tiling level
-        std::array<std::uint8_t, 32> dimensions{};
-        int fixed_front = 0, free = 0;  // [front][free][back]
-        std::uint64_t count = 1;        // factorial(free)
-        int unit = 0;                   // dimensions that splits skip
-        std::uint64_t splits = 1;
-    };
     void set_order(int level, std::uint32_t units);
     void count();
-    Misfit assign_split(int level, const Order& order, std::int64_t split, double& parallelism);
+    Misfit assign_split(int level, const LevelOrder& order, std::int64_t split,
+                        double& parallelism);
     void choose_factors(int dimension, std::size_t option);
     /// Of the chosen factors. `next_rank` and `next_split` give the digit of a level.
     template <class NextRank, class NextSplit>
@@ -231,7 +236,7 @@ private:
     int dimensions_, level_count_;
     static constexpr std::uint64_t no_rank = ~std::uint64_t{0};
 
-    std::vector<Order> orders_, built_;
+    std::vector<LevelOrder> orders_, built_;
     std::vector<std::uint64_t> built_rank_;  ///< of built_; no_rank: made from another order
     std::vector<std::int64_t> built_split_;
     std::vector<std::uint32_t> pruned_units_;  // prune(): per level, dimensions with one iteration

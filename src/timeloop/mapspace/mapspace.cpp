@@ -157,18 +157,15 @@ void MapSpaceView::deal(std::uint64_t first, std::uint64_t stride) {
 }
 
 // [units][prefix][free, ascending][suffix]
-void MapSpaceView::set_order(int index, std::uint32_t units) {
-    const TilingLevel& level = space_->levels_[index];
-    built_rank_[index] = no_rank;
-    Order& order = orders_[index];
+LevelOrder order_of_level(const TilingLevel& level, int dimensions, std::uint32_t units) {
+    LevelOrder order;
     order.unit = level.spatial && level.split < 0 ? __builtin_popcount(units) : 0;
-    order.splits = level.spatial && level.split < 0 ? dimensions_ + 1 - order.unit : 1;
+    order.splits = level.spatial && level.split < 0 ? dimensions + 1 - order.unit : 1;
     if (level.split >= 0 || level.canonical) {
         units = 0;
     }
-    std::uint32_t taken = units;
     int n = 0;
-    for (int d = 0; d < dimensions_; ++d) {
+    for (int d = 0; d < dimensions; ++d) {
         if (units >> d & 1) {
             order.dimensions[n++] = static_cast<std::uint8_t>(d);
         }
@@ -177,30 +174,32 @@ void MapSpaceView::set_order(int index, std::uint32_t units) {
         if (!(units >> d & 1)) {
             order.dimensions[n++] = static_cast<std::uint8_t>(d);
         }
-        taken |= 1U << d;
     }
-    order.fixed_front = n;
-    for (const int d : level.suffix) {
-        taken |= 1U << d;
-    }
-    for (int d = 0; d < dimensions_; ++d) {
-        if (!(taken >> d & 1)) {
+    order.front = n;
+    for (const int d : level.free) {
+        if (!(units >> d & 1)) {
             order.dimensions[n++] = static_cast<std::uint8_t>(d);
         }
     }
-    order.free = level.canonical ? 0 : n - order.fixed_front;
+    order.free = level.canonical ? 0 : n - order.front;
     order.count = static_cast<std::uint64_t>(factorial(order.free));
     for (const int d : level.suffix) {
         if (!(units >> d & 1)) {
             order.dimensions[n++] = static_cast<std::uint8_t>(d);
         }
     }
+    return order;
+}
+
+void MapSpaceView::set_order(int index, std::uint32_t units) {
+    built_rank_[index] = no_rank;
+    orders_[index] = order_of_level(space_->levels_[index], dimensions_, units);
 }
 
 void MapSpaceView::count() {
     permutation_count_ = 1;
     split_count_ = 1;
-    for (const Order& order : orders_) {
+    for (const LevelOrder& order : orders_) {
         permutation_count_ *= order.count;
         split_count_ *= order.splits;
     }
@@ -233,7 +232,7 @@ void MapSpaceView::prune(Wide factors) {
     count();
 }
 
-Misfit MapSpaceView::assign_split(int index, const Order& order, std::int64_t split,
+Misfit MapSpaceView::assign_split(int index, const LevelOrder& order, std::int64_t split,
                                   double& parallelism) {
     const TilingLevel& level = space_->levels_[index];
     std::int64_t x = 1, y = 1;
@@ -271,9 +270,10 @@ Misfit MapSpaceView::build(const MappingId& id, FlatMapping& mapping, bool stop_
         digits /= count;
         return digit;
     };
-    return build_levels([&](int, const Order& order) { return next(permutation, order.count); },
-                        [&](int, const Order& order) { return next(splits, order.splits); },
-                        id.bypass, mapping, stop_early);
+    return build_levels(
+        [&](int, const LevelOrder& order) { return next(permutation, order.count); },
+        [&](int, const LevelOrder& order) { return next(splits, order.splits); }, id.bypass,
+        mapping, stop_early);
 }
 
 Misfit MapSpaceView::build(const std::int64_t* options, const std::int64_t* ranks,
@@ -283,8 +283,9 @@ Misfit MapSpaceView::build(const std::int64_t* options, const std::int64_t* rank
         choose_factors(d, static_cast<std::size_t>(options[d]));
     }
     const auto digit_of = [](const std::int64_t* digits) {
-        return
-            [digits](int index, const Order&) { return static_cast<std::uint64_t>(digits[index]); };
+        return [digits](int index, const LevelOrder&) {
+            return static_cast<std::uint64_t>(digits[index]);
+        };
     };
     return build_levels(digit_of(ranks), digit_of(splits), bypass, mapping, stop_early);
 }
@@ -298,13 +299,13 @@ Misfit MapSpaceView::build_levels(const NextRank& next_rank, const NextSplit& ne
     mapping.level_count = space_->architecture_->levels();
     for (int index = 0; index < level_count_; ++index) {
         const TilingLevel& level = space_->levels_[index];
-        Order& order = built_[index];
+        LevelOrder& order = built_[index];
         const std::uint64_t rank = orders_[index].free > 1 ? next_rank(index, orders_[index]) : 0;
         // Mappings that are looked at one after the other often share orders.
         if (rank != built_rank_[index]) {
             built_rank_[index] = rank;
             order = orders_[index];
-            permute(order.dimensions.data() + order.fixed_front, order.free, rank, order.count);
+            permute(order.dimensions.data() + order.front, order.free, rank, order.count);
         }
         std::int64_t split = level.split;
         if (level.spatial) {
