@@ -120,10 +120,10 @@ private:
         const std::int64_t count = count_of(name_node, count_, name.count);
         // An empty `attributes` is an empty map, not the component itself.
         const Section attributes = attributes_of(item);
-        if (contains_any(class_name, {"DRAM", "SRAM", "regfile", "smartbuffer", "storage"})) {
+        if (is_storage_class(class_name)) {
             into_.architecture.storage.push_back(
                 read_storage(attributes, name.name, class_name, count));
-        } else if (contains_any(class_name, {"mac", "intmac", "fpmac", "compute"})) {
+        } else if (is_compute_class(class_name)) {
             if (found_compute_) {
                 values_.warn(item.node(), "a second compute component; only this last one counts");
             }
@@ -144,14 +144,11 @@ private:
 
 void refuse_sparse(const Node& root) {
     const Node* sparse = find_key(root, "sparse_optimizations");
-    const auto empty = [](const Node& node) {
-        return !node.is_scalar() && node.items.empty() && node.entries.empty();
-    };
-    if (sparse == nullptr || empty(*sparse)) {
+    if (sparse == nullptr || is_empty(*sparse)) {
         return;
     }
     const Node* targets = find_key(*sparse, "targets");
-    if (targets == nullptr || !empty(*targets)) {
+    if (targets == nullptr || !is_empty(*targets)) {
         refuse(*sparse, "sparse optimizations",
                "remove the key to cost dense tensors, or use Timeloop itself for this input");
     }
@@ -163,6 +160,14 @@ bool is_tree(const Section& arch) {
 }
 
 }  // namespace
+
+bool is_storage_class(const std::string& class_name) {
+    return contains_any(class_name, {"DRAM", "SRAM", "regfile", "smartbuffer", "storage"});
+}
+
+bool is_compute_class(const std::string& class_name) {
+    return contains_any(class_name, {"mac", "compute"});
+}
 
 ComponentName component_name_of(const Node& node, const std::string& text) {
     const std::size_t open = text.find('['), close = text.find(']'), dots = text.find("..");

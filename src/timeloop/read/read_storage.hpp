@@ -12,6 +12,10 @@ namespace tessera::timeloop {
 /// number that is read
 std::int64_t count_of(const spec::Node& where, std::int64_t a, std::int64_t b);
 
+/// What a component is by its class.
+bool is_storage_class(const std::string& class_name);
+bool is_compute_class(const std::string& class_name);
+
 struct MeshSize {
     std::int64_t instances = 1, x = 1, y = 1;
 };

@@ -85,6 +85,11 @@ private:
 [[noreturn]] void refuse(const spec::Node& node, const std::string& what,
                          const std::string& remedy);
 
+/// Nothing, or a list or map without items.
+inline bool is_empty(const spec::Node& node) {
+    return !node.is_scalar() && node.items.empty() && node.entries.empty();
+}
+
 /// The items of a list. \throws UserError if `node` is none
 const std::vector<spec::Node>& list_of(const spec::Node& node, const std::string& what);
 
