@@ -52,15 +52,6 @@ std::int64_t StorageLevel::effective_size() const {
     return static_cast<std::int64_t>(std::floor(static_cast<double>(*size) / multiple_buffering));
 }
 
-int Architecture::find_level(const std::string& name) const {
-    for (int i = 0; i < levels(); ++i) {
-        if (storage[i].name == name) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 std::int64_t Architecture::fanout_x(int level) const {
     return mesh(*this, level - 1).x / storage[level].mesh_x;
 }

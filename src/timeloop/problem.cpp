@@ -2,24 +2,6 @@
 
 namespace tessera::timeloop {
 
-int Problem::find_dimension(const std::string& dimension) const {
-    for (std::size_t d = 0; d < dimensions.size(); ++d) {
-        if (dimensions[d].name == dimension) {
-            return static_cast<int>(d);
-        }
-    }
-    return -1;
-}
-
-int Problem::find_data_space(const std::string& space) const {
-    for (std::size_t s = 0; s < data_spaces.size(); ++s) {
-        if (data_spaces[s].name == space) {
-            return static_cast<int>(s);
-        }
-    }
-    return -1;
-}
-
 double Problem::computes() const {
     double product = 1;
     for (const Dimension& dimension : dimensions) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "timeloop/problem.hpp"
+
 namespace tessera::timeloop {
 
 /// The two versions of Timeloop whose numbers and files can be reproduced. v3_0_3: the last tagged
@@ -76,7 +78,9 @@ struct Architecture {
     int levels() const {
         return static_cast<int>(storage.size());
     }
-    int find_level(const std::string& name) const;  ///< -1 if absent
+    int find_level(const std::string& name) const {  ///< -1 if absent
+        return position_of(storage, name);
+    }
     /// Instances of the next inner level (arithmetic for level 0) per instance of `level`.
     std::int64_t fanout_x(int level) const;
     std::int64_t fanout_y(int level) const;

@@ -3,6 +3,7 @@
 // several problems may live in one process.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -34,14 +35,26 @@ struct DataSpace {
     double density = 1;  ///< changes no dense number; below 1 only matters to sparse models
 };
 
+/// Position of the first item of this name; -1 if absent.
+template <class Items>
+int position_of(const Items& items, const std::string& name) {
+    const auto found = std::find_if(items.begin(), items.end(),
+                                    [&](const auto& item) { return item.name == name; });
+    return found == items.end() ? -1 : static_cast<int>(found - items.begin());
+}
+
 struct Problem {
     std::string name;
     std::vector<Dimension> dimensions;
     std::vector<DataSpace> data_spaces;
     std::vector<Coefficient> coefficients;
 
-    int find_dimension(const std::string& name) const;   ///< -1 if absent
-    int find_data_space(const std::string& name) const;  ///< -1 if absent
+    int find_dimension(const std::string& wanted) const {  ///< -1 if absent
+        return position_of(dimensions, wanted);
+    }
+    int find_data_space(const std::string& wanted) const {  ///< -1 if absent
+        return position_of(data_spaces, wanted);
+    }
     /// Product of all bounds.
     double computes() const;
     /// Scalars in the bounding box of a data space (skipped points of strided ranks included).

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tessera/spec/position.hpp"
+#include "timeloop/model/levels.hpp"
 
 namespace tessera::timeloop {
 
@@ -82,19 +83,6 @@ void add_factor(Node& constraint, const std::string& factor, const Node& origin,
 
 namespace {
 
-const DataSpace& space_named(const Node& where, const std::string& name, const Problem& problem) {
-    const int found = problem.find_data_space(name);
-    if (found < 0) {
-        std::vector<std::string> known;
-        for (const DataSpace& space : problem.data_spaces) {
-            known.push_back(space.name);
-        }
-        spec::fail(where, {"unknown data space", name, spec::name_list(known),
-                           spec::did_you_mean(name, known)});
-    }
-    return problem.data_spaces[static_cast<std::size_t>(found)];
-}
-
 /// Names of data spaces; `*` is all of them.
 std::vector<std::string> spaces_of(const Node& node, const Problem& problem) {
     std::vector<std::string> result;
@@ -114,7 +102,8 @@ std::vector<std::string> spaces_of(const Node& node, const Problem& problem) {
 std::set<std::string> dimensions_of(const Node& spaces, const Problem& problem) {
     std::set<std::string> result;
     for (const std::string& name : spaces_of(spaces, problem)) {
-        for (const auto& rank : space_named(spaces, name, problem).ranks) {
+        const int space = data_space_named(spaces, name, problem);
+        for (const auto& rank : problem.data_spaces[space].ranks) {
             for (const Term& term : rank) {
                 result.insert(problem.dimensions[static_cast<std::size_t>(term.dimension)].name);
             }

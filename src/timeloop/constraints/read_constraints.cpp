@@ -249,8 +249,7 @@ Constraints read_constraints(const Document& document, const Problem& problem,
                              const Architecture& architecture, Warnings& warnings) {
     const Values values(document, warnings);
     const Node& root = document.root;
-    const Node* arch = find_key(root, "arch");
-    arch = arch == nullptr ? find_key(root, "architecture") : arch;
+    const Node* arch = architecture_of(root);
     const Node* hardware = arch == nullptr ? nullptr : find_key(*arch, "constraints");
     for (const char* key : {"arch_constraints", "architecture_constraints"}) {
         hardware = hardware == nullptr ? find_key(root, key) : hardware;

@@ -14,15 +14,6 @@ using spec::Node;
 
 namespace {
 
-template <class Items>
-std::vector<std::string> names_of(const Items& items) {
-    std::vector<std::string> result;
-    for (const auto& item : items) {
-        result.push_back(item.name);
-    }
-    return result;
-}
-
 [[noreturn]] void unknown(const Node& where, const std::string& what, const std::string& name,
                           const std::vector<std::string>& known) {
     spec::fail(where,
@@ -59,10 +50,10 @@ int Lookup::dimension(const Node& where, const std::string& name) const {
     return found;
 }
 
-int Lookup::data_space(const Node& where, const std::string& name) const {
-    const int found = problem_.find_data_space(name);
+int data_space_named(const Node& where, const std::string& name, const Problem& problem) {
+    const int found = problem.find_data_space(name);
     if (found < 0) {
-        unknown(where, "data space", name, names_of(problem_.data_spaces));
+        unknown(where, "data space", name, names_of(problem.data_spaces));
     }
     return found;
 }
@@ -75,7 +66,7 @@ std::vector<int> Lookup::data_spaces(const Node& node) const {
                 result.push_back(static_cast<int>(i));
             }
         } else {
-            result.push_back(data_space(node, name));
+            result.push_back(data_space_named(node, name, problem_));
         }
     }
     std::sort(result.begin(), result.end());

@@ -20,6 +20,9 @@ struct FactorText {
     std::optional<std::int64_t> residual;
 };
 
+/// \throws UserError if there is none
+int data_space_named(const spec::Node& where, const std::string& name, const Problem& problem);
+
 /// Looks things up in one problem and architecture. Holds references.
 class Lookup {
 public:
@@ -29,7 +32,6 @@ public:
     /// `target` (or `name`): a storage level's name or its number from the innermost.
     int level(const Section& entry) const;
     int dimension(const spec::Node& where, const std::string& name) const;
-    int data_space(const spec::Node& where, const std::string& name) const;
     /// A list of data spaces; `*` stands for all.
     std::vector<int> data_spaces(const spec::Node& node) const;
 

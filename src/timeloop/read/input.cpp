@@ -46,8 +46,7 @@ bool energies_of_input(Input& input) {
 }
 
 bool energies_of_accelergy(Input& input, const std::string& prefix) {
-    const spec::Node* arch = find_key(input.document.root, "arch");
-    arch = arch == nullptr ? find_key(input.document.root, "architecture") : arch;
+    const spec::Node* arch = architecture_of(input.document.root);
     const bool tree = arch != nullptr && (find_key(*arch, "subtree") || find_key(*arch, "nodes"));
     const std::optional<std::string> program =
         prefix.empty() || !tree ? std::nullopt : find_accelergy();

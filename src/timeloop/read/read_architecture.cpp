@@ -191,10 +191,7 @@ ComponentName component_name_of(const Node& node, const std::string& text) {
 
 Architecture read_architecture(const Document& document, Warnings& warnings) {
     const Values values(document, warnings);
-    const Node* node = find_key(document.root, "arch");
-    if (node == nullptr) {
-        node = find_key(document.root, "architecture");
-    }
+    const Node* node = architecture_of(document.root);
     if (node == nullptr || node->is_null()) {
         spec::fail(document.root, {"the input lacks the key 'architecture'", "", "",
                                    "give the file with the architecture, too"});

@@ -93,6 +93,21 @@ inline bool is_empty(const spec::Node& node) {
 /// The items of a list. \throws UserError if `node` is none
 const std::vector<spec::Node>& list_of(const spec::Node& node, const std::string& what);
 
+/// `arch` or `architecture`; nullptr: neither.
+inline const spec::Node* architecture_of(const spec::Node& root) {
+    const spec::Node* arch = find_key(root, "arch");
+    return arch == nullptr ? find_key(root, "architecture") : arch;
+}
+
+template <class Items>
+std::vector<std::string> names_of(const Items& items) {
+    std::vector<std::string> result;
+    for (const auto& item : items) {
+        result.push_back(item.name);
+    }
+    return result;
+}
+
 /// The name of a component without its range (`PE[0..15]` -> `PE`) and how many it stands for.
 struct ComponentName {
     std::string name;
