@@ -160,8 +160,7 @@ BOOST_AUTO_TEST_CASE(a_data_space_kept_nowhere_is_no_mapping) {
 BOOST_AUTO_TEST_CASE(energies_of_a_table_replace_only_what_it_names) {
     Gemm gemm;
     const double before = gemm.architecture.storage[0].energy.update_pj;
-    Ert ert;
-    ert.components = {{"system.PE[0..3].RF", {{"read", 3}, {"idle", 9}}}};
+    const Ert ert = {{"system.PE[0..3].RF", {{"read", 3}, {"idle", 9}}}};
     apply_ert(gemm.architecture, ert, Dialect::v3_0_3);
     const StorageEnergy& energy = gemm.architecture.storage[0].energy;
     BOOST_CHECK_EQUAL(energy.read_pj, 3);

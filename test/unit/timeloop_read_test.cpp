@@ -155,8 +155,8 @@ BOOST_AUTO_TEST_CASE(c2_the_ert_of_version_0_2) {
 )"),
                                             warnings);
     BOOST_REQUIRE(ert.has_value());
-    BOOST_TEST(ert->components[0].actions[0].energy_pj == 4);
-    BOOST_TEST(ert->components[0].actions[1].energy_pj == 2);
+    BOOST_TEST(ert->front().actions.at("read") == 4);
+    BOOST_TEST(ert->front().actions.at("write") == 2);
 }
 
 BOOST_AUTO_TEST_CASE(mappings_take_all_notations) {

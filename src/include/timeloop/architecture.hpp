@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -100,35 +101,25 @@ void check_topology(const Architecture& architecture);
 // ---- Where energies and areas come from: Accelergy's tables (ERT, ART), a value of the user, or
 // Timeloop's built-in technology tables ("pat").
 
-struct ErtAction {
-    std::string name;
-    double energy_pj = 0;  ///< the highest one if the table lists several
-};
-
 struct ErtComponent {
     std::string name;  ///< as written: "system.PE[1..168].mac[1..168]"
-    std::vector<ErtAction> actions;
+    /// Energies in pJ, by name; the highest one if the table lists several.
+    std::map<std::string, double> actions;
 };
-
-struct Ert {
-    std::vector<ErtComponent> components;
-};
+using Ert = std::vector<ErtComponent>;
 
 struct ArtComponent {
     std::string name;
     double area_um2 = 0;
 };
-
-struct Art {
-    std::vector<ArtComponent> components;
-};
+using Art = std::vector<ArtComponent>;
 
 /// Last dotted element of a component's name without a range: "mac" for
 /// "system.PE[0..3].mac[0..7]".
 std::string component_name(const std::string& full_name);
 
 /// Energies and areas of every level from the built-in tables. Levels whose energy the user gave
-/// (StorageEnergy::source "user") keep it.
+/// (source "user") keep it.
 void apply_default_energies(Architecture& architecture);
 
 /// Energies of all levels that the table names; levels with a user's energy keep it.

@@ -21,22 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void use_ert(Input& input, const Ert& ert) {
-    apply_ert(input.architecture, ert, input.document.dialect);
-    ArithmeticLevel& arithmetic = input.architecture.arithmetic;
-    for (const ErtComponent& component : ert.components) {
-        if (component_name(component.name) == arithmetic.name) {
-            arithmetic.energy_source = "ERT";
-        }
-    }
-}
-
 bool energies_of_input(Input& input) {
     const std::optional<Ert> ert = read_ert(input.document, input.warnings);
     if (!ert) {
         return false;
     }
-    use_ert(input, *ert);
+    apply_ert(input.architecture, *ert, input.document.dialect);
     // Timeloop reads areas only where it reads energies.
     if (const std::optional<Art> art = read_art(input.document, input.warnings)) {
         apply_art(input.architecture, *art);
@@ -64,7 +54,7 @@ bool energies_of_accelergy(Input& input, const std::string& prefix) {
     }
     const Document made = read_document({ert_file});
     if (const std::optional<Ert> ert = read_ert(made, input.warnings)) {
-        use_ert(input, *ert);
+        apply_ert(input.architecture, *ert, input.document.dialect);
     }
     if (fs::exists(art_file, ignored)) {
         const Document areas = read_document({art_file});

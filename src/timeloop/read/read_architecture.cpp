@@ -22,19 +22,14 @@ namespace {
 using spec::Node;
 using spec::Range;
 
-struct ReadArchitecture {
-    Architecture architecture;
-    std::optional<double> compute_energy_pj, compute_area_um2;
-};
-
 bool contains_any(const std::string& text, std::initializer_list<const char*> parts) {
     return std::any_of(parts.begin(), parts.end(),
                        [&](const char* part) { return text.find(part) != std::string::npos; });
 }
 
 void read_arithmetic(const Section& from, const std::string& name, std::int64_t tree_count,
-                     ReadArchitecture& into) {
-    ArithmeticLevel& level = into.architecture.arithmetic;
+                     Architecture& into) {
+    ArithmeticLevel& level = into.arithmetic;
     level = {};
     level.name = name;
     const MeshSize mesh = read_mesh(from, name, tree_count);
@@ -47,8 +42,11 @@ void read_arithmetic(const Section& from, const std::string& name, std::int64_t 
             refuse(*network, "networks of the user's own", "remove the key");
         }
     }
-    into.compute_energy_pj = from.number({"energy"}, Range::at_least(0));
-    into.compute_area_um2 = from.number({"area"}, Range::at_least(0));
+    if (const std::optional<double> energy = from.number({"energy"}, Range::at_least(0))) {
+        level.energy_pj = *energy;
+        level.energy_source = "user";
+    }
+    level.area_um2 = from.number({"area"}, Range::at_least(0)).value_or(0);
 }
 
 /// The attributes of a level: its own map `attributes` if there is one, else the level itself.
@@ -57,7 +55,7 @@ Section attributes_of(const Section& level) {
     return inner == nullptr ? level : Section(*inner, level.values(), "the attributes");
 }
 
-void read_levels(const Section& arch, ReadArchitecture& into) {
+void read_levels(const Section& arch, Architecture& into) {
     const Section arithmetic(arch.required({"arithmetic"}), arch.values(), "the arithmetic level");
     const std::string name = arithmetic.text({"name"}).value_or("__ARITH__");
     read_arithmetic(attributes_of(arithmetic), component_name_of(arithmetic.node(), name).name, 0,
@@ -65,15 +63,15 @@ void read_levels(const Section& arch, ReadArchitecture& into) {
     for (const Node& item : list_of(arch.required({"storage"}), "storage")) {
         const Section level(item, arch.values(), "a storage level");
         const std::string level_name = arch.values().text(level.required({"name"}));
-        into.architecture.storage.push_back(read_storage(attributes_of(level),
-                                                         component_name_of(item, level_name).name,
-                                                         level.text({"class"}).value_or(""), 0));
+        into.storage.push_back(read_storage(attributes_of(level),
+                                            component_name_of(item, level_name).name,
+                                            level.text({"class"}).value_or(""), 0));
     }
 }
 
 class TreeReader {
 public:
-    TreeReader(const Values& values, ReadArchitecture& into) : values_(values), into_(into) {}
+    TreeReader(const Values& values, Architecture& into) : values_(values), into_(into) {}
 
     void run(const Section& architecture) {
         const Node* subtree = architecture.find({"subtree"});
@@ -88,7 +86,7 @@ public:
                        {"the architecture has no compute component", "",
                         "a component whose class contains 'mac' or 'compute'", "add one"});
         }
-        std::reverse(into_.architecture.storage.begin(), into_.architecture.storage.end());
+        std::reverse(into_.storage.begin(), into_.storage.end());
     }
 
 private:
@@ -121,8 +119,7 @@ private:
         // An empty `attributes` is an empty map, not the component itself.
         const Section attributes = attributes_of(item);
         if (is_storage_class(class_name)) {
-            into_.architecture.storage.push_back(
-                read_storage(attributes, name.name, class_name, count));
+            into_.storage.push_back(read_storage(attributes, name.name, class_name, count));
         } else if (is_compute_class(class_name)) {
             if (found_compute_) {
                 values_.warn(item.node(), "a second compute component; only this last one counts");
@@ -137,7 +134,7 @@ private:
     }
 
     const Values& values_;
-    ReadArchitecture& into_;
+    Architecture& into_;
     std::int64_t count_ = 1;
     bool found_compute_ = false;
 };
@@ -198,13 +195,12 @@ Architecture read_architecture(const Document& document, Warnings& warnings) {
     }
     refuse_sparse(document.root);
     const Section arch(*node, values, "the architecture");
-    ReadArchitecture read;
+    Architecture result;
     if (is_tree(arch)) {
-        TreeReader(values, read).run(arch);
+        TreeReader(values, result).run(arch);
     } else {
-        read_levels(arch, read);
+        read_levels(arch, result);
     }
-    Architecture& result = read.architecture;
     if (result.storage.empty()) {
         spec::fail(*node, {"the architecture has no storage level", "", "at least one", ""});
     }
@@ -222,13 +218,6 @@ Architecture read_architecture(const Document& document, Warnings& warnings) {
         spec::fail(*node, {error.what(), "", "", ""});
     }
     apply_default_energies(result);
-    if (read.compute_energy_pj) {
-        result.arithmetic.energy_pj = *read.compute_energy_pj;
-        result.arithmetic.energy_source = "user";
-    }
-    if (read.compute_area_um2) {
-        result.arithmetic.area_um2 = *read.compute_area_um2;
-    }
     return result;
 }
 
