@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiled_costs.hpp"
-#include "compiled_nest.hpp"
+#include "nest_run.hpp"
 #include "timeloop/model/nest_analysis.hpp"
 
 namespace tessera::timeloop {
@@ -49,7 +49,36 @@ CompiledModel::CompiledModel(const Problem& problem, const Architecture& archite
 CompiledModel::~CompiledModel() = default;
 
 Fit CompiledModel::check_capacity(const FlatMapping& mapping) const {
-    return impl_->nest.check_capacity(mapping);
+    const SpaceTables& tables = impl_->nest.tables;
+    if (!tables.valid()) {
+        return {};
+    }
+    std::int64_t tile[max_dimensions], extents[SpaceTables::max_ranks];
+    std::fill_n(tile, tables.dimensions(), 1);
+    std::fill_n(extents, SpaceTables::max_ranks, 1);
+    int next = 0;
+    for (int i = 0; i < impl_->machine.levels; ++i) {
+        for (; next < mapping.level_end[i]; ++next) {
+            const Loop& loop = mapping.loops[next];
+            tables.grow(extents, loop.dimension, tile[loop.dimension] * (loop.end - 1));
+            tile[loop.dimension] *= loop.end;
+        }
+        const LevelConstants& level = impl_->machine.level[i];
+        if (!level.bounded) {
+            continue;
+        }
+        std::uint64_t used = 0;
+        for (int s = 0; s < impl_->machine.spaces; ++s) {
+            used += mapping.keep[i] >> s & 1 ? tables.words(extents, s) : 0;
+        }
+        if (used > level.effective_size) {
+            return {Fit::Kind::capacity, i, used, static_cast<double>(level.effective_size)};
+        }
+        if (static_cast<double>(used) < level.least_used) {
+            return {Fit::Kind::min_utilization, i, used, level.least_used};
+        }
+    }
+    return {};
 }
 
 void CompiledModel::evaluate(const FlatMapping& mapping, Workspace& workspace, Cost& cost) const {
@@ -64,8 +93,8 @@ void CompiledModel::evaluate(const FlatMapping& mapping, Workspace& workspace, C
     }
     const bool perfect = std::all_of(mapping.loops, mapping.loops + mapping.loop_count,
                                      [](const Loop& loop) { return loop.end == loop.residual; });
-    const bool closed =
-        model.nest.valid() && perfect && model.nest.analyse(mapping, work.scratch, work.nest);
+    const bool closed = model.nest.tables.valid() && perfect &&
+                        NestRun(model.nest, mapping, work.scratch, work.nest).run();
     if (!closed) {
         work.nest = analyse_nest(model.problem, model.architecture, mapping, model.options);
     }

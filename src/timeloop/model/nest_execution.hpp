@@ -63,7 +63,6 @@ public:
 
 private:
     void build(const FlatMapping& flat);
-    void mark_masters();
     void visit(int at);
     void temporal(int at);
     void spatial(int at);

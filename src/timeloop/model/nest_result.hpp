@@ -38,4 +38,20 @@ struct NestResult {
     bool imperfect = false;
 };
 
+/// Fan-outs, replications and arithmetic instances, which the spatial loops alone decide.
+inline void set_geometry(const FlatMapping& flat, NestResult& result) {
+    std::uint64_t outer = 1;
+    for (int i = flat.level_count - 1; i >= 0; --i) {
+        LevelGeometry& geometry = result.levels[i];
+        geometry.replication = outer;
+        geometry.fanout = 1;
+        for (int q = i == 0 ? 0 : flat.level_end[i - 1];
+             q < flat.level_end[i] && flat.loops[q].kind != LoopKind::temporal; ++q) {
+            geometry.fanout *= flat.loops[q].end;
+        }
+        outer *= geometry.fanout;
+    }
+    result.arithmetic_instances = outer;
+}
+
 }  // namespace tessera::timeloop

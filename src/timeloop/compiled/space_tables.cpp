@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "timeloop/compiled/compiled_nest.hpp"
+#include "compiled_nest.hpp"
 
 namespace tessera::timeloop {
 
