@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "tessera/base/divisors.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::timeloop {
@@ -24,22 +25,6 @@ namespace {
 constexpr int draw_attempts = 1024, uniform_attempts = 32, move_attempts = 16, fit_steps = 64;
 // Work of one evaluation by the compiled model, and by the one that follows the rules as written.
 constexpr std::uint64_t compiled_work = 3, written_work = 200;
-
-std::vector<std::int32_t> prime_factors(std::int64_t n) {
-    std::vector<std::int32_t> found;
-    for (std::int64_t p = 2; p * p <= n; ++p) {
-        if (n % p == 0) {
-            found.push_back(static_cast<std::int32_t>(p));
-        }
-        while (n % p == 0) {
-            n /= p;
-        }
-    }
-    if (n > 1) {
-        found.push_back(static_cast<std::int32_t>(n));
-    }
-    return found;
-}
 
 Verdict verdict_of(const Misfit& misfit) {
     return misfit.level == Misfit::low ? Verdict::constraint : Verdict::fanout;
@@ -63,7 +48,8 @@ StrategyWorker::StrategyWorker(const StrategySpace& space, const Judge& judge,
       ends_(static_cast<std::size_t>(levels_)),
       order_(static_cast<std::size_t>(dimensions_)) {
     for (const Dimension& dimension : space.mapspace().problem().dimensions) {
-        primes_.push_back(prime_factors(dimension.bound));
+        const std::vector<std::int64_t> primes = base::prime_factors(dimension.bound);
+        primes_.emplace_back(primes.begin(), primes.end());
     }
     for (int level = 0; level < levels_; ++level) {
         if (space.mapspace().levels()[level].spatial) {
