@@ -127,7 +127,9 @@ public:
     std::size_t bypass_count() const {
         return bypasses_.size();
     }
-    std::string size_text() const;
+    const std::string& size_text() const {
+        return size_;
+    }
     /// Timeloop's own algorithms number mappings with 128 bits. \throws UserError if they cannot.
     void check_numbered() const;
     bool numbered() const {
@@ -179,6 +181,7 @@ private:
     double min_parallelism_ = 0;
     Wide factor_count_ = 1, permutation_count_ = 1, split_count_ = 1;
     bool numbered_ = true;
+    std::string size_;
     std::vector<std::string> warnings_;
 };
 

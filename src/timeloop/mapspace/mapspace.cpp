@@ -10,22 +10,14 @@
 namespace tessera::timeloop {
 namespace {
 
+using boost::multiprecision::cpp_int;
+
 Wide factorial(int n) {
     Wide product = 1;
     for (int i = 2; i <= n; ++i) {
         product *= static_cast<unsigned>(i);
     }
     return product;
-}
-
-// Product with a note of overflow.
-void multiply(Wide& product, Wide factor, bool& fits) {
-    if (factor != 0 && product > ~Wide{0} / factor) {
-        fits = false;
-        product = ~Wide{0};
-    } else {
-        product *= factor;
-    }
 }
 
 std::vector<std::vector<DataSpaceMask>> all_bypasses(const std::vector<std::vector<int>>& keep,
@@ -58,12 +50,7 @@ std::vector<std::vector<DataSpaceMask>> all_bypasses(const std::vector<std::vect
 }  // namespace
 
 std::string decimal(Wide number) {
-    std::string digits;
-    do {
-        digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(number % 10)));
-        number /= 10;
-    } while (number != 0);
-    return digits;
+    return boost::multiprecision::uint128_t(number).str();
 }
 
 std::string describe(const Misfit& misfit, const Architecture& architecture, double min) {
@@ -91,44 +78,33 @@ MapSpace::MapSpace(const Problem& problem, const Architecture& architecture,
     min_parallelism_ = merged.min_parallelism;
     warnings_ = std::move(merged.warnings);
     bypasses_ = all_bypasses(merged.keep, architecture.levels());
+    cpp_int factorisations = 1, permutations = 1, splits = 1;
     for (int d = 0; d < static_cast<int>(problem.dimensions.size()); ++d) {
         const std::int64_t bound = problem.dimensions[d].bound;
         const bool imperfect = factors == FactorTemplate::ruby || merged.residuals;
         factors_.push_back(imperfect ? ruby_factors(bound, d, levels_)
                                      : perfect_factors(bound, d, levels_));
-        multiply(factor_count_, factors_.back().count, numbered_);
+        factorisations *= factors_.back().count;
     }
-    const int dimensions = static_cast<int>(problem.dimensions.size());
     for (const TilingLevel& level : levels_) {
-        multiply(permutation_count_,
-                 level.canonical ? 1 : factorial(static_cast<int>(level.free.size())), numbered_);
-        multiply(split_count_, level.spatial && level.split < 0 ? dimensions + 1 : 1, numbered_);
+        permutations *= level.canonical ? 1 : factorial(static_cast<int>(level.free.size()));
+        splits *= level.spatial && level.split < 0 ? problem.dimensions.size() + 1 : 1;
     }
-    Wide total = factor_count_;
-    multiply(total, permutation_count_, numbered_);
-    multiply(total, split_count_, numbered_);
-    multiply(total, bypasses_.size(), numbered_);
-}
-
-std::string MapSpace::size_text() const {
-    boost::multiprecision::cpp_int total = 1;
-    for (const IndexFactors& factors : factors_) {
-        total *= factors.count;
-    }
-    const int dimensions = static_cast<int>(problem_->dimensions.size());
-    for (const TilingLevel& level : levels_) {
-        for (int i = 2; !level.canonical && i <= static_cast<int>(level.free.size()); ++i) {
-            total *= i;
-        }
-        total *= level.spatial && level.split < 0 ? dimensions + 1 : 1;
-    }
-    total *= bypasses_.size();
-    return total.str();
+    const cpp_int total = factorisations * permutations * splits * bypasses_.size();
+    const cpp_int largest = ~Wide{0};
+    const auto wide = [&](const cpp_int& n) {
+        return n > largest ? ~Wide{0} : n.convert_to<Wide>();
+    };
+    factor_count_ = wide(factorisations);
+    permutation_count_ = wide(permutations);
+    split_count_ = wide(splits);
+    numbered_ = total <= largest;
+    size_ = total.str();
 }
 
 void MapSpace::check_numbered() const {
     if (!numbered_) {
-        throw UserError("the mapspace has " + size_text() +
+        throw UserError("the mapspace has " + size_ +
                         " mappings, more than 2^128; add constraints, or leave `algorithm` out to "
                         "use the optimal search, which does not number mappings");
     }
