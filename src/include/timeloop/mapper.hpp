@@ -32,6 +32,11 @@ enum class Algorithm : std::uint8_t {
     random_pruned,
 };
 
+/// Their names, as inputs and options write them.
+std::vector<std::string> algorithm_names();
+/// With hyphens or underscores. Empty: there is none of this name.
+std::optional<Algorithm> algorithm_named(const std::string& name);
+
 /// What is minimised, first metric first.
 struct Objective {
     enum class Kind : std::uint8_t {
