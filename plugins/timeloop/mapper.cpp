@@ -91,7 +91,7 @@ public:
         try {
             for (Einsum& einsum : einsums_) {
                 for (const Job& job : einsum.jobs) {
-                    if (stopped()) {
+                    if (watch_.stopped()) {
                         einsum.proven = false;
                         einsum.bound = 0;
                         continue;
@@ -117,9 +117,6 @@ public:
     }
 
 private:
-    bool stopped() const {
-        return watch_.stopped() || (options_.stop != nullptr && *options_.stop);
-    }
     Einsum prepared(int index) const {
         Einsum einsum;
         einsum.name = problem_.workload->einsums[static_cast<std::size_t>(index)].name;
