@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,16 @@ struct DataSpace {
     double density = 1;  ///< changes no dense number; below 1 only matters to sparse models
 };
 
+/// Positions along a rank where its dimensions go `steps(dimension)` beyond their first value each.
+template <class N, class Steps>
+N rank_extent(const std::vector<Term>& rank, const Steps& steps) {
+    N extent = 1;
+    for (const Term& term : rank) {
+        extent += static_cast<N>(std::abs(term.value)) * steps(term.dimension);
+    }
+    return extent;
+}
+
 /// Position of the first item of this name; -1 if absent.
 template <class Items>
 int position_of(const Items& items, const std::string& name) {
@@ -56,9 +67,13 @@ struct Problem {
         return position_of(data_spaces, wanted);
     }
     /// Product of all bounds.
-    double computes() const;
-    /// Scalars in the bounding box of a data space (skipped points of strided ranks included).
-    double tensor_size(int data_space) const;
+    double computes() const {
+        double product = 1;
+        for (const Dimension& dimension : dimensions) {
+            product *= static_cast<double>(dimension.bound);
+        }
+        return product;
+    }
 };
 
 }  // namespace tessera::timeloop

@@ -23,11 +23,8 @@ void SpaceTables::add_space(const Problem& problem, int space) {
     constexpr double room = 32, largest = 2e18;
     double radix = 1;
     for (const std::vector<Term>& rank : problem.data_spaces[space].ranks) {
-        double extent = 1;
-        for (const Term& term : rank) {
-            extent += static_cast<double>(std::abs(term.value)) *
-                      static_cast<double>(problem.dimensions[term.dimension].bound - 1);
-        }
+        const double extent = rank_extent<double>(
+            rank, [&](int d) { return static_cast<double>(problem.dimensions[d].bound - 1); });
         double digit = 1;  // a power of two, so that the radix is an exact integer
         while (digit < room * extent) {
             digit *= 2;

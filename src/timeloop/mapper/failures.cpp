@@ -64,16 +64,14 @@ std::string FailureLog::tiles(const Mapping& mapping, const Fit& fit) const {
         }
         std::int64_t words = 1;
         for (const auto& rank : problem.data_spaces[ds].ranks) {
-            std::int64_t extent = 1;
-            for (const Term& term : rank) {
+            words *= rank_extent<std::int64_t>(rank, [&](int d) {
                 std::int64_t inside = 1;
                 for (int level = 0; level <= fit.level; ++level) {
-                    inside *= mapping.levels[level].spatial.factors[term.dimension].end *
-                              mapping.levels[level].temporal.factors[term.dimension].end;
+                    inside *= mapping.levels[level].spatial.factors[d].end *
+                              mapping.levels[level].temporal.factors[d].end;
                 }
-                extent += std::abs(term.value) * (inside - 1);
-            }
-            words *= extent;
+                return inside - 1;
+            });
         }
         text += (text.empty() ? " (" : ", ") + problem.data_spaces[ds].name + " " +
                 std::to_string(words);

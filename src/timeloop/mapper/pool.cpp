@@ -1,15 +1,13 @@
 #include "timeloop/mapper/pool.hpp"
 
-#include <unistd.h>
-
 #include <cmath>
 #include <condition_variable>
 #include <ctime>
-#include <fstream>
 #include <sstream>
 #include <system_error>
 #include <thread>
 
+#include "telemetry/process.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/stop.hpp"
 #include "timeloop/write.hpp"
@@ -18,13 +16,6 @@ namespace tessera::timeloop {
 namespace {
 
 constexpr auto clock_period = std::chrono::milliseconds(5);
-
-std::uint64_t resident_bytes() {
-    std::ifstream statm("/proc/self/statm");
-    std::uint64_t size = 0, resident = 0;
-    statm >> size >> resident;
-    return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
 
 }  // namespace
 
@@ -175,7 +166,8 @@ bool Pool::out_of_time() {
     } else if (budget.max_cpu_s > 0 &&
                static_cast<double>(std::clock()) / CLOCKS_PER_SEC >= budget.max_cpu_s) {
         end("max-cpu-time");
-    } else if (budget.max_memory_bytes > 0 && resident_bytes() >= budget.max_memory_bytes) {
+    } else if (budget.max_memory_bytes > 0 &&
+               telemetry::resident_bytes() >= budget.max_memory_bytes) {
         end("max-memory");
     }
     return ended;

@@ -269,13 +269,8 @@ void read_instance(const Section& instance, Problem& problem, bool nested) {
     }
     for (const DataSpace& space : problem.data_spaces) {
         for (const std::vector<Term>& rank : space.ranks) {
-            double extent = 1;
-            for (const Term& term : rank) {
-                const Dimension& dimension =
-                    problem.dimensions[static_cast<std::size_t>(term.dimension)];
-                extent += std::abs(static_cast<double>(term.value)) *
-                          static_cast<double>(dimension.bound - 1);
-            }
+            const double extent = rank_extent<double>(
+                rank, [&](int d) { return static_cast<double>(problem.dimensions[d].bound - 1); });
             if (extent > most) {
                 spec::fail(instance.node(), {"a rank of data space '" + space.name +
                                                  "' has more than 9e15 coordinates",

@@ -40,15 +40,14 @@ std::optional<double> literal(std::string text) {
 std::optional<bool> literal_boolean(std::string text) {
     std::transform(text.begin(), text.end(), text.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    for (const char* yes : {"true", "yes", "on", "y"}) {
-        if (text == yes) {
-            return true;
-        }
+    const auto is = [&](std::initializer_list<const char*> words) {
+        return std::find(words.begin(), words.end(), text) != words.end();
+    };
+    if (is({"true", "yes", "on", "y"})) {
+        return true;
     }
-    for (const char* no : {"false", "no", "off", "n"}) {
-        if (text == no) {
-            return false;
-        }
+    if (is({"false", "no", "off", "n"})) {
+        return false;
     }
     return std::nullopt;
 }
