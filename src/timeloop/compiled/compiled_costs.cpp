@@ -1,11 +1,10 @@
 // Floating point operations stand in Timeloop's order (accounting.cpp). What is left out is exact:
 // levels that do not keep a data space add zeros; all instances in use hold a tile, so demands are
 // scaled by one; networks without energies cost nothing.
-#include "compiled_costs.hpp"
-
 #include <algorithm>
 #include <cmath>
 
+#include "compiled_nest.hpp"
 #include "timeloop/model/counters.hpp"
 
 namespace tessera::timeloop {

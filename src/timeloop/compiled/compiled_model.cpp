@@ -2,9 +2,7 @@
 // problems whose offsets do not fit one integer, by the as-written analysis.
 #include <algorithm>
 
-#include "compiled_costs.hpp"
 #include "nest_run.hpp"
-#include "timeloop/model/nest_analysis.hpp"
 
 namespace tessera::timeloop {
 

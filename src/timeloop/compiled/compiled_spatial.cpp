@@ -69,7 +69,7 @@ void NestRun::enumerate(int space) {
     });
 }
 
-// As hops_to() of multicast.hpp, without allocation.
+// As hops_to() of nest_execution.hpp, without allocation.
 double NestRun::hops_to_group() {
     const double centre = static_cast<double>(height_ - 1) / 2;
     std::int64_t farthest = 0;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tessera/spec/position.hpp"
-#include "timeloop/model/levels.hpp"
+#include "timeloop/read/levels.hpp"
 
 namespace tessera::timeloop {
 

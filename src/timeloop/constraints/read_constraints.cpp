@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "tessera/spec/position.hpp"
-#include "timeloop/model/levels.hpp"
 #include "timeloop/read.hpp"
+#include "timeloop/read/levels.hpp"
 #include "timeloop/read/values.hpp"
 
 namespace tessera::timeloop {

@@ -1,8 +1,7 @@
-#include "timeloop/mapspace/factors.hpp"
-
 #include <string>
 
 #include "tessera/base/error.hpp"
+#include "timeloop/mapspace/merge.hpp"
 
 namespace tessera::timeloop {
 namespace {

@@ -4,7 +4,6 @@
 #include <boost/multiprecision/cpp_int.hpp>
 
 #include "tessera/base/error.hpp"
-#include "timeloop/mapspace/factors.hpp"
 #include "timeloop/mapspace/merge.hpp"
 
 namespace tessera::timeloop {

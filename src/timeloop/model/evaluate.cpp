@@ -5,7 +5,7 @@
 
 #include "accounting.hpp"
 #include "machine.hpp"
-#include "nest_analysis.hpp"
+#include "nest_result.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::timeloop {

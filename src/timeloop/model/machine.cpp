@@ -5,7 +5,6 @@
 #include <cmath>
 #include <string>
 
-#include "point_set.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::timeloop {

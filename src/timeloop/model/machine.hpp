@@ -10,7 +10,7 @@
 
 namespace tessera::timeloop {
 
-inline constexpr int max_spaces = 16, max_dimensions = 16;
+inline constexpr int max_spaces = 16, max_dimensions = 16, max_ranks = 12;
 
 struct LevelConstants {
     std::uint64_t block = 1, clusters = 1;

@@ -4,11 +4,9 @@
 //   build()      positions, strides, extents of the tiles below each position
 //   visit()      one invocation of a position: what its working set adds to the former one
 //   temporal()   a loop by its first, extrapolated and last iterations
-#include "nest_analysis.hpp"
+#include "nest_execution.hpp"
 
 #include <algorithm>
-
-#include "nest_execution.hpp"
 
 namespace tessera::timeloop {
 

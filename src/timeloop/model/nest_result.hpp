@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "timeloop/mapping.hpp"
+#include "timeloop/model.hpp"
 
 namespace tessera::timeloop {
 
@@ -53,5 +53,11 @@ inline void set_geometry(const FlatMapping& flat, NestResult& result) {
     }
     result.arithmetic_instances = outer;
 }
+
+/// The loop nest executed as Timeloop executes it, iteration by iteration with its extrapolations:
+/// the as-written analysis that the compiled one is compared with. \pre a Machine accepts problem
+/// and architecture.
+NestResult analyse_nest(const Problem& problem, const Architecture& architecture,
+                        const FlatMapping& flat, const ModelOptions& options);
 
 }  // namespace tessera::timeloop

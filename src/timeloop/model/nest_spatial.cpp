@@ -4,7 +4,6 @@
 //   collect()         per level: sizes, records, geometry
 #include <algorithm>
 
-#include "multicast.hpp"
 #include "nest_execution.hpp"
 #include "tessera/base/stop.hpp"
 

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <set>
 
-#include "nodes.hpp"
+#include "read_parts.hpp"
 #include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"

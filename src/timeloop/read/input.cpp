@@ -11,7 +11,7 @@
 #include <ostream>
 #include <sstream>
 
-#include "accelergy.hpp"
+#include "read_parts.hpp"
 #include "timeloop/model/machine.hpp"
 #include "values.hpp"
 

@@ -5,13 +5,11 @@
 //   Flattener::expand        macros of constraints (constraint_macros.cpp)
 //   Flattener::place         levels with instances, meshes and inherited attributes
 
-#include "nodes.hpp"
-
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "read_storage.hpp"
+#include "read_parts.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
 #include "timeloop/constraints/constraint_macros.hpp"

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "read_storage.hpp"
+#include "read_parts.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
 #include "timeloop/read.hpp"

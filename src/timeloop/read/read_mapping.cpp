@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "levels.hpp"
 #include "tessera/spec/position.hpp"
-#include "timeloop/model/levels.hpp"
 #include "timeloop/read.hpp"
 #include "values.hpp"
 

@@ -1,9 +1,9 @@
 // One storage level and the network inferred below it, from the attributes of either form of
 // architecture.
 
-#include "read_storage.hpp"
-
 #include <cmath>
+
+#include "read_parts.hpp"
 
 namespace tessera::timeloop {
 

@@ -8,7 +8,7 @@
 #include "timeloop/architecture.hpp"
 #include "timeloop/constraints.hpp"
 #include "timeloop/problem.hpp"
-#include "timeloop/read/values.hpp"
+#include "values.hpp"
 
 namespace tessera::timeloop {
 
