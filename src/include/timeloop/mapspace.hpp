@@ -161,6 +161,10 @@ public:
     FactorTemplate factor_template() const {
         return template_;
     }
+    /// The constraints switch some reuse off.
+    bool limits_reuse() const {
+        return limits_reuse_;
+    }
     /// What Timeloop warns about: factors larger than their bound, which are ignored.
     const std::vector<std::string>& warnings() const {
         return warnings_;
@@ -179,6 +183,8 @@ private:
     std::vector<IndexFactors> factors_;  // per dimension
     std::vector<std::vector<DataSpaceMask>> bypasses_;
     double min_parallelism_ = 0;
+    bool limits_reuse_ = false;
+    FlatMapping limits_;  // only the masks of reuse that is switched off
     Wide factor_count_ = 1, permutation_count_ = 1, split_count_ = 1;
     bool numbered_ = true;
     std::string size_;
@@ -211,8 +217,8 @@ public:
     void prune(Wide factors);
     void prune_nothing();
 
-    /// Loops of all blocks. \return what does not fit; `mapping` is complete in any case unless
-    /// `stop_early`.
+    /// Loops and masks of all blocks. \return what does not fit; `mapping` is complete in any case
+    /// unless `stop_early`.
     Misfit build(const MappingId& id, FlatMapping& mapping, bool stop_early = true);
     /// The same for a mapping whose axes are given digit by digit: `options` per dimension; `ranks`
     /// (of the free dimensions' permutation) and `splits` (where they are free) per tiling level.

@@ -79,7 +79,7 @@ std::string FailureLog::tiles(const Mapping& mapping, const Fit& fit) const {
     return text.empty() ? text : text + ")";
 }
 
-std::string FailureLog::reason(const Judge& judge, MapSpaceView& view, bool pruned,
+std::string FailureLog::reason(const CompiledModel& model, MapSpaceView& view, bool pruned,
                                const MappingId& id, Mapping* mapping) const {
     if (pruned) {
         view.prune(id.factors);
@@ -93,9 +93,9 @@ std::string FailureLog::reason(const Judge& judge, MapSpaceView& view, bool prun
     if (!misfit.ok()) {
         return describe(misfit, space_.architecture(), space_.min_parallelism());
     }
-    Judge::Scratch scratch;
+    CompiledModel::Workspace scratch;
     Cost cost;
-    judge.evaluate(full, scratch, cost);
+    model.evaluate(flat, scratch, cost);
     if (!cost.fit.ok()) {
         return describe(cost.fit, space_.problem(), space_.architecture()) + tiles(full, cost.fit);
     }
@@ -105,7 +105,7 @@ std::string FailureLog::reason(const Judge& judge, MapSpaceView& view, bool prun
                  "would be forgotten";
 }
 
-void FailureLog::render(const Judge& judge, MapSpaceView& view, bool pruned,
+void FailureLog::render(const CompiledModel& model, MapSpaceView& view, bool pruned,
                         std::vector<FailureGroup>& groups) const {
     const auto add = [&](const Group& group, bool fanout, int level) {
         if (group.count == 0) {
@@ -116,8 +116,8 @@ void FailureLog::render(const Judge& judge, MapSpaceView& view, bool pruned,
         out.level = level;
         out.count = group.count;
         out.excess = group.excess;
-        out.smallest = reason(judge, view, pruned, group.nearest, nullptr);
-        out.reason = reason(judge, view, pruned, group.sample, &out.sample);
+        out.smallest = reason(model, view, pruned, group.nearest, nullptr);
+        out.reason = reason(model, view, pruned, group.sample, &out.sample);
         groups.push_back(std::move(out));
     };
     for (int i = 0; i < levels_; ++i) {

@@ -19,7 +19,7 @@ public:
 
     /// Groups with texts, the nearest miss first. `pruned`: ids are those of pruned subspaces;
     /// `view` must be dealt as the ids were.
-    void render(const Judge& judge, MapSpaceView& view, bool pruned,
+    void render(const CompiledModel& model, MapSpaceView& view, bool pruned,
                 std::vector<FailureGroup>& groups) const;
 
 private:
@@ -31,8 +31,8 @@ private:
     };
     void count(Group& group, double excess, const MappingId& id);
     std::string tiles(const Mapping& mapping, const Fit& fit) const;
-    std::string reason(const Judge& judge, MapSpaceView& view, bool pruned, const MappingId& id,
-                       Mapping* mapping) const;
+    std::string reason(const CompiledModel& model, MapSpaceView& view, bool pruned,
+                       const MappingId& id, Mapping* mapping) const;
 
     const MapSpace& space_;
     int levels_;

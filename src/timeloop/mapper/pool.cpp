@@ -19,52 +19,11 @@ constexpr auto clock_period = std::chrono::milliseconds(5);
 
 }  // namespace
 
-Judge::Judge(const MapSpace& space, const ModelOptions& options)
-    : space_(space), options_(options), model_(space.problem(), space.architecture(), options) {
-    for (const LoopConstraint& entry : space.constraints().loops) {
-        restricted_ |=
-            entry.no_temporal_reuse || entry.no_link_transfer || entry.no_multicast_no_reduction;
-    }
-}
-
-void Judge::evaluate(const Mapping& mapping, Scratch& scratch, Cost& cost) const {
-    if (!restricted_) {
-        FlatMapping flat;
-        flatten(mapping, flat);
-        model_.evaluate(flat, scratch.workspace, cost);
-        return;
-    }
-    const Evaluation full =
-        timeloop::evaluate(space_.problem(), space_.architecture(), mapping, options_);
-    cost = Cost{};
-    cost.fit = full.fit;
-    if (!full.fit.ok()) {
-        return;
-    }
-    cost.energy_pj = full.stats.energy_pj;
-    cost.cycles = full.stats.cycles;
-    cost.utilization = full.stats.utilization;
-    cost.wrapped = full.stats.wrapped;
-    cost.forgets = !full.stats.forgotten.empty();
-    for (std::size_t level = 0; level < full.stats.levels.size(); ++level) {
-        cost.accesses[level] = full.stats.levels[level].accesses;
-    }
-}
-
-void Judge::evaluate(const MapSpaceView& view, Wide bypass, const FlatMapping& flat,
-                     Scratch& scratch, Cost& cost) const {
-    if (restricted_) {
-        evaluate(view.mapping(bypass), scratch, cost);
-    } else {
-        model_.evaluate(flat, scratch.workspace, cost);
-    }
-}
-
 Pool::Pool(const MapSpace& s, const MapperSettings& m, const MapperHooks& h)
     : space(s),
       settings(m),
       hooks(h),
-      judge(s, h.model),
+      model(s.problem(), s.architecture(), h.model),
       objectives(m.objectives),
       levels(s.architecture().levels()),
       threads(m.threads > 0 ? m.threads

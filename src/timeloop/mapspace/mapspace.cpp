@@ -77,6 +77,13 @@ MapSpace::MapSpace(const Problem& problem, const Architecture& architecture,
     min_parallelism_ = merged.min_parallelism;
     warnings_ = std::move(merged.warnings);
     bypasses_ = all_bypasses(merged.keep, architecture.levels());
+    Mapping limits = empty_mapping(problem, architecture);
+    set_reuse_limits(constraints_, limits);
+    flatten(limits, limits_);
+    for (const LoopConstraint& entry : constraints_.loops) {
+        limits_reuse_ |=
+            entry.no_temporal_reuse || entry.no_link_transfer || entry.no_multicast_no_reduction;
+    }
     cpp_int factorisations = 1, permutations = 1, splits = 1;
     for (int d = 0; d < static_cast<int>(problem.dimensions.size()); ++d) {
         const std::int64_t bound = problem.dimensions[d].bound;
@@ -312,6 +319,13 @@ Misfit MapSpaceView::build_levels(const NextRank& next_rank, const NextSplit& ne
         first.parallelism = parallelism;
     }
     set_bypass(bypass, mapping);
+    if (space_->limits_reuse_) {
+        const FlatMapping& limits = space_->limits_;
+        std::copy_n(limits.no_temporal_reuse, limits.level_count, mapping.no_temporal_reuse);
+        std::copy_n(limits.no_link_transfer, limits.level_count, mapping.no_link_transfer);
+        std::copy_n(limits.no_multicast_no_reduction, limits.level_count,
+                    mapping.no_multicast_no_reduction);
+    }
     return first;
 }
 

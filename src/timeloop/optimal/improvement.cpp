@@ -59,27 +59,23 @@ double ImprovementHeuristic::judge(Point& point) {
     if ((evals_ & 255) == 0) {
         pool_.over();
     }
-    if (pool_.judge.reuse_restricted()) {
-        pool_.judge.evaluate(to_mapping(point), scratch_, cost_);
-    } else {
-        flat_.loop_count = 0;
-        flat_.level_count = g_.levels;
-        for (int level = 0; level < levels_; ++level) {
-            const TilingLevel& tiling = g_.space.levels()[level];
-            const std::vector<int>& order = point.order[level];
-            for (int i = 0; i < dimensions_; ++i) {
-                const std::int64_t end = factor(point, level, order[i]);
-                if (end > 1) {
-                    flat_.add(order[i], kind_of(tiling.spatial, i < point.split[level]), end, end);
-                }
-            }
-            if (!tiling.spatial) {
-                flat_.level_end[tiling.storage] = flat_.loop_count;
-                flat_.keep[tiling.storage] = point.keep[tiling.storage];
+    flat_.loop_count = 0;
+    flat_.level_count = g_.levels;
+    for (int level = 0; level < levels_; ++level) {
+        const TilingLevel& tiling = g_.space.levels()[level];
+        const std::vector<int>& order = point.order[level];
+        for (int i = 0; i < dimensions_; ++i) {
+            const std::int64_t end = factor(point, level, order[i]);
+            if (end > 1) {
+                flat_.add(order[i], kind_of(tiling.spatial, i < point.split[level]), end, end);
             }
         }
-        pool_.judge.evaluate(flat_, scratch_, cost_);
+        if (!tiling.spatial) {
+            flat_.level_end[tiling.storage] = flat_.loop_count;
+            flat_.keep[tiling.storage] = point.keep[tiling.storage];
+        }
     }
+    pool_.model.evaluate(flat_, scratch_, cost_);
     if (!cost_.fit.ok() || cost_.forgets || cost_.wrapped) {
         return HUGE_VAL;
     }
@@ -209,6 +205,7 @@ double ImprovementHeuristic::run(const Mapping& mapping, std::uint64_t max_evals
         best_.order[level] = block.permutation;
         best_.split[level] = block.split;
     }
+    flatten(mapping, flat_);  // for the masks; judge() sets all else
     evals_ = 0;
     max_evals_ = max_evals;
     value_ = judge(best_);

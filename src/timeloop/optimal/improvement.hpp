@@ -50,7 +50,7 @@ private:
     double value_ = 0;
     std::uint64_t evals_ = 0, max_evals_ = 0;
     FlatMapping flat_;
-    Judge::Scratch scratch_;
+    CompiledModel::Workspace scratch_;
     Cost cost_;
     Point candidate_;
     double candidate_value_ = 0;

@@ -174,7 +174,7 @@ private:
             return;
         }
         task.bound = std::max(task.bound, geometry_.objective(linear, edges.cycles()));
-        Judge::Scratch scratch;
+        CompiledModel::Workspace scratch;
         double found = HUGE_VAL;
         int tried = 0;
         std::optional<Mapping> best_plan;
@@ -204,7 +204,7 @@ private:
         Tables tables(edges, [this] { return pool_.over(); });
         const double most = limit(edges.cycles());
         tables.solve(most);
-        Judge::Scratch scratch;
+        CompiledModel::Workspace scratch;
         std::set<std::vector<std::vector<std::int64_t>>> seen;
         bool complete = true;
         tables.plans(most, [&](const TemporalPlan& plan) {
@@ -228,9 +228,11 @@ private:
             task.open = false;
         }
     }
-    double consider(const Mapping& mapping, Judge::Scratch& scratch) {
+    double consider(const Mapping& mapping, CompiledModel::Workspace& scratch) {
+        FlatMapping flat;
+        flatten(mapping, flat);
         Cost cost;
-        pool_.judge.evaluate(mapping, scratch, cost);
+        pool_.model.evaluate(flat, scratch, cost);
         ++pool_.evaluated;
         if (!cost.fit.ok() || cost.forgets || cost.wrapped) {
             return HUGE_VAL;

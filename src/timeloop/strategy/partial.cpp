@@ -10,9 +10,9 @@ namespace {
 constexpr int fill_attempts = 64;
 }
 
-StrategyPartial::StrategyPartial(const StrategySpace& space, const Judge& judge)
+StrategyPartial::StrategyPartial(const StrategySpace& space, const CompiledModel& model)
     : space_(space),
-      judge_(judge),
+      model_(model),
       dimensions_(space.dimensions()),
       levels_(space.levels()),
       left_(static_cast<std::size_t>(dimensions_)),
@@ -70,7 +70,7 @@ bool StrategyPartial::fits(std::int64_t value) {
                 space_.mapspace().bypasses()[point_.choices.front().tmpl][level.storage];
         }
     }
-    good = good && judge_.model().check_capacity(flat).kind != Fit::Kind::capacity;
+    good = good && model_.check_capacity(flat).kind != Fit::Kind::capacity;
     trail_.pop_back();
     return good;
 }

@@ -61,9 +61,9 @@ private:
 
 }  // namespace
 
-StrategySpace::StrategySpace(const MapSpace& space, const Judge& judge)
+StrategySpace::StrategySpace(const MapSpace& space, const CompiledModel& model)
     : space_(space),
-      judge_(judge),
+      model_(model),
       dimensions_(static_cast<int>(space.problem().dimensions.size())),
       storage_levels_(space.architecture().levels()),
       bits_(bits_of(space.bypasses())) {
@@ -108,7 +108,7 @@ search::Point StrategySpace::any_point() const {
 }
 
 std::unique_ptr<search::PartialPoint> StrategySpace::partial() const {
-    return std::make_unique<StrategyPartial>(*this, judge_);
+    return std::make_unique<StrategyPartial>(*this, model_);
 }
 
 std::unique_ptr<search::Enumerator> StrategySpace::enumerate() const {

@@ -26,12 +26,12 @@ struct BypassBit {
     int storage = 0, data_space = 0;
 };
 
-/// Immutable; threads share it. \pre `space` and `judge` outlive it
+/// Immutable; threads share it. \pre `space` and `model` outlive it
 class StrategySpace : public search::Space,
                       public search::VectorSpace,
                       public search::PartialSpace {
 public:
-    StrategySpace(const MapSpace& space, const Judge& judge);
+    StrategySpace(const MapSpace& space, const CompiledModel& model);
 
     std::uint32_t n_einsums() const override {
         return static_cast<std::uint32_t>(dimensions_ + storage_levels_);
@@ -115,7 +115,7 @@ private:
     std::int64_t nearest_option(int dimension, std::span<const float> numbers) const;
 
     const MapSpace& space_;
-    const Judge& judge_;
+    const CompiledModel& model_;
     int dimensions_, storage_levels_;
     std::vector<BypassBit> bits_;
     std::vector<LevelOrder> orders_;
