@@ -24,7 +24,8 @@ struct FactorRule {
     Position where;
 };
 
-/// `permutation: ABC_DE`: ABC innermost (A first), DE outermost (E last), the others free between.
+/// `permutation: ABC_DE`, each dimension once: ABC innermost (A first), DE outermost (E last), the
+/// others free between.
 struct PermutationRule {
     std::vector<int> innermost;  ///< dimension ids, innermost first
     std::vector<int> outermost;  ///< dimension ids, the last is the outermost loop

@@ -119,7 +119,6 @@ private:
                   entry.source);
             level.prefix = entry.permutation->innermost;
             level.suffix = entry.permutation->outermost;
-            check_permutation(level, *entry.permutation);
         }
         if (entry.split) {
             claim({entry.level, kind, -1, "the spatial split"}, entry.split->where, entry.source);
@@ -162,20 +161,6 @@ private:
         if (rule.relation == Relation::equal && rule.residual && *rule.residual != list[d]) {
             level.fixed_residual[d] = *rule.residual;
             out_.residuals = true;
-        }
-    }
-    void check_permutation(const TilingLevel& level, const PermutationRule& rule) const {
-        std::vector<bool> seen(problem_.dimensions.size());
-        for (const auto* list : {&level.prefix, &level.suffix}) {
-            for (const int d : *list) {
-                if (seen[d]) {
-                    throw UserError(rule.where, "constraints: dimension " +
-                                                    problem_.dimensions[d].name +
-                                                    " stands twice in the permutation of level " +
-                                                    architecture_.storage[level.storage].name);
-                }
-                seen[d] = true;
-            }
         }
     }
     void add_bypass(const BypassConstraint& entry) {
