@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "nest_run.hpp"
+#include "timeloop/model/accounting.hpp"
 
 namespace tessera::timeloop {
 
@@ -69,11 +70,8 @@ Fit CompiledModel::check_capacity(const FlatMapping& mapping) const {
         for (int s = 0; s < impl_->machine.spaces; ++s) {
             used += mapping.keep[i] >> s & 1 ? tables.words(extents, s) : 0;
         }
-        if (used > level.effective_size) {
-            return {Fit::Kind::capacity, i, used, static_cast<double>(level.effective_size)};
-        }
-        if (static_cast<double>(used) < level.least_used) {
-            return {Fit::Kind::min_utilization, i, used, level.least_used};
+        if (Fit fit; misfits(level, i, used, fit)) {
+            return fit;
         }
     }
     return {};
@@ -96,7 +94,7 @@ void CompiledModel::evaluate(const FlatMapping& mapping, Workspace& workspace, C
     if (!closed) {
         work.nest = analyse_nest(model.problem, model.architecture, mapping, model.options);
     }
-    cost_of(model.machine, work.nest, mapping.keep, cost);
+    account(model.machine, work.nest, mapping.keep, cost);
     cost.forgets = false;
     for (int s = 0; s < model.machine.spaces; ++s) {
         cost.forgets = cost.forgets || forgets(model.machine, mapping, s);

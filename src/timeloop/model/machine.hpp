@@ -50,6 +50,16 @@ struct Machine {
     }
 };
 
+/// Sets `fit`, which is ok, where level `i` must not hold `used` scalars. \pre level.bounded
+inline bool misfits(const LevelConstants& level, int i, std::uint64_t used, Fit& fit) {
+    if (used > level.effective_size) {
+        fit = {Fit::Kind::capacity, i, used, static_cast<double>(level.effective_size)};
+    } else if (static_cast<double>(used) < level.least_used) {
+        fit = {Fit::Kind::min_utilization, i, used, level.least_used};
+    }
+    return !fit.ok();
+}
+
 /// A data space that every level bypasses, or -1.
 inline int kept_nowhere(int spaces, const FlatMapping& flat) {
     DataSpaceMask missing = (DataSpaceMask{1} << spaces) - 1;

@@ -9,11 +9,9 @@
 
 namespace tessera::timeloop {
 
-/// Words read from a level's network in groups of `multicast` receivers, `scatter` groups at once.
-struct Record {
-    std::uint64_t multicast = 1, scatter = 1;
-    double accesses = 0, hops = 0;  ///< hops are weighted by accesses
-};
+/// Words read from a level's network in groups of `multicast` receivers, `scatter` groups at once;
+/// hops are weighted by accesses.
+using Record = AccessRecord;
 
 struct Tile {
     std::uint64_t size = 0;
