@@ -207,4 +207,15 @@ std::vector<std::string> evaluation_warnings(const timeloop::Stats& stats) {
     return result;
 }
 
+void report_progress(std::ostream& out, const timeloop::Input& input) {
+    out << "Problem configuration complete.\n";
+    if (input.energies == timeloop::EnergyOrigin::input) {
+        out << "Found Accelergy ERT (energy reference table), replacing internal energy model.\n";
+    }
+    if (input.has_art) {
+        out << "Found Accelergy ART (area reference table), replacing internal area model.\n";
+    }
+    out << "Architecture configuration complete.\nSparse optimization configuration complete.\n";
+}
+
 }  // namespace tessera::cli

@@ -57,14 +57,7 @@ Loaded load(const TimeloopArguments& arguments, std::ostream& out, std::ostream&
     loaded.prefix = arguments.folder + "/" + (named ? prefix->text : "timeloop-mapper");
     loaded.input = timeloop::load_input(std::move(document), loaded.prefix);
     timeloop::Input& input = loaded.input;
-    out << "Problem configuration complete.\n";
-    if (input.energies == timeloop::EnergyOrigin::input) {
-        out << "Found Accelergy ERT (energy reference table), replacing internal energy model.\n";
-    }
-    if (input.has_art) {
-        out << "Found Accelergy ART (area reference table), replacing internal area model.\n";
-    }
-    out << "Architecture configuration complete.\nSparse optimization configuration complete.\n";
+    report_progress(out, input);
     loaded.settings =
         timeloop::read_mapper_settings(input.document, input.architecture, input.warnings);
     const int threads = loaded.settings.threads;

@@ -11,17 +11,6 @@ namespace {
 
 using timeloop::Dialect;
 
-void report_progress(std::ostream& out, const timeloop::Input& input) {
-    out << "Problem configuration complete.\n";
-    if (input.energies == timeloop::EnergyOrigin::input) {
-        out << "Found Accelergy ERT (energy reference table), replacing internal energy model.\n";
-    }
-    if (input.has_art) {
-        out << "Found Accelergy ART (area reference table), replacing internal area model.\n";
-    }
-    out << "Architecture configuration complete.\nSparse optimization configuration complete.\n";
-}
-
 /// \throws IllegalMapping naming the level
 timeloop::Evaluation evaluate_fitting(const timeloop::Input& input, timeloop::Mapping& mapping,
                                       const timeloop::ModelSettings& settings, std::ostream& err) {
