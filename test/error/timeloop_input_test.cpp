@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tessera/base/error.hpp"
-#include "timeloop/input.hpp"
+#include "timeloop/read.hpp"
 
 namespace {
 

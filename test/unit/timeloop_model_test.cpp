@@ -119,12 +119,6 @@ BOOST_AUTO_TEST_CASE(f1_data_held_whole_is_not_forgotten) {
     BOOST_CHECK(!gemm.cost().forgets);
 }
 
-BOOST_AUTO_TEST_CASE(c12_sparse_optimisations_are_refused) {
-    Gemm gemm;
-    gemm.architecture.sparse = true;
-    refused(gemm, "sparse");
-}
-
 BOOST_AUTO_TEST_CASE(an_evaluation_ends_when_a_stop_is_asked) {
     const Gemm gemm;
     std::atomic<bool> stop{false};
@@ -132,36 +126,6 @@ BOOST_AUTO_TEST_CASE(an_evaluation_ends_when_a_stop_is_asked) {
     BOOST_CHECK_NO_THROW(gemm.stats());
     stop = true;
     BOOST_CHECK_THROW(gemm.stats(), base::Stopped);
-}
-
-BOOST_AUTO_TEST_CASE(c12_distributed_multicast_is_refused) {
-    Gemm gemm;
-    gemm.architecture.storage[1].network.subtype = "M:N";
-    refused(gemm, "GB has network-type M:N");
-}
-
-BOOST_AUTO_TEST_CASE(c12_networks_of_the_user_are_refused) {
-    Gemm gemm;
-    gemm.architecture.storage[1].user_networks = {"tree"};
-    refused(gemm, "GB names network tree");
-    gemm = {};
-    gemm.architecture.user_networks = {"mesh"};
-    refused(gemm, "network mesh");
-}
-
-BOOST_AUTO_TEST_CASE(c12_overbooking_and_flattening_are_refused) {
-    Gemm gemm;
-    gemm.architecture.storage[0].allow_overbooking = true;
-    refused(gemm, "allow_overbooking");
-    gemm = {};
-    gemm.problem.flattenings = {{"X", {"M", "N"}}};
-    refused(gemm, "flattens dimensions into X");
-}
-
-BOOST_AUTO_TEST_CASE(c12_skew_is_refused) {
-    Gemm gemm;
-    gemm.mapping.levels[1].skewed = true;
-    refused(gemm, "skew");
 }
 
 BOOST_AUTO_TEST_CASE(meshes_that_do_not_divide_name_both_levels) {
@@ -196,8 +160,7 @@ BOOST_AUTO_TEST_CASE(a_data_space_kept_nowhere_is_no_mapping) {
 BOOST_AUTO_TEST_CASE(energies_of_a_table_replace_only_what_it_names) {
     Gemm gemm;
     const double before = gemm.architecture.storage[0].energy.update_pj;
-    Ert ert;
-    ert.components = {{"system.PE[0..3].RF", {{"read", 3}, {"idle", 9}}}};
+    const Ert ert = {{"system.PE[0..3].RF", {{"read", 3}, {"idle", 9}}}};
     apply_ert(gemm.architecture, ert, Dialect::v3_0_3);
     const StorageEnergy& energy = gemm.architecture.storage[0].energy;
     BOOST_CHECK_EQUAL(energy.read_pj, 3);
