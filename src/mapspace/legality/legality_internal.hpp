@@ -96,7 +96,5 @@ std::string quoted(const std::string& name);
 std::string number(double value);
 /// "'p' (8 -> 4)": variable, enclosing tile, own tile.
 std::string loop_text(const Leaf& leaf, const Node& node);
-/// True if the variable is one rank of the tensor by itself, whose index is returned.
-bool plain_rank(const workload::LocalTensor& tensor, int variable, int& rank);
 
 }  // namespace tessera::mapspace::legality
