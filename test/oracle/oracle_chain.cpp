@@ -455,13 +455,13 @@ private:
     static bool compare(double trips, const arch::LoopBound& bound) {
         using Op = arch::LoopBound::Op;
         switch (bound.op) {
-            case Op::eq:
+            case Op::equal:
                 return trips == bound.value;
-            case Op::le:
+            case Op::less_equal:
                 return trips <= bound.value;
-            case Op::ge:
+            case Op::greater_equal:
                 return trips >= bound.value;
-            case Op::lt:
+            case Op::less:
                 return trips < bound.value;
             default:
                 return trips > bound.value;

@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/comparison.hpp"
 #include "tessera/model/formula.hpp"
 
 namespace tessera::mapspace {
@@ -55,7 +56,7 @@ struct TileShapeSymbol {
     std::optional<std::vector<double>> only = {};
 };
 
-enum class Relation : std::uint8_t { less_equal, less, greater_equal, greater, equal };
+using Relation = base::Comparison;
 
 /// Hard condition. Compared exactly as evaluated: give whole-number formulas and limits.
 struct TileShapeConstraint {

@@ -7,6 +7,7 @@
 #include "mapspace/template_shapes.hpp"
 #include "mapspace/tile_shapes_local_search.hpp"
 #include "shapes.hpp"
+#include "tessera/base/comparison.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::ffm {
@@ -34,22 +35,7 @@ double product(const std::vector<double>& values) {
 
 /// A condition on given tile shapes alone that does not hold.
 bool is_violated(const mapspace::TileShapeConstraint& c) {
-    if (!c.formula.is_constant()) {
-        return false;
-    }
-    const double value = c.formula.constant_value();
-    switch (c.relation) {
-        case mapspace::Relation::less_equal:
-            return value > c.limit;
-        case mapspace::Relation::less:
-            return value >= c.limit;
-        case mapspace::Relation::greater_equal:
-            return value < c.limit;
-        case mapspace::Relation::greater:
-            return value <= c.limit;
-        default:
-            return value != c.limit;
-    }
+    return c.formula.is_constant() && !base::holds(c.relation, c.formula.constant_value(), c.limit);
 }
 
 }  // namespace

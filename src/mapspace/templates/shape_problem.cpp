@@ -86,7 +86,7 @@ TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& pat
             for (const int node : k.loops) {
                 trips *= trip_formula(path, tmpl, node);
             }
-            p.constraints.push_back({trips, relation_of(k.op), k.value});
+            p.constraints.push_back({trips, k.op, k.value});
             kinds.push_back(LimitKind::constraint);
             continue;
         }

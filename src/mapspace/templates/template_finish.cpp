@@ -154,7 +154,7 @@ bool Constraints::add() {
                 TemplateConstraint c;
                 c.kind = TemplateConstraint::Kind::min_usage;
                 c.loops = std::move(loops);
-                c.op = arch::LoopBound::Op::ge;
+                c.op = arch::LoopBound::Op::greater_equal;
                 c.value = dim.min_usage;
                 c.level = l;
                 c.dim = d;
@@ -199,7 +199,7 @@ bool Constraints::add_bound(int level, int dim, const arch::LoopBound& bound,
         return true;
     }
     const bool has_values = (variables & space_.variables) != 0;
-    if (has_values || holds(bound.op, 1, bound.value)) {
+    if (has_values || base::holds(bound.op, 1, bound.value)) {
         return true;  // a loop that was removed for another reason is not held against the template
     }
     std::string names;
@@ -210,7 +210,7 @@ bool Constraints::add_bound(int level, int dim, const arch::LoopBound& bound,
                           space_.path.levels[level].name + "' dimension '" +
                           space_.path.levels[level].spatial[dim].name + "': trips of " + names +
                           " are 1 (the rank variable has one value), required " +
-                          op_text(bound.op) + " " + spec::number_text(bound.value);
+                          base::sign_of(bound.op) + " " + spec::number_text(bound.value);
     return false;
 }
 

@@ -183,8 +183,6 @@ void split_crossings(const Space& space, Items& items, const std::function<void(
 /// Variables whose loops in `dim` must have one trip.
 RankVariableMask forced_to_one(const Space& space, const arch::PathDim& dim);
 bool forces_one(const arch::LoopBound& bound);
-bool holds(arch::LoopBound::Op op, double left, double right);
-const char* op_text(arch::LoopBound::Op op);
 
 /// Calls `sink` with the template and with every variant in which fused loops have a prologue.
 void choose_prologues(const Space& space, const Items& items,

@@ -5,41 +5,9 @@
 
 namespace tessera::mapspace::detail {
 
-bool holds(arch::LoopBound::Op op, double left, double right) {
-    switch (op) {
-        case arch::LoopBound::Op::eq:
-            return left == right;
-        case arch::LoopBound::Op::le:
-            return left <= right;
-        case arch::LoopBound::Op::ge:
-            return left >= right;
-        case arch::LoopBound::Op::lt:
-            return left < right;
-        case arch::LoopBound::Op::gt:
-            return left > right;
-    }
-    throw Bug("unknown comparison");
-}
-
-const char* op_text(arch::LoopBound::Op op) {
-    switch (op) {
-        case arch::LoopBound::Op::eq:
-            return "==";
-        case arch::LoopBound::Op::le:
-            return "<=";
-        case arch::LoopBound::Op::ge:
-            return ">=";
-        case arch::LoopBound::Op::lt:
-            return "<";
-        case arch::LoopBound::Op::gt:
-            return ">";
-    }
-    throw Bug("unknown comparison");
-}
-
 bool forces_one(const arch::LoopBound& bound) {
     return bound.value == 1 &&
-           (bound.op == arch::LoopBound::Op::eq || bound.op == arch::LoopBound::Op::le);
+           (bound.op == arch::LoopBound::Op::equal || bound.op == arch::LoopBound::Op::less_equal);
 }
 
 RankVariableMask forced_to_one(const Space& space, const arch::PathDim& dim) {

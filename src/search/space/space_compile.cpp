@@ -236,7 +236,7 @@ bool add_limits(TemplateData& t, const model::TemplateFormulas& f,
             for (const int node : k.loops) {
                 trips *= mapspace::trip_formula(*t.path, t.tmpl, node);
             }
-            out.add(trips, mapspace::relation_of(k.op), k.value, Verdict::constraint);
+            out.add(trips, k.op, k.value, Verdict::constraint);
         }
     }
     for (const mapspace::TileShapeConstraint& k : mapspace::line_buffer_limits(*t.path, t.tmpl)) {
