@@ -170,10 +170,9 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
                 insert_missing(space, items);
                 constrain(space, items);
                 one_order |= !order_below_networks(space, items, [&](Items& ordered_items) {
-                    split_crossings(space, ordered_items, [&](Items& left) {
-                        choose_prologues(space, left,
-                                         [&](const Items& led) { collector.add(led); });
-                    });
+                    drop_crossings(space, ordered_items);
+                    choose_prologues(space, ordered_items,
+                                     [&](const Items& led) { collector.add(led); });
                 });
             });
         });
