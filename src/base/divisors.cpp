@@ -18,4 +18,20 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
     return found;
 }
 
+std::vector<std::int64_t> prime_factors(std::int64_t n) {
+    std::vector<std::int64_t> found;
+    for (std::int64_t p = 2; p * p <= n; ++p) {
+        if (n % p == 0) {
+            found.push_back(p);
+        }
+        while (n % p == 0) {
+            n /= p;
+        }
+    }
+    if (n > 1) {
+        found.push_back(n);
+    }
+    return found;
+}
+
 }  // namespace tessera::base

@@ -9,4 +9,7 @@ namespace tessera::base {
 /// Ascending; empty for n < 1. Takes the square root of n in steps. Thread rule: pure.
 std::vector<std::int64_t> divisors(std::int64_t n);
 
+/// Distinct and ascending; otherwise the same.
+std::vector<std::int64_t> prime_factors(std::int64_t n);
+
 }  // namespace tessera::base

@@ -4,14 +4,13 @@
 #include <cmath>
 #include <iterator>
 
+#include "tessera/base/divisors.hpp"
+
 namespace tessera::mapspace {
 
 std::vector<double> partial_tiles(std::int64_t bound) {
     std::vector<double> out;
-    for (std::int64_t d = 1; d <= bound; ++d) {
-        if (bound % d != 0) {
-            continue;
-        }
+    for (const std::int64_t d : base::divisors(bound)) {
         // ceil(units / trips) for every number of trips, each value once.
         const std::int64_t units = bound / d;
         for (std::int64_t trips = 1;;) {
@@ -52,15 +51,8 @@ std::span<const double> DivisorTable::divisors_of(double value) {
     const auto n = static_cast<std::int64_t>(value);
     std::vector<double>& list = divisors_of_[n];
     if (list.empty()) {
-        for (std::int64_t d = 1; d * d <= n; ++d) {
-            if (n % d == 0) {
-                list.push_back(static_cast<double>(d));
-                if (d * d != n) {
-                    list.push_back(static_cast<double>(n / d));
-                }
-            }
-        }
-        std::sort(list.begin(), list.end());
+        const std::vector<std::int64_t> found = base::divisors(n);
+        list.assign(found.begin(), found.end());
     }
     return list;
 }
@@ -78,33 +70,15 @@ bool has_partial_outermost(std::span<const TileShapeSymbol> symbols, int symbol)
 }
 
 DivisorTable::DivisorTable(std::int64_t bound) : bound_(bound) {
-    std::vector<double> divisors{1.0};
-    std::int64_t rest = bound;
-    for (std::int64_t p = 2; rest > 1; ++p) {
-        if (p * p > rest) {
-            p = rest;
-        }
-        int exponent = 0;
-        while (rest % p == 0) {
-            rest /= p;
-            ++exponent;
-        }
-        if (exponent == 0) {
-            continue;
-        }
-        exponents_.push_back(exponent);
-        const std::size_t before = divisors.size();
-        double power = 1.0;
-        for (int e = 0; e < exponent; ++e) {
-            power *= static_cast<double>(p);
-            for (std::size_t i = 0; i < before; ++i) {
-                divisors.push_back(divisors[i] * power);
-            }
+    const std::vector<std::int64_t> divisors = base::divisors(bound);
+    divisors_.assign(divisors.begin(), divisors.end());
+    multiples_.resize(divisors_.size());
+    for (const std::int64_t prime : base::prime_factors(bound)) {
+        exponents_.push_back(0);
+        for (std::int64_t rest = bound; rest % prime == 0; rest /= prime) {
+            ++exponents_.back();
         }
     }
-    std::sort(divisors.begin(), divisors.end());
-    divisors_ = std::move(divisors);
-    multiples_.resize(divisors_.size());
 }
 
 std::span<const double> DivisorTable::multiples(double value) {
