@@ -58,6 +58,9 @@ struct TileShapeSymbol {
 
 using Relation = base::Comparison;
 
+/// What a condition stands for.
+enum class LimitKind : std::uint8_t { capacity, fanout, constraint, best_effort };
+
 /// Hard condition. Compared exactly as evaluated: give whole-number formulas and limits.
 struct TileShapeConstraint {
     model::Formula formula;
@@ -66,6 +69,7 @@ struct TileShapeConstraint {
     /// Upper limits: if given, nowhere above `formula` and without a minimum; convex bounds look at
     /// it instead.
     std::optional<model::Formula> below = {};
+    LimitKind kind = LimitKind::constraint;
 };
 
 /// Condition to be met if possible. In list order, over all rows legal so far: if some row reaches

@@ -6,7 +6,6 @@
 #include "boxes.hpp"
 #include "mapspace/template_shapes.hpp"
 #include "mapspace/tile_shapes_local_search.hpp"
-#include "shapes.hpp"
 #include "tessera/base/comparison.hpp"
 #include "tessera/base/stop.hpp"
 
@@ -50,8 +49,8 @@ BestFirst::BoxProblem BestFirst::open_box(const Box& box, Scratch& scratch, bool
     out.cost = mapspace::costs(x_.context(), out.formulas);
     out.problem = out.open.size() == box.fixed.size()
                       ? x_.problem_of(0, box.index, out.formulas, scratch)
-                      : tile_shape_problem(x_.context(), out.entry, out.formulas, x_.table(0, t),
-                                           scratch.reasons);
+                      : mapspace::tile_shape_problem(x_.context(), *out.entry.path, out.entry.tmpl,
+                                                     out.formulas, x_.table(0, t));
     out.problem.incumbent.quantities = out.cost;
     return out;
 }
@@ -173,7 +172,7 @@ void BestFirst::offer_rows(const Box& box, const BoxProblem& p, const Scratch& s
 void BestFirst::explore_rows(BoxProblem& p, const mapspace::TileShapeOptions& how,
                              Scratch& scratch) const {
     scratch.explorer.explore(p.problem, how, scratch.result);
-    x_.count(scratch);
+    x_.count(p.problem, scratch);
 }
 
 BestFirst::BoxRow BestFirst::explore_box(const Box& box, double best, Scratch& scratch) const {
