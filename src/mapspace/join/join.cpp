@@ -488,23 +488,11 @@ JoinResult join(const workload::Workload& workload,
 }
 
 void prune_pareto(PmappingGroup& g) {
-    const auto width = static_cast<std::size_t>(g.stride());
-    const auto loops = g.structure.loops.size();
     const int compared = g.n_objectives + g.n_tracked * g.n_depths();
-    const std::vector<std::uint32_t> keep = detail::pareto_rows(
-        g.values.data(), g.stride(), compared, g.trips.data(), static_cast<int>(loops), g.rows());
-    PmappingGroup out = g;
-    out.values.clear();
-    out.trips.clear();
-    out.source_row.clear();
-    out.source_template.clear();
-    for (const std::uint32_t r : keep) {
-        out.values.insert(out.values.end(), g.row(r), g.row(r) + width);
-        out.trips.insert(out.trips.end(), g.trips_of(r), g.trips_of(r) + loops);
-        out.source_row.push_back(g.source_row[r]);
-        out.source_template.push_back(g.source_template[r]);
-    }
-    g = std::move(out);
+    g.keep(detail::pareto_rows(g.values.data(), g.stride(), compared, g.trips.data(), g.n_loops(),
+                               g.rows()));
+    g.values.shrink_to_fit();
+    g.trips.shrink_to_fit();
 }
 
 }  // namespace tessera::mapspace

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "fused_structure.hpp"
+#include "join_rows.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/model/compiled_formulas.hpp"
 
@@ -191,19 +192,10 @@ void globalise_tensors(std::vector<PmappingGroup>& groups, const workload::Einsu
 }
 
 void PmappingGroup::keep(const std::vector<std::uint32_t>& rows) {
-    const auto width = static_cast<std::ptrdiff_t>(stride());
-    const auto loops = static_cast<std::ptrdiff_t>(structure.loops.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        const auto to = static_cast<std::ptrdiff_t>(i), from = static_cast<std::ptrdiff_t>(rows[i]);
-        std::copy_n(values.begin() + from * width, width, values.begin() + to * width);
-        std::copy_n(trips.begin() + from * loops, loops, trips.begin() + to * loops);
-        source_template[i] = source_template[rows[i]];
-        source_row[i] = source_row[rows[i]];
-    }
-    values.resize(rows.size() * static_cast<std::size_t>(width));
-    trips.resize(rows.size() * static_cast<std::size_t>(loops));
-    source_template.resize(rows.size());
-    source_row.resize(rows.size());
+    detail::keep_rows(values, static_cast<std::size_t>(stride()), rows);
+    detail::keep_rows(trips, structure.loops.size(), rows);
+    detail::keep_rows(source_template, 1, rows);
+    detail::keep_rows(source_row, 1, rows);
 }
 
 std::vector<PmappingGroup> merge_groups(std::vector<PmappingGroup>&& groups) {
