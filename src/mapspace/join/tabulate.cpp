@@ -101,13 +101,10 @@ std::vector<PmappingGroup> tabulate(const TabulateContext& c, const Template& tm
         if (fresh) {
             const Depths depths = depths_of(tmpl, mask);
             it->second.group = groups.size();
-            PmappingGroup g;
-            g.structure = structure_of(c, tmpl, fused, mask, depths);
-            add_breaks(formulas, depths, g.structure);
-            g.n_objectives = c.n_objectives;
-            g.n_tracked = c.n_tracked;
-            it->second.columns = columns_of(c, formulas, g.structure, depths);
-            groups.push_back(std::move(g));
+            GroupStructure structure = structure_of(c, tmpl, fused, mask, depths);
+            add_breaks(formulas, depths, structure);
+            it->second.columns = columns_of(c, formulas, structure, depths);
+            groups.push_back({std::move(structure), c.n_objectives, c.n_tracked, {}, {}, {}, {}});
         }
         const Pattern& pattern = it->second;
         PmappingGroup& g = groups[pattern.group];
@@ -237,10 +234,7 @@ PmappingGroup thinned(const PmappingGroup& g, std::size_t rows) {
         }
         return bits;
     };
-    PmappingGroup out;
-    out.structure = g.structure;
-    out.n_objectives = g.n_objectives;
-    out.n_tracked = g.n_tracked;
+    PmappingGroup out{g.structure, g.n_objectives, g.n_tracked, {}, {}, {}, {}};
     for (auto& [trips, list] : by_trips) {
         if (list.size() > rows) {
             std::stable_sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) {
