@@ -1,6 +1,7 @@
 #include "mapspace/tile_shapes_candidates.hpp"
 
 #include <algorithm>
+#include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <iterator>
 
@@ -297,32 +298,6 @@ std::size_t CandidateCursor::next(double* out, std::size_t room) {
 
 namespace {
 
-/// Decimal digits of a product of small factors.
-struct BigNumber {
-    std::vector<std::uint32_t> digits{1};  // base 1e9, least first
-
-    void multiply(std::uint64_t factor) {
-        unsigned __int128 carry = 0;
-        for (std::uint32_t& digit : digits) {
-            carry += static_cast<unsigned __int128>(digit) * factor;
-            digit = static_cast<std::uint32_t>(carry % 1000000000u);
-            carry /= 1000000000u;
-        }
-        for (; carry != 0; carry /= 1000000000u) {
-            digits.push_back(static_cast<std::uint32_t>(carry % 1000000000u));
-        }
-    }
-
-    std::string text() const {
-        std::string result = std::to_string(digits.back());
-        for (std::size_t i = digits.size() - 1; i-- > 0;) {
-            const std::string part = std::to_string(digits[i]);
-            result += std::string(9 - part.size(), '0') + part;
-        }
-        return result;
-    }
-};
-
 /// Multichains of divisors: for p^e, choose k weakly growing exponents out of 0..e.
 std::uint64_t chains_of_prime(int exponent, int length) {
     std::uint64_t result = 1;
@@ -420,7 +395,7 @@ double count_partial_chains(std::span<const TileShapeSymbol> symbols, std::vecto
 double count_assignments(std::span<const TileShapeSymbol> symbols, DivisorCache& cache,
                          std::string& exact) {
     double total = 1.0;
-    BigNumber digits;
+    boost::multiprecision::cpp_int digits = 1;
     bool counted = true;
     for (std::size_t innermost = 0; innermost < symbols.size(); ++innermost) {
         if (symbols[innermost].inner >= 0) {
@@ -439,7 +414,7 @@ double count_assignments(std::span<const TileShapeSymbol> symbols, DivisorCache&
                                              [&](int s) { return symbols[s].only.has_value(); });
             counted = counted && !limited && n < 9007199254740992.0;
             if (counted) {
-                digits.multiply(static_cast<std::uint64_t>(n));
+                digits *= static_cast<std::uint64_t>(n);
             }
             continue;
         }
@@ -448,14 +423,14 @@ double count_assignments(std::span<const TileShapeSymbol> symbols, DivisorCache&
             for (const int e : table.prime_exponents()) {
                 const std::uint64_t n = chains_of_prime(e, static_cast<int>(chain.size()));
                 total *= static_cast<double>(n);
-                digits.multiply(n);
+                digits *= n;
             }
             continue;
         }
         const double n = count_by_table(symbols, chain, cache);
         if (n >= 0.0 && n < 9007199254740992.0) {
             total *= n;
-            digits.multiply(static_cast<std::uint64_t>(n));
+            digits *= static_cast<std::uint64_t>(n);
         } else {
             // Weakly growing chains of integers: an upper estimate.
             const auto k = static_cast<double>(chain.size());
@@ -464,7 +439,7 @@ double count_assignments(std::span<const TileShapeSymbol> symbols, DivisorCache&
             counted = false;
         }
     }
-    exact = counted ? digits.text() : std::string();
+    exact = counted ? digits.str() : std::string();
     return total;
 }
 
