@@ -22,10 +22,7 @@ using mapspace::Relation;
 using model::Formula;
 
 void add_extents(TemplateData& t) {
-    t.extents.clear();
-    for (const workload::LocalRankVariable& v : t.path->einsum.rank_variables) {
-        t.extents.push_back(v.bound);
-    }
+    t.extents = t.path->einsum.bounds();
     for (const mapping::PmappingNode& n : t.tmpl.nodes) {
         if (n.base > 0) {
             t.extents[n.rank_variable] = n.base;
