@@ -104,7 +104,7 @@ private:
 
 void add_patterns(const OpenSpace::Data& space, TemplateData& t, const model::TemplateFormulas& f,
                   std::vector<mapspace::GroupStructure>& structures) {
-    // Structures need neither costs nor memories; a row has one cost, which is none.
+    // Structures need no memories; the rows have one cost, which is 0.
     const mapspace::TabulateContext context =
         mapspace::table_context({&space.problem, &space.mapspace, {}, true, false}, *t.path);
     Patterns patterns(t);
