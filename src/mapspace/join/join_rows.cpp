@@ -6,8 +6,6 @@
 #include "join_rows.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <span>
 #include <utility>
 

@@ -77,10 +77,6 @@ EinsumTable gather(const EinsumTemplates& einsum, std::vector<OfTemplate>&& temp
 
 }  // namespace
 
-std::uint64_t EinsumTable::rows() const {
-    return rows_of(groups);
-}
-
 std::vector<EinsumTable> pmapping_tables(const ShapeContext& c, const model::CostModel& model,
                                          const std::vector<EinsumTemplates>& einsums,
                                          const TableOptions& options) {

@@ -1,7 +1,6 @@
 // enumerate_templates(): runs the steps of template_internal.hpp and removes what is equal or
 // worse.
 #include "tessera/mapspace/template.hpp"
-#include "tessera/base/stop.hpp"
 
 #include <algorithm>
 #include <unordered_map>

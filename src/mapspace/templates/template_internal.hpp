@@ -71,7 +71,6 @@ struct Item {
     bool loop() const {
         return kind == NodeKind::temporal || kind == NodeKind::spatial;
     }
-    bool operator==(const Item&) const = default;
 };
 using Items = std::vector<Item>;
 
@@ -121,7 +120,6 @@ struct Reasons {
 struct Choice {
     std::vector<TensorMask> stored;
     std::vector<TensorMask> must;
-    bool operator==(const Choice&) const = default;
 };
 
 std::vector<Choice> storage_choices(const Space& space, Reasons& reasons);
