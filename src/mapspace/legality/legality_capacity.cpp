@@ -1,11 +1,10 @@
 // Bits in every memory while every Einsum runs.
 //
 // An allocation is the tile of one tensor in one memory:
-//   outermost holder of a tensor   one for all Einsums that access the tensor, from the first to
-//   the last;
-//                                  in place of the holder
-//   any other holder               one per Einsum; it may be allocated further down, see
-//   allocated_at() persistent                     all the time, once per instance of the Einsum
+//   outermost holder  one for all Einsums that access the tensor, from the first to the last; in
+//                     place of the holder
+//   any other holder  one per Einsum; it may be allocated further down, see allocated_at()
+//   persistent        all the time, once per instance of the Einsum
 // A copy between outermost holders in one memory moves nothing: both names stand for one
 // allocation. While a loop below the allocation runs, its next iteration will use the tile again:
 // the allocation lives as long as the outermost such loop, for every Einsum inside.
