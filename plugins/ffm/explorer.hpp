@@ -128,7 +128,6 @@ public:
         mapspace::TemplateRows rows;
         std::vector<char> in_groups;  ///< by row: some group has it
         telemetry::Worker* worker = nullptr;
-        std::vector<telemetry::Reason> reasons;  ///< of the problem's constraints
     };
 
     using Work = std::function<void(std::size_t e, std::size_t i, Scratch& scratch)>;
@@ -149,7 +148,7 @@ public:
         Scratch& scratch;
     };
     void run(const Asked& asked, const Effort& effort);
-    void count(Scratch& scratch) const;
+    void count(const mapspace::TileShapeProblem& problem, Scratch& scratch) const;
 
     /// `spaces` must outlive it.
     TemplateExplorer(const ExploreContext& context, std::vector<EinsumSpace>& spaces);

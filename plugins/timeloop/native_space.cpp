@@ -124,20 +124,20 @@ void apply(const PathDim& dim, const LoopBound& bound, std::vector<Range>& range
     for (const int v : variables) {
         Range& range = ranges[v];
         switch (bound.op) {
-            case LoopBound::Op::eq:
+            case LoopBound::Op::equal:
                 range.at_least(bound.value);
                 range.at_most(bound.value);
                 break;
-            case LoopBound::Op::le:
+            case LoopBound::Op::less_equal:
                 range.at_most(bound.value);
                 break;
-            case LoopBound::Op::lt:
+            case LoopBound::Op::less:
                 range.at_most(std::ceil(bound.value) - 1);
                 break;
-            case LoopBound::Op::ge:
+            case LoopBound::Op::greater_equal:
                 range.at_least(bound.value);
                 break;
-            case LoopBound::Op::gt:
+            case LoopBound::Op::greater:
                 range.at_least(std::floor(bound.value) + 1);
                 break;
         }

@@ -15,10 +15,7 @@ constexpr double never = std::numeric_limits<double>::infinity();
 /// Number of iterations per node, 1 for nodes that are no loops.
 std::vector<double> trips_of(const Part& part) {
     std::vector<double> trips;
-    std::vector<std::int64_t> open;
-    for (const workload::LocalRankVariable& v : part.einsum->rank_variables) {
-        open.push_back(v.bound);
-    }
+    std::vector<std::int64_t> open = part.einsum->bounds();
     for (const mapping::PmappingNode& node : *part.nodes) {
         trips.push_back(1);
         if (node.is_loop()) {

@@ -88,10 +88,7 @@ void Merger::merge(std::span<const Holder> holders, int user, Place next) {
 }  // namespace
 
 Pmapping without_null_loops(const arch::Path& path, const Pmapping& nodes) {
-    std::vector<std::int64_t> enclosing;
-    for (const workload::LocalRankVariable& variable : path.einsum.rank_variables) {
-        enclosing.push_back(variable.bound);
-    }
+    std::vector<std::int64_t> enclosing = path.einsum.bounds();
     Pmapping result;
     for (const PmappingNode& node : nodes) {
         if (node.kind == NodeKind::reservation) {

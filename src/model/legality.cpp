@@ -87,10 +87,7 @@ int backing_node(const EinsumAnalysis& einsum, int local) {
 }  // namespace
 
 void check_tile_shapes(const arch::Path& path, std::span<const PmappingNode> nodes) {
-    std::vector<std::int64_t> shape;
-    for (const workload::LocalRankVariable& variable : path.einsum.rank_variables) {
-        shape.push_back(variable.bound);
-    }
+    std::vector<std::int64_t> shape = path.einsum.bounds();
     std::uint64_t seen = 0, leading = 0;
     for (const PmappingNode& node : nodes) {
         if (!node.is_loop()) {

@@ -113,21 +113,6 @@ inline void enumerate(const std::vector<TileShapeSymbol>& symbols, std::size_t s
     }
 }
 
-inline bool holds(Relation relation, double value, double limit) {
-    switch (relation) {
-        case Relation::less_equal:
-            return value <= limit;
-        case Relation::less:
-            return value < limit;
-        case Relation::greater_equal:
-            return value >= limit;
-        case Relation::greater:
-            return value > limit;
-        default:
-            return value == limit;
-    }
-}
-
 struct Solution {
     std::size_t legal_assignments = 0;
     std::size_t feasible = 0;
@@ -559,7 +544,10 @@ private:
         if (random_.chance(40)) {
             const Formula f =
                 trips(any_symbol()) * (random_.chance(50) ? trips(any_symbol()) : 1.0);
-            const auto relation = static_cast<Relation>(random_.below(5));
+            constexpr Relation relations[] = {Relation::less_equal, Relation::less,
+                                              Relation::greater_equal, Relation::greater,
+                                              Relation::equal};
+            const Relation relation = relations[random_.below(5)];
             problem_.constraints.push_back({f, relation, limit_of(f)});
         }
         if (random_.chance(flavour_.fused_symmetries > 0 ? 10 : 30)) {

@@ -5,7 +5,6 @@
 #include <limits>
 #include <string>
 
-#include "../heuristics/shapes.hpp"
 #include "mapspace/template_shapes.hpp"
 #include "tessera/base/error.hpp"
 

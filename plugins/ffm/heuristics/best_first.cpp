@@ -6,7 +6,7 @@
 #include "boxes.hpp"
 #include "mapspace/template_shapes.hpp"
 #include "mapspace/tile_shapes_local_search.hpp"
-#include "shapes.hpp"
+#include "tessera/base/comparison.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::ffm {
@@ -34,22 +34,7 @@ double product(const std::vector<double>& values) {
 
 /// A condition on given tile shapes alone that does not hold.
 bool is_violated(const mapspace::TileShapeConstraint& c) {
-    if (!c.formula.is_constant()) {
-        return false;
-    }
-    const double value = c.formula.constant_value();
-    switch (c.relation) {
-        case mapspace::Relation::less_equal:
-            return value > c.limit;
-        case mapspace::Relation::less:
-            return value >= c.limit;
-        case mapspace::Relation::greater_equal:
-            return value < c.limit;
-        case mapspace::Relation::greater:
-            return value <= c.limit;
-        default:
-            return value != c.limit;
-    }
+    return c.formula.is_constant() && !base::holds(c.relation, c.formula.constant_value(), c.limit);
 }
 
 }  // namespace
@@ -64,8 +49,8 @@ BestFirst::BoxProblem BestFirst::open_box(const Box& box, Scratch& scratch, bool
     out.cost = mapspace::costs(x_.context(), out.formulas);
     out.problem = out.open.size() == box.fixed.size()
                       ? x_.problem_of(0, box.index, out.formulas, scratch)
-                      : tile_shape_problem(x_.context(), out.entry, out.formulas, x_.table(0, t),
-                                           scratch.reasons);
+                      : mapspace::tile_shape_problem(x_.context(), *out.entry.path, out.entry.tmpl,
+                                                     out.formulas, x_.table(0, t));
     out.problem.incumbent.quantities = out.cost;
     return out;
 }
@@ -187,7 +172,7 @@ void BestFirst::offer_rows(const Box& box, const BoxProblem& p, const Scratch& s
 void BestFirst::explore_rows(BoxProblem& p, const mapspace::TileShapeOptions& how,
                              Scratch& scratch) const {
     scratch.explorer.explore(p.problem, how, scratch.result);
-    x_.count(scratch);
+    x_.count(p.problem, scratch);
 }
 
 BestFirst::BoxRow BestFirst::explore_box(const Box& box, double best, Scratch& scratch) const {

@@ -4,7 +4,6 @@
 #include <mutex>
 
 #include "../bounds/fused_loops.hpp"
-#include "shapes.hpp"
 
 namespace tessera::ffm {
 
@@ -12,6 +11,7 @@ using Scratch = TemplateExplorer::Scratch;
 
 namespace {
 
+using mapspace::LimitKind;
 using mapspace::Relation;
 
 /// Rows that a pair of rank variables is worth.
@@ -122,8 +122,8 @@ void Improvement::PairSearch::improve(const TileShapes& own, const std::vector<d
 void Improvement::PairSearch::limit_bits(const TileShapes& own) {
     for (std::size_t m = cost_.size(); m < problem_.objectives.size(); ++m) {
         const model::Formula bits = problem_.objectives[m];
-        problem_.constraints.push_back({bits, Relation::less_equal, bits.value(values_of(own))});
-        scratch_.reasons.push_back(telemetry::Reason::capacity);
+        const double most = bits.value(values_of(own));
+        problem_.constraints.push_back({bits, Relation::less_equal, most, {}, LimitKind::capacity});
     }
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "mapspace/tile_shapes_local_search.hpp"
-#include "shapes.hpp"
 
 namespace tessera::ffm {
 namespace {

@@ -39,18 +39,7 @@ struct Limit {
         return top / bottom;
     }
     bool holds(double value) const {
-        switch (relation) {
-            case mapspace::Relation::less_equal:
-                return value <= limit;
-            case mapspace::Relation::less:
-                return value < limit;
-            case mapspace::Relation::greater_equal:
-                return value >= limit;
-            case mapspace::Relation::greater:
-                return value > limit;
-            default:
-                return value == limit;
-        }
+        return base::holds(relation, value, limit);
     }
 };
 

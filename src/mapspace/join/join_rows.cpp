@@ -6,9 +6,6 @@
 #include "join_rows.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -350,18 +347,9 @@ void prune_pareto(StateGroup& g) {
     const std::vector<std::uint32_t> keep =
         pareto_rows(g.values.data(), g.layout.stride(), g.layout.compared(), g.trips.data(),
                     g.layout.n, g.rows());
-    const auto width = static_cast<std::size_t>(g.layout.stride());
-    const auto n = static_cast<std::size_t>(g.layout.n);
-    for (std::size_t i = 0; i < keep.size(); ++i) {
-        std::memmove(&g.values[i * width], &g.values[keep[i] * width], width * sizeof(double));
-        if (n > 0) {
-            std::memmove(&g.trips[i * n], &g.trips[keep[i] * n], n * sizeof(std::int64_t));
-        }
-        g.from[i] = g.from[keep[i]];
-    }
-    g.values.resize(keep.size() * width);
-    g.trips.resize(keep.size() * n);
-    g.from.resize(keep.size());
+    keep_rows(g.values, static_cast<std::size_t>(g.layout.stride()), keep);
+    keep_rows(g.trips, static_cast<std::size_t>(g.layout.n), keep);
+    keep_rows(g.from, 1, keep);
 }
 
 }  // namespace tessera::mapspace::detail

@@ -1,11 +1,10 @@
 // Bits in every memory while every Einsum runs.
 //
 // An allocation is the tile of one tensor in one memory:
-//   outermost holder of a tensor   one for all Einsums that access the tensor, from the first to
-//   the last;
-//                                  in place of the holder
-//   any other holder               one per Einsum; it may be allocated further down, see
-//   allocated_at() persistent                     all the time, once per instance of the Einsum
+//   outermost holder  one for all Einsums that access the tensor, from the first to the last; in
+//                     place of the holder
+//   any other holder  one per Einsum; it may be allocated further down, see allocated_at()
+//   persistent        all the time, once per instance of the Einsum
 // A copy between outermost holders in one memory moves nothing: both names stand for one
 // allocation. While a loop below the allocation runs, its next iteration will use the tile again:
 // the allocation lives as long as the outermost such loop, for every Einsum inside.
@@ -77,10 +76,7 @@ int allocated_at(const Leaf& leaf, int h) {
 // Sizes of all rank variables inside the allocation of holder `h` that stands right above node
 // `at`.
 std::vector<std::int64_t> tile_at(const Leaf& leaf, int h, int at) {
-    std::vector<std::int64_t> tile;
-    for (const auto& variable : leaf.view().rank_variables) {
-        tile.push_back(variable.bound);
-    }
+    std::vector<std::int64_t> tile = leaf.view().bounds();
     std::vector<int> around = leaf.loops_around(h);
     for (int i = h + 1; i < at; ++i) {
         if (leaf.nodes[i].kind == Kind::temporal) {
@@ -97,19 +93,6 @@ std::vector<std::int64_t> tile_at(const Leaf& leaf, int h, int at) {
                       : std::max<std::int64_t>(1, (size + loop.trips - 1) / loop.trips);
     }
     return tile;
-}
-
-double values_in(const workload::LocalTensor& tensor, const std::vector<std::int64_t>& tile) {
-    double values = 1;
-    for (const workload::RankAccess& rank : tensor.ranks) {
-        double extent = 1;
-        for (const workload::AffineTerm& term : rank.terms) {
-            extent += static_cast<double>(std::abs(term.coefficient)) *
-                      static_cast<double>(tile[term.rank_variable] - 1);
-        }
-        values *= extent;
-    }
-    return values;
 }
 
 // Units of a distributed memory over which the array's spatial loops spread the tile.
@@ -228,8 +211,8 @@ private:
         a.memory = level.name;
         a.tensor = tensor.name;
         a.einsum = leaf.view().name;
-        a.bits = values_in(tensor, tile_at(leaf, h, at)) * level.bits_per_value[holder.tensor] /
-                 units(leaf, holder);
+        a.bits = workload::box_values(tensor, tile_at(leaf, h, at)) *
+                 level.bits_per_value[holder.tensor] / units(leaf, holder);
         if (level.bank_bits > 0) {
             a.bits = model::ceil(a.bits / level.bank_bits) * level.bank_bits;
         }

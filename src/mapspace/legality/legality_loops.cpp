@@ -3,6 +3,7 @@
 #include <map>
 
 #include "legality_constraints.hpp"
+#include "tessera/base/comparison.hpp"
 
 namespace tessera::mapspace::legality {
 
@@ -13,22 +14,6 @@ void Constraints::loop_bound(int l, int d, const arch::LoopBound& bound) {
     double product = 1;
     std::string text;
     const Node* last = nullptr;
-    const auto holds = [&](double trips) {
-        switch (bound.op) {
-            case arch::LoopBound::Op::eq:
-                return trips == bound.value;
-            case arch::LoopBound::Op::le:
-                return trips <= bound.value;
-            case arch::LoopBound::Op::ge:
-                return trips >= bound.value;
-            case arch::LoopBound::Op::lt:
-                return trips < bound.value;
-            case arch::LoopBound::Op::gt:
-                return trips > bound.value;
-        }
-        return false;
-    };
-    static const char* const signs[] = {"==", "<=", ">=", "<", ">"};
     const auto report = [&](const std::string& what, double trips) {
         // A loop that is not written has one trip; it may also be one that another rule forbids.
         const bool absent = last == nullptr;
@@ -36,7 +21,7 @@ void Constraints::loop_bound(int l, int d, const arch::LoopBound& bound) {
             "loop_bounds", absent ? Severity::warning : Severity::constraint,
             einsum() + ": " + what + " in " + quoted(leaf_.path.levels[l].name) + " along " +
                 quoted(dim.name) + " makes " + number(trips) + " trips, required " +
-                signs[static_cast<int>(bound.op)] + " " + number(bound.value),
+                base::sign_of(bound.op) + " " + number(bound.value),
             &leaf_, last);
         v.level = leaf_.path.levels[l].name;
         v.found = trips;
@@ -61,11 +46,11 @@ void Constraints::loop_bound(int l, int d, const arch::LoopBound& bound) {
         const std::string& name = leaf_.view().rank_variables[var].name;
         product *= trips;
         text += (text.empty() ? "" : " * ") + name;
-        if (!bound.product && !holds(trips)) {
+        if (!bound.product && !base::holds(bound.op, trips, bound.value)) {
             report("the spatial loop over " + quoted(name), trips);
         }
     }
-    if (bound.product && !text.empty() && !holds(product)) {
+    if (bound.product && !text.empty() && !base::holds(bound.op, product, bound.value)) {
         report("the product of the spatial loops over " + text, product);
     }
 }

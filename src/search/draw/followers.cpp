@@ -1,7 +1,5 @@
 #include "followers.hpp"
 
-#include "tessera/base/hash.hpp"
-
 namespace tessera::search {
 
 namespace {
@@ -13,10 +11,6 @@ constexpr std::uint64_t most_steps = 128;
 constexpr std::size_t most_remembered = std::size_t{1} << 24U;
 
 }  // namespace
-
-std::size_t NumbersHash::operator()(const std::vector<std::int64_t>& numbers) const {
-    return base::hash_row(numbers.data(), numbers.size());
-}
 
 TileStore::TileStore(const OpenSpace::Data& space) : space_(space), walks_(space.einsums.size()) {
     for (std::size_t e = 0; e < walks_.size(); ++e) {

@@ -11,12 +11,9 @@
 
 #include "search/join/joiner.hpp"
 #include "search/space/tile_walk.hpp"
+#include "tessera/base/hash.hpp"
 
 namespace tessera::search {
-
-struct NumbersHash {
-    std::size_t operator()(const std::vector<std::int64_t>& numbers) const;
-};
 
 /// The legal tile shapes of one template whose running fused loops, and the trip counts of those
 /// that are shared, are given.
@@ -67,7 +64,8 @@ private:
     mapspace::DivisorCache divisors_;
     model::FormulaWorkspace workspace_;
     std::vector<std::vector<std::unique_ptr<TileWalk>>> walks_;  // by Einsum and template
-    std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<TileShapes>, NumbersHash> shapes_;
+    std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<TileShapes>, base::HashOfRow>
+        shapes_;
     std::vector<std::int64_t> key_;
     std::size_t remembered_ = 0, times_forgotten_ = 0;
 };
@@ -102,7 +100,7 @@ private:
     Joiner& joiner_;
     TileStore& tiles_;
     std::uint64_t seen_forgotten_ = 0;
-    std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<Compatibility>, NumbersHash>
+    std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<Compatibility>, base::HashOfRow>
         compatibilities_;
     std::vector<std::int64_t> key_, wanted_;
 };

@@ -16,10 +16,7 @@ bool is_holder(const PmappingNode& n) {
 class Rest {
 public:
     Rest(const arch::Path& path, const mapping::Pmapping& nodes) {
-        std::vector<std::int64_t> tiles;
-        for (const workload::LocalRankVariable& variable : path.einsum.rank_variables) {
-            tiles.push_back(variable.bound);
-        }
+        std::vector<std::int64_t> tiles = path.einsum.bounds();
         for (const PmappingNode& n : nodes) {
             if (n.is_loop()) {
                 std::int64_t& outer = tiles[static_cast<std::size_t>(n.rank_variable)];

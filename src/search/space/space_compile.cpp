@@ -22,10 +22,7 @@ using mapspace::Relation;
 using model::Formula;
 
 void add_extents(TemplateData& t) {
-    t.extents.clear();
-    for (const workload::LocalRankVariable& v : t.path->einsum.rank_variables) {
-        t.extents.push_back(v.bound);
-    }
+    t.extents = t.path->einsum.bounds();
     for (const mapping::PmappingNode& n : t.tmpl.nodes) {
         if (n.base > 0) {
             t.extents[n.rank_variable] = n.base;
@@ -236,7 +233,7 @@ bool add_limits(TemplateData& t, const model::TemplateFormulas& f,
             for (const int node : k.loops) {
                 trips *= mapspace::trip_formula(*t.path, t.tmpl, node);
             }
-            out.add(trips, mapspace::relation_of(k.op), k.value, Verdict::constraint);
+            out.add(trips, k.op, k.value, Verdict::constraint);
         }
     }
     for (const mapspace::TileShapeConstraint& k : mapspace::line_buffer_limits(*t.path, t.tmpl)) {
