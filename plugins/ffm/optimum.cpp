@@ -7,6 +7,7 @@
 #include "bounds/bound_tightening.hpp"
 #include "mapspace/row_semijoin.hpp"
 #include "run.hpp"
+#include "tessera/mapper/solutions.hpp"
 
 namespace tessera::ffm {
 namespace {
@@ -29,6 +30,16 @@ constexpr double first_share = 0.2, first_rows = 3e4;
 constexpr double rows_of_turn[] = {3e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7};
 /// By how much a turn should tighten the bound.
 constexpr double worthwhile = 1.003;
+
+/// The solutions that none of the others beats, best in the first metric first.
+std::vector<mapper::Solution> front_of(const std::vector<mapper::Metric>& metrics,
+                                       const std::vector<mapper::Solution>& solutions) {
+    std::vector<mapper::Solution> kept;
+    for (const mapper::Solution& s : solutions) {
+        mapper::keep_if_better(kept, s, metrics);
+    }
+    return kept;
+}
 
 }  // namespace
 
@@ -371,7 +382,7 @@ void Run::take_joined(const Groups& groups, mapspace::JoinResult exact) {
     for (const mapspace::JoinedMapping& m : exact.mappings) {
         result_.solutions.push_back(solution(groups, m));
     }
-    result_.solutions = front_of(options_.metrics, std::move(result_.solutions));
+    result_.solutions = front_of(options_.metrics, result_.solutions);
     for (const mapper::Solution& s : result_.solutions) {
         report_incumbent(s, "join");
     }
@@ -394,8 +405,7 @@ void Run::finish_with_incumbent() {
     if (!incumbent_.known()) {
         throw LimitReached("stopped before a complete mapping was found; give more time");
     }
-    result_.solutions = std::move(incumbent_.solutions);
-    result_.solutions = front_of(options_.metrics, std::move(result_.solutions));
+    result_.solutions = front_of(options_.metrics, incumbent_.solutions);
     result_.status = exhausted_ ? mapper::Status::optimal : mapper::Status::feasible;
     set_bound(exhausted_ ? metric_of_first()
                          : std::min(metric_of_first(), std::max(reported_bound_, lower_bound())));
