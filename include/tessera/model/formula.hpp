@@ -53,9 +53,6 @@ public:
     Formula() = default;
     Formula(double value) : value_(value) {}  // NOLINT: constants mix freely with formulas
 
-    static Formula constant(double value) {
-        return Formula(value);
-    }
     /// Symbol s<index>, 0 <= index < kMaxSymbols.
     static Formula symbol(int index);
 
@@ -132,18 +129,6 @@ inline constexpr double ceil_slack = 4e-15;  ///< see ceil(const Formula&)
 inline double ceil(double a) {
     const double nearest = std::rint(a);
     return std::abs(a - nearest) <= ceil_slack * std::abs(a) ? nearest : std::ceil(a);
-}
-inline bool is_constant(double) {
-    return true;
-}
-inline bool is_constant(const Formula& f) {
-    return f.is_constant();
-}
-inline double constant_value(double v) {
-    return v;
-}
-inline double constant_value(const Formula& f) {
-    return f.constant_value();
 }
 
 /// Makes `pool` the pool of this thread while the scope lives; scopes nest.
