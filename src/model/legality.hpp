@@ -1,7 +1,8 @@
-// What cannot run on the hardware. Each check throws IllegalMapping naming the limit and both
+// What cannot run on the hardware. Each check_* throws IllegalMapping naming the limit and both
 // sides.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "model/analysis/einsum_analysis.hpp"
@@ -41,6 +42,11 @@ void check_join(const workload::Workload& workload,
 /// the same outermost holder, and a consumer only reads what its producer has finished.
 void check_exchange(const workload::Workload& workload,
                     const std::vector<const EinsumAnalysis*>& einsums);
+
+/// Mapper constraints of the architecture that a given mapping does not meet, one text each, naming
+/// the constraint, both sides and its line. They bind mappers, not evaluation, so they are
+/// warnings.
+std::vector<std::string> constraint_warnings(const EinsumAnalysis& einsum);
 
 /// Loops of the tree that enclose each Einsum and its successor.
 std::vector<int> shared_loops(const std::vector<const EinsumAnalysis*>& einsums);

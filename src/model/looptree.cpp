@@ -5,8 +5,6 @@
 
 #include "model/analysis/einsum_analysis.hpp"
 #include "model/analysis/joined_occupancy.hpp"
-#include "model/build_report.hpp"
-#include "model/constraints.hpp"
 #include "model/legality.hpp"
 #include "tessera/base/error.hpp"
 
