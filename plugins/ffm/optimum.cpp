@@ -47,15 +47,13 @@ void Run::find_root_bounds() {
     if (!exploration_->class_bounds.nothing_shared() && !options_.mapspace.partial_tiles()) {
         return;
     }
-    const PhaseTimer timer(*this, "class bounds");
-    recorder_.begin_phase("class bounds", 0, "templates");
+    const PhaseTimer timer(*this, "class bounds", "templates");
     root_bound_ = exploration_->class_bounds.find_root_bounds();
     report_bound(lower_bound());
 }
 
 void Run::find_class_bounds() {
-    const PhaseTimer timer(*this, "class bounds");
-    recorder_.begin_phase("class bounds", 0, "templates");
+    const PhaseTimer timer(*this, "class bounds", "templates");
     exploration_->class_bounds.start_from(perfect_class_bounds_, first_share);
     exploration_->class_bounds.restore(saved_.class_bounds);
     const bool turns = !perfect_class_bounds_.empty();
@@ -63,9 +61,8 @@ void Run::find_class_bounds() {
         [this] { save(); }, turns ? first_rows : std::numeric_limits<double>::infinity());
     for (const EinsumSpace& s : spaces_) {
         if (s.least.empty() && class_bounds_known_) {
-            for (std::string& reason : explain_empty(*problem_.workload, s)) {
-                result_.reasons.push_back(std::move(reason));
-            }
+            std::ranges::move(explain_empty(*problem_.workload, s),
+                              std::back_inserter(result_.reasons));
         }
     }
     if (turns && class_bounds_known_ && result_.reasons.empty()) {
@@ -234,8 +231,7 @@ std::optional<Groups> Run::useful_groups(const std::vector<std::vector<double>>&
     const base::StopScope scope({watch_.stop()});
     base::poll_stop();
     const auto explore = [&](std::uint64_t most_rows) {
-        const PhaseTimer timer(*this, "tile shapes");
-        recorder_.begin_phase("tile shapes", 0, "templates");
+        const PhaseTimer timer(*this, "tile shapes", "templates");
         return exploration_->rows.find(incumbents_at(points), most_rows);
     };
     // Where many tile shapes tie, a mapping at the bound ends what would take long. Of Einsums that
@@ -396,8 +392,9 @@ void Run::drop_pruned(const std::vector<std::vector<double>>& points,
                       mapspace::JoinResult& found) const {
     if (scalar() && !points.empty()) {
         const double limit = value_at(points.front()) * (1 + agreement);
-        std::erase_if(found.mappings,
-                      [&](const mapspace::JoinedMapping& m) { return value_of(m) > limit; });
+        std::erase_if(found.mappings, [&](const mapspace::JoinedMapping& m) {
+            return value_at(m.objectives) > limit;
+        });
     }
 }
 
