@@ -20,16 +20,9 @@ bool Followed::fits(const Way& way, const std::vector<std::int64_t>& trips) cons
 }
 
 void Link::take(const EinsumMemo::Entry& entry) {
-    known = false;  // until all is copied: memory may run out
+    known = false;  // until all is copied, member after member: memory may run out
     way = nullptr;
-    tmpl = entry.tmpl;
-    tiles = entry.tiles;
-    pattern = entry.pattern;
-    trips = entry.trips;
-    energy_j = entry.energy_j;
-    latency_s = entry.latency_s;
-    reserved = entry.reserved;
-    known = true;
+    static_cast<EinsumMemo::Entry&>(*this) = entry;
 }
 
 }  // namespace tessera::search

@@ -23,17 +23,9 @@ struct Followed {
     bool fits(const Way& way, const std::vector<std::int64_t>& trips) const;
 };
 
-/// Facts of one template with its tile shapes (all but `before`, `join` and `way`), and of the way
-/// in which it follows the Einsums before it.
-struct Link {
-    bool known = false;  ///< facts were taken over
-    std::uint32_t tmpl = 0;
-    std::vector<std::int64_t> tiles;
-    const Pattern* pattern = nullptr;
-    std::vector<std::int64_t> trips;  ///< of the running fused loops, outermost first
-    double energy_j = 0, latency_s = 0;
-    Reserved reserved;
-
+/// Facts of one template with its tile shapes, and of the way in which it follows the Einsums
+/// before it.
+struct Link : EinsumMemo::Entry {
     Followed before;
     std::uint32_t join = 0;
     const Way* way = nullptr;  ///< null: not followed yet
