@@ -133,35 +133,25 @@ void check_tile_shapes(const arch::Path& path, std::span<const PmappingNode> nod
     }
 }
 
-namespace {
-
-/// Some spatial loop of the level makes more than one trip.
-bool uses_array(const EinsumAnalysis& einsum, int level) {
-    std::vector<std::int64_t> shape;
-    for (const workload::LocalRankVariable& v : einsum.einsum().rank_variables) {
-        shape.push_back(v.bound);
-    }
-    bool used = false;
-    for (const PmappingNode& node : einsum.nodes) {
-        if (node.kind == NodeKind::temporal || node.kind == NodeKind::spatial) {
-            std::int64_t& outer = shape[static_cast<std::size_t>(node.rank_variable)];
-            used |= node.kind == NodeKind::spatial && node.level == level && node.tile < outer;
-            outer = node.largest_tile();
-        }
-    }
-    return used;
-}
-
-}  // namespace
-
 void check_supported(const EinsumAnalysis& einsum) {
     const PathTables& tables = einsum.tables;
     const std::string start = "Einsum " + quoted(einsum.einsum().name) + ": ";
+    // Some spatial loop of the level makes more than one trip.
+    const auto uses_array = [&](int level) {
+        for (std::size_t i = 0; i < einsum.nodes.size(); ++i) {
+            const PmappingNode& node = einsum.nodes[i];
+            if (node.kind == NodeKind::spatial && node.level == level &&
+                einsum.trips(static_cast<int>(i)) > 1) {
+                return true;
+            }
+        }
+        return false;
+    };
     for (const PmappingNode& node : einsum.nodes) {
         const bool exchanged =
             node.kind == NodeKind::storage && node.backing && tables.tensors[node.tensor].fusable;
         if (exchanged && tables.levels[node.level].distributed &&
-            uses_array(einsum, tables.levels[node.level].next_spatial)) {
+            uses_array(tables.levels[node.level].next_spatial)) {
             illegal(start + "distributed memory " + quoted(tables.path().levels[node.level].name) +
                     " is the outermost holder of tensor " +
                     quoted(einsum.einsum().tensors[node.tensor].name) +
