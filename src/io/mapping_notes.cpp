@@ -80,7 +80,7 @@ public:
             }
             if (node.is_loop()) {
                 loop(node);
-            } else if (node.kind == NodeKind::storage || node.kind == NodeKind::toll) {
+            } else if (node.is_holder()) {
                 holder(node);
             }
         }
