@@ -133,6 +133,8 @@ void check_tile_shapes(const arch::Path& path, std::span<const PmappingNode> nod
     }
 }
 
+namespace {
+
 void check_supported(const EinsumAnalysis& einsum) {
     const PathTables& tables = einsum.tables;
     const std::string start = "Einsum " + quoted(einsum.einsum().name) + ": ";
@@ -221,16 +223,6 @@ void check_joined_capacity(const JoinedOccupancy& occupancy,
     }
 }
 
-std::vector<int> shared_loops(const std::vector<const EinsumAnalysis*>& einsums) {
-    std::vector<int> result;
-    for (std::size_t e = 0; e + 1 < einsums.size(); ++e) {
-        result.push_back(static_cast<int>(common_loops(*einsums[e], *einsums[e + 1]).size()));
-    }
-    return result;
-}
-
-namespace {
-
 /// The holder moves with this loop: the first below it.
 bool windows_by(const EinsumAnalysis& einsum, int holder, int loop) {
     return einsum.nodes[holder].line_buffer && einsum.plan.reservation_before(holder) == loop + 1;
@@ -317,8 +309,6 @@ void check_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer, 
     }
 }
 
-}  // namespace
-
 void check_exchange(const workload::Workload& workload,
                     const std::vector<const EinsumAnalysis*>& einsums) {
     std::map<int, const EinsumAnalysis*> by_index;
@@ -357,8 +347,6 @@ void check_exchange(const workload::Workload& workload,
         }
     }
 }
-
-namespace {
 
 using LoopKey = std::tuple<std::string, bool, double>;  // rank, spatial, trips
 
@@ -408,8 +396,8 @@ void check_shared(const workload::Workload& workload, const LiveTensor& left,
     }
 }
 
-}  // namespace
-
+/// Convention of the reference: partial mappings fit together if shared tensors lie in the same
+/// memory under the same loops, and no tensor has to be carried past an Einsum with fewer loops.
 void check_join(const workload::Workload& workload,
                 const std::vector<const EinsumAnalysis*>& einsums) {
     std::map<int, std::size_t> last_user;
@@ -446,6 +434,35 @@ void check_join(const workload::Workload& workload,
         }
         live.merge(own);
     }
+}
+
+}  // namespace
+
+void check_alone(const EinsumAnalysis& einsum) {
+    check_supported(einsum);
+    check_states(einsum);
+    check_fanout(einsum);
+    check_capacity(einsum);
+}
+
+std::vector<int> shared_loops(const std::vector<const EinsumAnalysis*>& einsums) {
+    std::vector<int> result;
+    for (std::size_t e = 0; e + 1 < einsums.size(); ++e) {
+        result.push_back(static_cast<int>(common_loops(*einsums[e], *einsums[e + 1]).size()));
+    }
+    return result;
+}
+
+JoinedOccupancy check_together(const Problem& problem,
+                               const std::vector<const EinsumAnalysis*>& einsums) {
+    if (problem.convention().exchange_by_tree) {
+        check_exchange(*problem.workload, einsums);
+    } else {
+        check_join(*problem.workload, einsums);
+    }
+    JoinedOccupancy occupancy = joined_occupancy(*problem.workload, einsums);
+    check_joined_capacity(occupancy, einsums);
+    return occupancy;
 }
 
 }  // namespace tessera::model

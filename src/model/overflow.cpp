@@ -100,8 +100,7 @@ std::optional<Candidate> largest(const Run& run, const std::vector<int>& around,
 
 /// What is left out of the first memory that overflows, if something can be.
 std::optional<Candidate> next(const Problem& problem, const Run& run, const Chains& chains) {
-    const JoinedOccupancy occupancy =
-        joined_occupancy(*problem.workload, run.einsums, shared_loops(run.einsums));
+    const JoinedOccupancy occupancy = joined_occupancy(*problem.workload, run.einsums);
     for (const auto& [name, memory] : occupancy.memories) {
         const auto at = static_cast<std::size_t>(memory.peak_einsum);
         if (memory.peak_bits > memory.size_bits && passed_by(run.parts[at].path, name)) {

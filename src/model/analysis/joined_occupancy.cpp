@@ -4,6 +4,8 @@
 #include <numeric>
 #include <set>
 
+#include "model/legality.hpp"
+
 namespace tessera::model {
 
 namespace {
@@ -192,6 +194,9 @@ std::vector<Backing> backings(const EinsumAnalysis& einsum) {
     return result;
 }
 
+namespace {
+
+/// Loops that the reference regards as shared between Einsum i and i + 1.
 std::vector<int> live_loops(const std::vector<std::vector<Backing>>& backings) {
     std::map<int, int> last_user;
     for (std::size_t e = 0; e < backings.size(); ++e) {
@@ -219,9 +224,10 @@ std::vector<int> live_loops(const std::vector<std::vector<Backing>>& backings) {
     return result;
 }
 
+}  // namespace
+
 JoinedOccupancy joined_occupancy(const workload::Workload& workload,
-                                 const std::vector<const EinsumAnalysis*>& einsums,
-                                 const std::vector<int>& shared_loops) {
+                                 const std::vector<const EinsumAnalysis*>& einsums) {
     const std::vector<int> representative = representatives(workload);
     std::vector<std::vector<Backing>> all_backings;
     for (const EinsumAnalysis* einsum : einsums) {
@@ -230,9 +236,9 @@ JoinedOccupancy joined_occupancy(const workload::Workload& workload,
     std::vector<int> shared = live_loops(all_backings);
     const bool physical = !einsums.empty() && einsums.front()->tables.convention.check_physical;
     if (physical) {
-        for (std::size_t i = 0; i < shared.size(); ++i) {
-            shared[i] = std::max(shared[i], shared_loops[i]);
-        }
+        const std::vector<int> around = shared_loops(einsums);
+        std::ranges::transform(shared, around, shared.begin(),
+                               [](int a, int b) { return std::max(a, b); });
     }
     std::map<std::string, Timeline> timelines;
     JoinedOccupancy result;
