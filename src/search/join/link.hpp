@@ -11,8 +11,9 @@ struct Followed {
     int state = 0;
     std::vector<std::int64_t> open_trips;
 
-    void start(const Joiner& joiner) {
-        state = joiner.first();
+    /// Before the first Einsum.
+    void start() {
+        state = 0;
         open_trips.clear();
     }
     /// `trips`: of the running fused loops of the Einsum that was joined.
@@ -21,6 +22,9 @@ struct Followed {
 
     /// Whether an Einsum with these trip counts can run inside the open loops in this way.
     bool fits(const Way& way, const std::vector<std::int64_t>& trips) const;
+    /// The one of the ways in which it can, `preferred` first among them; ways.size(): none.
+    std::size_t way_in(const std::vector<Way>& ways, const std::vector<std::int64_t>& trips,
+                       std::size_t preferred) const;
 };
 
 /// Facts of one template with its tile shapes, and of the way in which it follows the Einsums

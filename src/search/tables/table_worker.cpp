@@ -28,7 +28,7 @@ const TableOptions& TableWorker::options() {
 void TableWorker::start() {
     built_.choices.clear();
     built_.tiles.clear();
-    followed_.start(joiner_);
+    followed_.start();
     options_.forget();
 }
 
@@ -54,13 +54,7 @@ void TableWorker::add(const TableOption& option, std::int64_t row) {
 bool TableWorker::keep(const Choice& choice, std::int64_t row) {
     const CompatibilityGroup& own = group(choice.tmpl);
     const std::vector<Way>& ways = joiner_.ways(followed_.state, own.structure);
-    const auto fits = [&](std::size_t way) { return followed_.fits(ways[way], own.trips); };
-    std::size_t way = choice.join;
-    if (way >= ways.size() || !fits(way)) {
-        for (way = 0; way < ways.size() && !fits(way);) {
-            ++way;
-        }
-    }
+    const std::size_t way = followed_.way_in(ways, own.trips, choice.join);
     if (way == ways.size()) {
         return false;
     }
