@@ -19,7 +19,6 @@
 // same bits, provided its coefficients were summed in the same order.
 
 #include <cmath>
-#include <compare>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -38,13 +37,6 @@ struct Interval {
 
 /// How a formula changes when one symbol grows and all others stay; never strict.
 enum class Monotone : std::uint8_t { unknown, constant, increasing, decreasing };
-
-/// Structural identity that does not depend on the pool or on the construction order.
-struct CanonicalKey {
-    std::uint64_t high = 0;
-    std::uint64_t low = 0;
-    friend auto operator<=>(const CanonicalKey&, const CanonicalKey&) = default;
-};
 
 /// A value type of 16 bytes. Constants need no pool; everything else needs a FormulaScope on this
 /// thread, and dies with the pool (or its `clear`).
@@ -82,7 +74,6 @@ public:
     /// A change against the direction by less than 1e-12 of the terms involved is forgiven.
     Monotone monotone_in(int index, std::span<const Interval> box) const;
 
-    CanonicalKey canonical_key() const;
     std::string to_string() const;
 
     /// Identity of structure (same pool), not of mathematical value.
