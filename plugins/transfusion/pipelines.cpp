@@ -30,15 +30,6 @@ std::vector<double> trips_of(const Part& part) {
     return trips;
 }
 
-const workload::LocalTensor* tensor_of(const Part& part, int tensor) {
-    for (const workload::LocalTensor& local : part.einsum->tensors) {
-        if (local.tensor == tensor) {
-            return &local;
-        }
-    }
-    return nullptr;
-}
-
 std::string compute_of(const Part& part) {
     return part.path->compute().name;
 }
@@ -232,7 +223,7 @@ Fullest fullest(const std::vector<Part>& parts, const std::vector<int>& shared, 
             if (kept.backing) {
                 int first = i, last = i;
                 for (int k = 0; k < static_cast<int>(parts.size()); ++k) {
-                    if (tensor_of(parts[static_cast<std::size_t>(k)], kept.tensor) != nullptr) {
+                    if (parts[static_cast<std::size_t>(k)].einsum->find_tensor(kept.tensor) >= 0) {
                         first = std::min(first, k);
                         last = std::max(last, k);
                     }
@@ -251,7 +242,7 @@ Fullest fullest(const std::vector<Part>& parts, const std::vector<int>& shared, 
     for (const auto& [key, share] : exchanged) {
         int first = std::numeric_limits<int>::max(), last = 0;
         for (int i = range.begin; i < range.end; ++i) {
-            if (tensor_of(parts[static_cast<std::size_t>(i)], key.second) != nullptr) {
+            if (parts[static_cast<std::size_t>(i)].einsum->find_tensor(key.second) >= 0) {
                 first = std::min(first, stages[static_cast<std::size_t>(i - range.begin)]);
                 last = std::max(last, stages[static_cast<std::size_t>(i - range.begin)]);
             }

@@ -65,16 +65,6 @@ int rank_of(const workload::LocalTensor& tensor, int variable) {
     return tensor.rank_of_variable[static_cast<std::size_t>(variable)];
 }
 
-int local_tensor(const EinsumAnalysis& einsum, int tensor) {
-    const std::vector<workload::LocalTensor>& tensors = einsum.einsum().tensors;
-    for (std::size_t t = 0; t < tensors.size(); ++t) {
-        if (tensors[t].tensor == tensor) {
-            return static_cast<int>(t);
-        }
-    }
-    return -1;
-}
-
 int backing_node(const EinsumAnalysis& einsum, int local) {
     for (std::size_t i = 0; i < einsum.nodes.size(); ++i) {
         if (einsum.nodes[i].backing && einsum.nodes[i].tensor == local) {
@@ -232,9 +222,9 @@ bool windows_by(const EinsumAnalysis& einsum, int holder, int loop) {
 // alike, and the consumer reads no further than the producer has come.
 void check_line_buffer_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer,
                             int tensor, int a, int b, const std::string& where) {
-    const workload::LocalTensor& written =
-        producer.einsum().tensors[local_tensor(producer, tensor)];
-    const workload::LocalTensor& read = consumer.einsum().tensors[local_tensor(consumer, tensor)];
+    const workload::EinsumView &from = producer.einsum(), &to = consumer.einsum();
+    const workload::LocalTensor& written = from.tensors[from.find_tensor(tensor)];
+    const workload::LocalTensor& read = to.tensors[to.find_tensor(tensor)];
     const PmappingNode& prologue = producer.nodes[a];
     const PmappingNode& behind = consumer.nodes[b];
     const int rank = rank_of(written, prologue.rank_variable);
@@ -261,7 +251,8 @@ void check_line_buffer_read(const EinsumAnalysis& producer, const EinsumAnalysis
 
 // One tensor that `consumer` reads from `producer`.
 void check_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer, int tensor) {
-    const int made = local_tensor(producer, tensor), read = local_tensor(consumer, tensor);
+    const int made = producer.einsum().find_tensor(tensor);
+    const int read = consumer.einsum().find_tensor(tensor);
     const workload::LocalTensor& written = producer.einsum().tensors[made];
     const std::string who = "Einsum " + quoted(consumer.einsum().name) + " reads tensor " +
                             quoted(written.name) + " of " + quoted(producer.einsum().name);
