@@ -451,7 +451,7 @@ JoinedOccupancy check_together(const Problem& problem,
     } else {
         check_join(*problem.workload, einsums);
     }
-    JoinedOccupancy occupancy = joined_occupancy(*problem.workload, einsums);
+    JoinedOccupancy occupancy = joined_occupancy(einsums);
     check_joined_capacity(occupancy, einsums);
     return occupancy;
 }
