@@ -111,14 +111,19 @@ void TemplateExplorer::for_each_job(const std::vector<Job>& jobs, const base::St
     }
 }
 
+void TemplateExplorer::count_rows(const Scratch& scratch, double rows) const {
+    const auto n = static_cast<std::uint64_t>(rows);
+    scratch.worker->generated(n);
+    scratch.worker->evaluated(n);
+    evaluated_ += n;
+}
+
 /// Tells the worker what became of the rows of an exploration.
 void TemplateExplorer::count(const mapspace::TileShapeProblem& problem, Scratch& scratch) const {
     const mapspace::TileShapeStatistics& s = scratch.result.statistics;
     const auto rows = [](double n) { return static_cast<std::uint64_t>(n); };
     telemetry::Worker& worker = *scratch.worker;
-    worker.generated(rows(s.enumerated));
-    worker.evaluated(rows(s.enumerated));
-    evaluated_ += rows(s.enumerated);
+    count_rows(scratch, s.enumerated);
     for (std::size_t c = 0; c < s.dropped_by_constraint.size(); ++c) {
         worker.rejected(reason_of(problem.constraints[c].kind), rows(s.dropped_by_constraint[c]));
     }
@@ -249,20 +254,21 @@ void TemplateExplorer::group_rows(std::size_t e, std::size_t index,
     mapspace::keep_tiles(scratch.rows, t.tmpl.symbols.size(), groups, t.tiles);
 }
 
-/// The row as a group of its own.
-void TemplateExplorer::keep_row(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
-                                const mapspace::TileShapeProblem& problem, const TileShapes& shapes,
-                                Scratch& scratch) {
-    const std::vector<double> values(shapes.begin(), shapes.end());
+void TemplateExplorer::keep_shapes(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
+                                   const mapspace::TileShapeProblem& problem,
+                                   const std::set<TileShapes>& rows, Scratch& scratch) {
     mapspace::TileShapeResult& r = scratch.result;
-    r.rows = 1;
-    r.shapes.resize(values.size());
-    r.objectives.resize(problem.objectives.size());
-    for (std::size_t s = 0; s < values.size(); ++s) {
-        r.shapes[s].assign(1, shapes[s]);
-    }
-    for (std::size_t q = 0; q < problem.objectives.size(); ++q) {
-        r.objectives[q].assign(1, problem.objectives[q].value(values));
+    r.rows = rows.size();
+    r.shapes.assign(problem.symbols.size(), {});
+    r.objectives.assign(problem.objectives.size(), {});
+    for (const TileShapes& row : rows) {
+        const std::vector<double> values(row.begin(), row.end());
+        for (std::size_t s = 0; s < row.size(); ++s) {
+            r.shapes[s].push_back(row[s]);
+        }
+        for (std::size_t q = 0; q < r.objectives.size(); ++q) {
+            r.objectives[q].push_back(problem.objectives[q].value(values));
+        }
     }
     tabulate_rows(e, i, f, scratch);
 }

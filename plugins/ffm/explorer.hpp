@@ -8,6 +8,8 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -78,6 +80,15 @@ struct ExploreContext : mapspace::ShapeContext {
 };
 
 using TileShapes = std::vector<std::int32_t>;  ///< by symbol
+
+/// Of what a row costs, with what the others of a mapping cost.
+inline double product(std::span<const double> cost, std::span<const double> completions = {}) {
+    double out = 1;
+    for (std::size_t q = 0; q < cost.size(); ++q) {
+        out *= cost[q] + (completions.empty() ? 0.0 : completions[q]);
+    }
+    return out;
+}
 
 /// An Einsum's part of a mapping.
 struct UsedPmapping {
@@ -172,6 +183,8 @@ public:
     void add_evaluated(std::uint64_t rows) const {
         evaluated_ += rows;
     }
+    /// The same, and what the worker says of them.
+    void count_rows(const Scratch& scratch, double rows) const;
     model::TemplateFormulas formulas(const TemplateEntry& t) const {
         return c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     }
@@ -189,10 +202,10 @@ public:
                     Scratch& scratch);
     void tabulate_rows(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
                        Scratch& scratch);
-    /// One row as a group.
-    void keep_row(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
-                  const mapspace::TileShapeProblem& problem, const TileShapes& shapes,
-                  Scratch& scratch);
+    /// Given tile shapes as groups.
+    void keep_shapes(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
+                     const mapspace::TileShapeProblem& problem, const std::set<TileShapes>& rows,
+                     Scratch& scratch);
     /// Groups of a distinct Einsum's templates become its own, and those of all that equal it.
     void gather(std::size_t e);
     /// gather() for all of them.

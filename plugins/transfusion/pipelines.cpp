@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tessera/base/error.hpp"
+#include "tessera/model/coexistence.hpp"
 
 namespace tessera::transfusion {
 
@@ -25,15 +26,6 @@ std::vector<double> trips_of(const Part& part) {
         }
     }
     return trips;
-}
-
-const workload::LocalTensor* tensor_of(const Part& part, int tensor) {
-    for (const workload::LocalTensor& local : part.einsum->tensors) {
-        if (local.tensor == tensor) {
-            return &local;
-        }
-    }
-    return nullptr;
 }
 
 std::string compute_of(const Part& part) {
@@ -64,7 +56,9 @@ std::vector<Kept> kept_by(const Part& part) {
         const std::string& memory = part.path->levels[static_cast<std::size_t>(node.level)].name;
         for (const model::ComponentReport& component : part.report->components) {
             for (const model::TensorReport& one : component.tensors) {
-                if (component.component == memory && one.tensor == tensor.name) {
+                // A copy holds all of its tensors at once, under the name of one.
+                const bool found = part.einsum->is_copy_operation || one.tensor == tensor.name;
+                if (component.component == memory && found) {
                     all.push_back({tensor.tensor, memory, one.occupancy, depth,
                                    node.backing && tensor.fusable});
                 }
@@ -72,14 +66,6 @@ std::vector<Kept> kept_by(const Part& part) {
         }
     }
     return all;
-}
-
-int fewest(const std::vector<int>& shared, int a, int b) {
-    int least = std::numeric_limits<int>::max();
-    for (int i = std::min(a, b); i < std::max(a, b); ++i) {
-        least = std::min(least, shared[static_cast<std::size_t>(i)]);
-    }
-    return least;
 }
 
 }  // namespace
@@ -221,34 +207,28 @@ double rounds_of(const Part& part, int loops) {
 Fullest fullest(const std::vector<Part>& parts, const std::vector<int>& shared, const Range& range,
                 const std::vector<int>& stages) {
     std::map<std::string, double> shares;
-    std::map<std::pair<std::string, int>, double> exchanged;  // by memory and tensor
-    for (int i = 0; i < static_cast<int>(parts.size()); ++i) {
-        const bool inside = range.begin <= i && i < range.end;
-        const int near = i < range.begin ? range.begin : range.end - 1;
+    // By memory and tensor.
+    std::map<std::pair<std::string, int>, std::vector<model::SharedUse>> exchanged;
+    const int n = static_cast<int>(parts.size());
+    for (int i = 0; i < n; ++i) {
         for (const Kept& kept : kept_by(parts[static_cast<std::size_t>(i)])) {
+            const model::Lifetime life = model::lifetime(
+                i, kept.depth, n, [&](int k) { return shared[static_cast<std::size_t>(k)]; });
             if (kept.backing) {
-                int first = i, last = i;
-                for (int k = 0; k < static_cast<int>(parts.size()); ++k) {
-                    if (tensor_of(parts[static_cast<std::size_t>(k)], kept.tensor) != nullptr) {
-                        first = std::min(first, k);
-                        last = std::max(last, k);
-                    }
-                }
-                const bool lives = inside || (first < range.end && last >= range.begin) ||
-                                   fewest(shared, i, near) > kept.depth;
-                if (lives) {
-                    double& held = exchanged[{kept.memory, kept.tensor}];
-                    held = std::max(held, kept.share);
-                }
-            } else if (inside || fewest(shared, i, near) > kept.depth) {
+                exchanged[{kept.memory, kept.tensor}].push_back({life, kept.share});
+            } else if (life.first < range.end && range.begin <= life.last) {
                 shares[kept.memory] += kept.share;
             }
         }
     }
-    for (const auto& [key, share] : exchanged) {
+    for (const auto& [key, uses] : exchanged) {
+        double share = 0;
+        model::add_shared(uses, false, [&](int now, double held) {
+            share = range.begin <= now && now < range.end ? std::max(share, held) : share;
+        });
         int first = std::numeric_limits<int>::max(), last = 0;
         for (int i = range.begin; i < range.end; ++i) {
-            if (tensor_of(parts[static_cast<std::size_t>(i)], key.second) != nullptr) {
+            if (parts[static_cast<std::size_t>(i)].einsum->find_tensor(key.second) >= 0) {
                 first = std::min(first, stages[static_cast<std::size_t>(i - range.begin)]);
                 last = std::max(last, stages[static_cast<std::size_t>(i - range.begin)]);
             }

@@ -79,7 +79,7 @@ public:
             }
             if (node.is_loop()) {
                 loop(node);
-            } else if (node.kind == NodeKind::storage || node.kind == NodeKind::toll) {
+            } else if (node.is_holder()) {
                 holder(node);
             }
         }

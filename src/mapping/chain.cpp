@@ -116,7 +116,7 @@ Chain chain_of(const Branch& branch) {
     const Pmapping nodes = without_null_loops(*branch.path, branch.nodes);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const PmappingNode& node = nodes[i];
-        if (node.kind == NodeKind::storage || node.kind == NodeKind::toll) {
+        if (node.is_holder()) {
             const bool toll = node.kind == NodeKind::toll;
             chain.gaps.back().push_back({toll ? TreeKind::toll : TreeKind::storage,
                                          branch.path->levels[node.level].name,

@@ -1,8 +1,7 @@
-#include "model/constraints.hpp"
-
 #include <bit>
 #include <cmath>
 
+#include "model/legality.hpp"
 #include "tessera/base/comparison.hpp"
 #include "tessera/spec/value.hpp"
 

@@ -125,6 +125,11 @@ int EinsumView::find_tensor(const std::string& tensor) const {
     return index_of(tensors, tensor);
 }
 
+int EinsumView::find_tensor(int tensor) const {
+    const auto found = std::ranges::find(tensors, tensor, &LocalTensor::tensor);
+    return found == tensors.end() ? -1 : static_cast<int>(found - tensors.begin());
+}
+
 int EinsumView::find_rank_variable(const std::string& variable) const {
     return index_of(rank_variables, variable);
 }

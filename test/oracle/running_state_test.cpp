@@ -14,6 +14,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/mapspace/legality.hpp"
+#include "tessera/model/tree_costs.hpp"
 #include "tessera/plugin/registry.hpp"
 
 using namespace tessera;
@@ -72,6 +73,13 @@ std::string refused(const oracle::LoadedInstance& loaded, const std::string& tre
         evaluation = error.what();
     }
     BOOST_TEST(checker.empty() == evaluation.empty(), checker << " | " << evaluation);
+    std::string costs;
+    try {
+        model::TreeCosts(problem).evaluate(mapping);
+    } catch (const IllegalMapping& error) {
+        costs = error.what();
+    }
+    BOOST_TEST(costs == evaluation);
     return checker + " | " + evaluation;
 }
 
@@ -119,6 +127,19 @@ BOOST_AUTO_TEST_CASE(out_of_order_is_refused) {
     // It is not kept as one state.
     const std::string whole = "- !Storage {tensors: [R], component: Buffer}\n";
     BOOST_TEST(says(refused(loaded, tree("", whole, one_state, all_p)), "no line buffer"));
+}
+
+BOOST_AUTO_TEST_CASE(tree_costs_refuse_new_tile_shapes_of_a_known_tree) {
+    const oracle::LoadedInstance loaded(machine(100) + running_maximum);
+    const model::Problem problem{&loaded.workload, loaded.architecture.get(), arch::Compat::none};
+    const auto with_tile = [&](int tile) {
+        const std::string m = "- !Temporal {rank_variable: m, tile_shape: ";
+        return mapping::read_mapping(spec::read_text(
+            tree("", state, m + std::to_string(tile) + "}\n", "    " + m + "1}\n" + all_p), "given"));
+    };
+    model::TreeCosts costs(problem);
+    costs.evaluate(with_tile(1));
+    BOOST_CHECK_THROW(costs.evaluate(with_tile(2)), IllegalMapping);
 }
 
 BOOST_AUTO_TEST_CASE(every_iteration_counted_one_by_one) {

@@ -88,3 +88,36 @@ BOOST_AUTO_TEST_CASE(a_copy_that_enlarges_takes_its_room_from_the_copy_on) {
     BOOST_TEST(codes("32") == "");
     BOOST_TEST(codes("31") == "capacity");
 }
+
+// I is read once more after it went to LB and back: GLB holds it and K.
+BOOST_AUTO_TEST_CASE(a_copy_by_way_of_another_memory_has_a_buffer_of_its_own) {
+    const auto copy = [](const std::string& from, const std::string& to) {
+        return "  - name: " + to + "\n    is_copy_operation: True\n    tensor_accesses:\n" +
+               "    - {name: " + from + ", projection: [m]}\n    - {name: " + to +
+               ", projection: [m], output: True}\n";
+    };
+    const std::string workload =
+        "workload:\n  rank_sizes: {M: 8}\n  bits_per_value: {All: 1}\n  einsums:\n"
+        "  - name: I\n    tensor_accesses:\n    - {name: A, projection: [m]}\n"
+        "    - {name: I, projection: [m], output: True}\n" +
+        copy("I", "J") + copy("J", "K") +
+        "  - name: Z\n    tensor_accesses:\n    - {name: I, projection: [m]}\n"
+        "    - {name: K, projection: [m]}\n    - {name: Z, projection: [m], output: True}\n";
+    std::vector<std::string> nodes{store("A, Z", "DRAM"), store("I, K", "GLB"), store("J", "LB"),
+                                   "split"};
+    for (const char* einsum : {"I", "J", "K", "Z"}) {
+        nodes.insert(nodes.end(), {">", loop("m", 1), compute(einsum), "<"});
+    }
+    const auto with_size = [&](const std::string& size) {
+        return Case(machine(memory("DRAM", "inf", "{may_keep: All}") +
+                            memory("GLB", size, "{may_keep: All}") +
+                            memory("LB", "inf", "{may_keep: All}")),
+                    workload);
+    };
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const auto mapping = Case::mapping(nodes);
+    BOOST_TEST(with_size("16").codes(nodes) == "");
+    BOOST_TEST(model->evaluate(with_size("16").problem(), mapping).peak_occupancy.at("GLB") == 1);
+    BOOST_TEST(with_size("15").codes(nodes) == "capacity");
+    BOOST_CHECK_THROW(model->evaluate(with_size("15").problem(), mapping), IllegalMapping);
+}

@@ -210,6 +210,7 @@ struct EinsumView {
     /// Iterative variables of more than one value whose running states the Einsum accesses.
     RankVariableMask state_variables() const;
     int find_tensor(const std::string& name) const;         ///< local index or -1
+    int find_tensor(int tensor) const;                      ///< of the workload: local index or -1
     int find_rank_variable(const std::string& name) const;  ///< local index or -1
 };
 

@@ -24,14 +24,6 @@ constexpr double rows_per_bound = 5000;
 // Bounds and costs are computed in different orders.
 constexpr double bound_slack = 1 - 1e-9;
 
-double product(const std::vector<double>& values) {
-    double out = 1;
-    for (const double v : values) {
-        out *= v;
-    }
-    return out;
-}
-
 /// A condition on given tile shapes alone that does not hold.
 bool is_violated(const mapspace::TileShapeConstraint& c) {
     return c.formula.is_constant() && !base::holds(c.relation, c.formula.constant_value(), c.limit);
@@ -209,9 +201,7 @@ BestFirst::BoxRow BestFirst::local_search_box(const Box& box, Scratch& scratch) 
     }
     mapspace::TileShapeLocalSearch search(p.problem, {p.cost, {}}, start);
     search.run(local_search_rows);
-    scratch.worker->generated(static_cast<std::uint64_t>(search.rows()));
-    scratch.worker->evaluated(static_cast<std::uint64_t>(search.rows()));
-    x_.add_evaluated(static_cast<std::uint64_t>(search.rows()));
+    x_.count_rows(scratch, search.rows());
     const std::vector<double> values(search.shapes().begin(), search.shapes().end());
     std::vector<double> cost;
     for (const Formula& f : p.cost) {
@@ -245,7 +235,7 @@ bool BestFirst::search_boxes(std::span<const Box> boxes, double best, const Sear
     x_.for_each_job({{0, least->index}}, {}, [&](std::size_t e, std::size_t i, Scratch& scratch) {
         const TemplateEntry& t = x_.templates(e)[i];
         const model::TemplateFormulas f = x_.formulas(t);
-        x_.keep_row(e, i, f, x_.problem_of(e, i, f, scratch), least->shapes, scratch);
+        x_.keep_shapes(e, i, f, x_.problem_of(e, i, f, scratch), {least->shapes}, scratch);
     });
     x_.share_groups();
     return true;

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "../pipelines.hpp"
 #include "spec/reader.hpp"
 #include "support/paths.hpp"
 #include "tessera/arch/architecture.hpp"
@@ -139,6 +140,37 @@ BOOST_AUTO_TEST_CASE(stages_need_room) {
     } catch (const UserError& error) {
         BOOST_TEST(says(error.what(), "model transfusion"));
     }
+}
+
+// Two Einsums that share no loops hold T in one memory, as large as their figures say.
+BOOST_AUTO_TEST_CASE(a_shared_tensor_is_as_large_as_its_largest_user_so_far) {
+    workload::EinsumView einsum;
+    einsum.tensors.emplace_back();
+    einsum.tensors[0].name = "T";
+    einsum.tensors[0].fusable = true;
+    arch::Path path;
+    path.levels.emplace_back();
+    path.levels[0].name = "Buffer";
+    mapping::Pmapping nodes(1);
+    nodes[0].kind = mapping::NodeKind::storage;
+    nodes[0].tensor = nodes[0].level = 0;
+    nodes[0].backing = true;
+    const auto share = [&](double first, double second, int running) {
+        std::vector<model::EinsumReport> reports(2);
+        std::vector<tessera::transfusion::Part> parts;
+        for (model::EinsumReport& report : reports) {
+            report.components.emplace_back();
+            report.components[0].component = "Buffer";
+            report.components[0].tensors.emplace_back();
+            report.components[0].tensors[0].tensor = "T";
+            report.components[0].tensors[0].occupancy = parts.empty() ? first : second;
+            parts.push_back({&einsum, &path, &nodes, &report});
+        }
+        return tessera::transfusion::fullest(parts, {0}, {running, running + 1}, {0}).share;
+    };
+    BOOST_TEST(share(0.25, 0.5, 0) == 0.25);
+    BOOST_TEST(share(0.25, 0.5, 1) == 0.5);
+    BOOST_TEST(share(0.5, 0.25, 1) == 0.5);
 }
 
 BOOST_AUTO_TEST_CASE(all_methods_on_a_small_layer) {

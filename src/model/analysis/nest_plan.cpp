@@ -14,10 +14,6 @@ using workload::Relevancy;
 
 namespace {
 
-bool is_holder(const PmappingNode& node) {
-    return node.kind == NodeKind::storage || node.kind == NodeKind::toll;
-}
-
 Relevancy relevancy(const TensorFacts& tensor, int variable) {
     if (tensor.relevant >> variable & 1) {
         return Relevancy::relevant;
@@ -57,16 +53,16 @@ void NestPlan::build(const PathTables& tables, Nodes nodes) {
 void NestPlan::cut_copy(Nodes nodes) {
     int last_backing = -1;
     for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
-        if (is_holder(nodes[i]) && nodes[i].backing) {
+        if (nodes[i].is_holder() && nodes[i].backing) {
             last_backing = i;
         }
     }
     first_ignored_ = last_backing + 1;
     for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
         bool loop_between = false;
-        for (int j = i + 1; is_holder(nodes[i]) && j < static_cast<int>(nodes.size()); ++j) {
+        for (int j = i + 1; nodes[i].is_holder() && j < static_cast<int>(nodes.size()); ++j) {
             loop_between |= nodes[j].is_loop();
-            if (loop_between && is_holder(nodes[j]) && nodes[j].level == nodes[i].level) {
+            if (loop_between && nodes[j].is_holder() && nodes[j].level == nodes[i].level) {
                 throw IllegalMapping(
                     "a copy Einsum has a loop between two holders of one memory (nodes " +
                     std::to_string(i) + " and " + std::to_string(j) +
@@ -85,7 +81,7 @@ void NestPlan::place_reservations(const PathTables& tables, Nodes nodes) {
     const int n = static_cast<int>(nodes.size());
     reservation_.assign(nodes.size(), -1);
     for (int i = 0; i < n; ++i) {
-        if (!is_holder(nodes[i])) {
+        if (!nodes[i].is_holder()) {
             continue;
         }
         int stop = i + 1;
@@ -129,7 +125,7 @@ void NestPlan::order_tensor(const PathTables& tables, Nodes nodes, int tensor) {
     int holder = -1;  // the last holder whose reservation is still to come
     int done = 0;     // nodes before this one have been dealt with
     for (int i = 0; i < n; ++i) {
-        const bool own = is_holder(nodes[i]) && nodes[i].tensor == tensor && !ignored(i);
+        const bool own = nodes[i].is_holder() && nodes[i].tensor == tensor && !ignored(i);
         if (!own && nodes[i].kind != NodeKind::compute) {
             continue;
         }

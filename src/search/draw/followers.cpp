@@ -79,22 +79,16 @@ void Followers::trim() {
     }
 }
 
-Compatibility& Followers::first() {
-    return after(0, joiner_.first(), {});
-}
-
-Compatibility& Followers::after(int einsum, int state,
-                                const std::vector<std::int64_t>& open_trips) {
-    key_.assign(1, state);
-    key_.insert(key_.end(), open_trips.begin(), open_trips.end());
+Compatibility& Followers::after(int einsum, const Followed& followed) {
+    key_.assign(1, followed.state);
+    key_.insert(key_.end(), followed.open_trips.begin(), followed.open_trips.end());
     std::unique_ptr<Compatibility>& slot = compatibilities_[key_];
     if (!slot) {
         slot = std::make_unique<Compatibility>();
+        static_cast<Followed&>(*slot) = followed;
         slot->einsum = einsum;
-        slot->state = state;
-        slot->open_trips = open_trips;
         if (einsum < static_cast<int>(space_.einsums.size())) {
-            slot->shapes.resize(joiner_.all_options(state).size());
+            slot->shapes.resize(joiner_.all_options(followed.state).size());
         }
         tiles_.remember(slot->shapes.size() + key_.size() + 16);
     }

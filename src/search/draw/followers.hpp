@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "search/join/joiner.hpp"
+#include "search/join/link.hpp"
 #include "search/space/tile_walk.hpp"
 #include "tessera/base/hash.hpp"
 
@@ -23,13 +23,9 @@ struct TileShapes {
     std::vector<std::int64_t> tiles;  ///< listed: one row after the other, in symbol order
 };
 
-/// What later Einsums see of a partial mapping: the state of the joins, and how often the loops run
-/// that are still open.
-struct Compatibility {
-    int einsum = 0;  ///< the next one: its place in the order
-    int state = 0;
-    std::vector<std::int64_t> open_trips;
-
+/// What later Einsums see of a partial mapping, and which of their options have tile shapes.
+struct Compatibility : Followed {
+    int einsum = 0;                         ///< the next one: its place in the order
     std::vector<const TileShapes*> shapes;  ///< by option of the state, null: not looked at yet
     bool scanned = false;
     std::vector<std::uint32_t> live;  ///< when scanned
@@ -78,8 +74,8 @@ public:
     /// Forgets what was remembered if it has become much. What was handed out is invalid then.
     void trim();
 
-    Compatibility& first();
-    Compatibility& after(int einsum, int state, const std::vector<std::int64_t>& open_trips);
+    /// Of the next Einsum after what was followed.
+    Compatibility& after(int einsum, const Followed& followed);
 
     /// Ways to go on: templates with their patterns and ways to join, all of them alike.
     const std::vector<Joiner::Option>& options(const Compatibility& at) {
