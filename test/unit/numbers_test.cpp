@@ -55,4 +55,5 @@ BOOST_AUTO_TEST_CASE(divisors_and_prime_factors_are_those_of_the_definition) {
         boost::test_tools::per_element());
     BOOST_TEST(divisors(most) == (std::vector<std::int64_t>{1, most}),
                boost::test_tools::per_element());
+    BOOST_TEST(divisors(1000000000).size() == 100u);
 }
