@@ -113,6 +113,21 @@ inline void enumerate(const std::vector<TileShapeSymbol>& symbols, std::size_t s
     }
 }
 
+inline bool meets(Relation relation, double value, double limit) {
+    switch (relation) {
+        case Relation::less_equal:
+            return value <= limit;
+        case Relation::less:
+            return value < limit;
+        case Relation::greater_equal:
+            return value >= limit;
+        case Relation::greater:
+            return value > limit;
+        default:
+            return value == limit;
+    }
+}
+
 struct Solution {
     std::size_t legal_assignments = 0;
     std::size_t feasible = 0;
@@ -175,7 +190,7 @@ inline std::vector<std::vector<double>> feasible_rows(const TileShapeProblem& pr
         bool ok = true;
         for (std::size_t c = 0; c < problem.constraints.size(); ++c) {
             ok = ok &&
-                 holds(problem.constraints[c].relation, values[c], problem.constraints[c].limit);
+                 meets(problem.constraints[c].relation, values[c], problem.constraints[c].limit);
         }
         for (const LoopLimit& group : problem.loop_limits) {
             ok = ok && trips_above_one(group, row) <= group.limit;
@@ -281,7 +296,7 @@ inline bool rows_are_true(const TileShapeProblem& problem, const TileShapeResult
             ok = ok && values[k] == result.objectives[k][r];
         }
         for (const auto& c : problem.constraints) {
-            ok = ok && holds(c.relation, c.formula.value(x), c.limit);
+            ok = ok && meets(c.relation, c.formula.value(x), c.limit);
         }
         for (const LoopLimit& group : problem.loop_limits) {
             ok = ok && trips_above_one(group, x) <= group.limit;

@@ -174,11 +174,10 @@ bool TemporalLoops::shares_memory_below(const Group& group) const {
 //                  loop would produce or load it again; outside the mapspace
 //   copy           a part and the whole of a tensor would stand in one memory; outside the mapspace
 //   toll           a toll stores nothing, so the loop may as well stand above it: same counts
-//   sink           a holder's tile is fetched once per trip of a loop that indexes its tensor,
-//   above
-//                  or below it; with the loop above, it occupies less. (Not so for backing holders,
-//                  whose place decides what is fused. Below a network a loop above spatial loops
-//                  may bring hops of other tensors: there it is a condition of the mapspace, L5.)
+//   sink           a holder's tile is fetched once per trip of a loop that indexes its tensor, be
+//                  the loop above it or below; above it, it occupies less. (Not so for backing
+//                  holders, whose place decides what is fused. Below a network a loop above spatial
+//                  loops may bring hops of other tensors: there it is a condition, L5.)
 //   hoist          a loop that does not index the next holder's tensor may as well stand below that
 //                  holder: its tile and all traffic stay. Not in the fused region, where the holder
 //                  would then live longer; not if the loop may stop the reservation above; not if
