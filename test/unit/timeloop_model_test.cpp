@@ -1,4 +1,5 @@
 // The Timeloop cost model on a small example worked by hand, what it refuses and what it warns of.
+#include <algorithm>
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <thread>
@@ -155,6 +156,65 @@ BOOST_AUTO_TEST_CASE(a_data_space_kept_nowhere_is_no_mapping) {
     BOOST_CHECK(!evaluate(gemm.problem, gemm.architecture, gemm.mapping).fit.ok());
     BOOST_CHECK_EQUAL(structural_fault(gemm.problem, gemm.architecture, gemm.mapping),
                       "data space B is bypassed by every level");
+}
+
+// The compiled evaluator shares its accounting with the other one: figures and totals are compared.
+BOOST_AUTO_TEST_CASE(the_figures_of_an_evaluation_add_up_to_its_totals) {
+    const auto close = [](double a, double b) { BOOST_CHECK_CLOSE_FRACTION(a, b, 1e-9); };
+    std::mt19937_64 random(12);
+    int counted = 0;
+    for (int c = 0; c < 300; ++c) {
+        testing::TimeloopCase drawn =
+            testing::random_timeloop_case(random, {.imperfect = 0.2, .most_levels = 4});
+        const bool master = c % 2 == 1;
+        if (master) {
+            testing::let_leak(drawn.architecture);
+        }
+        const Stats stats = evaluate(drawn.problem, drawn.architecture, drawn.mapping,
+                                     {.dialect = master ? Dialect::master : Dialect::v3_0_3})
+                                .stats;
+        if (stats.wrapped) {
+            continue;
+        }
+        ++counted;
+        double energy = stats.arithmetic.energy_pj;
+        std::uint64_t cycles = stats.arithmetic.cycles;
+        for (const LevelStats& level : stats.levels) {
+            cycles = std::max(cycles, level.cycles);
+        }
+        BOOST_CHECK_GE(stats.cycles, cycles);
+        for (const LevelStats& level : stats.levels) {
+            double own = level.leakage_energy_pj, accesses = 0;
+            for (const DataSpaceStats& space : level.data_spaces) {
+                own += space.total_energy_pj() +
+                       space.addr_gen_energy_pj * static_cast<double>(space.utilized_clusters);
+                accesses += static_cast<double>(space.reads + space.updates + space.fills) *
+                            space.utilized_instances;
+                close(space.read_bandwidth + space.write_bandwidth, space.shared_bandwidth);
+            }
+            close(own, level.energy_pj);
+            close(accesses, static_cast<double>(level.accesses));
+            close(level.leak_pj * static_cast<double>(cycles) *
+                      level.data_spaces.front().utilized_instances / level.non_gated_utilization,
+                  level.leakage_energy_pj);
+            energy += level.energy_pj;
+        }
+        for (const NetworkStats& network : stats.networks) {
+            double own = 0;
+            for (const NetworkDataSpaceStats& space : network.data_spaces) {
+                own += (space.energy_pj + space.link_transfer_energy_pj) * space.utilized_instances;
+                double words = 0;
+                for (const AccessRecord& record : space.ingresses) {
+                    words += record.accesses;
+                }
+                close(words, space.total_ingresses);
+            }
+            close(own, network.energy_pj);
+            energy += network.energy_pj;
+        }
+        close(energy, stats.energy_pj);
+    }
+    BOOST_CHECK_GT(counted, 200);
 }
 
 BOOST_AUTO_TEST_CASE(energies_of_a_table_replace_only_what_it_names) {
