@@ -1,7 +1,9 @@
 // Facts about points: against outcomes, and against every tile shape tried one by one.
 #include "tessera/search/inspector.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <string>
 
 #include "oracle/few_instances.hpp"
 #include "oracle/points.hpp"
@@ -128,4 +130,48 @@ BOOST_AUTO_TEST_CASE(values_of_a_symbol_are_those_that_leave_its_einsum_legal) {
     BOOST_TEST(inspector.values({}, 0, 0).empty());
     BOOST_TEST((inspector.facts({}).verdict == Verdict::tile_shape));
     BOOST_TEST(inspector.facts({}).einsums.empty());
+}
+
+// A is copied to B and C; C is read last. While S is made of P, the buffer holds both, and C.
+BOOST_AUTO_TEST_CASE(what_a_copy_makes_is_there_until_it_is_read) {
+    const auto memory = [](const std::string& name, const std::string& size,
+                           const std::string& tensors) {
+        return "  - !Memory\n    name: " + name + "\n    size: " + size +
+               "\n    actions:\n    - {name: read, energy: 1, throughput: 1}\n"
+               "    - {name: write, energy: 1, throughput: 1}\n    tensors: {keep: " +
+               tensors + ", may_keep: Nothing}\n";
+    };
+    const auto einsum = [](const std::string& out, const std::string& in,
+                           const std::string& more = "") {
+        return "  - name: " + out + "\n    tensor_accesses:\n    - {name: " + in +
+               ", projection: [m]}\n" + more + "    - {name: " + out +
+               ", projection: [m], output: True}\n";
+    };
+    const oracle::LoadedInstance instance(
+        "arch:\n  nodes:\n" + memory("Main", "inf", "A | R | T") +
+            memory("Buffer", "64", "B | C | P | S") +
+            "  - !Compute\n    name: MAC\n"
+            "    actions: [{name: compute, energy: 1, throughput: 1}]\n"
+            "workload:\n  rank_sizes: {M: 4}\n  bits_per_value: {All: 1}\n  einsums:\n" +
+            einsum("B", "A", "    - {name: C, projection: [m], output: True}\n") +
+            "    is_copy_operation: True\n" + einsum("P", "B") + einsum("S", "P") +
+            einsum("T", "S") + einsum("R", "C"),
+        arch::Compat::none);
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const search::OpenSpace space(instance.problem, *model,
+                                  {mapspace::MapSpaceOptions{}, 1, nullptr});
+    search::Worker worker(space);
+    search::Inspector inspector(space);
+    const auto listed = space.enumerate();
+    Point point;
+    double most = 0;
+    for (int i = 0; i < 20000 && listed->next(point); ++i) {
+        if (worker.evaluate(point).legal()) {
+            const model::Report report = model->evaluate(instance.problem, worker.mapping(point));
+            const double bits = report.peak_occupancy.at("Buffer") * 64;
+            BOOST_TEST(inspector.facts(point).memories.at(0).most_bits >= bits);
+            most = std::max(most, bits);
+        }
+    }
+    BOOST_TEST(most == 12);
 }
