@@ -54,13 +54,20 @@ std::vector<Kept> kept_by(const Part& part) {
         const workload::LocalTensor& tensor =
             part.einsum->tensors[static_cast<std::size_t>(node.tensor)];
         const std::string& memory = part.path->levels[static_cast<std::size_t>(node.level)].name;
+        const bool copy = part.einsum->is_copy_operation;
+        const bool backing = node.backing && tensor.fusable;
+        // A copy holds its tensors once in a memory, under the name of one; others see those that
+        // are shared.
+        const auto known = copy ? std::ranges::find(all, memory, &Kept::memory) : all.end();
+        if (known != all.end() && !(backing && known->backing)) {
+            known->tensor = backing ? tensor.tensor : known->tensor;
+            known->backing |= backing;
+            continue;
+        }
         for (const model::ComponentReport& component : part.report->components) {
             for (const model::TensorReport& one : component.tensors) {
-                // A copy holds all of its tensors at once, under the name of one.
-                const bool found = part.einsum->is_copy_operation || one.tensor == tensor.name;
-                if (component.component == memory && found) {
-                    all.push_back({tensor.tensor, memory, one.occupancy, depth,
-                                   node.backing && tensor.fusable});
+                if (component.component == memory && (copy || one.tensor == tensor.name)) {
+                    all.push_back({tensor.tensor, memory, one.occupancy, depth, backing});
                 }
             }
         }

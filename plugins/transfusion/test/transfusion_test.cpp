@@ -173,6 +173,36 @@ BOOST_AUTO_TEST_CASE(a_shared_tensor_is_as_large_as_its_largest_user_so_far) {
     BOOST_TEST(share(0.5, 0.25, 1) == 0.5);
 }
 
+// I is copied to O in one memory; others use one of the two.
+BOOST_AUTO_TEST_CASE(what_a_copy_holds_is_held_once) {
+    for (const int used : {0, 1}) {
+        workload::EinsumView einsum;
+        einsum.is_copy_operation = true;
+        mapping::Pmapping nodes(2);
+        for (const int t : {0, 1}) {
+            einsum.tensors.emplace_back();
+            einsum.tensors[t].name = t == 0 ? "I" : "O";
+            einsum.tensors[t].tensor = t;
+            einsum.tensors[t].fusable = t == used;
+            nodes[t].kind = mapping::NodeKind::storage;
+            nodes[t].tensor = static_cast<std::int8_t>(t);
+            nodes[t].level = 0;
+            nodes[t].backing = true;
+        }
+        arch::Path path;
+        path.levels.emplace_back();
+        path.levels[0].name = "Buffer";
+        model::EinsumReport report;
+        report.components.emplace_back();
+        report.components[0].component = "Buffer";
+        report.components[0].tensors.emplace_back();
+        report.components[0].tensors[0].tensor = "I";
+        report.components[0].tensors[0].occupancy = 0.25;
+        const std::vector<tessera::transfusion::Part> parts{{&einsum, &path, &nodes, &report}};
+        BOOST_TEST(tessera::transfusion::fullest(parts, {}, {0, 1}, {0}).share == 0.25);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(all_methods_on_a_small_layer) {
     const spec::Defines sizes = {{"BATCH", "2"}, {"TOKENS", "64"}, {"KEY_TILE", "16"}};
     spec::Defines three = sizes;
