@@ -41,9 +41,39 @@ const std::vector<std::string> unfused{store("T0, W0, T1, W1, T2", "DRAM"),
                                        compute("E1"),
                                        "<"};
 
-double fullest(const Case& c) {
+double fullest(const Case& c, const std::vector<std::string>& nodes = unfused,
+               const std::string& memory = "Register") {
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
-    return model->evaluate(c.problem(), Case::mapping(unfused)).peak_occupancy.at("Register");
+    return model->evaluate(c.problem(), Case::mapping(nodes)).peak_occupancy.at(memory);
+}
+
+/// Copies of A into GLB and what reads them; B takes two bits a value, all else one.
+Case copied(const std::string& size, const std::string& copies) {
+    return Case(
+        machine(memory("DRAM", "inf", "{may_keep: All}") + memory("GLB", size, "{may_keep: All}")),
+        "workload:\n  rank_sizes: {M: 8}\n  bits_per_value: {B: 2, Other: 1}\n  einsums:\n" +
+            copies +
+            "  - name: UseC\n    tensor_accesses:\n    - {name: C, projection: [m]}\n"
+            "    - {name: Y, projection: [m], output: True}\n"
+            "  - name: UseB\n    tensor_accesses:\n    - {name: B, projection: [m]}\n"
+            "    - {name: Z, projection: [m], output: True}\n");
+}
+
+std::string copy_einsum(const std::string& name, const std::string& input,
+                        const std::vector<std::string>& outputs) {
+    std::string text =
+        "  - name: " + name +
+        "\n    is_copy_operation: True\n    tensor_accesses:\n    - {name: " + input +
+        ", projection: [m]}\n";
+    for (const std::string& output : outputs) {
+        text += "    - {name: " + output + ", projection: [m], output: True}\n";
+    }
+    return text;
+}
+
+/// One branch: all of m, one value at a time.
+void branch(std::vector<std::string>& nodes, const std::string& einsum) {
+    nodes.insert(nodes.end(), {">", loop("m", 1), compute(einsum), "<"});
 }
 
 }  // namespace
@@ -87,4 +117,38 @@ BOOST_AUTO_TEST_CASE(a_copy_that_enlarges_takes_its_room_from_the_copy_on) {
     // 32 bits from the copy on; before it, A and I take one bit and eight.
     BOOST_TEST(codes("32") == "");
     BOOST_TEST(codes("31") == "capacity");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_copy_makes_in_one_memory_takes_its_room_once) {
+    std::vector<std::string> nodes{store("A, Y, Z", "DRAM"), store("B, C", "GLB"), "split"};
+    branch(nodes, "Copy");
+    branch(nodes, "UseC");
+    branch(nodes, "UseB");
+    const std::string copy = copy_einsum("Copy", "A", {"B", "C"});
+    // The wider of the two, from the copy on: 16 bits, although B is read by the last Einsum.
+    const Case fits = copied("16", copy), misses = copied("15", copy);
+    BOOST_TEST(fits.codes(nodes) == "");
+    BOOST_TEST(fullest(fits, nodes, "GLB") == 1);
+    BOOST_TEST(mapspace::peak_bits(fits.problem(), Case::mapping(nodes)).at("GLB") == 16);
+    BOOST_TEST(misses.codes(nodes) == "capacity");
+    BOOST_CHECK_THROW(fullest(misses, nodes, "GLB"), IllegalMapping);
+}
+
+BOOST_AUTO_TEST_CASE(what_two_copies_make_in_one_memory_takes_room_for_each) {
+    std::vector<std::string> nodes{store("A, Y, Z", "DRAM"), store("B, C", "GLB"), "split"};
+    branch(nodes, "CopyB");
+    branch(nodes, "CopyC");
+    branch(nodes, "UseC");
+    branch(nodes, "UseB");
+    const std::string copies = copy_einsum("CopyB", "A", {"B"}) + copy_einsum("CopyC", "A", {"C"});
+    const Case fits = copied("24", copies), misses = copied("23", copies);
+    BOOST_TEST(fits.codes(nodes) == "");
+    BOOST_TEST(fullest(fits, nodes, "GLB") == 1);
+    BOOST_TEST(misses.codes(nodes) == "capacity");
+    BOOST_CHECK_THROW(fullest(misses, nodes, "GLB"), IllegalMapping);
+    // Where their source lies in the same memory, both are in its place.
+    nodes[0] = store("Y, Z", "DRAM");
+    nodes[1] = store("A, B, C", "GLB");
+    BOOST_TEST(copied("16", copies).codes(nodes) == "");
+    BOOST_TEST(fullest(copied("16", copies), nodes, "GLB") == 1);
 }

@@ -1,8 +1,8 @@
 #include "joined_occupancy.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
+#include <utility>
 
 namespace tessera::model {
 
@@ -17,29 +17,6 @@ struct Held {
     double bits = 0;
     int tensor = kAlone;  ///< representative of a shared tensor; kAlone: only this Einsum's
 };
-
-// Tensors linked by copy Einsums get one representative.
-std::vector<int> representatives(const workload::Workload& workload) {
-    std::vector<int> parent(workload.tensors.size());
-    std::iota(parent.begin(), parent.end(), 0);
-    const auto find = [&](int tensor) {
-        while (parent[tensor] != tensor) {
-            tensor = parent[tensor];
-        }
-        return tensor;
-    };
-    for (const workload::Einsum& einsum : workload.einsums) {
-        for (const workload::TensorAccess& access : einsum.accesses) {
-            if (einsum.is_copy_operation) {
-                parent[find(access.tensor)] = find(einsum.accesses.front().tensor);
-            }
-        }
-    }
-    for (std::size_t t = 0; t < parent.size(); ++t) {
-        parent[t] = find(static_cast<int>(t));
-    }
-    return parent;
-}
 
 double instance_bits(const EinsumAnalysis& einsum, const HolderCounts<double>& holder) {
     return holder.bits * (holder.persistent ? einsum.tables.n_instances : 1);
@@ -58,6 +35,67 @@ int entry_of(const EinsumAnalysis& einsum, int node) {
         }
     }
     return -1;
+}
+
+/// Tensors that lie in one buffer: those that a copy Einsum has in one memory.
+class Buffers {
+public:
+    /// A tensor that stands for all in its buffer.
+    int find(const std::string& memory, int tensor) const {
+        for (auto next = parents_.find({memory, tensor}); next != parents_.end();
+             next = parents_.find({memory, tensor})) {
+            tensor = next->second;
+        }
+        return tensor;
+    }
+    void unite(const std::string& memory, int tensor, int other) {
+        const int from = find(memory, tensor), to = find(memory, other);
+        if (from != to) {
+            parents_[{memory, from}] = to;
+        }
+    }
+
+private:
+    std::map<std::pair<std::string, int>, int> parents_;
+};
+
+/// `backings` by Einsum. The reference takes tensors that copies link for one in every memory,
+/// even if two copies make them.
+Buffers buffers(const workload::Workload& workload,
+                const std::vector<const EinsumAnalysis*>& einsums,
+                const std::vector<std::vector<Backing>>& backings, bool reference) {
+    Buffers result;
+    for (std::size_t e = 0; e < einsums.size(); ++e) {
+        if (!einsums[e]->tables.copy) {
+            continue;
+        }
+        for (const Backing& backing : backings[e]) {
+            for (const Backing& other : backings[e]) {
+                if (backing.memory == other.memory) {
+                    result.unite(backing.memory, backing.tensor, other.tensor);
+                }
+            }
+        }
+    }
+    if (!reference) {
+        return result;
+    }
+    std::set<std::string> memories;
+    for (const std::vector<Backing>& of_einsum : backings) {
+        for (const Backing& backing : of_einsum) {
+            memories.insert(backing.memory);
+        }
+    }
+    for (const std::string& memory : memories) {
+        for (const workload::Einsum& einsum : workload.einsums) {
+            for (const workload::TensorAccess& access : einsum.accesses) {
+                if (einsum.is_copy_operation) {
+                    result.unite(memory, access.tensor, einsum.accesses.front().tensor);
+                }
+            }
+        }
+    }
+    return result;
 }
 
 // One memory over the run of all Einsums. What lives is found by a sweep over the Einsums, so that
@@ -222,7 +260,6 @@ std::vector<int> live_loops(const std::vector<std::vector<Backing>>& backings) {
 JoinedOccupancy joined_occupancy(const workload::Workload& workload,
                                  const std::vector<const EinsumAnalysis*>& einsums,
                                  const std::vector<int>& shared_loops) {
-    const std::vector<int> representative = representatives(workload);
     std::vector<std::vector<Backing>> all_backings;
     for (const EinsumAnalysis* einsum : einsums) {
         all_backings.push_back(backings(*einsum));
@@ -234,6 +271,7 @@ JoinedOccupancy joined_occupancy(const workload::Workload& workload,
             shared[i] = std::max(shared[i], shared_loops[i]);
         }
     }
+    const Buffers buffer = buffers(workload, einsums, all_backings, !physical);
     std::map<std::string, Timeline> timelines;
     JoinedOccupancy result;
     for (std::size_t e = 0; e < einsums.size(); ++e) {
@@ -248,7 +286,7 @@ JoinedOccupancy joined_occupancy(const workload::Workload& workload,
                       kAlone};
             for (const Backing& backing : all_backings[e]) {
                 if (entry_of(einsum, backing.node) == static_cast<int>(h)) {
-                    held.tensor = representative[backing.tensor];
+                    held.tensor = buffer.find(level.name, backing.tensor);
                 }
             }
             timelines.try_emplace(level.name, shared, !physical).first->second.add(held);

@@ -4,7 +4,7 @@
 // loops above its reservation) stays while its neighbour runs if d < n: it was allocated outside
 // the shared loops. Deeper holders are allocated and freed inside each iteration and only meet what
 // lies above. Persistent tensors have depth -1. A tensor that several Einsums access is held once,
-// from its first to its last user; tensors linked by copy Einsums are one tensor.
+// from its first to its last user; what one copy Einsum has in one memory is one tensor.
 #pragma once
 
 #include <map>
