@@ -151,10 +151,15 @@ void convolution_2d(Writer w, Random& r) {
     }
 }
 
-// A copied tensor, read by one step or by two.
+// A copied tensor, read by one step or by two; or two copies with a reader each.
 void copies(Writer w, Random& r) {
     w.bound("m", r.pick(small_sizes)).bound("d", r.pick(small_sizes));
     w.bound("e", r.pick(small_sizes));
+    if (r.chance(30)) {
+        w.einsum({"X[m, d]", ">Y[m, d]", ">T[m, d]"}, true);
+        w.einsum({"Y[m, d]", "W[d, e]", ">Z[m, e]"}).einsum({"T[m, d]", "Z[m, e]", ">U[m, e]"});
+        return;
+    }
     w.einsum({"X[m, d]", ">Y[m, d]"}, true).einsum({"Y[m, d]", "W[d, e]", ">Z[m, e]"});
     if (r.chance(40)) {
         w.einsum({"Y[m, d]", "V[d, e]", ">U[m, e]"});

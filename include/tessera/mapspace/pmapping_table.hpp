@@ -40,7 +40,8 @@ struct HeldTensor {
     int memory = 0;    ///< index into Architecture::component_names
     int level = 0;     ///< fused loops above its backing holder; -1: persistent
     int tracked = -1;  ///< index of the tracked memory, -1 if its capacity is not coupled
-    /// Copy Einsum: the output shares the buffer of this tensor (same memory), -1 otherwise.
+    /// Copy Einsum: it shares the buffer of this tensor (same memory), the input or another output;
+    /// -1 otherwise.
     int shares_buffer_of = -1;
     /// A line buffer: the rank along which the loop below it (number `level`) walks, how many
     /// values of it all iterations together pass, and how far an iteration reaches beyond them; of

@@ -2,13 +2,17 @@
 //
 // Between two neighbours lie n shared loops. What an Einsum holds below d loops stays while its
 // neighbour runs if d < n: it was allocated outside the shared loops. Persistent: d = -1. What
-// several Einsums share is held once, from its first to its last user.
-//   whole mappings   lifetime(), add_shared()
+// several Einsums share is held once, from its first to its last user; what one copy Einsum backs
+// in one memory is one buffer.
+//   whole mappings   lifetime(), add_shared(), Buffers
 //   one Einsum more  Appended, where of those before only sums by depth are known
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <span>
+#include <string>
+#include <utility>
 
 namespace tessera::model {
 
@@ -67,6 +71,28 @@ void add_shared(std::span<const SharedUse> uses, bool reference_sizes, const Add
         add(einsum, shared_bits(uses, einsum, reference_sizes));
     }
 }
+
+/// Whose buffer a tensor lies in, by memory.
+class Buffers {
+public:
+    void unite(const std::string& memory, int tensor, int other) {
+        const int a = of(memory, tensor), b = of(memory, other);
+        if (a != b) {
+            whose_[{memory, std::max(a, b)}] = std::min(a, b);
+        }
+    }
+    /// One tensor for all that lie in its buffer.
+    int of(const std::string& memory, int tensor) const {
+        for (auto at = whose_.find({memory, tensor}); at != whose_.end();
+             at = whose_.find({memory, tensor})) {
+            tensor = at->second;
+        }
+        return tensor;
+    }
+
+private:
+    std::map<std::pair<std::string, int>, int> whose_;
+};
 
 /// An Einsum more, in one memory. By depth from -1 on: bits held at this depth or further out.
 struct Appended {

@@ -1,5 +1,7 @@
 #include "fused_structure.hpp"
 
+#include <tuple>
+
 #include "tessera/base/error.hpp"
 
 namespace tessera::mapspace {
@@ -40,6 +42,24 @@ void break_below_networks(const arch::Path& path, const Template& tmpl,
             add_break(st, depths.of_loops[k]);
             add_break(st, depths.of_loops[k + 1]);
         }
+    }
+}
+
+/// All tensors of a copy in one memory are one buffer: that of a persistent one, else the input's,
+/// or that of the first output if the input lies elsewhere.
+void share_buffers(const workload::EinsumView& einsum, GroupStructure& st) {
+    const auto place = [&](const BackedTensor& b) {
+        return std::tuple(b.level >= 0, b.output,
+                          einsum.tensors[static_cast<std::size_t>(b.tensor)].tensor);
+    };
+    for (BackedTensor& b : st.tensors) {
+        const BackedTensor* owner = &b;
+        for (const BackedTensor& other : st.tensors) {
+            if (other.memory == b.memory && place(other) < place(*owner)) {
+                owner = &other;
+            }
+        }
+        b.shares_buffer_of = owner == &b ? -1 : owner->tensor;
     }
 }
 
@@ -152,14 +172,7 @@ GroupStructure structure_of(const TabulateContext& c, const Template& tmpl,
         st.tensors.push_back(std::move(b));
     }
     if (e.is_copy_operation) {
-        // Input and output in one memory are one buffer.
-        for (BackedTensor& out : st.tensors) {
-            for (const BackedTensor& in : st.tensors) {
-                if (out.output && !in.output && in.memory == out.memory && in.level == out.level) {
-                    out.shares_buffer_of = in.tensor;
-                }
-            }
-        }
+        share_buffers(e, st);
     }
     return st;
 }

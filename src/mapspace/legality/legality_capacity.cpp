@@ -5,9 +5,9 @@
 //                     place of the holder
 //   any other holder  one per Einsum; it may be allocated further down, see allocated_at()
 //   persistent        all the time, once per instance of the Einsum
-// A copy between outermost holders in one memory moves nothing: both names stand for one
-// allocation. While a loop below the allocation runs, its next iteration will use the tile again:
-// the allocation lives as long as the outermost such loop, for every Einsum inside.
+// The outermost holders that a copy has in one memory hold the same data: all their names stand for
+// one allocation. While a loop below the allocation runs, its next iteration will use the tile
+// again: the allocation lives as long as the outermost such loop, for every Einsum inside.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -171,19 +171,24 @@ private:
                });
     }
 
+    /// Whatever is copied within one memory or into it has one place there, under the name of the
+    /// input if this is among it.
     void find_copies() {
         for (const auto& leaf : checker_.leaves) {
-            for (const Node& from : leaf->nodes) {
-                for (const Node& to : leaf->nodes) {
-                    if (!leaf->view().is_copy_operation || from.kind != Kind::storage ||
-                        to.kind != Kind::storage || !from.first || !to.first ||
-                        from.level != to.level || leaf->tensor(from).output ||
-                        !leaf->tensor(to).output) {
-                        continue;
-                    }
-                    const std::string& memory = leaf->level(from).name;
-                    const int source = owner(leaf->tensor(from).tensor, memory);
-                    const int target = owner(leaf->tensor(to).tensor, memory);
+            if (!leaf->view().is_copy_operation) {
+                continue;
+            }
+            std::map<std::string, std::vector<const Node*>> places;
+            for (const Node& node : leaf->nodes) {
+                if (node.kind == Kind::storage && node.first) {
+                    std::vector<const Node*>& names = places[leaf->level(node).name];
+                    names.insert(leaf->tensor(node).output ? names.end() : names.begin(), &node);
+                }
+            }
+            for (const auto& [memory, names] : places) {
+                const int source = owner(leaf->tensor(*names.front()).tensor, memory);
+                for (const Node* const name : names) {
+                    const int target = owner(leaf->tensor(*name).tensor, memory);
                     if (source != target) {
                         alias_[{target, memory}] = source;
                     }

@@ -9,30 +9,27 @@ namespace tessera::model {
 
 namespace {
 
-/// Whose buffer a tensor lies in, by memory: what a copy holds in one memory is held once.
-class Buffers {
-public:
-    void add(const std::vector<Backing>& of_copy) {
-        for (const Backing& a : of_copy) {
-            for (const Backing& b : of_copy) {
-                const int first = buffer(a.memory, a.tensor), other = buffer(b.memory, b.tensor);
-                if (a.memory == b.memory && first < other) {
-                    whose_[{b.memory, other}] = first;
-                }
+/// The reference takes what copies link for one buffer in every memory, which this name stands for.
+const std::string everywhere;
+
+/// Adds a copy. `backed`: by it.
+void add_copy(const EinsumAnalysis& copy, const std::vector<Backing>& backed, bool reference,
+              Buffers& buffers) {
+    if (reference) {
+        const std::vector<workload::LocalTensor>& tensors = copy.einsum().tensors;
+        for (const workload::LocalTensor& tensor : tensors) {
+            buffers.unite(everywhere, tensors.front().tensor, tensor.tensor);
+        }
+        return;
+    }
+    for (const Backing& a : backed) {
+        for (const Backing& b : backed) {
+            if (a.memory == b.memory) {
+                buffers.unite(a.memory, a.tensor, b.tensor);
             }
         }
     }
-    int buffer(const std::string& memory, int tensor) const {
-        for (auto at = whose_.find({memory, tensor}); at != whose_.end();
-             at = whose_.find({memory, tensor})) {
-            tensor = at->second;
-        }
-        return tensor;
-    }
-
-private:
-    std::map<std::pair<std::string, int>, int> whose_;
-};
+}
 
 double instance_bits(const EinsumAnalysis& einsum, const HolderCounts<double>& holder) {
     return holder.bits * (holder.persistent ? einsum.tables.n_instances : 1);
@@ -112,16 +109,16 @@ std::vector<int> live_loops(const std::vector<std::vector<Backing>>& backings) {
 
 JoinedOccupancy joined_occupancy(const std::vector<const EinsumAnalysis*>& einsums) {
     const auto n = static_cast<int>(einsums.size());
+    const bool physical = !einsums.empty() && einsums.front()->tables.convention.check_physical;
     std::vector<std::vector<Backing>> all_backings;
     Buffers buffers;
     for (const EinsumAnalysis* einsum : einsums) {
         all_backings.push_back(backings(*einsum));
         if (einsum->tables.copy) {
-            buffers.add(all_backings.back());
+            add_copy(*einsum, all_backings.back(), !physical, buffers);
         }
     }
     std::vector<int> shared = live_loops(all_backings);
-    const bool physical = !einsums.empty() && einsums.front()->tables.convention.check_physical;
     if (physical) {
         const std::vector<int> around = shared_loops(einsums);
         std::ranges::transform(shared, around, shared.begin(),
@@ -146,8 +143,8 @@ JoinedOccupancy joined_occupancy(const std::vector<const EinsumAnalysis*>& einsu
                 return entry_of(einsum, b.node) == static_cast<int>(h);
             });
             if (shared_one != all_backings[e].end()) {
-                uses[{level.name, buffers.buffer(level.name, shared_one->tensor)}].push_back(
-                    {life, bits});
+                const std::string& where = physical ? level.name : everywhere;
+                uses[{level.name, buffers.of(where, shared_one->tensor)}].push_back({life, bits});
             } else {
                 std::for_each(memory.begin() + life.first, memory.begin() + life.last + 1,
                               [&](double& now) { now += bits; });

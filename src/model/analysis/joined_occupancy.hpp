@@ -2,7 +2,7 @@
 //
 // The rule: tessera/model/coexistence.hpp. Loops that two neighbouring Einsums share: those of the
 // tree that enclose both, and those above the deepest tensor that is still needed (compat: the
-// latter alone). What a copy holds in one memory is one buffer.
+// latter alone). What a copy backs in one memory is one buffer (compat: in whatever memory).
 #pragma once
 
 #include <map>

@@ -106,7 +106,8 @@ HolderCounts<Num> Analysis<Num>::charge(const mapping::PmappingNode& node,
 }
 
 // All tensors of a copy are the same data: per memory they are stored and moved once, and not at
-// all where one of them is already in place.
+// all where one of them is already in place. They take the room of the largest (a copy may be wider
+// than its source, or repeat it), in the reference that of the smallest.
 template <class Num>
 void Analysis<Num>::merge_copy() {
     std::size_t kept = 0;
@@ -129,7 +130,8 @@ void Analysis<Num>::merge_copy() {
         into.up = min(into.up, counts.up);
         into.unit_reads = min(into.unit_reads, counts.unit_reads);
         into.unit_writes = min(into.unit_writes, counts.unit_writes);
-        into.bits = min(into.bits, counts.bits);
+        into.bits = t_->convention.check_physical ? max(into.bits, counts.bits)
+                                                  : min(into.bits, counts.bits);
         into.least_bits = into.bits;
         if (counts.persistent) {
             into.persistent = true;
