@@ -264,14 +264,6 @@ bool add_limits(TemplateData& t, const model::TemplateFormulas& f,
     return constant_limits_hold(t, out.formulas);
 }
 
-/// Whether others see an input of the Einsum in the memory: outputs of a copy lie in its buffer.
-bool holds_input(const TemplateData& t, const model::TemplateFormulas& f, int level) {
-    return std::ranges::any_of(f.occupancies, [&](const model::OccupancyFormula& o) {
-        const workload::LocalTensor& tensor = t.path->einsum.tensors[o.tensor];
-        return o.level == level && o.backing && tensor.fusable && !tensor.output;
-    });
-}
-
 void add_costs(const OpenSpace::Data& space, TemplateData& t, const model::TemplateFormulas& f) {
     std::vector<Formula> outputs{f.dynamic_energy_j + f.leak_energy_j, f.latency_s};
     const std::vector<std::string>& names = space.problem.architecture->component_names();
@@ -289,11 +281,8 @@ void add_costs(const OpenSpace::Data& space, TemplateData& t, const model::Templ
         const int buffer = o.backing && tensor.fusable ? tensor.tensor : -1;
         if (o.shared) {  // of a copy, by whichever of its tensors others see
             const auto one = std::ranges::find(t.holdings, m, &Holding::memory);
-            const bool apart = one->tensor >= 0 && buffer >= 0 && !holds_input(t, f, o.level);
             one->tensor = one->tensor < 0 ? buffer : one->tensor;
-            if (!apart) {
-                continue;
-            }
+            continue;
         }
         t.holdings.push_back({m, o.loops_above, buffer});
         outputs.push_back(o.bits);
