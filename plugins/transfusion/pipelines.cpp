@@ -41,7 +41,8 @@ struct Kept {
     bool backing = false;
 };
 
-std::vector<Kept> kept_by(const Part& part) {
+/// `buffers`: what the Einsum copies into one is added.
+std::vector<Kept> kept_by(const Part& part, model::Buffers& buffers) {
     std::vector<Kept> all;
     const std::vector<double> trips = trips_of(part);
     int depth = 0;
@@ -59,9 +60,13 @@ std::vector<Kept> kept_by(const Part& part) {
         // A copy holds its tensors once in a memory, under the name of one; others see those that
         // are shared.
         const auto known = copy ? std::ranges::find(all, memory, &Kept::memory) : all.end();
-        if (known != all.end() && !(backing && known->backing)) {
-            known->tensor = backing ? tensor.tensor : known->tensor;
-            known->backing |= backing;
+        if (known != all.end()) {
+            if (backing && known->backing) {
+                buffers.unite(memory, known->tensor, tensor.tensor);
+            } else if (backing) {
+                known->tensor = tensor.tensor;
+                known->backing = true;
+            }
             continue;
         }
         for (const model::ComponentReport& component : part.report->components) {
@@ -213,16 +218,22 @@ double rounds_of(const Part& part, int loops) {
 
 Fullest fullest(const std::vector<Part>& parts, const std::vector<int>& shared, const Range& range,
                 const std::vector<int>& stages) {
+    model::Buffers buffers;
+    std::vector<std::vector<Kept>> all;
+    for (const Part& part : parts) {
+        all.push_back(kept_by(part, buffers));
+    }
     std::map<std::string, double> shares;
-    // By memory and tensor.
+    // By memory and buffer.
     std::map<std::pair<std::string, int>, std::vector<model::SharedUse>> exchanged;
     const int n = static_cast<int>(parts.size());
     for (int i = 0; i < n; ++i) {
-        for (const Kept& kept : kept_by(parts[static_cast<std::size_t>(i)])) {
+        for (const Kept& kept : all[static_cast<std::size_t>(i)]) {
             const model::Lifetime life = model::lifetime(
                 i, kept.depth, n, [&](int k) { return shared[static_cast<std::size_t>(k)]; });
             if (kept.backing) {
-                exchanged[{kept.memory, kept.tensor}].push_back({life, kept.share});
+                exchanged[{kept.memory, buffers.of(kept.memory, kept.tensor)}].push_back(
+                    {life, kept.share});
             } else if (life.first < range.end && range.begin <= life.last) {
                 shares[kept.memory] += kept.share;
             }
@@ -235,7 +246,11 @@ Fullest fullest(const std::vector<Part>& parts, const std::vector<int>& shared, 
         });
         int first = std::numeric_limits<int>::max(), last = 0;
         for (int i = range.begin; i < range.end; ++i) {
-            if (parts[static_cast<std::size_t>(i)].einsum->find_tensor(key.second) >= 0) {
+            const auto in_buffer = [&](const workload::LocalTensor& t) {
+                return buffers.of(key.first, t.tensor) == key.second;
+            };
+            if (std::ranges::any_of(parts[static_cast<std::size_t>(i)].einsum->tensors,
+                                    in_buffer)) {
                 first = std::min(first, stages[static_cast<std::size_t>(i - range.begin)]);
                 last = std::max(last, stages[static_cast<std::size_t>(i - range.begin)]);
             }

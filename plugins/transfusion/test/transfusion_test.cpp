@@ -203,6 +203,47 @@ BOOST_AUTO_TEST_CASE(what_a_copy_holds_is_held_once) {
     }
 }
 
+// I is copied to O and P in one memory, of which one Einsum reads O and then another P.
+BOOST_AUTO_TEST_CASE(what_a_copy_makes_in_one_memory_is_held_once) {
+    const std::vector<std::vector<int>> tensors{{0, 1, 2}, {1}, {2}};
+    std::vector<workload::EinsumView> einsums(tensors.size());
+    std::vector<mapping::Pmapping> nodes(tensors.size());
+    std::vector<model::EinsumReport> reports(tensors.size());
+    arch::Path path;
+    path.levels.resize(2);
+    path.levels[0].name = "Main";
+    path.levels[1].name = "Buffer";
+    std::vector<tessera::transfusion::Part> parts;
+    for (std::size_t e = 0; e < tensors.size(); ++e) {
+        einsums[e].is_copy_operation = e == 0;
+        for (const int t : tensors[e]) {
+            workload::LocalTensor tensor;
+            tensor.name = std::string(1, "IOP"[t]);
+            tensor.tensor = t;
+            tensor.fusable = t > 0;
+            mapping::PmappingNode node;
+            node.kind = mapping::NodeKind::storage;
+            node.tensor = static_cast<std::int8_t>(einsums[e].tensors.size());
+            node.level = t > 0 ? 1 : 0;
+            node.backing = true;
+            einsums[e].tensors.push_back(tensor);
+            nodes[e].push_back(node);
+        }
+        reports[e].components.emplace_back();
+        reports[e].components[0].component = "Buffer";
+        reports[e].components[0].tensors.emplace_back();
+        reports[e].components[0].tensors[0].tensor = einsums[e].tensors[0].name;
+        reports[e].components[0].tensors[0].occupancy = 0.25;
+        parts.push_back({&einsums[e], &path, &nodes[e], &reports[e]});
+    }
+    for (int running = 0; running < 3; ++running) {
+        const auto full = tessera::transfusion::fullest(parts, {0, 0}, {running, running + 1}, {0});
+        BOOST_TEST(full.share == 0.25);
+    }
+    // A copy for each stage until the last reader.
+    BOOST_TEST(tessera::transfusion::fullest(parts, {0, 0}, {0, 3}, {0, 1, 2}).share == 0.75);
+}
+
 BOOST_AUTO_TEST_CASE(all_methods_on_a_small_layer) {
     const spec::Defines sizes = {{"BATCH", "2"}, {"TOKENS", "64"}, {"KEY_TILE", "16"}};
     spec::Defines three = sizes;
