@@ -160,6 +160,22 @@ BOOST_AUTO_TEST_CASE(in_the_reference_the_first_user_says_how_large_it_is) {
     BOOST_TEST(bits_of(together, 2, true) == (std::vector<double>{13, 15}));
 }
 
+BOOST_AUTO_TEST_CASE(buffers_are_united_in_one_memory) {
+    Buffers buffers;
+    buffers.unite("GLB", 3, 2);
+    buffers.unite("GLB", 5, 4);
+    BOOST_TEST(buffers.of("GLB", 3) == buffers.of("GLB", 2));
+    BOOST_TEST(buffers.of("GLB", 3) != buffers.of("GLB", 5));
+    BOOST_TEST(buffers.of("LB", 3) == 3);
+    // By way of others.
+    buffers.unite("GLB", 5, 3);
+    buffers.unite("GLB", 4, 2);
+    for (const int tensor : {3, 4, 5}) {
+        BOOST_TEST(buffers.of("GLB", tensor) == buffers.of("GLB", 2));
+    }
+    BOOST_TEST(buffers.of("GLB", 1) == 1);
+}
+
 BOOST_AUTO_TEST_CASE(whole_mappings_and_one_einsum_more_agree) {
     for (unsigned seed = 1; seed <= 2000; ++seed) {
         const Chain chain(seed);

@@ -181,7 +181,7 @@ bool merge_orders(const StateStructure& left, const GroupStructure& right,
     return true;
 }
 
-/// Live tensor whose buffer holds `t`: itself, or the input of the copy that made it.
+/// Live tensor whose buffer holds `t`: itself, or one of the copy that made it.
 int buffer_of(const StateStructure& left, const LiveTensor& t) {
     int found = -1;
     for (std::size_t i = 0; i < left.live.size(); ++i) {
