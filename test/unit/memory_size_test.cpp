@@ -172,6 +172,9 @@ BOOST_AUTO_TEST_CASE(what_two_copies_make_in_one_memory_takes_room_for_each) {
     BOOST_TEST(fullest(fits, nodes, "GLB") == 1);
     BOOST_TEST(misses.codes(nodes) == "capacity");
     BOOST_CHECK_THROW(fullest(misses, nodes, "GLB"), IllegalMapping);
+    Case reference = copied("24", copies);
+    reference.compat = arch::Compat::accelforge;  // takes room once for all that copies link
+    BOOST_TEST(fullest(reference, nodes, "GLB") == 16.0 / 24);
     // Where their source lies in the same memory, both are in its place.
     nodes[0] = store("Y, Z", "DRAM");
     nodes[1] = store("A, B, C", "GLB");
