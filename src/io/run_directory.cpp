@@ -26,10 +26,11 @@ constexpr const char* aside = ".replaced";
     throw UserError("-o " + path.string() + ": " + what);
 }
 
-/// Others hold their lock for a moment while they look; who writes holds it to the end.
-bool lock_soon(const base::Directory& folder) {
+/// Others hold their lock for a moment while they look, and so does a child of a writer that was
+/// killed while it forked; who writes holds it to the end.
+bool lock_soon(const base::Directory& folder, bool exclusive) {
     for (int attempt = 0; attempt < 20; ++attempt) {
-        if (folder.lock(true)) {
+        if (folder.lock(exclusive)) {
             return true;
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -116,7 +117,7 @@ RunDirectory::RunDirectory(fs::path path, Policy policy) : path_(std::move(path)
     }
     folder_.emplace(path_);
     const auto lock = [&] { return folder_->lock(false); };
-    if (!(policy_ == Policy::share ? within_seconds(lock) : lock())) {
+    if (!(policy_ == Policy::share ? within_seconds(lock) : lock_soon(*folder_, false))) {
         fail_being_written(path_);
     }
     state_ = look();
@@ -186,7 +187,7 @@ void RunDirectory::open() {
         open_shared();
         return;
     }
-    if (!lock_soon(*folder_)) {
+    if (!lock_soon(*folder_, true)) {
         fail_being_written(path_);
     }
     if (!folder_->is_in_place() || look() != state_) {

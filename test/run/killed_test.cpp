@@ -103,6 +103,7 @@ BOOST_AUTO_TEST_CASE(another_command_cannot_resume_a_run) {
     const std::string run = (folder / "run").string();
     Process first(folder.path(), joined(random_search, {"-o", run}));
     BOOST_REQUIRE(eventually([&] { return fs::exists(folder / "run" / "status.json"); }));
+    first.signal(SIGSTOP);  // whoever comes second waits for a moment
     Process second(folder.path(), joined(random_search, {"-o", run, "--resume"}));
     BOOST_TEST(second.wait() == 2);
     BOOST_TEST(second.says("is being written by another process"), second.err());

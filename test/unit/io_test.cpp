@@ -1,10 +1,14 @@
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
+#include <thread>
 
+#include "base/directory.hpp"
 #include "io/report_json.hpp"
 #include "io/run_directory.hpp"
 #include "io/sha256.hpp"
@@ -236,6 +240,21 @@ BOOST_AUTO_TEST_CASE(who_comes_second_is_told_so) {
             BOOST_TEST(told.find(being_written) != std::string::npos, told);
         }
     }
+}
+
+// As a child does of a writer that was killed while it forked, until it closes what it inherited.
+BOOST_AUTO_TEST_CASE(a_lock_that_is_held_for_a_moment_is_waited_for) {
+    const Folder folder;
+    const fs::path target = folder.path / "run";
+    make_run(target, Policy::refuse, "first");
+    std::optional<base::Directory> heir(target);
+    BOOST_TEST_REQUIRE(heir->lock(true));
+    std::thread closes([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        heir.reset();
+    });
+    BOOST_CHECK_NO_THROW(io::RunDirectory(target, Policy::replace));
+    closes.join();
 }
 
 BOOST_AUTO_TEST_CASE(what_was_found_is_not_removed_when_a_file_fails) {
