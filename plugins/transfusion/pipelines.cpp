@@ -39,7 +39,25 @@ struct Kept {
     double share = 0;
     int depth = 0;  ///< loops above
     bool backing = false;
+    std::string held_as;  ///< the model's name: copies lie under that of their input
 };
+
+/// What a copy makes persistent has a buffer of its own where its input is live for a while.
+bool apart(const Part& part, const mapping::PmappingNode& node) {
+    const std::vector<workload::LocalTensor>& tensors = part.einsum->tensors;
+    return part.einsum->is_copy_operation && node.persistent &&
+           std::ranges::any_of(*part.nodes, [&](const mapping::PmappingNode& other) {
+               if (other.kind != mapping::NodeKind::storage || other.level != node.level) {
+                   return false;
+               }
+               const workload::LocalTensor& t = tensors[static_cast<std::size_t>(other.tensor)];
+               return other.backing && t.fusable && !t.output && !other.persistent;
+           });
+}
+
+const std::string& input_of(const Part& part) {
+    return std::ranges::find(part.einsum->tensors, false, &workload::LocalTensor::output)->name;
+}
 
 /// `buffers`: what the Einsum copies into one is added.
 std::vector<Kept> kept_by(const Part& part, model::Buffers& buffers) {
@@ -55,11 +73,14 @@ std::vector<Kept> kept_by(const Part& part, model::Buffers& buffers) {
         const workload::LocalTensor& tensor =
             part.einsum->tensors[static_cast<std::size_t>(node.tensor)];
         const std::string& memory = part.path->levels[static_cast<std::size_t>(node.level)].name;
-        const bool copy = part.einsum->is_copy_operation;
+        const bool copy = part.einsum->is_copy_operation && !apart(part, node);
         const bool backing = node.backing && tensor.fusable;
+        const std::string& held_as = copy ? input_of(part) : tensor.name;
         // A copy holds its tensors once in a memory, under the name of one; others see those that
         // are shared.
-        const auto known = copy ? std::ranges::find(all, memory, &Kept::memory) : all.end();
+        const auto known = std::ranges::find_if(all, [&](const Kept& kept) {
+            return copy && kept.memory == memory && kept.held_as == held_as;
+        });
         if (known != all.end()) {
             if (backing && known->backing) {
                 buffers.unite(memory, known->tensor, tensor.tensor);
@@ -71,8 +92,9 @@ std::vector<Kept> kept_by(const Part& part, model::Buffers& buffers) {
         }
         for (const model::ComponentReport& component : part.report->components) {
             for (const model::TensorReport& one : component.tensors) {
-                if (component.component == memory && (copy || one.tensor == tensor.name)) {
-                    all.push_back({tensor.tensor, memory, one.occupancy, depth, backing});
+                if (component.component == memory && one.tensor == held_as) {
+                    all.push_back({tensor.tensor, memory, one.occupancy,
+                                   node.persistent ? -1 : depth, backing, held_as});
                 }
             }
         }

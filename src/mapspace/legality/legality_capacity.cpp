@@ -161,6 +161,17 @@ public:
     }
 
 private:
+    /// What a copy makes persistent has a place of its own where the input is live for a while.
+    static bool apart(const Leaf& leaf, const Node& node) {
+        const auto persistent = [&](const Node& one) { return leaf.tensor(one).persistent; };
+        return persistent(node) &&
+               std::any_of(leaf.nodes.begin(), leaf.nodes.end(), [&](const Node& other) {
+                   return other.kind == Kind::storage && other.first && other.level == node.level &&
+                          leaf.tensor(other).fusable && !leaf.tensor(other).output &&
+                          !persistent(other);
+               });
+    }
+
     /// The tensors of a copy are the same data: where one has its outermost holder, another needs
     /// no room of its own.
     static bool beside_its_copy(const Leaf& leaf, int h) {
@@ -178,14 +189,16 @@ private:
             if (!leaf->view().is_copy_operation) {
                 continue;
             }
-            std::map<std::string, std::vector<const Node*>> places;
+            std::map<std::pair<std::string, bool>, std::vector<const Node*>> places;
             for (const Node& node : leaf->nodes) {
                 if (node.kind == Kind::storage && node.first) {
-                    std::vector<const Node*>& names = places[leaf->level(node).name];
+                    std::vector<const Node*>& names =
+                        places[{leaf->level(node).name, apart(*leaf, node)}];
                     names.insert(leaf->tensor(node).output ? names.end() : names.begin(), &node);
                 }
             }
-            for (const auto& [memory, names] : places) {
+            for (const auto& [place, names] : places) {
+                const std::string& memory = place.first;
                 const int source = owner(leaf->tensor(*names.front()).tensor, memory);
                 for (const Node* const name : names) {
                     const int target = owner(leaf->tensor(*name).tensor, memory);

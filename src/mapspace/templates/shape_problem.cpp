@@ -151,6 +151,7 @@ TabulateContext table_context(const ShapeContext& c, const arch::Path& path) {
     out.n_tracked = static_cast<int>(c.tracked.size());
     out.match_tile_shapes =
         c.problem->convention().least_partial_tiles && c.mapspace->partial_tiles();
+    out.persistent_apart = c.problem->convention().check_physical;
     const std::vector<std::string>& names = c.problem->architecture->component_names();
     for (const arch::PathLevel& level : path.levels) {
         const auto name = std::find(names.begin(), names.end(), level.name);

@@ -22,9 +22,16 @@ void add_copy(const EinsumAnalysis& copy, const std::vector<Backing>& backed, bo
         }
         return;
     }
+    const int source =
+        copy.einsum().tensors[static_cast<std::size_t>(copy.tables.copy_source)].tensor;
+    const auto apart = [&](const Backing& b) {
+        return b.depth < 0 && std::ranges::any_of(backed, [&](const Backing& input) {
+                   return input.tensor == source && input.memory == b.memory && input.depth >= 0;
+               });
+    };
     for (const Backing& a : backed) {
         for (const Backing& b : backed) {
-            if (a.memory == b.memory) {
+            if (a.memory == b.memory && apart(a) == apart(b)) {
                 buffers.unite(a.memory, a.tensor, b.tensor);
             }
         }

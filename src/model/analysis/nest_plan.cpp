@@ -52,9 +52,15 @@ void NestPlan::build(const PathTables& tables, Nodes nodes) {
 // A copy moves data between backing holders only.
 void NestPlan::cut_copy(Nodes nodes) {
     int last_backing = -1;
+    live_source_level_ = -1;
     for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
-        if (nodes[i].is_holder() && nodes[i].backing) {
-            last_backing = i;
+        if (!nodes[i].is_holder() || !nodes[i].backing) {
+            continue;
+        }
+        last_backing = i;
+        if (nodes[i].tensor == tables.copy_source && tables.tensors[tables.copy_source].fusable &&
+            !nodes[i].persistent) {
+            live_source_level_ = nodes[i].level;
         }
     }
     first_ignored_ = last_backing + 1;

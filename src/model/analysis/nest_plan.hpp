@@ -44,6 +44,11 @@ public:
     bool ignored(int i) const {
         return i >= first_ignored_;
     }
+    /// Copy Einsums: the level at which other Einsums leave the input, -1 if none. What the copy
+    /// makes persistent there has a buffer of its own (docs/mapspace.md, section 4).
+    int live_source_level() const {
+        return live_source_level_;
+    }
 
 private:
     using Nodes = std::span<const mapping::PmappingNode>;
@@ -60,6 +65,7 @@ private:
     std::vector<char> placed_;            ///< spatials already in the current tensor's nest
     std::vector<std::int16_t> last_;      ///< per variable: last loop of the current nest
     int first_ignored_ = 0;
+    int live_source_level_ = -1;
 };
 
 }  // namespace tessera::model
