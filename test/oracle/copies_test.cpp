@@ -83,7 +83,7 @@ double least_energy(const std::string& yaml, std::vector<mapping::Mapping>* kept
     };
     const double joined = least("ffm", {});
     const double enumerated = least("search", {{"strategy", "exhaustive"}});
-    BOOST_TEST((joined == enumerated || oracle::close(joined, enumerated)));
+    BOOST_TEST(oracle::close(joined, enumerated));
     return joined;
 }
 

@@ -26,7 +26,7 @@ Relevancy relevancy(const TensorFacts& tensor, int variable) {
 void NestPlan::build(const PathTables& tables, Nodes nodes) {
     first_ignored_ = static_cast<int>(nodes.size());
     if (tables.copy) {
-        cut_copy(nodes);
+        cut_copy(tables, nodes);
     }
     place_reservations(tables, nodes);
     spatials_.clear();
@@ -50,7 +50,7 @@ void NestPlan::build(const PathTables& tables, Nodes nodes) {
 }
 
 // A copy moves data between backing holders only.
-void NestPlan::cut_copy(Nodes nodes) {
+void NestPlan::cut_copy(const PathTables& tables, Nodes nodes) {
     int last_backing = -1;
     live_source_level_ = -1;
     for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {

@@ -53,7 +53,7 @@ public:
 private:
     using Nodes = std::span<const mapping::PmappingNode>;
     void place_reservations(const PathTables& tables, Nodes nodes);
-    void cut_copy(Nodes nodes);
+    void cut_copy(const PathTables& tables, Nodes nodes);
     void order_tensor(const PathTables& tables, Nodes nodes, int tensor);
     void add_loops_above(const PathTables& tables, Nodes nodes, int tensor, int begin, int end);
     void check_order(const PathTables& tables, Nodes nodes, int tensor);
