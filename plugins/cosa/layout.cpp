@@ -4,28 +4,14 @@
 #include <cmath>
 #include <limits>
 
+#include "tessera/base/divisors.hpp"
+
 namespace tessera::search::cosa {
 
 using mapping::NodeKind;
 using mapping::PmappingNode;
 
 namespace {
-
-std::vector<Prime> primes(std::int64_t number) {
-    std::vector<Prime> found;
-    for (std::int64_t p = 2; number > 1; ++p) {
-        if (p * p > number) {
-            p = number;
-        }
-        if (number % p == 0) {
-            found.push_back({p, 0});
-            for (; number % p == 0; number /= p) {
-                ++found.back().count;
-            }
-        }
-    }
-    return found;
-}
 
 Memory memory_of(const arch::PathLevel& level, arch::TensorMask tensors, std::size_t n_tensors) {
     Memory memory;
@@ -63,7 +49,13 @@ Layout layout_of(const arch::Path& path, std::span<const mapspace::Template* con
     Programme& p = layout.programme;
     p.weights = weights;
     for (const workload::LocalRankVariable& rank : path.einsum.rank_variables) {
-        p.ranks.push_back(primes(rank.bound));
+        std::vector<Prime>& primes = p.ranks.emplace_back();
+        for (const std::int64_t prime : base::prime_factors(rank.bound)) {
+            primes.push_back({prime, 0});
+            for (std::int64_t rest = rank.bound; rest % prime == 0; rest /= prime) {
+                ++primes.back().count;
+            }
+        }
     }
     for (std::size_t v = 0; v < path.einsum.tensors.size(); ++v) {
         const workload::LocalTensor& tensor = path.einsum.tensors[v];

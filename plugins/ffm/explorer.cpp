@@ -6,7 +6,6 @@
 
 #include "base/leave.hpp"
 #include "bounds/shared_tiles.hpp"
-#include "heuristics/shapes.hpp"
 #include "tessera/base/parallel.hpp"
 
 namespace tessera::ffm {
@@ -17,11 +16,10 @@ using telemetry::Reason;
 /// Size of the table in which any legal rows are looked for.
 constexpr std::size_t few_rows = 128;
 
-/// Best-effort conditions as what they are known to decide to.
-void fix_levels(const std::vector<double>& levels, mapspace::TileShapeProblem& problem,
-                std::vector<Reason>& reasons) {
-    reasons.insert(reasons.end(), levels.size(), Reason::best_effort);
-    mapspace::fix_levels(levels, problem);
+Reason reason_of(mapspace::LimitKind kind) {
+    constexpr Reason reasons[] = {Reason::capacity, Reason::fanout, Reason::constraint,
+                                  Reason::best_effort};
+    return reasons[static_cast<std::size_t>(kind)];
 }
 
 /// Says what a thread works on while it does.
@@ -113,18 +111,21 @@ void TemplateExplorer::for_each_job(const std::vector<Job>& jobs, const base::St
     }
 }
 
+void TemplateExplorer::count_rows(const Scratch& scratch, double rows) const {
+    const auto n = static_cast<std::uint64_t>(rows);
+    scratch.worker->generated(n);
+    scratch.worker->evaluated(n);
+    evaluated_ += n;
+}
+
 /// Tells the worker what became of the rows of an exploration.
-void TemplateExplorer::count(Scratch& scratch) const {
+void TemplateExplorer::count(const mapspace::TileShapeProblem& problem, Scratch& scratch) const {
     const mapspace::TileShapeStatistics& s = scratch.result.statistics;
     const auto rows = [](double n) { return static_cast<std::uint64_t>(n); };
     telemetry::Worker& worker = *scratch.worker;
-    worker.generated(rows(s.enumerated));
-    worker.evaluated(rows(s.enumerated));
-    evaluated_ += rows(s.enumerated);
+    count_rows(scratch, s.enumerated);
     for (std::size_t c = 0; c < s.dropped_by_constraint.size(); ++c) {
-        const bool known = c < scratch.reasons.size();
-        worker.rejected(known ? scratch.reasons[c] : Reason::constraint,
-                        rows(s.dropped_by_constraint[c]));
+        worker.rejected(reason_of(problem.constraints[c].kind), rows(s.dropped_by_constraint[c]));
     }
     worker.rejected(Reason::loop_limit, rows(s.dropped_by_loop_limit));
     worker.rejected(Reason::best_effort, rows(s.dropped_by_best_effort));
@@ -145,11 +146,11 @@ void TemplateExplorer::run(const Asked& asked, const Effort& effort) {
     }
     scratch.explorer.explore(problem, how, scratch.result);
     results_[e][i].evaluated += scratch.result.statistics.enumerated;
-    count(scratch);
+    count(problem, scratch);
     TemplateEntry& t = (*spaces_[e].templates)[i];
     if (!problem.best_effort.empty() && scratch.result.levels && !t.levels) {
         t.levels = scratch.result.levels;
-        fix_levels(*t.levels, problem, scratch.reasons);
+        mapspace::fix_levels(*t.levels, problem);
     }
 }
 
@@ -160,7 +161,8 @@ mapspace::TileShapeProblem TemplateExplorer::problem_of(std::size_t e, std::size
                                                         Scratch& scratch,
                                                         const SharedTiles* shared_tiles) const {
     TemplateEntry& t = (*spaces_[e].templates)[i];
-    mapspace::TileShapeProblem problem = tile_shape_problem(c_, t, f, table(e, t), scratch.reasons);
+    mapspace::TileShapeProblem problem =
+        mapspace::tile_shape_problem(c_, *t.path, t.tmpl, f, table(e, t));
     if (shared_tiles != nullptr) {
         shared_tiles->limit(e, t, table(e, t), problem.symbols);
     }
@@ -171,7 +173,7 @@ mapspace::TileShapeProblem TemplateExplorer::problem_of(std::size_t e, std::size
         t.levels = mapspace::perfect_levels(problem, scratch.explorer, c_.switches.tiles);
     }
     if (t.levels && !t.levels->empty()) {
-        fix_levels(*t.levels, problem, scratch.reasons);
+        mapspace::fix_levels(*t.levels, problem);
     }
     return problem;
 }
@@ -252,20 +254,21 @@ void TemplateExplorer::group_rows(std::size_t e, std::size_t index,
     mapspace::keep_tiles(scratch.rows, t.tmpl.symbols.size(), groups, t.tiles);
 }
 
-/// The row as a group of its own.
-void TemplateExplorer::keep_row(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
-                                const mapspace::TileShapeProblem& problem, const TileShapes& shapes,
-                                Scratch& scratch) {
-    const std::vector<double> values(shapes.begin(), shapes.end());
+void TemplateExplorer::keep_shapes(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
+                                   const mapspace::TileShapeProblem& problem,
+                                   const std::set<TileShapes>& rows, Scratch& scratch) {
     mapspace::TileShapeResult& r = scratch.result;
-    r.rows = 1;
-    r.shapes.resize(values.size());
-    r.objectives.resize(problem.objectives.size());
-    for (std::size_t s = 0; s < values.size(); ++s) {
-        r.shapes[s].assign(1, shapes[s]);
-    }
-    for (std::size_t q = 0; q < problem.objectives.size(); ++q) {
-        r.objectives[q].assign(1, problem.objectives[q].value(values));
+    r.rows = rows.size();
+    r.shapes.assign(problem.symbols.size(), {});
+    r.objectives.assign(problem.objectives.size(), {});
+    for (const TileShapes& row : rows) {
+        const std::vector<double> values(row.begin(), row.end());
+        for (std::size_t s = 0; s < row.size(); ++s) {
+            r.shapes[s].push_back(row[s]);
+        }
+        for (std::size_t q = 0; q < r.objectives.size(); ++q) {
+            r.objectives[q].push_back(problem.objectives[q].value(values));
+        }
     }
     tabulate_rows(e, i, f, scratch);
 }

@@ -8,6 +8,8 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,6 +81,15 @@ struct ExploreContext : mapspace::ShapeContext {
 
 using TileShapes = std::vector<std::int32_t>;  ///< by symbol
 
+/// Of what a row costs, with what the others of a mapping cost.
+inline double product(std::span<const double> cost, std::span<const double> completions = {}) {
+    double out = 1;
+    for (std::size_t q = 0; q < cost.size(); ++q) {
+        out *= cost[q] + (completions.empty() ? 0.0 : completions[q]);
+    }
+    return out;
+}
+
 /// An Einsum's part of a mapping.
 struct UsedPmapping {
     std::size_t index = 0;  ///< of the template
@@ -128,7 +139,6 @@ public:
         mapspace::TemplateRows rows;
         std::vector<char> in_groups;  ///< by row: some group has it
         telemetry::Worker* worker = nullptr;
-        std::vector<telemetry::Reason> reasons;  ///< of the problem's constraints
     };
 
     using Work = std::function<void(std::size_t e, std::size_t i, Scratch& scratch)>;
@@ -149,7 +159,7 @@ public:
         Scratch& scratch;
     };
     void run(const Asked& asked, const Effort& effort);
-    void count(Scratch& scratch) const;
+    void count(const mapspace::TileShapeProblem& problem, Scratch& scratch) const;
 
     /// `spaces` must outlive it.
     TemplateExplorer(const ExploreContext& context, std::vector<EinsumSpace>& spaces);
@@ -173,6 +183,8 @@ public:
     void add_evaluated(std::uint64_t rows) const {
         evaluated_ += rows;
     }
+    /// The same, and what the worker says of them.
+    void count_rows(const Scratch& scratch, double rows) const;
     model::TemplateFormulas formulas(const TemplateEntry& t) const {
         return c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     }
@@ -190,10 +202,10 @@ public:
                     Scratch& scratch);
     void tabulate_rows(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
                        Scratch& scratch);
-    /// One row as a group.
-    void keep_row(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
-                  const mapspace::TileShapeProblem& problem, const TileShapes& shapes,
-                  Scratch& scratch);
+    /// Given tile shapes as groups.
+    void keep_shapes(std::size_t e, std::size_t i, const model::TemplateFormulas& f,
+                     const mapspace::TileShapeProblem& problem, const std::set<TileShapes>& rows,
+                     Scratch& scratch);
     /// Groups of a distinct Einsum's templates become its own, and those of all that equal it.
     void gather(std::size_t e);
     /// gather() for all of them.

@@ -75,13 +75,16 @@ Run::~Run() {
     }
 }
 
-Run::PhaseTimer::PhaseTimer(Run& run, const char* name) : run_(run) {
+Run::PhaseTimer::PhaseTimer(Run& run, const char* name, const char* unit) : run_(run) {
     auto& phases = run_.result_.statistics.phases;
     const auto it =
         std::find_if(phases.begin(), phases.end(), [&](const auto& p) { return p.first == name; });
     at_ = static_cast<std::size_t>(it - phases.begin());
     if (it == phases.end()) {
         phases.emplace_back(name, 0.0);
+    }
+    if (unit != nullptr) {
+        run_.recorder_.begin_phase(name, 0, unit);
     }
 }
 
@@ -166,9 +169,7 @@ void Run::open() {
         recorder_.einsum(e).templates_total = space.templates->size();
         opening.advance();
         if (space.templates->empty()) {
-            for (std::string& reason : explain_empty(w, spaces_.back())) {
-                result_.reasons.push_back(std::move(reason));
-            }
+            std::ranges::move(explain_empty(w, space), std::back_inserter(result_.reasons));
         }
     }
     context_.tracked = tracked_memories(spaces_);

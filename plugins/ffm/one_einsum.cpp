@@ -43,22 +43,19 @@ bool Run::search_best_first() {
         base::poll_stop();
     };
     {
-        const PhaseTimer timer(*this, "incumbent");
-        recorder_.begin_phase("incumbent", 0, "templates");
+        const PhaseTimer timer(*this, "incumbent", "templates");
         take(boxes.local_search_templates(better()), "local-search");
         boxes.make_boxes(better(), sample_every);
         take(boxes.local_search_boxes(better()), "local-search");
     }
     {
-        const PhaseTimer timer(*this, "class bounds");
-        recorder_.begin_phase("class bounds", 0, "templates");
+        const PhaseTimer timer(*this, "class bounds", "templates");
         boxes.make_boxes(better(), 1);
         report_bound(std::min(incumbent_.value(), boxes.bound_of_rank(0)));
         say("class bounds: bound " + number(std::min(incumbent_.value(), boxes.bound_of_rank(0))) +
             ", " + std::to_string(boxes.n_boxes()) + " boxes are left");
     }
-    const PhaseTimer timer(*this, "tile shapes");
-    recorder_.begin_phase("tile shapes", 0, "boxes");
+    const PhaseTimer timer(*this, "tile shapes", "boxes");
     take(boxes.local_search_boxes(better()), "local-search");
     std::size_t rank = 0;
     for (std::size_t round = first_round; boxes.bound_of_rank(rank) < better();

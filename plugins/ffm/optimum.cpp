@@ -7,6 +7,7 @@
 #include "bounds/bound_tightening.hpp"
 #include "mapspace/row_semijoin.hpp"
 #include "run.hpp"
+#include "tessera/mapper/solutions.hpp"
 
 namespace tessera::ffm {
 namespace {
@@ -30,21 +31,29 @@ constexpr double rows_of_turn[] = {3e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7};
 /// By how much a turn should tighten the bound.
 constexpr double worthwhile = 1.003;
 
+/// The solutions that none of the others beats, best in the first metric first.
+std::vector<mapper::Solution> front_of(const std::vector<mapper::Metric>& metrics,
+                                       const std::vector<mapper::Solution>& solutions) {
+    std::vector<mapper::Solution> kept;
+    for (const mapper::Solution& s : solutions) {
+        mapper::keep_if_better(kept, s, metrics);
+    }
+    return kept;
+}
+
 }  // namespace
 
 void Run::find_root_bounds() {
     if (!exploration_->class_bounds.nothing_shared() && !options_.mapspace.partial_tiles()) {
         return;
     }
-    const PhaseTimer timer(*this, "class bounds");
-    recorder_.begin_phase("class bounds", 0, "templates");
+    const PhaseTimer timer(*this, "class bounds", "templates");
     root_bound_ = exploration_->class_bounds.find_root_bounds();
     report_bound(lower_bound());
 }
 
 void Run::find_class_bounds() {
-    const PhaseTimer timer(*this, "class bounds");
-    recorder_.begin_phase("class bounds", 0, "templates");
+    const PhaseTimer timer(*this, "class bounds", "templates");
     exploration_->class_bounds.start_from(perfect_class_bounds_, first_share);
     exploration_->class_bounds.restore(saved_.class_bounds);
     const bool turns = !perfect_class_bounds_.empty();
@@ -52,9 +61,8 @@ void Run::find_class_bounds() {
         [this] { save(); }, turns ? first_rows : std::numeric_limits<double>::infinity());
     for (const EinsumSpace& s : spaces_) {
         if (s.least.empty() && class_bounds_known_) {
-            for (std::string& reason : explain_empty(*problem_.workload, s)) {
-                result_.reasons.push_back(std::move(reason));
-            }
+            std::ranges::move(explain_empty(*problem_.workload, s),
+                              std::back_inserter(result_.reasons));
         }
     }
     if (turns && class_bounds_known_ && result_.reasons.empty()) {
@@ -223,8 +231,7 @@ std::optional<Groups> Run::useful_groups(const std::vector<std::vector<double>>&
     const base::StopScope scope({watch_.stop()});
     base::poll_stop();
     const auto explore = [&](std::uint64_t most_rows) {
-        const PhaseTimer timer(*this, "tile shapes");
-        recorder_.begin_phase("tile shapes", 0, "templates");
+        const PhaseTimer timer(*this, "tile shapes", "templates");
         return exploration_->rows.find(incumbents_at(points), most_rows);
     };
     // Where many tile shapes tie, a mapping at the bound ends what would take long. Of Einsums that
@@ -371,7 +378,7 @@ void Run::take_joined(const Groups& groups, mapspace::JoinResult exact) {
     for (const mapspace::JoinedMapping& m : exact.mappings) {
         result_.solutions.push_back(solution(groups, m));
     }
-    result_.solutions = front_of(options_.metrics, std::move(result_.solutions));
+    result_.solutions = front_of(options_.metrics, result_.solutions);
     for (const mapper::Solution& s : result_.solutions) {
         report_incumbent(s, "join");
     }
@@ -385,8 +392,9 @@ void Run::drop_pruned(const std::vector<std::vector<double>>& points,
                       mapspace::JoinResult& found) const {
     if (scalar() && !points.empty()) {
         const double limit = value_at(points.front()) * (1 + agreement);
-        std::erase_if(found.mappings,
-                      [&](const mapspace::JoinedMapping& m) { return value_of(m) > limit; });
+        std::erase_if(found.mappings, [&](const mapspace::JoinedMapping& m) {
+            return value_at(m.objectives) > limit;
+        });
     }
 }
 
@@ -394,8 +402,7 @@ void Run::finish_with_incumbent() {
     if (!incumbent_.known()) {
         throw LimitReached("stopped before a complete mapping was found; give more time");
     }
-    result_.solutions = std::move(incumbent_.solutions);
-    result_.solutions = front_of(options_.metrics, std::move(result_.solutions));
+    result_.solutions = front_of(options_.metrics, incumbent_.solutions);
     result_.status = exhausted_ ? mapper::Status::optimal : mapper::Status::feasible;
     set_bound(exhausted_ ? metric_of_first()
                          : std::min(metric_of_first(), std::max(reported_bound_, lower_bound())));

@@ -94,40 +94,4 @@ void check_agreement(const ExploreContext& context, const mapspace::JoinedMappin
     }
 }
 
-std::vector<mapper::Solution> front_of(const std::vector<mapper::Metric>& metrics,
-                                       std::vector<mapper::Solution> solutions) {
-    if (metrics.size() < 2) {
-        return solutions;
-    }
-    struct Point {
-        std::vector<double> values;
-        std::size_t solution;
-    };
-    std::vector<Point> points;
-    for (std::size_t i = 0; i < solutions.size(); ++i) {
-        points.push_back({{}, i});
-        for (const mapper::Metric m : metrics) {
-            points.back().values.push_back(mapper::metric_value(m, solutions[i].report));
-        }
-    }
-    // In this order nobody is dominated by a later one, and the first of equal ones stays.
-    std::stable_sort(points.begin(), points.end(),
-                     [](const Point& a, const Point& b) { return a.values < b.values; });
-    std::vector<Point> front;
-    for (Point& p : points) {
-        const bool pruned = std::any_of(front.begin(), front.end(), [&](const Point& known) {
-            return std::equal(known.values.begin(), known.values.end(), p.values.begin(),
-                              [](double a, double b) { return a <= b; });
-        });
-        if (!pruned) {
-            front.push_back(std::move(p));
-        }
-    }
-    std::vector<mapper::Solution> kept;
-    for (const Point& p : front) {
-        kept.push_back(std::move(solutions[p.solution]));
-    }
-    return kept;
-}
-
 }  // namespace tessera::ffm

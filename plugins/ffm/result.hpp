@@ -36,8 +36,4 @@ void check_legality(const model::Problem& problem, const mapspace::MapSpaceOptio
 void check_agreement(const ExploreContext& context, const mapspace::JoinedMapping& m,
                      const model::Report& report);
 
-/// Of several metrics: the solutions that none of the others beats, best in the first metric first.
-std::vector<mapper::Solution> front_of(const std::vector<mapper::Metric>& metrics,
-                                       std::vector<mapper::Solution> solutions);
-
 }  // namespace tessera::ffm

@@ -263,14 +263,10 @@ void RowSearch::for_each_at_once(const Explore& explore) {
 
 /// One distinct Einsum after the other; what is explored bounds the rest.
 void RowSearch::for_each_in_sequence(const Explore& explore, const std::function<bool()>& enough) {
-    std::vector<std::size_t> same_as;
-    for (const EinsumSpace& space : spaces_) {
-        same_as.push_back(space.same);
-    }
     x_.clear_results();
     SequentialBound sequence(c_, spaces_);
     SharedTiles shared_tiles(c_, spaces_);
-    for (const std::size_t e : order_of_sequence(spaces_, same_as)) {
+    for (const std::size_t e : order_of_sequence(spaces_)) {
         const std::vector<Completions> completions = completions_at(sequence, e);
         const base::LeftOnStop<CompatibleShapes> compatible(compatible_at(sequence, e));
         explore_einsum(e, {completions, &*compatible, &shared_tiles}, explore);
@@ -278,7 +274,7 @@ void RowSearch::for_each_in_sequence(const Explore& explore, const std::function
             break;
         }
         for (std::size_t copy = e; copy < spaces_.size(); ++copy) {
-            if (same_as[copy] == e) {
+            if (spaces_[copy].same == e) {
                 sequence.add(copy);
                 shared_tiles.add(copy);
             }

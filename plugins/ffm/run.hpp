@@ -66,9 +66,10 @@ private:
     void end_early();
 
     /// Adds its lifetime to a phase of the statistics, also if that ends by an exception.
+    /// With a unit: it begins as a phase of the recorder, too.
     class PhaseTimer {
     public:
-        PhaseTimer(Run& run, const char* name);
+        PhaseTimer(Run& run, const char* name, const char* unit = nullptr);
         ~PhaseTimer();
         PhaseTimer(const PhaseTimer&) = delete;
         PhaseTimer& operator=(const PhaseTimer&) = delete;
@@ -177,10 +178,6 @@ private:
 
     /// Takes what a join found as the incumbent, if it is better than what is known.
     void offer(const Groups& groups, mapspace::JoinResult&& found, const std::string& step);
-
-    static double value_of(const mapspace::JoinedMapping& m) {
-        return value_at(m.objectives);
-    }
 
     /// The exact search, first only for mappings close to the bound: what is found below a cutoff
     /// is optimal, and a low cutoff leaves little to explore.

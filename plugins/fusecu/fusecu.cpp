@@ -75,11 +75,8 @@ Place place_of(const model::Problem& problem, int einsum) {
 /// Writes the pmapping of one Einsum.
 class Writer {
 public:
-    Writer(const Place& place, const Product& product) : place_(place) {
-        for (const workload::LocalRankVariable& variable : product.einsum.rank_variables) {
-            open_.push_back(variable.bound);
-        }
-    }
+    Writer(const Place& place, const Product& product)
+        : place_(place), open_(product.einsum.bounds()) {}
 
     void hold(int level, int tensor, bool backing) {
         PmappingNode node;

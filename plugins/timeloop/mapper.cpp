@@ -23,7 +23,6 @@ namespace tessera::mapper {
 
 namespace {
 
-using timeloop::Algorithm;
 using timeloop::Proof;
 using Kind = timeloop::Objective::Kind;
 
@@ -43,17 +42,6 @@ Kind kind_of(Metric metric) {
     }
     throw UserError(std::string("mapper 'timeloop' does not minimise ") + facts(metric).name);
 }
-
-struct NamedAlgorithm {
-    const char* name;
-    Algorithm algorithm;
-};
-constexpr NamedAlgorithm algorithms[] = {{"optimal", Algorithm::optimal},
-                                         {"random", Algorithm::random},
-                                         {"random-pruned", Algorithm::random_pruned},
-                                         {"linear-pruned", Algorithm::linear_pruned},
-                                         {"hybrid", Algorithm::hybrid},
-                                         {"exhaustive", Algorithm::exhaustive}};
 
 struct Job {
     arch::Path* path = nullptr;
@@ -103,7 +91,7 @@ public:
         try {
             for (Einsum& einsum : einsums_) {
                 for (const Job& job : einsum.jobs) {
-                    if (stopped()) {
+                    if (watch_.stopped()) {
                         einsum.proven = false;
                         einsum.bound = 0;
                         continue;
@@ -129,9 +117,6 @@ public:
     }
 
 private:
-    bool stopped() const {
-        return watch_.stopped() || (options_.stop != nullptr && *options_.stop);
-    }
     Einsum prepared(int index) const {
         Einsum einsum;
         einsum.name = problem_.workload->einsums[static_cast<std::size_t>(index)].name;
@@ -352,28 +337,21 @@ private:
 class TimeloopMapper : public Mapper {
 public:
     static std::vector<plugin::Knob> knobs() {
-        std::vector<std::string> names;
-        for (const NamedAlgorithm& one : algorithms) {
-            names.emplace_back(one.name);
-        }
         constexpr std::int64_t most = std::int64_t{1} << 52;
-        return {
-            plugin::Knob::choice("algorithm", "optimal", names,
-                                 "how the mapspace is searched; all but optimal are Timeloop's"),
-            plugin::Knob::integer("timeout", 1000, 0, most, "",
-                                  "Timeloop's algorithms end after so many invalid mappings in "
-                                  "a row, per thread; 0: never"),
-            plugin::Knob::integer("victory_condition", 500, 0, most, "",
-                                  "and after so many valid ones without a better one"),
-            plugin::Knob::integer("search_size", 0, 0, most, "",
-                                  "and after so many valid ones in all")};
+        return {plugin::Knob::choice(
+                    "algorithm", "optimal",
+                    {"optimal", "random", "random-pruned", "linear-pruned", "hybrid", "exhaustive"},
+                    "how the mapspace is searched; all but optimal are Timeloop's"),
+                plugin::Knob::integer("timeout", 1000, 0, most, "",
+                                      "Timeloop's algorithms end after so many invalid mappings in "
+                                      "a row, per thread; 0: never"),
+                plugin::Knob::integer("victory_condition", 500, 0, most, "",
+                                      "and after so many valid ones without a better one"),
+                plugin::Knob::integer("search_size", 0, 0, most, "",
+                                      "and after so many valid ones in all")};
     }
     explicit TimeloopMapper(const plugin::KnobValues& knobs) {
-        for (const NamedAlgorithm& one : algorithms) {
-            if (knobs.text("algorithm") == one.name) {
-                settings_.algorithm = one.algorithm;
-            }
-        }
+        settings_.algorithm = timeloop::algorithm_named(knobs.text("algorithm"));
         settings_.timeout = static_cast<std::uint64_t>(knobs.integer("timeout"));
         settings_.victory = static_cast<std::uint64_t>(knobs.integer("victory_condition"));
         settings_.search_size = static_cast<std::uint64_t>(knobs.integer("search_size"));

@@ -35,6 +35,10 @@ struct FanoutDim {
     int level = 0, dim = 0;  ///< in the path
 };
 std::vector<FanoutDim> gap_dims(const arch::Path& path, int outer, int inner);
+/// Those below the memory at `i` of NativeCase::memories, down to the next inner one or the
+/// compute.
+std::vector<FanoutDim> fanout_below(const arch::Path& path, const std::vector<int>& memories,
+                                    int i);
 
 /// One step of native_case(); `native` has problem, architecture and memories.
 timeloop::Mapping native_mapping(const arch::Path& path,

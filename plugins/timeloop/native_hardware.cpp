@@ -184,8 +184,7 @@ void set_meshes(const Path& path, NativeCase& native) {
         storage.mesh_x = x;
         storage.mesh_y = y;
         storage.instances = x * y;
-        const int inner = i > 0 ? native.memories[i - 1] : static_cast<int>(path.levels.size()) - 1;
-        const std::vector<FanoutDim> dims = gap_dims(path, native.memories[i], inner);
+        const std::vector<FanoutDim> dims = fanout_below(path, native.memories, i);
         for (std::size_t d = 0; d < dims.size(); ++d) {
             (d == 0 ? x : y) *= path.levels[dims[d].level].spatial[dims[d].dim].fanout;
         }
@@ -211,6 +210,11 @@ std::vector<FanoutDim> gap_dims(const Path& path, int outer, int inner) {
         }
     }
     return dims;
+}
+
+std::vector<FanoutDim> fanout_below(const Path& path, const std::vector<int>& memories, int i) {
+    return gap_dims(path, memories[i],
+                    i > 0 ? memories[i - 1] : static_cast<int>(path.levels.size()) - 1);
 }
 
 NativeCase native_hardware(const Path& path) {

@@ -72,9 +72,6 @@ private:
     void finish_blocks();
     void set_reuse();
     void set_residuals();
-    int inner_path_level(int level) const {
-        return level > 0 ? native_.memories[level - 1] : static_cast<int>(path_.levels.size()) - 1;
-    }
     const std::string& variable(const PmappingNode& node) const {
         return path_.einsum.rank_variables[node.rank_variable].name;
     }
@@ -133,7 +130,7 @@ void Converter::spatial(const PmappingNode& node) {
         return;
     }
     int level = at_;
-    while (level > 0 && node.level > inner_path_level(level)) {
+    while (level > 0 && node.level > native_.memories[level - 1]) {
         --level;
     }
     if (node.level <= native_.memories[level]) {
@@ -142,8 +139,7 @@ void Converter::spatial(const PmappingNode& node) {
                "counts");
     }
     enter(level, "");
-    const std::vector<FanoutDim> dims =
-        gap_dims(path_, native_.memories[level], inner_path_level(level));
+    const std::vector<FanoutDim> dims = fanout_below(path_, native_.memories, level);
     bool along_y = false, found = false;
     for (std::size_t d = 0; d < dims.size(); ++d) {
         if (dims[d].level == node.level && dims[d].dim == node.dim) {
@@ -190,8 +186,7 @@ void Converter::finish_blocks() {
 /// Tensors that a fan-out may not share are sent to every instance on its own.
 void Converter::set_reuse() {
     for (int i = 0; i < static_cast<int>(mapping_.levels.size()); ++i) {
-        const std::vector<FanoutDim> dims =
-            gap_dims(path_, native_.memories[i], inner_path_level(i));
+        const std::vector<FanoutDim> dims = fanout_below(path_, native_.memories, i);
         if (dims.empty()) {
             continue;
         }

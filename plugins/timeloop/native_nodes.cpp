@@ -54,9 +54,7 @@ private:
         }
     }
     void spatial(int i) {
-        const int inner =
-            i > 0 ? native_.memories[i - 1] : static_cast<int>(path_.levels.size()) - 1;
-        const std::vector<FanoutDim> dims = gap_dims(path_, native_.memories[i], inner);
+        const std::vector<FanoutDim> dims = fanout_below(path_, native_.memories, i);
         const timeloop::LoopBlock& block = mapping_.levels[i].spatial;
         const auto split = static_cast<std::size_t>(block.split);
         for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -90,14 +88,8 @@ private:
 };
 
 bool indexes(const arch::Path& path, const mapping::PmappingNode& loop, int tensor) {
-    for (const workload::RankAccess& rank : path.einsum.tensors[tensor].ranks) {
-        for (const workload::AffineTerm& term : rank.terms) {
-            if (term.rank_variable == loop.rank_variable) {
-                return true;
-            }
-        }
-    }
-    return false;
+    const workload::LocalTensor& local = path.einsum.tensors[tensor];
+    return (local.directly_indexing | local.expression_indexing) >> loop.rank_variable & 1;
 }
 
 }  // namespace

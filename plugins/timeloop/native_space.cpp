@@ -124,20 +124,20 @@ void apply(const PathDim& dim, const LoopBound& bound, std::vector<Range>& range
     for (const int v : variables) {
         Range& range = ranges[v];
         switch (bound.op) {
-            case LoopBound::Op::eq:
+            case LoopBound::Op::equal:
                 range.at_least(bound.value);
                 range.at_most(bound.value);
                 break;
-            case LoopBound::Op::le:
+            case LoopBound::Op::less_equal:
                 range.at_most(bound.value);
                 break;
-            case LoopBound::Op::lt:
+            case LoopBound::Op::less:
                 range.at_most(std::ceil(bound.value) - 1);
                 break;
-            case LoopBound::Op::ge:
+            case LoopBound::Op::greater_equal:
                 range.at_least(bound.value);
                 break;
-            case LoopBound::Op::gt:
+            case LoopBound::Op::greater:
                 range.at_least(std::floor(bound.value) + 1);
                 break;
         }
@@ -148,10 +148,9 @@ void apply(const PathDim& dim, const LoopBound& bound, std::vector<Range>& range
 std::vector<Range> ranges_of(const Path& path, const PathDim& dim) {
     std::vector<Range> ranges(path.einsum.rank_variables.size());
     for (const int tensor : bits(dim.reuse & path.einsum.all())) {
-        for (const workload::RankAccess& rank : path.einsum.tensors[tensor].ranks) {
-            for (const workload::AffineTerm& term : rank.terms) {
-                ranges[term.rank_variable].at_most(1);
-            }
+        const workload::LocalTensor& local = path.einsum.tensors[tensor];
+        for (const int v : bits(local.directly_indexing | local.expression_indexing)) {
+            ranges[v].at_most(1);
         }
     }
     for (const LoopBound& bound : dim.loop_bounds) {
@@ -305,8 +304,7 @@ std::vector<Constraints> native_constraints(const Path& path, const NativeCase& 
     std::vector<Constraints> all(1);
     add_storage(path, native, all.front());
     for (int i = 0; i < static_cast<int>(native.memories.size()); ++i) {
-        const int inner = i > 0 ? native.memories[i - 1] : static_cast<int>(path.levels.size()) - 1;
-        const std::vector<FanoutDim> dims = gap_dims(path, native.memories[i], inner);
+        const std::vector<FanoutDim> dims = fanout_below(path, native.memories, i);
         if (dims.empty()) {
             continue;
         }

@@ -1,9 +1,10 @@
-#include "timeloop.hpp"
-
+// Timeloop's accounting for single layers: the numbers of timeloop-model. The rules are in
+// src/timeloop; this plugin brings native problems to them.
 #include <algorithm>
 
 #include "native.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/model/cost_model.hpp"
 #include "tessera/plugin/registry.hpp"
 
 namespace tessera::model {
@@ -107,35 +108,43 @@ EinsumReport einsum_report(const Evaluated& result, const arch::Path& path) {
 
 }  // namespace
 
-Report TimeloopModel::evaluate(const Problem& problem, const mapping::Mapping& mapping) const {
-    Report report;
-    bool leaks = false;
-    for (const mapping::EinsumMapping& part :
-         mapping::split(mapping, *problem.workload, *problem.architecture, problem.compat)) {
-        const Evaluated result = evaluated(part.path, part.nodes);
-        leaks = leaks || result.native.leaks;
-        report.einsums.push_back(einsum_report(result, part.path));
-        for (const ComponentReport& component : report.einsums.back().components) {
-            double occupancy = 0;
-            for (const TensorReport& tensor : component.tensors) {
-                occupancy += tensor.occupancy;
-            }
-            if (component.compute_actions.empty()) {
-                double& peak = report.peak_occupancy[component.component];
-                peak = std::max(peak, occupancy);
+class TimeloopModel : public CostModel {
+public:
+    std::string name() const override {
+        return "timeloop";
+    }
+    /// Einsums one after the other. \throws IllegalMapping also where a memory forgets data.
+    Report evaluate(const Problem& problem, const mapping::Mapping& mapping) const override {
+        Report report;
+        bool leaks = false;
+        for (const mapping::EinsumMapping& part :
+             mapping::split(mapping, *problem.workload, *problem.architecture, problem.compat)) {
+            const Evaluated result = evaluated(part.path, part.nodes);
+            leaks = leaks || result.native.leaks;
+            report.einsums.push_back(einsum_report(result, part.path));
+            for (const ComponentReport& component : report.einsums.back().components) {
+                double occupancy = 0;
+                for (const TensorReport& tensor : component.tensors) {
+                    occupancy += tensor.occupancy;
+                }
+                if (component.compute_actions.empty()) {
+                    double& peak = report.peak_occupancy[component.component];
+                    peak = std::max(peak, occupancy);
+                }
             }
         }
+        if (leaks) {
+            report.warnings.push_back(
+                "leakage is not part of Timeloop's accounting and is left out");
+        }
+        return report;
     }
-    if (leaks) {
-        report.warnings.push_back("leakage is not part of Timeloop's accounting and is left out");
-    }
-    return report;
-}
 
-EinsumReport TimeloopModel::evaluate(const Problem&, const arch::Path& path,
-                                     std::span<const mapping::PmappingNode> nodes) const {
-    return einsum_report(evaluated(path, nodes), path);
-}
+    EinsumReport evaluate(const Problem&, const arch::Path& path,
+                          std::span<const mapping::PmappingNode> nodes) const override {
+        return einsum_report(evaluated(path, nodes), path);
+    }
+};
 
 TESSERA_PLUGIN(CostModel, TimeloopModel, "timeloop", "single layers as timeloop-model counts them",
                "Timeloop (ISPASS 2019)");

@@ -30,11 +30,7 @@ struct Spread {
 class Builder {
 public:
     Builder(const arch::Path& path, const ChainPlan& plan)
-        : path_(path), plan_(plan), buffer_(buffer_level(path)) {
-        for (const workload::LocalRankVariable& v : path.einsum.rank_variables) {
-            tile_.push_back(v.bound);
-        }
-    }
+        : path_(path), plan_(plan), buffer_(buffer_level(path)), tile_(path.einsum.bounds()) {}
 
     mapping::Pmapping run() {
         for (int t = 0; t < tensors(); ++t) {
@@ -245,10 +241,7 @@ mapping::Pmapping chain(const arch::Path& path, const ChainPlan& plan) {
 
 int loops_of(const workload::EinsumView& einsum, const std::vector<LoopPlan>& loops) {
     int n = 0;
-    std::vector<std::int64_t> open;
-    for (const workload::LocalRankVariable& v : einsum.rank_variables) {
-        open.push_back(v.bound);
-    }
+    std::vector<std::int64_t> open = einsum.bounds();
     for (const LoopPlan& loop : loops) {
         const int v = einsum.find_rank_variable(loop.variable);
         if (v >= 0 && loop.tile < open[static_cast<std::size_t>(v)]) {

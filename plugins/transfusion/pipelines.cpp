@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tessera/base/error.hpp"
+#include "tessera/model/coexistence.hpp"
 
 namespace tessera::transfusion {
 
@@ -15,10 +16,7 @@ constexpr double never = std::numeric_limits<double>::infinity();
 /// Number of iterations per node, 1 for nodes that are no loops.
 std::vector<double> trips_of(const Part& part) {
     std::vector<double> trips;
-    std::vector<std::int64_t> open;
-    for (const workload::LocalRankVariable& v : part.einsum->rank_variables) {
-        open.push_back(v.bound);
-    }
+    std::vector<std::int64_t> open = part.einsum->bounds();
     for (const mapping::PmappingNode& node : *part.nodes) {
         trips.push_back(1);
         if (node.is_loop()) {
@@ -28,15 +26,6 @@ std::vector<double> trips_of(const Part& part) {
         }
     }
     return trips;
-}
-
-const workload::LocalTensor* tensor_of(const Part& part, int tensor) {
-    for (const workload::LocalTensor& local : part.einsum->tensors) {
-        if (local.tensor == tensor) {
-            return &local;
-        }
-    }
-    return nullptr;
 }
 
 std::string compute_of(const Part& part) {
@@ -50,9 +39,28 @@ struct Kept {
     double share = 0;
     int depth = 0;  ///< loops above
     bool backing = false;
+    std::string held_as;  ///< the model's name: copies lie under that of their input
 };
 
-std::vector<Kept> kept_by(const Part& part) {
+/// What a copy makes persistent has a buffer of its own where its input is live for a while.
+bool apart(const Part& part, const mapping::PmappingNode& node) {
+    const std::vector<workload::LocalTensor>& tensors = part.einsum->tensors;
+    return part.einsum->is_copy_operation && node.persistent &&
+           std::ranges::any_of(*part.nodes, [&](const mapping::PmappingNode& other) {
+               if (other.kind != mapping::NodeKind::storage || other.level != node.level) {
+                   return false;
+               }
+               const workload::LocalTensor& t = tensors[static_cast<std::size_t>(other.tensor)];
+               return other.backing && t.fusable && !t.output && !other.persistent;
+           });
+}
+
+const std::string& input_of(const Part& part) {
+    return std::ranges::find(part.einsum->tensors, false, &workload::LocalTensor::output)->name;
+}
+
+/// `buffers`: what the Einsum copies into one is added.
+std::vector<Kept> kept_by(const Part& part, model::Buffers& buffers) {
     std::vector<Kept> all;
     const std::vector<double> trips = trips_of(part);
     int depth = 0;
@@ -65,24 +73,33 @@ std::vector<Kept> kept_by(const Part& part) {
         const workload::LocalTensor& tensor =
             part.einsum->tensors[static_cast<std::size_t>(node.tensor)];
         const std::string& memory = part.path->levels[static_cast<std::size_t>(node.level)].name;
+        const bool copy = part.einsum->is_copy_operation && !apart(part, node);
+        const bool backing = node.backing && tensor.fusable;
+        const std::string& held_as = copy ? input_of(part) : tensor.name;
+        // A copy holds its tensors once in a memory, under the name of one; others see those that
+        // are shared.
+        const auto known = std::ranges::find_if(all, [&](const Kept& kept) {
+            return copy && kept.memory == memory && kept.held_as == held_as;
+        });
+        if (known != all.end()) {
+            if (backing && known->backing) {
+                buffers.unite(memory, known->tensor, tensor.tensor);
+            } else if (backing) {
+                known->tensor = tensor.tensor;
+                known->backing = true;
+            }
+            continue;
+        }
         for (const model::ComponentReport& component : part.report->components) {
             for (const model::TensorReport& one : component.tensors) {
-                if (component.component == memory && one.tensor == tensor.name) {
-                    all.push_back({tensor.tensor, memory, one.occupancy, depth,
-                                   node.backing && tensor.fusable});
+                if (component.component == memory && one.tensor == held_as) {
+                    all.push_back({tensor.tensor, memory, one.occupancy,
+                                   node.persistent ? -1 : depth, backing, held_as});
                 }
             }
         }
     }
     return all;
-}
-
-int fewest(const std::vector<int>& shared, int a, int b) {
-    int least = std::numeric_limits<int>::max();
-    for (int i = std::min(a, b); i < std::max(a, b); ++i) {
-        least = std::min(least, shared[static_cast<std::size_t>(i)]);
-    }
-    return least;
 }
 
 }  // namespace
@@ -223,35 +240,39 @@ double rounds_of(const Part& part, int loops) {
 
 Fullest fullest(const std::vector<Part>& parts, const std::vector<int>& shared, const Range& range,
                 const std::vector<int>& stages) {
+    model::Buffers buffers;
+    std::vector<std::vector<Kept>> all;
+    for (const Part& part : parts) {
+        all.push_back(kept_by(part, buffers));
+    }
     std::map<std::string, double> shares;
-    std::map<std::pair<std::string, int>, double> exchanged;  // by memory and tensor
-    for (int i = 0; i < static_cast<int>(parts.size()); ++i) {
-        const bool inside = range.begin <= i && i < range.end;
-        const int near = i < range.begin ? range.begin : range.end - 1;
-        for (const Kept& kept : kept_by(parts[static_cast<std::size_t>(i)])) {
+    // By memory and buffer.
+    std::map<std::pair<std::string, int>, std::vector<model::SharedUse>> exchanged;
+    const int n = static_cast<int>(parts.size());
+    for (int i = 0; i < n; ++i) {
+        for (const Kept& kept : all[static_cast<std::size_t>(i)]) {
+            const model::Lifetime life = model::lifetime(
+                i, kept.depth, n, [&](int k) { return shared[static_cast<std::size_t>(k)]; });
             if (kept.backing) {
-                int first = i, last = i;
-                for (int k = 0; k < static_cast<int>(parts.size()); ++k) {
-                    if (tensor_of(parts[static_cast<std::size_t>(k)], kept.tensor) != nullptr) {
-                        first = std::min(first, k);
-                        last = std::max(last, k);
-                    }
-                }
-                const bool lives = inside || (first < range.end && last >= range.begin) ||
-                                   fewest(shared, i, near) > kept.depth;
-                if (lives) {
-                    double& held = exchanged[{kept.memory, kept.tensor}];
-                    held = std::max(held, kept.share);
-                }
-            } else if (inside || fewest(shared, i, near) > kept.depth) {
+                exchanged[{kept.memory, buffers.of(kept.memory, kept.tensor)}].push_back(
+                    {life, kept.share});
+            } else if (life.first < range.end && range.begin <= life.last) {
                 shares[kept.memory] += kept.share;
             }
         }
     }
-    for (const auto& [key, share] : exchanged) {
+    for (const auto& [key, uses] : exchanged) {
+        double share = 0;
+        model::add_shared(uses, false, [&](int now, double held) {
+            share = range.begin <= now && now < range.end ? std::max(share, held) : share;
+        });
         int first = std::numeric_limits<int>::max(), last = 0;
         for (int i = range.begin; i < range.end; ++i) {
-            if (tensor_of(parts[static_cast<std::size_t>(i)], key.second) != nullptr) {
+            const auto in_buffer = [&](const workload::LocalTensor& t) {
+                return buffers.of(key.first, t.tensor) == key.second;
+            };
+            if (std::ranges::any_of(parts[static_cast<std::size_t>(i)].einsum->tensors,
+                                    in_buffer)) {
                 first = std::min(first, stages[static_cast<std::size_t>(i - range.begin)]);
                 last = std::max(last, stages[static_cast<std::size_t>(i - range.begin)]);
             }

@@ -136,11 +136,12 @@ TensorMask PathBuilder::reuse_set(const spec::Expression& expression,
 void PathBuilder::build_bounds(const DimSpec& dim, const spec::Symbols& scope,
                                PathDim& result) const {
     for (const BoundSpec& bound : dim.loop_bounds) {
-        static const std::map<std::string, LoopBound::Op> operators = {{"==", LoopBound::Op::eq},
-                                                                       {"<=", LoopBound::Op::le},
-                                                                       {">=", LoopBound::Op::ge},
-                                                                       {"<", LoopBound::Op::lt},
-                                                                       {">", LoopBound::Op::gt}};
+        static const std::map<std::string, LoopBound::Op> operators = {
+            {"==", LoopBound::Op::equal},
+            {"<=", LoopBound::Op::less_equal},
+            {">=", LoopBound::Op::greater_equal},
+            {"<", LoopBound::Op::less},
+            {">", LoopBound::Op::greater}};
         LoopBound built;
         built.where = bound.where;
         built.product = bound.op.rfind("product", 0) == 0;

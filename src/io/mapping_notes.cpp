@@ -67,11 +67,10 @@ const model::TensorReport* report_of(const model::EinsumReport& report,
 class Chain {
 public:
     Chain(const EinsumMapping& einsum, const model::Report& report, std::vector<NodeNote>& notes)
-        : e_(einsum), report_(report_of(report, einsum.path.einsum.name)), notes_(notes) {
-        for (const workload::LocalRankVariable& variable : e_.path.einsum.rank_variables) {
-            shape_.push_back(variable.bound);
-        }
-    }
+        : e_(einsum),
+          report_(report_of(report, einsum.path.einsum.name)),
+          notes_(notes),
+          shape_(einsum.path.einsum.bounds()) {}
 
     void walk() {
         for (const PmappingNode& node : e_.nodes) {
@@ -80,7 +79,7 @@ public:
             }
             if (node.is_loop()) {
                 loop(node);
-            } else if (node.kind == NodeKind::storage || node.kind == NodeKind::toll) {
+            } else if (node.is_holder()) {
                 holder(node);
             }
         }
@@ -111,20 +110,6 @@ private:
         found->einsums.push_back(e_.path.einsum.name);
     }
 
-    /// The bounding box of the tensor's part that the loops so far leave, halo included.
-    double tile_words(const workload::LocalTensor& tensor) const {
-        double words = 1;
-        for (const workload::RankAccess& rank : tensor.ranks) {
-            double extent = 1;
-            for (const workload::AffineTerm& term : rank.terms) {
-                extent += std::abs(static_cast<double>(term.coefficient)) *
-                          static_cast<double>(shape_[term.rank_variable] - 1);
-            }
-            words *= extent;
-        }
-        return words;
-    }
-
     void holder(const PmappingNode& node) {
         const workload::LocalTensor& tensor = e_.path.einsum.tensors[node.tensor];
         const arch::PathLevel& level = e_.path.levels[node.level];
@@ -134,7 +119,7 @@ private:
         const model::TensorReport* const report =
             report_ == nullptr ? nullptr : report_of(*report_, level.name, tensor.name);
         const double copies = node.persistent ? e_.path.einsum.n_instances : 1;
-        double bits = tile_words(tensor) * copies * word_bits;
+        double bits = workload::box_values(tensor, shape_) * copies * word_bits;
         if (report != nullptr && report->has_occupancy && std::isfinite(level.size_bits)) {
             bits = report->occupancy * level.size_bits;
         }

@@ -23,7 +23,8 @@ th, td { border: 1px solid #999; padding: 0.15em 0.55em; text-align: right;
   font-variant-numeric: tabular-nums; }
 th { background: #f2f2f2; }
 td { white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; }
+td:first-child { background: #fff; }
 .l { text-align: left; white-space: normal; overflow-wrap: anywhere; min-width: 7em; }
 figure, .wide { margin: 0.8em 0; overflow-x: auto; }
 figure svg { max-width: 100%; height: auto; min-width: 40em; }
@@ -96,9 +97,7 @@ std::string section_html(const PageSection& section, std::size_t index) {
     }
     for (const PageTable& table : section.tables) {
         const std::string rows =
-            "<div class=\"wide\">" +
-            html_table(texts(table), table.folded ? "" : table.caption, table.text_columns) +
-            "</div>\n";
+            html_table(texts(table), table.folded ? "" : table.caption, table.text_columns);
         text += table.folded ? "<details><summary>" + xml_text(table.caption) + "</summary>\n" +
                                    rows + "</details>\n"
                              : rows;
@@ -177,7 +176,7 @@ std::string html_head(const std::string& title) {
 
 std::string html_table(const std::vector<std::vector<std::string>>& rows,
                        const std::string& caption, std::size_t text_columns) {
-    std::string text = "<table>\n";
+    std::string text = "<div class=\"wide\"><table>\n";
     text += caption.empty() ? "" : "<caption>" + xml_text(caption) + "</caption>\n";
     for (const std::vector<std::string>& row : rows) {
         const bool head = &row == &rows.front();
@@ -189,7 +188,7 @@ std::string html_table(const std::vector<std::vector<std::string>>& rows,
         }
         text += "</tr>\n";
     }
-    return text + "</table>\n";
+    return text + "</table></div>\n";
 }
 
 std::string page_html(const Page& page) {

@@ -22,6 +22,16 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr const char* colours[] = {"#000000", "#0072b2", "#d55e00", "#009e73",
                                    "#8f4a73", "#8a6d00", "#56748a", "#5a5a5a"};
 constexpr const char* dashes[] = {"none", "7 3", "2 2", "9 3 2 3", "5 5", "1 4", "12 4", "3 6"};
+constexpr const char* widths[] = {"1.6", "3", "0.8"};
+constexpr int legend_row = 18;
+
+/// Colours, dashes and widths of lines. Without colours 24 differ, by dashes and widths.
+std::string stroke(std::size_t style, bool faint) {
+    const std::size_t round = style / std::size(colours);
+    return std::string(" stroke=\"") + (faint ? "#999" : colours[style % std::size(colours)]) +
+           "\" stroke-dasharray=\"" + dashes[(style + 3 * round) % std::size(dashes)] +
+           "\" stroke-width=\"" + widths[round % std::size(widths)] + "\"";
+}
 
 std::string number(double value) {
     char text[32];
@@ -102,14 +112,17 @@ public:
                 ys.insert(ys.end(), {low, high});
             }
         }
+        const auto named = std::ranges::count_if(
+            plot.series, [](const PlotSeries& series) { return !series.name.empty(); });
+        height_ = std::max(plot.height, top + bottom + legend_row * static_cast<int>(named));
         x_ = scale_of(xs, plot.x_log, left, plot.width - right);
-        y_ = scale_of(ys, plot.y_log, plot.height - bottom, top);
+        y_ = scale_of(ys, plot.y_log, height_ - bottom, top);
     }
 
     std::string text() {
-        const std::string size = std::to_string(plot_.width) + " " + std::to_string(plot_.height);
+        const std::string size = std::to_string(plot_.width) + " " + std::to_string(height_);
         svg_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + size + "\" width=\"" +
-               std::to_string(plot_.width) + "\" height=\"" + std::to_string(plot_.height) +
+               std::to_string(plot_.width) + "\" height=\"" + std::to_string(height_) +
                "\" role=\"img\" font-family=\"sans-serif\" font-size=\"12\">\n<title>" +
                xml_text(plot_.title) +
                "</title>\n"
@@ -123,7 +136,7 @@ public:
             legend(series, own);
         }
         if (!any) {
-            write(plot_.width / 2.0 - 60, plot_.height / 2.0, "middle", "no points to draw");
+            write(plot_.width / 2.0 - 60, height_ / 2.0, "middle", "no points to draw");
         }
         return svg_ + "</svg>\n";
     }
@@ -218,10 +231,8 @@ private:
             path += number(places.back().first) + "," + number(places.back().second) + " ";
         }
         if (series.line && places.size() > 1) {
-            svg_ += "<polyline fill=\"none\" stroke-width=\"1.6\" stroke=\"" +
-                    std::string(series.faint ? "#999" : colours[style % std::size(colours)]) +
-                    "\" stroke-dasharray=\"" + dashes[style % std::size(dashes)] + "\" points=\"" +
-                    path + "\"/>\n";
+            svg_ += "<polyline fill=\"none\"" + stroke(style, series.faint) + " points=\"" + path +
+                    "\"/>\n";
         }
         for (const auto& [x, y] : places) {
             if (series.markers) {
@@ -233,15 +244,14 @@ private:
 
     void legend(const PlotSeries& series, std::size_t style) {
         constexpr std::size_t longest = 26;
-        if (series.name.empty() || y_.to + legend_ * 18 > y_.from) {
+        if (series.name.empty()) {
             return;
         }
-        const double x = x_.to + 12, y = y_.to + 6 + legend_++ * 18;
+        const double x = x_.to + 12, y = y_.to + 6 + legend_++ * legend_row;
         if (series.line) {
             svg_ += "<line x1=\"" + number(x) + "\" y1=\"" + number(y) + "\" x2=\"" +
-                    number(x + 26) + "\" y2=\"" + number(y) + "\" stroke-width=\"1.6\" stroke=\"" +
-                    colours[style % std::size(colours)] + "\" stroke-dasharray=\"" +
-                    dashes[style % std::size(dashes)] + "\"/>\n";
+                    number(x + 26) + "\" y2=\"" + number(y) + "\"" + stroke(style, series.faint) +
+                    "/>\n";
         }
         if (series.markers) {
             marker(x + 13, y, style, series.faint);
@@ -255,6 +265,7 @@ private:
     Scale x_, y_;
     std::string svg_;
     int legend_ = 0;
+    int height_ = 0;
 };
 
 }  // namespace

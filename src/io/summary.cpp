@@ -1,7 +1,6 @@
 #include "io/summary.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -193,20 +192,6 @@ private:
     EinsumSummary own_;
 };
 
-/// The bounding box of what the Einsum reads or writes of the tensor.
-double words_accessed(const workload::EinsumView& einsum, const workload::LocalTensor& tensor) {
-    double words = einsum.n_instances;
-    for (const workload::RankAccess& rank : tensor.ranks) {
-        double extent = 1;
-        for (const workload::AffineTerm& term : rank.terms) {
-            extent += std::abs(static_cast<double>(term.coefficient)) *
-                      static_cast<double>(einsum.rank_variables[term.rank_variable].bound - 1);
-        }
-        words *= extent;
-    }
-    return words;
-}
-
 /// Inputs are read, results are written; what is made and used in between need not leave.
 double least_traffic(const workload::Workload& workload) {
     double words = 0;
@@ -273,7 +258,8 @@ FusionSummary fusion_saved(const std::vector<mapping::EinsumMapping>& einsums) {
                 result.tensors.end()) {
                 result.tensors.push_back(tensor.name);
             }
-            const double words = words_accessed(einsum.path.einsum, tensor);
+            const workload::EinsumView& view = einsum.path.einsum;
+            const double words = workload::box_values(tensor, view.bounds(), view.n_instances);
             result.words += words;
             for (const arch::PathAction& action : memory.actions) {
                 if (action.name == (tensor.output ? "write" : "read")) {

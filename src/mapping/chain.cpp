@@ -88,10 +88,7 @@ void Merger::merge(std::span<const Holder> holders, int user, Place next) {
 }  // namespace
 
 Pmapping without_null_loops(const arch::Path& path, const Pmapping& nodes) {
-    std::vector<std::int64_t> enclosing;
-    for (const workload::LocalRankVariable& variable : path.einsum.rank_variables) {
-        enclosing.push_back(variable.bound);
-    }
+    std::vector<std::int64_t> enclosing = path.einsum.bounds();
     Pmapping result;
     for (const PmappingNode& node : nodes) {
         if (node.kind == NodeKind::reservation) {
@@ -119,7 +116,7 @@ Chain chain_of(const Branch& branch) {
     const Pmapping nodes = without_null_loops(*branch.path, branch.nodes);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const PmappingNode& node = nodes[i];
-        if (node.kind == NodeKind::storage || node.kind == NodeKind::toll) {
+        if (node.is_holder()) {
             const bool toll = node.kind == NodeKind::toll;
             chain.gaps.back().push_back({toll ? TreeKind::toll : TreeKind::storage,
                                          branch.path->levels[node.level].name,

@@ -170,10 +170,7 @@ arch::Path path_of(const workload::Workload& workload, const arch::Architecture&
 class Writer {
 public:
     Writer(const Document& document, const arch::Path& path, const Reader& reader)
-        : document_(document), path_(path), reader_(reader) {
-        for (const workload::LocalRankVariable& variable : path.einsum.rank_variables) {
-            open_.push_back(variable.bound);
-        }
+        : document_(document), path_(path), reader_(reader), open_(path.einsum.bounds()) {
         order_ = loops_of(document.operands.front());
         for (const Operand& operand : document.operands) {
             if (loops_of(operand) != order_) {

@@ -1,6 +1,6 @@
-#include "model/build_report.hpp"
-
 #include <cmath>
+
+#include "model/analysis/einsum_analysis.hpp"
 
 namespace tessera::model {
 

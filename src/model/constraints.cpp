@@ -1,8 +1,8 @@
-#include "model/constraints.hpp"
-
 #include <bit>
 #include <cmath>
 
+#include "model/legality.hpp"
+#include "tessera/base/comparison.hpp"
 #include "tessera/spec/value.hpp"
 
 namespace tessera::model {
@@ -13,40 +13,6 @@ using mapping::NodeKind;
 using mapping::PmappingNode;
 using spec::number_text;
 using workload::TensorMask;
-
-const char* symbol_of(arch::LoopBound::Op op) {
-    using Op = arch::LoopBound::Op;
-    switch (op) {
-        case Op::eq:
-            return "==";
-        case Op::le:
-            return "<=";
-        case Op::ge:
-            return ">=";
-        case Op::lt:
-            return "<";
-        case Op::gt:
-            return ">";
-    }
-    return "";
-}
-
-bool holds(arch::LoopBound::Op op, double left, double right) {
-    using Op = arch::LoopBound::Op;
-    switch (op) {
-        case Op::eq:
-            return left == right;
-        case Op::le:
-            return left <= right;
-        case Op::ge:
-            return left >= right;
-        case Op::lt:
-            return left < right;
-        case Op::gt:
-            return left > right;
-    }
-    return true;
-}
 
 class Checker {
 public:
@@ -153,17 +119,17 @@ void Checker::loop_bound(const arch::LoopBound& bound, int level, int dim) {
         }
         const double trips = e_.trips(static_cast<int>(i));
         product *= trips;
-        if (!bound.product && !holds(bound.op, trips, bound.value)) {
+        if (!bound.product && !base::holds(bound.op, trips, bound.value)) {
             warn(bound.where, "the loop over '" + view_.rank_variables[node.rank_variable].name +
                                   "' on " + place(level, dim) + " has " + number_text(trips) +
-                                  " iterations, but loop_bounds asks for " + symbol_of(bound.op) +
-                                  " " + number_text(bound.value));
+                                  " iterations, but loop_bounds asks for " +
+                                  base::sign_of(bound.op) + " " + number_text(bound.value));
         }
     }
-    if (bound.product && !holds(bound.op, product, bound.value)) {
+    if (bound.product && !base::holds(bound.op, product, bound.value)) {
         warn(bound.where, "the loops on " + place(level, dim) + " have " + number_text(product) +
                               " iterations together, but loop_bounds asks for a product " +
-                              symbol_of(bound.op) + " " + number_text(bound.value));
+                              base::sign_of(bound.op) + " " + number_text(bound.value));
     }
 }
 

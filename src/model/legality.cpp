@@ -65,16 +65,6 @@ int rank_of(const workload::LocalTensor& tensor, int variable) {
     return tensor.rank_of_variable[static_cast<std::size_t>(variable)];
 }
 
-int local_tensor(const EinsumAnalysis& einsum, int tensor) {
-    const std::vector<workload::LocalTensor>& tensors = einsum.einsum().tensors;
-    for (std::size_t t = 0; t < tensors.size(); ++t) {
-        if (tensors[t].tensor == tensor) {
-            return static_cast<int>(t);
-        }
-    }
-    return -1;
-}
-
 int backing_node(const EinsumAnalysis& einsum, int local) {
     for (std::size_t i = 0; i < einsum.nodes.size(); ++i) {
         if (einsum.nodes[i].backing && einsum.nodes[i].tensor == local) {
@@ -87,10 +77,7 @@ int backing_node(const EinsumAnalysis& einsum, int local) {
 }  // namespace
 
 void check_tile_shapes(const arch::Path& path, std::span<const PmappingNode> nodes) {
-    std::vector<std::int64_t> shape;
-    for (const workload::LocalRankVariable& variable : path.einsum.rank_variables) {
-        shape.push_back(variable.bound);
-    }
+    std::vector<std::int64_t> shape = path.einsum.bounds();
     std::uint64_t seen = 0, leading = 0;
     for (const PmappingNode& node : nodes) {
         if (!node.is_loop()) {
@@ -135,33 +122,25 @@ void check_tile_shapes(const arch::Path& path, std::span<const PmappingNode> nod
 
 namespace {
 
-/// Some spatial loop of the level makes more than one trip.
-bool uses_array(const EinsumAnalysis& einsum, int level) {
-    std::vector<std::int64_t> shape;
-    for (const workload::LocalRankVariable& v : einsum.einsum().rank_variables) {
-        shape.push_back(v.bound);
-    }
-    bool used = false;
-    for (const PmappingNode& node : einsum.nodes) {
-        if (node.kind == NodeKind::temporal || node.kind == NodeKind::spatial) {
-            std::int64_t& outer = shape[static_cast<std::size_t>(node.rank_variable)];
-            used |= node.kind == NodeKind::spatial && node.level == level && node.tile < outer;
-            outer = node.largest_tile();
-        }
-    }
-    return used;
-}
-
-}  // namespace
-
 void check_supported(const EinsumAnalysis& einsum) {
     const PathTables& tables = einsum.tables;
     const std::string start = "Einsum " + quoted(einsum.einsum().name) + ": ";
+    // Some spatial loop of the level makes more than one trip.
+    const auto uses_array = [&](int level) {
+        for (std::size_t i = 0; i < einsum.nodes.size(); ++i) {
+            const PmappingNode& node = einsum.nodes[i];
+            if (node.kind == NodeKind::spatial && node.level == level &&
+                einsum.trips(static_cast<int>(i)) > 1) {
+                return true;
+            }
+        }
+        return false;
+    };
     for (const PmappingNode& node : einsum.nodes) {
         const bool exchanged =
             node.kind == NodeKind::storage && node.backing && tables.tensors[node.tensor].fusable;
         if (exchanged && tables.levels[node.level].distributed &&
-            uses_array(einsum, tables.levels[node.level].next_spatial)) {
+            uses_array(tables.levels[node.level].next_spatial)) {
             illegal(start + "distributed memory " + quoted(tables.path().levels[node.level].name) +
                     " is the outermost holder of tensor " +
                     quoted(einsum.einsum().tensors[node.tensor].name) +
@@ -231,16 +210,6 @@ void check_joined_capacity(const JoinedOccupancy& occupancy,
     }
 }
 
-std::vector<int> shared_loops(const std::vector<const EinsumAnalysis*>& einsums) {
-    std::vector<int> result;
-    for (std::size_t e = 0; e + 1 < einsums.size(); ++e) {
-        result.push_back(static_cast<int>(common_loops(*einsums[e], *einsums[e + 1]).size()));
-    }
-    return result;
-}
-
-namespace {
-
 /// The holder moves with this loop: the first below it.
 bool windows_by(const EinsumAnalysis& einsum, int holder, int loop) {
     return einsum.nodes[holder].line_buffer && einsum.plan.reservation_before(holder) == loop + 1;
@@ -250,9 +219,9 @@ bool windows_by(const EinsumAnalysis& einsum, int holder, int loop) {
 // alike, and the consumer reads no further than the producer has come.
 void check_line_buffer_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer,
                             int tensor, int a, int b, const std::string& where) {
-    const workload::LocalTensor& written =
-        producer.einsum().tensors[local_tensor(producer, tensor)];
-    const workload::LocalTensor& read = consumer.einsum().tensors[local_tensor(consumer, tensor)];
+    const workload::EinsumView &from = producer.einsum(), &to = consumer.einsum();
+    const workload::LocalTensor& written = from.tensors[from.find_tensor(tensor)];
+    const workload::LocalTensor& read = to.tensors[to.find_tensor(tensor)];
     const PmappingNode& prologue = producer.nodes[a];
     const PmappingNode& behind = consumer.nodes[b];
     const int rank = rank_of(written, prologue.rank_variable);
@@ -279,7 +248,8 @@ void check_line_buffer_read(const EinsumAnalysis& producer, const EinsumAnalysis
 
 // One tensor that `consumer` reads from `producer`.
 void check_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer, int tensor) {
-    const int made = local_tensor(producer, tensor), read = local_tensor(consumer, tensor);
+    const int made = producer.einsum().find_tensor(tensor);
+    const int read = consumer.einsum().find_tensor(tensor);
     const workload::LocalTensor& written = producer.einsum().tensors[made];
     const std::string who = "Einsum " + quoted(consumer.einsum().name) + " reads tensor " +
                             quoted(written.name) + " of " + quoted(producer.einsum().name);
@@ -327,8 +297,6 @@ void check_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer, 
     }
 }
 
-}  // namespace
-
 void check_exchange(const workload::Workload& workload,
                     const std::vector<const EinsumAnalysis*>& einsums) {
     std::map<int, const EinsumAnalysis*> by_index;
@@ -367,8 +335,6 @@ void check_exchange(const workload::Workload& workload,
         }
     }
 }
-
-namespace {
 
 using LoopKey = std::tuple<std::string, bool, double>;  // rank, spatial, trips
 
@@ -418,8 +384,8 @@ void check_shared(const workload::Workload& workload, const LiveTensor& left,
     }
 }
 
-}  // namespace
-
+/// Convention of the reference: partial mappings fit together if shared tensors lie in the same
+/// memory under the same loops, and no tensor has to be carried past an Einsum with fewer loops.
 void check_join(const workload::Workload& workload,
                 const std::vector<const EinsumAnalysis*>& einsums) {
     std::map<int, std::size_t> last_user;
@@ -456,6 +422,35 @@ void check_join(const workload::Workload& workload,
         }
         live.merge(own);
     }
+}
+
+}  // namespace
+
+void check_alone(const EinsumAnalysis& einsum) {
+    check_supported(einsum);
+    check_states(einsum);
+    check_fanout(einsum);
+    check_capacity(einsum);
+}
+
+std::vector<int> shared_loops(const std::vector<const EinsumAnalysis*>& einsums) {
+    std::vector<int> result;
+    for (std::size_t e = 0; e + 1 < einsums.size(); ++e) {
+        result.push_back(static_cast<int>(common_loops(*einsums[e], *einsums[e + 1]).size()));
+    }
+    return result;
+}
+
+JoinedOccupancy check_together(const Problem& problem,
+                               const std::vector<const EinsumAnalysis*>& einsums) {
+    if (problem.convention().exchange_by_tree) {
+        check_exchange(*problem.workload, einsums);
+    } else {
+        check_join(*problem.workload, einsums);
+    }
+    JoinedOccupancy occupancy = joined_occupancy(einsums);
+    check_joined_capacity(occupancy, einsums);
+    return occupancy;
 }
 
 }  // namespace tessera::model

@@ -4,9 +4,6 @@
 #include <memory>
 
 #include "model/analysis/einsum_analysis.hpp"
-#include "model/analysis/joined_occupancy.hpp"
-#include "model/build_report.hpp"
-#include "model/constraints.hpp"
 #include "model/legality.hpp"
 #include "tessera/base/error.hpp"
 
@@ -21,10 +18,7 @@ std::unique_ptr<EinsumAnalysis> analysed(const arch::Path& path,
         check_tile_shapes(path, nodes);
     }
     auto result = std::make_unique<EinsumAnalysis>(path, nodes, compat);
-    check_supported(*result);
-    check_states(*result);
-    check_fanout(*result);
-    check_capacity(*result);
+    check_alone(*result);
     return result;
 }
 
@@ -111,14 +105,7 @@ Report LoopTree::evaluate(const Problem& problem, const mapping::Mapping& mappin
             report.warnings.push_back(std::move(warning));
         }
     }
-    if (problem.convention().exchange_by_tree) {
-        check_exchange(*problem.workload, einsums);
-    } else {
-        check_join(*problem.workload, einsums);
-    }
-    const JoinedOccupancy occupancy =
-        joined_occupancy(*problem.workload, einsums, shared_loops(einsums));
-    check_joined_capacity(occupancy, einsums);
+    const JoinedOccupancy occupancy = check_together(problem, einsums);
     for (const auto& [name, memory] : occupancy.memories) {
         report.peak_occupancy[name] =
             std::isinf(memory.size_bits) ? 0 : memory.peak_bits / memory.size_bits;

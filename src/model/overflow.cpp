@@ -99,9 +99,8 @@ std::optional<Candidate> largest(const Run& run, const std::vector<int>& around,
 }
 
 /// What is left out of the first memory that overflows, if something can be.
-std::optional<Candidate> next(const Problem& problem, const Run& run, const Chains& chains) {
-    const JoinedOccupancy occupancy =
-        joined_occupancy(*problem.workload, run.einsums, shared_loops(run.einsums));
+std::optional<Candidate> next(const Run& run, const Chains& chains) {
+    const JoinedOccupancy occupancy = joined_occupancy(run.einsums);
     for (const auto& [name, memory] : occupancy.memories) {
         const auto at = static_cast<std::size_t>(memory.peak_einsum);
         if (memory.peak_bits > memory.size_bits && passed_by(run.parts[at].path, name)) {
@@ -140,7 +139,7 @@ SettledMapping settle_overflow(const Problem& problem, mapping::Mapping mapping)
             std::vector<int> chain;
             collect(result.mapping.root, chain, chains);
             const Run run(problem, result.mapping);
-            const std::optional<Candidate> found = next(problem, run, chains);
+            const std::optional<Candidate> found = next(run, chains);
             if (!found) {
                 break;
             }

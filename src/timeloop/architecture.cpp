@@ -1,9 +1,10 @@
 #include "timeloop/architecture.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "tessera/base/error.hpp"
-#include "timeloop/problem.hpp"
 
 namespace tessera::timeloop {
 
@@ -51,15 +52,6 @@ std::int64_t StorageLevel::effective_size() const {
     return static_cast<std::int64_t>(std::floor(static_cast<double>(*size) / multiple_buffering));
 }
 
-int Architecture::find_level(const std::string& name) const {
-    for (int i = 0; i < levels(); ++i) {
-        if (storage[i].name == name) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 std::int64_t Architecture::fanout_x(int level) const {
     return mesh(*this, level - 1).x / storage[level].mesh_x;
 }
@@ -70,6 +62,14 @@ std::int64_t Architecture::fanout_y(int level) const {
 
 std::string Architecture::network_name(int level) const {
     return storage[level].name + " <==> " + mesh(*this, level - 1).name;
+}
+
+std::vector<int> Architecture::networks_by_name() const {
+    std::vector<int> order(storage.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return network_name(a) < network_name(b); });
+    return order;
 }
 
 void check_topology(const Architecture& architecture) {
@@ -91,39 +91,6 @@ void check_topology(const Architecture& architecture) {
         if (level.block_size < 1) {
             throw UserError("level " + level.name + ": block-size must be at least 1");
         }
-    }
-}
-
-void check_supported(const Problem& problem, const Architecture& architecture) {
-    const std::string remedy = "; only dense mappings without it have a cost here";
-    if (architecture.sparse) {
-        throw UserError("sparse_optimizations are given" + remedy);
-    }
-    if (!architecture.user_networks.empty()) {
-        throw UserError("network " + architecture.user_networks.front() +
-                        " is defined by the user; only the networks inferred between levels have a "
-                        "cost here");
-    }
-    if (!architecture.arithmetic.user_networks.empty()) {
-        throw UserError("level " + architecture.arithmetic.name + " names network " +
-                        architecture.arithmetic.user_networks.front() + remedy);
-    }
-    for (const StorageLevel& level : architecture.storage) {
-        if (!level.user_networks.empty()) {
-            throw UserError("level " + level.name + " names network " +
-                            level.user_networks.front() + remedy);
-        }
-        if (level.network.subtype == "M:N") {
-            throw UserError("level " + level.name +
-                            " has network-type M:N (distributed multicast)" + remedy);
-        }
-        if (level.allow_overbooking) {
-            throw UserError("level " + level.name + " sets allow_overbooking" + remedy);
-        }
-    }
-    if (!problem.flattenings.empty()) {
-        throw UserError("the problem flattens dimensions into " + problem.flattenings.front().name +
-                        remedy);
     }
 }
 

@@ -41,26 +41,12 @@ void append(const LoopBlock& block, bool spatial, FlatMapping& flat) {
             throw UserError("the mapping has more than " + std::to_string(FlatMapping::max_loops) +
                             " loops");
         }
-        Loop& loop = flat.loops[flat.loop_count++];
-        loop.dimension = static_cast<std::uint8_t>(dimension);
-        loop.kind = !spatial                            ? LoopKind::temporal
-                    : static_cast<int>(q) < block.split ? LoopKind::spatial_x
-                                                        : LoopKind::spatial_y;
-        loop.end = static_cast<std::int32_t>(factor.end);
-        loop.residual = static_cast<std::int32_t>(factor.residual);
+        flat.add(dimension, kind_of(spatial, static_cast<int>(q) < block.split), factor.end,
+                 factor.residual);
     }
 }
 
 }  // namespace
-
-bool LoopBlock::trivial() const {
-    for (const Factor& factor : factors) {
-        if (factor.end != 1) {
-            return false;
-        }
-    }
-    return true;
-}
 
 Mapping empty_mapping(const Problem& problem, const Architecture& architecture) {
     const int dimensions = static_cast<int>(problem.dimensions.size());
@@ -129,10 +115,6 @@ void flatten(const Mapping& mapping, FlatMapping& flat) {
         append(mapping.levels[i].temporal, false, flat);
         flat.level_end[i] = flat.loop_count;
         const LevelMapping& level = mapping.levels[i];
-        if (level.skewed) {
-            throw UserError("storage level " + std::to_string(i) +
-                            " has a skew directive; only mappings without it have a cost here");
-        }
         flat.keep[i] = level.keep;
         flat.no_temporal_reuse[i] = level.no_temporal_reuse;
         flat.no_link_transfer[i] = level.no_link_transfer;

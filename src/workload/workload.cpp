@@ -1,6 +1,7 @@
 #include "tessera/workload/workload.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "workload/define_symbols.hpp"
 #include "workload/windows.hpp"
@@ -124,6 +125,11 @@ int EinsumView::find_tensor(const std::string& tensor) const {
     return index_of(tensors, tensor);
 }
 
+int EinsumView::find_tensor(int tensor) const {
+    const auto found = std::ranges::find(tensors, tensor, &LocalTensor::tensor);
+    return found == tensors.end() ? -1 : static_cast<int>(found - tensors.begin());
+}
+
 int EinsumView::find_rank_variable(const std::string& variable) const {
     return index_of(rank_variables, variable);
 }
@@ -149,6 +155,27 @@ RankVariableMask EinsumView::state_variables() const {
         }
     }
     return mask;
+}
+
+double box_values(const LocalTensor& tensor, const std::vector<std::int64_t>& sizes, double start) {
+    double values = start;
+    for (const RankAccess& rank : tensor.ranks) {
+        double extent = 1;
+        for (const AffineTerm& term : rank.terms) {
+            extent += std::abs(static_cast<double>(term.coefficient)) *
+                      static_cast<double>(sizes[term.rank_variable] - 1);
+        }
+        values *= extent;
+    }
+    return values;
+}
+
+std::vector<std::int64_t> EinsumView::bounds() const {
+    std::vector<std::int64_t> out;
+    for (const LocalRankVariable& variable : rank_variables) {
+        out.push_back(variable.bound);
+    }
+    return out;
 }
 
 EinsumView view(const Workload& workload, int index) {

@@ -38,6 +38,9 @@ void compare(int cases, std::uint64_t seed, const testing::TimeloopCaseOptions& 
     int fitting = 0, different = 0;
     for (int c = 0; c < cases; ++c) {
         testing::TimeloopCase drawn = testing::random_timeloop_case(random, options);
+        if (model_options.dialect == Dialect::master) {
+            testing::let_leak(drawn.architecture);
+        }
         const CompiledModel model(drawn.problem, drawn.architecture, model_options);
         for (int m = 0; m < 4; ++m) {
             drawn.mapping = testing::random_timeloop_mapping(random, drawn.problem,

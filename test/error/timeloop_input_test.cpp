@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tessera/base/error.hpp"
-#include "timeloop/input.hpp"
+#include "timeloop/read.hpp"
 
 namespace {
 
@@ -125,6 +125,9 @@ BOOST_AUTO_TEST_CASE(c12_what_no_model_costs_is_refused) {
           {"networks of the user's own", refused});
     wrong(problem + replaced(arch, "entries: 16", "entries: 16, allow_overbooking: true"),
           {"overbooked", refused});
+    wrong(problem + replaced(arch, "entries: 16",
+                             "entries: 16, per_dataspace_bandwidth_consumption_scale: {A: 0.5}"),
+          {"bandwidth that depends on the data space is not modelled"});
     wrong(replaced(problem, "  instance",
                    "    flatten: [{name: X, dimensions: [M, K]}]\n  instance") +
               arch,

@@ -70,11 +70,11 @@ private:
                 product *= trips(node);
             }
             return c.kind != TemplateConstraint::Kind::loop_bound ||
-                   (c.op == Op::eq   ? product == c.value
-                    : c.op == Op::le ? product <= c.value
-                    : c.op == Op::ge ? product >= c.value
-                    : c.op == Op::lt ? product < c.value
-                                     : product > c.value);
+                   (c.op == Op::equal           ? product == c.value
+                    : c.op == Op::less_equal    ? product <= c.value
+                    : c.op == Op::greater_equal ? product >= c.value
+                    : c.op == Op::less          ? product < c.value
+                                                : product > c.value);
         });
     }
 

@@ -229,8 +229,7 @@ private:
 
     // L5, first half.
     bool belongs_higher(int variable, int gap) const {
-        if (options_.loops_below_holders || (!fused(gap) && !has_network()) || gap < 0 ||
-            at(holders_, gap).backing) {
+        if ((!fused(gap) && !has_network()) || gap < 0 || at(holders_, gap).backing) {
             return false;
         }
         const LocalTensor& t = *at(tensors_, at(holders_, gap).tensor);
@@ -455,13 +454,13 @@ private:
     static bool compare(double trips, const arch::LoopBound& bound) {
         using Op = arch::LoopBound::Op;
         switch (bound.op) {
-            case Op::eq:
+            case Op::equal:
                 return trips == bound.value;
-            case Op::le:
+            case Op::less_equal:
                 return trips <= bound.value;
-            case Op::ge:
+            case Op::greater_equal:
                 return trips >= bound.value;
-            case Op::lt:
+            case Op::less:
                 return trips < bound.value;
             default:
                 return trips > bound.value;
@@ -548,9 +547,6 @@ private:
                    std::none_of(spatial, order_.end(),
                                 [](const PlacedLoop& l) { return l.slot.temporal(); });
         }
-        if (options_.loops_below_holders) {
-            return temporals_above_spatials_of_one_variable(begin);
-        }
         if (gap < 0 || at(holders_, gap).backing || begin == order_.end()) {
             return true;
         }
@@ -560,19 +556,6 @@ private:
                    (t.directly_indexing >> l.variable & 1) == 0;
         };
         return partial(*begin) || std::none_of(begin, order_.end(), partial);
-    }
-
-    bool temporals_above_spatials_of_one_variable(
-        std::vector<PlacedLoop>::const_iterator begin) const {
-        for (auto later = begin; later != order_.end(); ++later) {
-            const bool below_spatial = std::any_of(begin, later, [&](const PlacedLoop& l) {
-                return !l.slot.temporal() && l.variable == later->variable;
-            });
-            if (later->slot.temporal() && below_spatial) {
-                return false;
-            }
-        }
-        return true;
     }
 
     bool has_network() const {

@@ -537,19 +537,20 @@ double peak_bits(const Space& space, const Groups& groups, const Rows& rows,
         // Fusable tensors, each once.
         for (int t = 0; t < static_cast<int>(space.life.size()); ++t) {
             const auto& life = space.life[static_cast<std::size_t>(t)];
-            double tensor_bits = 0;
+            bool lives = life.first <= leaf && leaf <= life.second;
+            double tensor_bits = 0;  // of the largest whose reservation has begun
             for (int j = 0; j < size(groups); ++j) {
                 const Backing* b = find_backing(at(groups, j), t);
                 if (b == nullptr || b->memory != space.memories[m].name) {
                     continue;
                 }
-                const bool there = j == leaf || (life.first <= leaf && leaf <= life.second) ||
-                                   shared_between(shared, leaf, j) > b->depth || b->persistent;
-                if (there) {
+                const bool kept = shared_between(shared, leaf, j) > b->depth || b->persistent;
+                lives = lives || kept;
+                if (kept || j < leaf) {
                     tensor_bits = std::max(tensor_bits, b->bits);
                 }
             }
-            bits += tensor_bits;
+            bits += lives ? tensor_bits : 0;
         }
         peak = std::max(peak, bits);
     }

@@ -12,8 +12,11 @@ namespace tessera::oracle {
 
 constexpr double kRelative = 1e-9;
 
+/// Infinite: only to itself.
 inline bool close(double a, double b) {
-    return std::abs(a - b) <= kRelative * std::max(std::abs(a), std::abs(b));
+    const double apart = std::abs(a - b);
+    return a == b ||
+           (std::isfinite(apart) && apart <= kRelative * std::max(std::abs(a), std::abs(b)));
 }
 
 // Leaves out points that another one dominates but for rounding.

@@ -14,6 +14,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/mapspace/legality.hpp"
+#include "tessera/model/tree_costs.hpp"
 #include "tessera/plugin/registry.hpp"
 
 using namespace tessera;
@@ -72,6 +73,13 @@ std::string refused(const oracle::LoadedInstance& loaded, const std::string& tre
         evaluation = error.what();
     }
     BOOST_TEST(checker.empty() == evaluation.empty(), checker << " | " << evaluation);
+    std::string costs;
+    try {
+        model::TreeCosts(problem).evaluate(mapping);
+    } catch (const IllegalMapping& error) {
+        costs = error.what();
+    }
+    BOOST_TEST(costs == evaluation);
     return checker + " | " + evaluation;
 }
 
@@ -121,6 +129,22 @@ BOOST_AUTO_TEST_CASE(out_of_order_is_refused) {
     BOOST_TEST(says(refused(loaded, tree("", whole, one_state, all_p)), "no line buffer"));
 }
 
+BOOST_AUTO_TEST_CASE(tree_costs_refuse_new_tile_shapes_of_a_known_tree) {
+    const oracle::LoadedInstance loaded(machine(100) + running_maximum);
+    const model::Problem problem{&loaded.workload, loaded.architecture.get(), arch::Compat::none};
+    const auto with_tile = [&](int tile) {
+        const std::string m = "- !Temporal {rank_variable: m, tile_shape: ";
+        return mapping::read_mapping(spec::read_text(
+            tree("", state, m + std::to_string(tile) + "}\n", "    " + m + "1}\n" + all_p),
+            "given"));
+    };
+    model::TreeCosts costs(problem);
+    costs.evaluate(with_tile(1));
+    BOOST_CHECK_EXCEPTION(
+        costs.evaluate(with_tile(2)), IllegalMapping,
+        [](const IllegalMapping& error) { return says(error.what(), "split in 2"); });
+}
+
 BOOST_AUTO_TEST_CASE(every_iteration_counted_one_by_one) {
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     int chains = 0, updates = 0, last = 0;
@@ -149,8 +173,8 @@ BOOST_AUTO_TEST_CASE(every_iteration_counted_one_by_one) {
                     BOOST_TEST(std::abs(report.latency_s - own.latency_s) <= 1e-12 * own.latency_s);
                     for (const auto& h : own.holders) {
                         const auto& counts = walked.holders.at({h.level, h.tensor});
-                        const double bits = path.einsum.tensors[static_cast<std::size_t>(h.tensor)]
-                                                .bits_per_value;
+                        const double bits =
+                            path.einsum.tensors[static_cast<std::size_t>(h.tensor)].bits_per_value;
                         BOOST_TEST(std::abs(bits * counts.reads - h.reads) < 1e-9, drawn.yaml);
                         BOOST_TEST(std::abs(bits * counts.writes - h.writes) < 1e-9, drawn.yaml);
                     }

@@ -1,7 +1,9 @@
 // Facts about points: against outcomes, and against every tile shape tried one by one.
 #include "tessera/search/inspector.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <string>
 
 #include "oracle/few_instances.hpp"
 #include "oracle/points.hpp"
@@ -128,4 +130,79 @@ BOOST_AUTO_TEST_CASE(values_of_a_symbol_are_those_that_leave_its_einsum_legal) {
     BOOST_TEST(inspector.values({}, 0, 0).empty());
     BOOST_TEST((inspector.facts({}).verdict == Verdict::tile_shape));
     BOOST_TEST(inspector.facts({}).einsums.empty());
+}
+
+namespace {
+
+/// The most that memory Buffer holds in any point, by the search and by the model. `main`,
+/// `buffer`: what the memories keep.
+struct MostBits {
+    double by_search = 0, by_model = 0;
+
+    MostBits(const std::string& main, const std::string& buffer, const std::string& einsums) {
+        const auto memory = [](const std::string& name, const std::string& size,
+                               const std::string& tensors) {
+            return "  - !Memory\n    name: " + name + "\n    size: " + size +
+                   "\n    actions:\n    - {name: read, energy: 1, throughput: 1}\n"
+                   "    - {name: write, energy: 1, throughput: 1}\n    tensors: {keep: " +
+                   tensors + ", may_keep: Nothing}\n";
+        };
+        const oracle::LoadedInstance instance(
+            "arch:\n  nodes:\n" + memory("Main", "inf", main) + memory("Buffer", "64", buffer) +
+                "  - !Compute\n    name: MAC\n"
+                "    actions: [{name: compute, energy: 1, throughput: 1}]\n"
+                "workload:\n  rank_sizes: {M: 4}\n  bits_per_value: {All: 1}\n  einsums:\n" +
+                einsums,
+            arch::Compat::none);
+        const auto looptree = plugin::Registry<model::CostModel>::instance().create("looptree");
+        const search::OpenSpace space(instance.problem, *looptree,
+                                      {mapspace::MapSpaceOptions{}, 1, nullptr});
+        search::Worker worker(space);
+        search::Inspector inspector(space);
+        const auto listed = space.enumerate();
+        Point point;
+        for (int i = 0; i < 20000 && listed->next(point); ++i) {
+            if (worker.evaluate(point).legal()) {
+                const model::Report report =
+                    looptree->evaluate(instance.problem, worker.mapping(point));
+                const double bits = report.peak_occupancy.at("Buffer") * 64;
+                const double own = inspector.facts(point).memories.at(0).most_bits;
+                BOOST_TEST(own >= bits);
+                by_search = std::max(by_search, own);
+                by_model = std::max(by_model, bits);
+            }
+        }
+    }
+};
+
+std::string einsum(const std::string& out, const std::string& in, const std::string& more = "") {
+    return "  - name: " + out + "\n    tensor_accesses:\n    - {name: " + in +
+           ", projection: [m]}\n" + more + "    - {name: " + out +
+           ", projection: [m], output: True}\n";
+}
+
+const std::string copies = "    is_copy_operation: True\n";
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(what_is_copied_in_one_memory_is_held_once) {
+    const MostBits most("P", "A | B", einsum("B", "A") + copies + einsum("P", "B"));
+    BOOST_TEST(most.by_model == 4);
+    BOOST_TEST(most.by_search == 4);
+}
+
+// A is copied to B and C, which are one buffer until C is read last.
+BOOST_AUTO_TEST_CASE(what_a_copy_makes_is_there_until_it_is_read) {
+    const std::string copy =
+        einsum("B", "A", "    - {name: C, projection: [m], output: True}\n") + copies;
+    // Beside P.
+    const MostBits one("A | R", "B | C | P", copy + einsum("P", "B") + einsum("R", "C"));
+    BOOST_TEST(one.by_model == 8);
+    BOOST_TEST(one.by_search == 8);
+    // Beside P and S, while S is made of P.
+    const MostBits two(
+        "A | R | T", "B | C | P | S",
+        copy + einsum("P", "B") + einsum("S", "P") + einsum("T", "S") + einsum("R", "C"));
+    BOOST_TEST(two.by_model == 12);
+    BOOST_TEST(two.by_search == 12);
 }

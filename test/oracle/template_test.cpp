@@ -51,23 +51,6 @@ Formula trips_formula(const arch::Path& path, const Template& t, int node) {
     return outer / tile(loop);
 }
 
-mapspace::Relation relation(arch::LoopBound::Op op) {
-    using Op = arch::LoopBound::Op;
-    using mapspace::Relation;
-    switch (op) {
-        case Op::eq:
-            return Relation::equal;
-        case Op::le:
-            return Relation::less_equal;
-        case Op::ge:
-            return Relation::greater_equal;
-        case Op::lt:
-            return Relation::less;
-        default:
-            return Relation::greater;
-    }
-}
-
 Formula bits_of(const model::TemplateFormulas& f, int level) {
     Formula sum(0.0);
     for (const auto& o : f.occupancies) {
@@ -118,7 +101,7 @@ mapspace::TileShapeProblem template_problem(const arch::Path& path, const Templa
             for (const int node : c.loops) {
                 trips *= trips_formula(path, t, node);
             }
-            p.constraints.push_back({trips, relation(c.op), c.value});
+            p.constraints.push_back({trips, c.op, c.value});
             continue;
         }
         for (const auto& use : f.fanouts) {

@@ -113,7 +113,7 @@ inline void enumerate(const std::vector<TileShapeSymbol>& symbols, std::size_t s
     }
 }
 
-inline bool holds(Relation relation, double value, double limit) {
+inline bool meets(Relation relation, double value, double limit) {
     switch (relation) {
         case Relation::less_equal:
             return value <= limit;
@@ -190,7 +190,7 @@ inline std::vector<std::vector<double>> feasible_rows(const TileShapeProblem& pr
         bool ok = true;
         for (std::size_t c = 0; c < problem.constraints.size(); ++c) {
             ok = ok &&
-                 holds(problem.constraints[c].relation, values[c], problem.constraints[c].limit);
+                 meets(problem.constraints[c].relation, values[c], problem.constraints[c].limit);
         }
         for (const LoopLimit& group : problem.loop_limits) {
             ok = ok && trips_above_one(group, row) <= group.limit;
@@ -296,7 +296,7 @@ inline bool rows_are_true(const TileShapeProblem& problem, const TileShapeResult
             ok = ok && values[k] == result.objectives[k][r];
         }
         for (const auto& c : problem.constraints) {
-            ok = ok && holds(c.relation, c.formula.value(x), c.limit);
+            ok = ok && meets(c.relation, c.formula.value(x), c.limit);
         }
         for (const LoopLimit& group : problem.loop_limits) {
             ok = ok && trips_above_one(group, x) <= group.limit;
@@ -559,7 +559,10 @@ private:
         if (random_.chance(40)) {
             const Formula f =
                 trips(any_symbol()) * (random_.chance(50) ? trips(any_symbol()) : 1.0);
-            const auto relation = static_cast<Relation>(random_.below(5));
+            constexpr Relation relations[] = {Relation::less_equal, Relation::less,
+                                              Relation::greater_equal, Relation::greater,
+                                              Relation::equal};
+            const Relation relation = relations[random_.below(5)];
             problem_.constraints.push_back({f, relation, limit_of(f)});
         }
         if (random_.chance(flavour_.fused_symmetries > 0 ? 10 : 30)) {

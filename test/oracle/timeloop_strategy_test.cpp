@@ -26,9 +26,9 @@ struct Case {
           objective(wanted),
           factors(which),
           space(c.problem, c.architecture, c.constraints, factors),
-          judge(space, {}),
-          strategies(space, judge),
-          worker(strategies, judge, objective, 1) {}
+          model(c.problem, c.architecture),
+          strategies(space, model),
+          worker(strategies, model, objective, 1) {}
     Case(const Case&) = delete;
 
     std::string text(const Point& point) {
@@ -43,7 +43,7 @@ struct Case {
     const Objective objective;
     const FactorTemplate factors;
     const MapSpace space;
-    const Judge judge;
+    const CompiledModel model;
     const StrategySpace strategies;
     StrategyWorker worker;
 };
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(points_are_the_mappings_that_timeloop_numbers) {
         MapSpaceView view(one.space);
         std::set<std::string> numbered;
         FlatMapping flat;
-        Judge::Scratch scratch;
+        CompiledModel::Workspace scratch;
         Cost cost;
         for (MappingId id; id.factors < view.factor_count(); ++id.factors) {
             for (id.permutation = 0; id.permutation < view.permutation_count(); ++id.permutation) {
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(points_are_the_mappings_that_timeloop_numbers) {
                         if (!view.build(id, flat).ok()) {
                             continue;
                         }
-                        one.judge.evaluate(view, id.bypass, flat, scratch, cost);
+                        one.model.evaluate(flat, scratch, cost);
                         if (cost.fit.ok() && !cost.forgets && !cost.wrapped) {
                             numbered.insert(compact_text(one.c.problem, view.mapping(id.bypass)));
                         }
@@ -245,12 +245,12 @@ BOOST_AUTO_TEST_CASE(what_is_made_is_legal_and_costs_what_the_model_says) {
 BOOST_AUTO_TEST_CASE(workers_remember_nothing) {
     for_small_spaces(8, 20, 1'000'000'000, [&](Case& one, int) {
         for (std::uint64_t seed = 1; seed < 20; ++seed) {
-            StrategyWorker fresh(one.strategies, one.judge, one.objective, 1);
+            StrategyWorker fresh(one.strategies, one.model, one.objective, 1);
             Point a, b;
             BOOST_TEST(one.worker.draw(seed, a).legal() == fresh.draw(seed, b).legal());
             BOOST_TEST((a == b));
             for (std::size_t m = 0; m < search::n_moves && !a.choices.empty(); ++m) {
-                StrategyWorker other(one.strategies, one.judge, one.objective, 1);
+                StrategyWorker other(one.strategies, one.model, one.objective, 1);
                 one.worker.move(static_cast<search::Move>(m), seed, 0, a);
                 other.move(static_cast<search::Move>(m), seed, 0, b);
                 BOOST_TEST((a == b));

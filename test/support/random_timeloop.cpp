@@ -268,4 +268,11 @@ TimeloopCase random_timeloop_case(Random& random, const TimeloopCaseOptions& opt
     return c;
 }
 
+void let_leak(Architecture& architecture) {
+    for (StorageLevel& level : architecture.storage) {
+        level.energy.leak_pj = 0.03;
+    }
+    architecture.storage.front().power_gated_at = architecture.storage.back().name;
+}
+
 }  // namespace tessera::testing

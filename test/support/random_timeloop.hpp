@@ -28,6 +28,9 @@ timeloop::Mapping random_timeloop_mapping(std::mt19937_64& random, const timeloo
                                           const timeloop::Architecture& architecture,
                                           const TimeloopCaseOptions& options);
 
+/// All levels leak, the innermost one as the outermost one is switched off; dialect master only.
+void let_leak(timeloop::Architecture& architecture);
+
 /// The case as an input of Timeloop v3.0.3.
 std::string timeloop_yaml(const TimeloopCase& c);
 

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "timeloop/constraints.hpp"
-#include "timeloop/mapper_settings.hpp"
+#include "timeloop/mapspace.hpp"
 #include "timeloop/model.hpp"
 
 namespace tessera::testing {

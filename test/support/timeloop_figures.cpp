@@ -76,7 +76,7 @@ std::string space_row(const timeloop::DataSpaceStats& s, Dialect dialect) {
     Row row;
     const double instances = s.utilized_instances;
     row.count(s.partition_size).count(s.utilized_capacity);
-    row.count(s.utilized_x * s.utilized_y).count(s.utilized_clusters);
+    row.count(static_cast<std::uint64_t>(instances)).count(s.utilized_clusters);
     row.count(s.reads).count(s.updates).count(s.fills).count(s.temporal_reductions);
     row.count(s.address_generations).number(s.energy_per_access_pj);
     row.number(s.energy_pj).number(s.energy_pj * instances);
@@ -84,7 +84,7 @@ std::string space_row(const timeloop::DataSpaceStats& s, Dialect dialect) {
     row.number(s.addr_gen_energy_pj)
         .number(s.addr_gen_energy_pj * static_cast<double>(s.utilized_clusters));
     if (dialect == Dialect::master) {
-        row.number(s.bandwidth_consumption_scale);
+        row.number(1.0);  // bandwidth consumption scale
     }
     for (double bandwidth : {s.shared_bandwidth, s.read_bandwidth, s.write_bandwidth}) {
         row.number(bandwidth).number(bandwidth * instances);
@@ -95,7 +95,7 @@ std::string space_row(const timeloop::DataSpaceStats& s, Dialect dialect) {
 std::string network_row(const timeloop::StorageLevel& level) {
     const timeloop::Network& network = level.network;
     Row row;
-    row.text(network.type).text(network.subtype).text("3");
+    row.text("Legacy").text(network.subtype).text("3");
     row.count(network.word_bits ? *network.word_bits : level.word_bits);
     row.number(network.router_energy_pj).number(network.wire_energy_pj_per_bit_mm);
     row.number(network.energy_per_ingress_pj);

@@ -56,6 +56,10 @@ public:
         problem_.einsums.push_back(std::move(e));
         return *this;
     }
+    Writer& persistent(const std::string& tensor) {
+        problem_.persistent.insert(tensor);
+        return *this;
+    }
 
 private:
     Problem& problem_;
@@ -151,10 +155,17 @@ void convolution_2d(Writer w, Random& r) {
     }
 }
 
-// A copied tensor, read by one step or by two; or two copies with a reader each.
+// A copied tensor, from outside or made before, read by one step or by two; or two copies with a
+// reader each.
 void copies(Writer w, Random& r) {
     w.bound("m", r.pick(small_sizes)).bound("d", r.pick(small_sizes));
     w.bound("e", r.pick(small_sizes));
+    if (r.chance(25)) {
+        w.einsum({"A[m, d]", ">X[m, d]"});
+    }
+    if (r.chance(25)) {
+        w.persistent(r.pick(std::vector<std::string>{"X", "Y"}));
+    }
     if (r.chance(30)) {
         w.einsum({"X[m, d]", ">Y[m, d]", ">T[m, d]"}, true);
         w.einsum({"Y[m, d]", "W[d, e]", ">Z[m, e]"}).einsum({"T[m, d]", "Z[m, e]", ">U[m, e]"});

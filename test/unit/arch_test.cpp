@@ -300,11 +300,11 @@ BOOST_AUTO_TEST_CASE(spatial_dimensions_and_reuse) {
     BOOST_TEST(dims[1].power_gateable);
     BOOST_TEST(dims[2].may_reuse == 0b111);
     BOOST_TEST(dims[2].loop_bounds[0].variables == 0b101);
-    BOOST_TEST((dims[2].loop_bounds[0].op == LoopBound::Op::eq));
+    BOOST_TEST((dims[2].loop_bounds[0].op == LoopBound::Op::equal));
     BOOST_TEST(!dims[2].loop_bounds[0].product);
     BOOST_TEST(dims[2].loop_bounds[1].variables == 0b011);
     BOOST_TEST(dims[2].loop_bounds[1].product);
-    BOOST_TEST((dims[2].loop_bounds[1].op == LoopBound::Op::le));
+    BOOST_TEST((dims[2].loop_bounds[1].op == LoopBound::Op::less_equal));
 }
 
 BOOST_AUTO_TEST_CASE(what_may_pass_a_memory_by_need_not_be_kept) {

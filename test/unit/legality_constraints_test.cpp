@@ -98,11 +98,22 @@ BOOST_AUTO_TEST_CASE(loop_bounds_compare_trips) {
                     "loop_bounds: [" + text + "]");
     };
     const auto m2 = nest({array("m", 4, "Reg")});
-    BOOST_TEST(bound("{expression: m, operator: '<=', value: 2}").codes(m2) == "");
-    BOOST_TEST(bound("{expression: m, operator: '<', value: 2}").codes(m2) == "loop_bounds");
-    BOOST_TEST(bound("{expression: m, operator: '>=', value: 2}").codes(m2) == "");
-    BOOST_TEST(bound("{expression: m, operator: '>', value: 2}").codes(m2) == "loop_bounds");
-    BOOST_TEST(bound("{expression: m, operator: '==', value: 2}").codes(m2) == "");
+    for (const int limit : {1, 2, 3}) {
+        const std::string text = std::to_string(limit);
+        for (const auto& [sign, met] :
+             {std::pair("==", 2 == limit), std::pair("<=", 2 <= limit), std::pair(">=", 2 >= limit),
+              std::pair("<", 2 < limit), std::pair(">", 2 > limit)}) {
+            const auto found =
+                bound("{expression: m, operator: '" + std::string(sign) + "', value: " + text + "}")
+                    .violations(m2);
+            BOOST_TEST(found.size() == (met ? 0u : 1u), sign << text);
+            for (const Violation& v : found) {
+                BOOST_TEST(v.code == "loop_bounds");
+                BOOST_TEST(v.message.ends_with("required " + std::string(sign) + " " + text),
+                           v.message);
+            }
+        }
+    }
     BOOST_TEST(bound("{expression: m | n1, operator: 'product==', value: 4}")
                    .codes(nest({array("m", 4, "Reg"), array("n1", 4, "Reg")})) == "");
     BOOST_TEST(bound("{expression: m | n1, operator: 'product==', value: 4}").codes(m2) ==

@@ -171,10 +171,6 @@ Key key(const PmappingNode& node) {
             node.rank_variable, node.tile,   node.persistent, node.backing};
 }
 
-bool is_holder(const PmappingNode& node) {
-    return node.kind == NodeKind::storage || node.kind == NodeKind::toll;
-}
-
 // Whether a holder's capacity could be charged below the node that follows it.
 bool sinks(const arch::Path& path, const PmappingNode& holder, const PmappingNode& next) {
     if (holder.backing || holder.kind != NodeKind::storage) {
@@ -196,7 +192,7 @@ void compare(const arch::Path& path, const Pmapping& before, const Pmapping& aft
         std::size_t end = begin;
         std::multiset<Key> a, b;
         std::map<int, std::vector<int>> levels_a, levels_b;
-        while (end < expected.size() && is_holder(expected[end])) {
+        while (end < expected.size() && expected[end].is_holder()) {
             a.insert(key(expected[end]));
             b.insert(key(after[end]));
             levels_a[expected[end].tensor].push_back(expected[end].level);

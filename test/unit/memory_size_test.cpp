@@ -119,6 +119,32 @@ BOOST_AUTO_TEST_CASE(a_copy_that_enlarges_takes_its_room_from_the_copy_on) {
     BOOST_TEST(codes("31") == "capacity");
 }
 
+// I is read once more after it went to LB and back: GLB holds it and K.
+BOOST_AUTO_TEST_CASE(a_copy_by_way_of_another_memory_has_a_buffer_of_its_own) {
+    const std::string workload =
+        "workload:\n  rank_sizes: {M: 8}\n  bits_per_value: {All: 1}\n  einsums:\n"
+        "  - name: I\n    tensor_accesses:\n    - {name: A, projection: [m]}\n"
+        "    - {name: I, projection: [m], output: True}\n" +
+        copy_einsum("J", "I", {"J"}) + copy_einsum("K", "J", {"K"}) +
+        "  - name: Z\n    tensor_accesses:\n    - {name: I, projection: [m]}\n"
+        "    - {name: K, projection: [m]}\n    - {name: Z, projection: [m], output: True}\n";
+    std::vector<std::string> nodes{store("A, Z", "DRAM"), store("I, K", "GLB"), store("J", "LB"),
+                                   "split"};
+    for (const char* einsum : {"I", "J", "K", "Z"}) {
+        branch(nodes, einsum);
+    }
+    const auto with_size = [&](const std::string& size) {
+        return Case(machine(memory("DRAM", "inf", "{may_keep: All}") +
+                            memory("GLB", size, "{may_keep: All}") +
+                            memory("LB", "inf", "{may_keep: All}")),
+                    workload);
+    };
+    BOOST_TEST(with_size("16").codes(nodes) == "");
+    BOOST_TEST(fullest(with_size("16"), nodes, "GLB") == 1);
+    BOOST_TEST(with_size("15").codes(nodes) == "capacity");
+    BOOST_CHECK_THROW(fullest(with_size("15"), nodes, "GLB"), IllegalMapping);
+}
+
 BOOST_AUTO_TEST_CASE(what_a_copy_makes_in_one_memory_takes_its_room_once) {
     std::vector<std::string> nodes{store("A, Y, Z", "DRAM"), store("B, C", "GLB"), "split"};
     branch(nodes, "Copy");
@@ -146,6 +172,9 @@ BOOST_AUTO_TEST_CASE(what_two_copies_make_in_one_memory_takes_room_for_each) {
     BOOST_TEST(fullest(fits, nodes, "GLB") == 1);
     BOOST_TEST(misses.codes(nodes) == "capacity");
     BOOST_CHECK_THROW(fullest(misses, nodes, "GLB"), IllegalMapping);
+    Case reference = copied("24", copies);
+    reference.compat = arch::Compat::accelforge;  // takes room once for all that copies link
+    BOOST_TEST(fullest(reference, nodes, "GLB") == 16.0 / 24);
     // Where their source lies in the same memory, both are in its place.
     nodes[0] = store("Y, Z", "DRAM");
     nodes[1] = store("A, B, C", "GLB");

@@ -159,27 +159,4 @@ BOOST_AUTO_TEST_CASE(duplicates_keep_the_first) {
                boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(front_holds_the_undominated_points_at_any_time) {
-    std::mt19937_64 random(9);
-    for (int round = 0; round < 200; ++round) {
-        const Table table = random_table(random, 60, 1 + pick(random, 5), 0);
-        ParetoFront front(table.columns.size());
-        for (std::size_t r = 0; r < table.rows; ++r) {
-            std::vector<double> point;
-            for (const auto& column : table.columns) {
-                point.push_back(column[r]);
-            }
-            const bool dominated = front.dominates(point);
-            BOOST_TEST(front.insert(point, r) == !dominated);
-            BOOST_TEST(front.dominates(point));
-        }
-        std::vector<std::uint32_t> ids;
-        for (std::size_t i = 0; i < front.size(); ++i) {
-            ids.push_back(static_cast<std::uint32_t>(front.id(i)));
-        }
-        std::ranges::sort(ids);
-        BOOST_TEST(ids == table.by_definition(), boost::test_tools::per_element());
-    }
-}
-
 BOOST_AUTO_TEST_SUITE_END()

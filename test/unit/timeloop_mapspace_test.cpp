@@ -371,6 +371,39 @@ BOOST_AUTO_TEST_CASE(what_is_found_costs_what_the_search_says) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(reuse_that_constraints_switch_off_is_paid_for) {
+    Gemm gemm;
+    gemm.at(1).no_temporal_reuse = PlacedSpaces{{0, 1}, {}};
+    gemm.at(1, true).no_multicast_no_reduction = PlacedSpaces{{0, 1, 2}, {}};
+    const auto check = [&](const MapperSettings& settings) {
+        MapperHooks hooks;
+        hooks.budget.max_evals = 5000;  // no proof: bounds know nothing of limits
+        const MapperResult result = search(gemm, settings, hooks);
+        BOOST_REQUIRE(result.best);
+        const auto written = [&](const Mapping& mapping) {
+            return evaluate(gemm.problem, gemm.architecture, mapping).stats;
+        };
+        BOOST_CHECK_EQUAL(written(*result.best).energy_pj, result.cost.energy_pj);
+        BOOST_CHECK_EQUAL(written(*result.best).cycles, result.cost.cycles);
+        Mapping free = *result.best;
+        for (LevelMapping& level : free.levels) {
+            level.no_temporal_reuse = level.no_multicast_no_reduction = 0;
+        }
+        return written(free).energy_pj < result.cost.energy_pj;
+    };
+    int dearer = 0;
+    for (const Algorithm algorithm :
+         {Algorithm::random, Algorithm::random_pruned, Algorithm::hybrid}) {
+        MapperSettings settings = walk(algorithm);
+        settings.search_size = 1;
+        for (settings.seed = 1; settings.seed <= 20; ++settings.seed) {
+            dearer += check(settings);
+        }
+    }
+    BOOST_CHECK_GT(dearer, 0);
+    check(walk(Algorithm::optimal));
+}
+
 BOOST_AUTO_TEST_CASE(termination_keys_end_the_search) {
     const Gemm gemm;
     std::vector<std::string> lines;

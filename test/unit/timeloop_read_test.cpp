@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tessera/base/error.hpp"
-#include "timeloop/input.hpp"
+#include "timeloop/read.hpp"
 
 namespace {
 
@@ -58,6 +58,16 @@ Constraints constraints(const std::string& text) {
                             warnings);
 }
 
+/// Values in the bounding box of a data space.
+double tensor_size(const Problem& problem, int space) {
+    double size = 1;
+    for (const auto& rank : problem.data_spaces[space].ranks) {
+        size *= rank_extent<double>(
+            rank, [&](int d) { return static_cast<double>(problem.dimensions[d].bound - 1); });
+    }
+    return size;
+}
+
 MapperSettings settings(const std::string& text) {
     Warnings warnings;
     const Document all = document(gemm + chip + text);
@@ -80,7 +90,7 @@ BOOST_AUTO_TEST_CASE(projections_have_coefficients) {
   instance: {P: 5, R: 3, dilation: 4, Stride: 3}
 )"),
                                          warnings);
-    BOOST_TEST(problem.tensor_size(0) == 4 * 2 + 2 * 4 + 1);
+    BOOST_TEST(tensor_size(problem, 0) == 4 * 2 + 2 * 4 + 1);
     BOOST_REQUIRE(warnings.size() == 1);
     BOOST_TEST(warnings[0].find("'Stride' (did you mean 'stride'?)") != std::string::npos,
                warnings[0]);
@@ -95,7 +105,7 @@ BOOST_AUTO_TEST_CASE(c2_named_shapes_and_the_default_shape) {
     const Problem conv = read_problem(
         document("problem: {R: 3, S: 3, P: 4, Q: 4, C: 2, K: 2, N: 1, Wstride: 2}\n"), warnings);
     BOOST_TEST(conv.data_spaces[1].name == "Inputs");
-    BOOST_TEST(conv.tensor_size(1) == 2 * (2 * 3 + 2 + 1) * (3 + 2 + 1));
+    BOOST_TEST(tensor_size(conv, 1) == 2 * (2 * 3 + 2 + 1) * (3 + 2 + 1));
     BOOST_TEST(warnings.size() == 1U);
 }
 
@@ -118,6 +128,15 @@ BOOST_AUTO_TEST_CASE(c2_energies_come_from_tables_attributes_and_the_ert) {
     const Architecture plain = architecture(chip);
     BOOST_TEST(plain.storage[2].energy.read_pj == 800);
     BOOST_TEST(plain.storage[2].energy.source == "PAT");
+    BOOST_TEST(plain.arithmetic.energy_pj == 1);
+    BOOST_TEST(plain.arithmetic.energy_source == "PAT");
+    std::string priced = chip;
+    const std::string mac = "class: intmac, attributes: {";
+    priced.insert(priced.find(mac) + mac.size(), "energy: 3, area: 5, ");
+    const ArithmeticLevel own = architecture(priced).arithmetic;
+    BOOST_TEST(own.energy_pj == 3);
+    BOOST_TEST(own.area_um2 == 5);
+    BOOST_TEST(own.energy_source == "user");
     const Input input = load_input(document(gemm + chip + R"(ERT:
   version: 0.3
   tables:
@@ -155,8 +174,8 @@ BOOST_AUTO_TEST_CASE(c2_the_ert_of_version_0_2) {
 )"),
                                             warnings);
     BOOST_REQUIRE(ert.has_value());
-    BOOST_TEST(ert->components[0].actions[0].energy_pj == 4);
-    BOOST_TEST(ert->components[0].actions[1].energy_pj == 2);
+    BOOST_TEST(ert->front().actions.at("read") == 4);
+    BOOST_TEST(ert->front().actions.at("write") == 2);
 }
 
 BOOST_AUTO_TEST_CASE(mappings_take_all_notations) {
@@ -214,6 +233,40 @@ mapspace:
     BOOST_TEST(c.loops[1].factors[1].dimension == -1);
     BOOST_TEST(c.bypasses.at(0).keep.at(0) == 2);
     BOOST_TEST(c.parallelism.at(0).min == 0.5);
+}
+
+BOOST_AUTO_TEST_CASE(mappings_are_held_against_the_constraints_of_the_hardware) {
+    const auto broken = [](const std::string& directives) {
+        const Input input = load_input(document(gemm + chip + R"(architecture_constraints:
+  targets:
+  - {target: GB, type: temporal, factors: N<=2 K=2, permutation: M_K}
+  - {target: GB, type: spatial, permutation: MN, split: 1}
+mapspace_constraints:
+  targets:
+  - {target: DRAM, type: temporal, factors: M=4}
+mapping:
+)" + directives));
+        Warnings warnings;
+        return broken_constraints(
+            input, *read_mapping(input.document, input.problem, input.architecture, warnings));
+    };
+    const std::vector<std::string> obeyed =
+        broken(R"(- {target: GB, type: temporal, factors: M2 N2 K2, permutation: MNK}
+- {target: GB, type: spatial, factors: M2, permutation: MNK, split: 1}
+- {target: DRAM, type: temporal, factors: M1 N3 K4}
+)");
+    BOOST_TEST(obeyed.empty());
+    const std::vector<std::string> found =
+        broken(R"(- {target: GB, type: temporal, factors: N3 K4, permutation: KNM}
+- {target: GB, type: spatial, factors: M2 N2, permutation: MNK, split: 2}
+- {target: DRAM, type: temporal, factors: M2 N1 K2}
+)");
+    const std::vector<std::string> expected = {
+        "in.yaml:26:43: GB temporal: the factor of 'N' is 3 (constraint: N<=2)",
+        "in.yaml:26:43: GB temporal: the factor of 'K' is 4 (constraint: K=2)",
+        "in.yaml:26:66: GB temporal: the loops are ordered KN, innermost first (constraint: M_K)",
+        "in.yaml:27:57: GB spatial: 'N' lies along X (constraint: split 1)"};
+    BOOST_TEST(found == expected, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(c10_every_key_of_the_mapper_is_read) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/comparison.hpp"
 #include "tessera/spec/expression.hpp"
 #include "tessera/workload/workload.hpp"
 
@@ -24,10 +25,10 @@ enum class Topology : std::uint8_t { mesh, all_to_all };
 
 /// Comparison of trip counts: `expression` variables, one by one or their product, against `value`.
 struct LoopBound {
-    enum class Op : std::uint8_t { eq, le, ge, lt, gt };
+    using Op = base::Comparison;
     RankVariableMask variables = 0;
     bool product = false;
-    Op op = Op::eq;
+    Op op = Op::equal;
     double value = 1;
     Position where;
 };

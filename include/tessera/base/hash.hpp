@@ -32,4 +32,12 @@ constexpr std::uint64_t hash_row(const Number* numbers, std::size_t n,
     return h;
 }
 
+/// Of vectors and arrays of whole numbers, for unordered maps.
+struct HashOfRow {
+    template <class Row>
+    std::size_t operator()(const Row& row) const {
+        return static_cast<std::size_t>(hash_row(row.data(), row.size()));
+    }
+};
+
 }  // namespace tessera::base

@@ -44,6 +44,9 @@ struct PmappingNode {
     bool is_loop() const {
         return kind == NodeKind::temporal || kind == NodeKind::spatial;
     }
+    bool is_holder() const {
+        return kind == NodeKind::storage || kind == NodeKind::toll;
+    }
     /// Largest tile that the loop hands to its body.
     std::int64_t largest_tile() const {
         return tile + prologue;

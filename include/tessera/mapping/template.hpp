@@ -28,7 +28,7 @@ struct TemplateConstraint {
     enum class Kind : std::uint8_t { loop_bound, min_usage };
     Kind kind = Kind::loop_bound;
     std::vector<int> loops;  ///< loop_bound: node indices; their trip counts are multiplied
-    arch::LoopBound::Op op = arch::LoopBound::Op::le;
+    arch::LoopBound::Op op = arch::LoopBound::Op::less_equal;
     double value = 1;
     int level = -1, dim = -1;  ///< min_usage: best effort
     Position where;

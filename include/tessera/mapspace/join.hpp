@@ -3,9 +3,8 @@
 // in the same states.
 //
 // Map of the method (FFM paper, section 6; reservations as 2N+1 columns a memory):
-//   state      the Pareto set of partial mappings that agree on what later Einsums can see: the
-//   open
-//              fused loops and the live tensors (memory, depth, ranks indexed by the open loops);
+//   state      the Pareto set of partial mappings that agree on what later Einsums can see: open
+//              fused loops and live tensors (memory, depth, ranks indexed by the open loops);
 //   match      which fused loops of the next Einsum are the open ones (same tensor rank, same trip
 //              count), in an order that both sides' holders allow;
 //   combine    add costs, add what is held at the same time, close loops that no live tensor needs;

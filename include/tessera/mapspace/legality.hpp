@@ -25,9 +25,8 @@ enum class Severity : std::uint8_t { physical, constraint, warning };
 struct Violation {
     /// Stable name of the rule:
     ///   physical    einsum_missing einsum_twice foreign_loop tensor_nowhere tensor_twice
-    ///   toll_outermost
-    ///               holder_order tile_shape unit_loop fanout capacity split_tile partial_sums
-    ///               producer_late backing_mismatch unfinished_read recomputation
+    ///               toll_outermost holder_order tile_shape unit_loop fanout capacity split_tile
+    ///               partial_sums producer_late backing_mismatch unfinished_read recomputation
     ///   constraint  disabled keep may_keep back hierarchy reuse loop_bounds no_refetch no_resend
     ///               tensor_order outermost imperfect max_fused_loops
     ///               max_fused_loops_per_rank_variable max_loops_per_spatial_dimension

@@ -34,13 +34,12 @@ struct FusedLoop {
     auto operator<=>(const FusedLoop&) const = default;
 };
 
-/// A fusable tensor as a group holds it.
-struct BackedTensor {
+/// A fusable tensor in the memory that backs it.
+struct HeldTensor {
     int tensor = 0;    ///< index into Workload::tensors
     int memory = 0;    ///< index into Architecture::component_names
     int level = 0;     ///< fused loops above its backing holder; -1: persistent
     int tracked = -1;  ///< index of the tracked memory, -1 if its capacity is not coupled
-    bool output = false;
     /// Copy Einsum: it shares the buffer of this tensor (same memory), the input or another output;
     /// -1 otherwise.
     int shares_buffer_of = -1;
@@ -51,14 +50,21 @@ struct BackedTensor {
     std::int64_t window_base = 0, window_prologue = 0;
     /// A running state: a line buffer whose readers may also stand before its writer.
     bool running_state = false;
-    /// Per fused loop: the rank of the tensor that the loop's variable indexes directly, -1 if
-    /// none.
-    std::vector<int> rank_of_loop;
 
     /// Loops that all its users run inside.
     int shared_loops() const {
         return level + (window_rank >= 0 ? 1 : 0);
     }
+
+    auto operator<=>(const HeldTensor&) const = default;
+};
+
+/// As a group holds it.
+struct BackedTensor : HeldTensor {
+    bool output = false;
+    /// Per fused loop: the rank of the tensor that the loop's variable indexes directly, -1 if
+    /// none.
+    std::vector<int> rank_of_loop;
 
     auto operator<=>(const BackedTensor&) const = default;
 };

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/base/hash.hpp"
+
 namespace tessera::mapspace {
 
 /// Two objectives; with a single one the second is 0.
@@ -33,10 +35,7 @@ void coarsen_front(CostFront& front, std::size_t size);
 
 /// One number per tensor of a table: how that tensor is treated.
 using TensorChoices = std::vector<std::int32_t>;
-
-struct TensorChoicesHash {
-    std::size_t operator()(const TensorChoices& key) const;
-};
+using TensorChoicesHash = base::HashOfRow;
 
 /// Least costs by the choices for `tensors` (ascending).
 struct ChoiceTable {

@@ -44,17 +44,11 @@ struct MapSpaceOptions {
     /// variable with more than one trip may leave one.
     bool partial_inner_tiles = false;
     bool force_memory_hierarchy_order = true;
-    bool explore_loop_orders = true;
     /// Loop orders that differ in what one reservation sinks through alone are one template
     /// (PmappingNode::open_order). Off: a template each; the best of them is the same.
     bool open_loop_orders = true;
-    bool unfused = false;  ///< the outermost memory keeps every tensor
-    bool out_of_order_removes_spatials = false;
+    bool unfused = false;           ///< the outermost memory keeps every tensor
     bool all_einsum_orders = true;  ///< every order in which producers come before consumers
-    /// In a fused gap a loop may also stand below a holder whose tensor it indexes (lifts L5 of
-    /// docs/mapspace.md). No preset has it: where two loops over one variable would meet in one
-    /// gap, the templates do not cover all of it.
-    bool loops_below_holders = false;
     /// Below a memory inside an array, spatial loops that do not index its tensor.
     bool copies_in_distributed_memories = true;
     /// A backing holder may keep what one iteration of the loop below it reaches, from one to the

@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/comparison.hpp"
 #include "tessera/model/formula.hpp"
 
 namespace tessera::mapspace {
@@ -55,7 +56,10 @@ struct TileShapeSymbol {
     std::optional<std::vector<double>> only = {};
 };
 
-enum class Relation : std::uint8_t { less_equal, less, greater_equal, greater, equal };
+using Relation = base::Comparison;
+
+/// What a condition stands for.
+enum class LimitKind : std::uint8_t { capacity, fanout, constraint, best_effort };
 
 /// Hard condition. Compared exactly as evaluated: give whole-number formulas and limits.
 struct TileShapeConstraint {
@@ -65,6 +69,7 @@ struct TileShapeConstraint {
     /// Upper limits: if given, nowhere above `formula` and without a minimum; convex bounds look at
     /// it instead.
     std::optional<model::Formula> below = {};
+    LimitKind kind = LimitKind::constraint;
 };
 
 /// Condition to be met if possible. In list order, over all rows legal so far: if some row reaches

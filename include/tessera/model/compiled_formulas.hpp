@@ -46,9 +46,6 @@ public:
     std::size_t output_count() const {
         return outputs_.size();
     }
-    std::size_t instruction_count() const {
-        return code_.size();
-    }
     SymbolSet symbols_read() const {
         return symbols_read_;
     }

@@ -19,7 +19,6 @@
 // same bits, provided its coefficients were summed in the same order.
 
 #include <cmath>
-#include <compare>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -39,13 +38,6 @@ struct Interval {
 /// How a formula changes when one symbol grows and all others stay; never strict.
 enum class Monotone : std::uint8_t { unknown, constant, increasing, decreasing };
 
-/// Structural identity that does not depend on the pool or on the construction order.
-struct CanonicalKey {
-    std::uint64_t high = 0;
-    std::uint64_t low = 0;
-    friend auto operator<=>(const CanonicalKey&, const CanonicalKey&) = default;
-};
-
 /// A value type of 16 bytes. Constants need no pool; everything else needs a FormulaScope on this
 /// thread, and dies with the pool (or its `clear`).
 class Formula {
@@ -53,9 +45,6 @@ public:
     Formula() = default;
     Formula(double value) : value_(value) {}  // NOLINT: constants mix freely with formulas
 
-    static Formula constant(double value) {
-        return Formula(value);
-    }
     /// Symbol s<index>, 0 <= index < kMaxSymbols.
     static Formula symbol(int index);
 
@@ -85,7 +74,6 @@ public:
     /// A change against the direction by less than 1e-12 of the terms involved is forgiven.
     Monotone monotone_in(int index, std::span<const Interval> box) const;
 
-    CanonicalKey canonical_key() const;
     std::string to_string() const;
 
     /// Identity of structure (same pool), not of mathematical value.
@@ -132,18 +120,6 @@ inline constexpr double ceil_slack = 4e-15;  ///< see ceil(const Formula&)
 inline double ceil(double a) {
     const double nearest = std::rint(a);
     return std::abs(a - nearest) <= ceil_slack * std::abs(a) ? nearest : std::ceil(a);
-}
-inline bool is_constant(double) {
-    return true;
-}
-inline bool is_constant(const Formula& f) {
-    return f.is_constant();
-}
-inline double constant_value(double v) {
-    return v;
-}
-inline double constant_value(const Formula& f) {
-    return f.constant_value();
 }
 
 /// Makes `pool` the pool of this thread while the scope lives; scopes nest.

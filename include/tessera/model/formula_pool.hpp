@@ -48,6 +48,7 @@ struct Exponents {
 struct StructuralHash {
     std::uint64_t first = 0;
     std::uint64_t second = 0;
+    bool operator==(const StructuralHash&) const = default;
 };
 
 /// What it is found by comes first: it is in one cache line.
@@ -118,6 +119,7 @@ public:
     SymbolSet mask(const Formula& f) const {
         return f.node() != 0 ? nodes_[f.node()].mask : SymbolSet{};
     }
+    /// Does not depend on the pool or on the construction order.
     StructuralHash hash(const Formula& f) const;
     static StructuralHash hash_of_constant(double value);
 

@@ -26,6 +26,8 @@ namespace tessera::search {
 struct Choice {
     std::uint32_t tmpl = 0;  ///< index of the template
     std::uint32_t join = 0;  ///< which of the ways to run inside the loops that are open before it
+
+    bool operator==(const Choice&) const = default;
 };
 
 struct Point {
@@ -33,20 +35,7 @@ struct Point {
     std::vector<std::int64_t> tiles;  ///< tile shapes, Einsum after Einsum, template symbol order
     std::uint32_t order = 0;          ///< in which the Einsums run; 0: as the workload lists them
 
-    bool operator==(const Point& o) const {
-        return order == o.order && tiles == o.tiles && choices.size() == o.choices.size() &&
-               same_choices(o);
-    }
-
-private:
-    bool same_choices(const Point& o) const {
-        for (std::size_t i = 0; i < choices.size(); ++i) {
-            if (choices[i].tmpl != o.choices[i].tmpl || choices[i].join != o.choices[i].join) {
-                return false;
-            }
-        }
-        return true;
-    }
+    bool operator==(const Point&) const = default;
 };
 
 /// Changes that the host makes of a legal point. Einsums after the one that is changed stay as they

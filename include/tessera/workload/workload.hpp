@@ -175,6 +175,10 @@ struct LocalTensor {
     std::vector<Window> windows;
 };
 
+/// Values in the bounding box of what so many values of each rank variable access, times `start`.
+double box_values(const LocalTensor& tensor, const std::vector<std::int64_t>& sizes,
+                  double start = 1);
+
 struct LocalRankVariable {
     std::string name;
     int rank_variable = 0;  ///< index into Workload::rank_variables
@@ -196,6 +200,7 @@ struct EinsumView {
     std::vector<LocalTensor> tensors;
     std::vector<LocalRankVariable> rank_variables;
 
+    std::vector<std::int64_t> bounds() const;  ///< of the rank variables
     TensorMask all() const {
         return tensors.size() == 64 ? ~0ull : (1ull << tensors.size()) - 1;
     }
@@ -205,6 +210,7 @@ struct EinsumView {
     /// Iterative variables of more than one value whose running states the Einsum accesses.
     RankVariableMask state_variables() const;
     int find_tensor(const std::string& name) const;         ///< local index or -1
+    int find_tensor(int tensor) const;                      ///< of the workload: local index or -1
     int find_rank_variable(const std::string& name) const;  ///< local index or -1
 };
 

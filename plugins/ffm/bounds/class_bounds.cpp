@@ -5,7 +5,6 @@
 #include <limits>
 #include <string>
 
-#include "../heuristics/shapes.hpp"
 #include "mapspace/template_shapes.hpp"
 #include "tessera/base/error.hpp"
 
@@ -284,10 +283,8 @@ void ClassBounds::restore(const std::vector<SavedClassBounds>& known) {
     for (const SavedClassBounds& k : known) {
         if (k.einsum >= progress_.size() || !x_.explored(k.einsum) ||
             k.done.size() != progress_[k.einsum].done.size() ||
-            k.least.size() != found_[k.einsum].size()) {
-            throw UserError("the saved state of mapper 'ffm' belongs to another problem");
-        }
-        if (!k.tightened.empty() && k.tightened.size() != k.done.size()) {
+            k.least.size() != found_[k.einsum].size() ||
+            (!k.tightened.empty() && k.tightened.size() != k.done.size())) {
             throw UserError("the saved state of mapper 'ffm' belongs to another problem");
         }
         progress_[k.einsum] = k;

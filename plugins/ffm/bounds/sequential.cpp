@@ -53,8 +53,7 @@ int alone(const workload::EinsumView& e, const std::set<int>& explored) {
 
 }  // namespace
 
-std::vector<std::size_t> order_of_sequence(const std::vector<EinsumSpace>& spaces,
-                                           const std::vector<std::size_t>& same) {
+std::vector<std::size_t> order_of_sequence(const std::vector<EinsumSpace>& spaces) {
     std::array<double, 2> total{};
     for (const EinsumSpace& s : spaces) {
         for (std::size_t k = 0; k < s.least.size(); ++k) {
@@ -70,7 +69,7 @@ std::vector<std::size_t> order_of_sequence(const std::vector<EinsumSpace>& space
     };
     std::vector<std::size_t> order;
     for (std::size_t e = 0; e < spaces.size(); ++e) {
-        if (same[e] == e) {
+        if (spaces[e].same == e) {
             order.push_back(e);
         }
     }
@@ -92,9 +91,9 @@ std::vector<std::size_t> order_of_sequence(const std::vector<EinsumSpace>& space
         const std::size_t e = order[best];
         order.erase(order.begin() + static_cast<std::ptrdiff_t>(best));
         out.push_back(e);
-        for (std::size_t copy = 0; copy < spaces.size(); ++copy) {
-            for (const auto& t : spaces[copy].paths.front()->einsum.tensors) {
-                if (same[copy] == e) {
+        for (const EinsumSpace& copy : spaces) {
+            for (const auto& t : copy.paths.front()->einsum.tensors) {
+                if (copy.same == e) {
                     explored.insert(t.tensor);
                 }
             }

@@ -17,8 +17,7 @@ namespace tessera::ffm {
 /// less an Einsum may deviate from it. Einsums that sum over nothing come last, close to those
 /// before them: any tile shapes of fused loops cost them the same, so they wait for what their
 /// neighbours leave.
-std::vector<std::size_t> order_of_sequence(const std::vector<EinsumSpace>& spaces,
-                                           const std::vector<std::size_t>& same);
+std::vector<std::size_t> order_of_sequence(const std::vector<EinsumSpace>& spaces);
 
 /// What the explored Einsums of one search have shown.
 class SequentialBound {

@@ -9,7 +9,6 @@
 #include <map>
 #include <tuple>
 
-#include "../heuristics/shapes.hpp"
 #include "../open.hpp"
 
 namespace tessera::ffm {

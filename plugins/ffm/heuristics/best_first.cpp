@@ -6,7 +6,7 @@
 #include "boxes.hpp"
 #include "mapspace/template_shapes.hpp"
 #include "mapspace/tile_shapes_local_search.hpp"
-#include "shapes.hpp"
+#include "tessera/base/comparison.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::ffm {
@@ -24,32 +24,9 @@ constexpr double rows_per_bound = 5000;
 // Bounds and costs are computed in different orders.
 constexpr double bound_slack = 1 - 1e-9;
 
-double product(const std::vector<double>& values) {
-    double out = 1;
-    for (const double v : values) {
-        out *= v;
-    }
-    return out;
-}
-
 /// A condition on given tile shapes alone that does not hold.
 bool is_violated(const mapspace::TileShapeConstraint& c) {
-    if (!c.formula.is_constant()) {
-        return false;
-    }
-    const double value = c.formula.constant_value();
-    switch (c.relation) {
-        case mapspace::Relation::less_equal:
-            return value > c.limit;
-        case mapspace::Relation::less:
-            return value >= c.limit;
-        case mapspace::Relation::greater_equal:
-            return value < c.limit;
-        case mapspace::Relation::greater:
-            return value <= c.limit;
-        default:
-            return value != c.limit;
-    }
+    return c.formula.is_constant() && !base::holds(c.relation, c.formula.constant_value(), c.limit);
 }
 
 }  // namespace
@@ -64,8 +41,8 @@ BestFirst::BoxProblem BestFirst::open_box(const Box& box, Scratch& scratch, bool
     out.cost = mapspace::costs(x_.context(), out.formulas);
     out.problem = out.open.size() == box.fixed.size()
                       ? x_.problem_of(0, box.index, out.formulas, scratch)
-                      : tile_shape_problem(x_.context(), out.entry, out.formulas, x_.table(0, t),
-                                           scratch.reasons);
+                      : mapspace::tile_shape_problem(x_.context(), *out.entry.path, out.entry.tmpl,
+                                                     out.formulas, x_.table(0, t));
     out.problem.incumbent.quantities = out.cost;
     return out;
 }
@@ -187,7 +164,7 @@ void BestFirst::offer_rows(const Box& box, const BoxProblem& p, const Scratch& s
 void BestFirst::explore_rows(BoxProblem& p, const mapspace::TileShapeOptions& how,
                              Scratch& scratch) const {
     scratch.explorer.explore(p.problem, how, scratch.result);
-    x_.count(scratch);
+    x_.count(p.problem, scratch);
 }
 
 BestFirst::BoxRow BestFirst::explore_box(const Box& box, double best, Scratch& scratch) const {
@@ -224,9 +201,7 @@ BestFirst::BoxRow BestFirst::local_search_box(const Box& box, Scratch& scratch) 
     }
     mapspace::TileShapeLocalSearch search(p.problem, {p.cost, {}}, start);
     search.run(local_search_rows);
-    scratch.worker->generated(static_cast<std::uint64_t>(search.rows()));
-    scratch.worker->evaluated(static_cast<std::uint64_t>(search.rows()));
-    x_.add_evaluated(static_cast<std::uint64_t>(search.rows()));
+    x_.count_rows(scratch, search.rows());
     const std::vector<double> values(search.shapes().begin(), search.shapes().end());
     std::vector<double> cost;
     for (const Formula& f : p.cost) {
@@ -260,7 +235,7 @@ bool BestFirst::search_boxes(std::span<const Box> boxes, double best, const Sear
     x_.for_each_job({{0, least->index}}, {}, [&](std::size_t e, std::size_t i, Scratch& scratch) {
         const TemplateEntry& t = x_.templates(e)[i];
         const model::TemplateFormulas f = x_.formulas(t);
-        x_.keep_row(e, i, f, x_.problem_of(e, i, f, scratch), least->shapes, scratch);
+        x_.keep_shapes(e, i, f, x_.problem_of(e, i, f, scratch), {least->shapes}, scratch);
     });
     x_.share_groups();
     return true;

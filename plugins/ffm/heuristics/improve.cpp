@@ -4,7 +4,6 @@
 #include <mutex>
 
 #include "../bounds/fused_loops.hpp"
-#include "shapes.hpp"
 
 namespace tessera::ffm {
 
@@ -12,6 +11,7 @@ using Scratch = TemplateExplorer::Scratch;
 
 namespace {
 
+using mapspace::LimitKind;
 using mapspace::Relation;
 
 /// Rows that a pair of rank variables is worth.
@@ -74,7 +74,9 @@ public:
     /// Rows are added to `found`. Fused symbols stay, unless they are `free`. Returns the best one,
     /// empty if none is better than `start`, where that may be worse than known by a factor.
     TileShapes run(TileShapes start, const std::set<int>& free, double worse, ImprovedRows& found);
-    void tabulate(const std::set<TileShapes>& rows);
+    void tabulate(const std::set<TileShapes>& rows) {
+        all_.keep_shapes(e_, i_, formulas_, problem_, rows, scratch_);
+    }
 
 private:
     const TemplateEntry& entry() const {
@@ -122,8 +124,8 @@ void Improvement::PairSearch::improve(const TileShapes& own, const std::vector<d
 void Improvement::PairSearch::limit_bits(const TileShapes& own) {
     for (std::size_t m = cost_.size(); m < problem_.objectives.size(); ++m) {
         const model::Formula bits = problem_.objectives[m];
-        problem_.constraints.push_back({bits, Relation::less_equal, bits.value(values_of(own))});
-        scratch_.reasons.push_back(telemetry::Reason::capacity);
+        const double most = bits.value(values_of(own));
+        problem_.constraints.push_back({bits, Relation::less_equal, most, {}, LimitKind::capacity});
     }
 }
 
@@ -197,23 +199,6 @@ TileShapes Improvement::PairSearch::run(TileShapes start, const std::set<int>& f
         }
     }
     return best;
-}
-
-void Improvement::PairSearch::tabulate(const std::set<TileShapes>& rows) {
-    mapspace::TileShapeResult& r = scratch_.result;
-    r = {};
-    r.rows = rows.size();
-    r.shapes.resize(problem_.symbols.size());
-    r.objectives.resize(problem_.objectives.size());
-    for (const TileShapes& row : rows) {
-        for (std::size_t s = 0; s < row.size(); ++s) {
-            r.shapes[s].push_back(row[s]);
-        }
-        for (std::size_t q = 0; q < r.objectives.size(); ++q) {
-            r.objectives[q].push_back(problem_.objectives[q].value(values_of(row)));
-        }
-    }
-    all_.tabulate_rows(e_, i_, formulas_, scratch_);
 }
 
 void Improvement::improve(const std::vector<UsedPmapping>& known,

@@ -124,8 +124,7 @@ bool Run::has_large_templates() const {
 }
 
 void Run::find_any() {
-    const PhaseTimer timer(*this, "incumbent");
-    recorder_.begin_phase("incumbent", 0, "templates");
+    const PhaseTimer timer(*this, "incumbent", "templates");
     exploration_ = std::make_unique<Exploration>(context_, spaces_);
     exploration_->rows.keep(saved_.searches, [this] { save(); });
     first_rows(exploration_->explorer, first_until());
@@ -149,8 +148,7 @@ void Run::improve() {
         incumbent_.value() <= lower_bound() * close_enough) {
         return;
     }
-    const PhaseTimer timer(*this, "incumbent");
-    recorder_.begin_phase("incumbent", 0, "templates");
+    const PhaseTimer timer(*this, "incumbent", "templates");
     Improvement improvement(exploration_->explorer);
     double before = std::numeric_limits<double>::infinity();
     while (!incumbent_.used.empty() && incumbent_.value() < before * worthwhile &&
@@ -204,8 +202,7 @@ void Run::join_simple(const std::string& step) {
 
 void Run::find_incumbent() {
     {
-        const PhaseTimer timer(*this, "incumbent");
-        recorder_.begin_phase("incumbent", 0, "templates");
+        const PhaseTimer timer(*this, "incumbent", "templates");
         // Perfect tile shapes have given one already where some may be partial.
         if (scalar() && context_.switches.beam_search && spaces_.size() > short_chain &&
             (!options_.mapspace.partial_tiles() || incumbent_.solutions.empty())) {
@@ -234,9 +231,8 @@ void Run::find_simple() {
         incumbent_.value() <= lower_bound() * close_enough) {
         return;
     }
-    const PhaseTimer timer(*this, "incumbent");
     simple_tried_ = true;
-    recorder_.begin_phase("incumbent", 0, "templates");
+    const PhaseTimer timer(*this, "incumbent", "templates");
     simple_rows(exploration_->explorer);
     join_simple("simple");
 }
@@ -260,8 +256,7 @@ void Run::beam_search() {
 }
 
 void Run::beam_through(double cutoff) {
-    const PhaseTimer timer(*this, "incumbent");
-    recorder_.begin_phase("incumbent", 0, "templates");
+    const PhaseTimer timer(*this, "incumbent", "templates");
     beam_tried_ = true;
     for (const double excess : beam_excesses) {
         const double at = std::max(cutoff, lower_bound() * (1 + excess));
@@ -286,7 +281,7 @@ void Run::offer(const Groups& groups, mapspace::JoinResult&& found, const std::s
         return;  // a Pareto set of perfect tile shapes
     }
     if (found.mappings.empty() ||
-        (scalar() && value_of(found.mappings.front()) >= incumbent_.value())) {
+        (scalar() && value_at(found.mappings.front().objectives) >= incumbent_.value())) {
         return;
     }
     // What is known stays until there is all of the new one.

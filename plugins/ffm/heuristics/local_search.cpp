@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "mapspace/tile_shapes_local_search.hpp"
-#include "shapes.hpp"
 
 namespace tessera::ffm {
 namespace {
@@ -28,14 +27,6 @@ std::vector<std::size_t> spread(std::size_t n) {
             }
         }
         parts *= 2;
-    }
-    return out;
-}
-
-double product(const std::vector<double>& cost, const std::vector<double>& completions) {
-    double out = 1;
-    for (std::size_t q = 0; q < cost.size(); ++q) {
-        out *= cost[q] + (completions.empty() ? 0.0 : completions[q]);
     }
     return out;
 }
@@ -128,11 +119,9 @@ LocalSearch::LocalOptimum LocalSearch::search_template(std::size_t e, std::size_
     mapspace::TileShapeLocalSearch search(problem, {cost, completions}, out.shapes);
     search.run(local_search_rows);
     out.shapes = search.shapes();
-    scratch.worker->generated(static_cast<std::uint64_t>(search.rows()));
-    scratch.worker->evaluated(static_cast<std::uint64_t>(search.rows()));
     x_.result(e, i).evaluated += search.rows();
-    x_.add_evaluated(static_cast<std::uint64_t>(search.rows()));
-    x_.keep_row(e, i, f, problem, out.shapes, scratch);
+    x_.count_rows(scratch, search.rows());
+    x_.keep_shapes(e, i, f, problem, {out.shapes}, scratch);
     for (std::size_t q = 0; q < cost.size(); ++q) {
         out.cost.push_back(r.objectives[q][0]);
     }

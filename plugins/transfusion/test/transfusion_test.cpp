@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "../pipelines.hpp"
 #include "spec/reader.hpp"
 #include "support/paths.hpp"
 #include "tessera/arch/architecture.hpp"
@@ -139,6 +140,108 @@ BOOST_AUTO_TEST_CASE(stages_need_room) {
     } catch (const UserError& error) {
         BOOST_TEST(says(error.what(), "model transfusion"));
     }
+}
+
+// Two Einsums that share no loops hold T in one memory, as large as their figures say.
+BOOST_AUTO_TEST_CASE(a_shared_tensor_is_as_large_as_its_largest_user_so_far) {
+    workload::EinsumView einsum;
+    einsum.tensors.emplace_back();
+    einsum.tensors[0].name = "T";
+    einsum.tensors[0].fusable = true;
+    arch::Path path;
+    path.levels.emplace_back();
+    path.levels[0].name = "Buffer";
+    mapping::Pmapping nodes(1);
+    nodes[0].kind = mapping::NodeKind::storage;
+    nodes[0].tensor = nodes[0].level = 0;
+    nodes[0].backing = true;
+    const auto share = [&](double first, double second, int running) {
+        std::vector<model::EinsumReport> reports(2);
+        std::vector<tessera::transfusion::Part> parts;
+        for (model::EinsumReport& report : reports) {
+            report.components.emplace_back();
+            report.components[0].component = "Buffer";
+            report.components[0].tensors.emplace_back();
+            report.components[0].tensors[0].tensor = "T";
+            report.components[0].tensors[0].occupancy = parts.empty() ? first : second;
+            parts.push_back({&einsum, &path, &nodes, &report});
+        }
+        return tessera::transfusion::fullest(parts, {0}, {running, running + 1}, {0}).share;
+    };
+    BOOST_TEST(share(0.25, 0.5, 0) == 0.25);
+    BOOST_TEST(share(0.25, 0.5, 1) == 0.5);
+    BOOST_TEST(share(0.5, 0.25, 1) == 0.5);
+}
+
+// I is copied to O in one memory; others use one of the two.
+BOOST_AUTO_TEST_CASE(what_a_copy_holds_is_held_once) {
+    for (const int used : {0, 1}) {
+        workload::EinsumView einsum;
+        einsum.is_copy_operation = true;
+        mapping::Pmapping nodes(2);
+        for (const int t : {0, 1}) {
+            einsum.tensors.emplace_back();
+            einsum.tensors[t].name = t == 0 ? "I" : "O";
+            einsum.tensors[t].tensor = t;
+            einsum.tensors[t].fusable = t == used;
+            nodes[t].kind = mapping::NodeKind::storage;
+            nodes[t].tensor = static_cast<std::int8_t>(t);
+            nodes[t].level = 0;
+            nodes[t].backing = true;
+        }
+        arch::Path path;
+        path.levels.emplace_back();
+        path.levels[0].name = "Buffer";
+        model::EinsumReport report;
+        report.components.emplace_back();
+        report.components[0].component = "Buffer";
+        report.components[0].tensors.emplace_back();
+        report.components[0].tensors[0].tensor = "I";
+        report.components[0].tensors[0].occupancy = 0.25;
+        const std::vector<tessera::transfusion::Part> parts{{&einsum, &path, &nodes, &report}};
+        BOOST_TEST(tessera::transfusion::fullest(parts, {}, {0, 1}, {0}).share == 0.25);
+    }
+}
+
+// I is copied to O and P in one memory, of which one Einsum reads O and then another P.
+BOOST_AUTO_TEST_CASE(what_a_copy_makes_in_one_memory_is_held_once) {
+    const std::vector<std::vector<int>> tensors{{0, 1, 2}, {1}, {2}};
+    std::vector<workload::EinsumView> einsums(tensors.size());
+    std::vector<mapping::Pmapping> nodes(tensors.size());
+    std::vector<model::EinsumReport> reports(tensors.size());
+    arch::Path path;
+    path.levels.resize(2);
+    path.levels[0].name = "Main";
+    path.levels[1].name = "Buffer";
+    std::vector<tessera::transfusion::Part> parts;
+    for (std::size_t e = 0; e < tensors.size(); ++e) {
+        einsums[e].is_copy_operation = e == 0;
+        for (const int t : tensors[e]) {
+            workload::LocalTensor tensor;
+            tensor.name = std::string(1, "IOP"[t]);
+            tensor.tensor = t;
+            tensor.fusable = t > 0;
+            mapping::PmappingNode node;
+            node.kind = mapping::NodeKind::storage;
+            node.tensor = static_cast<std::int8_t>(einsums[e].tensors.size());
+            node.level = t > 0 ? 1 : 0;
+            node.backing = true;
+            einsums[e].tensors.push_back(tensor);
+            nodes[e].push_back(node);
+        }
+        reports[e].components.emplace_back();
+        reports[e].components[0].component = "Buffer";
+        reports[e].components[0].tensors.emplace_back();
+        reports[e].components[0].tensors[0].tensor = einsums[e].tensors[0].name;
+        reports[e].components[0].tensors[0].occupancy = 0.25;
+        parts.push_back({&einsums[e], &path, &nodes[e], &reports[e]});
+    }
+    for (int running = 0; running < 3; ++running) {
+        const auto full = tessera::transfusion::fullest(parts, {0, 0}, {running, running + 1}, {0});
+        BOOST_TEST(full.share == 0.25);
+    }
+    // A copy for each stage until the last reader.
+    BOOST_TEST(tessera::transfusion::fullest(parts, {0, 0}, {0, 3}, {0, 1, 2}).share == 0.75);
 }
 
 BOOST_AUTO_TEST_CASE(all_methods_on_a_small_layer) {

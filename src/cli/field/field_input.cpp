@@ -9,7 +9,7 @@
 #include "base/directory.hpp"
 #include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
-#include "timeloop/input.hpp"
+#include "timeloop/read.hpp"
 
 namespace tessera::cli {
 

@@ -18,7 +18,7 @@
 #include "sweep_run.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
-#include "timeloop/input.hpp"
+#include "timeloop/read.hpp"
 
 namespace tessera::cli {
 

@@ -141,10 +141,8 @@ void TimeloopFiles::add_evaluation(const timeloop::Input& input,
         write(stream);
         return stream.str();
     };
-    add(".stats.txt", text([&](std::ostream& out) {
-            timeloop::write_stats(out, evaluated,
-                                  timeloop::WriteOptions::from_environment(dialect));
-        }));
+    add(".stats.txt",
+        text([&](std::ostream& out) { timeloop::write_stats(out, evaluated, dialect); }));
     add(".map.txt",
         text([&](std::ostream& out) { timeloop::write_map_text(out, evaluated, dialect); }));
     add(".map+stats.xml", text([&](std::ostream& out) { timeloop::write_xml(out, evaluated); }));
@@ -155,11 +153,12 @@ void TimeloopFiles::add_evaluation(const timeloop::Input& input,
     // The Python front end reads areas from here, whoever made them.
     if (input.energies != timeloop::EnergyOrigin::accelergy && dialect == Dialect::master) {
         std::error_code ignored;
-        if (!fs::exists(prefix_ + ".ERT.yaml", ignored) || !input.has_ert) {
+        const bool has_ert = input.energies == timeloop::EnergyOrigin::input;
+        if (!fs::exists(prefix_ + ".ERT.yaml", ignored) || !has_ert) {
             add(".ERT.yaml",
                 text([&](std::ostream& out) { timeloop::write_ert(out, evaluated.architecture); }));
         }
-        if (!fs::exists(prefix_ + ".ART.yaml", ignored) || !input.has_ert) {
+        if (!fs::exists(prefix_ + ".ART.yaml", ignored) || !has_ert) {
             add(".ART.yaml",
                 text([&](std::ostream& out) { timeloop::write_art(out, evaluated.architecture); }));
         }
@@ -206,6 +205,17 @@ std::vector<std::string> evaluation_warnings(const timeloop::Stats& stats) {
             "the figures mean nothing");
     }
     return result;
+}
+
+void report_progress(std::ostream& out, const timeloop::Input& input) {
+    out << "Problem configuration complete.\n";
+    if (input.energies == timeloop::EnergyOrigin::input) {
+        out << "Found Accelergy ERT (energy reference table), replacing internal energy model.\n";
+    }
+    if (input.has_art) {
+        out << "Found Accelergy ART (area reference table), replacing internal area model.\n";
+    }
+    out << "Architecture configuration complete.\nSparse optimization configuration complete.\n";
 }
 
 }  // namespace tessera::cli

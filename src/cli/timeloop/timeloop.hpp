@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "timeloop/input.hpp"
 #include "timeloop/write.hpp"
 
 namespace tessera::cli {
@@ -58,6 +57,8 @@ private:
     std::map<std::string, std::string> contents_;
 };
 
+/// Timeloop's lines on the parts of an input that are read.
+void report_progress(std::ostream& out, const timeloop::Input& input);
 void print_warnings(std::ostream& err, const std::vector<std::string>& warnings);
 /// What the figures of an evaluation do not mean: forgotten data, wrapped counters.
 std::vector<std::string> evaluation_warnings(const timeloop::Stats& stats);

@@ -12,7 +12,6 @@
 #include "io/json_text.hpp"
 #include "tessera/base/error.hpp"
 #include "timeloop.hpp"
-#include "timeloop/result_json.hpp"
 #include "timeloop_search.hpp"
 
 namespace tessera::cli {

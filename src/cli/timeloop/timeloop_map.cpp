@@ -11,7 +11,6 @@
 #include "io/units.hpp"
 #include "tessera/base/error.hpp"
 #include "timeloop.hpp"
-#include "timeloop/result_json.hpp"
 #include "timeloop_search.hpp"
 
 namespace tessera::cli {

@@ -13,12 +13,8 @@
 #include "cli/view/interrupt.hpp"
 #include "tessera/base/error.hpp"
 #include "timeloop.hpp"
-#include "timeloop/explain.hpp"
 #include "timeloop/mapper.hpp"
 #include "timeloop/mapspace.hpp"
-#include "timeloop/result_json.hpp"
-#include "timeloop/with_place.hpp"
-#include "timeloop/write_config.hpp"
 #include "timeloop_search.hpp"
 
 namespace tessera::cli {
@@ -59,16 +55,9 @@ Loaded load(const TimeloopArguments& arguments, std::ostream& out, std::ostream&
     const bool named = !master && prefix != nullptr && prefix->is_scalar() && !prefix->text.empty();
     Loaded loaded;
     loaded.prefix = arguments.folder + "/" + (named ? prefix->text : "timeloop-mapper");
-    loaded.input = timeloop::load_input(std::move(document), {loaded.prefix});
+    loaded.input = timeloop::load_input(std::move(document), loaded.prefix);
     timeloop::Input& input = loaded.input;
-    out << "Problem configuration complete.\n";
-    if (input.has_ert) {
-        out << "Found Accelergy ERT (energy reference table), replacing internal energy model.\n";
-    }
-    if (input.has_art) {
-        out << "Found Accelergy ART (area reference table), replacing internal area model.\n";
-    }
-    out << "Architecture configuration complete.\nSparse optimization configuration complete.\n";
+    report_progress(out, input);
     loaded.settings =
         timeloop::read_mapper_settings(input.document, input.architecture, input.warnings);
     const int threads = loaded.settings.threads;

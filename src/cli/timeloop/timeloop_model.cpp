@@ -4,24 +4,12 @@
 #include "cli/cli.hpp"
 #include "tessera/base/error.hpp"
 #include "timeloop.hpp"
-#include "timeloop/result_json.hpp"
 
 namespace tessera::cli {
 
 namespace {
 
 using timeloop::Dialect;
-
-void report_progress(std::ostream& out, const timeloop::Input& input) {
-    out << "Problem configuration complete.\n";
-    if (input.has_ert) {
-        out << "Found Accelergy ERT (energy reference table), replacing internal energy model.\n";
-    }
-    if (input.has_art) {
-        out << "Found Accelergy ART (area reference table), replacing internal area model.\n";
-    }
-    out << "Architecture configuration complete.\nSparse optimization configuration complete.\n";
-}
 
 /// \throws IllegalMapping naming the level
 timeloop::Evaluation evaluate_fitting(const timeloop::Input& input, timeloop::Mapping& mapping,
@@ -53,7 +41,7 @@ int timeloop_model(const TimeloopArguments& arguments, std::ostream& out, std::o
     const timeloop::ModelSettings settings = timeloop::read_model_settings(document, warnings);
     const bool master = document.dialect == Dialect::master;
     TimeloopFiles files(arguments.folder + "/" + (master ? "timeloop-model" : settings.out_prefix));
-    timeloop::Input input = timeloop::load_input(std::move(document), {files.prefix()});
+    timeloop::Input input = timeloop::load_input(std::move(document), files.prefix());
     std::optional<timeloop::Mapping> mapping =
         timeloop::read_mapping(input.document, input.problem, input.architecture, input.warnings);
     print_warnings(err, input.warnings);

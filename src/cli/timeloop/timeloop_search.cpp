@@ -1,6 +1,5 @@
 #include "timeloop_search.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <ostream>
 
@@ -10,8 +9,7 @@
 #include "io/units.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
-#include "timeloop/result_json.hpp"
-#include "timeloop/with_place.hpp"
+#include "timeloop/write.hpp"
 
 namespace tessera::cli {
 
@@ -21,22 +19,6 @@ using timeloop::Algorithm;
 using Kind = timeloop::Objective::Kind;
 
 constexpr double j_per_pj = 1e-12;
-
-const std::vector<std::pair<std::string, Algorithm>> algorithms = {
-    {"optimal", Algorithm::optimal},
-    {"exhaustive", Algorithm::exhaustive},
-    {"linear-pruned", Algorithm::linear_pruned},
-    {"hybrid", Algorithm::hybrid},
-    {"random", Algorithm::random},
-    {"random-pruned", Algorithm::random_pruned}};
-
-std::string algorithm_names() {
-    std::vector<std::string> names;
-    for (const auto& [name, algorithm] : algorithms) {
-        names.push_back(name);
-    }
-    return spec::name_list(names);
-}
 
 }  // namespace
 
@@ -54,18 +36,14 @@ void add_timeloop_search(options::options_description& description) {
 }
 
 bool is_timeloop_algorithm(const std::string& name) {
-    return std::any_of(algorithms.begin(), algorithms.end(),
-                       [&](const auto& known) { return timeloop::same_key(known.first, name); });
+    return timeloop::algorithm_named(name).has_value();
 }
 
 Algorithm timeloop_algorithm(const std::string& option, const std::string& name) {
-    std::vector<std::string> known;
-    for (const auto& [text, algorithm] : algorithms) {
-        if (timeloop::same_key(text, name)) {
-            return algorithm;
-        }
-        known.push_back(text);
+    if (const std::optional<Algorithm> found = timeloop::algorithm_named(name)) {
+        return *found;
     }
+    const std::vector<std::string> known = timeloop::algorithm_names();
     const std::string near = spec::did_you_mean(name, known);
     throw UserError("--" + option + ": '" + name + "' is no algorithm for Timeloop's inputs (" +
                     "expected " + spec::name_list(known) + ")" + (near.empty() ? "" : "; " + near));
@@ -76,7 +54,7 @@ timeloop::StrategySettings timeloop_strategy(const Components& components) {
         throw UserError(
             "--mapper " + components.mapper +
             " maps Tessera's own inputs, not Timeloop's; for those name an algorithm (" +
-            algorithm_names() + ") or a search strategy");
+            spec::name_list(timeloop::algorithm_names()) + ") or a search strategy");
     }
     const auto* const runner =
         plugin::Registry<mapper::Mapper>::instance().find(api::strategy_runner);

@@ -9,8 +9,8 @@
 #include "cli/arguments.hpp"
 #include "cli/plugins/components.hpp"
 #include "telemetry/snapshot.hpp"
-#include "timeloop/input.hpp"
 #include "timeloop/mapper.hpp"
+#include "timeloop/read.hpp"
 
 namespace tessera::cli {
 

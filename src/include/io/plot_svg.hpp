@@ -22,7 +22,7 @@ struct Plot {
     std::string title, x_label, y_label;
     bool x_log = false, y_log = false;  ///< values that are not positive are left out
     std::vector<PlotSeries> series;
-    int width = 720, height = 420;  ///< pixels
+    int width = 720, height = 420;  ///< pixels; a long legend makes it higher
 };
 
 /// Names are foreign text and escaped. Without any point: the frame and a note.

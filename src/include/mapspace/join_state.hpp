@@ -17,26 +17,16 @@ struct OpenLoop {
     auto operator<=>(const OpenLoop&) const = default;
 };
 
-/// A tensor that a later Einsum still accesses.
-struct LiveTensor {
-    int tensor = 0, memory = 0, level = 0, tracked = -1;
-    int shares_buffer_of = -1;
+/// A tensor that a later Einsum still accesses. The prologue of a line buffer is its producer's.
+struct LiveTensor : HeldTensor {
     bool produced = false;  ///< a joined Einsum writes it
     /// Rank that each open loop indexes, for the loops that its producer (or first reader) runs
     /// inside; at least `level` entries unless persistent. Reads are complete only if the reader's
-    /// loop indexes the same rank.
+    /// loop indexes the same rank. A running state: the loops of all its users so far, with -1
+    /// where they differ.
     std::vector<int> ranks;
     /// Bound and prologue of that rank's variable, zeros where rank is -1.
     std::vector<std::pair<std::int64_t, LoopPrologue>> bounds;
-    /// See BackedTensor; the prologue is the producer's.
-    int window_rank = -1;
-    std::int64_t window_base = 0, window_prologue = 0;
-    /// A running state: `ranks` has the loops of all its users so far, with -1 where they differ.
-    bool running_state = false;
-
-    int shared_loops() const {
-        return level + (window_rank >= 0 ? 1 : 0);
-    }
 
     auto operator<=>(const LiveTensor&) const = default;
 };

@@ -80,36 +80,4 @@ private:
     double worth_ = 0;
 };
 
-/// A growing set of points none of which is worse or equal in all columns to another.
-class ParetoFront {
-public:
-    explicit ParetoFront(std::size_t columns) : columns_(columns) {}
-
-    /// True if some point of the front is <= `point` in every column.
-    bool dominates(std::span<const double> point) const;
-
-    /// Adds the point unless the front dominates it, and drops the points that it dominates.
-    /// Returns whether it was added. `id` is the caller's.
-    bool insert(std::span<const double> point, std::uint64_t id = 0);
-
-    std::size_t size() const {
-        return ids_.size();
-    }
-    std::size_t columns() const {
-        return columns_;
-    }
-    std::span<const double> point(std::size_t i) const {
-        return std::span(points_).subspan(i * columns_, columns_);
-    }
-    std::uint64_t id(std::size_t i) const {
-        return ids_[i];
-    }
-    void clear();
-
-private:
-    std::size_t columns_;
-    std::vector<double> points_;
-    std::vector<std::uint64_t> ids_;
-};
-
 }  // namespace tessera::mapspace

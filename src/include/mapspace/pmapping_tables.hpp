@@ -19,8 +19,6 @@ struct EinsumTable {
     /// Of these, on the way to the pmappings of one structure with the same trip counts: those of
     /// each template are shared out equally among the rows that came of it.
     std::map<GroupStructure, std::map<std::vector<std::int64_t>, double>> evaluated_for;
-
-    std::uint64_t rows() const;
 };
 
 struct TableOptions {

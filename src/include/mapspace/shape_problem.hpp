@@ -1,7 +1,6 @@
 // The tile-shape problem of a template.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,9 +22,6 @@ struct ShapeContext {
     }
 };
 
-/// What a constraint of a tile-shape problem stands for.
-enum class LimitKind : std::uint8_t { capacity, fanout, constraint };
-
 /// The least a memory would need over all tile shapes of all templates; explains infeasibility.
 struct CapacityNeed {
     std::string memory;
@@ -35,10 +31,10 @@ struct CapacityNeed {
 /// Energy and latency, as far as the metric wants them.
 std::vector<model::Formula> costs(const ShapeContext& c, const model::TemplateFormulas& f);
 
-/// Objectives: costs, then the bits in use of every tracked memory. `kinds`: of its constraints.
+/// Objectives: costs, then the bits in use of every tracked memory.
 TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& path,
                                     const Template& tmpl, const model::TemplateFormulas& f,
-                                    const TabulateContext& table, std::vector<LimitKind>& kinds);
+                                    const TabulateContext& table);
 
 /// What best-effort conditions decide to, if some tile shapes may be partial: those that are not
 /// decide (C4 of docs/mapspace.md), for partial tiles only add to the mapspace. None: no tile may.

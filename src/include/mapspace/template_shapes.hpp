@@ -28,7 +28,4 @@ std::vector<TileShapeConstraint> line_buffer_limits(const arch::Path& path, cons
 /// Trip count of the loop at `node` over the template's symbols. Formulas live in the current pool.
 model::Formula trip_formula(const arch::Path& path, const Template& tmpl, int node);
 
-/// How a limit on loop bounds compares, for the explorer.
-Relation relation_of(arch::LoopBound::Op op);
-
 }  // namespace tessera::mapspace

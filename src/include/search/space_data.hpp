@@ -39,18 +39,7 @@ struct Limit {
         return top / bottom;
     }
     bool holds(double value) const {
-        switch (relation) {
-            case mapspace::Relation::less_equal:
-                return value <= limit;
-            case mapspace::Relation::less:
-                return value < limit;
-            case mapspace::Relation::greater_equal:
-                return value >= limit;
-            case mapspace::Relation::greater:
-                return value > limit;
-            default:
-                return value == limit;
-        }
+        return base::holds(relation, value, limit);
     }
 };
 
@@ -149,7 +138,6 @@ struct OpenSpace::Data {
     Einsums einsums;                              ///< as they run
     std::vector<int> order;                       ///< which of the workload's they are
     std::vector<Memory> memories;                 ///< finite ones
-    std::vector<int> first_user, last_user;       ///< per tensor: place in the order
     std::vector<std::vector<char>> needed_later;  ///< per Einsum and tensor: after it has run
     int n_tensors = 0;
 };

@@ -24,7 +24,8 @@ struct FactorRule {
     Position where;
 };
 
-/// `permutation: ABC_DE`: ABC innermost (A first), DE outermost (E last), the others free between.
+/// `permutation: ABC_DE`, each dimension once: ABC innermost (A first), DE outermost (E last), the
+/// others free between.
 struct PermutationRule {
     std::vector<int> innermost;  ///< dimension ids, innermost first
     std::vector<int> outermost;  ///< dimension ids, the last is the outermost loop
@@ -76,21 +77,12 @@ struct ParallelismConstraint {
     Position where;
 };
 
-/// An entry of type `max_overbooked_proportion`. Dense mappings never overbook: without effect.
-struct OverbookingConstraint {
-    ConstraintSource source = ConstraintSource::mapspace;
-    int level = 0;
-    double proportion = 0;
-    Position where;
-};
-
 /// Everything that `architecture_constraints`, `mapspace_constraints` and their older spellings
 /// say. Plain data; conflicts are found when the mapspace is built.
 struct Constraints {
     std::vector<LoopConstraint> loops;
     std::vector<BypassConstraint> bypasses;
     std::vector<ParallelismConstraint> parallelism;
-    std::vector<OverbookingConstraint> overbooking;
 };
 
 }  // namespace tessera::timeloop

@@ -31,7 +31,6 @@ struct LoopBlock {
     /// Spatial: the first `split` dimensions of the permutation go along X, the others along Y.
     int split = 0;
 
-    bool trivial() const;  ///< all factors 1
     bool operator==(const LoopBlock&) const = default;
 };
 
@@ -41,7 +40,6 @@ struct LevelMapping {
     DataSpaceMask keep = ~DataSpaceMask{0};
     // Reuse switched off by the user, per data space.
     DataSpaceMask no_temporal_reuse = 0, no_link_transfer = 0, no_multicast_no_reduction = 0;
-    bool skewed = false;  ///< a `skew` directive: refused
 
     bool keeps(int data_space) const {
         return keep >> data_space & 1;
@@ -73,6 +71,10 @@ std::string structural_fault(const Problem& problem, const Architecture& archite
 
 enum class LoopKind : std::uint8_t { temporal, spatial_x, spatial_y };
 
+inline LoopKind kind_of(bool spatial, bool along_x) {
+    return !spatial ? LoopKind::temporal : along_x ? LoopKind::spatial_x : LoopKind::spatial_y;
+}
+
 /// One loop with more than one iteration.
 struct Loop {
     std::uint8_t dimension = 0;
@@ -93,9 +95,15 @@ struct FlatMapping {
     DataSpaceMask no_temporal_reuse[max_levels] = {}, no_link_transfer[max_levels] = {},
                   no_multicast_no_reduction[max_levels] = {};
     int level_count = 0;
+
+    /// \pre loop_count < max_loops
+    void add(int dimension, LoopKind kind, std::int64_t end, std::int64_t residual) {
+        loops[loop_count++] = {static_cast<std::uint8_t>(dimension), kind,
+                               static_cast<std::int32_t>(end), static_cast<std::int32_t>(residual)};
+    }
 };
 
-/// \throws UserError if the mapping has too many loops or levels for the flat form, or a skew.
+/// \throws UserError if the mapping has too many loops or levels for the flat form.
 void flatten(const Mapping& mapping, FlatMapping& flat);
 
 }  // namespace tessera::timeloop

@@ -17,7 +17,6 @@
 
 #include "timeloop/architecture.hpp"
 #include "timeloop/constraints.hpp"
-#include "timeloop/mapper_settings.hpp"
 #include "timeloop/mapping.hpp"
 #include "timeloop/problem.hpp"
 
@@ -28,6 +27,12 @@ __extension__ using Wide = unsigned __int128;
 /// Decimal digits of a wide integer.
 std::string decimal(Wide number);
 
+/// Which index factors exist.
+enum class FactorTemplate : std::uint8_t {
+    uber,  ///< perfect factors
+    ruby,  ///< also loops whose last pass is shorter
+};
+
 /// The constraints of one tiling level after merging both sources.
 struct TilingLevel {
     int storage = 0;
@@ -36,10 +41,35 @@ struct TilingLevel {
     // Per dimension; 0: not constrained.
     std::vector<std::int64_t> fixed, fixed_residual, at_most, at_least;
     std::vector<int> prefix, suffix;  ///< fixed innermost and outermost dimensions
+    std::vector<int> free;            ///< all others, ascending
     std::int64_t split = -1;          ///< spatial; -1: free
     std::int64_t remainder = 0;  ///< Ruby: largest end of a loop with a short last pass; 0: none
     bool canonical = false;      ///< the order of its loops does not matter
+
+    bool allows(int dimension, std::int64_t factor) const {
+        return (fixed[dimension] == 0 || fixed[dimension] == factor) &&
+               (at_most[dimension] == 0 || factor <= at_most[dimension]) &&
+               factor >= at_least[dimension];
+    }
 };
+
+/// The loops of a tiling level.
+template <class AnyMapping>
+auto& block_of(AnyMapping& mapping, const TilingLevel& level) {
+    auto& storage = mapping.levels[level.storage];
+    return level.spatial ? storage.spatial : storage.temporal;
+}
+
+/// How the loops of a tiling level may stand: [front][free][back], innermost first.
+struct LevelOrder {
+    std::array<std::uint8_t, 32> dimensions{};  ///< of rank 0
+    int front = 0, free = 0;
+    std::uint64_t count = 1;   ///< permutations of the free ones
+    int unit = 0;              ///< dimensions that splits skip
+    std::uint64_t splits = 1;  ///< 1: spatial with a given split, or temporal
+};
+/// `units`: dimensions that stand in front and are not permuted, where the constraints let them.
+LevelOrder order_of_level(const TilingLevel& level, int dimensions, std::uint32_t units = 0);
 
 /// One way to split a dimension's bound: end and residual per tiling level.
 struct IndexFactors {
@@ -97,7 +127,9 @@ public:
     std::size_t bypass_count() const {
         return bypasses_.size();
     }
-    std::string size_text() const;
+    const std::string& size_text() const {
+        return size_;
+    }
     /// Timeloop's own algorithms number mappings with 128 bits. \throws UserError if they cannot.
     void check_numbered() const;
     bool numbered() const {
@@ -129,6 +161,10 @@ public:
     FactorTemplate factor_template() const {
         return template_;
     }
+    /// The constraints switch some reuse off.
+    bool limits_reuse() const {
+        return limits_reuse_;
+    }
     /// What Timeloop warns about: factors larger than their bound, which are ignored.
     const std::vector<std::string>& warnings() const {
         return warnings_;
@@ -147,8 +183,11 @@ private:
     std::vector<IndexFactors> factors_;  // per dimension
     std::vector<std::vector<DataSpaceMask>> bypasses_;
     double min_parallelism_ = 0;
+    bool limits_reuse_ = false;
+    FlatMapping limits_;  // only the masks of reuse that is switched off
     Wide factor_count_ = 1, permutation_count_ = 1, split_count_ = 1;
     bool numbered_ = true;
+    std::string size_;
     std::vector<std::string> warnings_;
 };
 
@@ -178,31 +217,24 @@ public:
     void prune(Wide factors);
     void prune_nothing();
 
-    /// Loops of all blocks. \return what does not fit; `mapping` is complete in any case unless
-    /// `stop_early`.
+    /// Loops and masks of all blocks. \return what does not fit; `mapping` is complete in any case
+    /// unless `stop_early`.
     Misfit build(const MappingId& id, FlatMapping& mapping, bool stop_early = true);
     /// The same for a mapping whose axes are given digit by digit: `options` per dimension; `ranks`
     /// (of the free dimensions' permutation) and `splits` (where they are free) per tiling level.
     /// \pre each is below its count, nothing is pruned or dealt
-    Misfit build(const std::int64_t* options, const std::int64_t* ranks,
-                 const std::int64_t* splits, Wide bypass, FlatMapping& mapping,
-                 bool stop_early = true);
+    Misfit build(const std::int64_t* options, const std::int64_t* ranks, const std::int64_t* splits,
+                 Wide bypass, FlatMapping& mapping, bool stop_early = true);
     /// Only the keep masks of another bypass; the loops stay.
     void set_bypass(Wide bypass, FlatMapping& mapping) const;
     /// The mapping of the last build(), with all unit loops.
     Mapping mapping(Wide bypass) const;
 
 private:
-    struct Order {  // of one tiling level
-        std::array<std::uint8_t, 32> dimensions{};
-        int fixed_front = 0, free = 0;  // [front][free][back]
-        std::uint64_t count = 1;        // factorial(free)
-        int unit = 0;                   // dimensions that splits skip
-        std::uint64_t splits = 1;
-    };
     void set_order(int level, std::uint32_t units);
     void count();
-    Misfit assign_split(int level, const Order& order, std::int64_t split, double& parallelism);
+    Misfit assign_split(int level, const LevelOrder& order, std::int64_t split,
+                        double& parallelism);
     void choose_factors(int dimension, std::size_t option);
     /// Of the chosen factors. `next_rank` and `next_split` give the digit of a level.
     template <class NextRank, class NextSplit>
@@ -213,7 +245,7 @@ private:
     int dimensions_, level_count_;
     static constexpr std::uint64_t no_rank = ~std::uint64_t{0};
 
-    std::vector<Order> orders_, built_;
+    std::vector<LevelOrder> orders_, built_;
     std::vector<std::uint64_t> built_rank_;  ///< of built_; no_rank: made from another order
     std::vector<std::int64_t> built_split_;
     std::vector<std::uint32_t> pruned_units_;  // prune(): per level, dimensions with one iteration
@@ -227,5 +259,11 @@ void permute(std::uint8_t* dimensions, int n, std::uint64_t rank, std::uint64_t 
 
 /// Marks the reuse that the constraints switch off.
 void set_reuse_limits(const Constraints& constraints, Mapping& mapping);
+
+/// Demands that no mapping of the space can meet, smallest excess first, one text each: tiles that
+/// do not fit a level however the loops are chosen (with the words of every data space that the
+/// level has to keep), and spatial factors beyond a fan-out. Each is a proof that no mapping is
+/// valid; an empty result proves nothing.
+std::vector<std::string> unavoidable_failures(const MapSpace& space);
 
 }  // namespace tessera::timeloop

@@ -3,7 +3,9 @@
 // several problems may live in one process.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -34,25 +36,44 @@ struct DataSpace {
     double density = 1;  ///< changes no dense number; below 1 only matters to sparse models
 };
 
-/// A group of dimensions mapped as one (`flatten`).
-struct Flattening {
-    std::string name;
-    std::vector<std::string> dimensions;
-};
+/// Positions along a rank where its dimensions go `steps(dimension)` beyond their first value each.
+template <class N, class Steps>
+N rank_extent(const std::vector<Term>& rank, const Steps& steps) {
+    N extent = 1;
+    for (const Term& term : rank) {
+        extent += static_cast<N>(std::abs(term.value)) * steps(term.dimension);
+    }
+    return extent;
+}
+
+/// Position of the first item of this name; -1 if absent.
+template <class Items>
+int position_of(const Items& items, const std::string& name) {
+    const auto found = std::find_if(items.begin(), items.end(),
+                                    [&](const auto& item) { return item.name == name; });
+    return found == items.end() ? -1 : static_cast<int>(found - items.begin());
+}
 
 struct Problem {
     std::string name;
     std::vector<Dimension> dimensions;
     std::vector<DataSpace> data_spaces;
     std::vector<Coefficient> coefficients;
-    std::vector<Flattening> flattenings;  ///< no model of ours accepts any
 
-    int find_dimension(const std::string& name) const;   ///< -1 if absent
-    int find_data_space(const std::string& name) const;  ///< -1 if absent
+    int find_dimension(const std::string& wanted) const {  ///< -1 if absent
+        return position_of(dimensions, wanted);
+    }
+    int find_data_space(const std::string& wanted) const {  ///< -1 if absent
+        return position_of(data_spaces, wanted);
+    }
     /// Product of all bounds.
-    double computes() const;
-    /// Scalars in the bounding box of a data space (skipped points of strided ranks included).
-    double tensor_size(int data_space) const;
+    double computes() const {
+        double product = 1;
+        for (const Dimension& dimension : dimensions) {
+            product *= static_cast<double>(dimension.bound);
+        }
+        return product;
+    }
 };
 
 }  // namespace tessera::timeloop

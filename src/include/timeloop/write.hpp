@@ -4,31 +4,18 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "timeloop/architecture.hpp"
-#include "timeloop/dialect.hpp"
+#include "timeloop/mapper.hpp"
 #include "timeloop/mapping.hpp"
+#include "timeloop/model.hpp"
 #include "timeloop/problem.hpp"
-#include "timeloop/stats.hpp"
+#include "timeloop/read.hpp"
 
 namespace tessera::timeloop {
-
-/// Style of numbers with a fraction in stats.txt.
-enum class FloatStyle : std::uint8_t { fixed, scientific, general };
-
-struct WriteOptions {
-    Dialect dialect = Dialect::v3_0_3;
-    bool first_read_elision = true;
-    FloatStyle floats = FloatStyle::fixed;
-    bool hide_inconsequential = true;  ///< dialect master: no levels and networks without effect
-
-    /// As the environment variables TIMELOOP_ENABLE_FIRST_READ_ELISION,
-    /// TIMELOOP_OUTPUT_STAT_SCIENTIFIC, TIMELOOP_OUTPUT_STAT_DEFAULT_FLOAT and
-    /// TIMELOOP_HIDE_INCONSEQUENTIAL_STATS say.
-    static WriteOptions from_environment(Dialect dialect);
-};
 
 /// A mapping with everything that is printed about it. Refers to its parts.
 struct Evaluated {
@@ -42,7 +29,9 @@ struct Evaluated {
 /// adds the cycles.
 std::string summary_line(const Stats& stats, Dialect dialect);
 
-void write_stats(std::ostream& out, const Evaluated& evaluated, const WriteOptions& options);
+/// As the environment variables TIMELOOP_OUTPUT_STAT_SCIENTIFIC, TIMELOOP_OUTPUT_STAT_DEFAULT_FLOAT
+/// and TIMELOOP_HIDE_INCONSEQUENTIAL_STATS say.
+void write_stats(std::ostream& out, const Evaluated& evaluated, Dialect dialect);
 /// The loop nest; `indent` stands before every line.
 void write_map_text(std::ostream& out, const Evaluated& evaluated, Dialect dialect,
                     const std::string& indent = "");
@@ -52,6 +41,8 @@ void write_map_yaml(std::ostream& out, const Problem& problem, const Architectur
 /// The setting `mapping` in libconfig.
 void write_map_cfg(std::ostream& out, const Problem& problem, const Architecture& architecture,
                    const Mapping& mapping);
+/// The libconfig input without `mapper` and `mapspace`, with the mapping instead (none: without).
+std::string config_with_mapping(const Input& input, const Mapping* mapping);
 void write_tenssella(std::ostream& out, const Problem& problem, const Mapping& mapping);
 /// The archive `map+stats.xml`, in the layout of 3.0.3.
 void write_xml(std::ostream& out, const Evaluated& evaluated);
@@ -60,15 +51,29 @@ void write_xml(std::ostream& out, const Evaluated& evaluated);
 void write_frontier_row(std::ostream& out, const Evaluated& evaluated, Dialect dialect,
                         const std::string& compact, const std::string& file);
 
-/// A loop as printed; a level without temporal loops has one of a single iteration.
-struct PrintedLoop {
-    int dimension = 0;
-    std::int64_t end = 1, residual = 1;
-    LoopKind kind = LoopKind::temporal;
-};
-/// Per storage level (innermost first) its loops, innermost first.
-std::vector<std::vector<PrintedLoop>> printed_loops(const Problem& problem, const Mapping& mapping);
+/// Per storage level (innermost first) its loops, innermost first. A level without temporal loops
+/// has one of a single iteration.
+std::vector<std::vector<Loop>> printed_loops(const Problem& problem, const Mapping& mapping);
 /// "for M in [0:8) (Spatial-X)".
-std::string loop_text(const Problem& problem, const PrintedLoop& loop);
+std::string loop_text(const Problem& problem, const Loop& loop);
+
+// ---- The JSON document beside Timeloop's output files ----------------------------------------
+
+/// What is known about one run. `mapping` and `stats` are empty when nothing was found; `search` is
+/// empty for a model.
+struct RunResult {
+    const Input& input;
+    const Mapping* mapping = nullptr;
+    const Stats* stats = nullptr;
+    const MapperResult* search = nullptr;
+    std::optional<double> gap;  ///< of the search, see MapperResult::gap()
+};
+
+/// Energies in J, areas in m^2, counts and cycles as numbers; two-space indentation, an end of
+/// line at the end. docs/timeloop.md lists the keys; `schema_version` grows when one changes.
+std::string result_json(const RunResult& run);
+
+/// The level whose cycles are those of the whole, or the arithmetic level.
+std::string bottleneck(const Architecture& architecture, const Stats& stats);
 
 }  // namespace tessera::timeloop

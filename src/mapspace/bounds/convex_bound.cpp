@@ -204,8 +204,7 @@ void ConvexBound::prepare(ChainBounds& bounds, std::span<const TileShapeConstrai
         }
         const std::span<const model::Term> terms = pool.terms(c.formula);
         std::vector<Power> powers;
-        if (!upper && terms.size() == 1 && terms[0].coefficient > 0 &&
-            pool.monomial(terms[0].monomial).atoms == 0 &&
+        if (!upper && terms.size() == 1 && is_plain(pool, terms[0]) &&
             powers_below(pool, pool.monomial(terms[0].monomial), powers)) {
             to.at_least_one.push_back(over_trips(terms[0].coefficient / c.limit, powers, to));
         }

@@ -26,15 +26,13 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Ratios this close are the same.
 constexpr double tie = 1e-9;
 
-double integer_power(double base, int exponent) {
-    double result = 1.0;
-    for (int e = 0; e < exponent; ++e) {
-        result *= base;
-    }
-    return result;
-}
-
 }  // namespace
+
+std::span<const Term> plain_terms(const model::FormulaPool& pool, const Formula& f) {
+    const std::span<const Term> terms = pool.terms(f);
+    const bool plain = std::ranges::all_of(terms, [&](const Term& t) { return is_plain(pool, t); });
+    return plain ? terms : std::span<const Term>();
+}
 
 ChainBounds::ChainBounds(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
                          bool vertices)
@@ -51,13 +49,8 @@ ChainBounds::ChainBounds(model::FormulaPool& pool, std::span<const TileShapeSymb
 /// The ceiling of a positive monomial, which is 1 or more.
 bool ChainBounds::plain_ceiling(model::AtomId id) const {
     const Atom& atom = pool_.atom(id);
-    if (atom.kind != AtomKind::ceil || atom.arguments[0].is_constant() ||
-        pool_.is_max(atom.arguments[0])) {
-        return false;
-    }
     const std::span<const Term> terms = pool_.terms(atom.arguments[0]);
-    return terms.size() == 1 && terms[0].coefficient > 0.0 &&
-           pool_.monomial(terms[0].monomial).atoms == 0;
+    return atom.kind == AtomKind::ceil && terms.size() == 1 && is_plain(pool_, terms[0]);
 }
 
 /// Whether the atoms of one monomial over those of another make 1 or more: further ceilings.
@@ -310,11 +303,7 @@ bool ChainBounds::surely_positive(const Formula& f) {
     if (f.is_constant()) {
         return f.constant_value() > 0.0;
     }
-    const std::span<const Term> terms = pool_.terms(f);
-    const bool all_positive = std::all_of(terms.begin(), terms.end(), [this](const Term& t) {
-        return t.coefficient > 0.0 && pool_.monomial(t.monomial).atoms == 0;
-    });
-    return (all_positive && !terms.empty()) || pool_.not_negative(f - 1.0);
+    return !plain_terms(pool_, f).empty() || pool_.not_negative(f - 1.0);
 }
 
 bool ChainBounds::atom_not_negative(model::AtomId id, bool positive) {
@@ -535,15 +524,12 @@ std::optional<model::Term> positive_monomial(model::FormulaPool& pool, const For
                                         pool.atom_powers(monomial).end());
     term.monomial = pool.intern(monomial.exponents, 0);
     for (const AtomPower& p : powers) {
-        const Formula inside = pool.atom(p.atom).arguments[0];
-        if (pool.atom(p.atom).kind != AtomKind::ceil || p.exponent < 0 || inside.is_constant() ||
-            pool.is_max(inside) || pool.terms(inside).size() != 1) {
+        const std::span<const Term> inside = pool.terms(pool.atom(p.atom).arguments[0]);
+        if (pool.atom(p.atom).kind != AtomKind::ceil || p.exponent < 0 || inside.size() != 1 ||
+            !is_plain(pool, inside[0])) {
             return std::nullopt;
         }
-        const Term one = pool.terms(inside)[0];
-        if (!(one.coefficient > 0.0) || pool.monomial(one.monomial).atoms != 0) {
-            return std::nullopt;
-        }
+        const Term one = inside[0];
         for (int e = 0; e < p.exponent; ++e) {
             term.coefficient *= one.coefficient;
             term.monomial = pool.product(term.monomial, one.monomial);

@@ -49,9 +49,6 @@ public:
     model::FormulaPool& pool() {
         return pool_;
     }
-    std::span<const TileShapeSymbol> symbols() const {
-        return symbols_;
-    }
 
 private:
     enum class Side : std::uint8_t { low, high };
@@ -93,6 +90,22 @@ private:
     std::vector<model::Term> spare_;
     bool vertices_ = true;
 };
+
+/// Whether the term is positive and without atoms.
+inline bool is_plain(const model::FormulaPool& pool, const model::Term& term) {
+    return term.coefficient > 0.0 && pool.monomial(term.monomial).atoms == 0;
+}
+
+/// Terms of a sum of plain ones; empty if the formula is something else.
+std::span<const model::Term> plain_terms(const model::FormulaPool& pool, const model::Formula& f);
+
+inline double integer_power(double base, int exponent) {
+    double result = 1.0;
+    for (int e = 0; e < exponent; ++e) {
+        result *= base;
+    }
+    return result;
+}
 
 /// A formula that is nowhere above `f` on rows that meet the constraints, and in general closer to
 /// `f` once symbols are unknown: a branch c * m of a maximum is multiplied by g / limit <= 1 for

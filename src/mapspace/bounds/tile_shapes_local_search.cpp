@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "mapspace/tile_shapes/tile_shapes_engine.hpp"
+#include "tessera/base/divisors.hpp"
 #include "tessera/base/hash.hpp"
 
 namespace tessera::mapspace {
@@ -16,22 +17,6 @@ constexpr std::size_t kStaged = 1024;
 constexpr int kKickMoves = 6;
 constexpr int kKicks = 64;
 constexpr int kMissed = 40;
-
-std::vector<std::int64_t> prime_factors(std::int64_t n) {
-    std::vector<std::int64_t> out;
-    for (std::int64_t p = 2; p * p <= n; ++p) {
-        if (n % p == 0) {
-            out.push_back(p);
-        }
-        while (n % p == 0) {
-            n /= p;
-        }
-    }
-    if (n > 1) {
-        out.push_back(n);
-    }
-    return out;
-}
 
 }  // namespace
 
@@ -78,7 +63,7 @@ void TileShapeLocalSearch::read_chains(const TileShapeProblem& problem) {
             divides = divides && outer % shapes_[i] == 0;
             outer = shapes_[i];
         }
-        chain.primes = prime_factors(chain.bound);
+        chain.primes = base::prime_factors(chain.bound);
         if (divides) {
             chains_.push_back(std::move(chain));
         }

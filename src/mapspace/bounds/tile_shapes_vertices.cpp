@@ -23,14 +23,6 @@ constexpr int kMaxSums = 96;
 constexpr int kMaxDepth = 10;
 constexpr std::size_t kMaxTerms = 48;
 
-double power(double base, int exponent) {
-    double result = 1.0;
-    for (int e = 0; e < std::abs(exponent); ++e) {
-        result *= base;
-    }
-    return exponent < 0 ? 1.0 / result : result;
-}
-
 }  // namespace
 
 /// A symbol with exactly two different exponents; -1 if there is none. Those of negative terms
@@ -77,7 +69,8 @@ void ChainBounds::substitute(std::span<const Term> terms, int symbol, int neighb
             if (neighbour >= 0) {
                 exponents.set(neighbour, exponents.get(neighbour) + e);
             } else {
-                term.coefficient *= power(end, e);
+                const double power = integer_power(end, std::abs(e));
+                term.coefficient *= e < 0 ? 1.0 / power : power;
             }
             term.monomial = pool_.intern(exponents, pool_.monomial(term.monomial).atoms);
         }

@@ -1,5 +1,6 @@
 #include "fused_structure.hpp"
 
+#include <algorithm>
 #include <tuple>
 
 #include "tessera/base/error.hpp"
@@ -46,16 +47,25 @@ void break_below_networks(const arch::Path& path, const Template& tmpl,
 }
 
 /// All tensors of a copy in one memory are one buffer: that of a persistent one, else the input's,
-/// or that of the first output if the input lies elsewhere.
-void share_buffers(const workload::EinsumView& einsum, GroupStructure& st) {
+/// or that of the first output if the input lies elsewhere. What is persistent is apart from an
+/// input that is not: Einsums before the copy have the input's room already, and their peaks do
+/// not tell how much of them it is.
+void share_buffers(const TabulateContext& c, GroupStructure& st) {
+    const auto apart = [&](const BackedTensor& b) {
+        return c.persistent_apart && b.level < 0 &&
+               std::ranges::any_of(st.tensors, [&](const BackedTensor& input) {
+                   return !input.output && input.memory == b.memory && input.level >= 0;
+               });
+    };
     const auto place = [&](const BackedTensor& b) {
         return std::tuple(b.level >= 0, b.output,
-                          einsum.tensors[static_cast<std::size_t>(b.tensor)].tensor);
+                          c.path->einsum.tensors[static_cast<std::size_t>(b.tensor)].tensor);
     };
     for (BackedTensor& b : st.tensors) {
         const BackedTensor* owner = &b;
         for (const BackedTensor& other : st.tensors) {
-            if (other.memory == b.memory && place(other) < place(*owner)) {
+            if (other.memory == b.memory && apart(other) == apart(b) &&
+                place(other) < place(*owner)) {
                 owner = &other;
             }
         }
@@ -172,7 +182,7 @@ GroupStructure structure_of(const TabulateContext& c, const Template& tmpl,
         st.tensors.push_back(std::move(b));
     }
     if (e.is_copy_operation) {
-        share_buffers(e, st);
+        share_buffers(c, st);
     }
     return st;
 }

@@ -145,10 +145,7 @@ bool keep_beam(const Context& c, std::vector<StateGroup>& groups, std::size_t si
         std::stable_sort(order.begin(), order.end(),
                          [&](std::uint32_t a, std::uint32_t b) { return rank[a] < rank[b]; });
         order.resize(share);
-        StateGroup kept;
-        kept.done = g.done;
-        kept.structure = g.structure;
-        kept.layout = g.layout;
+        StateGroup kept{g.done, g.structure, g.layout, {}, {}, {}};
         for (const std::uint32_t r : order) {
             kept.values.insert(kept.values.end(), g.row(r), g.row(r) + g.layout.stride());
             kept.trips.insert(kept.trips.end(), g.trips_of(r), g.trips_of(r) + g.layout.n);
@@ -331,10 +328,8 @@ JoinedMapping trace(const Context& c, const std::vector<Step>& steps, std::size_
     }
     for (std::size_t e = 0; e < n; ++e) {
         const JoinPlan& plan = steps[e].plans[path[e].plan];
-        out.einsums[e].einsum = plan.einsum;
-        out.einsums[e].group = static_cast<int>(path[e].right_group);
-        out.einsums[e].row = path[e].right_row;
-        out.einsums[e].order = plan.order;
+        out.einsums[e] = {plan.einsum, static_cast<int>(path[e].right_group), path[e].right_row,
+                          plan.order, 0};
         if (e == 0) {
             continue;
         }
@@ -488,23 +483,11 @@ JoinResult join(const workload::Workload& workload,
 }
 
 void prune_pareto(PmappingGroup& g) {
-    const auto width = static_cast<std::size_t>(g.stride());
-    const auto loops = g.structure.loops.size();
     const int compared = g.n_objectives + g.n_tracked * g.n_depths();
-    const std::vector<std::uint32_t> keep = detail::pareto_rows(
-        g.values.data(), g.stride(), compared, g.trips.data(), static_cast<int>(loops), g.rows());
-    PmappingGroup out = g;
-    out.values.clear();
-    out.trips.clear();
-    out.source_row.clear();
-    out.source_template.clear();
-    for (const std::uint32_t r : keep) {
-        out.values.insert(out.values.end(), g.row(r), g.row(r) + width);
-        out.trips.insert(out.trips.end(), g.trips_of(r), g.trips_of(r) + loops);
-        out.source_row.push_back(g.source_row[r]);
-        out.source_template.push_back(g.source_template[r]);
-    }
-    g = std::move(out);
+    g.keep(detail::pareto_rows(g.values.data(), g.stride(), compared, g.trips.data(), g.n_loops(),
+                               g.rows()));
+    g.values.shrink_to_fit();
+    g.trips.shrink_to_fit();
 }
 
 }  // namespace tessera::mapspace

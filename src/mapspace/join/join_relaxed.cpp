@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tessera/base/hash.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::mapspace::detail {
@@ -15,62 +14,42 @@ constexpr std::size_t poll_every = 256;
 
 }  // namespace
 
-std::size_t CompatibilityIndex::Hash::operator()(const std::vector<std::int64_t>& key) const {
-    return static_cast<std::size_t>(base::hash_row(key.data(), key.size()));
-}
-
-void CompatibilityIndex::add_loops(std::vector<Loop>& loops, std::vector<std::int64_t>& key) {
-    std::sort(loops.begin(), loops.end());
-    for (const Loop& loop : loops) {
-        key.insert(key.end(), loop.begin(), loop.end());
+template <class Loops>
+void CompatibilityIndex::write_key(const HeldTensor& t, const std::vector<int>& ranks,
+                                   const Loops& loops, const std::int64_t* trips,
+                                   Scratch& to) const {
+    if (detail_ == Detail::memory) {
+        to.key.assign({t.memory, 0});
+        return;
     }
-}
-
-template <class Tensor>
-void CompatibilityIndex::add_window(const Tensor& t, const std::int64_t* trips,
-                                    std::vector<std::int64_t>& key) const {
-    key.push_back(t.window_rank);
-    key.push_back(t.window_base);
-    key.push_back(t.window_rank >= 0 && detail_ == Detail::trips ? trips[t.level] : 0);
+    const bool by_trips = detail_ == Detail::trips;
+    to.key.assign({t.memory, t.level, t.window_rank, t.window_base,
+                   t.window_rank >= 0 && by_trips ? trips[t.level] : 0});
+    to.loops.clear();
+    for (int j = 0; j < t.level; ++j) {
+        to.loops.push_back({ranks[j], loops[j].spatial_dim, by_trips ? trips[j] : 0});
+    }
+    std::sort(to.loops.begin(), to.loops.end());
+    for (const auto& loop : to.loops) {
+        to.key.insert(to.key.end(), loop.begin(), loop.end());
+    }
 }
 
 std::int32_t CompatibilityIndex::of_group(const GroupStructure& g, std::size_t index,
                                           const std::int64_t* trips) {
     const BackedTensor& t = g.tensors[index];
-    key_.assign({t.memory, detail_ == Detail::memory ? 0 : t.level});
-    if (detail_ != Detail::memory) {
-        add_window(t, trips, key_);
-    }
-    loops_.clear();
-    for (int j = 0; detail_ != Detail::memory && j < t.level; ++j) {
-        const auto i = static_cast<std::size_t>(j);
-        loops_.push_back(
-            {t.rank_of_loop[i], g.loops[i].spatial_dim, detail_ == Detail::trips ? trips[i] : 0});
-    }
-    add_loops(loops_, key_);
+    write_key(t, t.rank_of_loop, g.loops, trips, scratch_);
     auto& known = known_[static_cast<std::size_t>(t.tensor)];
-    return known.try_emplace(key_, static_cast<std::int32_t>(known.size())).first->second;
+    return known.try_emplace(scratch_.key, static_cast<std::int32_t>(known.size())).first->second;
 }
 
 std::int32_t CompatibilityIndex::of_state(const StateStructure& st, std::size_t live,
                                           const std::int64_t* trips) const {
     const LiveTensor& t = st.live[live];
-    // One per thread: they keep their memory.
-    thread_local std::vector<std::int64_t> key;
-    thread_local std::vector<Loop> loops;
-    key.assign({t.memory, detail_ == Detail::memory ? 0 : t.level});
-    loops.clear();
-    if (detail_ != Detail::memory) {
-        add_window(t, trips, key);
-    }
-    for (int j = 0; detail_ != Detail::memory && j < t.level; ++j) {
-        const auto i = static_cast<std::size_t>(j);
-        loops.push_back(
-            {t.ranks[i], st.loops[i].spatial_dim, detail_ == Detail::trips ? trips[i] : 0});
-    }
-    add_loops(loops, key);
+    thread_local Scratch scratch;
+    write_key(t, t.ranks, st.loops, trips, scratch);
     const auto& known = known_[static_cast<std::size_t>(t.tensor)];
-    const auto it = known.find(key);
+    const auto it = known.find(scratch.key);
     return it == known.end() ? -1 : it->second;
 }
 

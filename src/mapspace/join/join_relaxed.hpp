@@ -29,19 +29,20 @@ public:
                           const std::int64_t* trips) const;
 
 private:
-    using Loop = std::array<std::int64_t, 3>;
-    struct Hash {
-        std::size_t operator()(const std::vector<std::int64_t>& key) const;
+    /// Memory that outlives a call.
+    struct Scratch {
+        std::vector<std::int64_t> key;
+        std::vector<std::array<std::int64_t, 3>> loops;
     };
-    template <class Tensor>
-    void add_window(const Tensor& t, const std::int64_t* trips,
-                    std::vector<std::int64_t>& key) const;
-    static void add_loops(std::vector<Loop>& loops, std::vector<std::int64_t>& key);
+    /// `ranks`: those of the tensor that the loops index.
+    template <class Loops>
+    void write_key(const HeldTensor& t, const std::vector<int>& ranks, const Loops& loops,
+                   const std::int64_t* trips, Scratch& to) const;
 
     Detail detail_;
-    std::vector<std::unordered_map<std::vector<std::int64_t>, std::int32_t, Hash>> known_;
-    std::vector<std::int64_t> key_;
-    std::vector<Loop> loops_;
+    std::vector<std::unordered_map<std::vector<std::int64_t>, std::int32_t, base::HashOfRow>>
+        known_;
+    Scratch scratch_;
 };
 
 /// For Einsums in the order of the file. In rounds of growing detail: what one round shows to be of

@@ -1,14 +1,9 @@
-// See join.hpp for the columns. The arithmetic of one pair, with left columns held/peak, right
-// cumulative occupancies O and S[d] = what both sides hold at depth <= d:
-//   joined held   C[d] = held[min(d,s)] + O[d] - S[min(d,s)]
-//   joined peak   F[d] = peak[d] + O[d-1] - S[d-1]  (d <= s), and the right Einsum itself: C[n]
-// then loops below the deepest live tensor close.
+// See join.hpp for the columns, coexistence.hpp for the arithmetic of one pair: joined held from
+// left held, the right Einsum's cumulative occupancies and what both sides hold; joined peak from
+// left peak likewise, and the right Einsum itself. Then loops below the deepest live tensor close.
 #include "join_rows.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -16,6 +11,7 @@
 #include "mapspace/pareto.hpp"
 #include "tessera/base/hash.hpp"
 #include "tessera/base/stop.hpp"
+#include "tessera/model/coexistence.hpp"
 
 namespace tessera::mapspace::detail {
 namespace {
@@ -195,16 +191,15 @@ private:
         double* joined = joined_.data() + 1;  // index -1..n
         double* peak = peak_.data();
         find_shared(m, l, r, shared);
+        const model::Appended all{&l[left_.layout.held(m, 0)], &r[right_.occupancy_column(m, 0)],
+                                  shared, s};
         for (int d = -1; d <= n; ++d) {
-            const int e = std::min(d, s);
-            joined[d] = l[left_.layout.held(m, e)] + r[right_.occupancy_column(m, d)] - shared[e];
+            joined[d] = all.held(d);
         }
         std::fill(peak_.begin(), peak_.end(), 0.0);
         for (int d = 0; d <= s; ++d) {
-            const double p =
-                l[left_.layout.peak(m, d)] + r[right_.occupancy_column(m, d - 1)] - shared[d - 1];
             double& target = peak[std::min(d, open)];
-            target = std::max(target, p);
+            target = std::max(target, all.peak(l[left_.layout.peak(m, d)], d));
         }
         peak[open] = std::max(peak[open], joined[n]);  // the right Einsum itself
         for (int d = open - 1; d >= 0; --d) {
@@ -350,18 +345,9 @@ void prune_pareto(StateGroup& g) {
     const std::vector<std::uint32_t> keep =
         pareto_rows(g.values.data(), g.layout.stride(), g.layout.compared(), g.trips.data(),
                     g.layout.n, g.rows());
-    const auto width = static_cast<std::size_t>(g.layout.stride());
-    const auto n = static_cast<std::size_t>(g.layout.n);
-    for (std::size_t i = 0; i < keep.size(); ++i) {
-        std::memmove(&g.values[i * width], &g.values[keep[i] * width], width * sizeof(double));
-        if (n > 0) {
-            std::memmove(&g.trips[i * n], &g.trips[keep[i] * n], n * sizeof(std::int64_t));
-        }
-        g.from[i] = g.from[keep[i]];
-    }
-    g.values.resize(keep.size() * width);
-    g.trips.resize(keep.size() * n);
-    g.from.resize(keep.size());
+    keep_rows(g.values, static_cast<std::size_t>(g.layout.stride()), keep);
+    keep_rows(g.trips, static_cast<std::size_t>(g.layout.n), keep);
+    keep_rows(g.from, 1, keep);
 }
 
 }  // namespace tessera::mapspace::detail

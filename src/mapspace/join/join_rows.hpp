@@ -1,6 +1,7 @@
 // Rows of joined states: combining, pruning, bounding.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -116,6 +117,16 @@ struct Pairing {
 std::uint64_t combine(const Pairing& pairing, const std::vector<TrackedMemory>& memories,
                       const StepBound& bound, const RowFilter& filter, StateGroup& out,
                       CapacityMiss& miss);
+
+/// Drops all rows of the row-major table but these (ascending).
+template <class T>
+void keep_rows(std::vector<T>& table, std::size_t width, const std::vector<std::uint32_t>& rows) {
+    T* to = table.data();
+    for (const std::uint32_t row : rows) {
+        to = std::copy_n(table.data() + row * width, width, to);
+    }
+    table.resize(rows.size() * width);
+}
 
 /// Keeps the first of equal rows and drops dominated ones, per trip counts. Order is deterministic.
 void prune_pareto(StateGroup& group);

@@ -181,7 +181,7 @@ bool merge_orders(const StateStructure& left, const GroupStructure& right,
     return true;
 }
 
-/// Live tensor whose buffer holds `t`: itself, or the input of the copy that made it.
+/// Live tensor whose buffer holds `t`: itself, or one of the copy that made it.
 int buffer_of(const StateStructure& left, const LiveTensor& t) {
     int found = -1;
     for (std::size_t i = 0; i < left.live.size(); ++i) {
@@ -218,11 +218,10 @@ void collect_live(const StateStructure& left, const GroupStructure& right, const
     };
     std::vector<Item> items;
     const int s = left.n_loops();
-    auto loop_ranks = [&](const BackedTensor& r, int n, LiveTensor& t) {
-        t.ranks.clear();
-        t.bounds.clear();
-        for (int d = 0; d < n; ++d) {
-            const auto x = static_cast<std::size_t>(m.order[static_cast<std::size_t>(d)]);
+    // Of the loops at the positions that the tensor does not have yet, up to `end`.
+    auto add_ranks = [&](const BackedTensor& r, std::size_t end, LiveTensor& t) {
+        for (std::size_t d = t.ranks.size(); d < end; ++d) {
+            const auto x = static_cast<std::size_t>(m.order[d]);
             t.ranks.push_back(r.rank_of_loop[x]);
             t.bounds.emplace_back();
             if (r.rank_of_loop[x] >= 0) {
@@ -263,15 +262,7 @@ void collect_live(const StateStructure& left, const GroupStructure& right, const
             }
         }
         if (r != nullptr && t.running_state) {
-            for (std::size_t d = t.ranks.size(); d < m.order.size(); ++d) {
-                const auto x = static_cast<std::size_t>(m.order[d]);
-                const int rank = r->rank_of_loop[x];
-                t.ranks.push_back(rank);
-                t.bounds.emplace_back();
-                if (rank >= 0) {
-                    t.bounds.back() = {right.loops[x].bound, right.loops[x].prologue};
-                }
-            }
+            add_ranks(*r, m.order.size(), t);
         }
         items.push_back({t,
                          {static_cast<int>(i), right_user_of_buffer(left, right, t), t.tracked,
@@ -283,21 +274,11 @@ void collect_live(const StateStructure& left, const GroupStructure& right, const
                         [&](const LiveTensor& t) { return t.tensor == r.tensor; })) {
             continue;
         }
-        LiveTensor t;
-        t.tensor = r.tensor;
-        t.memory = r.memory;
-        t.level = r.level;
-        t.tracked = r.tracked;
-        t.shares_buffer_of = r.shares_buffer_of;
-        t.produced = r.output;
-        t.window_rank = r.window_rank;
-        t.window_base = r.window_base;
-        t.window_prologue = r.window_prologue;
-        t.running_state = r.running_state;
-        loop_ranks(r,
-                   r.output || r.running_state ? static_cast<int>(right.loops.size())
-                                               : std::max(r.level, 0),
-                   t);
+        LiveTensor t{r, r.output, {}, {}};
+        add_ranks(r,
+                  r.output || r.running_state ? right.loops.size()
+                                              : static_cast<std::size_t>(std::max(r.level, 0)),
+                  t);
         items.push_back({t, {-1, static_cast<int>(i), r.tracked, r.level, r.shares_buffer_of < 0}});
     }
     // A buffer stays while any tensor in it is needed.

@@ -416,46 +416,4 @@ void ParetoFilter::sweep_three() {
     }
 }
 
-bool ParetoFront::dominates(std::span<const double> point) const {
-    for (std::size_t i = 0; i < ids_.size(); ++i) {
-        const double* p = points_.data() + i * columns_;
-        std::size_t c = 0;
-        while (c < columns_ && p[c] <= point[c]) {
-            ++c;
-        }
-        if (c == columns_) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool ParetoFront::insert(std::span<const double> point, std::uint64_t id) {
-    if (dominates(point)) {
-        return false;
-    }
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < ids_.size(); ++i) {
-        const double* p = points_.data() + i * columns_;
-        std::size_t c = 0;
-        while (c < columns_ && point[c] <= p[c]) {
-            ++c;
-        }
-        if (c < columns_) {
-            std::copy(p, p + columns_, points_.data() + kept * columns_);
-            ids_[kept++] = ids_[i];
-        }
-    }
-    points_.resize(kept * columns_);
-    ids_.resize(kept);
-    points_.insert(points_.end(), point.begin(), point.end());
-    ids_.push_back(id);
-    return true;
-}
-
-void ParetoFront::clear() {
-    points_.clear();
-    ids_.clear();
-}
-
 }  // namespace tessera::mapspace

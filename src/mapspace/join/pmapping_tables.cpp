@@ -17,7 +17,6 @@ struct Tools {
     TileShapeExplorer explorer;
     TileShapeResult result;
     TemplateRows rows;
-    std::vector<LimitKind> kinds;
 };
 
 /// What one template leaves.
@@ -33,7 +32,7 @@ void explore(const ShapeContext& c, const model::CostModel& model, const Templat
     const model::FormulaScope formulas(tools.pool);
     const TabulateContext table = table_context(c, *t.path);
     const model::TemplateFormulas f = model.formulate(*c.problem, *t.path, *t.tmpl);
-    TileShapeProblem problem = tile_shape_problem(c, *t.path, *t.tmpl, f, table, tools.kinds);
+    TileShapeProblem problem = tile_shape_problem(c, *t.path, *t.tmpl, f, table);
     const TileShapeOptions options;
     if (const auto levels = perfect_levels(problem, tools.explorer, options)) {
         fix_levels(*levels, problem);
@@ -77,10 +76,6 @@ EinsumTable gather(const EinsumTemplates& einsum, std::vector<OfTemplate>&& temp
 }
 
 }  // namespace
-
-std::uint64_t EinsumTable::rows() const {
-    return rows_of(groups);
-}
 
 std::vector<EinsumTable> pmapping_tables(const ShapeContext& c, const model::CostModel& model,
                                          const std::vector<EinsumTemplates>& einsums,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "tessera/base/hash.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::mapspace {
@@ -93,10 +92,6 @@ void coarsen_front(CostFront& front, std::size_t size) {
         front[best][1] = front[best + 1][1];
         front.erase(front.begin() + static_cast<std::ptrdiff_t>(best) + 1);
     }
-}
-
-std::size_t TensorChoicesHash::operator()(const TensorChoices& key) const {
-    return static_cast<std::size_t>(base::hash_row(key.data(), key.size()));
 }
 
 void ChoiceTable::add(const TensorChoices& key, const CostPoint& cost) {

@@ -227,10 +227,8 @@ std::size_t semijoin_rows(const workload::Workload& workload,
                           std::vector<std::vector<PmappingGroup>>& groups, JoinGoal goal,
                           const std::vector<std::vector<double>>& incumbents) {
     using namespace detail;
-    StepBound known;
-    known.goal = goal;
-    known.future.assign(goal == JoinGoal::single ? 1 : 2, 0.0);
-    known.incumbents = &incumbents;
+    const std::vector<double> none(goal == JoinGoal::single ? 1 : 2, 0.0);
+    const StepBound known{goal, none, &incumbents};
     const std::size_t dropped = Compatible(workload, groups, known).run();
     for (auto& einsum : groups) {
         std::erase_if(einsum, [](const PmappingGroup& g) { return g.rows() == 0; });

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "fused_structure.hpp"
+#include "join_rows.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/model/compiled_formulas.hpp"
 
@@ -100,13 +101,10 @@ std::vector<PmappingGroup> tabulate(const TabulateContext& c, const Template& tm
         if (fresh) {
             const Depths depths = depths_of(tmpl, mask);
             it->second.group = groups.size();
-            PmappingGroup g;
-            g.structure = structure_of(c, tmpl, fused, mask, depths);
-            add_breaks(formulas, depths, g.structure);
-            g.n_objectives = c.n_objectives;
-            g.n_tracked = c.n_tracked;
-            it->second.columns = columns_of(c, formulas, g.structure, depths);
-            groups.push_back(std::move(g));
+            GroupStructure structure = structure_of(c, tmpl, fused, mask, depths);
+            add_breaks(formulas, depths, structure);
+            it->second.columns = columns_of(c, formulas, structure, depths);
+            groups.push_back({std::move(structure), c.n_objectives, c.n_tracked, {}, {}, {}, {}});
         }
         const Pattern& pattern = it->second;
         PmappingGroup& g = groups[pattern.group];
@@ -191,19 +189,10 @@ void globalise_tensors(std::vector<PmappingGroup>& groups, const workload::Einsu
 }
 
 void PmappingGroup::keep(const std::vector<std::uint32_t>& rows) {
-    const auto width = static_cast<std::ptrdiff_t>(stride());
-    const auto loops = static_cast<std::ptrdiff_t>(structure.loops.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        const auto to = static_cast<std::ptrdiff_t>(i), from = static_cast<std::ptrdiff_t>(rows[i]);
-        std::copy_n(values.begin() + from * width, width, values.begin() + to * width);
-        std::copy_n(trips.begin() + from * loops, loops, trips.begin() + to * loops);
-        source_template[i] = source_template[rows[i]];
-        source_row[i] = source_row[rows[i]];
-    }
-    values.resize(rows.size() * static_cast<std::size_t>(width));
-    trips.resize(rows.size() * static_cast<std::size_t>(loops));
-    source_template.resize(rows.size());
-    source_row.resize(rows.size());
+    detail::keep_rows(values, static_cast<std::size_t>(stride()), rows);
+    detail::keep_rows(trips, structure.loops.size(), rows);
+    detail::keep_rows(source_template, 1, rows);
+    detail::keep_rows(source_row, 1, rows);
 }
 
 std::vector<PmappingGroup> merge_groups(std::vector<PmappingGroup>&& groups) {
@@ -245,10 +234,7 @@ PmappingGroup thinned(const PmappingGroup& g, std::size_t rows) {
         }
         return bits;
     };
-    PmappingGroup out;
-    out.structure = g.structure;
-    out.n_objectives = g.n_objectives;
-    out.n_tracked = g.n_tracked;
+    PmappingGroup out{g.structure, g.n_objectives, g.n_tracked, {}, {}, {}, {}};
     for (auto& [trips, list] : by_trips) {
         if (list.size() > rows) {
             std::stable_sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) {

@@ -22,23 +22,6 @@ std::string loop_text(const Leaf& leaf, const Node& node) {
            std::to_string(node.tile) + ")";
 }
 
-bool plain_rank(const workload::LocalTensor& tensor, int variable, int& rank) {
-    rank = -1;
-    for (std::size_t r = 0; r < tensor.ranks.size(); ++r) {
-        for (const workload::AffineTerm& term : tensor.ranks[r].terms) {
-            if (term.rank_variable != variable) {
-                continue;
-            }
-            if (rank >= 0 || tensor.ranks[r].terms.size() != 1 || term.coefficient != 1 ||
-                tensor.ranks[r].constant != 0) {
-                return false;
-            }
-            rank = static_cast<int>(r);
-        }
-    }
-    return rank >= 0;
-}
-
 Violation& Checker::add(const char* code, Severity severity, const std::string& message,
                         const Leaf* leaf, const Node* node) {
     Violation& v = found.emplace_back();

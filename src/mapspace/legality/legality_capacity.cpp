@@ -1,11 +1,10 @@
 // Bits in every memory while every Einsum runs.
 //
 // An allocation is the tile of one tensor in one memory:
-//   outermost holder of a tensor   one for all Einsums that access the tensor, from the first to
-//   the last;
-//                                  in place of the holder
-//   any other holder               one per Einsum; it may be allocated further down, see
-//   allocated_at() persistent                     all the time, once per instance of the Einsum
+//   outermost holder  one for all Einsums that access the tensor, from the first to the last; in
+//                     place of the holder
+//   any other holder  one per Einsum; it may be allocated further down, see allocated_at()
+//   persistent        all the time, once per instance of the Einsum
 // The outermost holders that a copy has in one memory hold the same data: all their names stand for
 // one allocation. While a loop below the allocation runs, its next iteration will use the tile
 // again: the allocation lives as long as the outermost such loop, for every Einsum inside.
@@ -77,10 +76,7 @@ int allocated_at(const Leaf& leaf, int h) {
 // Sizes of all rank variables inside the allocation of holder `h` that stands right above node
 // `at`.
 std::vector<std::int64_t> tile_at(const Leaf& leaf, int h, int at) {
-    std::vector<std::int64_t> tile;
-    for (const auto& variable : leaf.view().rank_variables) {
-        tile.push_back(variable.bound);
-    }
+    std::vector<std::int64_t> tile = leaf.view().bounds();
     std::vector<int> around = leaf.loops_around(h);
     for (int i = h + 1; i < at; ++i) {
         if (leaf.nodes[i].kind == Kind::temporal) {
@@ -97,19 +93,6 @@ std::vector<std::int64_t> tile_at(const Leaf& leaf, int h, int at) {
                       : std::max<std::int64_t>(1, (size + loop.trips - 1) / loop.trips);
     }
     return tile;
-}
-
-double values_in(const workload::LocalTensor& tensor, const std::vector<std::int64_t>& tile) {
-    double values = 1;
-    for (const workload::RankAccess& rank : tensor.ranks) {
-        double extent = 1;
-        for (const workload::AffineTerm& term : rank.terms) {
-            extent += static_cast<double>(std::abs(term.coefficient)) *
-                      static_cast<double>(tile[term.rank_variable] - 1);
-        }
-        values *= extent;
-    }
-    return values;
 }
 
 // Units of a distributed memory over which the array's spatial loops spread the tile.
@@ -178,6 +161,17 @@ public:
     }
 
 private:
+    /// What a copy makes persistent has a place of its own where the input is live for a while.
+    static bool apart(const Leaf& leaf, const Node& node) {
+        const auto persistent = [&](const Node& one) { return leaf.tensor(one).persistent; };
+        return persistent(node) &&
+               std::any_of(leaf.nodes.begin(), leaf.nodes.end(), [&](const Node& other) {
+                   return other.kind == Kind::storage && other.first && other.level == node.level &&
+                          leaf.tensor(other).fusable && !leaf.tensor(other).output &&
+                          !persistent(other);
+               });
+    }
+
     /// The tensors of a copy are the same data: where one has its outermost holder, another needs
     /// no room of its own.
     static bool beside_its_copy(const Leaf& leaf, int h) {
@@ -195,14 +189,16 @@ private:
             if (!leaf->view().is_copy_operation) {
                 continue;
             }
-            std::map<std::string, std::vector<const Node*>> places;
+            std::map<std::pair<std::string, bool>, std::vector<const Node*>> places;
             for (const Node& node : leaf->nodes) {
                 if (node.kind == Kind::storage && node.first) {
-                    std::vector<const Node*>& names = places[leaf->level(node).name];
+                    std::vector<const Node*>& names =
+                        places[{leaf->level(node).name, apart(*leaf, node)}];
                     names.insert(leaf->tensor(node).output ? names.end() : names.begin(), &node);
                 }
             }
-            for (const auto& [memory, names] : places) {
+            for (const auto& [place, names] : places) {
+                const std::string& memory = place.first;
                 const int source = owner(leaf->tensor(*names.front()).tensor, memory);
                 for (const Node* const name : names) {
                     const int target = owner(leaf->tensor(*name).tensor, memory);
@@ -233,8 +229,8 @@ private:
         a.memory = level.name;
         a.tensor = tensor.name;
         a.einsum = leaf.view().name;
-        a.bits = values_in(tensor, tile_at(leaf, h, at)) * level.bits_per_value[holder.tensor] /
-                 units(leaf, holder);
+        a.bits = workload::box_values(tensor, tile_at(leaf, h, at)) *
+                 level.bits_per_value[holder.tensor] / units(leaf, holder);
         if (level.bank_bits > 0) {
             a.bits = model::ceil(a.bits / level.bank_bits) * level.bank_bits;
         }

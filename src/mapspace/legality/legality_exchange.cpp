@@ -170,11 +170,11 @@ private:
     /// kept: both must advance alike, and the producer have come as far as the consumer reads.
     static std::string beyond(const Use& producer, const Node& p, const Use& consumer,
                               const Node& c) {
-        int rank = -1;
         if (!windows(producer, p) || !windows(consumer, c)) {
             return "only one of the two moves along it";
         }
-        if (!plain_rank(producer.local(), p.variable, rank)) {
+        const int rank = producer.local().rank_of_variable[p.variable];
+        if (rank < 0) {
             return "the producer does not walk along a rank of the tensor";
         }
         const std::string& name = producer.local().ranks[rank].rank;
@@ -215,7 +215,6 @@ private:
     static std::string unfinished(const Use& producer, const Node& p, const Use& consumer,
                                   const Node& c) {
         const auto irrelevant = workload::Relevancy::irrelevant;
-        int rank_p = -1, rank_c = -1;
         if (producer.local().relevancy[p.variable] == irrelevant) {
             return "the producer still reduces over " + quoted(producer.leaf->variable(p)) +
                    " there";
@@ -224,8 +223,9 @@ private:
             return "the consumer needs all of it in every iteration: " +
                    quoted(consumer.leaf->variable(c)) + " does not index it";
         }
-        if (!plain_rank(producer.local(), p.variable, rank_p) ||
-            !plain_rank(consumer.local(), c.variable, rank_c)) {
+        const int rank_p = producer.local().rank_of_variable[p.variable];
+        const int rank_c = consumer.local().rank_of_variable[c.variable];
+        if (rank_p < 0 || rank_c < 0) {
             return "the tiles of the two overlap or leave gaps (the variable is part of a sum)";
         }
         const std::string& a = producer.local().ranks[rank_p].rank;

@@ -1,11 +1,11 @@
 // The checks behind check(), see tessera/mapspace/legality.hpp.
 //
-//   read_leaves()        one chain of nodes per Einsum, structure of the tree (legality_tree.cpp)
-//   check_nest()         tile shapes, unit loops, fan-outs, order of the holders
-//   (legality_nest.cpp) check_states()  running states (legality_states.cpp) check_constraints()
-//   keep, reuse, loop bounds, limits, ... (legality_storage.cpp, legality_loops.cpp)
-//   check_exchange()     who reads what when (legality_exchange.cpp) check_capacity()     bits in
-//   every memory at every time (legality_capacity.cpp)
+//   read_leaves()        one chain of nodes per Einsum, structure of the tree  (legality_tree.cpp)
+//   check_nest()         tile shapes, unit loops, fan-outs, order of holders   (legality_nest.cpp)
+//   check_states()       running states                                      (legality_states.cpp)
+//   check_constraints()  keep, reuse, loop bounds, ...  (legality_storage.cpp, legality_loops.cpp)
+//   check_exchange()     who reads what when                               (legality_exchange.cpp)
+//   check_capacity()     bits in every memory at every time                (legality_capacity.cpp)
 #pragma once
 
 #include <map>
@@ -96,7 +96,5 @@ std::string quoted(const std::string& name);
 std::string number(double value);
 /// "'p' (8 -> 4)": variable, enclosing tile, own tile.
 std::string loop_text(const Leaf& leaf, const Node& node);
-/// True if the variable is one rank of the tensor by itself, whose index is returned.
-bool plain_rank(const workload::LocalTensor& tensor, int variable, int& rank);
 
 }  // namespace tessera::mapspace::legality

@@ -3,32 +3,37 @@
 #include <map>
 
 #include "legality_constraints.hpp"
+#include "tessera/base/comparison.hpp"
 
 namespace tessera::mapspace::legality {
 
 using workload::Relevancy;
+
+namespace {
+
+// Not base::holds(): templates, their tile shapes and the model are held to account by this.
+bool meets(const arch::LoopBound& bound, double trips) {
+    switch (bound.op) {
+        case arch::LoopBound::Op::equal:
+            return trips == bound.value;
+        case arch::LoopBound::Op::less_equal:
+            return trips <= bound.value;
+        case arch::LoopBound::Op::greater_equal:
+            return trips >= bound.value;
+        case arch::LoopBound::Op::less:
+            return trips < bound.value;
+        default:
+            return trips > bound.value;
+    }
+}
+
+}  // namespace
 
 void Constraints::loop_bound(int l, int d, const arch::LoopBound& bound) {
     const arch::PathDim& dim = leaf_.path.levels[l].spatial[d];
     double product = 1;
     std::string text;
     const Node* last = nullptr;
-    const auto holds = [&](double trips) {
-        switch (bound.op) {
-            case arch::LoopBound::Op::eq:
-                return trips == bound.value;
-            case arch::LoopBound::Op::le:
-                return trips <= bound.value;
-            case arch::LoopBound::Op::ge:
-                return trips >= bound.value;
-            case arch::LoopBound::Op::lt:
-                return trips < bound.value;
-            case arch::LoopBound::Op::gt:
-                return trips > bound.value;
-        }
-        return false;
-    };
-    static const char* const signs[] = {"==", "<=", ">=", "<", ">"};
     const auto report = [&](const std::string& what, double trips) {
         // A loop that is not written has one trip; it may also be one that another rule forbids.
         const bool absent = last == nullptr;
@@ -36,7 +41,7 @@ void Constraints::loop_bound(int l, int d, const arch::LoopBound& bound) {
             "loop_bounds", absent ? Severity::warning : Severity::constraint,
             einsum() + ": " + what + " in " + quoted(leaf_.path.levels[l].name) + " along " +
                 quoted(dim.name) + " makes " + number(trips) + " trips, required " +
-                signs[static_cast<int>(bound.op)] + " " + number(bound.value),
+                base::sign_of(bound.op) + " " + number(bound.value),
             &leaf_, last);
         v.level = leaf_.path.levels[l].name;
         v.found = trips;
@@ -61,11 +66,11 @@ void Constraints::loop_bound(int l, int d, const arch::LoopBound& bound) {
         const std::string& name = leaf_.view().rank_variables[var].name;
         product *= trips;
         text += (text.empty() ? "" : " * ") + name;
-        if (!bound.product && !holds(trips)) {
+        if (!bound.product && !meets(bound, trips)) {
             report("the spatial loop over " + quoted(name), trips);
         }
     }
-    if (bound.product && !text.empty() && !holds(product)) {
+    if (bound.product && !text.empty() && !meets(bound, product)) {
         report("the product of the spatial loops over " + text, product);
     }
 }

@@ -54,9 +54,8 @@ std::vector<Formula> costs(const ShapeContext& c, const model::TemplateFormulas&
 
 TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& path,
                                     const Template& tmpl, const model::TemplateFormulas& f,
-                                    const TabulateContext& table, std::vector<LimitKind>& kinds) {
+                                    const TabulateContext& table) {
     TileShapeProblem p;
-    kinds.clear();
     p.symbols = tile_shape_symbols(path, tmpl, c.problem->convention().partial_inner_tiles);
     p.objectives = costs(c, f);
     for (const Usage& u : usages(f)) {
@@ -65,20 +64,18 @@ TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& pat
             p.objectives.push_back(u.bits);
         }
         if (size < std::numeric_limits<double>::infinity()) {
-            p.constraints.push_back({u.bits, Relation::less_equal, size, u.least});
-            kinds.push_back(LimitKind::capacity);
+            p.constraints.push_back(
+                {u.bits, Relation::less_equal, size, u.least, LimitKind::capacity});
         }
     }
     for (const model::FanoutFormula& u : f.fanouts) {
         const arch::PathDim& dim =
             path.levels[static_cast<std::size_t>(u.level)].spatial[static_cast<std::size_t>(u.dim)];
-        p.constraints.push_back(
-            {u.used, Relation::less_equal, static_cast<double>(dim.fanout) / dim.usage_scale});
-        kinds.push_back(LimitKind::fanout);
+        const double most = static_cast<double>(dim.fanout) / dim.usage_scale;
+        p.constraints.push_back({u.used, Relation::less_equal, most, {}, LimitKind::fanout});
     }
     for (TileShapeConstraint& limit : line_buffer_limits(path, tmpl)) {
         p.constraints.push_back(std::move(limit));
-        kinds.push_back(LimitKind::constraint);
     }
     for (const TemplateConstraint& k : tmpl.constraints) {
         if (k.kind == TemplateConstraint::Kind::loop_bound) {
@@ -86,8 +83,7 @@ TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& pat
             for (const int node : k.loops) {
                 trips *= trip_formula(path, tmpl, node);
             }
-            p.constraints.push_back({trips, relation_of(k.op), k.value});
-            kinds.push_back(LimitKind::constraint);
+            p.constraints.push_back({trips, k.op, k.value});
             continue;
         }
         for (const model::FanoutFormula& u : f.fanouts) {
@@ -125,8 +121,9 @@ void fix_levels(const std::vector<double>& levels, TileShapeProblem& problem) {
         return;
     }
     for (std::size_t k = 0; k < levels.size(); ++k) {
+        const Formula& reached = problem.best_effort[k].formula;
         problem.constraints.push_back(
-            {problem.best_effort[k].formula, Relation::greater_equal, levels[k]});
+            {reached, Relation::greater_equal, levels[k], {}, LimitKind::best_effort});
     }
     problem.best_effort.clear();
 }
@@ -154,6 +151,7 @@ TabulateContext table_context(const ShapeContext& c, const arch::Path& path) {
     out.n_tracked = static_cast<int>(c.tracked.size());
     out.match_tile_shapes =
         c.problem->convention().least_partial_tiles && c.mapspace->partial_tiles();
+    out.persistent_apart = c.problem->convention().check_physical;
     const std::vector<std::string>& names = c.problem->architecture->component_names();
     for (const arch::PathLevel& level : path.levels) {
         const auto name = std::find(names.begin(), names.end(), level.name);

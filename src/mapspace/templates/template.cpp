@@ -1,7 +1,6 @@
 // enumerate_templates(): runs the steps of template_internal.hpp and removes what is equal or
 // worse.
 #include "tessera/mapspace/template.hpp"
-#include "tessera/base/stop.hpp"
 
 #include <algorithm>
 #include <unordered_map>
@@ -170,10 +169,9 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
                 insert_missing(space, items);
                 constrain(space, items);
                 one_order |= !order_below_networks(space, items, [&](Items& ordered_items) {
-                    split_crossings(space, ordered_items, [&](Items& left) {
-                        choose_prologues(space, left,
-                                         [&](const Items& led) { collector.add(led); });
-                    });
+                    drop_crossings(space, ordered_items);
+                    choose_prologues(space, ordered_items,
+                                     [&](const Items& led) { collector.add(led); });
                 });
             });
         });

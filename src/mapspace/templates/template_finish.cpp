@@ -93,18 +93,13 @@ void add_symbols(Template& out, const std::vector<std::vector<int>>& loops_of) {
             mapping::PmappingNode& node = out.nodes[loops[k]];
             node.symbol = static_cast<std::int16_t>(out.symbols.size());
             node.tile = 0;
-            TileSymbol symbol;
-            symbol.rank_variable = node.rank_variable;
-            symbol.node = loops[k];
-            symbol.outer = outer;
-            symbol.fused = loops[k] < out.n_fused_nodes;
-            symbol.spatial = node.kind == NodeKind::spatial;
-            symbol.imperfect = node.imperfect;
+            out.symbols.push_back({node.rank_variable, loops[k], outer, -1,
+                                   loops[k] < out.n_fused_nodes, node.kind == NodeKind::spatial,
+                                   node.imperfect});
             if (outer >= 0) {
                 out.symbols[outer].inner = node.symbol;
             }
             outer = node.symbol;
-            out.symbols.push_back(symbol);
         }
     }
 }
@@ -151,15 +146,9 @@ bool Constraints::add() {
             // Copies do not compute, so nothing keeps their instances busy.
             std::vector<int> loops = loops_in(out_, l, d, ~RankVariableMask{0});
             if (dim.min_usage > 0 && !space_.copy && !loops.empty()) {
-                TemplateConstraint c;
-                c.kind = TemplateConstraint::Kind::min_usage;
-                c.loops = std::move(loops);
-                c.op = arch::LoopBound::Op::ge;
-                c.value = dim.min_usage;
-                c.level = l;
-                c.dim = d;
-                c.where = dim.where;
-                out_.constraints.push_back(std::move(c));
+                out_.constraints.push_back({TemplateConstraint::Kind::min_usage, std::move(loops),
+                                            arch::LoopBound::Op::greater_equal, dim.min_usage, l, d,
+                                            dim.where});
             }
         }
     }
@@ -188,18 +177,12 @@ bool Constraints::add_bound(int level, int dim, const arch::LoopBound& bound,
     }
     std::vector<int> loops = loops_in(out_, level, dim, variables);
     if (!loops.empty()) {
-        TemplateConstraint c;
-        c.loops = std::move(loops);
-        c.op = bound.op;
-        c.value = bound.value;
-        c.level = level;
-        c.dim = dim;
-        c.where = bound.where;
-        out_.constraints.push_back(std::move(c));
+        out_.constraints.push_back({TemplateConstraint::Kind::loop_bound, std::move(loops),
+                                    bound.op, bound.value, level, dim, bound.where});
         return true;
     }
     const bool has_values = (variables & space_.variables) != 0;
-    if (has_values || holds(bound.op, 1, bound.value)) {
+    if (has_values || base::holds(bound.op, 1, bound.value)) {
         return true;  // a loop that was removed for another reason is not held against the template
     }
     std::string names;
@@ -210,7 +193,7 @@ bool Constraints::add_bound(int level, int dim, const arch::LoopBound& bound,
                           space_.path.levels[level].name + "' dimension '" +
                           space_.path.levels[level].spatial[dim].name + "': trips of " + names +
                           " are 1 (the rank variable has one value), required " +
-                          op_text(bound.op) + " " + spec::number_text(bound.value);
+                          base::sign_of(bound.op) + " " + spec::number_text(bound.value);
     return false;
 }
 
@@ -270,29 +253,25 @@ bool finish(const Space& space, const Items& items, Template& out, Reasons& reas
     out.nodes.reserve(items.size() + 1);
     std::vector<std::vector<int>> loops_of(space.path.einsum.rank_variables.size());
     for (const Item& item : items) {
-        mapping::PmappingNode node;
-        node.kind = item.kind;
-        node.tensor = item.tensor;
-        node.level = item.level;
-        node.dim = item.dim;
-        node.rank_variable = item.rank_variable;
-        node.backing = item.backing;
-        node.persistent = item.persistent;
-        node.line_buffer = item.line_buffer;
-        node.open_order = item.open_order;
-        node.prologue = item.prologue;
-        node.base = item.base;
-        node.lower = item.kind == NodeKind::storage && !item.backing;
         if (item.loop()) {
             loops_of[item.rank_variable].push_back(static_cast<int>(out.nodes.size()));
         }
-        out.nodes.push_back(node);
+        out.nodes.push_back({.kind = item.kind,
+                             .tensor = item.tensor,
+                             .level = item.level,
+                             .dim = item.dim,
+                             .rank_variable = item.rank_variable,
+                             .backing = item.backing,
+                             .persistent = item.persistent,
+                             .lower = item.kind == NodeKind::storage && !item.backing,
+                             .open_order = item.open_order,
+                             .line_buffer = item.line_buffer,
+                             .prologue = item.prologue,
+                             .base = item.base});
     }
-    mapping::PmappingNode compute;
-    compute.kind = NodeKind::compute;
-    compute.level = static_cast<std::int8_t>(space.path.levels.size() - 1);
-    compute.lower = false;
-    out.nodes.push_back(compute);
+    out.nodes.push_back({.kind = NodeKind::compute,
+                         .level = static_cast<std::int8_t>(space.path.levels.size() - 1),
+                         .lower = false});
     out.n_fused_nodes = fused_end(space, items);
     bool complete = true;
     for_each_bit(space.variables, [&](int v) {

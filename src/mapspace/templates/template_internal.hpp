@@ -7,7 +7,7 @@
 //   insert_missing()       a loop for variables that have none               (template_loops.cpp)
 //   constrain()            loops that a constraint forces to one trip go     (constraint.cpp)
 //   order_below_networks() orders of spatial loops, where hops depend on it (template_networks.cpp)
-//   split_crossings()      tiles stay contiguous                             (constraint.cpp)
+//   drop_crossings()       tiles stay contiguous                             (constraint.cpp)
 //   choose_prologues()     which fused loops have a prologue         (template_line_buffers.cpp)
 //   finish()               symbols, labels, surviving constraints            (template_finish.cpp)
 //
@@ -71,7 +71,6 @@ struct Item {
     bool loop() const {
         return kind == NodeKind::temporal || kind == NodeKind::spatial;
     }
-    bool operator==(const Item&) const = default;
 };
 using Items = std::vector<Item>;
 
@@ -121,7 +120,6 @@ struct Reasons {
 struct Choice {
     std::vector<TensorMask> stored;
     std::vector<TensorMask> must;
-    bool operator==(const Choice&) const = default;
 };
 
 std::vector<Choice> storage_choices(const Space& space, Reasons& reasons);
@@ -178,13 +176,11 @@ void constrain(const Space& space, Items& items);
 bool order_below_networks(const Space& space, Items& items,
                           const std::function<void(Items&)>& sink);
 constexpr std::size_t max_orders_below_networks = 720;
-/// Calls `sink` for every way of removing loops that would make a tile non-contiguous.
-void split_crossings(const Space& space, Items& items, const std::function<void(Items&)>& sink);
+/// Deletes loops that would make a tile non-contiguous.
+void drop_crossings(const Space& space, Items& items);
 /// Variables whose loops in `dim` must have one trip.
 RankVariableMask forced_to_one(const Space& space, const arch::PathDim& dim);
 bool forces_one(const arch::LoopBound& bound);
-bool holds(arch::LoopBound::Op op, double left, double right);
-const char* op_text(arch::LoopBound::Op op);
 
 /// Calls `sink` with the template and with every variant in which fused loops have a prologue.
 void choose_prologues(const Space& space, const Items& items,

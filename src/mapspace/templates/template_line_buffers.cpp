@@ -149,47 +149,41 @@ private:
         for (int i = find_loop(items, v, loop + 1); i >= 0; i = find_loop(items, v, i + 1)) {
             below.push_back(i);
         }
-        bool kept = false;
-        for (const int keep : below) {
-            if (keep < fused) {
-                continue;
-            }
+        // Of the loops below only `keep` is left.
+        const auto with = [&](int keep) {
             Items out;
             for (int i = 0; i < static_cast<int>(items.size()); ++i) {
                 if (i == keep || std::find(below.begin(), below.end(), i) == below.end()) {
                     out.push_back(items[static_cast<std::size_t>(i)]);
                 }
             }
-            mark(out, loop, prologue);
-            kept = true;
-            choose(v + 1, out);
-        }
-        if (!kept) {
-            Items out;
-            for (int i = 0; i < static_cast<int>(items.size()); ++i) {
-                if (std::find(below.begin(), below.end(), i) == below.end()) {
-                    out.push_back(items[static_cast<std::size_t>(i)]);
-                }
+            Item& with_prologue = out[static_cast<std::size_t>(loop)];
+            with_prologue.prologue = static_cast<std::int32_t>(prologue.prologue);
+            with_prologue.base = static_cast<std::int32_t>(prologue.base);
+            return out;
+        };
+        bool kept = false;
+        for (const int keep : below) {
+            if (keep >= fused) {
+                kept = true;
+                choose(v + 1, with(keep));
             }
-            mark(out, loop, prologue);
-            int end = fused_end(space_, out);
-            while (end < static_cast<int>(out.size()) &&
-                   (out[static_cast<std::size_t>(end)].kind == NodeKind::temporal ||
-                    out[static_cast<std::size_t>(end)].backing)) {
-                ++end;
-            }
-            Item last;
-            last.kind = NodeKind::temporal;
-            last.rank_variable = static_cast<std::int8_t>(v);
-            out.insert(out.begin() + end, last);
-            choose(v + 1, out);
         }
-    }
-
-    static void mark(Items& items, int loop, const workload::Prologue& prologue) {
-        items[static_cast<std::size_t>(loop)].prologue =
-            static_cast<std::int32_t>(prologue.prologue);
-        items[static_cast<std::size_t>(loop)].base = static_cast<std::int32_t>(prologue.base);
+        if (kept) {
+            return;
+        }
+        Items out = with(-1);
+        int end = fused_end(space_, out);
+        while (end < static_cast<int>(out.size()) &&
+               (out[static_cast<std::size_t>(end)].kind == NodeKind::temporal ||
+                out[static_cast<std::size_t>(end)].backing)) {
+            ++end;
+        }
+        Item last;
+        last.kind = NodeKind::temporal;
+        last.rank_variable = static_cast<std::int8_t>(v);
+        out.insert(out.begin() + end, last);
+        choose(v + 1, out);
     }
 
     const Space& space_;

@@ -62,8 +62,6 @@ private:
     bool foreign_spatials_below(std::size_t g) const;
     bool shares_memory_below(const Group& group) const;
     RankVariableMask gap_loops(std::size_t g, bool fused, TensorMask seen) const;
-    bool may_keep_whole(std::size_t g, int tensor, RankVariableMask loops) const;
-    bool spatials_below(std::size_t g) const;
     RankVariableMask worth_above_next(std::size_t g, RankVariableMask stay) const;
     Gap orders(std::size_t g, RankVariableMask loops, bool fused, TensorMask seen) const;
     void add_line_buffer(std::size_t g, TensorMask seen, Gap& gap) const;
@@ -172,16 +170,14 @@ bool TemporalLoops::shares_memory_below(const Group& group) const {
 }
 
 // Variables that get a temporal loop below group `g`. Why leaving out the others loses nothing:
-//   recomputation  a loop over a variable that a tensor produced or loaded further down does not
-//   have
-//                  would produce or load it again; outside the mapspace
+//   recomputation  over a variable that a tensor produced or loaded further down does not have, a
+//                  loop would produce or load it again; outside the mapspace
 //   copy           a part and the whole of a tensor would stand in one memory; outside the mapspace
 //   toll           a toll stores nothing, so the loop may as well stand above it: same counts
-//   sink           a holder's tile is fetched once per trip of a loop that indexes its tensor,
-//   above
-//                  or below it; above it, it occupies less. (Not so for backing holders, whose
-//                  place decides what is fused. Below a network a loop above spatial loops may
-//                  bring hops of other tensors: there it is a condition of the mapspace, L5.)
+//   sink           a holder's tile is fetched once per trip of a loop that indexes its tensor, be
+//                  the loop above it or below; above it, it occupies less. (Not so for backing
+//                  holders, whose place decides what is fused. Below a network a loop above spatial
+//                  loops may bring hops of other tensors: there it is a condition, L5.)
 //   hoist          a loop that does not index the next holder's tensor may as well stand below that
 //                  holder: its tile and all traffic stay. Not in the fused region, where the holder
 //                  would then live longer; not if the loop may stop the reservation above; not if
@@ -207,36 +203,12 @@ RankVariableMask TemporalLoops::gap_loops(std::size_t g, bool fused, TensorMask 
     for (int h = group.begin; h < group.end; ++h) {
         const Item& holder = holders_[h];
         stopping |= space_.expression[holder.tensor];
-        if (!holder.backing && !(fused && may_keep_whole(g, holder.tensor, loops))) {
+        if (!holder.backing) {
             loops &= ~(space_.sinks[holder.tensor] & ~fixed);
         }
     }
     const bool hoist = !fused || hoist_fused_loops_in_tests.load(std::memory_order_relaxed);
     return hoist ? loops & worth_above_next(g, stopping | fixed) : loops;
-}
-
-// The exception to "sink": in a fused gap another Einsum may need its loops in an order in which a
-// loop that the reservation does not sink through comes first, and below that one the others.
-bool TemporalLoops::may_keep_whole(std::size_t g, int tensor, RankVariableMask loops) const {
-    return space_.options.loops_below_holders &&
-           ((loops & ~space_.sinks[tensor]) != 0 || spatials_below(g));
-}
-
-// The loops of some fan-out are written below this group.
-bool TemporalLoops::spatials_below(std::size_t g) const {
-    int innermost = -1, outermost_below = static_cast<int>(space_.path.levels.size());
-    for (int h = groups_[g].begin; h < groups_[g].end; ++h) {
-        innermost = std::max<int>(innermost, holders_[h].level);
-    }
-    for (int h = groups_[g].end; h < static_cast<int>(holders_.size()); ++h) {
-        outermost_below = std::min<int>(outermost_below, holders_[h].level);
-    }
-    for (int l = innermost + 1; l < static_cast<int>(space_.path.levels.size()); ++l) {
-        if (l <= outermost_below && fans_out(space_.path.levels[l])) {
-            return true;
-        }
-    }
-    return false;
 }
 
 // The rule "hoist". `stay`: variables that it must not touch.
@@ -279,18 +251,7 @@ Gap TemporalLoops::orders(std::size_t g, RankVariableMask loops, bool fused,
         }
         gap.orders.push_back({std::move(order)});
     };
-    if (fused && space_.options.loops_below_holders) {
-        // What sinks first might as well stand above the holder.
-        for_each_bit(stopping, [&](int v) {
-            const RankVariableMask first = RankVariableMask{1} << v;
-            add({first, rest, stopping & ~first, sinking});
-        });
-        if (rest || !stopping) {
-            add({rest, stopping, sinking});
-        }
-    } else if (!stopping || !space_.options.explore_loop_orders) {
-        add({sinking, stopping, rest});
-    } else if (!fused && open_orders_) {
+    if (!stopping || (!fused && open_orders_)) {
         add({sinking, stopping, rest});
         gap.orders.back().open = (stopping & (stopping - 1)) != 0;
     } else {
@@ -483,22 +444,18 @@ RankVariableMask spatial_variables(const Space& space, const Items& items, int l
 
 namespace {
 
-// Where the spatial loops over `variable` go, `point` being right below the holder: below the
-// temporal loops, unless the holder keeps its tensor whole only if a spatial loop comes first.
-int spatial_place(const Space& space, const Items& items, int point, int variable) {
-    int end = point;
-    while (end < static_cast<int>(items.size()) && items[end].kind == NodeKind::spatial) {
+// Where spatial loops go, `point` being right below the holder: below the temporal loops.
+int spatial_place(const Items& items, int point) {
+    const int n = static_cast<int>(items.size());
+    int spatials = point;
+    while (spatials < n && items[spatials].kind == NodeKind::spatial) {
+        ++spatials;
+    }
+    int end = spatials;
+    while (end < n && items[end].kind == NodeKind::temporal) {
         ++end;
     }
-    const int temporals = end;
-    bool same = false, whole = point > 0 && space.options.loops_below_holders &&
-                               point < fused_end(space, items) && !items[point - 1].backing &&
-                               items[point - 1].kind == NodeKind::storage;
-    for (; end < static_cast<int>(items.size()) && items[end].kind == NodeKind::temporal; ++end) {
-        same |= items[end].rank_variable == variable;
-        whole = whole && (space.sinks[items[point - 1].tensor] >> items[end].rank_variable & 1);
-    }
-    return (whole && !same) || end == temporals ? point : end;
+    return end == spatials ? point : end;
 }
 
 }  // namespace
@@ -520,7 +477,7 @@ void insert_spatials(const Space& space, Items& items) {
                 Item item = loop(NodeKind::spatial, v);
                 item.level = static_cast<std::int8_t>(l);
                 item.dim = static_cast<std::int8_t>(d);
-                items.insert(items.begin() + spatial_place(space, items, point, v), item);
+                items.insert(items.begin() + spatial_place(items, point), item);
             });
         }
     }

@@ -1,8 +1,7 @@
 // Vertical order of the holders of one storage choice.
 //
 // A permutation is kept if every pair (upper, lower) satisfies
-//   outermost   holders of the outermost memory and persistent ones stand first; no loop ever
-//   stands
+//   outermost   holders of the outermost memory and persistent ones stand first; no loop stands
 //               above or among them, so the outermost memory's are listed in one order only
 //   hierarchy   no holder of an outer memory below one of an inner memory, unless switched off for
 //               one of them; always for the same tensor and below a backing holder of a fusable

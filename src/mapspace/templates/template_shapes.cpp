@@ -122,19 +122,4 @@ Formula trip_formula(const arch::Path& path, const Template& tmpl, int node) {
     return model::ceil(outer / tile_formula(n));
 }
 
-Relation relation_of(arch::LoopBound::Op op) {
-    switch (op) {
-        case arch::LoopBound::Op::eq:
-            return Relation::equal;
-        case arch::LoopBound::Op::le:
-            return Relation::less_equal;
-        case arch::LoopBound::Op::ge:
-            return Relation::greater_equal;
-        case arch::LoopBound::Op::lt:
-            return Relation::less;
-        default:
-            return Relation::greater;
-    }
-}
-
 }  // namespace tessera::mapspace

@@ -5,41 +5,9 @@
 
 namespace tessera::mapspace::detail {
 
-bool holds(arch::LoopBound::Op op, double left, double right) {
-    switch (op) {
-        case arch::LoopBound::Op::eq:
-            return left == right;
-        case arch::LoopBound::Op::le:
-            return left <= right;
-        case arch::LoopBound::Op::ge:
-            return left >= right;
-        case arch::LoopBound::Op::lt:
-            return left < right;
-        case arch::LoopBound::Op::gt:
-            return left > right;
-    }
-    throw Bug("unknown comparison");
-}
-
-const char* op_text(arch::LoopBound::Op op) {
-    switch (op) {
-        case arch::LoopBound::Op::eq:
-            return "==";
-        case arch::LoopBound::Op::le:
-            return "<=";
-        case arch::LoopBound::Op::ge:
-            return ">=";
-        case arch::LoopBound::Op::lt:
-            return "<";
-        case arch::LoopBound::Op::gt:
-            return ">";
-    }
-    throw Bug("unknown comparison");
-}
-
 bool forces_one(const arch::LoopBound& bound) {
     return bound.value == 1 &&
-           (bound.op == arch::LoopBound::Op::eq || bound.op == arch::LoopBound::Op::le);
+           (bound.op == arch::LoopBound::Op::equal || bound.op == arch::LoopBound::Op::less_equal);
 }
 
 RankVariableMask forced_to_one(const Space& space, const arch::PathDim& dim) {
@@ -123,6 +91,16 @@ void drop_spread(const Space& space, const Items& items, std::vector<char>& drop
     }
 }
 
+void erase_marked(Items& items, const std::vector<char>& drop) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (!drop[i]) {
+            items[kept++] = items[i];
+        }
+    }
+    items.resize(kept);
+}
+
 }  // namespace
 
 void constrain(const Space& space, Items& items) {
@@ -142,32 +120,20 @@ void constrain(const Space& space, Items& items) {
             drop[i] = true;
         }
     }
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        if (!drop[i]) {
-            items[kept++] = items[i];
-        }
-    }
-    items.resize(kept);
+    erase_marked(items, drop);
 }
 
 // A holder followed by a temporal loop and later by a spatial loop of its own or an outer level,
 // both over one variable of its tensor: the spatial loop is taken above the holder, whose tile
-// would then be the union of distant pieces. One of the two goes: the temporal one, and with
-// out_of_order_removes_spatials, in another template, the spatial one.
-void split_crossings(const Space& space, Items& items, const std::function<void(Items&)>& sink) {
-    struct Pair {
-        std::vector<int> temporals, spatials;
-        bool operator==(const Pair&) const = default;
-    };
-    std::vector<Pair> pairs;
+// would then be the union of distant pieces. The temporal one goes.
+void drop_crossings(const Space& space, Items& items) {
+    std::vector<char> drop(items.size(), false);
     const int n = static_cast<int>(items.size());
     for (int h = 0; h < n; ++h) {
         if (!items[h].holder()) {
             continue;
         }
         for_each_bit(space.indexing[items[h].tensor], [&](int v) {
-            Pair pair;
             std::vector<int> temporals;
             for (int i = h + 1; i < n; ++i) {
                 if (items[i].rank_variable != v) {
@@ -175,37 +141,15 @@ void split_crossings(const Space& space, Items& items, const std::function<void(
                 }
                 if (items[i].kind == NodeKind::temporal) {
                     temporals.push_back(i);
-                } else if (items[i].level <= items[h].level && !temporals.empty()) {
-                    pair.spatials.push_back(i);
-                    pair.temporals = temporals;
+                } else if (items[i].level <= items[h].level) {
+                    for (const int t : temporals) {
+                        drop[t] = true;
+                    }
                 }
-            }
-            if (!pair.spatials.empty() &&
-                std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) {
-                pairs.push_back(std::move(pair));
             }
         });
     }
-    if (pairs.empty()) {
-        sink(items);
-        return;
-    }
-    const bool both = space.options.out_of_order_removes_spatials && pairs.size() < 20;
-    for (std::uint32_t choice = 0; choice < (both ? 1u << pairs.size() : 1u); ++choice) {
-        std::vector<char> drop(items.size(), false);
-        for (std::size_t p = 0; p < pairs.size(); ++p) {
-            for (int i : (choice >> p & 1) ? pairs[p].spatials : pairs[p].temporals) {
-                drop[i] = true;
-            }
-        }
-        Items left;
-        for (int i = 0; i < n; ++i) {
-            if (!drop[i]) {
-                left.push_back(items[i]);
-            }
-        }
-        sink(left);
-    }
+    erase_marked(items, drop);
 }
 
 }  // namespace tessera::mapspace::detail

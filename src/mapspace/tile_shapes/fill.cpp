@@ -55,10 +55,7 @@ void settle_order(const arch::Path& path, mapping::Pmapping& nodes, std::size_t 
 }
 
 void settle_open_orders(const arch::Path& path, mapping::Pmapping& nodes) {
-    std::vector<std::int64_t> shape;
-    for (const workload::LocalRankVariable& v : path.einsum.rank_variables) {
-        shape.push_back(v.bound);
-    }
+    std::vector<std::int64_t> shape = path.einsum.bounds();
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (nodes[i].open_order) {
             nodes[i].open_order = false;
@@ -76,10 +73,7 @@ mapping::Pmapping fill(const arch::Path& path, const Template& tmpl, const std::
                        const std::vector<int>& order) {
     mapping::Pmapping out;
     std::vector<PmappingNode> fused;  // non-null fused loops, template order
-    std::vector<std::int64_t> current;
-    for (const workload::LocalRankVariable& v : path.einsum.rank_variables) {
-        current.push_back(v.bound);
-    }
+    std::vector<std::int64_t> current = path.einsum.bounds();
     for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
         PmappingNode n = tmpl.nodes[i];
         if (!n.is_loop()) {

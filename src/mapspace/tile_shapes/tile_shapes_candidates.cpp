@@ -1,17 +1,17 @@
 #include "mapspace/tile_shapes_candidates.hpp"
 
 #include <algorithm>
+#include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <iterator>
+
+#include "tessera/base/divisors.hpp"
 
 namespace tessera::mapspace {
 
 std::vector<double> partial_tiles(std::int64_t bound) {
     std::vector<double> out;
-    for (std::int64_t d = 1; d <= bound; ++d) {
-        if (bound % d != 0) {
-            continue;
-        }
+    for (const std::int64_t d : base::divisors(bound)) {
         // ceil(units / trips) for every number of trips, each value once.
         const std::int64_t units = bound / d;
         for (std::int64_t trips = 1;;) {
@@ -52,15 +52,8 @@ std::span<const double> DivisorTable::divisors_of(double value) {
     const auto n = static_cast<std::int64_t>(value);
     std::vector<double>& list = divisors_of_[n];
     if (list.empty()) {
-        for (std::int64_t d = 1; d * d <= n; ++d) {
-            if (n % d == 0) {
-                list.push_back(static_cast<double>(d));
-                if (d * d != n) {
-                    list.push_back(static_cast<double>(n / d));
-                }
-            }
-        }
-        std::sort(list.begin(), list.end());
+        const std::vector<std::int64_t> found = base::divisors(n);
+        list.assign(found.begin(), found.end());
     }
     return list;
 }
@@ -78,33 +71,15 @@ bool has_partial_outermost(std::span<const TileShapeSymbol> symbols, int symbol)
 }
 
 DivisorTable::DivisorTable(std::int64_t bound) : bound_(bound) {
-    std::vector<double> divisors{1.0};
-    std::int64_t rest = bound;
-    for (std::int64_t p = 2; rest > 1; ++p) {
-        if (p * p > rest) {
-            p = rest;
-        }
-        int exponent = 0;
-        while (rest % p == 0) {
-            rest /= p;
-            ++exponent;
-        }
-        if (exponent == 0) {
-            continue;
-        }
-        exponents_.push_back(exponent);
-        const std::size_t before = divisors.size();
-        double power = 1.0;
-        for (int e = 0; e < exponent; ++e) {
-            power *= static_cast<double>(p);
-            for (std::size_t i = 0; i < before; ++i) {
-                divisors.push_back(divisors[i] * power);
-            }
+    const std::vector<std::int64_t> divisors = base::divisors(bound);
+    divisors_.assign(divisors.begin(), divisors.end());
+    multiples_.resize(divisors_.size());
+    for (const std::int64_t prime : base::prime_factors(bound)) {
+        exponents_.push_back(0);
+        for (std::int64_t rest = bound; rest % prime == 0; rest /= prime) {
+            ++exponents_.back();
         }
     }
-    std::sort(divisors.begin(), divisors.end());
-    divisors_ = std::move(divisors);
-    multiples_.resize(divisors_.size());
 }
 
 std::span<const double> DivisorTable::multiples(double value) {
@@ -323,32 +298,6 @@ std::size_t CandidateCursor::next(double* out, std::size_t room) {
 
 namespace {
 
-/// Decimal digits of a product of small factors.
-struct BigNumber {
-    std::vector<std::uint32_t> digits{1};  // base 1e9, least first
-
-    void multiply(std::uint64_t factor) {
-        unsigned __int128 carry = 0;
-        for (std::uint32_t& digit : digits) {
-            carry += static_cast<unsigned __int128>(digit) * factor;
-            digit = static_cast<std::uint32_t>(carry % 1000000000u);
-            carry /= 1000000000u;
-        }
-        for (; carry != 0; carry /= 1000000000u) {
-            digits.push_back(static_cast<std::uint32_t>(carry % 1000000000u));
-        }
-    }
-
-    std::string text() const {
-        std::string result = std::to_string(digits.back());
-        for (std::size_t i = digits.size() - 1; i-- > 0;) {
-            const std::string part = std::to_string(digits[i]);
-            result += std::string(9 - part.size(), '0') + part;
-        }
-        return result;
-    }
-};
-
 /// Multichains of divisors: for p^e, choose k weakly growing exponents out of 0..e.
 std::uint64_t chains_of_prime(int exponent, int length) {
     std::uint64_t result = 1;
@@ -446,7 +395,7 @@ double count_partial_chains(std::span<const TileShapeSymbol> symbols, std::vecto
 double count_assignments(std::span<const TileShapeSymbol> symbols, DivisorCache& cache,
                          std::string& exact) {
     double total = 1.0;
-    BigNumber digits;
+    boost::multiprecision::cpp_int digits = 1;
     bool counted = true;
     for (std::size_t innermost = 0; innermost < symbols.size(); ++innermost) {
         if (symbols[innermost].inner >= 0) {
@@ -465,7 +414,7 @@ double count_assignments(std::span<const TileShapeSymbol> symbols, DivisorCache&
                                              [&](int s) { return symbols[s].only.has_value(); });
             counted = counted && !limited && n < 9007199254740992.0;
             if (counted) {
-                digits.multiply(static_cast<std::uint64_t>(n));
+                digits *= static_cast<std::uint64_t>(n);
             }
             continue;
         }
@@ -474,14 +423,14 @@ double count_assignments(std::span<const TileShapeSymbol> symbols, DivisorCache&
             for (const int e : table.prime_exponents()) {
                 const std::uint64_t n = chains_of_prime(e, static_cast<int>(chain.size()));
                 total *= static_cast<double>(n);
-                digits.multiply(n);
+                digits *= n;
             }
             continue;
         }
         const double n = count_by_table(symbols, chain, cache);
         if (n >= 0.0 && n < 9007199254740992.0) {
             total *= n;
-            digits.multiply(static_cast<std::uint64_t>(n));
+            digits *= static_cast<std::uint64_t>(n);
         } else {
             // Weakly growing chains of integers: an upper estimate.
             const auto k = static_cast<double>(chain.size());
@@ -490,7 +439,7 @@ double count_assignments(std::span<const TileShapeSymbol> symbols, DivisorCache&
             counted = false;
         }
     }
-    exact = counted ? digits.text() : std::string();
+    exact = counted ? digits.str() : std::string();
     return total;
 }
 

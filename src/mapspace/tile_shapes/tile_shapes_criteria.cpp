@@ -1,9 +1,6 @@
 #include "tile_shapes_criteria.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <numeric>
 
 namespace tessera::mapspace {
 

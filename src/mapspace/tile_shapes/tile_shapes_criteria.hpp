@@ -64,7 +64,6 @@ private:
     void add_polynomial(const model::Formula& f, int sign);
     void push_floor(std::size_t first_group);
     bool split(const model::Term& term, int sign, Part& part);
-    bool split_mixed_atom(const model::AtomPower& power, int sign, double coefficient);
     void push_group(std::size_t first);
     /// Known symbols that are no keys, and unknown ones.
     bool is_mixed(const model::SymbolSet& symbols) const {

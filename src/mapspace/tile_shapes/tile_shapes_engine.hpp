@@ -270,9 +270,6 @@ struct OrderedSpace {
 std::vector<int> tile_shape_order(const model::FormulaPool& pool, const OrderedSpace& space,
                                   bool fixed_first, DivisorCache& cache);
 
-/// value <relation> limit
-bool holds(Relation relation, double value, double limit);
-
 /// Mean number of candidates of a symbol whose inner neighbour is known.
 double expected_candidates(const TileShapeSymbol& symbol, DivisorTable& table);
 

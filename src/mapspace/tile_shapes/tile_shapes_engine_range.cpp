@@ -17,18 +17,6 @@ constexpr double kRangeSlack = 1e-9;
 /// Of one step; every one costs an evaluation per row.
 constexpr std::size_t kMaxRanges = 8;
 
-/// Terms of a sum of positive monomials; empty if the formula is something else.
-std::span<const Term> positive_terms(const model::FormulaPool& pool, const Formula& f) {
-    if (f.is_constant() || pool.is_max(f)) {
-        return {};
-    }
-    const std::span<const Term> terms = pool.terms(f);
-    const bool plain = std::all_of(terms.begin(), terms.end(), [&](const Term& t) {
-        return t.coefficient > 0.0 && pool.monomial(t.monomial).atoms == 0;
-    });
-    return plain ? terms : std::span<const Term>();
-}
-
 }  // namespace
 
 /// Formulas over known symbols that bound the step's own.
@@ -36,7 +24,7 @@ void TileShapeEngine::prepare_ranges(Step& step, std::span<const Formula> tested
     std::vector<Formula> highest, lowest;
     for (std::size_t t = 0; t < step.tests.size(); ++t) {
         const Test& test = step.tests[t];
-        const std::span<const Term> found = positive_terms(pool_, tested[t]);
+        const std::span<const Term> found = plain_terms(pool_, tested[t]);
         const std::vector<Term> terms(found.begin(), found.end());  // the pool may move its own
         if (!(test.limit > 0.0) || (!test.upper && terms.size() != 1)) {
             continue;

@@ -21,21 +21,6 @@ namespace tessera::mapspace {
 
 using model::SymbolSet;
 
-bool holds(Relation relation, double value, double limit) {
-    switch (relation) {
-        case Relation::less_equal:
-            return value <= limit;
-        case Relation::less:
-            return value < limit;
-        case Relation::greater_equal:
-            return value >= limit;
-        case Relation::greater:
-            return value > limit;
-        default:
-            return value == limit;
-    }
-}
-
 double expected_candidates(const TileShapeSymbol& symbol, DivisorTable& table) {
     if (symbol.choice == TileChoice::partial_outermost) {
         return symbol.outer < 0 ? static_cast<double>(table.partial_tiles().size())

@@ -3,9 +3,9 @@
 // t) in the first chain and the rest in the second are chains again, as e does not fall outwards;
 // the products, and with them all formulas, stay what they are.
 //
-//   find_symmetries       pairs that the enumeration reduces, and groups of fused symmetric
-//   variables allowed_of_products   what of fused tile shapes the enumeration has to make
-//   for_each_way          a row of fused symmetric variables as the rows that it stands for
+//   find_symmetries      pairs that the enumeration reduces, and groups of fused symmetric ones
+//   allowed_of_products  what of fused tile shapes the enumeration has to make
+//   for_each_way         a row of fused symmetric variables as the rows that it stands for
 #include "tile_shapes_symmetries.hpp"
 
 #include <algorithm>

@@ -36,7 +36,7 @@ namespace tessera::model {
 template <class Num>
 struct HolderCounts {
     int node = 0;    ///< index of the holder in the pmapping
-    int tensor = 0;  ///< copy Einsums: always the input
+    int tensor = 0;  ///< copy Einsums: the input, for all that lie in one buffer with it
     int level = 0;
     Num reads{}, writes{};            ///< all instances together
     Num unit_reads{}, unit_writes{};  ///< busiest instance
@@ -109,7 +109,7 @@ private:
                           const Exchange& child, bool has_parent) const;
     HolderCounts<Num> charge(const mapping::PmappingNode& node, const HolderNote<Num>& note,
                              const Exchange& own, const Exchange& child) const;
-    void merge_copy();
+    void merge_copy(int live_source_level);
     Num values(const TensorFacts& tensor, const std::vector<Num>& shape) const;
     void hold_open(Nodes below, const TensorFacts& tensor, const Num& bits_per_value,
                    HolderNote<Num>& note);
@@ -192,7 +192,7 @@ void Analysis<Num>::run(const PathTables& tables, Nodes nodes, const NestPlan& p
         tensor_pass(nodes, plan, t);
     }
     if (tables.copy) {
-        merge_copy();
+        merge_copy(plan.live_source_level());
         operations = Num(0);
         steps = Num(0);
     }

@@ -6,6 +6,7 @@
 
 #include "costs.hpp"
 #include "tessera/mapping/pmapping.hpp"
+#include "tessera/model/report.hpp"
 
 namespace tessera::model {
 
@@ -32,5 +33,9 @@ struct EinsumAnalysis {
     Costs<double> costs;
     std::vector<double> node_trips;  ///< per node; whole iterations of a loop, 1 for other nodes
 };
+
+/// The figures of one analysed Einsum with names. Components stand in path order; those that are
+/// not on the path but leak follow.
+EinsumReport build_report(const EinsumAnalysis& einsum);
 
 }  // namespace tessera::model

@@ -1,10 +1,8 @@
 // How full the memories get while the Einsums of a LoopTree run one after the other.
 //
-// Between two neighbouring Einsums lie n shared loops. What one Einsum holds at loop depth d (d
-// loops above its reservation) stays while its neighbour runs if d < n: it was allocated outside
-// the shared loops. Deeper holders are allocated and freed inside each iteration and only meet what
-// lies above. Persistent tensors have depth -1. A tensor that several Einsums access is held once,
-// from its first to its last user; what one copy Einsum has in one memory is one tensor.
+// The rule: tessera/model/coexistence.hpp. Loops that two neighbouring Einsums share: those of the
+// tree that enclose both, and those above the deepest tensor that is still needed (compat: the
+// latter alone). What a copy backs in one memory is one buffer (compat: in whatever memory).
 #pragma once
 
 #include <map>
@@ -12,7 +10,6 @@
 #include <vector>
 
 #include "einsum_analysis.hpp"
-#include "tessera/workload/workload.hpp"
 
 namespace tessera::model {
 
@@ -40,13 +37,6 @@ struct JoinedOccupancy {
     std::map<std::string, Memory> memories;
 };
 
-/// `shared_loops[i]`: loops of the tree that enclose both Einsum i and i + 1 (compat: ignored, the
-/// reference counts the loops above the deepest tensor that is still needed).
-JoinedOccupancy joined_occupancy(const workload::Workload& workload,
-                                 const std::vector<const EinsumAnalysis*>& einsums,
-                                 const std::vector<int>& shared_loops);
-
-/// Loops that the reference regards as shared between Einsum i and i + 1.
-std::vector<int> live_loops(const std::vector<std::vector<Backing>>& backings);
+JoinedOccupancy joined_occupancy(const std::vector<const EinsumAnalysis*>& einsums);
 
 }  // namespace tessera::model

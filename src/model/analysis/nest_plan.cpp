@@ -14,10 +14,6 @@ using workload::Relevancy;
 
 namespace {
 
-bool is_holder(const PmappingNode& node) {
-    return node.kind == NodeKind::storage || node.kind == NodeKind::toll;
-}
-
 Relevancy relevancy(const TensorFacts& tensor, int variable) {
     if (tensor.relevant >> variable & 1) {
         return Relevancy::relevant;
@@ -30,7 +26,7 @@ Relevancy relevancy(const TensorFacts& tensor, int variable) {
 void NestPlan::build(const PathTables& tables, Nodes nodes) {
     first_ignored_ = static_cast<int>(nodes.size());
     if (tables.copy) {
-        cut_copy(nodes);
+        cut_copy(tables, nodes);
     }
     place_reservations(tables, nodes);
     spatials_.clear();
@@ -54,19 +50,25 @@ void NestPlan::build(const PathTables& tables, Nodes nodes) {
 }
 
 // A copy moves data between backing holders only.
-void NestPlan::cut_copy(Nodes nodes) {
+void NestPlan::cut_copy(const PathTables& tables, Nodes nodes) {
     int last_backing = -1;
+    live_source_level_ = -1;
     for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
-        if (is_holder(nodes[i]) && nodes[i].backing) {
-            last_backing = i;
+        if (!nodes[i].is_holder() || !nodes[i].backing) {
+            continue;
+        }
+        last_backing = i;
+        if (nodes[i].tensor == tables.copy_source && tables.tensors[tables.copy_source].fusable &&
+            !nodes[i].persistent) {
+            live_source_level_ = nodes[i].level;
         }
     }
     first_ignored_ = last_backing + 1;
     for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
         bool loop_between = false;
-        for (int j = i + 1; is_holder(nodes[i]) && j < static_cast<int>(nodes.size()); ++j) {
+        for (int j = i + 1; nodes[i].is_holder() && j < static_cast<int>(nodes.size()); ++j) {
             loop_between |= nodes[j].is_loop();
-            if (loop_between && is_holder(nodes[j]) && nodes[j].level == nodes[i].level) {
+            if (loop_between && nodes[j].is_holder() && nodes[j].level == nodes[i].level) {
                 throw IllegalMapping(
                     "a copy Einsum has a loop between two holders of one memory (nodes " +
                     std::to_string(i) + " and " + std::to_string(j) +
@@ -85,7 +87,7 @@ void NestPlan::place_reservations(const PathTables& tables, Nodes nodes) {
     const int n = static_cast<int>(nodes.size());
     reservation_.assign(nodes.size(), -1);
     for (int i = 0; i < n; ++i) {
-        if (!is_holder(nodes[i])) {
+        if (!nodes[i].is_holder()) {
             continue;
         }
         int stop = i + 1;
@@ -129,7 +131,7 @@ void NestPlan::order_tensor(const PathTables& tables, Nodes nodes, int tensor) {
     int holder = -1;  // the last holder whose reservation is still to come
     int done = 0;     // nodes before this one have been dealt with
     for (int i = 0; i < n; ++i) {
-        const bool own = is_holder(nodes[i]) && nodes[i].tensor == tensor && !ignored(i);
+        const bool own = nodes[i].is_holder() && nodes[i].tensor == tensor && !ignored(i);
         if (!own && nodes[i].kind != NodeKind::compute) {
             continue;
         }

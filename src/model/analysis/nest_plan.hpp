@@ -44,11 +44,16 @@ public:
     bool ignored(int i) const {
         return i >= first_ignored_;
     }
+    /// Copy Einsums: the level at which other Einsums leave the input, -1 if none. What the copy
+    /// makes persistent there has a buffer of its own (docs/mapspace.md, section 4).
+    int live_source_level() const {
+        return live_source_level_;
+    }
 
 private:
     using Nodes = std::span<const mapping::PmappingNode>;
     void place_reservations(const PathTables& tables, Nodes nodes);
-    void cut_copy(Nodes nodes);
+    void cut_copy(const PathTables& tables, Nodes nodes);
     void order_tensor(const PathTables& tables, Nodes nodes, int tensor);
     void add_loops_above(const PathTables& tables, Nodes nodes, int tensor, int begin, int end);
     void check_order(const PathTables& tables, Nodes nodes, int tensor);
@@ -60,6 +65,7 @@ private:
     std::vector<char> placed_;            ///< spatials already in the current tensor's nest
     std::vector<std::int16_t> last_;      ///< per variable: last loop of the current nest
     int first_ignored_ = 0;
+    int live_source_level_ = -1;
 };
 
 }  // namespace tessera::model

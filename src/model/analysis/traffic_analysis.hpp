@@ -108,19 +108,25 @@ HolderCounts<Num> Analysis<Num>::charge(const mapping::PmappingNode& node,
 // All tensors of a copy are the same data: per memory they are stored and moved once, and not at
 // all where one of them is already in place. They take the room of the largest (a copy may be wider
 // than its source, or repeat it), in the reference that of the smallest.
+// What is persistent lies apart from an input that other Einsums write, except in the reference.
 template <class Num>
-void Analysis<Num>::merge_copy() {
+void Analysis<Num>::merge_copy(int live_source_level) {
+    const auto apart = [&](const HolderCounts<Num>& counts) {
+        return t_->convention.check_physical && counts.level == live_source_level &&
+               counts.persistent;
+    };
     std::size_t kept = 0;
     for (std::size_t i = 0; i < holders.size(); ++i) {
         const HolderCounts<Num> counts = holders[i];
         std::size_t same = 0;
-        while (same < kept && holders[same].level != counts.level) {
+        while (same < kept &&
+               (holders[same].level != counts.level || apart(holders[same]) != apart(counts))) {
             ++same;
         }
         merged.emplace_back(counts.node, static_cast<int>(same));
         if (same == kept) {
             holders[kept] = counts;
-            holders[kept++].tensor = t_->copy_source;
+            holders[kept++].tensor = apart(counts) ? counts.tensor : t_->copy_source;
             continue;
         }
         HolderCounts<Num>& into = holders[same];

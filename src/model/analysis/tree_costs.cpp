@@ -10,7 +10,6 @@
 #include <unordered_map>
 
 #include "einsum_analysis.hpp"
-#include "joined_occupancy.hpp"
 #include "mapping/path_cache.hpp"
 #include "model/legality.hpp"
 
@@ -107,25 +106,9 @@ struct TreeCosts::Impl {
             s.owned.push_back(
                 std::make_unique<EinsumAnalysis>(part.path, part.nodes, problem.compat));
             s.einsums.push_back(s.owned.back().get());
-            check(*s.owned.back());
+            check_alone(*s.owned.back());
         }
-        check_together(s);
-    }
-
-    static void check(const EinsumAnalysis& einsum) {
-        check_supported(einsum);
-        check_fanout(einsum);
-        check_capacity(einsum);
-    }
-
-    void check_together(const Structure& s) const {
-        if (problem.convention().exchange_by_tree) {
-            check_exchange(*problem.workload, s.einsums);
-        } else {
-            check_join(*problem.workload, s.einsums);
-        }
-        check_joined_capacity(
-            joined_occupancy(*problem.workload, s.einsums, shared_loops(s.einsums)), s.einsums);
+        check_together(problem, s.einsums);
     }
 
     /// Tile shapes of the tree in `nodes`. False: some variable is not looped down to 1.
@@ -165,9 +148,9 @@ struct TreeCosts::Impl {
                 check_tile_shapes(s.parts[e].path, s.parts[e].nodes);
             }
             s.owned[e]->update();
-            check(*s.owned[e]);
+            check_alone(*s.owned[e]);
         }
-        check_together(s);
+        check_together(problem, s.einsums);
     }
 
     void sum_up(const Structure& s) {

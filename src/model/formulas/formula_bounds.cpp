@@ -351,10 +351,4 @@ Monotone Formula::monotone_in(int index, std::span<const Interval> box) const {
                     : Bounder{FormulaPool::current(), box}.direction(*this, index);
 }
 
-CanonicalKey Formula::canonical_key() const {
-    const StructuralHash h =
-        id_ == 0 ? FormulaPool::hash_of_constant(value_) : FormulaPool::current().hash(*this);
-    return {h.first, h.second};
-}
-
 }  // namespace tessera::model

@@ -267,9 +267,6 @@ Formula FormulaPool::divide(const Formula& a, const Formula& b) {
 }
 
 Formula FormulaPool::max(const Formula& a, const Formula& b) {
-    if (a.is_constant() && b.is_constant()) {
-        return Formula(model::max(a.constant_value(), b.constant_value()));
-    }
     if (a == b) {
         return a;
     }
@@ -303,9 +300,6 @@ Formula FormulaPool::max(const Formula& a, const Formula& b) {
 }
 
 Formula FormulaPool::min(const Formula& a, const Formula& b) {
-    if (a.is_constant() && b.is_constant()) {
-        return Formula(model::min(a.constant_value(), b.constant_value()));
-    }
     if (a == b) {
         return a;
     }

@@ -129,15 +129,12 @@ Compatibility* Drawing::next(Rng& rng, Compatibility& at, Point& point) {
     const Pattern& pattern = t.patterns[option->pattern];
     const Way& way = joiner_.ways(at.state, pattern.structure)[option->way];
     trips_of(t, pattern.loops, values_.data(), trips_);
-    open_trips_.resize(static_cast<std::size_t>(way.plan.n_open));
-    for (int p = 0; p < way.plan.n_open; ++p) {
-        open_trips_[p] = trips_[way.plan.order[p]];
-    }
+    seen_.join(way, trips_);
     point.choices.push_back({option->tmpl, option->way});
     for (const double v : values_) {
         point.tiles.push_back(static_cast<std::int64_t>(v));
     }
-    return &followers_.after(at.einsum + 1, way.next, open_trips_);
+    return &followers_.after(at.einsum + 1, seen_);
 }
 
 bool Drawing::draw(Rng& rng, Point& point) {
@@ -146,7 +143,7 @@ bool Drawing::draw(Rng& rng, Point& point) {
     point.tiles.clear();
     followers_.trim();
     stages_.resize(n + 1);
-    stages_[0] = {&followers_.first(), 0};
+    stages_[0] = {&followers_.after(0, {}), 0};
     StepsBack back;
     for (std::size_t e = 0; e < n;) {
         stages_[e + 1] = {next(rng, *stages_[e].at, point), point.tiles.size()};

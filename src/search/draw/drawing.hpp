@@ -61,7 +61,8 @@ private:
     std::vector<Stage> stages_;
     FitMemo fits_;
     std::vector<double> values_;
-    std::vector<std::int64_t> open_trips_, trips_;
+    Followed seen_;
+    std::vector<std::int64_t> trips_;
 };
 
 }  // namespace tessera::search

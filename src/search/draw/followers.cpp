@@ -1,7 +1,5 @@
 #include "followers.hpp"
 
-#include "tessera/base/hash.hpp"
-
 namespace tessera::search {
 
 namespace {
@@ -13,10 +11,6 @@ constexpr std::uint64_t most_steps = 128;
 constexpr std::size_t most_remembered = std::size_t{1} << 24U;
 
 }  // namespace
-
-std::size_t NumbersHash::operator()(const std::vector<std::int64_t>& numbers) const {
-    return base::hash_row(numbers.data(), numbers.size());
-}
 
 TileStore::TileStore(const OpenSpace::Data& space) : space_(space), walks_(space.einsums.size()) {
     for (std::size_t e = 0; e < walks_.size(); ++e) {
@@ -85,22 +79,16 @@ void Followers::trim() {
     }
 }
 
-Compatibility& Followers::first() {
-    return after(0, joiner_.first(), {});
-}
-
-Compatibility& Followers::after(int einsum, int state,
-                                const std::vector<std::int64_t>& open_trips) {
-    key_.assign(1, state);
-    key_.insert(key_.end(), open_trips.begin(), open_trips.end());
+Compatibility& Followers::after(int einsum, const Followed& followed) {
+    key_.assign(1, followed.state);
+    key_.insert(key_.end(), followed.open_trips.begin(), followed.open_trips.end());
     std::unique_ptr<Compatibility>& slot = compatibilities_[key_];
     if (!slot) {
         slot = std::make_unique<Compatibility>();
+        static_cast<Followed&>(*slot) = followed;
         slot->einsum = einsum;
-        slot->state = state;
-        slot->open_trips = open_trips;
         if (einsum < static_cast<int>(space_.einsums.size())) {
-            slot->shapes.resize(joiner_.all_options(state).size());
+            slot->shapes.resize(joiner_.all_options(followed.state).size());
         }
         tiles_.remember(slot->shapes.size() + key_.size() + 16);
     }

@@ -9,14 +9,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "search/join/joiner.hpp"
+#include "search/join/link.hpp"
 #include "search/space/tile_walk.hpp"
+#include "tessera/base/hash.hpp"
 
 namespace tessera::search {
-
-struct NumbersHash {
-    std::size_t operator()(const std::vector<std::int64_t>& numbers) const;
-};
 
 /// The legal tile shapes of one template whose running fused loops, and the trip counts of those
 /// that are shared, are given.
@@ -26,13 +23,9 @@ struct TileShapes {
     std::vector<std::int64_t> tiles;  ///< listed: one row after the other, in symbol order
 };
 
-/// What later Einsums see of a partial mapping: the state of the joins, and how often the loops run
-/// that are still open.
-struct Compatibility {
-    int einsum = 0;  ///< the next one: its place in the order
-    int state = 0;
-    std::vector<std::int64_t> open_trips;
-
+/// What later Einsums see of a partial mapping, and which of their options have tile shapes.
+struct Compatibility : Followed {
+    int einsum = 0;                         ///< the next one: its place in the order
     std::vector<const TileShapes*> shapes;  ///< by option of the state, null: not looked at yet
     bool scanned = false;
     std::vector<std::uint32_t> live;  ///< when scanned
@@ -67,7 +60,8 @@ private:
     mapspace::DivisorCache divisors_;
     model::FormulaWorkspace workspace_;
     std::vector<std::vector<std::unique_ptr<TileWalk>>> walks_;  // by Einsum and template
-    std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<TileShapes>, NumbersHash> shapes_;
+    std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<TileShapes>, base::HashOfRow>
+        shapes_;
     std::vector<std::int64_t> key_;
     std::size_t remembered_ = 0, times_forgotten_ = 0;
 };
@@ -80,8 +74,8 @@ public:
     /// Forgets what was remembered if it has become much. What was handed out is invalid then.
     void trim();
 
-    Compatibility& first();
-    Compatibility& after(int einsum, int state, const std::vector<std::int64_t>& open_trips);
+    /// Of the next Einsum after what was followed.
+    Compatibility& after(int einsum, const Followed& followed);
 
     /// Ways to go on: templates with their patterns and ways to join, all of them alike.
     const std::vector<Joiner::Option>& options(const Compatibility& at) {
@@ -102,7 +96,7 @@ private:
     Joiner& joiner_;
     TileStore& tiles_;
     std::uint64_t seen_forgotten_ = 0;
-    std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<Compatibility>, NumbersHash>
+    std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<Compatibility>, base::HashOfRow>
         compatibilities_;
     std::vector<std::int64_t> key_, wanted_;
 };

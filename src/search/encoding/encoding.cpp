@@ -8,18 +8,11 @@ namespace {
 
 using mapping::PmappingNode;
 
-bool is_holder(const PmappingNode& n) {
-    return n.kind == mapping::NodeKind::storage || n.kind == mapping::NodeKind::toll;
-}
-
 /// A pmapping as it is taken apart: its front is a block of holders or of loops.
 class Rest {
 public:
     Rest(const arch::Path& path, const mapping::Pmapping& nodes) {
-        std::vector<std::int64_t> tiles;
-        for (const workload::LocalRankVariable& variable : path.einsum.rank_variables) {
-            tiles.push_back(variable.bound);
-        }
+        std::vector<std::int64_t> tiles = path.einsum.bounds();
         for (const PmappingNode& n : nodes) {
             if (n.is_loop()) {
                 std::int64_t& outer = tiles[static_cast<std::size_t>(n.rank_variable)];
@@ -28,7 +21,7 @@ public:
                 }
                 outer = n.tile;
             }
-            if (n.is_loop() || is_holder(n)) {
+            if (n.is_loop() || n.is_holder()) {
                 nodes_.push_back(n);
             }
         }
@@ -80,7 +73,7 @@ bool tiles_of(const TemplateData& t, const mapping::Pmapping& nodes,
     tiles.assign(t.symbols.size(), 1);
     std::vector<std::int64_t> outer = t.extents;
     for (const PmappingNode& n : t.tmpl.nodes) {
-        if (is_holder(n)) {
+        if (n.is_holder()) {
             if (rest.take(n) == nullptr) {
                 return false;
             }

@@ -242,10 +242,6 @@ struct VectorEncoding::Impl::Templates : Impl {
         einsums.push_back(std::move(code));
     }
 
-    std::int64_t bound_of(const TemplateData& t, int variable) const {
-        return t.extents[static_cast<std::size_t>(variable)];
-    }
-
     std::uint32_t nearest_template(const EinsumCode& einsum, std::span<const float> vector) const {
         std::vector<float> wanted;
         wanted.reserve(einsum.slots.size());
@@ -295,7 +291,7 @@ void VectorEncoding::Impl::Templates::add_tiles(const TemplateData& t, const Cod
     std::vector<double> sum(n, 0), loops(n, 0), log_tile(n, 0);
     std::vector<std::int64_t> outer(n, 1);
     for (std::size_t v = 0; v < n; ++v) {
-        outer[v] = bound_of(t, static_cast<int>(v));
+        outer[v] = t.extents[v];
         log_tile[v] = std::log2(static_cast<double>(outer[v]));
     }
     for (const VectorLoop& loop : code.loops) {
@@ -304,7 +300,7 @@ void VectorEncoding::Impl::Templates::add_tiles(const TemplateData& t, const Cod
     }
     for (const VectorLoop& loop : code.loops) {
         const auto v = static_cast<std::size_t>(loop.variable);
-        const double whole = std::log2(static_cast<double>(bound_of(t, loop.variable)));
+        const double whole = std::log2(static_cast<double>(t.extents[loop.variable]));
         const double share = wanted(loop) + (whole - sum[v]) / loops[v];
         log_tile[v] = std::max(0.0, log_tile[v] - std::max(0.0, share));
         if (loop.symbol < 0) {

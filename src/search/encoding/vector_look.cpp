@@ -13,7 +13,7 @@ class Looking {
 public:
     explicit Looking(const TemplateData& t) : t_(t), path_(*t.path), nodes_(t.tmpl.nodes) {
         for (const PmappingNode& n : nodes_) {
-            n_holders_ += is_holder(n) ? 1 : 0;
+            n_holders_ += n.is_holder() ? 1 : 0;
         }
     }
 
@@ -23,7 +23,7 @@ public:
             const PmappingNode& n = nodes_[i];
             if (n.is_loop()) {
                 add_loop(i, holders, ++in_gap);
-            } else if (is_holder(n)) {
+            } else if (n.is_holder()) {
                 add_holder(n, holders++);
                 in_gap = 0;
             } else if (n.kind == NodeKind::compute) {
@@ -34,9 +34,6 @@ public:
     }
 
 private:
-    static bool is_holder(const PmappingNode& n) {
-        return n.kind == NodeKind::storage || n.kind == NodeKind::toll;
-    }
     const std::string& einsum() const {
         return path_.einsum.name;
     }

@@ -31,7 +31,6 @@ public:
     struct Entry {
         std::uint32_t tmpl = 0;
         std::vector<std::int64_t> tiles;
-        bool known = false;
         bool checked = false;  ///< the limits were evaluated
         Verdict verdict = Verdict::legal;
         // Of a legal one:
@@ -39,6 +38,7 @@ public:
         std::vector<std::int64_t> trips;  ///< of the running fused loops, outermost first
         double energy_j = 0, latency_s = 0;
         Reserved reserved;
+        bool known = false;  ///< all of the above; last, so that a copy knows it last
     };
 
     explicit EinsumMemo(const OpenSpace::Data& space);

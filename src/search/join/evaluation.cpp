@@ -54,7 +54,7 @@ Verdict Evaluation::follow(const Point& point) {
     if (point.choices.size() != space_.einsums.size()) {
         return Verdict::tile_shape;
     }
-    followed_.start(joiner_);
+    followed_.start();
     std::size_t at = 0;
     for (std::size_t e = 0; e < space_.einsums.size(); ++e) {
         const std::vector<TemplateData>& templates = space_.einsums[e].templates;

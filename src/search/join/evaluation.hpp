@@ -9,8 +9,26 @@
 #include <vector>
 
 #include "joint_capacity.hpp"
+#include "tessera/base/stop.hpp"
+#include "tessera/search/space_worker.hpp"
 
 namespace tessera::search {
+
+/// The outcome of the first legal point that `attempt` makes and `evaluate` looks at; of the others
+/// it is counted what they came to.
+template <class Attempt, class Evaluate>
+Outcome first_legal(int attempts, SpaceWorker::Failures& failures, const Attempt& attempt,
+                    const Evaluate& evaluate) {
+    for (int i = 0; i < attempts; ++i) {
+        base::poll_stop();
+        const Outcome outcome = attempt() ? evaluate() : Outcome{Verdict::incompatible};
+        if (outcome.legal()) {
+            return outcome;
+        }
+        ++failures[static_cast<std::size_t>(outcome.verdict)];
+    }
+    return {Verdict::no_point};
+}
 
 /// Scratch of one thread.
 class Evaluation {

@@ -71,10 +71,6 @@ public:
     /// `space`: of the order. `states`: of the same problem.
     Joiner(const OpenSpace::Data& space, JoinStates& states) : space_(space), states_(states) {}
 
-    /// The state before the first Einsum.
-    int first() const {
-        return 0;
-    }
     /// Ways to run a pmapping of the structure as the state's next Einsum.
     const std::vector<Way>& ways(int state, int structure);
 

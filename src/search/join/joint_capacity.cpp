@@ -6,11 +6,10 @@ namespace tessera::search {
 
 JointCapacity::JointCapacity(const OpenSpace::Data& space)
     : space_(space),
+      reference_(!space.problem.convention().exchange_by_tree),
       outward_(space.einsums.size() * space.memories.size()),
       buffer_(static_cast<std::size_t>(space.n_tensors)),
-      largest_(static_cast<std::size_t>(space.n_tensors) * space.einsums.size(), 0.0) {
-    touched_.reserve(largest_.size());  // so that it never fails with `largest_` in use
-}
+      shared_(buffer_.size()) {}
 
 int JointCapacity::root(int tensor) const {
     while (buffer_[tensor] != tensor) {
@@ -19,35 +18,19 @@ int JointCapacity::root(int tensor) const {
     return tensor;
 }
 
-/// Adds a reservation to all moments in which it is there. A fusable tensor counts once, at its
-/// largest.
+/// Adds a reservation to all moments in which it is there, or to those of its buffer.
 void JointCapacity::add(std::span<const Link> links, int einsum, const Reservation& r) {
-    const int n = static_cast<int>(links.size());
-    // Below `depth` loops that go on with its neighbours it outlives its Einsum.
-    int first = einsum, last = einsum;
-    while (first > 0 && links[first].way->plan.n_left > r.depth) {
-        --first;
-    }
-    while (last + 1 < n && links[last + 1].way->plan.n_left > r.depth) {
-        ++last;
-    }
-    const std::size_t memories = space_.memories.size();
-    if (r.tensor < 0) {
-        for (int now = first; now <= last; ++now) {
-            outward_[now * memories + r.memory] += r.bits;
-        }
+    const model::Lifetime life =
+        model::lifetime(einsum, r.depth, static_cast<int>(links.size()),
+                        [&](int i) { return links[i + 1].way->plan.n_left; });
+    if (r.tensor >= 0) {
+        Shared& shared = shared_[root(r.tensor)];
+        shared.memory = r.memory;
+        shared.uses.push_back({life, r.bits});
         return;
     }
-    first = std::min(first, space_.first_user[r.tensor]);
-    last = std::max(last, space_.last_user[r.tensor]);
-    const int base = root(r.tensor) * n;
-    for (int now = first; now <= last; ++now) {
-        double& largest = largest_[base + now];
-        if (r.bits > largest) {
-            outward_[now * memories + r.memory] += r.bits - largest;
-            largest = r.bits;
-            touched_.push_back(base + now);
-        }
+    for (int now = life.first; now <= life.last; ++now) {
+        outward_[now * space_.memories.size() + r.memory] += r.bits;
     }
 }
 
@@ -61,14 +44,20 @@ void JointCapacity::sum_up(std::span<const Link> links) {
             buffer_[tensor] = other;
         }
     }
-    touched_.clear();
+    for (Shared& shared : shared_) {
+        shared.uses.clear();
+    }
     for (std::size_t e = 0; e < links.size(); ++e) {
         for (const Reservation& r : links[e].reserved.outward) {
             add(links, static_cast<int>(e), r);
         }
     }
-    for (const int i : touched_) {
-        largest_[i] = 0.0;
+    for (const Shared& shared : shared_) {
+        if (!shared.uses.empty()) {
+            model::add_shared(shared.uses, reference_, [&](int now, double bits) {
+                outward_[now * space_.memories.size() + shared.memory] += bits;
+            });
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-// Whether the Einsums' reservations fit together (docs/mapspace.md, section 4).
+// Whether the Einsums' reservations fit together (tessera/model/coexistence.hpp).
 //
 // While one Einsum runs, a memory holds what the Einsum keeps for itself; and of all Einsums what
 // stands above loops that still turn, and the fusable tensors in their life. The second part is
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "link.hpp"
+#include "tessera/model/coexistence.hpp"
 
 namespace tessera::search {
 
@@ -38,12 +39,18 @@ private:
     void sum_up(std::span<const Link> links);
     void add(std::span<const Link> links, int einsum, const Reservation& r);
 
+    /// What Einsums hold of one buffer.
+    struct Shared {
+        int memory = 0;
+        std::vector<model::SharedUse> uses;
+    };
+
     const OpenSpace::Data& space_;
+    bool reference_;  // whose sizes of shared tensors
     bool known_ = false;
     std::vector<double> outward_;  // per Einsum and memory
     std::vector<int> buffer_;      // per tensor: itself, or whose buffer it lies in
-    std::vector<double> largest_;  // per tensor and Einsum, while they are summed up
-    std::vector<int> touched_;     // entries of largest_
+    std::vector<Shared> shared_;   // per tensor whose buffer it is
 };
 
 }  // namespace tessera::search

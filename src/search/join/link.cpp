@@ -1,5 +1,7 @@
 #include "link.hpp"
 
+#include <algorithm>
+
 namespace tessera::search {
 
 void Followed::join(const Way& way, const std::vector<std::int64_t>& trips) {
@@ -19,17 +21,18 @@ bool Followed::fits(const Way& way, const std::vector<std::int64_t>& trips) cons
     return true;
 }
 
+std::size_t Followed::way_in(const std::vector<Way>& ways, const std::vector<std::int64_t>& trips,
+                             std::size_t preferred) const {
+    const auto runs = [&](const Way& way) { return fits(way, trips); };
+    return preferred < ways.size() && runs(ways[preferred])
+               ? preferred
+               : static_cast<std::size_t>(std::ranges::find_if(ways, runs) - ways.begin());
+}
+
 void Link::take(const EinsumMemo::Entry& entry) {
-    known = false;  // until all is copied: memory may run out
+    known = false;  // until all is copied, member after member: memory may run out
     way = nullptr;
-    tmpl = entry.tmpl;
-    tiles = entry.tiles;
-    pattern = entry.pattern;
-    trips = entry.trips;
-    energy_j = entry.energy_j;
-    latency_s = entry.latency_s;
-    reserved = entry.reserved;
-    known = true;
+    static_cast<EinsumMemo::Entry&>(*this) = entry;
 }
 
 }  // namespace tessera::search

@@ -11,8 +11,9 @@ struct Followed {
     int state = 0;
     std::vector<std::int64_t> open_trips;
 
-    void start(const Joiner& joiner) {
-        state = joiner.first();
+    /// Before the first Einsum.
+    void start() {
+        state = 0;
         open_trips.clear();
     }
     /// `trips`: of the running fused loops of the Einsum that was joined.
@@ -21,19 +22,14 @@ struct Followed {
 
     /// Whether an Einsum with these trip counts can run inside the open loops in this way.
     bool fits(const Way& way, const std::vector<std::int64_t>& trips) const;
+    /// The one of the ways in which it can, `preferred` first among them; ways.size(): none.
+    std::size_t way_in(const std::vector<Way>& ways, const std::vector<std::int64_t>& trips,
+                       std::size_t preferred) const;
 };
 
-/// Facts of one template with its tile shapes (all but `before`, `join` and `way`), and of the way
-/// in which it follows the Einsums before it.
-struct Link {
-    bool known = false;  ///< facts were taken over
-    std::uint32_t tmpl = 0;
-    std::vector<std::int64_t> tiles;
-    const Pattern* pattern = nullptr;
-    std::vector<std::int64_t> trips;  ///< of the running fused loops, outermost first
-    double energy_j = 0, latency_s = 0;
-    Reserved reserved;
-
+/// Facts of one template with its tile shapes, and of the way in which it follows the Einsums
+/// before it.
+struct Link : EinsumMemo::Entry {
     Followed before;
     std::uint32_t join = 0;
     const Way* way = nullptr;  ///< null: not followed yet

@@ -51,7 +51,7 @@ void carry(const TemplateData& from, const std::int64_t* tiles, const TemplateDa
 void Repair::start() {
     built_.choices.clear();
     built_.tiles.clear();
-    followed_.start(joiner_);
+    followed_.start();
     drawing_.followers().trim();
 }
 
@@ -87,12 +87,7 @@ bool Repair::keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* ti
         return false;
     }
     const std::vector<Way>& ways = joiner_.ways(followed_.state, found.pattern->structure);
-    std::size_t way = join;
-    if (way >= ways.size() || !followed_.fits(ways[way], found.trips)) {
-        for (way = 0; way < ways.size() && !followed_.fits(ways[way], found.trips);) {
-            ++way;
-        }
-    }
+    const std::size_t way = followed_.way_in(ways, found.trips, join);
     if (way == ways.size()) {
         return false;
     }
@@ -170,8 +165,7 @@ bool Repair::fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& target
 }
 
 bool Repair::draw(Rng& rng) {
-    Compatibility& at =
-        drawing_.followers().after(static_cast<int>(next()), followed_.state, followed_.open_trips);
+    Compatibility& at = drawing_.followers().after(static_cast<int>(next()), followed_);
     const Joiner::Option* const option = drawing_.draw_einsum(rng, at);
     if (option == nullptr) {
         return false;

@@ -32,12 +32,6 @@ constexpr std::uint64_t draws_in_order = 4, changes_of_einsums = 8;
 // Attempts to make a legal point.
 constexpr int draw_attempts = 4096, move_attempts = 16, repair_attempts = 16;
 
-Outcome none(Verdict verdict) {
-    Outcome out;
-    out.verdict = verdict;
-    return out;
-}
-
 /// What makes and evaluates points whose Einsums run in one order; points as they run.
 struct InOrder {
     InOrder(const OpenSpace::Data& data, JoinStates& states, TileStore& tiles)
@@ -55,42 +49,21 @@ struct InOrder {
     Moves moves;
     Encoding encoding;
 
-    void fail(Verdict verdict) {
-        ++drawing.failures[static_cast<std::size_t>(verdict)];
-    }
-
     /// The first legal point that `attempt` gives goes into `point`.
     template <class Attempt>
     Outcome make(int attempts, Point& point, const Attempt& attempt) {
-        for (int i = 0; i < attempts; ++i) {
-            base::poll_stop();
-            if (!attempt()) {
-                fail(Verdict::incompatible);
-                continue;
-            }
-            const Outcome outcome = evaluation.evaluate(moves.built());
-            if (outcome.legal()) {
-                point = moves.built();
-                return outcome;
-            }
-            fail(outcome.verdict);
+        const Outcome outcome = first_legal(attempts, drawing.failures, attempt,
+                                            [&] { return evaluation.evaluate(moves.built()); });
+        if (outcome.legal()) {
+            point = moves.built();
         }
-        return none(Verdict::no_point);
+        return outcome;
     }
 
     Outcome draw(Rng& rng, Point& point) {
-        for (int i = 0; i < draw_attempts; ++i) {
-            if (!drawing.draw(rng, point)) {
-                fail(Verdict::incompatible);
-                continue;
-            }
-            const Outcome outcome = evaluation.evaluate(point);
-            if (outcome.legal()) {
-                return outcome;
-            }
-            fail(outcome.verdict);
-        }
-        return none(Verdict::no_point);
+        return first_legal(
+            draw_attempts, drawing.failures, [&] { return drawing.draw(rng, point); },
+            [&] { return evaluation.evaluate(point); });
     }
 
     Outcome move(Rng& rng, Move move, std::size_t einsum, Point& point) {
@@ -265,7 +238,7 @@ Outcome Worker::evaluate(const Point& point) {
         return impl_->in(0).evaluation.evaluate(point);
     }
     if (!impl_->by_order.has_shape(point)) {
-        return none(Verdict::incompatible);
+        return {Verdict::incompatible};
     }
     InOrder& own = impl_->in(point.order);
     as_run(own.space, point, impl_->inside);
@@ -315,7 +288,7 @@ Outcome Worker::move(Move move, std::uint64_t seed, std::uint32_t einsum, Point&
 Outcome Worker::cross(std::uint64_t seed, const Point& mate, std::uint32_t einsum,
                       std::uint32_t end, Point& point) {
     if (!impl_->by_order.has_shape(point) || !impl_->by_order.has_shape(mate)) {
-        return none(Verdict::tile_shape);
+        return {Verdict::tile_shape};
     }
     Rng rng(seed);
     return impl_->mix(rng, mate, einsum, end, point);

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "search/space_data.hpp"
+#include "tessera/base/divisors.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/search/open_space.hpp"
 
@@ -36,17 +37,6 @@ bool is_unfused(const TemplateData& t) {
         }
     }
     return !t.patterns.empty() && t.patterns.front().loops == 0;
-}
-
-void add_primes(int rank_variable, std::int64_t number, std::vector<LoopFactor>& out) {
-    for (std::int64_t p = 2; p * p <= number; ++p) {
-        for (; number % p == 0; number /= p) {
-            out.push_back({rank_variable, p});
-        }
-    }
-    if (number > 1) {
-        out.push_back({rank_variable, number});
-    }
 }
 
 }  // namespace
@@ -153,7 +143,11 @@ struct Allocation::Impl {
         clear();
         const auto& variables = t->path->einsum.rank_variables;
         for (std::size_t v = 0; v < variables.size(); ++v) {
-            add_primes(static_cast<int>(v), variables[v].bound, factors);
+            for (const std::int64_t prime : base::prime_factors(variables[v].bound)) {
+                for (std::int64_t rest = variables[v].bound; rest % prime == 0; rest /= prime) {
+                    factors.push_back({static_cast<int>(v), prime});
+                }
+            }
         }
         std::vector<const Loop*> spatial;
         for (const Loop& loop : loops) {

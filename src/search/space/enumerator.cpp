@@ -1,7 +1,7 @@
 // All points of a space: a walk over templates, joins and tile shapes without recursion, so that it
 // can stop after every point.
 #include "einsum_orders.hpp"
-#include "search/join/joiner.hpp"
+#include "search/join/link.hpp"
 #include "tessera/base/stop.hpp"
 #include "tile_walk.hpp"
 
@@ -14,7 +14,7 @@ class PointsInOrder {
 public:
     PointsInOrder(const OpenSpace::Data& space, JoinStates& states)
         : space_(space), joiner_(space, states), stages_(space.einsums.size()) {
-        enter(0, joiner_.first(), {});
+        enter(0, {});
     }
 
     bool next(Point& point) {
@@ -32,7 +32,7 @@ public:
                 --e;
             } else if (e + 1 < stages_.size()) {
                 ++e;
-                enter(e, stages_[e - 1].next, stages_[e - 1].open_after);
+                enter(e, stages_[e - 1].after);
             } else {
                 break;
             }
@@ -44,23 +44,19 @@ public:
 private:
     /// One Einsum: where the walk stands.
     struct Stage {
-        int state = 0;
-        std::vector<std::int64_t> open;  // trip counts of the open loops
-        std::uint32_t tmpl = 0;          // next template to list
+        Followed before, after;
+        std::uint32_t tmpl = 0;  // next template to list
         std::vector<Joiner::Option> options;
         std::size_t option = 0;
         bool walking = false;
         Joiner::Option at;
         std::unique_ptr<TileWalk> walk;
         std::uint32_t walk_of = ~0u;
-        int next = 0;
-        std::vector<std::int64_t> open_after;
     };
 
-    void enter(std::size_t e, int state, const std::vector<std::int64_t>& open) {
+    void enter(std::size_t e, const Followed& before) {
         Stage& s = stages_[e];
-        s.state = state;
-        s.open = open;
+        s.before = before;
         s.tmpl = 0;
         s.options.clear();
         s.option = 0;
@@ -83,7 +79,7 @@ private:
                 base::poll_stop();
                 s.options.clear();
                 s.option = 0;
-                joiner_.options(s.state, s.tmpl++, s.options);
+                joiner_.options(s.before.state, s.tmpl++, s.options);
             }
             s.at = s.options[s.option++];
             begin_walk(e);
@@ -94,9 +90,9 @@ private:
         Stage& s = stages_[e];
         const TemplateData& t = space_.einsums[e].templates[s.at.tmpl];
         const Pattern& pattern = t.patterns[s.at.pattern];
-        const Way& way = joiner_.ways(s.state, pattern.structure)[s.at.way];
+        const Way& way = joiner_.ways(s.before.state, pattern.structure)[s.at.way];
         std::vector<std::int64_t> wanted;
-        demanded_trips(t, pattern, way.plan, s.open, wanted);
+        demanded_trips(t, pattern, way.plan, s.before.open_trips, wanted);
         if (s.walk_of != s.at.tmpl) {
             s.walk = std::make_unique<TileWalk>(t, divisors_, workspace_);
             s.walk_of = s.at.tmpl;
@@ -109,14 +105,10 @@ private:
         Stage& s = stages_[e];
         const TemplateData& t = space_.einsums[e].templates[s.at.tmpl];
         const Pattern& pattern = t.patterns[s.at.pattern];
-        const Way& way = joiner_.ways(s.state, pattern.structure)[s.at.way];
+        const Way& way = joiner_.ways(s.before.state, pattern.structure)[s.at.way];
         std::vector<std::int64_t> trips;
         trips_of(t, pattern.loops, s.walk->values().data(), trips);
-        s.open_after.clear();
-        for (int p = 0; p < way.plan.n_open; ++p) {
-            s.open_after.push_back(trips[way.plan.order[p]]);
-        }
-        s.next = way.next;
+        s.after.join(way, trips);
     }
 
     void write(Point& point) const {

@@ -82,7 +82,7 @@ struct InOrder : PartialPoint {
                                     {link.tmpl, link.join, part.pattern->loops});
         }
         built.choices = from.choices;
-        parts[0].before.start(joiner);
+        parts[0].before.start();
         open();
         return true;
     }

@@ -22,10 +22,7 @@ using mapspace::Relation;
 using model::Formula;
 
 void add_extents(TemplateData& t) {
-    t.extents.clear();
-    for (const workload::LocalRankVariable& v : t.path->einsum.rank_variables) {
-        t.extents.push_back(v.bound);
-    }
+    t.extents = t.path->einsum.bounds();
     for (const mapping::PmappingNode& n : t.tmpl.nodes) {
         if (n.base > 0) {
             t.extents[n.rank_variable] = n.base;
@@ -236,7 +233,7 @@ bool add_limits(TemplateData& t, const model::TemplateFormulas& f,
             for (const int node : k.loops) {
                 trips *= mapspace::trip_formula(*t.path, t.tmpl, node);
             }
-            out.add(trips, mapspace::relation_of(k.op), k.value, Verdict::constraint);
+            out.add(trips, k.op, k.value, Verdict::constraint);
         }
     }
     for (const mapspace::TileShapeConstraint& k : mapspace::line_buffer_limits(*t.path, t.tmpl)) {
@@ -272,16 +269,22 @@ void add_costs(const OpenSpace::Data& space, TemplateData& t, const model::Templ
     const std::vector<std::string>& names = space.problem.architecture->component_names();
     for (const model::OccupancyFormula& o : f.occupancies) {
         const arch::PathLevel& level = t.path->levels[o.level];
-        if (o.shared || !std::isfinite(level.size_bits)) {
+        if (!std::isfinite(level.size_bits)) {
             continue;
         }
         const auto name = std::find(names.begin(), names.end(), level.name);
         const auto memory = std::find_if(
             space.memories.begin(), space.memories.end(),
             [&](const Memory& m) { return m.component == static_cast<int>(name - names.begin()); });
+        const int m = static_cast<int>(memory - space.memories.begin());
         const workload::LocalTensor& tensor = t.path->einsum.tensors[o.tensor];
-        t.holdings.push_back({static_cast<int>(memory - space.memories.begin()), o.loops_above,
-                              o.backing && tensor.fusable ? tensor.tensor : -1});
+        const int buffer = o.backing && tensor.fusable ? tensor.tensor : -1;
+        if (o.shared) {  // of a copy, by whichever of its tensors others see
+            const auto one = std::ranges::find(t.holdings, m, &Holding::memory);
+            one->tensor = one->tensor < 0 ? buffer : one->tensor;
+            continue;
+        }
+        t.holdings.push_back({m, o.loops_above, buffer});
         outputs.push_back(o.bits);
     }
     t.cost.compile(model::FormulaPool::current(), outputs);

@@ -49,23 +49,21 @@ void enumerate_einsum(const model::Problem& p, const mapspace::MapSpaceOptions& 
 void find_users(OpenSpace::Data& data) {
     const workload::Workload& w = *data.problem.workload;
     data.n_tensors = static_cast<int>(w.tensors.size());
-    data.first_user.assign(w.tensors.size(), static_cast<int>(w.einsums.size()));
-    data.last_user.assign(w.tensors.size(), -1);
+    std::vector<int> last_user(w.tensors.size(), -1);  // place in the order
     for (std::size_t i = 0; i < data.order.size(); ++i) {
         for (const workload::TensorAccess& a : w.einsums[data.order[i]].accesses) {
-            data.first_user[a.tensor] = std::min(data.first_user[a.tensor], static_cast<int>(i));
-            data.last_user[a.tensor] = static_cast<int>(i);
+            last_user[a.tensor] = static_cast<int>(i);
         }
     }
     data.needed_later.assign(data.order.size(), {});
     for (std::size_t i = 0; i < data.order.size(); ++i) {
         for (std::size_t t = 0; t < w.tensors.size(); ++t) {
-            data.needed_later[i].push_back(data.last_user[t] > static_cast<int>(i));
+            data.needed_later[i].push_back(last_user[t] > static_cast<int>(i));
         }
     }
 }
 
-/// Finite memories of any path; sizes are those that the first path names.
+/// Finite memories of any path; of several sizes the largest.
 void find_memories(OpenSpace::Data& data) {
     const std::vector<std::string>& names = data.problem.architecture->component_names();
     std::map<int, double> sizes;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "mapspace/tabulate.hpp"
+#include "mapspace/shape_problem.hpp"
 #include "search/space_data.hpp"
 #include "tessera/base/stop.hpp"
 
@@ -117,14 +117,9 @@ private:
 
 void add_patterns(const OpenSpace::Data& space, TemplateData& t, const model::TemplateFormulas& f,
                   std::vector<mapspace::GroupStructure>& structures) {
-    mapspace::TabulateContext context;
-    context.path = t.path;
-    const std::vector<std::string>& names = space.problem.architecture->component_names();
-    for (const arch::PathLevel& level : t.path->levels) {
-        context.component_of_level.push_back(
-            static_cast<int>(std::find(names.begin(), names.end(), level.name) - names.begin()));
-        context.tracked_of_level.push_back(-1);
-    }
+    // Structures need no memories; the rows have one cost, which is 0.
+    const mapspace::TabulateContext context =
+        mapspace::table_context({&space.problem, &space.mapspace, {}, true, false}, *t.path);
     Patterns patterns(t);
     patterns.collect(0, 0);
     std::vector<mapspace::PmappingGroup> groups =

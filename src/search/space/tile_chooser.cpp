@@ -8,6 +8,31 @@ namespace tessera::search {
 
 using model::SymbolSet;
 
+namespace {
+
+/// Appends all values.
+void drain(mapspace::CandidateCursor& cursor, std::vector<double>& out) {
+    constexpr std::size_t piece = 32;
+    for (std::size_t n = piece; n == piece;) {
+        const std::size_t at = out.size();
+        out.resize(at + piece);
+        n = cursor.next(out.data() + at, piece);
+        out.resize(at + n);
+    }
+}
+
+/// Of ascending values the one whose ratio to the target is closest to 1.
+std::ptrdiff_t nearest(const std::vector<double>& values, double target) {
+    const auto above = std::lower_bound(values.begin(), values.end(), target);
+    if (above == values.begin() ||
+        (above != values.end() && *above * *(above - 1) <= target * target)) {
+        return above - values.begin();
+    }
+    return above - values.begin() - 1;
+}
+
+}  // namespace
+
 TileChooser::TileChooser(const TemplateData& t, mapspace::DivisorCache& divisors,
                          model::FormulaWorkspace& workspace)
     : t_(t),
@@ -161,19 +186,13 @@ void TileChooser::fused_candidates(int fused, std::vector<double>& out) {
 }
 
 void TileChooser::candidates(std::size_t k, std::vector<double>& out) {
-    constexpr std::size_t piece = 32;
     const int s = t_.order[k];
     const int fused = t_.fused_of_symbol[s];
     out.clear();
     const bool free = fused < 0 || ((running_ >> fused & 1u) && trips_[fused] == 0);
     if (free) {
         cursors_[s].start(values_.data(), steps_[k].known);
-        for (std::size_t n = piece; n == piece;) {
-            const std::size_t at = out.size();
-            out.resize(at + piece);
-            n = cursors_[s].next(out.data() + at, piece);
-            out.resize(at + n);
-        }
+        drain(cursors_[s], out);
     }
     if (fused >= 0) {
         fused_candidates(fused, out);
@@ -271,20 +290,6 @@ double TileChooser::corner(const Check& check, const std::vector<Raise>& raises)
     return output;
 }
 
-namespace {
-
-/// Of ascending values the one whose ratio to the target is closest to 1.
-std::ptrdiff_t nearest(const std::vector<double>& values, double target) {
-    const auto above = std::lower_bound(values.begin(), values.end(), target);
-    if (above == values.begin() ||
-        (above != values.end() && *above * *(above - 1) <= target * target)) {
-        return above - values.begin();
-    }
-    return above - values.begin() - 1;
-}
-
-}  // namespace
-
 bool TileChooser::draw(Rng& rng, std::uint64_t& steps, const std::vector<double>* target,
                        std::size_t from) {
     std::size_t k = from;
@@ -347,7 +352,6 @@ bool TileChooser::take_nearest(const std::vector<double>& target) {
 }
 
 void TileChooser::between(int symbol, const std::int64_t* tiles, std::vector<double>& out) {
-    constexpr std::size_t piece = 32;
     SymbolSet others;
     corner_.resize(values_.size());
     for (std::size_t s = 0; s < values_.size(); ++s) {
@@ -358,12 +362,7 @@ void TileChooser::between(int symbol, const std::int64_t* tiles, std::vector<dou
     }
     cursors_[symbol].start(corner_.data(), others);
     out.clear();
-    for (std::size_t n = piece; n == piece;) {
-        const std::size_t at = out.size();
-        out.resize(at + piece);
-        n = cursors_[symbol].next(out.data() + at, piece);
-        out.resize(at + n);
-    }
+    drain(cursors_[symbol], out);
 }
 
 bool TileChooser::complete() const {

@@ -48,8 +48,6 @@ private:
 
     TileChooser chooser_;
     std::vector<Level> levels_;
-
-public:
     std::uint64_t steps_ = 0;
     bool fresh_ = true;
 };

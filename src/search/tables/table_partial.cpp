@@ -13,7 +13,7 @@ bool TablePartial::start(const Point& point) {
     structure_.clear();
     depth_ = 0;
     Followed followed;
-    followed.start(joiner_);
+    followed.start();
     for (std::size_t e = 0; e < space_.einsums.size(); ++e) {
         const auto [at, join] = point.choices[e];
         const CompatibilityGroup& group = space_.group(e, at);

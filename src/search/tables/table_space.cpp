@@ -20,7 +20,7 @@ public:
           states_(space.data()),
           joiner_(space.data(), states_),
           stages_(space.einsums.size()) {
-        stages_[0].before.start(joiner_);
+        stages_[0].before.start();
     }
 
     bool next(Point& point) override {

@@ -28,7 +28,7 @@ const TableOptions& TableWorker::options() {
 void TableWorker::start() {
     built_.choices.clear();
     built_.tiles.clear();
-    followed_.start(joiner_);
+    followed_.start();
     options_.forget();
 }
 
@@ -54,13 +54,7 @@ void TableWorker::add(const TableOption& option, std::int64_t row) {
 bool TableWorker::keep(const Choice& choice, std::int64_t row) {
     const CompatibilityGroup& own = group(choice.tmpl);
     const std::vector<Way>& ways = joiner_.ways(followed_.state, own.structure);
-    const auto fits = [&](std::size_t way) { return followed_.fits(ways[way], own.trips); };
-    std::size_t way = choice.join;
-    if (way >= ways.size() || !fits(way)) {
-        for (way = 0; way < ways.size() && !fits(way);) {
-            ++way;
-        }
-    }
+    const std::size_t way = followed_.way_in(ways, own.trips, choice.join);
     if (way == ways.size()) {
         return false;
     }
@@ -226,12 +220,10 @@ Outcome TableWorker::begin(const Point& point) {
         return of_base_;
     }
     of_base_ = {};  // until it is taken apart: memory may run out
-    Outcome outcome;
     if (!space_.has(point)) {
-        outcome.verdict = Verdict::tile_shape;
-        return outcome;
+        return {Verdict::tile_shape};
     }
-    outcome = look(point);
+    const Outcome outcome = look(point);
     if (!outcome.legal()) {
         return outcome;
     }
@@ -262,22 +254,11 @@ void TableWorker::charge_changes(const Point& from, const Point* mate) {
 /// The first legal point that `attempt` gives goes into `point`.
 template <class Attempt>
 Outcome TableWorker::make(int attempts, Point& point, const Attempt& attempt) {
-    for (int i = 0; i < attempts; ++i) {
-        base::poll_stop();
-        if (!attempt()) {
-            ++failures_[static_cast<std::size_t>(Verdict::incompatible)];
-            continue;
-        }
-        const Outcome outcome = look(built_);
-        if (outcome.legal()) {
-            point = built_;
-            return outcome;
-        }
-        ++failures_[static_cast<std::size_t>(outcome.verdict)];
+    const Outcome outcome = first_legal(attempts, failures_, attempt, [&] { return look(built_); });
+    if (outcome.legal()) {
+        point = built_;
     }
-    Outcome none;
-    none.verdict = Verdict::no_point;
-    return none;
+    return outcome;
 }
 
 Outcome TableWorker::draw(std::uint64_t seed, Point& point) {
@@ -325,9 +306,7 @@ bool TableWorker::cross_once(Rng& rng, const Point& point, const Point& mate, st
 Outcome TableWorker::cross(std::uint64_t seed, const Point& mate, std::uint32_t einsum,
                            std::uint32_t end, Point& point) {
     if (!space_.has(point) || !space_.has(mate)) {
-        Outcome none;
-        none.verdict = Verdict::tile_shape;
-        return none;
+        return {Verdict::tile_shape};
     }
     Rng rng(seed);
     const Point own = point;
@@ -339,10 +318,8 @@ Outcome TableWorker::repair(std::uint64_t seed, Point& point) {
 }
 
 Outcome TableWorker::evaluate(const Point& point) {
-    Outcome outcome;
     if (!space_.has(point)) {
-        outcome.verdict = Verdict::tile_shape;
-        return outcome;
+        return {Verdict::tile_shape};
     }
     for (std::size_t e = 0; e < point.choices.size(); ++e) {
         charge_ += space_.group(e, point.choices[e].tmpl).charge;

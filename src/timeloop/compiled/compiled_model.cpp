@@ -1,10 +1,9 @@
 // The compiled evaluator: perfect nests in closed form (compiled_nest.hpp); imperfect ones, and
 // problems whose offsets do not fit one integer, by the as-written analysis.
-#include <bit>
+#include <algorithm>
 
-#include "compiled_costs.hpp"
-#include "compiled_nest.hpp"
-#include "timeloop/model/nest_analysis.hpp"
+#include "nest_run.hpp"
+#include "timeloop/model/accounting.hpp"
 
 namespace tessera::timeloop {
 
@@ -42,53 +41,40 @@ struct CompiledModel::Workspace::Impl {
 
 CompiledModel::Workspace::Workspace() : impl_(std::make_unique<Impl>()) {}
 CompiledModel::Workspace::~Workspace() = default;
-CompiledModel::Workspace::Workspace(Workspace&&) noexcept = default;
-CompiledModel::Workspace& CompiledModel::Workspace::operator=(Workspace&&) noexcept = default;
 
 CompiledModel::CompiledModel(const Problem& problem, const Architecture& architecture,
                              const ModelOptions& options)
     : impl_(std::make_unique<const Impl>(problem, architecture, options)) {}
 CompiledModel::~CompiledModel() = default;
-CompiledModel::CompiledModel(CompiledModel&&) noexcept = default;
-CompiledModel& CompiledModel::operator=(CompiledModel&&) noexcept = default;
-
-namespace {
-
-/// What one pass over a mapping tells.
-struct Glance {
-    bool perfect = true;
-    int nowhere = -1;      ///< a data space that no level keeps
-    bool forgets = false;  ///< see forgets() of machine.hpp
-};
-
-Glance glance(const FlatMapping& mapping, const std::vector<DataSpaceMask>& moving) {
-    Glance seen;
-    for (int q = 0; q < mapping.loop_count; ++q) {
-        seen.perfect = seen.perfect && mapping.loops[q].end == mapping.loops[q].residual;
-    }
-    const int spaces = static_cast<int>(moving.size());
-    DataSpaceMask missing = (DataSpaceMask{1} << spaces) - 1;
-    DataSpaceMask moved = 0;  // dimensions of temporal loops outside the level at hand
-    for (int i = mapping.level_count - 1; i >= 0 && missing != 0; --i) {
-        for (int s = 0; s < spaces; ++s) {
-            if (missing >> s & mapping.keep[i] >> s & 1) {
-                seen.forgets = seen.forgets || (moving[s] & moved) != 0;
-            }
-        }
-        missing &= ~mapping.keep[i];
-        for (int q = i == 0 ? 0 : mapping.level_end[i - 1]; q < mapping.level_end[i]; ++q) {
-            const Loop& loop = mapping.loops[q];
-            moved |= loop.kind == LoopKind::temporal ? DataSpaceMask{1} << loop.dimension : 0;
-        }
-    }
-    seen.nowhere = missing == 0 ? -1 : std::countr_zero(missing);
-    return seen;
-}
-
-}  // namespace
 
 Fit CompiledModel::check_capacity(const FlatMapping& mapping) const {
-    return impl_->nest.check_capacity(mapping);
+    const SpaceTables& tables = impl_->nest.tables;
+    if (!tables.valid()) {
+        return {};
+    }
+    std::int64_t tile[max_dimensions], extents[SpaceTables::max_ranks];
+    std::fill_n(tile, tables.dimensions(), 1);
+    std::fill_n(extents, SpaceTables::max_ranks, 1);
+    int next = 0;
+    for (int i = 0; i < impl_->machine.levels; ++i) {
+        for (; next < mapping.level_end[i]; ++next) {
+            const Loop& loop = mapping.loops[next];
+            tables.grow(extents, loop.dimension, tile[loop.dimension] * (loop.end - 1));
+            tile[loop.dimension] *= loop.end;
+        }
+        const LevelConstants& level = impl_->machine.level[i];
+        if (!level.bounded) {
+            continue;
+        }
+        std::uint64_t used = 0;
+        for (int s = 0; s < impl_->machine.spaces; ++s) {
+            used += mapping.keep[i] >> s & 1 ? tables.words(extents, s) : 0;
+        }
+        if (Fit fit; misfits(level, i, used, fit)) {
+            return fit;
+        }
+    }
+    return {};
 }
 
 void CompiledModel::evaluate(const FlatMapping& mapping, Workspace& workspace, Cost& cost) const {
@@ -96,19 +82,23 @@ void CompiledModel::evaluate(const FlatMapping& mapping, Workspace& workspace, C
     Workspace::Impl& work = *workspace.impl_;
     work.prepare(model.machine);
     cost.fit = Fit{};
-    const Glance seen = glance(mapping, model.machine.moving);
-    if (seen.nowhere >= 0) {
+    if (const int space = kept_nowhere(model.machine.spaces, mapping); space >= 0) {
         cost.fit.kind = Fit::Kind::kept_nowhere;
-        cost.fit.level = seen.nowhere;
+        cost.fit.level = space;
         return;
     }
-    const bool closed =
-        model.nest.valid() && seen.perfect && model.nest.analyse(mapping, work.scratch, work.nest);
+    const bool perfect = std::all_of(mapping.loops, mapping.loops + mapping.loop_count,
+                                     [](const Loop& loop) { return loop.end == loop.residual; });
+    const bool closed = model.nest.tables.valid() && perfect &&
+                        NestRun(model.nest, mapping, work.scratch, work.nest).run();
     if (!closed) {
         work.nest = analyse_nest(model.problem, model.architecture, mapping, model.options);
     }
-    cost_of(model.machine, work.nest, mapping.keep, cost);
-    cost.forgets = seen.forgets;
+    account(model.machine, work.nest, mapping.keep, cost);
+    cost.forgets = false;
+    for (int s = 0; s < model.machine.spaces; ++s) {
+        cost.forgets = cost.forgets || forgets(model.machine, mapping, s);
+    }
 }
 
 }  // namespace tessera::timeloop

@@ -2,16 +2,14 @@
 //   loops()    strides of all loops, the list of temporal loops and its prefix sums
 //   update()   W, R and the number of moves of each kind
 //   level()    moves, traffic, then sizes and extents
-#include "compiled_nest.hpp"
-
 #include <algorithm>
 
-#include "timeloop/model/nest_run.hpp"
+#include "nest_run.hpp"
 
 namespace tessera::timeloop {
 
 void NestRun::loops() {
-    std::fill_n(tile_, nest_.tables_.dimensions(), 1);
+    std::fill_n(tile_, nest_.tables.dimensions(), 1);
     int next = 0;
     for (int i = 0; i < machine_.levels; ++i) {
         blocks_[i] = {loop_count_, next, flat_.level_end[i]};
@@ -38,36 +36,12 @@ void NestRun::loops() {
         std::int64_t sum = 0;
         for (int q = 0; q < loop_count_; ++q) {
             const std::int64_t step =
-                nest_.tables_.step(space, s_.temporal[q].dimension) * s_.temporal[q].stride;
+                nest_.tables.step(space, s_.temporal[q].dimension) * s_.temporal[q].stride;
             turns.prefix[q] = sum;
             turns.turn[q] = step - sum;
             sum += step;
         }
     }
-}
-
-void NestRun::geometry() {
-    std::uint64_t x = 1, y = 1;
-    for (int i = machine_.levels - 1; i >= 0; --i) {
-        LevelGeometry& geometry = result_.levels[i];
-        geometry.outer_x = x;
-        geometry.outer_y = y;
-        geometry.replication = x * y;
-        geometry.fanout = 1;
-        for (int q = blocks_[i].begin; q < blocks_[i].end; ++q) {
-            const Loop& loop = flat_.loops[q];
-            if (loop.kind == LoopKind::temporal) {
-                break;
-            }
-            (loop.kind == LoopKind::spatial_x ? x : y) *= loop.end;
-            geometry.fanout *= loop.end;
-        }
-    }
-    result_.arithmetic_x = x;
-    result_.arithmetic_y = y;
-    result_.arithmetic_instances = x * y;
-    result_.average_computes = static_cast<double>(result_.temporal_product);
-    result_.imperfect = false;
 }
 
 /// Sum of w(q) over the loops outside `first` that turn by the same step.
@@ -100,9 +74,9 @@ void NestRun::update(int i, int space, Moves& m) const {
     const NestScratch::TemporalLoop& zero = s_.temporal[first];
     m.residue = m.whole;
     if (!(flat_.no_temporal_reuse[i - 1] >> space & 1)) {
-        m.residue = nest_.tables_.step(space, zero.dimension) == 0
+        m.residue = nest_.tables.step(space, zero.dimension) == 0
                         ? 0
-                        : nest_.tables_.residue(extents_, space, zero.dimension, zero.stride);
+                        : nest_.tables.residue(extents_, space, zero.dimension, zero.stride);
     }
     if (!same_loops || i == 1) {
         m.equal = equal_moves(space, first);
@@ -142,7 +116,7 @@ void NestRun::level(int i) {
     const Block& block = blocks_[i];
     const auto advance = [&](int q) {
         const Loop& loop = flat_.loops[q];
-        nest_.tables_.grow(extents_, loop.dimension, strides_[q] * (loop.end - 1));
+        nest_.tables.grow(extents_, loop.dimension, strides_[q] * (loop.end - 1));
     };
     Tile* const tiles = &result_.tiles[i * machine_.spaces];
     update_moves(i);
@@ -159,7 +133,7 @@ void NestRun::level(int i) {
         }
         for (int space = 0; space < machine_.spaces; ++space) {
             tiles[space].spatial_size =
-                machine_.writes(space) ? nest_.tables_.words(extents_, space) : 0;
+                machine_.writes(space) ? nest_.tables.words(extents_, space) : 0;
         }
     }
     for (; q < block.end; ++q) {
@@ -167,7 +141,7 @@ void NestRun::level(int i) {
     }
     for (int space = 0; space < machine_.spaces; ++space) {
         if (block.begin != block.end) {
-            words_[space] = nest_.tables_.words(extents_, space);
+            words_[space] = nest_.tables.words(extents_, space);
         }
         tiles[space].size = words_[space];
     }
@@ -175,8 +149,10 @@ void NestRun::level(int i) {
 
 bool NestRun::run() {
     loops();
-    geometry();
-    std::fill_n(extents_, nest_.tables_.ranks(), 1);
+    set_geometry(flat_, result_);
+    result_.average_computes = static_cast<double>(result_.temporal_product);
+    result_.imperfect = false;
+    std::fill_n(extents_, nest_.tables.ranks(), 1);
     std::fill_n(words_, machine_.spaces, 1);
     reserve(machine_.spaces * machine_.levels);
     for (int i = 0; i < machine_.levels; ++i) {
@@ -187,48 +163,11 @@ bool NestRun::run() {
 
 CompiledNest::CompiledNest(const Problem& problem, const Architecture& architecture,
                            const Machine& machine, const ModelOptions& options)
-    : machine_(machine), tables_(problem), link_transfers_(options.link_transfers) {
+    : machine(machine), tables(problem), link_transfers(options.link_transfers) {
     for (int i = 0; i < architecture.levels(); ++i) {
-        fanout_x_.push_back(architecture.fanout_x(i));
-        fanout_y_.push_back(architecture.fanout_y(i));
+        fanout_x.push_back(architecture.fanout_x(i));
+        fanout_y.push_back(architecture.fanout_y(i));
     }
-}
-
-Fit CompiledNest::check_capacity(const FlatMapping& mapping) const {
-    if (!tables_.valid()) {
-        return {};
-    }
-    std::int64_t tile[SpaceTables::max_dimensions], extents[SpaceTables::max_ranks];
-    std::fill_n(tile, tables_.dimensions(), 1);
-    std::fill_n(extents, SpaceTables::max_ranks, 1);
-    int next = 0;
-    for (int i = 0; i < machine_.levels; ++i) {
-        for (; next < mapping.level_end[i]; ++next) {
-            const Loop& loop = mapping.loops[next];
-            tables_.grow(extents, loop.dimension, tile[loop.dimension] * (loop.end - 1));
-            tile[loop.dimension] *= loop.end;
-        }
-        const LevelConstants& level = machine_.level[i];
-        if (!level.bounded) {
-            continue;
-        }
-        std::uint64_t used = 0;
-        for (int s = 0; s < machine_.spaces; ++s) {
-            used += mapping.keep[i] >> s & 1 ? tables_.words(extents, s) : 0;
-        }
-        if (used > level.effective_size) {
-            return {Fit::Kind::capacity, i, used, static_cast<double>(level.effective_size)};
-        }
-        if (static_cast<double>(used) < level.least_used) {
-            return {Fit::Kind::min_utilization, i, used, level.least_used};
-        }
-    }
-    return {};
-}
-
-bool CompiledNest::analyse(const FlatMapping& mapping, NestScratch& scratch,
-                           NestResult& result) const {
-    return NestRun(*this, mapping, scratch, result).run();
 }
 
 }  // namespace tessera::timeloop

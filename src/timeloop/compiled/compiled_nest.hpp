@@ -30,7 +30,7 @@ namespace tessera::timeloop {
 /// so that offsets add and compare as plain integers.
 class SpaceTables {
 public:
-    static constexpr int max_dimensions = 16, max_ranks = 64;
+    static constexpr int max_ranks = 64;
 
     explicit SpaceTables(const Problem& problem);
 
@@ -118,29 +118,16 @@ struct NestScratch {
     std::vector<Record> records;  ///< of one data space
 };
 
-class CompiledNest {
-public:
+/// What is known of all mappings. If the tables are not valid, only the as-written analysis
+/// applies.
+struct CompiledNest {
     CompiledNest(const Problem& problem, const Architecture& architecture, const Machine& machine,
                  const ModelOptions& options);
 
-    /// False if the problem does not fit the closed form: only the as-written analysis applies.
-    bool valid() const {
-        return tables_.valid();
-    }
-
-    Fit check_capacity(const FlatMapping& mapping) const;
-
-    /// \pre valid(), all loops perfect; scratch and result have the machine's sizes.
-    /// Returns false if a count is too large to be exact. Sizes that only reports need are left
-    /// out.
-    bool analyse(const FlatMapping& mapping, NestScratch& scratch, NestResult& result) const;
-
-private:
-    friend class NestRun;
-    const Machine& machine_;
-    SpaceTables tables_;
-    std::vector<std::int64_t> fanout_x_, fanout_y_;
-    bool link_transfers_;
+    const Machine& machine;
+    SpaceTables tables;
+    std::vector<std::int64_t> fanout_x, fanout_y;
+    bool link_transfers;
 };
 
 }  // namespace tessera::timeloop

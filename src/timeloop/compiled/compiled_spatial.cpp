@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "timeloop/model/nest_run.hpp"
+#include "nest_run.hpp"
 
 namespace tessera::timeloop {
 
@@ -69,7 +69,7 @@ void NestRun::enumerate(int space) {
     });
 }
 
-// As hops_to() of multicast.hpp, without allocation.
+// As hops_to() of nest_execution.hpp, without allocation.
 double NestRun::hops_to_group() {
     const double centre = static_cast<double>(height_ - 1) / 2;
     std::int64_t farthest = 0;
@@ -267,8 +267,8 @@ void NestRun::spatial_block(int i) {
         (along_y ? height_ : width_) *= loop.end;
     }
     logical_width_ = width_;
-    width_ = std::max(width_, nest_.fanout_x_[i]);
-    height_ = std::max(height_, nest_.fanout_y_[i]);
+    width_ = std::max(width_, nest_.fanout_x[i]);
+    height_ = std::max(height_, nest_.fanout_y[i]);
 }
 
 void NestRun::put(int i, int space, const Record* records, int count) {
@@ -294,7 +294,7 @@ void NestRun::spatial_traffic(int i, int space) {
     s_.records.clear();
     remaining_ = m.total;
     group(i, space, flat_.no_multicast_no_reduction[i] >> space & 1);
-    if (nest_.link_transfers_ && !(flat_.no_link_transfer[i] >> space & 1)) {
+    if (nest_.link_transfers && !(flat_.no_link_transfer[i] >> space & 1)) {
         links(i, space, m);
     }
     if (remaining_ > 0) {

@@ -6,26 +6,11 @@
 #include <utility>
 
 #include "tessera/spec/position.hpp"
+#include "timeloop/read/levels.hpp"
 
 namespace tessera::timeloop {
 
-namespace {
-
 using spec::Node;
-
-Node list_at(const Node& origin) {
-    Node node = Node::sequence(origin.position);
-    node.path = origin.path;
-    return node;
-}
-
-Node text_at(const Node& origin, const std::string& text) {
-    Node node = Node::scalar(text, origin.position);
-    node.path = origin.path;
-    return node;
-}
-
-}  // namespace
 
 std::vector<std::string> items_of(const Node& node) {
     std::vector<std::string> result;
@@ -66,10 +51,10 @@ Node& field(Node& constraint, const std::string& key, const Node& origin) {
         existing = nullptr;
     }
     if (existing == nullptr) {
-        return constraint.insert(key, origin.position, list_at(origin));
+        return constraint.insert(key, origin.position, at(origin, Node::sequence({})));
     }
     if (!existing->is_sequence()) {
-        Node list = list_at(*existing);
+        Node list = at(*existing, Node::sequence({}));
         for (const std::string& item : items_of(*existing)) {
             list.items.push_back(text_at(*existing, item));
         }
@@ -98,19 +83,6 @@ void add_factor(Node& constraint, const std::string& factor, const Node& origin,
 
 namespace {
 
-const DataSpace& space_named(const Node& where, const std::string& name, const Problem& problem) {
-    const int found = problem.find_data_space(name);
-    if (found < 0) {
-        std::vector<std::string> known;
-        for (const DataSpace& space : problem.data_spaces) {
-            known.push_back(space.name);
-        }
-        spec::fail(where, {"unknown data space", name, spec::name_list(known),
-                           spec::did_you_mean(name, known)});
-    }
-    return problem.data_spaces[static_cast<std::size_t>(found)];
-}
-
 /// Names of data spaces; `*` is all of them.
 std::vector<std::string> spaces_of(const Node& node, const Problem& problem) {
     std::vector<std::string> result;
@@ -130,7 +102,8 @@ std::vector<std::string> spaces_of(const Node& node, const Problem& problem) {
 std::set<std::string> dimensions_of(const Node& spaces, const Problem& problem) {
     std::set<std::string> result;
     for (const std::string& name : spaces_of(spaces, problem)) {
-        for (const auto& rank : space_named(spaces, name, problem).ranks) {
+        const int space = data_space_named(spaces, name, problem);
+        for (const auto& rank : problem.data_spaces[space].ranks) {
             for (const Term& term : rank) {
                 result.insert(problem.dimensions[static_cast<std::size_t>(term.dimension)].name);
             }
@@ -236,7 +209,7 @@ void complete_permutation(Node& constraint, const Problem& problem) {
             put_first(dimension.name);
         }
     }
-    Node list = list_at(given == nullptr ? constraint : *given);
+    Node list = at(given == nullptr ? constraint : *given, Node::sequence({}));
     for (const std::string& dimension : order) {
         list.items.push_back(text_at(list, dimension));
     }
@@ -248,16 +221,20 @@ void complete_permutation(Node& constraint, const Problem& problem) {
 
 }  // namespace
 
+Node& NodeConstraints::of_type(const std::string& kind, const Node& origin) {
+    Node& mine = by_type_[kind];
+    if (mine.is_null()) {
+        mine = at(origin, Node::map({}));
+    }
+    return mine;
+}
+
 void NodeConstraints::add(const std::string& type, const Node& value) {
     if (value.is_null()) {
         return;
     }
     const std::string kind = type == "bypass" || type == "datatype" ? "dataspace" : type;
-    Node& mine = by_type_[kind];
-    if (mine.is_null()) {
-        mine = Node::map(value.position);
-        mine.path = value.path;
-    }
+    Node& mine = of_type(kind, value);
     for (const Node::Entry& entry : value.entries) {
         if (entry.key == "type" || entry.key == "target" || entry.value.is_null()) {
             continue;
@@ -282,7 +259,7 @@ void NodeConstraints::add(const std::string& type, const Node& value) {
     }
 }
 
-std::vector<std::string> NodeConstraints::kept(const Problem& problem, const Values&) const {
+std::vector<std::string> NodeConstraints::kept(const Problem& problem) const {
     const auto found = by_type_.find("dataspace");
     std::vector<std::string> result;
     if (found != by_type_.end()) {
@@ -296,18 +273,12 @@ std::vector<std::string> NodeConstraints::kept(const Problem& problem, const Val
 }
 
 void NodeConstraints::bypass(const std::string& space, const Node& origin) {
-    Node& mine = by_type_["dataspace"];
-    if (mine.is_null()) {
-        mine = Node::map(origin.position);
-        mine.path = origin.path;
-    }
-    add_space(mine, "bypass", space, origin);
+    add_space(of_type("dataspace", origin), "bypass", space, origin);
 }
 
 void NodeConstraints::make_dummy(const NodeConstraints& from, const Problem& problem,
                                  const Node& origin) {
-    Node temporal = Node::map(origin.position), spaces = Node::map(origin.position);
-    temporal.path = spaces.path = origin.path;
+    Node &temporal = of_type("temporal", origin), &spaces = of_type("dataspace", origin);
     for (const Dimension& dimension : problem.dimensions) {
         add_factor(temporal, dimension.name + "=1", origin, false);
         field(temporal, "permutation", origin).items.push_back(text_at(origin, dimension.name));
@@ -315,14 +286,9 @@ void NodeConstraints::make_dummy(const NodeConstraints& from, const Problem& pro
     for (const DataSpace& space : problem.data_spaces) {
         add_space(spaces, "bypass", space.name, origin);
     }
-    by_type_["temporal"] = std::move(temporal);
-    by_type_["dataspace"] = std::move(spaces);
     const auto spatial = from.by_type_.find("spatial");
-    by_type_["spatial"] = Node::map(origin.position);
-    by_type_["spatial"].path = origin.path;
-    if (spatial != from.by_type_.end()) {
-        by_type_["spatial"] = spatial->second;
-    }
+    by_type_["spatial"] =
+        spatial == from.by_type_.end() ? at(origin, Node::map({})) : spatial->second;
 }
 
 std::vector<Node> NodeConstraints::written(const std::string& target, const Problem& problem,

@@ -25,7 +25,7 @@ public:
     /// Adds the fields of `value` to those of `type`. \throws UserError if they contradict
     void add(const std::string& type, const spec::Node& value);
     /// Data spaces that a `dataspace` constraint keeps.
-    std::vector<std::string> kept(const Problem& problem, const Values& values) const;
+    std::vector<std::string> kept(const Problem& problem) const;
     void bypass(const std::string& space, const spec::Node& origin);
     /// No loops in time, nothing kept; the spatial constraints of `from`.
     void make_dummy(const NodeConstraints& from, const Problem& problem, const spec::Node& origin);
@@ -36,6 +36,9 @@ public:
 private:
     friend void expand_macros(NodeConstraints& constraints, const Problem& problem);
     friend class Maximizer;
+    /// The constraints of a type; an empty map where `origin` stands if there are none.
+    spec::Node& of_type(const std::string& kind, const spec::Node& origin);
+
     std::map<std::string, spec::Node> by_type_;
 };
 
@@ -53,7 +56,16 @@ struct FanoutConstraints {
 /// first, other shorthand written out. \throws UserError
 void maximize_dims(const std::vector<FanoutConstraints>& nodes, const Problem& problem);
 
-// Parts of constraints, for both files that expand shorthand.
+// Parts of constraints, for all files that write nodes.
+/// `node` as if it stood where `origin` does.
+inline spec::Node at(const spec::Node& origin, spec::Node node) {
+    node.position = origin.position;
+    node.path = origin.path;
+    return node;
+}
+inline spec::Node text_at(const spec::Node& origin, const std::string& text) {
+    return at(origin, spec::Node::scalar(text, {}));
+}
 /// Items of a list, or of a text separated by commas or blanks.
 std::vector<std::string> items_of(const spec::Node& node);
 /// The dimension of "C=3", "C<=3", "C3".

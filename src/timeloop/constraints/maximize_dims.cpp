@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "constraint_macros.hpp"
+#include "tessera/base/divisors.hpp"
 
 namespace tessera::timeloop {
 
@@ -21,19 +22,8 @@ struct Allocation {
 
 /// The distinct prime factors, in the order of Python's sets: equally good allocations are decided
 /// by which one is met first.
-std::vector<std::int64_t> prime_factors(std::int64_t n) {
-    std::vector<std::int64_t> primes;
-    for (std::int64_t p = 2; p * p <= n; ++p) {
-        if (n % p == 0) {
-            primes.push_back(p);
-        }
-        while (n % p == 0) {
-            n /= p;
-        }
-    }
-    if (n > 1) {
-        primes.push_back(n);
-    }
+std::vector<std::int64_t> primes_of(std::int64_t n) {
+    std::vector<std::int64_t> primes = base::prime_factors(n);
     // An open-addressing table of 8 slots; five numbers and more would need a larger one.
     constexpr std::size_t slots = 8;
     if (primes.size() > 4) {
@@ -72,7 +62,7 @@ Allocation allocate(const std::vector<std::int64_t>& left, std::int64_t capacity
                 best = {{{d, factor}}, used};
             }
         }
-        for (const std::int64_t p : prime_factors(left[d])) {
+        for (const std::int64_t p : primes_of(left[d])) {
             if (p > capacity) {
                 continue;
             }

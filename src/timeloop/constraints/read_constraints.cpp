@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "tessera/spec/position.hpp"
-#include "timeloop/model/levels.hpp"
 #include "timeloop/read.hpp"
+#include "timeloop/read/levels.hpp"
 #include "timeloop/read/values.hpp"
 
 namespace tessera::timeloop {
@@ -85,9 +85,8 @@ private:
         } else if (type == "utilization" || type == "parallelism") {
             parallelism(fields, source, level, where);
         } else if (type == "max_overbooked_proportion") {
-            into_.overbooking.push_back(
-                {source, level, values_.number(item.required({"proportion"}), Range::between(0, 1)),
-                 where});
+            // Dense mappings never overbook: without effect.
+            values_.number(item.required({"proportion"}), Range::between(0, 1));
         } else {
             const std::vector<std::string> known = {"temporal",
                                                     "spatial",
@@ -103,12 +102,8 @@ private:
 
     void loops(const Section& from, ConstraintSource source, int level, bool spatial,
                const Position& where) {
-        if (spatial && architecture_.fanout(level) <= 1) {
-            const std::string& name = architecture_.storage[static_cast<std::size_t>(level)].name;
-            spec::fail(from.node(), {"a spatial constraint for level '" + name +
-                                         "', below which nothing is repeated",
-                                     "", "a level with a fan-out",
-                                     "remove it, or give the next inner level more instances"});
+        if (spatial) {
+            lookup_.need_fanout(from, level, "a spatial constraint");
         }
         LoopConstraint loops;
         loops.source = source;
@@ -137,41 +132,27 @@ private:
         } else {
             spaces({"no_reuse", "no_temporal_reuse"}, loops.no_temporal_reuse);
         }
-        refuse_master(from);
+        lookup_.refuse_master(from);
         into_.loops.push_back(std::move(loops));
-    }
-
-    void refuse_master(const Section& from) const {
-        for (const char* key : {"rmw_first_update", "no_coalesce"}) {
-            const Node* node = from.find({key});
-            if (node != nullptr && !lookup_.data_spaces(*node).empty()) {
-                spec::fail(*node, {"accounting that is not supported", key, "",
-                                   "remove the key, or use Timeloop itself for this input"});
-            }
-        }
     }
 
     void factors(const Section& from, LoopConstraint& loops) const {
         using Relation = FactorRule::Relation;
         if (const Node* node = from.find({"factors"})) {
-            for (const FactorText& one : lookup_.factors(*node)) {
+            for (const FactorRule& one : lookup_.factors(*node)) {
                 const Dimension& dimension =
                     problem_.dimensions[static_cast<std::size_t>(one.dimension)];
-                if (one.relation == '=' && one.value > dimension.bound) {
+                if (one.relation == Relation::equal && one.value > dimension.bound) {
                     values_.warn(*node, "the factor " + std::to_string(one.value) + " of '" +
                                             dimension.name + "' is above its bound of " +
                                             std::to_string(dimension.bound) + "; it is ignored");
                     continue;
                 }
-                if (one.relation != '=' && one.value < 1) {
+                if (one.relation != Relation::equal && one.value < 1) {
                     spec::fail(*node, {"a limit of a factor of '" + dimension.name + "'",
                                        std::to_string(one.value), "a positive number", ""});
                 }
-                const Relation relation = one.relation == '='   ? Relation::equal
-                                          : one.relation == '<' ? Relation::at_most
-                                                                : Relation::at_least;
-                loops.factors.push_back(
-                    {one.dimension, relation, one.value, one.residual, node->position});
+                loops.factors.push_back(one);
             }
         }
         const auto common = [&](Keys keys, Relation relation) {
@@ -205,7 +186,7 @@ private:
     }
 
     void bypass(const Section& from, ConstraintSource source, int level, const Position& where) {
-        refuse_master(from);
+        lookup_.refuse_master(from);
         BypassConstraint result{source, level, {}, {}, where};
         if (const Node* node = from.find({"keep"})) {
             result.keep = lookup_.data_spaces(*node);
@@ -250,8 +231,7 @@ Constraints read_constraints(const Document& document, const Problem& problem,
                              const Architecture& architecture, Warnings& warnings) {
     const Values values(document, warnings);
     const Node& root = document.root;
-    const Node* arch = find_key(root, "arch");
-    arch = arch == nullptr ? find_key(root, "architecture") : arch;
+    const Node* arch = architecture_of(root);
     const Node* hardware = arch == nullptr ? nullptr : find_key(*arch, "constraints");
     for (const char* key : {"arch_constraints", "architecture_constraints"}) {
         hardware = hardware == nullptr ? find_key(root, key) : hardware;

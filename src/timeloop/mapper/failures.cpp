@@ -51,28 +51,6 @@ void FailureLog::add(const Cost& cost, const MappingId& id) {
     }
 }
 
-void FailureLog::merge(const FailureLog& other) {
-    const auto take = [&](Group& mine, const Group& theirs) {
-        if (theirs.count == 0) {
-            return;
-        }
-        if (mine.count == 0 || theirs.excess < mine.excess) {
-            mine.excess = theirs.excess;
-            mine.nearest = theirs.nearest;
-        }
-        if (mine.count == 0) {
-            mine.sample = theirs.sample;
-        }
-        mine.count += theirs.count;
-    };
-    for (int i = 0; i < levels_; ++i) {
-        take(fanout_[i], other.fanout_[i]);
-    }
-    for (int i = 0; i < levels_ + specials; ++i) {
-        take(capacity_[i], other.capacity_[i]);
-    }
-}
-
 // " (Weights 768, Inputs 3)": what the level holds.
 std::string FailureLog::tiles(const Mapping& mapping, const Fit& fit) const {
     if (fit.kind == Fit::Kind::kept_nowhere) {
@@ -86,16 +64,14 @@ std::string FailureLog::tiles(const Mapping& mapping, const Fit& fit) const {
         }
         std::int64_t words = 1;
         for (const auto& rank : problem.data_spaces[ds].ranks) {
-            std::int64_t extent = 1;
-            for (const Term& term : rank) {
+            words *= rank_extent<std::int64_t>(rank, [&](int d) {
                 std::int64_t inside = 1;
                 for (int level = 0; level <= fit.level; ++level) {
-                    inside *= mapping.levels[level].spatial.factors[term.dimension].end *
-                              mapping.levels[level].temporal.factors[term.dimension].end;
+                    inside *= mapping.levels[level].spatial.factors[d].end *
+                              mapping.levels[level].temporal.factors[d].end;
                 }
-                extent += std::abs(term.value) * (inside - 1);
-            }
-            words *= extent;
+                return inside - 1;
+            });
         }
         text += (text.empty() ? " (" : ", ") + problem.data_spaces[ds].name + " " +
                 std::to_string(words);
@@ -103,7 +79,7 @@ std::string FailureLog::tiles(const Mapping& mapping, const Fit& fit) const {
     return text.empty() ? text : text + ")";
 }
 
-std::string FailureLog::reason(const Judge& judge, MapSpaceView& view, bool pruned,
+std::string FailureLog::reason(const CompiledModel& model, MapSpaceView& view, bool pruned,
                                const MappingId& id, Mapping* mapping) const {
     if (pruned) {
         view.prune(id.factors);
@@ -117,9 +93,9 @@ std::string FailureLog::reason(const Judge& judge, MapSpaceView& view, bool prun
     if (!misfit.ok()) {
         return describe(misfit, space_.architecture(), space_.min_parallelism());
     }
-    Judge::Scratch scratch;
+    CompiledModel::Workspace scratch;
     Cost cost;
-    judge.evaluate(full, scratch, cost);
+    model.evaluate(flat, scratch, cost);
     if (!cost.fit.ok()) {
         return describe(cost.fit, space_.problem(), space_.architecture()) + tiles(full, cost.fit);
     }
@@ -129,7 +105,7 @@ std::string FailureLog::reason(const Judge& judge, MapSpaceView& view, bool prun
                  "would be forgotten";
 }
 
-void FailureLog::render(const Judge& judge, MapSpaceView& view, bool pruned,
+void FailureLog::render(const CompiledModel& model, MapSpaceView& view, bool pruned,
                         std::vector<FailureGroup>& groups) const {
     const auto add = [&](const Group& group, bool fanout, int level) {
         if (group.count == 0) {
@@ -140,8 +116,8 @@ void FailureLog::render(const Judge& judge, MapSpaceView& view, bool pruned,
         out.level = level;
         out.count = group.count;
         out.excess = group.excess;
-        out.smallest = reason(judge, view, pruned, group.nearest, nullptr);
-        out.reason = reason(judge, view, pruned, group.sample, &out.sample);
+        out.smallest = reason(model, view, pruned, group.nearest, nullptr);
+        out.reason = reason(model, view, pruned, group.sample, &out.sample);
         groups.push_back(std::move(out));
     };
     for (int i = 0; i < levels_; ++i) {

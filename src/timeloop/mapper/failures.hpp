@@ -16,11 +16,10 @@ public:
     void add(const Misfit& misfit, const MappingId& id);
     /// A mapping that the model rejects, or one that the mapper must not return.
     void add(const Cost& cost, const MappingId& id);
-    void merge(const FailureLog& other);
 
     /// Groups with texts, the nearest miss first. `pruned`: ids are those of pruned subspaces;
     /// `view` must be dealt as the ids were.
-    void render(const Judge& judge, MapSpaceView& view, bool pruned,
+    void render(const CompiledModel& model, MapSpaceView& view, bool pruned,
                 std::vector<FailureGroup>& groups) const;
 
 private:
@@ -32,8 +31,8 @@ private:
     };
     void count(Group& group, double excess, const MappingId& id);
     std::string tiles(const Mapping& mapping, const Fit& fit) const;
-    std::string reason(const Judge& judge, MapSpaceView& view, bool pruned, const MappingId& id,
-                       Mapping* mapping) const;
+    std::string reason(const CompiledModel& model, MapSpaceView& view, bool pruned,
+                       const MappingId& id, Mapping* mapping) const;
 
     const MapSpace& space_;
     int levels_;

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "timeloop/mapper.hpp"
+#include "timeloop/write.hpp"
 
 namespace tessera::timeloop {
 namespace {
@@ -64,34 +64,24 @@ double MapperResult::gap(const std::vector<Objective>& objectives) const {
 }
 
 std::string compact_text(const Problem& problem, const Mapping& mapping) {
+    const std::vector<std::vector<Loop>> loops = printed_loops(problem, mapping);
     std::string text;
     for (int level = static_cast<int>(mapping.levels.size()) - 1; level >= 0; --level) {
-        const LevelMapping& storage = mapping.levels[level];
         text += "L" + std::to_string(level) + "[";
         for (std::size_t ds = 0; ds < problem.data_spaces.size(); ++ds) {
-            if (storage.keeps(static_cast<int>(ds))) {
+            if (mapping.levels[level].keeps(static_cast<int>(ds))) {
                 text += problem.data_spaces[ds].name.substr(0, 1);
             }
         }
         text += "] ";
-        for (const bool spatial : {false, true}) {
-            const LoopBlock& block = spatial ? storage.spatial : storage.temporal;
-            if (!spatial && block.trivial()) {
-                // Timeloop stands a loop of one iteration here.
-                text += problem.dimensions.back().name + "1 ";
+        for (auto loop = loops[level].rbegin(); loop != loops[level].rend(); ++loop) {
+            text += problem.dimensions[loop->dimension].name + std::to_string(loop->end);
+            if (loop->residual != loop->end) {
+                text += "," + std::to_string(loop->residual);
             }
-            for (int i = static_cast<int>(block.permutation.size()) - 1; i >= 0; --i) {
-                const int d = block.permutation[i];
-                const Factor& factor = block.factors[d];
-                if (factor.end <= 1) {
-                    continue;
-                }
-                text += problem.dimensions[d].name + std::to_string(factor.end);
-                if (!factor.perfect()) {
-                    text += "," + std::to_string(factor.residual);
-                }
-                text += !spatial ? " " : i < block.split ? "X " : "Y ";
-            }
+            text += loop->kind == LoopKind::temporal    ? " "
+                    : loop->kind == LoopKind::spatial_x ? "X "
+                                                        : "Y ";
         }
         text += level > 0 ? "- " : "";
     }

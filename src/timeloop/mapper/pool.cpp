@@ -1,15 +1,13 @@
 #include "timeloop/mapper/pool.hpp"
 
-#include <unistd.h>
-
 #include <cmath>
 #include <condition_variable>
 #include <ctime>
-#include <fstream>
 #include <sstream>
 #include <system_error>
 #include <thread>
 
+#include "telemetry/process.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/stop.hpp"
 #include "timeloop/write.hpp"
@@ -19,61 +17,13 @@ namespace {
 
 constexpr auto clock_period = std::chrono::milliseconds(5);
 
-std::uint64_t resident_bytes() {
-    std::ifstream statm("/proc/self/statm");
-    std::uint64_t size = 0, resident = 0;
-    statm >> size >> resident;
-    return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
 }  // namespace
-
-Judge::Judge(const MapSpace& space, const ModelOptions& options)
-    : space_(space), options_(options), model_(space.problem(), space.architecture(), options) {
-    for (const LoopConstraint& entry : space.constraints().loops) {
-        restricted_ |=
-            entry.no_temporal_reuse || entry.no_link_transfer || entry.no_multicast_no_reduction;
-    }
-}
-
-void Judge::evaluate(const Mapping& mapping, Scratch& scratch, Cost& cost) const {
-    if (!restricted_) {
-        FlatMapping flat;
-        flatten(mapping, flat);
-        model_.evaluate(flat, scratch.workspace, cost);
-        return;
-    }
-    const Evaluation full =
-        timeloop::evaluate(space_.problem(), space_.architecture(), mapping, options_);
-    cost = Cost{};
-    cost.fit = full.fit;
-    if (!full.fit.ok()) {
-        return;
-    }
-    cost.energy_pj = full.stats.energy_pj;
-    cost.cycles = full.stats.cycles;
-    cost.utilization = full.stats.utilization;
-    cost.wrapped = full.stats.wrapped;
-    cost.forgets = !full.stats.forgotten.empty();
-    for (std::size_t level = 0; level < full.stats.levels.size(); ++level) {
-        cost.accesses[level] = full.stats.levels[level].accesses;
-    }
-}
-
-void Judge::evaluate(const MapSpaceView& view, Wide bypass, const FlatMapping& flat,
-                     Scratch& scratch, Cost& cost) const {
-    if (restricted_) {
-        evaluate(view.mapping(bypass), scratch, cost);
-    } else {
-        model_.evaluate(flat, scratch.workspace, cost);
-    }
-}
 
 Pool::Pool(const MapSpace& s, const MapperSettings& m, const MapperHooks& h)
     : space(s),
       settings(m),
       hooks(h),
-      judge(s, h.model),
+      model(s.problem(), s.architecture(), h.model),
       objectives(m.objectives),
       levels(s.architecture().levels()),
       threads(m.threads > 0 ? m.threads
@@ -175,7 +125,8 @@ bool Pool::out_of_time() {
     } else if (budget.max_cpu_s > 0 &&
                static_cast<double>(std::clock()) / CLOCKS_PER_SEC >= budget.max_cpu_s) {
         end("max-cpu-time");
-    } else if (budget.max_memory_bytes > 0 && resident_bytes() >= budget.max_memory_bytes) {
+    } else if (budget.max_memory_bytes > 0 &&
+               telemetry::resident_bytes() >= budget.max_memory_bytes) {
         end("max-memory");
     }
     return ended;

@@ -13,36 +13,6 @@
 
 namespace tessera::timeloop {
 
-/// Evaluates members of the mapspace. Reuse switched off by the user is only known to the evaluator
-/// that follows the rules as written; without it the compiled one is used.
-class Judge {
-public:
-    Judge(const MapSpace& space, const ModelOptions& options);
-
-    struct Scratch {
-        CompiledModel::Workspace workspace;
-    };
-    /// Sets `cost` completely; cost.fit says why a mapping is none.
-    void evaluate(const MapSpaceView& view, Wide bypass, const FlatMapping& flat, Scratch& scratch,
-                  Cost& cost) const;
-    void evaluate(const FlatMapping& flat, Scratch& scratch, Cost& cost) const {
-        model_.evaluate(flat, scratch.workspace, cost);
-    }
-    void evaluate(const Mapping& mapping, Scratch& scratch, Cost& cost) const;
-    bool reuse_restricted() const {
-        return restricted_;
-    }
-    const CompiledModel& model() const {
-        return model_;
-    }
-
-private:
-    const MapSpace& space_;
-    ModelOptions options_;
-    CompiledModel model_;
-    bool restricted_ = false;
-};
-
 /// One search. What it evaluates polls `ended` (base/stop.hpp): evaluations of large arrays take
 /// longer than a stop may.
 struct Pool {
@@ -51,7 +21,7 @@ struct Pool {
     const MapSpace& space;
     const MapperSettings& settings;
     const MapperHooks& hooks;
-    Judge judge;
+    CompiledModel model;
     std::vector<Objective> objectives;
     int levels;
     int threads;

@@ -45,7 +45,7 @@ void merge_failures(MapperResult& result) {
                      [](const auto& a, const auto& b) { return a.excess < b.excess; });
 }
 
-void explain(const MapSpace& space, MapperResult& result) {
+void explain(MapperResult& result) {
     for (const FailureGroup& group : result.failures) {
         result.reasons.push_back(std::to_string(group.count) +
                                  (group.fanout ? " mappings exceed a fan-out; nearest: "
@@ -57,7 +57,6 @@ void explain(const MapSpace& space, MapperResult& result) {
             ? "proof: all " + result.mapspace_size + " mappings of the mapspace were considered"
             : "no proof: the search ended after " + std::to_string(result.total) + " of " +
                   result.mapspace_size + " mappings");
-    (void)space;
 }
 
 }  // namespace
@@ -99,7 +98,7 @@ MapperResult search_mappings(const Problem& problem, const Architecture& archite
             throw Bug("the mapper found a mapping that breaks a constraint: " + faults.front());
         }
     } else {
-        explain(space, result);
+        explain(result);
     }
     if (const char* reason = pool.reason) {
         result.stopped_by = reason;

@@ -106,6 +106,9 @@ public:
         id = id_;
         return !done_;
     }
+    bool complete() const override {
+        return done_;
+    }
     void report(Outcome outcome) override {
         failed_ += outcome == Outcome::capacity;
         const bool last_bypass = id_.bypass + 1 == view_.bypass_count();
@@ -167,9 +170,6 @@ public:
             enter(0);
         }
     }
-    bool complete() const override {
-        return done_;
-    }
 
 private:
     bool next_factors() override {
@@ -190,9 +190,6 @@ public:
         if (!done_) {
             enter(0);
         }
-    }
-    bool complete() const override {
-        return done_;
     }
 
 private:

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "timeloop/mapper_settings.hpp"
+#include "timeloop/mapper.hpp"
 #include "timeloop/mapspace.hpp"
 
 namespace tessera::timeloop {

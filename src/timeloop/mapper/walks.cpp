@@ -146,7 +146,7 @@ private:
             walk_->report(Outcome::fanout);
             return;
         }
-        pool_.judge.evaluate(view_, id.bypass, flat_, scratch_, cost_);
+        pool_.model.evaluate(flat_, scratch_, cost_);
         if (!cost_.fit.ok() || cost_.forgets || cost_.wrapped) {
             bad_capacity_ += settings_.penalize_bypass_fails || !only_bypass;
             failures.add(cost_, id);
@@ -231,7 +231,7 @@ private:
     std::uint64_t same_in_row_ = 0;  ///< mappings with the loops of the one before
     Misfit misfit_;
     FlatMapping flat_;
-    Judge::Scratch scratch_;
+    CompiledModel::Workspace scratch_;
     Cost cost_;
     Best frontier_;
 
@@ -275,7 +275,7 @@ Best run_algorithm(Pool& pool, Algorithm algorithm, bool& complete) {
         MapSpaceView view(pool.space);
         view.deal(static_cast<std::uint64_t>(thread), static_cast<std::uint64_t>(pool.threads));
         try {
-            runners[thread]->failures.render(pool.judge, view, pruned, pool.result.failures);
+            runners[thread]->failures.render(pool.model, view, pruned, pool.result.failures);
         } catch (const base::Stopped&) {  // those that are ready will do
         }
     }

@@ -4,36 +4,46 @@
 #include <sstream>
 
 #include "timeloop/mapspace.hpp"
+#include "timeloop/read.hpp"
 
 namespace tessera::timeloop {
 namespace {
 
 class Auditor {
 public:
-    Auditor(const Problem& problem, const Architecture& architecture, const Mapping& mapping)
-        : problem_(problem), architecture_(architecture), mapping_(mapping) {}
+    Auditor(const Problem& problem, const Architecture& architecture, const Mapping& mapping,
+            bool hardware_only = false)
+        : problem_(problem),
+          architecture_(architecture),
+          mapping_(mapping),
+          hardware_only_(hardware_only) {}
 
     void loops(const LoopConstraint& entry) {
         const LevelMapping& level = mapping_.levels[entry.level];
-        const LoopBlock& block = entry.spatial ? level.spatial : level.temporal;
+        block_ = entry.spatial ? &level.spatial : &level.temporal;
         where_ =
             architecture_.storage[entry.level].name + (entry.spatial ? " spatial" : " temporal");
         for (const FactorRule& rule : entry.factors) {
             for (int d = 0; d < static_cast<int>(problem_.dimensions.size()); ++d) {
                 if (rule.dimension == d ||
                     (rule.dimension < 0 && !named(entry, rule.relation, d))) {
-                    factor(block, rule, d);
+                    factor(rule, d);
                 }
             }
         }
-        if (entry.permutation) {
-            permutation(block, *entry.permutation);
+        // The order of the loops around the computes themselves changes nothing.
+        const bool innermost = entry.level == 0 && !entry.spatial && architecture_.fanout(0) == 1;
+        if (entry.permutation && !(hardware_only_ && innermost)) {
+            order(*entry.permutation);
         }
         if (entry.split) {
-            split(block, entry);
+            split(*entry.split, entry.permutation.value_or(PermutationRule{}));
+        }
+        if (hardware_only_) {
+            return;
         }
         if (entry.remainders) {
-            remainders(block, *entry.remainders);
+            remainders(*entry.remainders);
         }
         reuse(entry, level);
     }
@@ -76,9 +86,9 @@ private:
         const std::string at = place.text();
         faults.push_back((at.empty() ? "" : at + ": ") + where_ + ": " + text);
     }
-    void factor(const LoopBlock& block, const FactorRule& rule, int d) {
+    void factor(const FactorRule& rule, int d) {
         using Relation = FactorRule::Relation;
-        const std::int64_t bound = problem_.dimensions[d].bound, end = block.factors[d].end;
+        const std::int64_t bound = problem_.dimensions[d].bound, end = block_->factors[d].end;
         const bool equal = rule.relation == Relation::equal;
         const std::int64_t value = equal && rule.value == 0 ? bound : rule.value;
         if (equal && value > bound) {
@@ -88,70 +98,74 @@ private:
                             : rule.relation == Relation::at_most ? end <= value
                                                                  : end >= value;
         const char* sign = equal ? "=" : rule.relation == Relation::at_most ? "<=" : ">=";
-        const std::string name = problem_.dimensions[d].name;
+        const std::string& name = problem_.dimensions[d].name;
         if (!obeyed) {
-            complain(rule.where, "factor " + name + std::to_string(end) + " violates " + name +
-                                     sign + std::to_string(value));
-        } else if (equal && rule.residual && block.factors[d].residual != *rule.residual) {
-            complain(rule.where, "residual " + std::to_string(block.factors[d].residual) + " of " +
-                                     name + " is not " + std::to_string(*rule.residual));
+            complain(rule.where, "the factor of '" + name + "' is " + std::to_string(end) +
+                                     " (constraint: " + name + sign + std::to_string(value) + ")");
+        } else if (!hardware_only_ && equal && rule.residual &&
+                   block_->factors[d].residual != *rule.residual) {
+            complain(rule.where, "residual " + std::to_string(block_->factors[d].residual) +
+                                     " of " + name + " is not " + std::to_string(*rule.residual));
         }
     }
-    // Loops with one iteration may stand anywhere.
-    std::vector<int> running(const LoopBlock& block) const {
-        std::vector<int> order;
-        for (const int d : block.permutation) {
-            if (block.factors[d].end > 1) {
-                order.push_back(d);
+    /// Of a list of dimensions those with loops; the others may stand anywhere.
+    std::vector<int> running(const std::vector<int>& dimensions) const {
+        std::vector<int> kept;
+        for (const int d : dimensions) {
+            if (block_->factors[d].end > 1) {
+                kept.push_back(d);
             }
         }
-        return order;
+        return kept;
     }
-    void permutation(const LoopBlock& block, const PermutationRule& rule) {
-        const std::vector<int> order = running(block);
-        const auto only_running = [&](const std::vector<int>& list) {
-            std::vector<int> kept;
-            for (const int d : list) {
-                if (block.factors[d].end > 1) {
-                    kept.push_back(d);
-                }
+    void order(const PermutationRule& rule) {
+        const std::vector<int> used = running(block_->permutation);
+        const std::vector<int> inner = running(rule.innermost), outer = running(rule.outermost);
+        if (inner.size() + outer.size() <= used.size() &&
+            std::equal(inner.begin(), inner.end(), used.begin()) &&
+            std::equal(outer.rbegin(), outer.rend(), used.rbegin())) {
+            return;
+        }
+        const auto names = [&](const std::vector<int>& dimensions) {
+            std::string text;
+            for (const int d : dimensions) {
+                text += problem_.dimensions[d].name;
             }
-            return kept;
+            return text;
         };
-        const std::vector<int> front = only_running(rule.innermost);
-        const std::vector<int> back = only_running(rule.outermost);
-        if (front.size() + back.size() > order.size() ||
-            !std::equal(front.begin(), front.end(), order.begin()) ||
-            !std::equal(back.rbegin(), back.rend(), order.rbegin())) {
-            complain(rule.where, "the order of the loops violates the permutation");
-        }
+        complain(rule.where, "the loops are ordered " + names(used) +
+                                 ", innermost first (constraint: " + names(rule.innermost) +
+                                 (rule.outermost.empty() ? "" : "_") + names(rule.outermost) + ")");
     }
-    // A dimension of one iteration goes along neither axis.
-    void split(const LoopBlock& block, const LoopConstraint& entry) {
-        const Expansion e = expansion(block);
-        const bool x = e.x > 1, y = e.y > 1;
-        if ((entry.split->value == 0 && x) ||
-            (entry.split->value >= static_cast<std::int64_t>(block.permutation.size()) && y)) {
-            complain(entry.split->where, "loops along the axis that the split leaves empty");
+    /// The split counts dimensions of the constraint's own permutation, those without loops
+    /// included; where that leaves a place open, both sides are good.
+    void split(const PlacedNumber& wanted, const PermutationRule& rule) {
+        const auto all = static_cast<std::int64_t>(problem_.dimensions.size());
+        const Expansion used = expansion(*block_);
+        if (!hardware_only_ &&
+            ((wanted.value == 0 && used.x > 1) || (wanted.value >= all && used.y > 1))) {
+            complain(wanted.where, "loops along the axis that the split leaves empty");
             return;
         }
-        if (!entry.permutation) {
-            return;
-        }
-        for (int i = 0; i < static_cast<int>(block.permutation.size()); ++i) {
-            const int d = block.permutation[i];
-            const auto& inner = entry.permutation->innermost;
-            const auto it = std::find(inner.begin(), inner.end(), d);
-            if (block.factors[d].end > 1 && it != inner.end() &&
-                (it - inner.begin() < entry.split->value) != (i < block.split)) {
-                complain(entry.split->where,
-                         "dimension " + problem_.dimensions[d].name + " goes along the wrong axis");
+        const auto check = [&](int d, std::int64_t place) {
+            const auto at = std::find(block_->permutation.begin(), block_->permutation.end(), d);
+            const bool along_x = at - block_->permutation.begin() < block_->split;
+            if (block_->factors[d].end > 1 && along_x != (place < wanted.value)) {
+                complain(wanted.where, "'" + problem_.dimensions[d].name + "' lies along " +
+                                           (along_x ? "X" : "Y") + " (constraint: split " +
+                                           std::to_string(wanted.value) + ")");
             }
+        };
+        for (std::size_t i = 0; i < rule.innermost.size(); ++i) {
+            check(rule.innermost[i], static_cast<std::int64_t>(i));
+        }
+        for (std::size_t i = 0; i < rule.outermost.size(); ++i) {
+            check(rule.outermost[i], all - static_cast<std::int64_t>(rule.outermost.size() - i));
         }
     }
-    void remainders(const LoopBlock& block, const PlacedNumber& rule) {
-        for (int d = 0; d < static_cast<int>(block.factors.size()); ++d) {
-            const Factor& factor = block.factors[d];
+    void remainders(const PlacedNumber& rule) {
+        for (int d = 0; d < static_cast<int>(block_->factors.size()); ++d) {
+            const Factor& factor = block_->factors[d];
             if (!factor.perfect() && factor.end > rule.value) {
                 complain(rule.where, "imperfect factor " + problem_.dimensions[d].name +
                                          std::to_string(factor.end) + " exceeds the remainder " +
@@ -178,6 +192,8 @@ private:
     const Problem& problem_;
     const Architecture& architecture_;
     const Mapping& mapping_;
+    const bool hardware_only_;  ///< what Timeloop's model asks
+    const LoopBlock* block_ = nullptr;
     std::string where_;
 };
 
@@ -198,6 +214,23 @@ std::vector<std::string> MapSpace::audit(const Mapping& mapping) const {
     }
     for (const ParallelismConstraint& entry : constraints_.parallelism) {
         auditor.parallelism(entry);
+    }
+    return auditor.faults;
+}
+
+std::vector<std::string> broken_constraints(const Input& input, const Mapping& mapping) {
+    // Of nodes, the mapping and the constraints are one list.
+    if (input.document.from_nodes) {
+        return {};
+    }
+    Warnings ignored;
+    const Constraints all =
+        read_constraints(input.document, input.problem, input.architecture, ignored);
+    Auditor auditor(input.problem, input.architecture, mapping, true);
+    for (const LoopConstraint& entry : all.loops) {
+        if (entry.source == ConstraintSource::architecture) {
+            auditor.loops(entry);
+        }
     }
     return auditor.faults;
 }

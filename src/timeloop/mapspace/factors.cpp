@@ -1,8 +1,7 @@
-#include "timeloop/mapspace/factors.hpp"
-
 #include <string>
 
 #include "tessera/base/error.hpp"
+#include "timeloop/mapspace/merge.hpp"
 
 namespace tessera::timeloop {
 namespace {
@@ -30,11 +29,6 @@ struct Splitter {
     std::vector<std::int64_t> choices;
     std::vector<std::int32_t> ends, residuals;
 
-    bool allowed(int level, std::int64_t end) const {
-        const TilingLevel& l = levels[level];
-        return (l.at_most[dimension] == 0 || end <= l.at_most[dimension]) &&
-               end >= l.at_least[dimension];
-    }
     void emit() {
         if (out.count >= max_options) {
             throw UserError("a dimension has more than " + std::to_string(max_options) +
@@ -55,14 +49,14 @@ struct Splitter {
         }
         const int level = open[n - 1];
         if (n == 1) {
-            if (allowed(level, rest)) {
+            if (levels[level].allows(dimension, rest)) {
                 ends[level] = static_cast<std::int32_t>(rest);
                 perfect(1, 0);
             }
             return;
         }
         for (const std::int64_t factor : choices) {
-            if (rest % factor == 0 && allowed(level, factor)) {
+            if (rest % factor == 0 && levels[level].allows(dimension, factor)) {
                 ends[level] = static_cast<std::int32_t>(factor);
                 perfect(rest / factor, n - 1);
             }
@@ -88,7 +82,7 @@ struct Splitter {
             const bool perfect_loop = residual == end;
             // Alone, a shorter last pass is just a shorter loop.
             if ((!perfect_loop && (rest == 0 || !(l.remainder || wanted))) ||
-                (wanted && residual != wanted) || !allowed(level, end)) {
+                (wanted && residual != wanted) || !l.allows(dimension, end)) {
                 continue;
             }
             ends[level] = static_cast<std::int32_t>(end);
@@ -112,7 +106,7 @@ IndexFactors perfect_factors(std::int64_t bound, int dimension,
             splitter.open.push_back(level);
             continue;
         }
-        if (rest % fixed != 0 || !splitter.allowed(level, fixed)) {
+        if (rest % fixed != 0 || !levels[level].allows(dimension, fixed)) {
             return out;
         }
         splitter.ends[level] = static_cast<std::int32_t>(fixed);

@@ -4,11 +4,12 @@
 #include <boost/multiprecision/cpp_int.hpp>
 
 #include "tessera/base/error.hpp"
-#include "timeloop/mapspace/factors.hpp"
 #include "timeloop/mapspace/merge.hpp"
 
 namespace tessera::timeloop {
 namespace {
+
+using boost::multiprecision::cpp_int;
 
 Wide factorial(int n) {
     Wide product = 1;
@@ -16,16 +17,6 @@ Wide factorial(int n) {
         product *= static_cast<unsigned>(i);
     }
     return product;
-}
-
-// Product with a note of overflow.
-void multiply(Wide& product, Wide factor, bool& fits) {
-    if (factor != 0 && product > ~Wide{0} / factor) {
-        fits = false;
-        product = ~Wide{0};
-    } else {
-        product *= factor;
-    }
 }
 
 std::vector<std::vector<DataSpaceMask>> all_bypasses(const std::vector<std::vector<int>>& keep,
@@ -58,12 +49,7 @@ std::vector<std::vector<DataSpaceMask>> all_bypasses(const std::vector<std::vect
 }  // namespace
 
 std::string decimal(Wide number) {
-    std::string digits;
-    do {
-        digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(number % 10)));
-        number /= 10;
-    } while (number != 0);
-    return digits;
+    return boost::multiprecision::uint128_t(number).str();
 }
 
 std::string describe(const Misfit& misfit, const Architecture& architecture, double min) {
@@ -91,46 +77,40 @@ MapSpace::MapSpace(const Problem& problem, const Architecture& architecture,
     min_parallelism_ = merged.min_parallelism;
     warnings_ = std::move(merged.warnings);
     bypasses_ = all_bypasses(merged.keep, architecture.levels());
+    Mapping limits = empty_mapping(problem, architecture);
+    set_reuse_limits(constraints_, limits);
+    flatten(limits, limits_);
+    for (const LoopConstraint& entry : constraints_.loops) {
+        limits_reuse_ |=
+            entry.no_temporal_reuse || entry.no_link_transfer || entry.no_multicast_no_reduction;
+    }
+    cpp_int factorisations = 1, permutations = 1, splits = 1;
     for (int d = 0; d < static_cast<int>(problem.dimensions.size()); ++d) {
         const std::int64_t bound = problem.dimensions[d].bound;
         const bool imperfect = factors == FactorTemplate::ruby || merged.residuals;
         factors_.push_back(imperfect ? ruby_factors(bound, d, levels_)
                                      : perfect_factors(bound, d, levels_));
-        multiply(factor_count_, factors_.back().count, numbered_);
+        factorisations *= factors_.back().count;
     }
-    const int dimensions = static_cast<int>(problem.dimensions.size());
     for (const TilingLevel& level : levels_) {
-        const int fixed = static_cast<int>(level.prefix.size() + level.suffix.size());
-        multiply(permutation_count_, level.canonical ? 1 : factorial(dimensions - fixed),
-                 numbered_);
-        multiply(split_count_, level.spatial && level.split < 0 ? dimensions + 1 : 1, numbered_);
+        permutations *= level.canonical ? 1 : factorial(static_cast<int>(level.free.size()));
+        splits *= level.spatial && level.split < 0 ? problem.dimensions.size() + 1 : 1;
     }
-    Wide total = factor_count_;
-    multiply(total, permutation_count_, numbered_);
-    multiply(total, split_count_, numbered_);
-    multiply(total, bypasses_.size(), numbered_);
-}
-
-std::string MapSpace::size_text() const {
-    boost::multiprecision::cpp_int total = 1;
-    for (const IndexFactors& factors : factors_) {
-        total *= factors.count;
-    }
-    const int dimensions = static_cast<int>(problem_->dimensions.size());
-    for (const TilingLevel& level : levels_) {
-        const int fixed = static_cast<int>(level.prefix.size() + level.suffix.size());
-        for (int i = 2; !level.canonical && i <= dimensions - fixed; ++i) {
-            total *= i;
-        }
-        total *= level.spatial && level.split < 0 ? dimensions + 1 : 1;
-    }
-    total *= bypasses_.size();
-    return total.str();
+    const cpp_int total = factorisations * permutations * splits * bypasses_.size();
+    const cpp_int largest = ~Wide{0};
+    const auto wide = [&](const cpp_int& n) {
+        return n > largest ? ~Wide{0} : n.convert_to<Wide>();
+    };
+    factor_count_ = wide(factorisations);
+    permutation_count_ = wide(permutations);
+    split_count_ = wide(splits);
+    numbered_ = total <= largest;
+    size_ = total.str();
 }
 
 void MapSpace::check_numbered() const {
     if (!numbered_) {
-        throw UserError("the mapspace has " + size_text() +
+        throw UserError("the mapspace has " + size_ +
                         " mappings, more than 2^128; add constraints, or leave `algorithm` out to "
                         "use the optimal search, which does not number mappings");
     }
@@ -159,18 +139,15 @@ void MapSpaceView::deal(std::uint64_t first, std::uint64_t stride) {
 }
 
 // [units][prefix][free, ascending][suffix]
-void MapSpaceView::set_order(int index, std::uint32_t units) {
-    const TilingLevel& level = space_->levels_[index];
-    built_rank_[index] = no_rank;
-    Order& order = orders_[index];
+LevelOrder order_of_level(const TilingLevel& level, int dimensions, std::uint32_t units) {
+    LevelOrder order;
     order.unit = level.spatial && level.split < 0 ? __builtin_popcount(units) : 0;
-    order.splits = level.spatial && level.split < 0 ? dimensions_ + 1 - order.unit : 1;
+    order.splits = level.spatial && level.split < 0 ? dimensions + 1 - order.unit : 1;
     if (level.split >= 0 || level.canonical) {
         units = 0;
     }
-    std::uint32_t taken = units;
     int n = 0;
-    for (int d = 0; d < dimensions_; ++d) {
+    for (int d = 0; d < dimensions; ++d) {
         if (units >> d & 1) {
             order.dimensions[n++] = static_cast<std::uint8_t>(d);
         }
@@ -179,30 +156,32 @@ void MapSpaceView::set_order(int index, std::uint32_t units) {
         if (!(units >> d & 1)) {
             order.dimensions[n++] = static_cast<std::uint8_t>(d);
         }
-        taken |= 1U << d;
     }
-    order.fixed_front = n;
-    for (const int d : level.suffix) {
-        taken |= 1U << d;
-    }
-    for (int d = 0; d < dimensions_; ++d) {
-        if (!(taken >> d & 1)) {
+    order.front = n;
+    for (const int d : level.free) {
+        if (!(units >> d & 1)) {
             order.dimensions[n++] = static_cast<std::uint8_t>(d);
         }
     }
-    order.free = level.canonical ? 0 : n - order.fixed_front;
+    order.free = level.canonical ? 0 : n - order.front;
     order.count = static_cast<std::uint64_t>(factorial(order.free));
     for (const int d : level.suffix) {
         if (!(units >> d & 1)) {
             order.dimensions[n++] = static_cast<std::uint8_t>(d);
         }
     }
+    return order;
+}
+
+void MapSpaceView::set_order(int index, std::uint32_t units) {
+    built_rank_[index] = no_rank;
+    orders_[index] = order_of_level(space_->levels_[index], dimensions_, units);
 }
 
 void MapSpaceView::count() {
     permutation_count_ = 1;
     split_count_ = 1;
-    for (const Order& order : orders_) {
+    for (const LevelOrder& order : orders_) {
         permutation_count_ *= order.count;
         split_count_ *= order.splits;
     }
@@ -235,7 +214,7 @@ void MapSpaceView::prune(Wide factors) {
     count();
 }
 
-Misfit MapSpaceView::assign_split(int index, const Order& order, std::int64_t split,
+Misfit MapSpaceView::assign_split(int index, const LevelOrder& order, std::int64_t split,
                                   double& parallelism) {
     const TilingLevel& level = space_->levels_[index];
     std::int64_t x = 1, y = 1;
@@ -273,9 +252,10 @@ Misfit MapSpaceView::build(const MappingId& id, FlatMapping& mapping, bool stop_
         digits /= count;
         return digit;
     };
-    return build_levels([&](int, const Order& order) { return next(permutation, order.count); },
-                        [&](int, const Order& order) { return next(splits, order.splits); },
-                        id.bypass, mapping, stop_early);
+    return build_levels(
+        [&](int, const LevelOrder& order) { return next(permutation, order.count); },
+        [&](int, const LevelOrder& order) { return next(splits, order.splits); }, id.bypass,
+        mapping, stop_early);
 }
 
 Misfit MapSpaceView::build(const std::int64_t* options, const std::int64_t* ranks,
@@ -285,8 +265,9 @@ Misfit MapSpaceView::build(const std::int64_t* options, const std::int64_t* rank
         choose_factors(d, static_cast<std::size_t>(options[d]));
     }
     const auto digit_of = [](const std::int64_t* digits) {
-        return
-            [digits](int index, const Order&) { return static_cast<std::uint64_t>(digits[index]); };
+        return [digits](int index, const LevelOrder&) {
+            return static_cast<std::uint64_t>(digits[index]);
+        };
     };
     return build_levels(digit_of(ranks), digit_of(splits), bypass, mapping, stop_early);
 }
@@ -300,13 +281,13 @@ Misfit MapSpaceView::build_levels(const NextRank& next_rank, const NextSplit& ne
     mapping.level_count = space_->architecture_->levels();
     for (int index = 0; index < level_count_; ++index) {
         const TilingLevel& level = space_->levels_[index];
-        Order& order = built_[index];
+        LevelOrder& order = built_[index];
         const std::uint64_t rank = orders_[index].free > 1 ? next_rank(index, orders_[index]) : 0;
         // Mappings that are looked at one after the other often share orders.
         if (rank != built_rank_[index]) {
             built_rank_[index] = rank;
             order = orders_[index];
-            permute(order.dimensions.data() + order.fixed_front, order.free, rank, order.count);
+            permute(order.dimensions.data() + order.front, order.free, rank, order.count);
         }
         std::int64_t split = level.split;
         if (level.spatial) {
@@ -326,13 +307,7 @@ Misfit MapSpaceView::build_levels(const NextRank& next_rank, const NextSplit& ne
             const int d = order.dimensions[i];
             const std::int32_t end = ends_[d][index];
             if (end > 1) {
-                Loop& loop = mapping.loops[mapping.loop_count++];
-                loop.dimension = static_cast<std::uint8_t>(d);
-                loop.kind = !level.spatial ? LoopKind::temporal
-                            : i < split    ? LoopKind::spatial_x
-                                           : LoopKind::spatial_y;
-                loop.end = end;
-                loop.residual = residuals_[d][index];
+                mapping.add(d, kind_of(level.spatial, i < split), end, residuals_[d][index]);
             }
         }
         if (!level.spatial) {
@@ -344,6 +319,13 @@ Misfit MapSpaceView::build_levels(const NextRank& next_rank, const NextSplit& ne
         first.parallelism = parallelism;
     }
     set_bypass(bypass, mapping);
+    if (space_->limits_reuse_) {
+        const FlatMapping& limits = space_->limits_;
+        std::copy_n(limits.no_temporal_reuse, limits.level_count, mapping.no_temporal_reuse);
+        std::copy_n(limits.no_link_transfer, limits.level_count, mapping.no_link_transfer);
+        std::copy_n(limits.no_multicast_no_reduction, limits.level_count,
+                    mapping.no_multicast_no_reduction);
+    }
     return first;
 }
 
@@ -379,8 +361,7 @@ Mapping MapSpaceView::mapping(Wide bypass) const {
     Mapping mapping = empty_mapping(*space_->problem_, *space_->architecture_);
     for (int index = 0; index < level_count_; ++index) {
         const TilingLevel& level = space_->levels_[index];
-        LevelMapping& storage = mapping.levels[level.storage];
-        LoopBlock& block = level.spatial ? storage.spatial : storage.temporal;
+        LoopBlock& block = block_of(mapping, level);
         for (int d = 0; d < dimensions_; ++d) {
             block.factors[d] = {ends_[d][index], residuals_[d][index]};
         }

@@ -1,5 +1,6 @@
 #include "timeloop/mapspace/merge.hpp"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -57,7 +58,7 @@ public:
             out_.min_parallelism = entry.min;
         }
         check_divisible();
-        set_canonical();
+        finish_levels();
         return std::move(out_);
     }
 
@@ -118,7 +119,6 @@ private:
                   entry.source);
             level.prefix = entry.permutation->innermost;
             level.suffix = entry.permutation->outermost;
-            check_permutation(level, *entry.permutation);
         }
         if (entry.split) {
             claim({entry.level, kind, -1, "the spatial split"}, entry.split->where, entry.source);
@@ -161,20 +161,6 @@ private:
         if (rule.relation == Relation::equal && rule.residual && *rule.residual != list[d]) {
             level.fixed_residual[d] = *rule.residual;
             out_.residuals = true;
-        }
-    }
-    void check_permutation(const TilingLevel& level, const PermutationRule& rule) const {
-        std::vector<bool> seen(problem_.dimensions.size());
-        for (const auto* list : {&level.prefix, &level.suffix}) {
-            for (const int d : *list) {
-                if (seen[d]) {
-                    throw UserError(rule.where, "constraints: dimension " +
-                                                    problem_.dimensions[d].name +
-                                                    " stands twice in the permutation of level " +
-                                                    architecture_.storage[level.storage].name);
-                }
-                seen[d] = true;
-            }
         }
     }
     void add_bypass(const BypassConstraint& entry) {
@@ -228,12 +214,20 @@ private:
                                       "the factor of dimension " + problem_.dimensions[d].name});
         return it == claims_.end() ? "" : " at " + at(it->second.first, it->second.second);
     }
-    void set_canonical() {
+    void finish_levels() {
         for (std::size_t i = 0; i < out_.levels.size(); ++i) {
             TilingLevel& level = out_.levels[i];
-            const bool free = level.prefix.empty() && level.suffix.empty();
+            for (int d = 0; d < static_cast<int>(problem_.dimensions.size()); ++d) {
+                const auto in = [&](const std::vector<int>& list) {
+                    return std::find(list.begin(), list.end(), d) != list.end();
+                };
+                if (!in(level.prefix) && !in(level.suffix)) {
+                    level.free.push_back(d);
+                }
+            }
+            const bool all_free = level.prefix.empty() && level.suffix.empty();
             const bool flat = level.fanout_x == 1 || level.fanout_y == 1;
-            level.canonical = level.spatial ? free && flat : i == 0;
+            level.canonical = level.spatial ? all_free && flat : i == 0;
         }
     }
 

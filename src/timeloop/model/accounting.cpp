@@ -1,10 +1,11 @@
 // The order of floating point operations and the truncations are Timeloop's: they decide printed
-// digits. Map of this file:
-//   partitions, shares   words of a data space that one instance sees; words asked of the parent
-//   bypass               a level that does not keep a data space passes its traffic outwards
-//   counts               reads, fills, updates of what is kept
-//   arithmetic, storage  energies, bandwidths, cycles
-//   network              hops, routers, spatial reductions
+// digits. Without figures what adds zeros is left out, which is exact: levels that do not keep a
+// data space, networks without energies. All instances in use hold a tile: Timeloop's scaling of
+// demands is by exactly 1. Map of this file:
+//   partitions     words of a data space that one instance sees
+//   rescale        a level that does not keep a data space passes its traffic outwards
+//   count, charge  reads, fills, updates of what is kept; their energies and demands
+//   add_network    hops, routers, spatial reductions
 #include "accounting.hpp"
 
 #include <algorithm>
@@ -16,380 +17,393 @@ namespace tessera::timeloop {
 
 namespace {
 
-std::uint64_t rounded(double value) {
-    return counter(round_away(value));
-}
-
+template <bool figures>
 class Accounting {
 public:
-    Accounting(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, Ledger& ledger)
-        : machine_(machine), nest_(nest), keep_(keep), ledger_(ledger) {}
+    Accounting(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, Cost& cost,
+               Stats* stats)
+        : machine_(machine), nest_(nest), keep_(keep), cost_(cost), stats_(stats) {}
 
-    void run();
+    void run() {
+        if (!fits() && !figures) {
+            return;
+        }
+        cost_.wrapped = false;
+        std::fill_n(levels_, machine_.levels, Level{0, 0, 0, 0, 0, 0});
+        arithmetic();
+        for (int s = 0; s < machine_.spaces; ++s) {
+            space(s);
+        }
+        for (int i = 0; i < machine_.levels; ++i) {
+            throttle(i);
+        }
+        if (machine_.master) {
+            leak();
+        }
+        totals();
+    }
 
 private:
-    Entry& entry(int level, int space) {
-        return ledger_.entries[level * machine_.spaces + space];
-    }
-    Record* records(const Entry& entry) {
-        return nest_.records.data() + entry.first_record;
-    }
+    struct Level {
+        double energy, reads, writes, network;
+        std::uint64_t accesses, cycles;
+    };
+    /// Of one instance.
+    struct Counts {
+        std::uint64_t reads = 0, fills = 0, updates = 0, addresses = 0;
+    };
+
     bool kept(int level, int space) const {
         return keep_[level] >> space & 1;
     }
-    double sum_of_accesses(const Entry& entry) {
+    Tile& tile(int level, int space) {
+        return nest_.tiles[level * machine_.spaces + space];
+    }
+
+    bool fits() {
+        for (int i = 0; i < machine_.levels; ++i) {
+            const LevelConstants& level = machine_.level[i];
+            if (!level.bounded) {
+                continue;
+            }
+            std::uint64_t used = 0;
+            for (int s = 0; s < machine_.spaces; ++s) {
+                used += kept(i, s) ? tile(i, s).size : 0;
+            }
+            if (misfits(level, i, used, cost_.fit)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    void arithmetic() {
+        const double used = real(nest_.arithmetic_instances);
+        computes_ = counter(nest_.average_computes * used);
+        cycles_ =
+            nest_.imperfect ? nest_.temporal_product : counter(std::ceil(real(computes_) / used));
+    }
+
+    void partitions(int space) {
+        std::uint64_t partition = tile(machine_.levels - 1, space).size;
+        partition_[machine_.levels - 1] = partition;
+        for (int i = machine_.levels - 2; i >= 0; --i) {
+            const std::uint64_t whole = tile(i + 1, space).spatial_size;
+            if (whole != 0) {
+                partition = portion(partition, tile(i, space).size, whole);
+            }
+            partition_[i] = partition;
+        }
+    }
+
+    /// Traffic of a bypassed level handed outwards: `outer` is read as often as that level was.
+    double rescale(Tile& outer, std::uint64_t fanout, double content) {
+        Record* records = nest_.records.data() + outer.first_record;
+        double received = 0;
+        for (int r = 0; r < outer.record_count; ++r) {
+            received += records[r].accesses * real(records[r].multicast);
+        }
+        const double factor = content * real(fanout) / received;
         double sum = 0;
-        for (int r = 0; r < entry.record_count; ++r) {
-            sum += records(entry)[r].accesses;
+        for (int r = 0; r < outer.record_count; ++r) {
+            records[r].accesses *= factor;
+            sum += records[r].accesses;
         }
         return sum;
     }
 
-    void load(int space);
-    void partitions(int space);
-    void parent_shares(int space);
-    void bypass(int space);
-    void bypass_level(int level, int space);
-    void drop_outermost(int space);
-    void peers(int space);
-    void counts(int space);
-    void check_fit();
-    void arithmetic();
-    void storage(int level);
-    void throttle(int level, double reads, double writes);
-    void storage_entry(int level, int space);
-    void network(int level, int space);
-    void leakage();
-    void totals();
+    double parent_share(const Tile& outer, std::uint64_t fanout) const {
+        const Record* records = nest_.records.data() + outer.first_record;
+        double share = 0;
+        for (int r = 0; r < outer.record_count; ++r) {
+            share += records[r].accesses * real(records[r].multicast) / real(fanout);
+        }
+        return share;
+    }
+
+    Counts count(int i, int space, bool outermost, double content, double share, double peer) {
+        Counts c;
+        if (machine_.writes(space)) {
+            const double first = machine_.first_read_elision ? real(partition_[i]) : 0.0;
+            const double read = round_away(content + peer - first);
+            const double filled = round_away(share + peer - (outermost ? 0.0 : first));
+            c.updates = counter(round_away(content));
+            c.reads = counter(read);
+            c.fills = counter(filled);
+            c.addresses = c.updates + c.fills;
+            cost_.wrapped = cost_.wrapped || read < 0 || filled < 0;
+        } else {
+            c.reads = counter(round_away(content + peer));
+            c.fills = counter(share + peer);
+            c.addresses = c.reads + c.fills;
+        }
+        return c;
+    }
+
+    void charge(int i, int space, const Counts& c) {
+        const LevelConstants& constants = machine_.level[i];
+        const LevelGeometry& geometry = nest_.levels[i];
+        const auto vectors = [&](std::uint64_t words) {
+            const std::uint64_t whole = constants.block_shift >= 0 ? words >> constants.block_shift
+                                                                   : words / constants.block;
+            return real(whole + (whole * constants.block != words));
+        };
+        double energy = vectors(c.reads) * constants.read_pj;
+        energy += vectors(c.fills) * constants.fill_pj;
+        energy += vectors(c.updates) * constants.update_pj;
+        const std::uint64_t expansion = geometry.replication;
+        const std::uint64_t clusters = std::min(expansion, constants.clusters);
+        if (clusters != expansion) {
+            energy /= real(expansion) / real(clusters);
+        }
+        Level& level = levels_[i];
+        const double instances = real(geometry.replication);
+        const double address_energy = real(c.addresses) * constants.addr_gen_pj;
+        const double total = energy * instances + address_energy * real(clusters);
+        totals_[i][space] = total;
+        level.energy += total;
+        level.accesses += counter(instances * real(c.reads + c.updates + c.fills));
+        const double cycles = real(cycles_);
+        const double read_demand = real(c.reads) / cycles;
+        const double write_demand = real(c.fills + c.updates) / cycles;
+        level.reads += read_demand;
+        level.writes += write_demand;
+        if constexpr (figures) {
+            DataSpaceStats& stats = stats_->levels[i].data_spaces[space];
+            stats.kept = kept(i, space);
+            stats.partition_size = stats.kept ? partition_[i] : 0;
+            stats.utilized_capacity = stats.kept ? tile(i, space).size : 0;
+            stats.utilized_instances = instances;
+            stats.utilized_clusters = clusters;
+            stats.reads = c.reads;
+            stats.updates = c.updates;
+            stats.fills = c.fills;
+            stats.temporal_reductions = machine_.writes(space) ? c.reads : 0;
+            stats.address_generations = c.addresses;
+            stats.energy_pj = energy;
+            stats.energy_per_access_pj = energy / real(c.reads + c.fills + c.updates);
+            stats.addr_gen_energy_pj = address_energy;
+            stats.read_bandwidth = read_demand;  // unless throttled
+            stats.write_bandwidth = write_demand;
+        }
+    }
+
+    // Routers touched and spatial reductions are integers to which doubles are added one by one.
+    void add_network(int i, int space, const Tile& tile, double links) {
+        const LevelConstants& constants = machine_.level[i];
+        const Record* records = nest_.records.data() + tile.first_record;
+        const bool writes = machine_.writes(space), doubled = writes && constants.doubled_updates;
+        const double first = doubled && kept(i, space) ? real(partition_[i]) : 0;
+        const double instances = real(nest_.levels[i].replication);
+        double hops = 0, ingresses = 0;
+        std::uint64_t routers = 0;
+        for (int r = 0; r < tile.record_count; ++r) {
+            const double words = doubled ? 2 * records[r].accesses - first : records[r].accesses;
+            ingresses += words;
+            if (words > 0) {
+                const double distance = records[r].hops / words;
+                routers = counter(real(routers) + real(1 + counter(std::floor(distance))) * words);
+                hops += distance * words;
+            }
+            if constexpr (figures) {
+                NetworkDataSpaceStats& stats = stats_->networks[i].data_spaces[space];
+                stats.ingresses.push_back(records[r]);
+                stats.ingresses.back().accesses = words;
+                stats.multicast_factor = std::max(stats.multicast_factor, records[r].multicast);
+                if (writes) {
+                    stats.spatial_reductions = counter(real(stats.spatial_reductions) +
+                                                       real(records[r].multicast - 1) * words);
+                }
+            }
+        }
+        const double energy = hops * constants.hop_pj + real(routers) * constants.router_pj +
+                              constants.ingress_pj * ingresses;
+        const double link_energy = links * (constants.hop_pj + 2 * constants.router_pj);
+        levels_[i].network += (link_energy + energy) * instances;
+        if constexpr (figures) {
+            NetworkDataSpaceStats& stats = stats_->networks[i].data_spaces[space];
+            stats.total_ingresses = ingresses;
+            stats.link_transfers = links;
+            stats.num_hops = ingresses > 0 ? hops / ingresses : 0;
+            stats.energy_per_hop_pj = constants.hop_pj;
+            stats.energy_pj = energy;
+            stats.link_transfer_energy_pj = link_energy;
+            stats.utilized_instances = instances;
+        }
+    }
+
+    /// A level that does not keep a data space.
+    void absent(int i, int space) {
+        if constexpr (figures) {
+            charge(i, space, {});
+        } else {
+            totals_[i][space] = 0;
+        }
+    }
+
+    void space(int space) {
+        int top = machine_.levels - 1;
+        while (!kept(top, space)) {
+            --top;
+        }
+        if (figures || machine_.writes(space)) {
+            partitions(space);
+        }
+        double content = 0;  // of the level below
+        for (int i = 0; i <= top; ++i) {
+            Tile& at = tile(i, space);
+            double links = at.link_transfers;
+            if (i > 0 && !kept(i - 1, space)) {
+                content = rescale(at, nest_.levels[i].fanout, content);
+                links = at.record_count > 0 ? 0 : links;
+            } else {
+                content = 0;
+                for (int r = 0; r < at.record_count; ++r) {
+                    content += nest_.records[at.first_record + r].accesses;
+                }
+            }
+            if constexpr (figures) {
+                stats_->networks[i].data_spaces[space].fanout = nest_.levels[i].fanout;
+            }
+            if (figures || !machine_.level[i].silent_network) {
+                add_network(i, space, at, links);
+            }
+            if (!kept(i, space)) {
+                absent(i, space);
+                continue;
+            }
+            double share = 0, peer = 0;
+            if (i < top) {
+                const Tile& outer = tile(i + 1, space);
+                share = parent_share(outer, nest_.levels[i + 1].fanout);
+                if (outer.link_transfers != 0) {
+                    peer = outer.link_transfers / real(nest_.levels[i].replication);
+                }
+            }
+            charge(i, space, count(i, space, i == top, content, share, peer));
+        }
+        for (int i = top + 1; i < machine_.levels; ++i) {
+            if constexpr (figures) {
+                add_network(i, space, Tile{}, 0);
+            }
+            absent(i, space);
+        }
+    }
+
+    void throttle(int i) {
+        const LevelConstants& constants = machine_.level[i];
+        Level& level = levels_[i];
+        level.cycles = cycles_;
+        double slowdown = 1;
+        if (constants.read_bandwidth < level.reads) {
+            slowdown = std::min(slowdown, constants.read_bandwidth / level.reads);
+        }
+        if (constants.write_bandwidth < level.writes) {
+            slowdown = std::min(slowdown, constants.write_bandwidth / level.writes);
+        }
+        if (constants.shared_bandwidth < level.writes + level.reads) {
+            slowdown =
+                std::min(slowdown, constants.shared_bandwidth / (level.writes + level.reads));
+        }
+        if (figures || slowdown != 1) {
+            level.cycles = counter(std::ceil(real(cycles_) / slowdown));
+        }
+        if constexpr (figures) {
+            LevelStats& stats = stats_->levels[i];
+            stats.cycles = level.cycles;
+            stats.slowdown = slowdown;
+            for (DataSpaceStats& space : stats.data_spaces) {
+                space.shared_bandwidth = slowdown * (space.read_bandwidth + space.write_bandwidth);
+                space.read_bandwidth *= slowdown;
+                space.write_bandwidth *= slowdown;
+            }
+        }
+    }
+
+    void leak() {
+        std::uint64_t cycles = cycles_;
+        for (int i = 0; i < machine_.levels; ++i) {
+            cycles = std::max(cycles, levels_[i].cycles);
+        }
+        for (int i = 0; i < machine_.levels; ++i) {
+            const LevelConstants& constants = machine_.level[i];
+            const double own = real(nest_.levels[i].replication);
+            const bool gated = constants.power_gate_share > 1;
+            const double leaks =
+                gated ? constants.power_gate_share *
+                            real(nest_.levels[constants.power_gate_level].replication)
+                      : own;
+            const double leakage = constants.leak_pj * real(cycles) * leaks;
+            levels_[i].energy = 0;
+            for (int s = 0; s < machine_.spaces; ++s) {
+                levels_[i].energy += totals_[i][s] + leakage / static_cast<double>(machine_.spaces);
+            }
+            if constexpr (figures) {
+                LevelStats& stats = stats_->levels[i];
+                stats.leak_pj = constants.leak_pj;
+                stats.instances_sharing_power_gating = gated ? constants.power_gate_share : 1;
+                stats.non_gated_utilization = gated ? own / leaks : 1;
+                stats.leakage_energy_pj = leakage;
+            }
+        }
+    }
+
+    void totals() {
+        const double arithmetic = real(computes_) * machine_.compute_pj;
+        double energy = arithmetic;
+        std::uint64_t cycles = cycles_;
+        for (int i = 0; i < machine_.levels; ++i) {
+            energy += levels_[i].energy;
+            cycles = std::max(cycles, levels_[i].cycles);
+            cost_.accesses[i] = levels_[i].accesses;
+            if constexpr (figures) {
+                stats_->levels[i].energy_pj = levels_[i].energy;
+                stats_->levels[i].accesses = levels_[i].accesses;
+                stats_->networks[i].energy_pj = levels_[i].network;
+            }
+        }
+        if (figures || !machine_.silent_networks) {
+            for (int i : machine_.network_order) {
+                energy += levels_[i].network;
+            }
+        }
+        cost_.energy_pj = energy;
+        cost_.cycles = cycles + machine_.network_latency;
+        cost_.utilization = real(computes_) / machine_.arithmetic_instances / real(cost_.cycles);
+        if constexpr (figures) {
+            stats_->arithmetic.utilized_instances = nest_.arithmetic_instances;
+            stats_->arithmetic.computes = computes_;
+            stats_->arithmetic.cycles = cycles_;
+            stats_->arithmetic.energy_pj = arithmetic;
+        }
+    }
 
     const Machine& machine_;
     NestResult& nest_;
     const DataSpaceMask* keep_;
-    Ledger& ledger_;
+    Cost& cost_;
+    Stats* const stats_;
+    Level levels_[FlatMapping::max_levels];
+    std::uint64_t partition_[FlatMapping::max_levels];
+    double totals_[FlatMapping::max_levels][max_spaces];  ///< energies; dialect master only
+    std::uint64_t computes_ = 0, cycles_ = 0;
 };
-
-void Accounting::load(int space) {
-    for (int i = 0; i < machine_.levels; ++i) {
-        const Tile& tile = nest_.tiles[i * machine_.spaces + space];
-        Entry& e = entry(i, space);
-        e.size = tile.size;
-        e.fanout = nest_.levels[i].fanout;
-        e.link_transfers = tile.link_transfers;
-        e.first_record = tile.first_record;
-        e.record_count = tile.record_count;
-        e.content = sum_of_accesses(e);
-        e.peer = e.parent_share = 0;
-    }
-}
-
-void Accounting::partitions(int space) {
-    const int top = machine_.levels - 1;
-    std::uint64_t partition = entry(top, space).size;
-    entry(top, space).partition = partition;
-    for (int i = top - 1; i >= 0; --i) {
-        const std::uint64_t whole = nest_.tiles[(i + 1) * machine_.spaces + space].spatial_size;
-        if (whole != 0) {
-            partition = portion(partition, entry(i, space).size, whole);
-        }
-        entry(i, space).partition = partition;
-    }
-}
-
-void Accounting::parent_shares(int space) {
-    for (int i = 0; i + 1 < machine_.levels; ++i) {
-        const Entry& outer = entry(i + 1, space);
-        double share = 0;
-        for (int r = 0; r < outer.record_count; ++r) {
-            const Record& record = records(outer)[r];
-            share += record.accesses * real(record.multicast) / real(outer.fanout);
-        }
-        entry(i, space).parent_share = share;
-    }
-}
-
-void Accounting::bypass_level(int level, int space) {
-    Entry& inner = entry(level, space);
-    // Inner levels are done: the next outer one still has its tile.
-    if (level + 1 < machine_.levels) {
-        Entry& outer = entry(level + 1, space);
-        double received = 0;
-        for (int r = 0; r < outer.record_count; ++r) {
-            const Record& record = records(outer)[r];
-            received += record.accesses * real(record.multicast);
-        }
-        const double factor = inner.content * real(outer.fanout) / received;
-        for (int r = 0; r < outer.record_count; ++r) {
-            records(outer)[r].accesses *= factor;
-        }
-        if (outer.record_count > 0) {
-            outer.link_transfers = 0;
-        }
-        outer.content = sum_of_accesses(outer);
-    }
-    inner.size = inner.partition = 0;
-    inner.content = inner.parent_share = 0;
-}
-
-void Accounting::drop_outermost(int space) {
-    for (int i = machine_.levels - 1; i >= 0; --i) {
-        Entry& e = entry(i, space);
-        if (kept(i, space)) {
-            e.parent_share = 0;
-            return;
-        }
-        e.record_count = 0;
-        e.fanout = 0;
-        e.link_transfers = 0;
-    }
-}
-
-void Accounting::bypass(int space) {
-    for (int i = 0; i < machine_.levels; ++i) {
-        if (!kept(i, space)) {
-            bypass_level(i, space);
-        }
-    }
-    drop_outermost(space);
-}
-
-void Accounting::peers(int space) {
-    for (int i = machine_.levels - 1; i > 0; --i) {
-        const double links = entry(i, space).link_transfers;
-        if (links != 0) {
-            entry(i - 1, space).peer +=
-                links / static_cast<double>(nest_.levels[i - 1].replication);
-        }
-    }
-}
-
-void Accounting::counts(int space) {
-    const bool writes = machine_.writes(space), elide = machine_.first_read_elision;
-    bool outermost = true;
-    for (int i = machine_.levels - 1; i >= 0; --i) {
-        Entry& e = entry(i, space);
-        e.reads = e.updates = e.fills = e.reductions = e.address_generations = 0;
-        if (e.size == 0) {
-            continue;
-        }
-        if (!writes) {
-            e.reads = rounded(e.content + e.peer);
-            e.fills = counter(e.parent_share + e.peer);
-            e.address_generations = e.reads + e.fills;
-            continue;
-        }
-        const double first = elide ? real(e.partition) : 0.0;
-        const double reads = e.content + e.peer - first;
-        e.updates = rounded(e.content);
-        e.reads = e.reductions = rounded(reads);
-        const double fills = e.parent_share + e.peer - (outermost ? 0.0 : first);
-        e.fills = rounded(fills);
-        e.address_generations = e.updates + e.fills;
-        ledger_.wrapped = ledger_.wrapped || round_away(reads) < 0 || round_away(fills) < 0;
-        outermost = false;
-    }
-}
-
-void Accounting::check_fit() {
-    ledger_.fit = Fit{};
-    for (int i = 0; i < machine_.levels; ++i) {
-        const LevelConstants& level = machine_.level[i];
-        if (!level.bounded) {
-            continue;
-        }
-        std::uint64_t used = 0;
-        for (int s = 0; s < machine_.spaces; ++s) {
-            used += entry(i, s).size;
-        }
-        if (used > level.effective_size) {
-            ledger_.fit = {Fit::Kind::capacity, i, used, static_cast<double>(level.effective_size)};
-            return;
-        }
-        if (real(used) < level.least_used) {
-            ledger_.fit = {Fit::Kind::min_utilization, i, used, level.least_used};
-            return;
-        }
-    }
-}
-
-void Accounting::arithmetic() {
-    const double used = real(nest_.arithmetic_instances);
-    ledger_.computes = counter(nest_.average_computes * used);
-    ledger_.arithmetic_pj = real(ledger_.computes) * machine_.compute_pj;
-    ledger_.arithmetic_cycles = nest_.imperfect ? nest_.temporal_product
-                                                : counter(std::ceil(real(ledger_.computes) / used));
-}
-
-void Accounting::storage_entry(int level, int space) {
-    const LevelConstants& constants = machine_.level[level];
-    const LevelGeometry& geometry = nest_.levels[level];
-    Entry& e = entry(level, space);
-    const auto vectors = [&](std::uint64_t words) {
-        return real(words / constants.block + (words % constants.block != 0));
-    };
-    e.cluster_energy_pj = vectors(e.reads) * constants.read_pj;
-    e.cluster_energy_pj += vectors(e.fills) * constants.fill_pj;
-    e.cluster_energy_pj += vectors(e.updates) * constants.update_pj;
-    const std::uint64_t expansion = geometry.outer_x * geometry.outer_y;
-    e.clusters = std::min(expansion, constants.clusters);
-    e.energy_pj = e.cluster_energy_pj / (real(expansion) / real(e.clusters));
-    // All instances in use hold a tile: Timeloop's scaling of the demand is by exactly 1.
-    const double cycles = real(ledger_.arithmetic_cycles);
-    e.read_demand = real(e.reads) / cycles;
-    e.write_demand = real(e.fills + e.updates) / cycles;
-    if (machine_.master) {
-        e.read_demand *= constants.bandwidth_scale[space];
-        e.write_demand *= constants.bandwidth_scale[space];
-    }
-}
-
-void Accounting::throttle(int level, double reads, double writes) {
-    const LevelConstants& constants = machine_.level[level];
-    LevelTotals& totals = ledger_.levels[level];
-    totals.slowdown = 1;
-    if (constants.read_bandwidth < reads) {
-        totals.slowdown = std::min(totals.slowdown, constants.read_bandwidth / reads);
-    }
-    if (constants.write_bandwidth < writes) {
-        totals.slowdown = std::min(totals.slowdown, constants.write_bandwidth / writes);
-    }
-    if (constants.shared_bandwidth < writes + reads) {
-        totals.slowdown = std::min(totals.slowdown, constants.shared_bandwidth / (writes + reads));
-    }
-    totals.cycles = counter(std::ceil(real(ledger_.arithmetic_cycles) / totals.slowdown));
-}
-
-void Accounting::storage(int level) {
-    LevelTotals& totals = ledger_.levels[level];
-    const double instances = static_cast<double>(nest_.levels[level].replication);
-    double reads = 0, writes = 0;
-    totals.energy_pj = 0;
-    totals.accesses = 0;
-    for (int s = 0; s < machine_.spaces; ++s) {
-        storage_entry(level, s);
-        Entry& e = entry(level, s);
-        reads += e.read_demand;
-        writes += e.write_demand;
-        const double addresses = real(e.address_generations) * machine_.level[level].addr_gen_pj;
-        e.total_pj = e.energy_pj * instances + addresses * real(e.clusters);
-        totals.energy_pj += e.total_pj;
-        totals.accesses += counter(instances * static_cast<double>(e.reads + e.updates + e.fills));
-    }
-    throttle(level, reads, writes);
-}
-
-// Routers touched and spatial reductions are integers to which doubles are added one by one.
-void Accounting::network(int level, int space) {
-    const LevelConstants& constants = machine_.level[level];
-    Entry& e = entry(level, space);
-    const bool writes = machine_.writes(space);
-    const bool doubled = writes && constants.doubled_updates;
-    double hops = 0, ingresses = 0;
-    std::uint64_t routers = 0, reductions = 0;
-    for (int r = 0; r < e.record_count; ++r) {
-        const Record& record = records(e)[r];
-        const double words = doubled ? 2 * record.accesses - real(e.partition) : record.accesses;
-        ingresses += words;
-        if (words > 0) {
-            const double distance = record.hops / words;
-            const double touched = static_cast<double>(1 + counter(std::floor(distance))) * words;
-            routers = counter(real(routers) + touched);
-            hops += distance * words;
-        }
-        if (writes) {
-            reductions =
-                counter(real(reductions) + static_cast<double>(record.multicast - 1) * words);
-        }
-    }
-    e.ingresses = ingresses;
-    e.mean_hops = ingresses > 0 ? hops / ingresses : 0;
-    e.spatial_reductions = reductions;
-    e.network_pj = hops * constants.hop_pj + real(routers) * constants.router_pj +
-                   constants.ingress_pj * ingresses;
-    e.link_pj = e.link_transfers * (constants.hop_pj + 2 * constants.router_pj);
-}
-
-void Accounting::leakage() {
-    std::uint64_t cycles = ledger_.arithmetic_cycles;
-    for (const LevelTotals& totals : ledger_.levels) {
-        cycles = std::max(cycles, totals.cycles);
-    }
-    for (int i = 0; i < machine_.levels; ++i) {
-        const LevelConstants& constants = machine_.level[i];
-        LevelTotals& totals = ledger_.levels[i];
-        const double own = static_cast<double>(nest_.levels[i].replication);
-        if (constants.power_gate_share > 1) {
-            totals.gate_share = constants.power_gate_share;
-            totals.leaks_per_cycle =
-                totals.gate_share *
-                static_cast<double>(nest_.levels[constants.power_gate_level].replication);
-            totals.non_gated = own / totals.leaks_per_cycle;
-        } else {
-            totals.gate_share = totals.non_gated = 1;
-            totals.leaks_per_cycle = own;
-        }
-        totals.leakage_pj =
-            constants.leak_pj * static_cast<double>(cycles) * totals.leaks_per_cycle;
-        totals.energy_pj = 0;
-        for (int s = 0; s < machine_.spaces; ++s) {
-            totals.energy_pj +=
-                entry(i, s).total_pj + totals.leakage_pj / static_cast<double>(machine_.spaces);
-        }
-    }
-}
-
-void Accounting::totals() {
-    double energy = ledger_.arithmetic_pj;
-    std::uint64_t cycles = ledger_.arithmetic_cycles;
-    for (const LevelTotals& level : ledger_.levels) {
-        energy += level.energy_pj;
-        cycles = std::max(cycles, level.cycles);
-    }
-    for (int i : machine_.network_order) {
-        energy += ledger_.levels[i].network_pj;
-    }
-    ledger_.energy_pj = energy;
-    ledger_.cycles = cycles + machine_.network_latency;
-    ledger_.utilization =
-        real(ledger_.computes) / machine_.arithmetic_instances / real(ledger_.cycles);
-}
-
-void Accounting::run() {
-    ledger_.wrapped = false;
-    for (int s = 0; s < machine_.spaces; ++s) {
-        load(s);
-        partitions(s);
-        parent_shares(s);
-        bypass(s);
-        peers(s);
-        counts(s);
-    }
-    check_fit();
-    arithmetic();
-    for (int i = 0; i < machine_.levels; ++i) {
-        storage(i);
-        LevelTotals& level = ledger_.levels[i];
-        level.network_pj = 0;
-        const double instances = static_cast<double>(nest_.levels[i].replication);
-        for (int s = 0; s < machine_.spaces; ++s) {
-            network(i, s);
-            level.network_pj += (entry(i, s).link_pj + entry(i, s).network_pj) * instances;
-        }
-    }
-    if (machine_.master) {
-        leakage();
-    }
-    totals();
-}
 
 }  // namespace
 
-void Ledger::resize(const Machine& machine) {
-    entries.resize(machine.levels * machine.spaces);
-    levels.resize(machine.levels);
+void account(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, Cost& cost) {
+    Accounting<false>(machine, nest, keep, cost, nullptr).run();
 }
 
-void account(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, Ledger& ledger) {
-    Accounting(machine, nest, keep, ledger).run();
+void account(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, Cost& cost,
+             Stats& stats) {
+    stats.levels.resize(machine.levels);
+    stats.networks.resize(machine.levels);
+    for (int i = 0; i < machine.levels; ++i) {
+        stats.levels[i].data_spaces.resize(machine.spaces);
+        stats.networks[i].data_spaces.resize(machine.spaces);
+    }
+    Accounting<true>(machine, nest, keep, cost, &stats).run();
 }
 
 }  // namespace tessera::timeloop

@@ -1,11 +1,9 @@
 // Energies of Timeloop's levels. The order of the tried action names and the built-in tables are
 // facts of the format; single precision of areas is too.
-#include "timeloop/energy.hpp"
+#include "timeloop/architecture.hpp"
 
 #include <algorithm>
 #include <initializer_list>
-
-#include "timeloop/architecture.hpp"
 
 namespace tessera::timeloop {
 
@@ -13,20 +11,14 @@ namespace {
 
 using Names = std::initializer_list<const char*>;
 
-const ErtAction* find_action(const ErtComponent& component, Names names) {
+double action_energy(const ErtComponent& component, Names names, double otherwise) {
     for (const char* name : names) {
-        for (const ErtAction& action : component.actions) {
-            if (action.name == name) {
-                return &action;
-            }
+        const auto found = component.actions.find(name);
+        if (found != component.actions.end()) {
+            return found->second;
         }
     }
-    return nullptr;
-}
-
-double action_energy(const ErtComponent& component, Names names, double otherwise) {
-    const ErtAction* action = find_action(component, names);
-    return action == nullptr ? otherwise : action->energy_pj;
+    return otherwise;
 }
 
 void apply_to_storage(StorageLevel& level, const ErtComponent& component, Dialect dialect) {
@@ -35,8 +27,8 @@ void apply_to_storage(StorageLevel& level, const ErtComponent& component, Dialec
         return;
     }
     double highest = 0;
-    for (const ErtAction& action : component.actions) {
-        highest = std::max(highest, action.energy_pj);
+    for (const auto& [name, energy_pj] : component.actions) {
+        highest = std::max(highest, energy_pj);
     }
     // An operation whose action is missing keeps the energy that it had before the table.
     energy.vector_access_pj = highest / static_cast<double>(level.cluster_size);
@@ -55,9 +47,7 @@ void apply_to_storage(StorageLevel& level, const ErtComponent& component, Dialec
     energy.source = "ERT";
 }
 
-}  // namespace
-
-namespace pat {
+// Timeloop's built-in tables ("pat").
 
 double sram_energy_pj(double height, double width_bits) {
     const double slope = (6.0 - 1.0) / (100.0 - 0.5);
@@ -74,7 +64,7 @@ double multiplier_energy_pj(double bits) {
     return 1.0 * (bits / 16.0) * (bits / 16.0);
 }
 
-}  // namespace pat
+}  // namespace
 
 std::string component_name(const std::string& full_name) {
     // A range "[0..3]" at the end has dots of its own.
@@ -97,22 +87,24 @@ void apply_default_energies(Architecture& architecture) {
         const double bits = static_cast<double>(level.word_bits * level.block_size);
         double energy = 0;
         if (level.technology == Technology::dram) {
-            energy = pat::dram_energy_pj(bits);
+            energy = dram_energy_pj(bits);
         } else if (level.size.value_or(0) != 0) {
             const std::int64_t rows = (*level.size + level.block_size - 1) / level.block_size;
-            energy = pat::sram_energy_pj(static_cast<double>(rows),
-                                         bits * static_cast<double>(level.cluster_size)) /
+            energy = sram_energy_pj(static_cast<double>(rows),
+                                    bits * static_cast<double>(level.cluster_size)) /
                      static_cast<double>(level.cluster_size);
         }
         level.energy.vector_access_pj = energy;
         level.energy.read_pj = level.energy.fill_pj = level.energy.update_pj = energy;
     }
-    architecture.arithmetic.energy_pj =
-        pat::multiplier_energy_pj(static_cast<double>(architecture.arithmetic.word_bits));
+    ArithmeticLevel& arithmetic = architecture.arithmetic;
+    if (arithmetic.energy_source != "user") {
+        arithmetic.energy_pj = multiplier_energy_pj(static_cast<double>(arithmetic.word_bits));
+    }
 }
 
 void apply_ert(Architecture& architecture, const Ert& ert, Dialect dialect) {
-    for (const ErtComponent& component : ert.components) {
+    for (const ErtComponent& component : ert) {
         const std::string name = component_name(component.name);
         if (name == "wire" || name == "Wire") {
             const double energy = action_energy(component, {"transfer_random"}, 0);
@@ -127,6 +119,7 @@ void apply_ert(Architecture& architecture, const Ert& ert, Dialect dialect) {
             architecture.arithmetic.energy_pj =
                 action_energy(component, {"mac_random", "mult_random", "mac", "mult", "compute"},
                               architecture.arithmetic.energy_pj);
+            architecture.arithmetic.energy_source = "ERT";
         }
         for (StorageLevel& level : architecture.storage) {
             if (level.name == name) {
@@ -137,7 +130,7 @@ void apply_ert(Architecture& architecture, const Ert& ert, Dialect dialect) {
 }
 
 void apply_art(Architecture& architecture, const Art& art) {
-    for (const ArtComponent& component : art.components) {
+    for (const ArtComponent& component : art) {
         const std::string name = component_name(component.name);
         const double area = static_cast<float>(component.area_um2);
         if (name == architecture.arithmetic.name) {

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
 #include <string>
 
-#include "point_set.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::timeloop {
@@ -42,7 +40,6 @@ void set_storage(const StorageLevel& level, LevelConstants& constants) {
     constants.block = static_cast<std::uint64_t>(level.block_size);
     constants.block_shift =
         std::has_single_bit(constants.block) ? std::countr_zero(constants.block) : -1;
-    constants.instances = static_cast<std::uint64_t>(level.instances);
     constants.clusters = static_cast<std::uint64_t>(level.instances / level.cluster_size);
     constants.read_pj = level.energy.read_pj;
     constants.fill_pj = level.energy.fill_pj;
@@ -82,7 +79,6 @@ void set_power_gate(const Architecture& architecture, int at, LevelConstants& co
 Machine::Machine(const Problem& problem, const Architecture& architecture,
                  const ModelOptions& options) {
     check_topology(architecture);
-    check_supported(problem, architecture);
     if (problem.data_spaces.size() > max_spaces) {
         throw UserError("the problem has more than " + std::to_string(max_spaces) + " data spaces");
     }
@@ -123,18 +119,10 @@ Machine::Machine(const Problem& problem, const Architecture& architecture,
         set_network(storage, widths[i], level[i]);
         set_power_gate(architecture, i, level[i]);
         silent_networks = silent_networks && level[i].silent_network;
-        for (int s = 0; s < max_spaces; ++s) {
-            const auto& scale = storage.bandwidth_consumption_scale;
-            level[i].bandwidth_scale[s] = s < static_cast<int>(scale.size()) ? scale[s] : 1.0;
-        }
         network_latency += static_cast<std::uint64_t>(storage.network.fill_latency +
                                                       storage.network.drain_latency);
     }
-    network_order.resize(levels);
-    std::iota(network_order.begin(), network_order.end(), 0);
-    std::stable_sort(network_order.begin(), network_order.end(), [&](int a, int b) {
-        return architecture.network_name(a) < architecture.network_name(b);
-    });
+    network_order = architecture.networks_by_name();
 }
 
 }  // namespace tessera::timeloop

@@ -1,6 +1,7 @@
 // Problem and architecture as the accounting needs them: plain numbers, resolved once.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -9,10 +10,10 @@
 
 namespace tessera::timeloop {
 
-inline constexpr int max_spaces = 16, max_dimensions = 16;
+inline constexpr int max_spaces = 16, max_dimensions = 16, max_ranks = 12;
 
 struct LevelConstants {
-    std::uint64_t block = 1, clusters = 1, instances = 1;
+    std::uint64_t block = 1, clusters = 1;
     int block_shift = 0;  ///< log2 of a block size that is a power of two, else -1
     double read_pj = 0, fill_pj = 0, update_pj = 0, addr_gen_pj = 0, leak_pj = 0;
     double read_bandwidth = infinite, write_bandwidth = infinite, shared_bandwidth = infinite;
@@ -24,13 +25,12 @@ struct LevelConstants {
     bool silent_network = true;   ///< all network energies 0
     double power_gate_share = 1;  ///< instances per instance of the gating level
     int power_gate_level = 0;
-    double bandwidth_scale[max_spaces];
 
     static constexpr double infinite = std::numeric_limits<double>::infinity();
 };
 
 struct Machine {
-    /// \throws UserError from check_topology() and check_supported(), or for more data spaces,
+    /// \throws UserError from check_topology(), or for more data spaces,
     /// dimensions, ranks or levels than the evaluators hold.
     Machine(const Problem& problem, const Architecture& architecture, const ModelOptions& options);
 
@@ -49,5 +49,38 @@ struct Machine {
         return read_write >> space & 1;
     }
 };
+
+/// Sets `fit`, which is ok, where level `i` must not hold `used` scalars. \pre level.bounded
+inline bool misfits(const LevelConstants& level, int i, std::uint64_t used, Fit& fit) {
+    if (used > level.effective_size) {
+        fit = {Fit::Kind::capacity, i, used, static_cast<double>(level.effective_size)};
+    } else if (static_cast<double>(used) < level.least_used) {
+        fit = {Fit::Kind::min_utilization, i, used, level.least_used};
+    }
+    return !fit.ok();
+}
+
+/// A data space that every level bypasses, or -1.
+inline int kept_nowhere(int spaces, const FlatMapping& flat) {
+    DataSpaceMask missing = (DataSpaceMask{1} << spaces) - 1;
+    for (int i = 0; i < flat.level_count; ++i) {
+        missing &= ~flat.keep[i];
+    }
+    return missing == 0 ? -1 : std::countr_zero(missing);
+}
+
+/// True if a temporal loop outside the outermost level that keeps `space` moves its tile: what the
+/// level gives up is then nowhere.
+inline bool forgets(const Machine& machine, const FlatMapping& flat, int space) {
+    for (int i = flat.level_count - 1; i > 0 && !(flat.keep[i] >> space & 1); --i) {
+        for (int q = flat.level_end[i - 1]; q < flat.level_end[i]; ++q) {
+            const Loop& loop = flat.loops[q];
+            if (loop.kind == LoopKind::temporal && (machine.moving[space] >> loop.dimension & 1)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
 
 }  // namespace tessera::timeloop

@@ -1,4 +1,4 @@
-#include "multicast.hpp"
+#include "nest_execution.hpp"
 
 #include <algorithm>
 #include <map>

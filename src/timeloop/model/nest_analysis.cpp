@@ -4,11 +4,9 @@
 //   build()      positions, strides, extents of the tiles below each position
 //   visit()      one invocation of a position: what its working set adds to the former one
 //   temporal()   a loop by its first, extrapolated and last iterations
-#include "nest_analysis.hpp"
+#include "nest_execution.hpp"
 
 #include <algorithm>
-
-#include "nest_execution.hpp"
 
 namespace tessera::timeloop {
 
@@ -44,17 +42,13 @@ void NestExecution::build(const FlatMapping& flat) {
         position.extent = extent;
         position.last_extent = last_extent;
     }
-    mark_masters();
-    memories_.resize(positions_.size() * spaces_);
-    deltas_.resize(positions_.size() * spaces_);
-    offsets_.resize(spaces_);
-}
-
-void NestExecution::mark_masters() {
     for (std::size_t q = 0; q < positions_.size(); ++q) {
         const bool outer_spatial = q + 1 < positions_.size() && positions_[q + 1].spatial();
         positions_[q].master = positions_[q].spatial() && !outer_spatial;
     }
+    memories_.resize(positions_.size() * spaces_);
+    deltas_.resize(positions_.size() * spaces_);
+    offsets_.resize(spaces_);
 }
 
 Box NestExecution::working_set(int at, int space) const {

@@ -4,14 +4,71 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "machine.hpp"
-#include "nest_analysis.hpp"
-#include "point_set.hpp"
+#include "nest_result.hpp"
 
 namespace tessera::timeloop {
+
+// ---- point_set.cpp: sets of points of one data space as lists of axis-aligned boxes: exact
+// difference, translation as Timeloop measures it, equality up to a shift.
+
+using Point = std::array<std::int64_t, max_ranks>;  ///< unused ranks are 0
+
+/// Half-open box [low, high); unused ranks are [0, 1).
+struct Box {
+    Point low{}, high{};
+    bool operator==(const Box&) const = default;
+};
+
+using BoxSet = std::vector<Box>;  ///< disjoint boxes
+
+std::uint64_t size(const Box& box, int ranks);
+std::uint64_t size(const BoxSet& set, int ranks);
+
+/// Appends `from` minus `what` to `result`.
+void subtract(const Box& from, const Box& what, int ranks, BoxSet& result);
+
+/// Rounded difference of the centroids.
+Point translation(const Box& from, const Box& to, int ranks);
+
+/// The shift that turns `from` into `to`, if there is one. Empty sets have none.
+std::optional<Point> shift_between(const BoxSet& from, const BoxSet& to, int ranks);
+
+// ---- multicast.cpp: elements of a spatial block on their physical grid: groups that receive the
+// same words, the hops their words take, and elements that can be served by a neighbour.
+
+/// The grid on which the linear index of an element is laid out, row by row.
+struct Grid {
+    std::int64_t width = 1, height = 1;
+};
+
+/// All groups of `multicast` elements.
+struct GroupTable {
+    std::uint64_t multicast = 1, groups = 0;
+    double hops = 0;  ///< sum over the groups
+};
+
+/// Hops to one group: along row 0 to the farthest column, then up and down in every column used;
+/// the words enter in the middle of the left side.
+double hops_to(const std::vector<int>& elements, Grid grid);
+
+/// Groups the elements with `taken` false by equal offsets; `separate`: every element on its own.
+/// The result ascends by multicast.
+std::vector<GroupTable> group_elements(const std::vector<Point>& offsets,
+                                       const std::vector<char>& taken, bool separate, Grid grid);
+
+/// Marks the elements whose words a neighbour had one step before: those with a neighbour whose
+/// former offset minus the element's offset is `shift`. Returns their number.
+std::uint64_t mark_forwarded(const std::vector<Point>& offsets, const std::vector<Point>& former,
+                             const Point& shift, int ranks, Grid grid, std::vector<char>& taken);
+
+// ---- The execution itself
 
 using NestExtents = std::array<std::int64_t, max_dimensions>;
 
@@ -63,7 +120,6 @@ public:
 
 private:
     void build(const FlatMapping& flat);
-    void mark_masters();
     void visit(int at);
     void temporal(int at);
     void spatial(int at);

@@ -5,15 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "timeloop/mapping.hpp"
+#include "timeloop/model.hpp"
 
 namespace tessera::timeloop {
 
-/// Words read from a level's network in groups of `multicast` receivers, `scatter` groups at once.
-struct Record {
-    std::uint64_t multicast = 1, scatter = 1;
-    double accesses = 0, hops = 0;  ///< hops are weighted by accesses
-};
+/// Words read from a level's network in groups of `multicast` receivers, `scatter` groups at once;
+/// hops are weighted by accesses.
+using Record = AccessRecord;
 
 struct Tile {
     std::uint64_t size = 0;
@@ -24,9 +22,8 @@ struct Tile {
 };
 
 struct LevelGeometry {
-    std::uint64_t fanout = 1;  ///< instances used below one instance of this level
-    /// Product of the spatial loops outside this level, along X and Y and in total.
-    std::uint64_t outer_x = 1, outer_y = 1, replication = 1;
+    std::uint64_t fanout = 1;       ///< instances used below one instance of this level
+    std::uint64_t replication = 1;  ///< product of the spatial loops outside this level
 };
 
 struct NestResult {
@@ -34,9 +31,31 @@ struct NestResult {
     std::vector<Record> records;
     std::vector<LevelGeometry> levels;
     double average_computes = 0;  ///< per arithmetic instance in use
-    std::uint64_t arithmetic_instances = 1, arithmetic_x = 1, arithmetic_y = 1;
+    std::uint64_t arithmetic_instances = 1;
     std::uint64_t temporal_product = 1;  ///< of all temporal loops' ends
     bool imperfect = false;
 };
+
+/// Fan-outs, replications and arithmetic instances, which the spatial loops alone decide.
+inline void set_geometry(const FlatMapping& flat, NestResult& result) {
+    std::uint64_t outer = 1;
+    for (int i = flat.level_count - 1; i >= 0; --i) {
+        LevelGeometry& geometry = result.levels[i];
+        geometry.replication = outer;
+        geometry.fanout = 1;
+        for (int q = i == 0 ? 0 : flat.level_end[i - 1];
+             q < flat.level_end[i] && flat.loops[q].kind != LoopKind::temporal; ++q) {
+            geometry.fanout *= flat.loops[q].end;
+        }
+        outer *= geometry.fanout;
+    }
+    result.arithmetic_instances = outer;
+}
+
+/// The loop nest executed as Timeloop executes it, iteration by iteration with its extrapolations:
+/// the as-written analysis that the compiled one is compared with. \pre a Machine accepts problem
+/// and architecture.
+NestResult analyse_nest(const Problem& problem, const Architecture& architecture,
+                        const FlatMapping& flat, const ModelOptions& options);
 
 }  // namespace tessera::timeloop

@@ -4,7 +4,6 @@
 //   collect()         per level: sizes, records, geometry
 #include <algorithm>
 
-#include "multicast.hpp"
 #include "nest_execution.hpp"
 #include "tessera/base/stop.hpp"
 
@@ -147,25 +146,10 @@ NestResult NestExecution::collect() const {
         collect_level(level, level == 0 ? 0 : boundaries_[level - 1] + 1, boundaries_[level],
                       result);
     }
-    std::uint64_t x = 1, y = 1;
-    for (int level = levels - 1, q = boundaries_.back(); level >= 0; --level) {
-        LevelGeometry& geometry = result.levels[level];
-        geometry.outer_x = x;
-        geometry.outer_y = y;
-        geometry.replication = x * y;
-        for (; q >= 0 && positions_[q].level == level; --q) {
-            const Loop& loop = positions_[q].loop;
-            if (loop.kind == LoopKind::temporal) {
-                result.temporal_product *= loop.end;
-            } else {
-                (loop.kind == LoopKind::spatial_x ? x : y) *= loop.end;
-            }
-        }
-        geometry.fanout = x * y / geometry.replication;
+    set_geometry(flat_, result);
+    for (const NestPosition& position : positions_) {
+        result.temporal_product *= position.spatial() ? 1 : position.loop.end;
     }
-    result.arithmetic_x = x;
-    result.arithmetic_y = y;
-    result.arithmetic_instances = x * y;
     for (std::uint64_t count : compute_counts_) {
         result.average_computes += static_cast<double>(count);
     }

@@ -1,4 +1,4 @@
-#include "point_set.hpp"
+#include "nest_execution.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,22 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/base/divisors.hpp"
+
 namespace tessera::timeloop {
 namespace {
-
-std::vector<std::int64_t> sorted_divisors(std::int64_t n) {
-    std::vector<std::int64_t> found;
-    for (std::int64_t i = 1; i * i <= n; ++i) {
-        if (n % i == 0) {
-            found.push_back(i);
-            if (i * i != n) {
-                found.push_back(n / i);
-            }
-        }
-    }
-    std::sort(found.begin(), found.end());
-    return found;
-}
 
 // Vector accesses, never more than the model's.
 double vectors(double words, double block) {
@@ -49,7 +37,7 @@ Edges::Edges(const Geometry& geometry, const SpatialChoice& choice,
     }
     for (int d = 0; d < dimensions; ++d) {
         lattice_.divisors.push_back(
-            sorted_divisors(g_.bounds[d] / inside_[(g_.levels - 1) * dimensions + d]));
+            base::divisors(g_.bounds[d] / inside_[(g_.levels - 1) * dimensions + d]));
         lattice_.stride.push_back(lattice_.size);
         lattice_.size *= lattice_.divisors.back().size();
     }
@@ -237,7 +225,7 @@ double Edges::cost(const Edge& edge, double words, bool linked) const {
 
 bool Edges::fits(int level, std::size_t x) const {
     const StorageLevel& storage = g_.space.architecture().storage[level];
-    if (!storage.size && storage.min_utilization <= 0) {
+    if (!storage.size) {
         return true;
     }
     std::int64_t extents[32];
@@ -249,9 +237,6 @@ bool Edges::fits(int level, std::size_t x) const {
         if (keep_[level] >> space & 1) {
             used += g_.spaces[space].tile(extents);
         }
-    }
-    if (!storage.size) {
-        return true;
     }
     const auto room = static_cast<double>(storage.effective_size());
     return used <= room && used >= room * storage.min_utilization * (1 - 1e-12);
@@ -269,10 +254,9 @@ bool Edges::whole(int space, std::size_t x) const {
 }
 
 // Reads and writes of one instance of a level that an edge causes at least.
-void Edges::add_least_traffic(const Edge& edge, double words, int level, double& reads,
+void Edges::add_least_traffic(const Edge& edge, double words, bool linked, int level, double& reads,
                               double& writes) const {
-    const bool linked = g_.spaces[edge.space].sliding,
-               read_write = g_.spaces[edge.space].read_write;
+    const bool read_write = g_.spaces[edge.space].read_write;
     if (edge.parent == level) {
         const double served =
             words / (linked ? edge.multicast_linked : edge.multicast) / edge.parent_instances;
@@ -293,16 +277,12 @@ void Edges::set_bandwidth_bound(const std::vector<Edge>& arithmetic) {
         const StorageLevel& storage = architecture.storage[level];
         double reads = 0, writes = 0;
         for (const Edge& edge : arithmetic) {
-            const double served = g_.computes / edge.multicast / edge.parent_instances;
-            if (edge.parent == level) {
-                const bool read_write = g_.spaces[edge.space].read_write;
-                reads += read_write ? std::max(0.0, served - edge.parent_partition) : served;
-                writes += read_write ? served : 0;
-            }
+            add_least_traffic(edge, g_.computes, false, level, reads, writes);
         }
         for (const auto& edges : edges_) {
             for (const Edge& edge : edges) {
-                add_least_traffic(edge, least_words(edge), level, reads, writes);
+                add_least_traffic(edge, least_words(edge), g_.spaces[edge.space].sliding, level,
+                                  reads, writes);
             }
         }
         const auto busy = [&](double words, const std::optional<double>& bandwidth) {

@@ -10,6 +10,7 @@
 // reasons and the cases in which a sliding window loads less.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "timeloop/optimal/geometry.hpp"
@@ -41,6 +42,13 @@ struct Lattice {
     }
     std::int64_t value(std::size_t point, int d) const {
         return divisors[d][coordinate(point, d)];
+    }
+    /// The point with `n` times the factor of d. \pre that divides what the spatial blocks leave
+    std::size_t times(std::size_t point, int d, std::int64_t n) const {
+        const std::size_t from = coordinate(point, d);
+        const auto to =
+            std::lower_bound(divisors[d].begin(), divisors[d].end(), divisors[d][from] * n);
+        return point + (static_cast<std::size_t>(to - divisors[d].begin()) - from) * stride[d];
     }
 };
 
@@ -104,9 +112,6 @@ public:
     int outermost(int space) const {
         return outermost_[space];
     }
-    DataSpaceMask keep(int level) const {
-        return keep_[level];
-    }
 
 private:
     Edge make_edge(int space, int child, int parent) const;
@@ -118,7 +123,7 @@ private:
     }
     void set_next();
     double least_words(const Edge& edge) const;
-    void add_least_traffic(const Edge& edge, double words, int level, double& reads,
+    void add_least_traffic(const Edge& edge, double words, bool linked, int level, double& reads,
                            double& writes) const;
     void set_bandwidth_bound(const std::vector<Edge>& arithmetic);
 

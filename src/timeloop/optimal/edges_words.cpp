@@ -6,15 +6,6 @@
 #include "timeloop/optimal/edges.hpp"
 
 namespace tessera::timeloop {
-namespace {
-
-bool slides(const SpaceShape& shape, int d) {
-    return std::any_of(shape.ranks.begin(), shape.ranks.end(), [&](const RankShape& rank) {
-        return rank.sliding() && (rank.dimensions >> d & 1);
-    });
-}
-
-}  // namespace
 
 double Edges::full_words(const Edge& edge, std::size_t y) const {
     std::int64_t extents[32];
@@ -143,7 +134,7 @@ double Edges::closure(const Edge& edge, std::size_t y, int d, std::int64_t n, in
     if (!shape.sliding) {
         return cost(edge, full_words(edge, y), false);
     }
-    const bool forwarded = linked(edge, y), slide = fresh && slides(shape, d);
+    const bool forwarded = linked(edge, y), slide = fresh && shape.slides(d);
     const bool neighbours = g_.links && edge.multicast_linked > 1;
     double words = slide ? sliding_words(edge, y, d, n, level) : full_words(edge, y);
     // A step of an outer loop may lead back to where the tile is: it stays, or, where the stride

@@ -128,7 +128,6 @@ struct Arranger {
     const TilingLevel& level;
     const std::int64_t* factor;
     int dimensions;
-    std::vector<int> free{};
 
     bool fits(const std::vector<int>& order, int split) const {
         std::int64_t x = 1, y = 1;
@@ -138,17 +137,9 @@ struct Arranger {
         return x <= level.fanout_x && y <= level.fanout_y;
     }
     bool search(std::vector<int>& order, int& split) {
-        DimensionMask taken = 0;
-        for (const auto* list : {&level.prefix, &level.suffix}) {
-            for (const int d : *list) {
-                taken |= DimensionMask{1} << d;
-            }
-        }
         std::vector<int> running, unit;
-        for (int d = 0; d < dimensions; ++d) {
-            if (!(taken >> d & 1)) {
-                (factor[d] > 1 ? running : unit).push_back(d);
-            }
+        for (const int d : level.free) {
+            (factor[d] > 1 ? running : unit).push_back(d);
         }
         // A block whose order Timeloop does not permute keeps the canonical one.
         if (level.canonical) {

@@ -2,6 +2,7 @@
 // spatial and bypass choices that it treats as given while it splits the temporal loops.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -31,6 +32,12 @@ struct SpaceShape {
 
     /// Words of a tile with these extents per dimension.
     double tile(const std::int64_t* extents) const;
+    /// A window slides along a rank that d moves along.
+    bool slides(int d) const {
+        return std::any_of(ranks.begin(), ranks.end(), [&](const RankShape& rank) {
+            return rank.sliding() && (rank.dimensions >> d & 1);
+        });
+    }
     /// Words that some compute uses, at least: positions that strides skip do not count.
     double distinct = 1;
 };

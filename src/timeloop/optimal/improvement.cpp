@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "timeloop/optimal/tables.hpp"
+
 namespace tessera::timeloop {
 
 ImprovementHeuristic::ImprovementHeuristic(Pool& pool, const Geometry& geometry)
@@ -10,12 +12,6 @@ ImprovementHeuristic::ImprovementHeuristic(Pool& pool, const Geometry& geometry)
       g_(geometry),
       dimensions_(geometry.dimensions),
       levels_(static_cast<int>(geometry.space.levels().size())) {}
-
-bool ImprovementHeuristic::allowed(int level, int d, std::int64_t value) const {
-    const TilingLevel& tiling = g_.space.levels()[level];
-    return (tiling.fixed[d] == 0 || tiling.fixed[d] == value) &&
-           (tiling.at_most[d] == 0 || value <= tiling.at_most[d]) && value >= tiling.at_least[d];
-}
 
 bool ImprovementHeuristic::rearrange(Point& point, int level) const {
     return arrange(g_.space.levels()[level], &point.factor[level * dimensions_], dimensions_,
@@ -44,14 +40,13 @@ Mapping ImprovementHeuristic::to_mapping(Point& point) const {
     Mapping mapping = empty_mapping(g_.space.problem(), g_.space.architecture());
     for (int level = 0; level < levels_; ++level) {
         const TilingLevel& tiling = g_.space.levels()[level];
-        LevelMapping& storage = mapping.levels[tiling.storage];
-        LoopBlock& block = tiling.spatial ? storage.spatial : storage.temporal;
+        LoopBlock& block = block_of(mapping, tiling);
         for (int d = 0; d < dimensions_; ++d) {
             block.factors[d] = {factor(point, level, d), factor(point, level, d)};
         }
         block.permutation = point.order[level];
         block.split = tiling.spatial ? point.split[level] : block.split;
-        storage.keep = point.keep[tiling.storage];
+        mapping.levels[tiling.storage].keep = point.keep[tiling.storage];
     }
     set_reuse_limits(g_.space.constraints(), mapping);
     return mapping;
@@ -64,32 +59,23 @@ double ImprovementHeuristic::judge(Point& point) {
     if ((evals_ & 255) == 0) {
         pool_.over();
     }
-    if (pool_.judge.reuse_restricted()) {
-        pool_.judge.evaluate(to_mapping(point), scratch_, cost_);
-    } else {
-        flat_.loop_count = 0;
-        flat_.level_count = g_.levels;
-        for (int level = 0; level < levels_; ++level) {
-            const TilingLevel& tiling = g_.space.levels()[level];
-            const std::vector<int>& order = point.order[level];
-            for (int i = 0; i < dimensions_; ++i) {
-                const std::int64_t end = factor(point, level, order[i]);
-                if (end > 1) {
-                    Loop& loop = flat_.loops[flat_.loop_count++];
-                    loop.dimension = static_cast<std::uint8_t>(order[i]);
-                    loop.kind = !tiling.spatial          ? LoopKind::temporal
-                                : i < point.split[level] ? LoopKind::spatial_x
-                                                         : LoopKind::spatial_y;
-                    loop.end = loop.residual = static_cast<std::int32_t>(end);
-                }
-            }
-            if (!tiling.spatial) {
-                flat_.level_end[tiling.storage] = flat_.loop_count;
-                flat_.keep[tiling.storage] = point.keep[tiling.storage];
+    flat_.loop_count = 0;
+    flat_.level_count = g_.levels;
+    for (int level = 0; level < levels_; ++level) {
+        const TilingLevel& tiling = g_.space.levels()[level];
+        const std::vector<int>& order = point.order[level];
+        for (int i = 0; i < dimensions_; ++i) {
+            const std::int64_t end = factor(point, level, order[i]);
+            if (end > 1) {
+                flat_.add(order[i], kind_of(tiling.spatial, i < point.split[level]), end, end);
             }
         }
-        pool_.judge.evaluate(flat_, scratch_, cost_);
+        if (!tiling.spatial) {
+            flat_.level_end[tiling.storage] = flat_.loop_count;
+            flat_.keep[tiling.storage] = point.keep[tiling.storage];
+        }
     }
+    pool_.model.evaluate(flat_, scratch_, cost_);
     if (!cost_.fit.ok() || cost_.forgets || cost_.wrapped) {
         return HUGE_VAL;
     }
@@ -109,14 +95,15 @@ bool ImprovementHeuristic::try_point(Point& point) {
 
 bool ImprovementHeuristic::shift(Point& point, int from, int to, int d, std::int64_t prime) const {
     std::int64_t &source = factor(point, from, d), &target = factor(point, to, d);
-    if (source % prime != 0 || !allowed(from, d, source / prime) ||
-        !allowed(to, d, target * prime)) {
+    const auto& levels = g_.space.levels();
+    if (source % prime != 0 || !levels[from].allows(d, source / prime) ||
+        !levels[to].allows(d, target * prime)) {
         return false;
     }
     source /= prime;
     target *= prime;
     for (const int level : {from, to}) {
-        if (g_.space.levels()[level].spatial && !rearrange(point, level)) {
+        if (levels[level].spatial && !rearrange(point, level)) {
             return false;
         }
     }
@@ -211,14 +198,14 @@ double ImprovementHeuristic::run(const Mapping& mapping, std::uint64_t max_evals
     }
     for (int level = 0; level < levels_; ++level) {
         const TilingLevel& tiling = g_.space.levels()[level];
-        const LevelMapping& storage = mapping.levels[tiling.storage];
-        const LoopBlock& block = tiling.spatial ? storage.spatial : storage.temporal;
+        const LoopBlock& block = block_of(mapping, tiling);
         for (int d = 0; d < dimensions_; ++d) {
             factor(best_, level, d) = block.factors[d].end;
         }
         best_.order[level] = block.permutation;
         best_.split[level] = block.split;
     }
+    flatten(mapping, flat_);  // for the masks; judge() sets all else
     evals_ = 0;
     max_evals_ = max_evals;
     value_ = judge(best_);
@@ -245,59 +232,44 @@ double ImprovementHeuristic::run(const Mapping& mapping, std::uint64_t max_evals
 
 std::optional<Mapping> ImprovementHeuristic::simple(const SpatialChoice& choice,
                                                     const std::vector<DataSpaceMask>& keep) const {
-    Mapping mapping = empty_mapping(g_.space.problem(), g_.space.architecture());
+    TemporalPlan plan;
+    plan.factors.assign(g_.levels, std::vector<std::int64_t>(dimensions_, 1));
     for (int d = 0; d < dimensions_; ++d) {
         std::int64_t rest = g_.bounds[d];
         for (int level = 0; level < g_.levels; ++level) {
-            const std::int64_t along = choice.factor[level * dimensions_ + d];
-            mapping.levels[level].spatial.factors[d] = {along, along};
-            rest /= along;
+            rest /= choice.factor[level * dimensions_ + d];
         }
         for (int level = 0; level < g_.levels && rest > 1; ++level) {
             const TilingLevel& tiling = g_.space.levels()[g_.temporal[level]];
             const std::int64_t fixed =
                 std::max<std::int64_t>({1, tiling.fixed[d], tiling.at_least[d]});
             if (fixed > 1 && rest % fixed == 0) {
-                mapping.levels[level].temporal.factors[d] = {fixed, fixed};
+                plan.factors[level][d] = fixed;
                 rest /= fixed;
             }
         }
         for (int level = g_.levels - 1; level >= 0 && rest > 1; --level) {
-            const std::int64_t own = mapping.levels[level].temporal.factors[d].end * rest;
-            if (allowed(g_.temporal[level], d, own)) {
-                mapping.levels[level].temporal.factors[d] = {own, own};
+            const std::int64_t own = plan.factors[level][d] * rest;
+            if (g_.space.levels()[g_.temporal[level]].allows(d, own)) {
+                plan.factors[level][d] = own;
                 rest = 1;
             }
         }
         for (int level = 0; level < g_.levels; ++level) {
-            const std::int64_t own = mapping.levels[level].temporal.factors[d].end;
-            if (rest > 1 || !allowed(g_.temporal[level], d, own)) {
+            const std::int64_t own = plan.factors[level][d];
+            if (rest > 1 || !g_.space.levels()[g_.temporal[level]].allows(d, own)) {
                 return std::nullopt;
             }
         }
     }
     for (int level = 0; level < g_.levels; ++level) {
-        LevelMapping& storage = mapping.levels[level];
-        storage.keep = keep[level];
-        if (!choice.order[level].empty()) {
-            storage.spatial.permutation = choice.order[level];
-            storage.spatial.split = choice.split[level];
-        }
         const TilingLevel& tiling = g_.space.levels()[g_.temporal[level]];
         std::vector<int> order = tiling.prefix;
-        for (int d = 0; d < dimensions_; ++d) {
-            const auto named = [&](const std::vector<int>& list) {
-                return std::find(list.begin(), list.end(), d) != list.end();
-            };
-            if (!named(tiling.prefix) && !named(tiling.suffix)) {
-                order.push_back(d);
-            }
-        }
+        order.insert(order.end(), tiling.free.begin(), tiling.free.end());
         order.insert(order.end(), tiling.suffix.begin(), tiling.suffix.end());
-        storage.temporal.permutation = order;
+        plan.order.push_back(std::move(order));
     }
-    set_reuse_limits(g_.space.constraints(), mapping);
-    return mapping;
+    return timeloop::to_mapping(g_.space, choice, keep, plan);
 }
 
 }  // namespace tessera::timeloop

@@ -30,7 +30,6 @@ private:
     std::int64_t& factor(Point& point, int level, int d) const {
         return point.factor[static_cast<std::size_t>(level) * dimensions_ + d];
     }
-    bool allowed(int level, int d, std::int64_t value) const;
     bool rearrange(Point& point, int level) const;
     bool parallel_enough(Point& point) const;
     double judge(Point& point);
@@ -51,7 +50,7 @@ private:
     double value_ = 0;
     std::uint64_t evals_ = 0, max_evals_ = 0;
     FlatMapping flat_;
-    Judge::Scratch scratch_;
+    CompiledModel::Workspace scratch_;
     Cost cost_;
     Point candidate_;
     double candidate_value_ = 0;

@@ -11,15 +11,10 @@ struct Parts {
     std::vector<int> running, unit;
 };
 
-Parts free_parts(const TilingLevel& tiling, const LoopBlock& block, int dimensions) {
+Parts free_parts(const TilingLevel& tiling, const LoopBlock& block) {
     Parts parts;
-    for (int d = 0; d < dimensions; ++d) {
-        const auto in = [&](const std::vector<int>& list) {
-            return std::find(list.begin(), list.end(), d) != list.end();
-        };
-        if (!in(tiling.prefix) && !in(tiling.suffix)) {
-            (block.factors[d].end > 1 ? parts.running : parts.unit).push_back(d);
-        }
+    for (const int d : tiling.free) {
+        (block.factors[d].end > 1 ? parts.running : parts.unit).push_back(d);
     }
     return parts;
 }
@@ -29,13 +24,8 @@ Parts free_parts(const TilingLevel& tiling, const LoopBlock& block, int dimensio
 Members::Members(const Geometry& geometry, const Mapping& mapping)
     : g_(geometry), mapping_(mapping) {
     for (const TilingLevel& tiling : g_.space.levels()) {
-        const LevelMapping& storage = mapping_.levels[tiling.storage];
-        choices_.emplace_back();
-        if (tiling.spatial) {
-            add_splits(tiling, storage.spatial, choices_.back());
-        } else {
-            add_orders(tiling, storage.temporal, choices_.back());
-        }
+        const auto add = tiling.spatial ? &Members::add_splits : &Members::add_orders;
+        (this->*add)(tiling, block_of(mapping_, tiling), choices_.emplace_back());
     }
 }
 
@@ -45,7 +35,7 @@ void Members::add_orders(const TilingLevel& tiling, const LoopBlock& block,
         out.push_back({block.permutation, 0});
         return;
     }
-    Parts parts = free_parts(tiling, block, g_.dimensions);
+    Parts parts = free_parts(tiling, block);
     do {
         std::vector<int> order = tiling.prefix;
         order.insert(order.end(), parts.unit.begin(), parts.unit.end());
@@ -58,7 +48,7 @@ void Members::add_orders(const TilingLevel& tiling, const LoopBlock& block,
 // Where the split falls among unit dimensions does not matter: they are put where they are needed.
 void Members::add_splits(const TilingLevel& tiling, const LoopBlock& block,
                          std::vector<Choice>& out) {
-    Parts parts = free_parts(tiling, block, g_.dimensions);
+    Parts parts = free_parts(tiling, block);
     if (tiling.canonical) {
         parts.running.clear();
         parts.unit.clear();
@@ -122,8 +112,7 @@ bool Members::visit_from(std::size_t level, const std::function<bool(const Mappi
         return visit(mapping_);
     }
     const TilingLevel& tiling = g_.space.levels()[level];
-    LevelMapping& storage = mapping_.levels[tiling.storage];
-    LoopBlock& block = tiling.spatial ? storage.spatial : storage.temporal;
+    LoopBlock& block = block_of(mapping_, tiling);
     for (const Choice& choice : choices_[level]) {
         block.permutation = choice.order;
         block.split = tiling.spatial ? choice.split : block.split;

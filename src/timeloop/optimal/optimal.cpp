@@ -27,28 +27,6 @@ struct Task {
     bool open = false;  // solved, but the best mapping found costs more than the bound
 };
 
-Mapping to_mapping(const MapSpace& space, const SpatialChoice& choice,
-                   const std::vector<DataSpaceMask>& keep, const TemporalPlan& plan) {
-    Mapping mapping = empty_mapping(space.problem(), space.architecture());
-    const int dimensions = static_cast<int>(space.problem().dimensions.size());
-    for (int level = 0; level < space.architecture().levels(); ++level) {
-        LevelMapping& out = mapping.levels[level];
-        out.keep = keep[level];
-        for (int d = 0; d < dimensions; ++d) {
-            const std::int64_t along = choice.factor[level * dimensions + d];
-            out.spatial.factors[d] = {along, along};
-            out.temporal.factors[d] = {plan.factors[level][d], plan.factors[level][d]};
-        }
-        if (!choice.order[level].empty()) {
-            out.spatial.permutation = choice.order[level];
-            out.spatial.split = choice.split[level];
-        }
-        out.temporal.permutation = plan.order[level];
-    }
-    set_reuse_limits(space.constraints(), mapping);
-    return mapping;
-}
-
 class Search {
 public:
     explicit Search(Pool& pool)
@@ -71,24 +49,30 @@ public:
         }
         phase_ = &pool_.recorder.begin_phase("spatial choices", tasks_.size(), "choices");
         unless_stopped([this] { first_incumbents(); });
-        parallel([this] { solve_tasks(); });
-        settle_ = !pool_.over();
+        each_task(next_task_, [this](Task& task) {
+            if (task.bound < best_value()) {
+                // One that is stopped stays open: its bound is all that is known.
+                task.open = true;
+                solve(task);
+            }
+        });
+        const bool settle = !pool_.over();
         record_bound(std::min(open_bound(), best_value()));
-        next_open_ = 0;
         phase_ = &pool_.recorder.begin_phase("settling", tasks_.size(), "choices");
-        parallel([this] { settle_tasks(); });
+        if (settle) {
+            std::atomic<std::size_t> next{0};
+            each_task(next, [this](Task& task) {
+                if (task.open && task.bound < best_value()) {
+                    this->settle(task);
+                }
+            });
+        }
         finish();
         pool_.count_evaluations();
         pool_.recorder.end_phase();
     }
 
 private:
-    void parallel(const std::function<void()>& work) {
-        unless_stopped([&] {
-            base::parallel_for(static_cast<std::size_t>(pool_.threads), pool_.threads,
-                               [&](std::size_t, int) { work(); });
-        });
-    }
     // Where there are too many pairs, choices with few cycles come first; of the others a trivial
     // bound is all that is known.
     void make_tasks() {
@@ -149,21 +133,23 @@ private:
         const std::lock_guard lock(pool_.mutex);
         return pool_.result.best ? pool_.value(pool_.result.cost) : HUGE_VAL;
     }
-    void solve_tasks() {
-        while (!pool_.over()) {
-            const std::size_t next = next_task_++;
-            if (next >= tasks_.size()) {
-                return;
+    /// Tasks one after the other, shared by all threads, until a limit is met.
+    template <class Use>
+    void each_task(std::atomic<std::size_t>& next, const Use& use) {
+        const auto work = [&](std::size_t, int) {
+            while (!pool_.over()) {
+                const std::size_t i = next++;
+                if (i >= tasks_.size()) {
+                    return;
+                }
+                unless_stopped([&] { use(tasks_[i]); });
+                phase_->advance();
+                pool_.count_evaluations();
             }
-            Task& task = tasks_[next];
-            if (task.bound < best_value()) {
-                // One that is stopped stays open: its bound is all that is known.
-                task.open = true;
-                unless_stopped([&] { solve(task); });
-            }
-            phase_->advance();
-            pool_.count_evaluations();
-        }
+        };
+        unless_stopped([&] {
+            base::parallel_for(static_cast<std::size_t>(pool_.threads), pool_.threads, work);
+        });
     }
     template <class Work>
     static void unless_stopped(const Work& work) {
@@ -188,7 +174,7 @@ private:
             return;
         }
         task.bound = std::max(task.bound, geometry_.objective(linear, edges.cycles()));
-        Judge::Scratch scratch;
+        CompiledModel::Workspace scratch;
         double found = HUGE_VAL;
         int tried = 0;
         std::optional<Mapping> best_plan;
@@ -208,20 +194,6 @@ private:
     }
     // What the bound leaves open is looked at one by one: every mapping of every assignment whose
     // bound is below the incumbent.
-    void settle_tasks() {
-        while (settle_ && !pool_.over()) {
-            const std::size_t next = next_open_++;
-            if (next >= tasks_.size()) {
-                return;
-            }
-            Task& task = tasks_[next];
-            if (task.open && task.bound < best_value()) {
-                unless_stopped([&] { settle(task); });
-            }
-            phase_->advance();
-            pool_.count_evaluations();
-        }
-    }
     void settle(Task& task) {
         const SpatialChoice& choice = choices_[task.spatial];
         const auto& keep = pool_.space.bypasses()[task.bypass];
@@ -232,7 +204,7 @@ private:
         Tables tables(edges, [this] { return pool_.over(); });
         const double most = limit(edges.cycles());
         tables.solve(most);
-        Judge::Scratch scratch;
+        CompiledModel::Workspace scratch;
         std::set<std::vector<std::vector<std::int64_t>>> seen;
         bool complete = true;
         tables.plans(most, [&](const TemporalPlan& plan) {
@@ -256,9 +228,11 @@ private:
             task.open = false;
         }
     }
-    double consider(const Mapping& mapping, Judge::Scratch& scratch) {
+    double consider(const Mapping& mapping, CompiledModel::Workspace& scratch) {
+        FlatMapping flat;
+        flatten(mapping, flat);
         Cost cost;
-        pool_.judge.evaluate(mapping, scratch, cost);
+        pool_.model.evaluate(flat, scratch, cost);
         ++pool_.evaluated;
         if (!cost.fit.ok() || cost.forgets || cost.wrapped) {
             return HUGE_VAL;
@@ -289,10 +263,7 @@ private:
         result.valid = pool_.evaluated;
         result.total = tasks_.size();
         const double best = best_value(), bound = open_bound();
-        const bool all =
-            next_task_ >= tasks_.size() + static_cast<std::size_t>(pool_.threads) - 1 ||
-            next_task_ >= tasks_.size();
-        if (bound == HUGE_VAL && all && !pool_.ended) {
+        if (bound == HUGE_VAL && next_task_ >= tasks_.size() && !pool_.ended) {
             result.proof = result.best ? Proof::optimal : Proof::infeasible;
         }
         if (result.best) {
@@ -309,9 +280,8 @@ private:
     std::vector<SpatialChoice> choices_;
     std::vector<Task> tasks_;
     double rest_bound_ = 0;  ///< of what is no task; until all tasks are known, of everything
-    std::atomic<std::size_t> next_task_{0}, next_open_{0};
+    std::atomic<std::size_t> next_task_{0};
     telemetry::Phase* phase_ = nullptr;
-    bool settle_ = false;
 };
 
 }  // namespace

@@ -20,7 +20,6 @@ Tables::Tables(const Edges& edges, std::function<bool()> stop)
     full_cost_.resize(spaces);
     least_cost_.resize(spaces);
     for (int space = 0; space < spaces; ++space) {
-        sliding_ |= g_.spaces[space].sliding;
         for (const Edge& edge : edges_.of(space)) {
             std::vector<double> cost(lattice_.size);
             for (std::size_t y = 0; y < lattice_.size; ++y) {
@@ -100,16 +99,6 @@ void Tables::extend(std::vector<int> order, DimensionMask placed, std::uint32_t 
         place(tiling.prefix[i]);
         open = allowed(level, tiling.prefix[i], 1) ? before : open;
     }
-    DimensionMask last = 0;
-    for (const int d : tiling.suffix) {
-        last |= DimensionMask{1} << d;
-    }
-    std::vector<int> free;
-    for (int d = 0; d < g_.dimensions; ++d) {
-        if (!((placed | last) >> d & 1)) {
-            free.push_back(d);
-        }
-    }
     // A window can slide over the first loop that runs. If a loop before it has one iteration, an
     // order without that loop in front says the same; only a forced one has no such equal.
     bool may_slide = false;
@@ -118,7 +107,10 @@ void Tables::extend(std::vector<int> order, DimensionMask placed, std::uint32_t 
                      g_.spaces[space].sliding;
     }
     std::vector<int> left;
-    for (const int d : free) {
+    for (const int d : tiling.free) {
+        if (placed >> d & 1) {
+            continue;
+        }
         if (open == 0 || lattice_.divisors[d].size() == 1 || (closes(d) == 0 && !may_slide)) {
             place(d);
         } else {
@@ -141,9 +133,7 @@ void Tables::branch(const Prefix& at, const std::vector<int>& left, int level) {
     const auto slides = [&](int d) {
         bool any = false;
         for (std::size_t space = 0; at.may_slide && space < g_.spaces.size(); ++space) {
-            for (const RankShape& rank : g_.spaces[space].ranks) {
-                any |= (open >> space & 1) && rank.sliding() && (rank.dimensions >> d & 1);
-            }
+            any |= (open >> space & 1) && g_.spaces[space].slides(d);
         }
         return any;
     };
@@ -176,9 +166,7 @@ void Tables::branch(const Prefix& at, const std::vector<int>& left, int level) {
 // ---- Steps ----------------------------------------------------------------------------------
 
 bool Tables::allowed(int level, int d, std::int64_t factor) const {
-    const TilingLevel& tiling = g_.space.levels()[g_.temporal[level]];
-    return (tiling.fixed[d] == 0 || tiling.fixed[d] == factor) &&
-           (tiling.at_most[d] == 0 || factor <= tiling.at_most[d]) && factor >= tiling.at_least[d];
+    return g_.space.levels()[g_.temporal[level]].allows(d, factor);
 }
 
 Tables::Layer& Tables::layer(Layers& layers, const OpenEdges& open) const {
@@ -209,15 +197,9 @@ OpenEdges Tables::close(const OpenEdges& open, int level, int d) const {
 // Does closing cost the same for every number of iterations?
 bool Tables::plain(const OpenEdges& open, int d) const {
     for (int space = 0; space < static_cast<int>(g_.spaces.size()); ++space) {
-        const SpaceShape& shape = g_.spaces[space];
-        if (!shape.sliding || !(shape.relevant >> d & 1) ||
-            open.first_open(space) >= static_cast<int>(edges_.of(space).size())) {
-            continue;
-        }
-        for (const RankShape& rank : shape.ranks) {
-            if (rank.sliding() && (rank.dimensions >> d & 1)) {
-                return false;
-            }
+        if (g_.spaces[space].slides(d) &&
+            open.first_open(space) < static_cast<int>(edges_.of(space).size())) {
+            return false;
         }
     }
     return true;
@@ -336,7 +318,6 @@ double Tables::solve(double limit) {
                 if (!fits_[level][x] || reached.cost[x] > most) {
                     reached.cost[x] = HUGE_VAL;
                 }
-                states_ += reached.cost[x] != HUGE_VAL;
             }
         }
         std::erase_if(merged, [](const Layer& reached) {

@@ -44,26 +44,22 @@ struct TemporalPlan {
     std::vector<std::vector<int>> order;             ///< per storage level, innermost first
 };
 
+/// A mapping of all these choices.
+Mapping to_mapping(const MapSpace& space, const SpatialChoice& choice,
+                   const std::vector<DataSpaceMask>& keep, const TemporalPlan& plan);
+
 class Tables {
 public:
     /// `stop` is asked every millisecond of work or less, by all functions: they throw
     /// base::Stopped once it says so.
     Tables(const Edges& edges, std::function<bool()> stop);
 
-    /// Loop orders worth trying in temporal block `level`: every order that the constraints allow
-    /// costs at least as much as one of them, with the same factors.
-    const std::vector<std::vector<int>>& orders(int level) const {
-        return orders_[level];
-    }
     /// Fills the tables. States that cost `limit` or more are dropped.
     /// \return the least cost of a complete assignment, HUGE_VAL if none stays below the limit.
     double solve(double limit);
     /// Calls `visit` for assignments whose bound is at most `limit`, until it returns false.
     /// \pre solve() with at least this limit.
     void plans(double limit, const std::function<bool(const TemporalPlan&)>& visit) const;
-    std::uint64_t states() const {
-        return states_;
-    }
 
 private:
     void poll(std::size_t count) const;
@@ -102,11 +98,11 @@ private:
     // Per data space and edge: cost of closing at each lattice point; whether steps may coincide.
     std::vector<std::vector<std::vector<double>>> full_cost_;
     std::vector<std::vector<double>> least_cost_;
-    std::vector<std::vector<std::vector<int>>> orders_;  // per level
-    std::vector<Layers> after_;                          // per level
+    // Per level: loop orders worth trying. Every order that the constraints allow costs at least as
+    // much as one of them, with the same factors.
+    std::vector<std::vector<std::vector<int>>> orders_;
+    std::vector<Layers> after_;  // per level
     std::vector<std::vector<char>> fits_;
-    std::uint64_t states_ = 0;
-    bool sliding_ = false;
 };
 
 }  // namespace tessera::timeloop

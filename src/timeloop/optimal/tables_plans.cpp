@@ -78,13 +78,7 @@ struct Tables::Trace {
                 running.push_back(d);
                 added += t.closure(state, y, d, factors[d], level);
                 state = t.close(state, level, d);
-                const auto& divisors = t.lattice_.divisors[d];
-                const std::size_t from = t.lattice_.coordinate(y, d);
-                const auto to =
-                    static_cast<std::size_t>(std::lower_bound(divisors.begin(), divisors.end(),
-                                                              divisors[from] * factors[d]) -
-                                             divisors.begin());
-                y += (to - from) * t.lattice_.stride[d];
+                y = t.lattice_.times(y, d, factors[d]);
             }
             if (y != x || !(state == open) || source.cost[point] + added + later > limit ||
                 std::find(seen.begin(), seen.end(), running) != seen.end()) {
@@ -111,6 +105,28 @@ void Tables::plans(double limit, const std::function<bool(const TemporalPlan&)>&
             trace.back(g_.levels - 1, {last.open, lattice_.size - 1, end});
         }
     }
+}
+
+Mapping to_mapping(const MapSpace& space, const SpatialChoice& choice,
+                   const std::vector<DataSpaceMask>& keep, const TemporalPlan& plan) {
+    Mapping mapping = empty_mapping(space.problem(), space.architecture());
+    const int dimensions = static_cast<int>(space.problem().dimensions.size());
+    for (int level = 0; level < space.architecture().levels(); ++level) {
+        LevelMapping& out = mapping.levels[level];
+        out.keep = keep[level];
+        for (int d = 0; d < dimensions; ++d) {
+            const std::int64_t along = choice.factor[level * dimensions + d];
+            out.spatial.factors[d] = {along, along};
+            out.temporal.factors[d] = {plan.factors[level][d], plan.factors[level][d]};
+        }
+        if (!choice.order[level].empty()) {
+            out.spatial.permutation = choice.order[level];
+            out.spatial.split = choice.split[level];
+        }
+        out.temporal.permutation = plan.order[level];
+    }
+    set_reuse_limits(space.constraints(), mapping);
+    return mapping;
 }
 
 }  // namespace tessera::timeloop

@@ -1,5 +1,3 @@
-#include "accelergy.hpp"
-
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -8,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+
+#include "read_parts.hpp"
 
 namespace tessera::timeloop {
 

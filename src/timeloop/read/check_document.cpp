@@ -1,5 +1,5 @@
 #include "tessera/spec/position.hpp"
-#include "timeloop/input.hpp"
+#include "timeloop/read.hpp"
 
 namespace tessera::timeloop {
 
@@ -52,7 +52,6 @@ std::vector<std::string> check_document(const Document& document, Warnings& warn
         read.emplace_back("mapper");
     }
     if (architecture && problem) {
-        check_supported(*problem, *architecture);
         read_constraints(document, *problem, *architecture, warnings);
         read.emplace_back("constraints");
         if (has(document, "mapping") && read_mapping(document, *problem, *architecture, warnings)) {

@@ -4,14 +4,14 @@
 //   read_joined         one parse of them
 //   detect_dialect      which Timeloop the input was written for
 
-#include "timeloop/document.hpp"
+#include "timeloop/read.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 
-#include "nodes.hpp"
+#include "read_parts.hpp"
 #include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"

@@ -3,19 +3,17 @@
 //   energies_of_input, energies_of_accelergy   tables from either source
 //   warn_about_tables                          a line for every level costed without them
 
-#include "timeloop/input.hpp"
+#include "timeloop/read.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <iomanip>
 #include <ostream>
 #include <sstream>
-#include <string_view>
 
-#include "accelergy.hpp"
+#include "read_parts.hpp"
 #include "timeloop/model/machine.hpp"
-#include "timeloop/with_place.hpp"
+#include "values.hpp"
 
 namespace tessera::timeloop {
 
@@ -23,28 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_on(const char* variable, bool otherwise) {
-    const char* value = std::getenv(variable);
-    return value == nullptr ? otherwise : std::string_view(value) != "0";
-}
-
-void use_ert(Input& input, const Ert& ert) {
-    apply_ert(input.architecture, ert, input.document.dialect);
-    ArithmeticLevel& arithmetic = input.architecture.arithmetic;
-    for (const ErtComponent& component : ert.components) {
-        if (component_name(component.name) == arithmetic.name) {
-            arithmetic.energy_source = "ERT";
-        }
-    }
-}
-
 bool energies_of_input(Input& input) {
     const std::optional<Ert> ert = read_ert(input.document, input.warnings);
     if (!ert) {
         return false;
     }
-    use_ert(input, *ert);
-    input.has_ert = true;
+    apply_ert(input.architecture, *ert, input.document.dialect);
     // Timeloop reads areas only where it reads energies.
     if (const std::optional<Art> art = read_art(input.document, input.warnings)) {
         apply_art(input.architecture, *art);
@@ -54,8 +36,7 @@ bool energies_of_input(Input& input) {
 }
 
 bool energies_of_accelergy(Input& input, const std::string& prefix) {
-    const spec::Node* arch = find_key(input.document.root, "arch");
-    arch = arch == nullptr ? find_key(input.document.root, "architecture") : arch;
+    const spec::Node* arch = architecture_of(input.document.root);
     const bool tree = arch != nullptr && (find_key(*arch, "subtree") || find_key(*arch, "nodes"));
     const std::optional<std::string> program =
         prefix.empty() || !tree ? std::nullopt : find_accelergy();
@@ -73,7 +54,7 @@ bool energies_of_accelergy(Input& input, const std::string& prefix) {
     }
     const Document made = read_document({ert_file});
     if (const std::optional<Ert> ert = read_ert(made, input.warnings)) {
-        use_ert(input, *ert);
+        apply_ert(input.architecture, *ert, input.document.dialect);
     }
     if (fs::exists(art_file, ignored)) {
         const Document areas = read_document({art_file});
@@ -116,11 +97,7 @@ void warn_about_tables(Input& input) {
 
 }  // namespace
 
-Input load_input(const std::vector<std::string>& files, const LoadOptions& options) {
-    return load_input(read_document(files), options);
-}
-
-Input load_input(Document document, const LoadOptions& options) {
+Input load_input(Document document, const std::string& accelergy_prefix) {
     Input input;
     input.document = std::move(document);
     input.warnings = input.document.warnings;
@@ -132,13 +109,13 @@ Input load_input(Document document, const LoadOptions& options) {
                [&] { Machine(input.problem, input.architecture, {}); });
     if (energies_of_input(input)) {
         input.energies = EnergyOrigin::input;
-    } else if (energies_of_accelergy(input, options.accelergy_prefix)) {
+    } else if (energies_of_accelergy(input, accelergy_prefix)) {
         input.energies = EnergyOrigin::accelergy;
     }
     warn_about_tables(input);
     input.model.dialect = input.document.dialect;
-    input.model.first_read_elision = is_on("TIMELOOP_ENABLE_FIRST_READ_ELISION", true);
-    input.model.link_transfers = !is_on("TIMELOOP_DISABLE_LINK_TRANSFERS", false);
+    input.model.first_read_elision = switched_on("TIMELOOP_ENABLE_FIRST_READ_ELISION", true);
+    input.model.link_transfers = !switched_on("TIMELOOP_DISABLE_LINK_TRANSFERS", false);
     return input;
 }
 

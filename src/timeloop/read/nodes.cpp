@@ -5,13 +5,11 @@
 //   Flattener::expand        macros of constraints (constraint_macros.cpp)
 //   Flattener::place         levels with instances, meshes and inherited attributes
 
-#include "nodes.hpp"
-
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "read_storage.hpp"
+#include "read_parts.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
 #include "timeloop/constraints/constraint_macros.hpp"
@@ -24,23 +22,6 @@ namespace {
 
 using spec::Node;
 using spec::Range;
-
-bool is_empty(const Node& node) {
-    return node.is_null() ||
-           ((node.is_map() || node.is_sequence()) && node.items.empty() && node.entries.empty());
-}
-
-Node map_at(const Node& origin) {
-    Node node = Node::map(origin.position);
-    node.path = origin.path;
-    return node;
-}
-
-Node text_at(const Node& origin, const std::string& text) {
-    Node node = Node::scalar(text, origin.position);
-    node.path = origin.path;
-    return node;
-}
 
 void set(Node& map, const std::string& key, Node value) {
     if (Node* existing = map.find(key)) {
@@ -193,7 +174,7 @@ private:
         for (const auto& [first, last] : branches.ranges) {
             std::set<std::string>& keep = keeps.emplace_back();
             for (std::size_t i = first; i < last; ++i) {
-                for (const std::string& space : placed_[i].constraints.kept(problem_, values_)) {
+                for (const std::string& space : placed_[i].constraints.kept(problem_)) {
                     keep.insert(space);
                 }
             }
@@ -243,8 +224,7 @@ private:
             }
             if (!placed.container && !placed.nothing) {
                 place(placed, x, y, fan_out);
-                compute = placed.class_name.find("mac") != std::string::npos ||
-                          placed.class_name.find("compute") != std::string::npos;
+                compute = is_compute_class(placed.class_name);
             }
         }
         if (!compute) {
@@ -255,7 +235,7 @@ private:
 
     /// A level that stands for a fan-out.
     void place_dummy(const Placed& placed, std::int64_t x, std::int64_t y) {
-        Node attributes = map_at(*placed.node);
+        Node attributes = at(*placed.node, Node::map({}));
         for (const char* key : {"width", "depth", "datawidth"}) {
             set(attributes, key, text_at(*placed.node, "1"));
         }
@@ -270,7 +250,7 @@ private:
 
     void place(const Placed& placed, std::int64_t x, std::int64_t y, bool spatial_done) {
         const Node* own = find_key(*placed.node, "attributes");
-        Node attributes = own == nullptr || own->is_null() ? map_at(*placed.node) : *own;
+        Node attributes = own == nullptr || own->is_null() ? at(*placed.node, Node::map({})) : *own;
         for (const Node::Entry& entry : inherited_.entries) {
             if (attributes.find(entry.key) == nullptr) {
                 attributes.insert(entry.key, entry.key_position, entry.value);
@@ -278,7 +258,7 @@ private:
         }
         evaluate(attributes);
         component(placed.name, placed.class_name, *placed.node, std::move(attributes), x, y);
-        const bool storage = is_storage(placed.class_name);
+        const bool storage = is_storage_class(placed.class_name);
         for (Node& item :
              placed.constraints.written(placed.name, problem_, !spatial_done, storage)) {
             constraints_.push_back(std::move(item));
@@ -287,15 +267,6 @@ private:
         if (sparse != nullptr && !is_empty(*sparse)) {
             sparse_ = sparse;
         }
-    }
-
-    static bool is_storage(const std::string& class_name) {
-        for (const char* part : {"DRAM", "SRAM", "regfile", "smartbuffer", "storage"}) {
-            if (class_name.find(part) != std::string::npos) {
-                return true;
-            }
-        }
-        return false;
     }
 
     /// Attributes may be computed from one another.
@@ -325,7 +296,7 @@ private:
 
     void component(const std::string& name, const std::string& class_name, const Node& origin,
                    Node attributes, std::int64_t x, std::int64_t y) {
-        if (is_storage(class_name)) {
+        if (is_storage_class(class_name)) {
             for (const auto& [key, value] :
                  {std::pair{"cluster_size", "1"}, std::pair{"reduction_supported", "true"}}) {
                 if (const Node* given = attributes.find(key); given == nullptr) {
@@ -335,7 +306,7 @@ private:
         }
         set(attributes, "meshX", text_at(origin, std::to_string(x)));
         set(attributes, "meshY", text_at(origin, std::to_string(y)));
-        Node node = map_at(origin);
+        Node node = at(origin, Node::map({}));
         set(node, "name", text_at(origin, name + "[1.." + std::to_string(x * y) + "]"));
         set(node, "class", text_at(origin, class_name));
         set(node, "attributes", std::move(attributes));
@@ -344,25 +315,22 @@ private:
 
     void write() {
         Node& root = document_.root;
-        Node level = map_at(nodes_);
+        Node level = at(nodes_, Node::map({}));
         set(level, "name", text_at(nodes_, "system_top_level"));
-        Node local = Node::sequence(nodes_.position);
-        local.path = nodes_.path;
+        Node local = at(nodes_, Node::sequence({}));
         local.items = std::move(components_);
         set(level, "local", std::move(local));
-        Node subtree = Node::sequence(nodes_.position);
-        subtree.path = nodes_.path;
+        Node subtree = at(nodes_, Node::sequence({}));
         subtree.items.push_back(std::move(level));
-        Node architecture = map_at(nodes_);
+        Node architecture = at(nodes_, Node::map({}));
         set(architecture, "version", text_at(nodes_, "0.4"));
         set(architecture, "subtree", std::move(subtree));
-        Node targets = Node::sequence(nodes_.position);
-        targets.path = nodes_.path;
+        Node targets = at(nodes_, Node::sequence({}));
         targets.items = std::move(constraints_);
         if (Node* mapping = root.find("mapping"); mapping != nullptr && !is_empty(*mapping)) {
             *mapping = targets;
         }
-        Node list = map_at(nodes_);
+        Node list = at(nodes_, Node::map({}));
         set(list, "targets", std::move(targets));
         if (sparse_ != nullptr) {
             set(root, "sparse_optimizations", Node(*sparse_));

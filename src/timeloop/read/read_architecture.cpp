@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "read_storage.hpp"
+#include "read_parts.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
 #include "timeloop/read.hpp"
@@ -22,22 +22,16 @@ namespace {
 using spec::Node;
 using spec::Range;
 
-struct ReadArchitecture {
-    Architecture architecture;
-    std::optional<double> compute_energy_pj, compute_area_um2;
-};
-
 bool contains_any(const std::string& text, std::initializer_list<const char*> parts) {
     return std::any_of(parts.begin(), parts.end(),
                        [&](const char* part) { return text.find(part) != std::string::npos; });
 }
 
-void read_arithmetic(const Section& from, const std::string& name, const std::string& class_name,
-                     std::int64_t tree_count, ReadArchitecture& into) {
-    ArithmeticLevel& level = into.architecture.arithmetic;
+void read_arithmetic(const Section& from, const std::string& name, std::int64_t tree_count,
+                     Architecture& into) {
+    ArithmeticLevel& level = into.arithmetic;
     level = {};
     level.name = name;
-    level.class_name = class_name;
     const MeshSize mesh = read_mesh(from, name, tree_count);
     level.instances = mesh.instances;
     level.mesh_x = mesh.x;
@@ -48,8 +42,11 @@ void read_arithmetic(const Section& from, const std::string& name, const std::st
             refuse(*network, "networks of the user's own", "remove the key");
         }
     }
-    into.compute_energy_pj = from.number({"energy"}, Range::at_least(0));
-    into.compute_area_um2 = from.number({"area"}, Range::at_least(0));
+    if (const std::optional<double> energy = from.number({"energy"}, Range::at_least(0))) {
+        level.energy_pj = *energy;
+        level.energy_source = "user";
+    }
+    level.area_um2 = from.number({"area"}, Range::at_least(0)).value_or(0);
 }
 
 /// The attributes of a level: its own map `attributes` if there is one, else the level itself.
@@ -58,23 +55,23 @@ Section attributes_of(const Section& level) {
     return inner == nullptr ? level : Section(*inner, level.values(), "the attributes");
 }
 
-void read_levels(const Section& arch, ReadArchitecture& into) {
+void read_levels(const Section& arch, Architecture& into) {
     const Section arithmetic(arch.required({"arithmetic"}), arch.values(), "the arithmetic level");
     const std::string name = arithmetic.text({"name"}).value_or("__ARITH__");
-    read_arithmetic(attributes_of(arithmetic), component_name_of(arithmetic.node(), name).name, "",
-                    0, into);
+    read_arithmetic(attributes_of(arithmetic), component_name_of(arithmetic.node(), name).name, 0,
+                    into);
     for (const Node& item : list_of(arch.required({"storage"}), "storage")) {
         const Section level(item, arch.values(), "a storage level");
         const std::string level_name = arch.values().text(level.required({"name"}));
-        into.architecture.storage.push_back(read_storage(attributes_of(level),
-                                                         component_name_of(item, level_name).name,
-                                                         level.text({"class"}).value_or(""), 0));
+        into.storage.push_back(read_storage(attributes_of(level),
+                                            component_name_of(item, level_name).name,
+                                            level.text({"class"}).value_or(""), 0));
     }
 }
 
 class TreeReader {
 public:
-    TreeReader(const Values& values, ReadArchitecture& into) : values_(values), into_(into) {}
+    TreeReader(const Values& values, Architecture& into) : values_(values), into_(into) {}
 
     void run(const Section& architecture) {
         const Node* subtree = architecture.find({"subtree"});
@@ -89,7 +86,7 @@ public:
                        {"the architecture has no compute component", "",
                         "a component whose class contains 'mac' or 'compute'", "add one"});
         }
-        std::reverse(into_.architecture.storage.begin(), into_.architecture.storage.end());
+        std::reverse(into_.storage.begin(), into_.storage.end());
     }
 
 private:
@@ -121,15 +118,14 @@ private:
         const std::int64_t count = count_of(name_node, count_, name.count);
         // An empty `attributes` is an empty map, not the component itself.
         const Section attributes = attributes_of(item);
-        if (contains_any(class_name, {"DRAM", "SRAM", "regfile", "smartbuffer", "storage"})) {
-            into_.architecture.storage.push_back(
-                read_storage(attributes, name.name, class_name, count));
-        } else if (contains_any(class_name, {"mac", "intmac", "fpmac", "compute"})) {
+        if (is_storage_class(class_name)) {
+            into_.storage.push_back(read_storage(attributes, name.name, class_name, count));
+        } else if (is_compute_class(class_name)) {
             if (found_compute_) {
                 values_.warn(item.node(), "a second compute component; only this last one counts");
             }
             found_compute_ = true;
-            read_arithmetic(attributes, name.name, class_name, count, into_);
+            read_arithmetic(attributes, name.name, count, into_);
         } else if (contains_any(class_name,
                                 {"XY_NoC", "Legacy", "ReductionTree", "SimpleMulticast"})) {
             refuse(item.node(), "networks of the user's own (class " + class_name + ")",
@@ -138,21 +134,18 @@ private:
     }
 
     const Values& values_;
-    ReadArchitecture& into_;
+    Architecture& into_;
     std::int64_t count_ = 1;
     bool found_compute_ = false;
 };
 
 void refuse_sparse(const Node& root) {
     const Node* sparse = find_key(root, "sparse_optimizations");
-    const auto empty = [](const Node& node) {
-        return !node.is_scalar() && node.items.empty() && node.entries.empty();
-    };
-    if (sparse == nullptr || empty(*sparse)) {
+    if (sparse == nullptr || is_empty(*sparse)) {
         return;
     }
     const Node* targets = find_key(*sparse, "targets");
-    if (targets == nullptr || !empty(*targets)) {
+    if (targets == nullptr || !is_empty(*targets)) {
         refuse(*sparse, "sparse optimizations",
                "remove the key to cost dense tensors, or use Timeloop itself for this input");
     }
@@ -164,6 +157,14 @@ bool is_tree(const Section& arch) {
 }
 
 }  // namespace
+
+bool is_storage_class(const std::string& class_name) {
+    return contains_any(class_name, {"DRAM", "SRAM", "regfile", "smartbuffer", "storage"});
+}
+
+bool is_compute_class(const std::string& class_name) {
+    return contains_any(class_name, {"mac", "compute"});
+}
 
 ComponentName component_name_of(const Node& node, const std::string& text) {
     const std::size_t open = text.find('['), close = text.find(']'), dots = text.find("..");
@@ -187,24 +188,19 @@ ComponentName component_name_of(const Node& node, const std::string& text) {
 
 Architecture read_architecture(const Document& document, Warnings& warnings) {
     const Values values(document, warnings);
-    const Node* node = find_key(document.root, "arch");
-    if (node == nullptr) {
-        node = find_key(document.root, "architecture");
-    }
+    const Node* node = architecture_of(document.root);
     if (node == nullptr || node->is_null()) {
         spec::fail(document.root, {"the input lacks the key 'architecture'", "", "",
                                    "give the file with the architecture, too"});
     }
     refuse_sparse(document.root);
     const Section arch(*node, values, "the architecture");
-    ReadArchitecture read;
-    read.architecture.version = arch.text({"version"}).value_or("");
+    Architecture result;
     if (is_tree(arch)) {
-        TreeReader(values, read).run(arch);
+        TreeReader(values, result).run(arch);
     } else {
-        read_levels(arch, read);
+        read_levels(arch, result);
     }
-    Architecture& result = read.architecture;
     if (result.storage.empty()) {
         spec::fail(*node, {"the architecture has no storage level", "", "at least one", ""});
     }
@@ -222,13 +218,6 @@ Architecture read_architecture(const Document& document, Warnings& warnings) {
         spec::fail(*node, {error.what(), "", "", ""});
     }
     apply_default_energies(result);
-    if (read.compute_energy_pj) {
-        result.arithmetic.energy_pj = *read.compute_energy_pj;
-        result.arithmetic.energy_source = "user";
-    }
-    if (read.compute_area_um2) {
-        result.arithmetic.area_um2 = *read.compute_area_um2;
-    }
     return result;
 }
 

@@ -30,7 +30,7 @@ public:
                 add(component, values_.text(action.required({"name"})),
                     values_.number(action.required({"energy"}), any_number));
             }
-            result.components.push_back(std::move(component));
+            result.push_back(std::move(component));
         }
     }
 
@@ -51,7 +51,7 @@ public:
                         values_.number(variant.required({"energy"}), any_number));
                 }
             }
-            result.components.push_back(std::move(component));
+            result.push_back(std::move(component));
         }
     }
 
@@ -59,13 +59,8 @@ public:
 
 private:
     static void add(ErtComponent& component, const std::string& name, double energy_pj) {
-        for (ErtAction& action : component.actions) {
-            if (action.name == name) {
-                action.energy_pj = std::max(action.energy_pj, energy_pj);
-                return;
-            }
-        }
-        component.actions.push_back({name, energy_pj});
+        const auto [action, fresh] = component.actions.try_emplace(name, energy_pj);
+        action->second = std::max(action->second, energy_pj);
     }
 
     const Values& values_;
@@ -109,13 +104,13 @@ std::optional<Art> read_art(const Document& document, Warnings& warnings) {
     Art result;
     for (const Node& item : tables->items) {
         const Section table(item, values, "a table of the ART");
-        result.components.push_back({values.text(table.required({"name"})),
-                                     values.number(table.required({"area"}), any_number)});
+        result.push_back({values.text(table.required({"name"})),
+                          values.number(table.required({"area"}), any_number)});
     }
     for (const Node::Entry& entry : tables->entries) {
         const Node* area = entry.value.is_map() ? find_key(entry.value, "area") : &entry.value;
         if (area != nullptr) {
-            result.components.push_back({entry.key, values.number(*area, any_number)});
+            result.push_back({entry.key, values.number(*area, any_number)});
         }
     }
     return result;

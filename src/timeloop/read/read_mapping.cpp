@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "levels.hpp"
 #include "tessera/spec/position.hpp"
-#include "timeloop/model/levels.hpp"
 #include "timeloop/read.hpp"
 #include "values.hpp"
 
@@ -78,12 +78,8 @@ private:
     }
 
     void loops(const Section& item, int level, bool spatial, LevelMapping& into) {
-        if (spatial && architecture_.fanout(level) <= 1) {
-            const std::string& name = architecture_.storage[static_cast<std::size_t>(level)].name;
-            spec::fail(item.node(), {"a spatial directive for level '" + name +
-                                         "', below which nothing is repeated",
-                                     "", "a level with a fan-out",
-                                     "remove it, or give the next inner level more instances"});
+        if (spatial) {
+            lookup_.need_fanout(item, level, "a spatial directive");
         }
         LoopBlock& block = spatial ? into.spatial : into.temporal;
         Given& given = loops_given_[static_cast<std::size_t>(level)];
@@ -106,18 +102,7 @@ private:
         } else {
             reuse({"no_reuse", "no_temporal_reuse"}, into.no_temporal_reuse);
         }
-        refuse_master(item);
-    }
-
-    /// What only Timeloop's master branch knows and no model of ours costs.
-    void refuse_master(const Section& item) const {
-        for (const char* key : {"rmw_first_update", "no_coalesce"}) {
-            const Node* node = item.find({key});
-            if (node != nullptr && !lookup_.data_spaces(*node).empty()) {
-                spec::fail(*node, {"accounting that is not supported", key, "",
-                                   "remove the key, or use Timeloop itself for this input"});
-            }
-        }
+        lookup_.refuse_master(item);
     }
 
     void factors(const Section& item, LoopBlock& block) const {
@@ -126,12 +111,13 @@ private:
         if (node == nullptr) {
             return;
         }
-        for (const FactorText& one : lookup_.factors(*node)) {
+        for (const FactorRule& one : lookup_.factors(*node)) {
             const auto at = static_cast<std::size_t>(one.dimension);
             const std::int64_t bound = problem_.dimensions[at].bound;
             const std::int64_t end = one.value == 0 ? bound : one.value;
             const std::int64_t residual = one.residual.value_or(end);
-            if (one.relation != '=' || residual < 1 || residual > end || end > bound) {
+            if (one.relation != FactorRule::Relation::equal || residual < 1 || residual > end ||
+                end > bound) {
                 spec::fail(*node,
                            {"a factor of '" + problem_.dimensions[at].name + "'", node->brief(),
                             "DIMENSION=NUMBER from 1 to " + std::to_string(bound) +
@@ -157,7 +143,7 @@ private:
     }
 
     void keep(const Section& item, LevelMapping& into) const {
-        refuse_master(item);
+        lookup_.refuse_master(item);
         if (const Node* node = item.find({"keep"})) {
             into.keep |= mask_of(lookup_.data_spaces(*node));
         }

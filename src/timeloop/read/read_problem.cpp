@@ -169,11 +169,8 @@ private:
         const std::string name = node.is_scalar() ? node.text : "";
         const int found = problem_.find_dimension(name);
         if (found < 0) {
-            std::vector<std::string> names;
-            for (const Dimension& one : problem_.dimensions) {
-                names.push_back(one.name);
-            }
-            spec::fail(node, {"unknown dimension", node.brief(), spec::name_list(names),
+            spec::fail(node, {"unknown dimension", node.brief(),
+                              spec::name_list(names_of(problem_.dimensions)),
                               "write a term as [dimension] or [dimension, coefficient]"});
         }
         return found;
@@ -182,21 +179,14 @@ private:
     /// A declared name, or a number.
     void read_coefficient(const Node& node, Term& term) const {
         const auto& all = problem_.coefficients;
-        const auto found = std::find_if(all.begin(), all.end(), [&](const Coefficient& one) {
-            return node.is_scalar() && one.name == node.text;
-        });
-        if (found != all.end()) {
-            term.coefficient = static_cast<int>(found - all.begin());
+        term.coefficient = node.is_scalar() ? position_of(all, node.text) : -1;
+        if (term.coefficient >= 0) {
             return;
-        }
-        std::vector<std::string> names;
-        for (const Coefficient& one : all) {
-            names.push_back(one.name);
         }
         try {
             term.value = values_.integer(node, Range::between(-most, most));
         } catch (const UserError&) {
-            spec::fail(node, {"unknown coefficient", node.brief(), spec::name_list(names),
+            spec::fail(node, {"unknown coefficient", node.brief(), spec::name_list(names_of(all)),
                               "declare it under 'coefficients'"});
         }
     }
@@ -279,13 +269,8 @@ void read_instance(const Section& instance, Problem& problem, bool nested) {
     }
     for (const DataSpace& space : problem.data_spaces) {
         for (const std::vector<Term>& rank : space.ranks) {
-            double extent = 1;
-            for (const Term& term : rank) {
-                const Dimension& dimension =
-                    problem.dimensions[static_cast<std::size_t>(term.dimension)];
-                extent += std::abs(static_cast<double>(term.value)) *
-                          static_cast<double>(dimension.bound - 1);
-            }
+            const double extent = rank_extent<double>(
+                rank, [&](int d) { return static_cast<double>(problem.dimensions[d].bound - 1); });
             if (extent > most) {
                 spec::fail(instance.node(), {"a rank of data space '" + space.name +
                                                  "' has more than 9e15 coordinates",
@@ -296,11 +281,8 @@ void read_instance(const Section& instance, Problem& problem, bool nested) {
     read_densities(instance, problem);
     // A misspelt stride would silently be 1.
     std::vector<std::string> known = {"densities", "commonDensity"};
-    for (const Dimension& dimension : problem.dimensions) {
-        known.push_back(dimension.name);
-    }
-    for (const Coefficient& coefficient : problem.coefficients) {
-        known.push_back(coefficient.name);
+    for (const auto& names : {names_of(problem.dimensions), names_of(problem.coefficients)}) {
+        known.insert(known.end(), names.begin(), names.end());
     }
     if (!nested) {
         known.insert(known.end(), {"shape", "version", "name", "instance"});

@@ -14,6 +14,14 @@ namespace {
 using spec::Node;
 using spec::Range;
 
+constexpr std::pair<const char*, Algorithm> algorithms[] = {
+    {"optimal", Algorithm::optimal},
+    {"exhaustive", Algorithm::exhaustive},
+    {"linear-pruned", Algorithm::linear_pruned},
+    {"hybrid", Algorithm::hybrid},
+    {"random", Algorithm::random},
+    {"random-pruned", Algorithm::random_pruned}};
+
 class SettingsReader {
 public:
     SettingsReader(const Section& from, const Architecture& architecture)
@@ -36,7 +44,7 @@ public:
         flag({"log_stats"}, s.log_stats);
         flag({"log_oaves", "log_orojenesis"}, s.log_oaves);
         flag({"log_oaves_mappings", "log_orojenesis_mappings"}, s.log_oaves_mappings);
-        flag({"live_status"}, s.live_status);
+        from_.boolean({"live_status"});  // checked; it has no effect
         flag({"diagnostics"}, s.diagnostics);
         flag({"penalize_consecutive_bypass_fails"}, s.penalize_bypass_fails);
         flag({"filter_revisits"}, s.filter_revisits);
@@ -74,28 +82,17 @@ private:
     }
 
     void algorithm() {
-        static const std::vector<std::pair<std::string, Algorithm>> all = {
-            {"optimal", Algorithm::optimal},
-            {"exhaustive", Algorithm::exhaustive},
-            {"linear-pruned", Algorithm::linear_pruned},
-            {"hybrid", Algorithm::hybrid},
-            {"random", Algorithm::random},
-            {"random-pruned", Algorithm::random_pruned}};
         const Node* node = from_.find({"algorithm"});
         if (node == nullptr) {
             return;
         }
         const std::string name = values_.text(*node);
-        std::vector<std::string> known;
-        for (const auto& [text, algorithm] : all) {
-            if (same_key(name, text) || (name == "exhaustive_search" && text == "exhaustive")) {
-                settings_.algorithm = algorithm;
-                return;
-            }
-            known.push_back(text);
+        settings_.algorithm = algorithm_named(name == "exhaustive_search" ? "exhaustive" : name);
+        if (!settings_.algorithm) {
+            const std::vector<std::string> known = algorithm_names();
+            spec::fail(*node, {"unknown algorithm", name, spec::name_list(known),
+                               spec::did_you_mean(name, known)});
         }
-        spec::fail(*node, {"unknown algorithm", name, spec::name_list(known),
-                           spec::did_you_mean(name, known)});
     }
 
     void objectives() {
@@ -129,15 +126,16 @@ private:
                 level = -1;
             }
         }
-        if (name == "edp") {
-            into.push_back({Kind::edp, 0});
-        } else if (name == "energy") {
-            into.push_back({Kind::energy, 0});
-        } else if (name == "delay") {
-            into.push_back({Kind::delay, 0});
-        } else if (same_key(name, "last-level-accesses")) {
-            into.push_back({Kind::last_level_accesses, 0});
-        } else if (same_key(name, "ordered-accesses")) {
+        for (const auto& [plain, kind] : {std::pair{"edp", Kind::edp},
+                                          {"energy", Kind::energy},
+                                          {"delay", Kind::delay},
+                                          {"last-level-accesses", Kind::last_level_accesses}}) {
+            if (same_key(name, plain)) {
+                into.push_back({kind, 0});
+                return;
+            }
+        }
+        if (same_key(name, "ordered-accesses")) {
             for (int i = architecture_.levels() - 1; i >= 0; --i) {
                 into.push_back({Kind::accesses, i});
             }
@@ -163,6 +161,23 @@ private:
 };
 
 }  // namespace
+
+std::vector<std::string> algorithm_names() {
+    std::vector<std::string> names;
+    for (const auto& [name, algorithm] : algorithms) {
+        names.emplace_back(name);
+    }
+    return names;
+}
+
+std::optional<Algorithm> algorithm_named(const std::string& name) {
+    for (const auto& [known, algorithm] : algorithms) {
+        if (same_key(known, name)) {
+            return algorithm;
+        }
+    }
+    return std::nullopt;
+}
 
 MapperSettings read_mapper_settings(const Document& document, const Architecture& architecture,
                                     Warnings& warnings) {

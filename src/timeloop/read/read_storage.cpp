@@ -1,9 +1,9 @@
 // One storage level and the network inferred below it, from the attributes of either form of
 // architecture.
 
-#include "read_storage.hpp"
-
 #include <cmath>
+
+#include "read_parts.hpp"
 
 namespace tessera::timeloop {
 
@@ -133,7 +133,6 @@ void read_energy(const Section& from, StorageLevel& level) {
     const std::optional<double> area = from.number({"cluster_area"}, amount);
     if (area && *area > 0) {
         level.area_um2 = *area / static_cast<double>(level.cluster_size);
-        level.energy.area_source = "user";
     }
 }
 
@@ -209,7 +208,6 @@ StorageLevel read_storage(const Section& from, const std::string& name,
                           const std::string& class_name, std::int64_t tree_count) {
     StorageLevel level;
     level.name = name;
-    level.class_name = class_name;
     level.word_bits = from.integer({"word_bits", "word_width", "datawidth"}, count).value_or(16);
     const std::optional<std::int64_t> block = from.integer({"block_size", "n_words"}, count);
     const std::optional<std::int64_t> cluster = from.integer({"cluster_size"}, count);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 #include "base/nearest.hpp"
 #include "tessera/spec/position.hpp"
@@ -39,15 +40,14 @@ std::optional<double> literal(std::string text) {
 std::optional<bool> literal_boolean(std::string text) {
     std::transform(text.begin(), text.end(), text.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    for (const char* yes : {"true", "yes", "on", "y"}) {
-        if (text == yes) {
-            return true;
-        }
+    const auto is = [&](std::initializer_list<const char*> words) {
+        return std::find(words.begin(), words.end(), text) != words.end();
+    };
+    if (is({"true", "yes", "on", "y"})) {
+        return true;
     }
-    for (const char* no : {"false", "no", "off", "n"}) {
-        if (text == no) {
-            return false;
-        }
+    if (is({"false", "no", "off", "n"})) {
+        return false;
     }
     return std::nullopt;
 }
@@ -65,6 +65,11 @@ std::optional<bool> literal_boolean(std::string text) {
 }
 
 }  // namespace
+
+bool switched_on(const char* variable, bool otherwise) {
+    const char* value = std::getenv(variable);
+    return value == nullptr ? otherwise : std::string_view(value) != "0";
+}
 
 void define_variables(Node& root, const spec::Defines& defines) {
     Node* variables = root.find("variables");

@@ -12,9 +12,12 @@
 #include "spec/fields.hpp"
 #include "tessera/spec/expression.hpp"
 #include "tessera/spec/node.hpp"
-#include "timeloop/document.hpp"
+#include "timeloop/read.hpp"
 
 namespace tessera::timeloop {
+
+/// Of an environment variable: anything but 0.
+bool switched_on(const char* variable, bool otherwise);
 
 using Keys = std::initializer_list<const char*>;
 
@@ -82,8 +85,36 @@ private:
 [[noreturn]] void refuse(const spec::Node& node, const std::string& what,
                          const std::string& remedy);
 
+/// Nothing, or a list or map without items.
+inline bool is_empty(const spec::Node& node) {
+    return !node.is_scalar() && node.items.empty() && node.entries.empty();
+}
+
 /// The items of a list. \throws UserError if `node` is none
 const std::vector<spec::Node>& list_of(const spec::Node& node, const std::string& what);
+
+/// `arch` or `architecture`; nullptr: neither.
+inline const spec::Node* architecture_of(const spec::Node& root) {
+    const spec::Node* arch = find_key(root, "arch");
+    return arch == nullptr ? find_key(root, "architecture") : arch;
+}
+
+template <class Items>
+std::vector<std::string> names_of(const Items& items) {
+    std::vector<std::string> result;
+    for (const auto& item : items) {
+        result.push_back(item.name);
+    }
+    return result;
+}
+
+/// The name of a component without its range (`PE[0..15]` -> `PE`) and how many it stands for.
+struct ComponentName {
+    std::string name;
+    std::int64_t count = 1;
+};
+/// \throws UserError
+ComponentName component_name_of(const spec::Node& node, const std::string& text);
 
 /// Replaces values of the top-level `variables`. \throws UserError for a name that is not among
 /// them

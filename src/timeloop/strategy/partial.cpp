@@ -10,9 +10,9 @@ namespace {
 constexpr int fill_attempts = 64;
 }
 
-StrategyPartial::StrategyPartial(const StrategySpace& space, const Judge& judge)
+StrategyPartial::StrategyPartial(const StrategySpace& space, const CompiledModel& model)
     : space_(space),
-      judge_(judge),
+      model_(model),
       dimensions_(space.dimensions()),
       levels_(space.levels()),
       left_(static_cast<std::size_t>(dimensions_)),
@@ -59,9 +59,7 @@ bool StrategyPartial::fits(std::int64_t value) {
             const std::int64_t end = at < trail_.size() ? trail_[at] : 1;
             (i < split ? x : y) *= end;
             if (end > 1) {
-                Loop& loop = flat.loops[flat.loop_count++];
-                loop.dimension = d;
-                loop.end = loop.residual = static_cast<std::int32_t>(end);
+                flat.add(d, LoopKind::temporal, end, end);
             }
         }
         if (level.spatial) {
@@ -72,7 +70,7 @@ bool StrategyPartial::fits(std::int64_t value) {
                 space_.mapspace().bypasses()[point_.choices.front().tmpl][level.storage];
         }
     }
-    good = good && judge_.model().check_capacity(flat).kind != Fit::Kind::capacity;
+    good = good && model_.check_capacity(flat).kind != Fit::Kind::capacity;
     trail_.pop_back();
     return good;
 }

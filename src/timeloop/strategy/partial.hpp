@@ -12,7 +12,7 @@ namespace tessera::timeloop {
 
 class StrategyPartial final : public search::PartialPoint {
 public:
-    StrategyPartial(const StrategySpace& space, const Judge& judge);
+    StrategyPartial(const StrategySpace& space, const CompiledModel& model);
 
     bool start(const search::Point& point) override;
     const std::vector<std::uint32_t>& structure() const override {
@@ -44,7 +44,7 @@ private:
     bool fits(std::int64_t value);
 
     const StrategySpace& space_;
-    const Judge& judge_;
+    const CompiledModel& model_;
     const int dimensions_, levels_;
     search::Point point_;
     std::vector<std::uint32_t> structure_;

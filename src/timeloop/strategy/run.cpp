@@ -18,7 +18,7 @@ constexpr double nearly = 1.001;
 class PoolFindings : public search::Findings {
 public:
     PoolFindings(Pool& pool, const StrategySpace& space)
-        : pool_(pool), worker_(space, pool.judge, pool.objectives.front(), pool.hooks.cycle_s) {}
+        : pool_(pool), worker_(space, pool.model, pool.objectives.front(), pool.hooks.cycle_s) {}
 
     void offer(search::Candidate& candidate) override {
         const bool one = pool_.objectives.size() == 1;
@@ -57,7 +57,7 @@ search::DriverSettings driver_settings(const Pool& pool, const StrategySpace& sp
                                                                            strategy.knobs);
     };
     settings.make_worker = [&pool, &space] {
-        return std::make_unique<StrategyWorker>(space, pool.judge, pool.objectives.front(),
+        return std::make_unique<StrategyWorker>(space, pool.model, pool.objectives.front(),
                                                 pool.hooks.cycle_s);
     };
     settings.seed = pool.settings.seed;
@@ -76,7 +76,7 @@ search::DriverSettings driver_settings(const Pool& pool, const StrategySpace& sp
 
 void run_strategy(Pool& pool) {
     pool.found_by = "search:" + pool.settings.strategy->name;
-    const StrategySpace space(pool.space, pool.judge);
+    const StrategySpace space(pool.space, pool.model);
     const search::DriverSettings settings = driver_settings(pool, space);
     base::Budget watched;  // the pool looks at the other limits
     watched.stall_evals = settings.budget.stall_evals;

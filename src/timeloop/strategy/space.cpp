@@ -10,45 +10,6 @@
 namespace tessera::timeloop {
 namespace {
 
-LevelOrder order_of_level(const TilingLevel& level, int dimensions) {
-    LevelOrder order;
-    std::vector<bool> taken(static_cast<std::size_t>(dimensions), false);
-    const auto take = [&](int d) {
-        order.dimensions.push_back(static_cast<std::uint8_t>(d));
-        taken[static_cast<std::size_t>(d)] = true;
-    };
-    for (const int d : level.suffix) {
-        taken[static_cast<std::size_t>(d)] = true;
-    }
-    for (const int d : level.prefix) {
-        take(d);
-    }
-    order.front = static_cast<int>(order.dimensions.size());
-    for (int d = 0; d < dimensions; ++d) {
-        if (!taken[static_cast<std::size_t>(d)]) {
-            take(d);
-        }
-    }
-    order.free = level.canonical ? 0 : static_cast<int>(order.dimensions.size()) - order.front;
-    for (int i = 2; i <= order.free; ++i) {
-        order.count *= static_cast<std::uint64_t>(i);
-    }
-    for (const int d : level.suffix) {
-        take(d);
-    }
-    order.splits = level.spatial && level.split < 0 ? dimensions + 1 : 1;
-    return order;
-}
-
-std::vector<LevelOrder> orders_of(const MapSpace& space) {
-    std::vector<LevelOrder> orders;
-    for (const TilingLevel& level : space.levels()) {
-        orders.push_back(
-            order_of_level(level, static_cast<int>(space.problem().dimensions.size())));
-    }
-    return orders;
-}
-
 /// Bypasses are numbered so that each free pair of level and data space is a bit.
 std::vector<BypassBit> bits_of(const std::vector<std::vector<DataSpaceMask>>& bypasses) {
     std::vector<BypassBit> bits;
@@ -100,14 +61,15 @@ private:
 
 }  // namespace
 
-StrategySpace::StrategySpace(const MapSpace& space, const Judge& judge)
+StrategySpace::StrategySpace(const MapSpace& space, const CompiledModel& model)
     : space_(space),
-      judge_(judge),
+      model_(model),
       dimensions_(static_cast<int>(space.problem().dimensions.size())),
       storage_levels_(space.architecture().levels()),
-      bits_(bits_of(space.bypasses())),
-      orders_(orders_of(space)),
-      numbers_(*this) {
+      bits_(bits_of(space.bypasses())) {
+    for (const TilingLevel& level : space.levels()) {
+        orders_.push_back(order_of_level(level, dimensions_));
+    }
     for (const IndexFactors& factors : space.factors()) {
         counts_.push_back(static_cast<std::int64_t>(factors.count));
     }
@@ -115,7 +77,7 @@ StrategySpace::StrategySpace(const MapSpace& space, const Judge& judge)
         counts_.push_back(static_cast<std::int64_t>(order.count));
     }
     for (const LevelOrder& order : orders_) {
-        counts_.push_back(order.splits);
+        counts_.push_back(static_cast<std::int64_t>(order.splits));
     }
     for (int d = 0; d < dimensions_; ++d) {
         const std::size_t count = space.factors()[d].count;
@@ -129,6 +91,7 @@ StrategySpace::StrategySpace(const MapSpace& space, const Judge& judge)
             slots[at] = static_cast<std::uint32_t>(option + 1);
         }
     }
+    name_numbers();
 }
 
 const mapspace::Template& StrategySpace::tmpl(std::uint32_t, std::uint32_t) const {
@@ -145,7 +108,7 @@ search::Point StrategySpace::any_point() const {
 }
 
 std::unique_ptr<search::PartialPoint> StrategySpace::partial() const {
-    return std::make_unique<StrategyPartial>(*this, judge_);
+    return std::make_unique<StrategyPartial>(*this, model_);
 }
 
 std::unique_ptr<search::Enumerator> StrategySpace::enumerate() const {
@@ -184,7 +147,7 @@ std::int64_t StrategySpace::option(int dimension, const std::int32_t* wanted) co
 
 void StrategySpace::order_of(int level, std::int64_t rank, std::uint8_t* dimensions) const {
     const LevelOrder& order = orders_[level];
-    std::copy(order.dimensions.begin(), order.dimensions.end(), dimensions);
+    std::copy_n(order.dimensions.begin(), dimensions_, dimensions);
     permute(dimensions + order.front, order.free, static_cast<std::uint64_t>(rank), order.count);
 }
 
@@ -213,7 +176,7 @@ bool StrategySpace::encode_block(int index, const LoopBlock& block, search::Poin
         std::erase_if(dimensions, [&](int d) { return block.factors[d].end == 1; });
         return dimensions;
     };
-    std::vector<std::uint8_t> placed = order.dimensions;
+    auto placed = order.dimensions;
     const auto first = placed.begin() + order.front, last = first + order.free;
     std::sort(first, last, [&](std::uint8_t a, std::uint8_t b) {
         const auto place = [&](int d) {
@@ -224,8 +187,8 @@ bool StrategySpace::encode_block(int index, const LoopBlock& block, search::Poin
     point.tiles[rank_at(index)] = rank_of(index, placed.data());
     const auto& given = block.permutation;
     if (!level.spatial) {
-        return level.canonical ||
-               running(given.begin(), given.end()) == running(placed.begin(), placed.end());
+        return level.canonical || running(given.begin(), given.end()) ==
+                                      running(placed.begin(), placed.begin() + dimensions_);
     }
     const std::vector<int> along_x = running(given.begin(), given.begin() + block.split);
     std::int64_t split = std::clamp<std::int64_t>(level.split, 0, dimensions_);
@@ -250,7 +213,8 @@ bool StrategySpace::encode(const Mapping& mapping, search::Point& point) const {
     std::vector<std::int32_t> ends(static_cast<std::size_t>(levels()));
     for (int d = 0; d < dimensions_; ++d) {
         for (int index = 0; index < levels(); ++index) {
-            ends[index] = static_cast<std::int32_t>(block_of(mapping, index).factors[d].end);
+            ends[index] =
+                static_cast<std::int32_t>(block_of(mapping, space_.levels()[index]).factors[d].end);
         }
         point.tiles[d] = option(d, ends.data());
         if (point.tiles[d] < 0) {
@@ -259,13 +223,13 @@ bool StrategySpace::encode(const Mapping& mapping, search::Point& point) const {
         const std::int32_t* const residuals =
             space_.factors()[d].residual(static_cast<std::size_t>(point.tiles[d]), levels());
         for (int index = 0; index < levels(); ++index) {
-            if (block_of(mapping, index).factors[d].residual != residuals[index]) {
+            if (block_of(mapping, space_.levels()[index]).factors[d].residual != residuals[index]) {
                 return false;
             }
         }
     }
     for (int index = 0; index < levels(); ++index) {
-        if (!encode_block(index, block_of(mapping, index), point)) {
+        if (!encode_block(index, block_of(mapping, space_.levels()[index]), point)) {
             return false;
         }
     }
@@ -282,12 +246,6 @@ bool StrategySpace::encode(const Mapping& mapping, search::Point& point) const {
     });
     point.choices.front().tmpl = static_cast<std::uint32_t>(found - all.begin());
     return found != all.end() && has(point);
-}
-
-const LoopBlock& StrategySpace::block_of(const Mapping& mapping, int index) const {
-    const TilingLevel& level = space_.levels()[index];
-    const LevelMapping& storage = mapping.levels[level.storage];
-    return level.spatial ? storage.spatial : storage.temporal;
 }
 
 }  // namespace tessera::timeloop

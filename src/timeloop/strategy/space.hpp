@@ -18,32 +18,20 @@
 #include "search/other_space.hpp"
 #include "timeloop/mapper/pool.hpp"
 #include "timeloop/mapspace.hpp"
-#include "timeloop/strategy/numbers.hpp"
 
 namespace tessera::timeloop {
-
-/// MapSpace refuses more.
-inline constexpr std::size_t max_dimensions = 20;
-
-/// How the loops of a tiling level may stand: [front][free][back], innermost first.
-struct LevelOrder {
-    std::vector<std::uint8_t> dimensions;  ///< of rank 0
-    int front = 0, free = 0;
-    std::uint64_t count = 1;  ///< permutations of the free ones
-    std::int64_t splits = 1;  ///< 1: spatial with a given split, or temporal
-};
 
 /// A level that keeps a data space or not, as one bit of the bypass says.
 struct BypassBit {
     int storage = 0, data_space = 0;
 };
 
-/// Immutable; threads share it. \pre `space` and `judge` outlive it
+/// Immutable; threads share it. \pre `space` and `model` outlive it
 class StrategySpace : public search::Space,
                       public search::VectorSpace,
                       public search::PartialSpace {
 public:
-    StrategySpace(const MapSpace& space, const Judge& judge);
+    StrategySpace(const MapSpace& space, const CompiledModel& model);
 
     std::uint32_t n_einsums() const override {
         return static_cast<std::uint32_t>(dimensions_ + storage_levels_);
@@ -57,17 +45,15 @@ public:
     std::unique_ptr<search::Enumerator> enumerate() const override;
 
     const std::vector<std::string>& numbers() const override {
-        return numbers_.names();
+        return names_;
     }
     std::size_t n_bounds() const override {
         return static_cast<std::size_t>(dimensions_);
     }
-    void to_numbers(const search::Point& point, std::span<float> numbers) const override {
-        numbers_.write(point, numbers);
-    }
-    void from_numbers(std::span<const float> numbers, search::Point& point) const override {
-        numbers_.read(numbers, point);
-    }
+    void to_numbers(const search::Point& point, std::span<float> numbers) const override;
+    /// The ways to split bounds whose trip counts are nearest; loops in the order of their places;
+    /// axes and kept data spaces by the nearer value.
+    void from_numbers(std::span<const float> numbers, search::Point& point) const override;
     search::Point any_point() const override;
     std::unique_ptr<search::PartialPoint> partial() const override;
 
@@ -123,17 +109,29 @@ public:
 
 private:
     std::size_t place(int dimension, const std::int32_t* ends) const;
-    const LoopBlock& block_of(const Mapping& mapping, int index) const;
     bool encode_block(int index, const LoopBlock& block, search::Point& point) const;
+    void name_numbers();
+    float log2_of(std::int64_t end) const;
+    std::int64_t nearest_option(int dimension, std::span<const float> numbers) const;
 
     const MapSpace& space_;
-    const Judge& judge_;
+    const CompiledModel& model_;
     int dimensions_, storage_levels_;
     std::vector<BypassBit> bits_;
     std::vector<LevelOrder> orders_;
     std::vector<std::int64_t> counts_;
     std::vector<std::vector<std::uint32_t>> slots_;  ///< per dimension: options + 1, hashed by ends
-    PointNumbers numbers_;
+
+    /// Of one tiling level: where its numbers stand.
+    struct Block {
+        std::size_t trips = 0;   ///< of the first dimension, the others follow
+        std::size_t places = 0;  ///< of the free dimensions, in the order of rank 0
+        std::size_t split = 0;
+    };
+    std::vector<std::string> names_;
+    std::vector<Block> blocks_;
+    std::size_t first_keep_ = 0;  ///< a number for each bit of the bypass
+    std::vector<float> log2_;
 };
 
 }  // namespace tessera::timeloop

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "tessera/base/divisors.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::timeloop {
@@ -22,24 +23,9 @@ namespace {
 
 // Attempts to make a legal point; of them drawn uniformly before factors are moved; steps of one.
 constexpr int draw_attempts = 1024, uniform_attempts = 32, move_attempts = 16, fit_steps = 64;
-// Work of one evaluation by the compiled model, and by the one that follows the rules as written.
-constexpr std::uint64_t compiled_work = 3, written_work = 200;
-
-std::vector<std::int32_t> prime_factors(std::int64_t n) {
-    std::vector<std::int32_t> found;
-    for (std::int64_t p = 2; p * p <= n; ++p) {
-        if (n % p == 0) {
-            found.push_back(static_cast<std::int32_t>(p));
-        }
-        while (n % p == 0) {
-            n /= p;
-        }
-    }
-    if (n > 1) {
-        found.push_back(static_cast<std::int32_t>(n));
-    }
-    return found;
-}
+// Work of one evaluation, which ends the rounds of islands: where reuse is switched off, fewer
+// evaluations make one.
+constexpr std::uint64_t evaluation_work = 3, limited_work = 200;
 
 Verdict verdict_of(const Misfit& misfit) {
     return misfit.level == Misfit::low ? Verdict::constraint : Verdict::fanout;
@@ -51,10 +37,10 @@ Verdict verdict_of(const Fit& fit) {
 
 }  // namespace
 
-StrategyWorker::StrategyWorker(const StrategySpace& space, const Judge& judge,
+StrategyWorker::StrategyWorker(const StrategySpace& space, const CompiledModel& model,
                                const Objective& objective, double cycle_s)
     : space_(space),
-      judge_(judge),
+      model_(model),
       objective_(objective),
       cycle_s_(cycle_s),
       dimensions_(space.dimensions()),
@@ -63,7 +49,8 @@ StrategyWorker::StrategyWorker(const StrategySpace& space, const Judge& judge,
       ends_(static_cast<std::size_t>(levels_)),
       order_(static_cast<std::size_t>(dimensions_)) {
     for (const Dimension& dimension : space.mapspace().problem().dimensions) {
-        primes_.push_back(prime_factors(dimension.bound));
+        const std::vector<std::int64_t> primes = base::prime_factors(dimension.bound);
+        primes_.emplace_back(primes.begin(), primes.end());
     }
     for (int level = 0; level < levels_; ++level) {
         if (space.mapspace().levels()[level].spatial) {
@@ -105,12 +92,12 @@ Outcome StrategyWorker::evaluate(const Point& point) {
         return refused(Verdict::tile_shape);
     }
     const Misfit misfit = build(point, true);
-    return misfit.ok() ? evaluate_built(point) : refused(verdict_of(misfit));
+    return misfit.ok() ? evaluate_built() : refused(verdict_of(misfit));
 }
 
-Outcome StrategyWorker::evaluate_built(const Point& point) {
-    work_ += judge_.reuse_restricted() ? written_work : compiled_work;
-    judge_.evaluate(view_, point.choices.front().tmpl, flat_, scratch_, cost_);
+Outcome StrategyWorker::evaluate_built() {
+    work_ += space_.mapspace().limits_reuse() ? limited_work : evaluation_work;
+    model_.evaluate(flat_, scratch_, cost_);
     if (!cost_.fit.ok()) {
         return refused(verdict_of(cost_.fit));
     }
@@ -131,7 +118,7 @@ Outcome StrategyWorker::make(int attempts, Point& point, const Change& change) {
         base::poll_stop();
         Outcome outcome = refused(change(i));
         if (outcome.legal()) {
-            outcome = evaluate_built(next_);
+            outcome = evaluate_built();
         }
         if (outcome.legal()) {
             point = next_;
@@ -376,7 +363,7 @@ Verdict StrategyWorker::fit(Rng& rng) {
             }
             continue;
         }
-        const Fit found = judge_.model().check_capacity(flat_);
+        const Fit found = model_.check_capacity(flat_);
         if (found.ok()) {
             return Verdict::legal;
         }

@@ -13,8 +13,8 @@ namespace tessera::timeloop {
 class StrategyWorker final : public search::SpaceWorker {
 public:
     /// `objective` is what Outcome::value says; latencies are in cycles times `cycle_s`.
-    StrategyWorker(const StrategySpace& space, const Judge& judge, const Objective& objective,
-                   double cycle_s);
+    StrategyWorker(const StrategySpace& space, const CompiledModel& model,
+                   const Objective& objective, double cycle_s);
 
     /// Uniform: digits are drawn until a mapping is legal. Where none of the first few dozen is,
     /// factors of the last one go to other loops until it fits.
@@ -43,7 +43,7 @@ private:
     search::Outcome refused(search::Verdict verdict);
     Misfit build(const search::Point& point, bool stop_early);
     /// Of the point that was built last, which fits all arrays.
-    search::Outcome evaluate_built(const search::Point& point);
+    search::Outcome evaluate_built();
     /// The first legal point that `change` makes of next_; it gets the number of the attempt, and
     /// says `legal` once next_ is built.
     template <class Change>
@@ -73,7 +73,7 @@ private:
     }
 
     const StrategySpace& space_;
-    const Judge& judge_;
+    const CompiledModel& model_;
     const Objective objective_;
     const double cycle_s_;
     const int dimensions_, levels_;
@@ -81,7 +81,7 @@ private:
     std::vector<int> spatial_, ordered_;  ///< tiling levels: spatial; with loops to permute
     MapSpaceView view_;
     FlatMapping flat_;
-    Judge::Scratch scratch_;
+    CompiledModel::Workspace scratch_;
     Cost cost_;
     search::Point next_;
     std::vector<Shift> shifts_;

@@ -1,9 +1,8 @@
-#include "timeloop/result_json.hpp"
+#include "timeloop/write.hpp"
 
 #include <cmath>
 
 #include "tessera/base/json.hpp"
-#include "timeloop/write.hpp"
 
 namespace tessera::timeloop {
 

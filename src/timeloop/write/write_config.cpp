@@ -1,4 +1,4 @@
-#include "timeloop/write_config.hpp"
+#include "timeloop/write.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -7,7 +7,6 @@
 
 #include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
-#include "timeloop/write.hpp"
 
 namespace tessera::timeloop {
 

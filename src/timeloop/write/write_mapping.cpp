@@ -11,19 +11,6 @@ namespace tessera::timeloop {
 
 namespace {
 
-void add_loops(const LoopBlock& block, bool spatial, std::vector<PrintedLoop>& into) {
-    for (std::size_t i = 0; i < block.permutation.size(); ++i) {
-        const int dimension = block.permutation[i];
-        const Factor& factor = block.factors[static_cast<std::size_t>(dimension)];
-        if (factor.end > 1) {
-            const LoopKind kind = !spatial                            ? LoopKind::temporal
-                                  : static_cast<int>(i) < block.split ? LoopKind::spatial_x
-                                                                      : LoopKind::spatial_y;
-            into.push_back({dimension, factor.end, factor.residual, kind});
-        }
-    }
-}
-
 const std::string& name_of(const Problem& problem, int dimension) {
     return problem.dimensions[static_cast<std::size_t>(dimension)].name;
 }
@@ -47,15 +34,11 @@ Directive directive_of(const Problem& problem, const LoopBlock& block, bool spat
         }
         result.trivial = result.trivial && factor.end == 1;
     }
-    std::vector<PrintedLoop> loops;
-    add_loops(block, spatial, loops);
     std::vector<int> order;
-    for (const LoopKind kind : {LoopKind::temporal, LoopKind::spatial_x, LoopKind::spatial_y}) {
-        for (const PrintedLoop& loop : loops) {
-            if (loop.kind == kind) {
-                order.push_back(loop.dimension);
-                result.split += kind == LoopKind::spatial_x ? 1 : 0;
-            }
+    for (int i = 0; i < static_cast<int>(block.permutation.size()); ++i) {
+        if (block.factors[block.permutation[i]].end > 1) {
+            order.push_back(block.permutation[i]);
+            result.split += spatial && i < block.split ? 1 : 0;
         }
     }
     for (std::size_t d = 0; d < problem.dimensions.size(); ++d) {
@@ -95,23 +78,23 @@ std::string yaml_text(const std::string& text) {
 
 }  // namespace
 
-std::vector<std::vector<PrintedLoop>> printed_loops(const Problem& problem,
-                                                    const Mapping& mapping) {
-    std::vector<std::vector<PrintedLoop>> result;
-    for (const LevelMapping& level : mapping.levels) {
-        std::vector<PrintedLoop>& loops = result.emplace_back();
-        add_loops(level.spatial, true, loops);
-        const std::size_t spatial = loops.size();
-        add_loops(level.temporal, false, loops);
-        if (loops.size() == spatial) {
-            loops.push_back(
-                {static_cast<int>(problem.dimensions.size()) - 1, 1, 1, LoopKind::temporal});
+std::vector<std::vector<Loop>> printed_loops(const Problem& problem, const Mapping& mapping) {
+    FlatMapping flat;
+    flatten(mapping, flat);
+    std::vector<std::vector<Loop>> result;
+    const Loop* next = flat.loops;
+    for (int level = 0; level < flat.level_count; ++level) {
+        const Loop* const end = flat.loops + flat.level_end[level];
+        std::vector<Loop>& loops = result.emplace_back(next, end);
+        next = end;
+        if (loops.empty() || loops.back().kind != LoopKind::temporal) {
+            loops.push_back({static_cast<std::uint8_t>(problem.dimensions.size() - 1)});
         }
     }
     return result;
 }
 
-std::string loop_text(const Problem& problem, const PrintedLoop& loop) {
+std::string loop_text(const Problem& problem, const Loop& loop) {
     std::string text =
         "for " + name_of(problem, loop.dimension) + " in [0:" + std::to_string(loop.end);
     if (loop.residual != loop.end) {
@@ -134,10 +117,9 @@ void write_map_text(std::ostream& out, const Evaluated& evaluated, Dialect diale
         std::string header = evaluated.architecture.storage[i].name + " [ ";
         for (std::size_t d = 0; d < evaluated.problem.data_spaces.size(); ++d) {
             if (evaluated.mapping.levels[i].keeps(static_cast<int>(d))) {
-                const DataSpaceStats& stats = evaluated.stats.levels[i].data_spaces[d];
-                header += evaluated.problem.data_spaces[d].name + ":" +
-                          std::to_string(stats.tile_size) + " (" +
-                          std::to_string(stats.utilized_capacity) + ") ";
+                const std::string words =
+                    std::to_string(evaluated.stats.levels[i].data_spaces[d].utilized_capacity);
+                header += evaluated.problem.data_spaces[d].name + ":" + words + " (" + words + ") ";
             }
         }
         header += "] ";
@@ -243,7 +225,7 @@ void write_tenssella(std::ostream& out, const Problem& problem, const Mapping& m
             out << problem.dimensions[d].name << " " << block.factors[d].end << " ";
         }
         out << "\n";
-        for (const PrintedLoop& loop : loops[level]) {
+        for (const Loop& loop : loops[level]) {
             if ((loop.kind != LoopKind::temporal) == spatial) {
                 out << name_of(problem, loop.dimension);
             }
@@ -262,7 +244,7 @@ void write_tenssella(std::ostream& out, const Problem& problem, const Mapping& m
         bounds(level, false);
         const auto along = [&](LoopKind kind) {
             return std::count_if(loops[level].begin(), loops[level].end(),
-                                 [&](const PrintedLoop& loop) { return loop.kind == kind; });
+                                 [&](const Loop& loop) { return loop.kind == kind; });
         };
         const auto y = along(LoopKind::spatial_y);
         if (y + along(LoopKind::spatial_x) > 0) {

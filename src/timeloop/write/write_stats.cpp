@@ -3,41 +3,39 @@
 //   StatsWriter   levels, networks, operational intensity, summary
 
 #include <algorithm>
-#include <cstdlib>
 #include <iomanip>
-#include <map>
 #include <optional>
 #include <ostream>
 #include <sstream>
-#include <string_view>
 
+#include "timeloop/read/values.hpp"
 #include "timeloop/write.hpp"
 
 namespace tessera::timeloop {
 
 namespace {
 
-bool switched_on(const char* variable, bool otherwise) {
-    const char* value = std::getenv(variable);
-    return value == nullptr ? otherwise : std::string_view(value) != "0";
-}
-
 class StatsWriter {
 public:
-    StatsWriter(std::ostream& out, const Evaluated& evaluated, const WriteOptions& options)
+    StatsWriter(std::ostream& out, const Evaluated& evaluated, Dialect dialect)
         : out_(out),
           problem_(evaluated.problem),
           arch_(evaluated.architecture),
           stats_(evaluated.stats),
           loops_(printed_loops(evaluated.problem, evaluated.mapping)),
-          options_(options),
-          master_(options.dialect == Dialect::master) {}
+          master_(dialect == Dialect::master),
+          hides_(master_ && switched_on("TIMELOOP_HIDE_INCONSEQUENTIAL_STATS", true)) {
+        if (switched_on("TIMELOOP_OUTPUT_STAT_SCIENTIFIC", false)) {
+            floats_ = std::scientific;
+        } else if (switched_on("TIMELOOP_OUTPUT_STAT_DEFAULT_FLOAT", false)) {
+            floats_ = std::defaultfloat;
+        }
+    }
 
     void run() {
         std::ios state(nullptr);
         state.copyfmt(out_);
-        set_floats();
-        out_ << std::setprecision(2) << std::left;
+        out_ << floats_ << std::setprecision(2) << std::left;
         out_ << "Buffer and Arithmetic Levels\n----------------------------\n";
         arithmetic();
         for (std::size_t i = 0; i < arch_.storage.size(); ++i) {
@@ -53,21 +51,8 @@ public:
     }
 
 private:
-    void set_floats() {
-        if (options_.floats == FloatStyle::scientific) {
-            out_ << std::scientific;
-        } else if (options_.floats == FloatStyle::general) {
-            out_ << std::defaultfloat;
-        } else {
-            out_ << std::fixed;
-        }
-    }
-
-    bool hides() const {
-        return master_ && options_.hide_inconsequential;
-    }
     bool hidden(const LevelStats& level) const {
-        return hides() && level.accesses == 0 && level.energy_pj == 0;
+        return hides_ && level.accesses == 0 && level.energy_pj == 0;
     }
 
     template <class T>
@@ -83,7 +68,7 @@ private:
     void arithmetic() {
         const ArithmeticLevel& level = arch_.arithmetic;
         const ArithmeticStats& stats = stats_.arithmetic;
-        if (hides() && stats.energy_pj == 0) {
+        if (hides_ && stats.energy_pj == 0) {
             return;
         }
         out_ << "Level 0\n-------\n=== " << level.name << " ===\n\n    SPECS\n    -----\n";
@@ -111,7 +96,7 @@ private:
         specs(level, stats);
         out_ << "\n    MAPPING\n    -------\n    Loop nest:\n";
         std::string indent = "      ";
-        const std::vector<PrintedLoop>& loops = loops_[index];
+        const std::vector<Loop>& loops = loops_[index];
         for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
             if (loop->end > 1) {
                 out_ << indent << loop_text(problem_, *loop) << "\n";
@@ -192,8 +177,7 @@ private:
              "        Address Generation Energy (total)        : ", s.addr_gen_energy_pj,
              static_cast<double>(s.utilized_clusters));
         if (master_) {
-            line("        Bandwidth Consumption Scale              : ",
-                 s.bandwidth_consumption_scale);
+            line("        Bandwidth Consumption Scale              : ", 1.0);
         }
         const char* unit = " words/cycle";
         both("        Shared Bandwidth (per-instance)          : ",
@@ -217,35 +201,21 @@ private:
     void networks() {
         out_ << "Networks\n--------\n";
         int printed = 0;
-        for (const std::size_t i : network_order()) {
-            if (!hides() || stats_.networks[i].energy_pj != 0) {
+        for (const int i : arch_.networks_by_name()) {
+            if (!hides_ || stats_.networks[i].energy_pj != 0) {
                 out_ << "Network " << printed++ << "\n---------\n";
                 network(i);
             }
         }
     }
 
-    /// Sorted by name.
-    std::vector<std::size_t> network_order() const {
-        std::map<std::string, std::size_t> sorted;
-        for (std::size_t i = 0; i < stats_.networks.size(); ++i) {
-            sorted.emplace(stats_.networks[i].name, i);
-        }
-        std::vector<std::size_t> result;
-        for (const auto& [name, index] : sorted) {
-            result.push_back(index);
-        }
-        return result;
-    }
-
     void network(std::size_t index) {
         const Network& network = arch_.storage[index].network;
-        static const std::map<std::string, std::string> subtypes = {
-            {"1:1", "1_1"}, {"1:N", "1_N"}, {"M:N", "M_N"}};
-        const auto subtype = subtypes.find(network.subtype);
+        std::string subtype = network.subtype;
+        std::replace(subtype.begin(), subtype.end(), ':', '_');
         out_ << stats_.networks[index].name << "\n\n    SPECS\n    -----\n";
-        line("        Type            : ", network.type);
-        line("        Legacy sub-type : ", subtype == subtypes.end() ? "" : subtype->second);
+        line("        Type            : ", "Legacy");
+        line("        Legacy sub-type : ", subtype);
         line("        ConnectionType  : ", 3);
         line("        Word bits       : ",
              network.word_bits.value_or(arch_.storage[index].word_bits));
@@ -287,12 +257,6 @@ private:
              s.utilized_instances);
     }
 
-    /// Operations per byte, in single precision and with whole bytes as Timeloop has them.
-    float per_byte(std::size_t level, std::uint64_t accesses) const {
-        const auto bits = static_cast<std::uint64_t>(arch_.storage[level].word_bits);
-        return static_cast<float>(stats_.total_ops) / static_cast<float>(bits * accesses / 8);
-    }
-
     template <class T>
     void aligned(const char* name, const T& value) {
         out_ << "    " << std::left << std::setw(40) << name << ": " << value << "\n";
@@ -304,13 +268,13 @@ private:
         aligned("Total reduction ops", stats_.reduction_ops);
         aligned("Total ops", stats_.total_ops);
         aligned("Total memory accesses required", stats_.minimal_accesses);
-        aligned("Optimal Op per Byte", per_byte(arch_.storage.size() - 1, stats_.minimal_accesses));
+        aligned("Optimal Op per Byte", stats_.optimal_ops_per_byte);
         out_ << "\n";
         for (std::size_t i = 0; i < arch_.storage.size(); ++i) {
             out_ << "=== " << arch_.storage[i].name << " ===\n";
             if (stats_.levels[i].accesses > 0) {
                 aligned("Total scalar accesses", stats_.levels[i].accesses);
-                aligned("Op per Byte", per_byte(i, stats_.levels[i].accesses));
+                aligned("Op per Byte", stats_.ops_per_byte[i]);
             }
         }
         out_ << "\n\n";
@@ -318,15 +282,13 @@ private:
 
     void summary() {
         out_ << "Summary Stats\n-------------\n";
-        line("GFLOPs (@1GHz): ",
-             static_cast<float>(stats_.total_ops) / static_cast<float>(stats_.cycles));
+        line("GFLOPs (@1GHz): ", stats_.printed_gflops());
         line("Utilization: ", stats_.utilization * (master_ ? 100 : 1), master_ ? "%" : "");
         line("Cycles: ", stats_.cycles);
         line("Energy: ", stats_.energy_pj / 1000000, " uJ");
         out_ << std::scientific;
-        line("EDP(J*cycle): ",
-             static_cast<double>(static_cast<float>(stats_.cycles)) * stats_.energy_pj / 1e12);
-        set_floats();
+        line("EDP(J*cycle): ", stats_.printed_edp());
+        out_ << floats_;
         line("Area: ", 0.0, " mm^2");  // Timeloop clears the sum before it prints it
         computes();
     }
@@ -341,7 +303,7 @@ private:
             out_ << "    " << std::left << std::setw(static_cast<int>(width) + 1) << name << "= "
                  << energy_pj * 1000 / count << "\n";
         };
-        const auto shown = [&](double energy_pj) { return !hides() || energy_pj != 0; };
+        const auto shown = [&](double energy_pj) { return !hides_ || energy_pj != 0; };
         out_ << "\nComputes = " << stats_.arithmetic.computes << "\nfJ/Compute\n";
         if (shown(stats_.arithmetic.energy_pj)) {
             row(arch_.arithmetic.name, stats_.arithmetic.energy_pj);
@@ -351,7 +313,7 @@ private:
                 row(arch_.storage[i].name, stats_.levels[i].energy_pj);
             }
         }
-        for (const std::size_t i : network_order()) {
+        for (const int i : arch_.networks_by_name()) {
             if (shown(stats_.networks[i].energy_pj)) {
                 row(stats_.networks[i].name, stats_.networks[i].energy_pj);
             }
@@ -364,25 +326,13 @@ private:
     const Problem& problem_;
     const Architecture& arch_;
     const Stats& stats_;
-    std::vector<std::vector<PrintedLoop>> loops_;
-    WriteOptions options_;
+    std::vector<std::vector<Loop>> loops_;
     bool master_;
+    bool hides_;  ///< levels and networks without effect
+    std::ios_base& (*floats_)(std::ios_base&) = std::fixed;
 };
 
 }  // namespace
-
-WriteOptions WriteOptions::from_environment(Dialect dialect) {
-    WriteOptions options;
-    options.dialect = dialect;
-    options.first_read_elision = switched_on("TIMELOOP_ENABLE_FIRST_READ_ELISION", true);
-    options.hide_inconsequential = switched_on("TIMELOOP_HIDE_INCONSEQUENTIAL_STATS", true);
-    if (switched_on("TIMELOOP_OUTPUT_STAT_SCIENTIFIC", false)) {
-        options.floats = FloatStyle::scientific;
-    } else if (switched_on("TIMELOOP_OUTPUT_STAT_DEFAULT_FLOAT", false)) {
-        options.floats = FloatStyle::general;
-    }
-    return options;
-}
 
 std::string summary_line(const Stats& stats, Dialect dialect) {
     std::ostringstream out;
@@ -395,8 +345,8 @@ std::string summary_line(const Stats& stats, Dialect dialect) {
     return out.str();
 }
 
-void write_stats(std::ostream& out, const Evaluated& evaluated, const WriteOptions& options) {
-    StatsWriter(out, evaluated, options).run();
+void write_stats(std::ostream& out, const Evaluated& evaluated, Dialect dialect) {
+    StatsWriter(out, evaluated, dialect).run();
 }
 
 }  // namespace tessera::timeloop

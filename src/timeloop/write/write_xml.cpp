@@ -1,6 +1,5 @@
 // map+stats.xml: which fields of Timeloop's objects stand where in the archive.
 
-#include <map>
 #include <optional>
 #include <ostream>
 
@@ -115,7 +114,7 @@ private:
         archive_.empty("Level", "Level");
         archive_.element("subnest_", "Loops", [&] {
             count(loops_[index].size(), 0);
-            for (const PrintedLoop& loop : loops_[index]) {
+            for (const Loop& loop : loops_[index]) {
                 archive_.element("item", "Loop", [&] {
                     archive_.value("dimension", loop.dimension);
                     archive_.value("start", 0);
@@ -224,15 +223,11 @@ private:
     }
 
     void networks() {
-        std::map<std::string, std::size_t> sorted;
-        for (std::size_t i = 0; i < stats_.networks.size(); ++i) {
-            sorted.emplace(stats_.networks[i].name, i);
-        }
         archive_.element("networks_", "Networks", [&] {
-            count(sorted.size(), 0);
-            for (const auto& [name, index] : sorted) {
-                archive_.element("item", "NetworkPair", [&, name = name, index = index] {
-                    archive_.value("first", name);
+            count(stats_.networks.size(), 0);
+            for (const int index : arch_.networks_by_name()) {
+                archive_.element("item", "NetworkPair", [&] {
+                    archive_.value("first", stats_.networks[index].name);
                     archive_.element(
                         "second", "NetworkPointer",
                         [&] { archive_.object("model::LegacyNetwork", [&] { network(index); }); },
@@ -348,7 +343,7 @@ private:
     const Architecture& arch_;
     const Mapping& mapping_;
     const Stats& stats_;
-    std::vector<std::vector<PrintedLoop>> loops_;
+    std::vector<std::vector<Loop>> loops_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "timeloop/compiled/compiled_nest.hpp"
+#include "compiled_nest.hpp"
 
 namespace tessera::timeloop {
 
@@ -10,7 +10,6 @@ SpaceTables::SpaceTables(const Problem& problem)
       spaces_(static_cast<int>(problem.data_spaces.size())) {
     steps_.resize(spaces_ * max_dimensions);
     first_rank_.push_back(0);
-    valid_ = dimensions_ <= max_dimensions;
     for (int space = 0; valid_ && space < spaces_; ++space) {
         add_space(problem, space);
     }
@@ -24,11 +23,8 @@ void SpaceTables::add_space(const Problem& problem, int space) {
     constexpr double room = 32, largest = 2e18;
     double radix = 1;
     for (const std::vector<Term>& rank : problem.data_spaces[space].ranks) {
-        double extent = 1;
-        for (const Term& term : rank) {
-            extent += static_cast<double>(std::abs(term.value)) *
-                      static_cast<double>(problem.dimensions[term.dimension].bound - 1);
-        }
+        const double extent = rank_extent<double>(
+            rank, [&](int d) { return static_cast<double>(problem.dimensions[d].bound - 1); });
         double digit = 1;  // a power of two, so that the radix is an exact integer
         while (digit < room * extent) {
             digit *= 2;

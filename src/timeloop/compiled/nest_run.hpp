@@ -3,7 +3,7 @@
 //   compiled_spatial.cpp   spatial blocks: groups, hops, neighbours
 #pragma once
 
-#include "timeloop/compiled/compiled_nest.hpp"
+#include "compiled_nest.hpp"
 
 namespace tessera::timeloop {
 
@@ -11,8 +11,11 @@ class NestRun {
 public:
     NestRun(const CompiledNest& nest, const FlatMapping& mapping, NestScratch& scratch,
             NestResult& result)
-        : nest_(nest), machine_(nest.machine_), flat_(mapping), s_(scratch), result_(result) {}
+        : nest_(nest), machine_(nest.machine), flat_(mapping), s_(scratch), result_(result) {}
 
+    /// \pre the tables are valid, all loops perfect; scratch and result have the machine's sizes.
+    /// Returns false if a count is too large to be exact. Sizes that only reports need are left
+    /// out.
     bool run();
 
 private:
@@ -28,7 +31,6 @@ private:
     };
 
     void loops();
-    void geometry();
     void level(int i);
     void spatial_block(int i);
     void temporal_traffic(int i);
@@ -56,7 +58,7 @@ private:
         return s_.turns[space].prefix[moves.first];
     }
     std::int64_t offset(int space, const NestScratch::SpatialLoop& loop) const {
-        return nest_.tables_.step(space, loop.dimension) * loop.stride;
+        return nest_.tables.step(space, loop.dimension) * loop.stride;
     }
     void put(int i, int space, const Record* records, int count);
     void reserve(int count);
@@ -68,7 +70,7 @@ private:
     NestResult& result_;
     Block blocks_[FlatMapping::max_levels];
     std::int64_t strides_[FlatMapping::max_loops];
-    std::int64_t tile_[SpaceTables::max_dimensions];
+    std::int64_t tile_[max_dimensions];
     std::int64_t extents_[SpaceTables::max_ranks];  ///< of the tile at hand
     std::uint64_t words_[max_spaces];               ///< of the tile of the level below
     Moves moves_[max_spaces];                       ///< of the level at hand

@@ -14,15 +14,6 @@ using spec::Node;
 
 namespace {
 
-template <class Items>
-std::vector<std::string> names_of(const Items& items) {
-    std::vector<std::string> result;
-    for (const auto& item : items) {
-        result.push_back(item.name);
-    }
-    return result;
-}
-
 [[noreturn]] void unknown(const Node& where, const std::string& what, const std::string& name,
                           const std::vector<std::string>& known) {
     spec::fail(where,
@@ -59,10 +50,10 @@ int Lookup::dimension(const Node& where, const std::string& name) const {
     return found;
 }
 
-int Lookup::data_space(const Node& where, const std::string& name) const {
-    const int found = problem_.find_data_space(name);
+int data_space_named(const Node& where, const std::string& name, const Problem& problem) {
+    const int found = problem.find_data_space(name);
     if (found < 0) {
-        unknown(where, "data space", name, names_of(problem_.data_spaces));
+        unknown(where, "data space", name, names_of(problem.data_spaces));
     }
     return found;
 }
@@ -75,7 +66,7 @@ std::vector<int> Lookup::data_spaces(const Node& node) const {
                 result.push_back(static_cast<int>(i));
             }
         } else {
-            result.push_back(data_space(node, name));
+            result.push_back(data_space_named(node, name, problem_));
         }
     }
     std::sort(result.begin(), result.end());
@@ -84,7 +75,7 @@ std::vector<int> Lookup::data_spaces(const Node& node) const {
 }
 
 void Lookup::parse_factors(const Node& where, const std::string& text,
-                           std::vector<FactorText>& into) const {
+                           std::vector<FactorRule>& into) const {
     std::size_t at = 0;
     const std::string body = text.substr(0, text.find('#'));
     const auto skip = [&](const char* marks) {
@@ -109,12 +100,13 @@ void Lookup::parse_factors(const Node& where, const std::string& text,
                (std::isalpha(static_cast<unsigned char>(body[end])) != 0 || body[end] == '_')) {
             ++end;
         }
-        FactorText factor;
+        FactorRule factor;
         factor.dimension = dimension(where, body.substr(at, end - at));
         at = end;
         skip(" \t");
         if (at < body.size() && (body[at] == '<' || body[at] == '>')) {
-            factor.relation = body[at++];
+            factor.relation =
+                body[at++] == '<' ? FactorRule::Relation::at_most : FactorRule::Relation::at_least;
         }
         if (at < body.size() && body[at] == '=') {
             ++at;
@@ -129,16 +121,19 @@ void Lookup::parse_factors(const Node& where, const std::string& text,
     }
 }
 
-std::vector<FactorText> Lookup::factors(const Node& node) const {
-    std::vector<FactorText> result;
+std::vector<FactorRule> Lookup::factors(const Node& node) const {
+    std::vector<FactorRule> result;
     if (node.is_map()) {
         for (const Node::Entry& entry : node.entries) {
             parse_factors(entry.value, entry.key + "=" + values_.text(entry.value), result);
         }
-        return result;
+    } else {
+        for (const std::string& text : values_.texts(node)) {
+            parse_factors(node, text, result);
+        }
     }
-    for (const std::string& text : values_.texts(node)) {
-        parse_factors(node, text, result);
+    for (FactorRule& rule : result) {
+        rule.where = node.position;
     }
     return result;
 }
@@ -171,6 +166,25 @@ std::vector<int> Lookup::permutation(const Node& node, bool allow_gap) const {
         result.push_back(id);
     }
     return result;
+}
+
+void Lookup::refuse_master(const Section& entry) const {
+    for (const char* key : {"rmw_first_update", "no_coalesce"}) {
+        const Node* node = entry.find({key});
+        if (node != nullptr && !data_spaces(*node).empty()) {
+            spec::fail(*node, {"accounting that is not supported", key, "",
+                               "remove the key, or use Timeloop itself for this input"});
+        }
+    }
+}
+
+void Lookup::need_fanout(const Section& entry, int level, const std::string& what) const {
+    if (architecture_.fanout(level) <= 1) {
+        spec::fail(entry.node(), {what + " for level '" + architecture_.storage[level].name +
+                                      "', below which nothing is repeated",
+                                  "", "a level with a fan-out",
+                                  "remove it, or give the next inner level more instances"});
+    }
 }
 
 }  // namespace tessera::timeloop

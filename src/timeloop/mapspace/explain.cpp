@@ -1,4 +1,4 @@
-#include "timeloop/explain.hpp"
+#include "timeloop/mapspace.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -97,12 +97,8 @@ private:
     double tile_size(int storage, const DataSpace& space) const {
         double size = 1;
         for (const std::vector<Term>& rank : space.ranks) {
-            double width = 1;
-            for (const Term& term : rank) {
-                width += std::abs(static_cast<double>(term.value)) *
-                         (extent(storage, static_cast<std::size_t>(term.dimension)) - 1);
-            }
-            size *= width;
+            size *= rank_extent<double>(
+                rank, [&](int d) { return extent(storage, static_cast<std::size_t>(d)) - 1; });
         }
         return size;
     }

@@ -2,23 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "timeloop/architecture.hpp"
+#include "timeloop/constraints.hpp"
 #include "timeloop/problem.hpp"
-#include "timeloop/read/values.hpp"
+#include "values.hpp"
 
 namespace tessera::timeloop {
 
-/// `D=end,residual`, `D<=n` or `D>=n` of a `factors` text.
-struct FactorText {
-    int dimension = 0;
-    char relation = '=';  ///< '=', '<' (at most) or '>' (at least)
-    std::int64_t value = 1;
-    std::optional<std::int64_t> residual;
-};
+/// \throws UserError if there is none
+int data_space_named(const spec::Node& where, const std::string& name, const Problem& problem);
 
 /// Looks things up in one problem and architecture. Holds references.
 class Lookup {
@@ -29,19 +24,23 @@ public:
     /// `target` (or `name`): a storage level's name or its number from the innermost.
     int level(const Section& entry) const;
     int dimension(const spec::Node& where, const std::string& name) const;
-    int data_space(const spec::Node& where, const std::string& name) const;
     /// A list of data spaces; `*` stands for all.
     std::vector<int> data_spaces(const spec::Node& node) const;
 
     /// "C=2 M4 P=3,1 R<=3 # comment", or a list of such texts. `=` and blanks may be left out.
-    std::vector<FactorText> factors(const spec::Node& node) const;
+    std::vector<FactorRule> factors(const spec::Node& node) const;
     /// "CMR", a list of names, or names separated by commas or blanks; innermost first. Names of
     /// one character need no separators. An item `_` (see `allow_gap`) is dimension -1.
     std::vector<int> permutation(const spec::Node& node, bool allow_gap) const;
 
+    /// \throws UserError for what only Timeloop's master branch knows and no model of ours costs
+    void refuse_master(const Section& entry) const;
+    /// `what`: a spatial directive or constraint. \throws UserError where nothing is repeated
+    void need_fanout(const Section& entry, int level, const std::string& what) const;
+
 private:
     void parse_factors(const spec::Node& where, const std::string& text,
-                       std::vector<FactorText>& into) const;
+                       std::vector<FactorRule>& into) const;
 
     const Problem& problem_;
     const Architecture& architecture_;
