@@ -199,6 +199,17 @@ BOOST_AUTO_TEST_CASE(a_persistent_copy_is_stored_apart_from_an_input_that_is_not
     }
 }
 
+// C, which nothing reads, goes to the outer memory; B stays in the buffer of A.
+BOOST_AUTO_TEST_CASE(an_input_is_read_for_a_copy_elsewhere) {
+    const double energy = least_energy(
+        problem(memory("Buffer", "8", "1", "{keep: A | B}"), "{m: 0 <= m < 4}", "{All: 1}",
+                einsum("Make", {in("X"), out("A")}) +
+                    einsum("Copy", {in("A"), out("B"), out("C")}, true) +
+                    einsum("UseB", {in("B"), out("Y")})));
+    // X read, C and Y written; eight computes; in the buffer A is written, read, and read as B.
+    BOOST_TEST(energy == 4 * 30 + 8 + 4 * 3);
+}
+
 // Whatever is legal in less room is found there.
 BOOST_AUTO_TEST_CASE(ffm_is_optimal_with_persistent_copies) {
     const std::vector<std::string> cascades{

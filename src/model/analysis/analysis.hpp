@@ -109,7 +109,7 @@ private:
                           const Exchange& child, bool has_parent) const;
     HolderCounts<Num> charge(const mapping::PmappingNode& node, const HolderNote<Num>& note,
                              const Exchange& own, const Exchange& child) const;
-    void merge_copy(int live_source_level);
+    void merge_copy(const NestPlan::CopySource& source);
     Num values(const TensorFacts& tensor, const std::vector<Num>& shape) const;
     void hold_open(Nodes below, const TensorFacts& tensor, const Num& bits_per_value,
                    HolderNote<Num>& note);
@@ -192,7 +192,7 @@ void Analysis<Num>::run(const PathTables& tables, Nodes nodes, const NestPlan& p
         tensor_pass(nodes, plan, t);
     }
     if (tables.copy) {
-        merge_copy(plan.live_source_level());
+        merge_copy(plan.copy_source());
         operations = Num(0);
         steps = Num(0);
     }

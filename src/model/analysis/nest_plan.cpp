@@ -52,16 +52,21 @@ void NestPlan::build(const PathTables& tables, Nodes nodes) {
 // A copy moves data between backing holders only.
 void NestPlan::cut_copy(const PathTables& tables, Nodes nodes) {
     int last_backing = -1;
-    live_source_level_ = -1;
+    copy_source_ = {};
     for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
         if (!nodes[i].is_holder() || !nodes[i].backing) {
             continue;
         }
         last_backing = i;
-        if (nodes[i].tensor == tables.copy_source && tables.tensors[tables.copy_source].fusable &&
-            !nodes[i].persistent) {
-            live_source_level_ = nodes[i].level;
+        if (nodes[i].tensor == tables.copy_source) {
+            copy_source_.level = nodes[i].level;
+            copy_source_.live = tables.tensors[tables.copy_source].fusable && !nodes[i].persistent;
         }
+    }
+    for (const PmappingNode& node : nodes) {
+        copy_source_.read |=
+            node.is_holder() && node.backing &&
+            (node.level != copy_source_.level || copy_source_.apart(node.level, node.persistent));
     }
     first_ignored_ = last_backing + 1;
     for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {

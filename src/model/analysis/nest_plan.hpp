@@ -44,10 +44,21 @@ public:
     bool ignored(int i) const {
         return i >= first_ignored_;
     }
-    /// Copy Einsums: the level at which other Einsums leave the input, -1 if none. What the copy
-    /// makes persistent there has a buffer of its own (docs/mapspace.md, section 4).
-    int live_source_level() const {
-        return live_source_level_;
+    /// Copy Einsums: where the input comes from, and whether data leave it.
+    struct CopySource {
+        int level = -1;  ///< of its backing holder
+        bool live =
+            false;  ///< other Einsums access it, for a while: what the copy makes persistent
+                    ///< there has a buffer of its own (docs/mapspace.md, section 4)
+        bool read = false;  ///< some output is not in its buffer
+
+        /// In a buffer of its own, of what is backed at `other` level.
+        bool apart(int other, bool persistent) const {
+            return live && persistent && other == level;
+        }
+    };
+    const CopySource& copy_source() const {
+        return copy_source_;
     }
 
 private:
@@ -65,7 +76,7 @@ private:
     std::vector<char> placed_;            ///< spatials already in the current tensor's nest
     std::vector<std::int16_t> last_;      ///< per variable: last loop of the current nest
     int first_ignored_ = 0;
-    int live_source_level_ = -1;
+    CopySource copy_source_;
 };
 
 }  // namespace tessera::model

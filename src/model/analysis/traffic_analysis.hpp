@@ -107,13 +107,14 @@ HolderCounts<Num> Analysis<Num>::charge(const mapping::PmappingNode& node,
 
 // All tensors of a copy are the same data: per memory they are stored and moved once, and not at
 // all where one of them is already in place. They take the room of the largest (a copy may be wider
-// than its source, or repeat it), in the reference that of the smallest.
-// What is persistent lies apart from an input that other Einsums write, except in the reference.
+// than its source, or repeat it). What is persistent lies apart from an input that other Einsums
+// write, and the input is read where some output lies apart from it. Not so in the reference, where
+// they take the room of the smallest.
 template <class Num>
-void Analysis<Num>::merge_copy(int live_source_level) {
+void Analysis<Num>::merge_copy(const NestPlan::CopySource& source) {
+    const bool physical = t_->convention.check_physical;
     const auto apart = [&](const HolderCounts<Num>& counts) {
-        return t_->convention.check_physical && counts.level == live_source_level &&
-               counts.persistent;
+        return physical && source.apart(counts.level, counts.persistent);
     };
     std::size_t kept = 0;
     for (std::size_t i = 0; i < holders.size(); ++i) {
@@ -130,14 +131,17 @@ void Analysis<Num>::merge_copy(int live_source_level) {
             continue;
         }
         HolderCounts<Num>& into = holders[same];
-        into.reads = min(into.reads, counts.reads);
+        const bool is_read = physical && source.read && counts.level == source.level;
+        const auto reads = [&](const Num& a, const Num& b) {
+            return is_read ? max(a, b) : min(a, b);
+        };
+        into.reads = reads(into.reads, counts.reads);
+        into.unit_reads = reads(into.unit_reads, counts.unit_reads);
+        into.down = reads(into.down, counts.down);
         into.writes = min(into.writes, counts.writes);
-        into.down = min(into.down, counts.down);
-        into.up = min(into.up, counts.up);
-        into.unit_reads = min(into.unit_reads, counts.unit_reads);
         into.unit_writes = min(into.unit_writes, counts.unit_writes);
-        into.bits = t_->convention.check_physical ? max(into.bits, counts.bits)
-                                                  : min(into.bits, counts.bits);
+        into.up = min(into.up, counts.up);
+        into.bits = physical ? max(into.bits, counts.bits) : min(into.bits, counts.bits);
         into.least_bits = into.bits;
         if (counts.persistent) {
             into.persistent = true;
