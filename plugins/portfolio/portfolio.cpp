@@ -4,11 +4,11 @@
 //   Portfolio   rounds; what is known goes from one member to the next
 //
 // Idea     in every round each member searches for its share of the round, beginning with the best
-//          mappings that any of them found (Options::start). Rounds get longer by a factor of two,
-//          so that the last search of a member has more than half of its time, though each begins
-//          anew. A dual bound that one member proves is the target of the others: who reaches it
-//          ends them all (Gomes and Selman, Algorithm portfolios, 2001; doubling: Luby and others,
-//          1993).
+//          mappings that any of them found (Options::start). Rounds get longer by a factor of four,
+//          so that the last search of a member has more than three quarters of its time, though
+//          each begins anew. A dual bound that one member proves is the target of the others: who
+//          reaches it ends them all (Gomes and Selman, Algorithm portfolios, 2001; growing rounds:
+//          Luby and others, 1993).
 // Stops    when a member proves the optimum, or the budget is used up.
 // Parallel members run one after the other, each on all threads: what is found within a number of
 //          evaluations depends on the seed alone.
@@ -34,8 +34,9 @@ using Mappers = plugin::Registry<Mapper>;
 using Strategies = plugin::Registry<search::SearchStrategy>;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// Rounds of a budget: the shares of time are 1, 2, 4, 8.
-constexpr int n_rounds = 4;
+/// Rounds of a budget: the shares of time are 1, 4, 16.
+constexpr int n_rounds = 3, growth_bits = 2;
+constexpr int sum_of_shares = 1 + 4 + 16;
 /// The first round of a search without a limit.
 constexpr double first_round_s = 2;
 /// A bound that is met but for rounding is met.
@@ -152,7 +153,7 @@ private:
 
     /// Share of the budget that a round has.
     static double part(int round) {
-        return std::ldexp(1.0, std::min(round, n_rounds - 1)) / ((1 << n_rounds) - 1);
+        return std::ldexp(1.0, growth_bits * std::min(round, n_rounds - 1)) / sum_of_shares;
     }
 
     /// What a member may use of the budget in a round; the watch ends it if all is used up.
@@ -177,7 +178,7 @@ private:
             }
             own.max_time_s = all_s * part(round) * member.share;
         } else if (whole.max_evals == 0) {
-            own.max_time_s = first_round_s * std::ldexp(1.0, std::min(round, 40)) * member.share;
+            own.max_time_s = first_round_s * std::ldexp(1.0, growth_bits * std::min(round, 20)) * member.share;
         }
         return own;
     }
