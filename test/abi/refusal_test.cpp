@@ -219,9 +219,9 @@ BOOST_AUTO_TEST_CASE(another_layout_by_compiler_settings) {
 
 BOOST_AUTO_TEST_CASE(newer_interface) {
     refused("newer",
-            "it needs interface search-strategy 2.9, this program has 2.3; use a newer tessera");
+            "it needs interface search-strategy 2.9, this program has 2.4; use a newer tessera");
     refused("other-major",
-            "it implements interface search-strategy 3.0, this program has 2.3; port it to the new "
+            "it implements interface search-strategy 3.0, this program has 2.4; port it to the new "
             "interface (docs/plugin-abi.md)");
 }
 
