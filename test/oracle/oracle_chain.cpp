@@ -244,8 +244,14 @@ private:
             }
         }
         const arch::PathDim& dim = at(at(path_.levels, l).spatial, d);
+        const TensorMask below = unseen(gap);
+        for (int t = 0; t < static_cast<int>(tensors_.size()); ++t) {
+            if ((below >> t & 1) != 0 && at(tensors_, t)->persistent && at(tensors_, t)->fusable) {
+                return false;
+            }
+        }
         if (gap != last_outside || dim.fanout <= 1 ||
-            !directly_indexes_all(variable, unseen(gap) & path_.einsum.intermediates()) ||
+            !directly_indexes_all(variable, below & path_.einsum.intermediates()) ||
             (options_.max_fused_loops == 0 && fused(gap))) {
             return false;
         }

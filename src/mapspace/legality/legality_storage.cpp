@@ -236,18 +236,21 @@ bool Constraints::loop_between(std::size_t i, std::size_t j) const {
                        [](const Node& node) { return node.loop() && node.trips > 1; });
 }
 
-// In this mapspace no loop stands above the outermost memory or a persistent tensor.
+// In this mapspace no temporal loop stands above the outermost memory or a persistent tensor, and
+// no loop at all above one that several Einsums access.
 void Constraints::outermost() {
     if (!checker_.options) {
         return;
     }
-    const Node* loop = nullptr;
+    const Node *temporal = nullptr, *any = nullptr;
     for (const Node& node : leaf_.nodes) {
-        if (node.kind == Kind::temporal && node.trips > 1 && !loop) {
-            loop = &node;
+        if (node.loop() && node.trips > 1) {
+            any = any ? any : &node;
+            temporal = temporal || node.kind != Kind::temporal ? temporal : &node;
         }
-        const bool top = node.holder() && (node.level == leaf_.path.first_memory() ||
-                                           (node.first && leaf_.tensor(node).persistent));
+        const bool persistent = node.holder() && node.first && leaf_.tensor(node).persistent;
+        const bool top = node.holder() && (persistent || node.level == leaf_.path.first_memory());
+        const Node* const loop = persistent && leaf_.tensor(node).fusable ? any : temporal;
         if (top && loop) {
             add("outermost",
                 einsum() + ": the " + loop_text(leaf_, *loop) + " stands above " +

@@ -435,6 +435,9 @@ RankVariableMask spatial_variables(const Space& space, const Items& items, int l
             seen |= TensorMask{1} << items[i].tensor;
         }
     }
+    if (space.persistent & space.fusable & ~seen) {
+        return 0;  // its users run at different times, and each could spread it in its own way
+    }
     RankVariableMask allowed = ~RankVariableMask{0};
     for_each_bit(space.intermediates & ~seen,
                  [&](int t) { allowed &= space.path.einsum.tensors[t].directly_indexing; });
