@@ -341,6 +341,35 @@ BOOST_AUTO_TEST_CASE(times_are_of_cpu_where_the_limit_is) {
     BOOST_TEST(cli::trials_csv(field).find(",0.2,0.2,0.2,") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_page_draws_24_mappers_and_says_so_if_there_are_more) {
+    cli::Field field;
+    field.instances = {{"an instance", "", "", {}}};
+    field.metric = "edp";
+    const auto times = [](const std::string& page, const std::string& text) {
+        int n = 0;
+        for (std::size_t at = page.find(text); at != std::string::npos;
+             at = page.find(text, at + 1)) {
+            ++n;
+        }
+        return n;
+    };
+    for (int m = 0; m < 24; ++m) {
+        field.mappers.push_back("mapper" + std::to_string(m) + ".");
+        field.trials.push_back(trial(10 + m, 0.5));
+        field.trials.back().cpu_s = 1;
+        field.trials.back().evaluated = 2;
+    }
+    const std::string page = cli::field_html(field);
+    // In the profile, and over time and evaluations.
+    BOOST_TEST(times(page, ">mapper23.</text>") == 3);
+    BOOST_TEST(page.find("Drawn are") == std::string::npos);
+    field.mappers.push_back("mapper24.");
+    field.trials.push_back(trial(34, 0.5));
+    const std::string longer = cli::field_html(field);
+    BOOST_TEST(times(longer, ">mapper24.</text>") == 0);
+    BOOST_TEST(longer.find("Drawn are the first 24 of 25 mappers") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(names_are_harmless_in_a_page) {
     cli::Field field;
     field.mappers = {"<script>alert(1)</script>"};

@@ -13,8 +13,8 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-// A page is sent by mail: it stays below 1 MiB.
-constexpr std::size_t most_instances = 24, most_mappers = 16;
+// A page is sent by mail: it stays below 1 MiB. Of more mappers not all lines would differ.
+constexpr std::size_t most_instances = 24, most_mappers = 24;
 constexpr int moments = 40;
 
 std::string finite(double value, const std::string& text) {
@@ -196,6 +196,25 @@ double best_until(const Trial& trial, const Axis& axis, double limit) {
     return best;
 }
 
+/// Nothing changes at a point between two equal ones: the drawing is the same without it.
+void drop_repeated(io::PlotSeries& series) {
+    const auto same = [&](std::size_t a, std::size_t b) {
+        return series.points[a].second == series.points[b].second &&
+               series.band[a] == series.band[b];
+    };
+    const std::size_t n = series.points.size();
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+        if (k > 0 && k + 1 < n && same(kept - 1, k) && same(k, k + 1)) {
+            continue;
+        }
+        series.points[kept] = series.points[k];
+        series.band[kept++] = series.band[k];
+    }
+    series.points.resize(kept);
+    series.band.resize(kept);
+}
+
 /// Medians over the seeds, between the tenth and the ninetieth of a hundred.
 std::string curves(const Field& field, std::size_t instance, const Axis& axis, double most) {
     const double best = field.best(instance);
@@ -212,6 +231,7 @@ std::string curves(const Field& field, std::size_t instance, const Axis& axis, d
             series.points.emplace_back(at, base::quantile(ratios, 0.5));
             series.band.emplace_back(base::quantile(ratios, 0.1), base::quantile(ratios, 0.9));
         }
+        drop_repeated(series);
         plot.series.push_back(std::move(series));
     }
     return io::plot_svg(plot);
@@ -248,6 +268,11 @@ std::string field_html(const Field& field) {
     if (field.instances.size() > most_instances) {
         text += "<p>Curves of " + std::to_string(field.instances.size() - most_instances) +
                 " more instances are in curves.csv.</p>\n";
+    }
+    if (field.mappers.size() > most_mappers) {
+        text += "<p>Drawn are the first " + std::to_string(most_mappers) + " of " +
+                std::to_string(field.mappers.size()) +
+                " mappers; the curves of all are in curves.csv.</p>\n";
     }
     return text + "</body></html>\n";
 }
