@@ -148,7 +148,11 @@ Line stop(const Snapshot& snapshot) {
     return limit ? labelled("stop", limit_text(*limit)) : Line{};
 }
 
+/// Nothing of a comparison, whose searches are processes of their own.
 Line resources(const Snapshot& snapshot) {
+    if (snapshot.memory_bytes == 0 && snapshot.cpu_s == 0) {
+        return {};
+    }
     Line line = labelled("memory", memory(static_cast<double>(snapshot.memory_bytes)));
     line.push_back({"  CPU ", style::label});
     line.push_back({duration(snapshot.cpu_s), style::text});
