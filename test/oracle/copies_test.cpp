@@ -199,13 +199,27 @@ BOOST_AUTO_TEST_CASE(a_persistent_copy_is_stored_apart_from_an_input_that_is_not
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_persistent_copy_is_not_searched_by_the_rules_of_the_reference) {
+    const std::string yaml =
+        problem(memory("Buffer", "8", "1", "{keep: A | B}"), "{m: 0 <= m < 4}", "{All: 1}",
+                einsum("Make", {in("X"), out("A")}) + einsum("Copy", {in("A"), out("B")}, true) +
+                    einsum("UseB", {in("B"), out("Y")}),
+                "B");
+    const oracle::LoadedInstance instance(yaml, arch::Compat::accelforge);
+    mapper::Options options;
+    options.threads = 1;
+    BOOST_CHECK_THROW(oracle::mapped(instance.problem, options, "ffm"), UserError);
+    BOOST_CHECK_THROW(
+        oracle::mapped(instance.problem, options, "search", {{"strategy", "exhaustive"}}),
+        UserError);
+}
+
 // C, which nothing reads, goes to the outer memory; B stays in the buffer of A.
 BOOST_AUTO_TEST_CASE(an_input_is_read_for_a_copy_elsewhere) {
-    const double energy = least_energy(
-        problem(memory("Buffer", "8", "1", "{keep: A | B}"), "{m: 0 <= m < 4}", "{All: 1}",
-                einsum("Make", {in("X"), out("A")}) +
-                    einsum("Copy", {in("A"), out("B"), out("C")}, true) +
-                    einsum("UseB", {in("B"), out("Y")})));
+    const double energy = least_energy(problem(
+        memory("Buffer", "8", "1", "{keep: A | B}"), "{m: 0 <= m < 4}", "{All: 1}",
+        einsum("Make", {in("X"), out("A")}) + einsum("Copy", {in("A"), out("B"), out("C")}, true) +
+            einsum("UseB", {in("B"), out("Y")})));
     // X read, C and Y written; eight computes; in the buffer A is written, read, and read as B.
     BOOST_TEST(energy == 4 * 30 + 8 + 4 * 3);
 }

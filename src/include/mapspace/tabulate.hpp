@@ -34,8 +34,6 @@ struct TabulateContext {
     int n_objectives = 1;
     /// Partial tiles: equal trip counts do not make equal tile shapes, so both must agree.
     bool match_tile_shapes = false;
-    /// Copies: a persistent output has a buffer of its own beside an input that is not persistent.
-    bool persistent_apart = true;
 };
 
 /// Sorts the rows into groups by their fused loops with a trip count above 1. Backed tensors carry

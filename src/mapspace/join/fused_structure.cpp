@@ -52,8 +52,7 @@ void break_below_networks(const arch::Path& path, const Template& tmpl,
 /// not tell how much of them it is.
 void share_buffers(const TabulateContext& c, GroupStructure& st) {
     const auto apart = [&](const BackedTensor& b) {
-        return c.persistent_apart && b.level < 0 &&
-               std::ranges::any_of(st.tensors, [&](const BackedTensor& input) {
+        return b.level < 0 && std::ranges::any_of(st.tensors, [&](const BackedTensor& input) {
                    return !input.output && input.memory == b.memory && input.level >= 0;
                });
     };

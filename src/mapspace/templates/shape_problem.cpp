@@ -8,6 +8,8 @@
 
 #include "mapspace/template_shapes.hpp"
 
+#include "tessera/base/error.hpp"
+
 namespace tessera::mapspace {
 
 using model::Formula;
@@ -144,14 +146,36 @@ std::vector<CapacityNeed> least_needs(const arch::Path& path, const model::Templ
     return out;
 }
 
+namespace {
+
+/// The reference takes a copy and its input for one buffer, which is there before the input is:
+/// what others hold at that time cannot be told from sums by depth.
+void refuse_persistent_copy(const workload::EinsumView& einsum) {
+    const auto has = [&](bool output, bool persistent) {
+        return std::ranges::any_of(einsum.tensors, [&](const workload::LocalTensor& t) {
+            return t.output == output && t.persistent == persistent && t.fusable;
+        });
+    };
+    if (einsum.is_copy_operation && has(true, true) && has(false, false)) {
+        throw UserError("Einsum '" + einsum.name +
+                        "' copies a tensor that is not persistent into one that is; under the "
+                        "reference's rules such mappings can be evaluated, not searched: leave out "
+                        "--compat, or make both persistent");
+    }
+}
+
+}  // namespace
+
 TabulateContext table_context(const ShapeContext& c, const arch::Path& path) {
+    if (!c.problem->convention().check_physical) {
+        refuse_persistent_copy(path.einsum);
+    }
     TabulateContext out;
     out.path = &path;
     out.n_objectives = c.n_objectives();
     out.n_tracked = static_cast<int>(c.tracked.size());
     out.match_tile_shapes =
         c.problem->convention().least_partial_tiles && c.mapspace->partial_tiles();
-    out.persistent_apart = c.problem->convention().check_physical;
     const std::vector<std::string>& names = c.problem->architecture->component_names();
     for (const arch::PathLevel& level : path.levels) {
         const auto name = std::find(names.begin(), names.end(), level.name);
