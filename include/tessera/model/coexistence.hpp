@@ -3,7 +3,7 @@
 // Between two neighbours lie n shared loops. What an Einsum holds below d loops stays while its
 // neighbour runs if d < n: it was allocated outside the shared loops. Persistent: d = -1. What
 // several Einsums share is held once, from its first to its last user; what one copy Einsum backs
-// in one memory is one buffer.
+// in one memory is one buffer, but for persistent outputs beside a live input.
 //   whole mappings   lifetime(), add_shared(), Buffers
 //   one Einsum more  Appended, where of those before only sums by depth are known
 #pragma once

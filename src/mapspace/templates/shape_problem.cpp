@@ -7,7 +7,6 @@
 #include <map>
 
 #include "mapspace/template_shapes.hpp"
-
 #include "tessera/base/error.hpp"
 
 namespace tessera::mapspace {
