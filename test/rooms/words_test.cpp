@@ -136,11 +136,13 @@ BOOST_AUTO_TEST_CASE(the_glossary_names_each_term_once) {
         }
     }
     BOOST_TEST(terms.size() > 40u);
-    const std::string ffm = read(top() / "docs/ffm-proofs.md");
+    const std::regex breaks("\\s+");
+    const std::string ffm = std::regex_replace(read(top() / "docs/ffm-proofs.md"), breaks, " ");
+    const std::string all = std::regex_replace(glossary, breaks, " ");
     for (const char* used : {"incumbent", "cutoff", "class bound", "root relaxation",
                              "completion bound", "semi-join", "symmetric variables", "ertex bound",
                              "surrogate bound", "scalarised", "beam", "redundant", "refine"}) {
         BOOST_TEST(ffm.find(used) != std::string::npos, used);
-        BOOST_TEST(glossary.find(used) != std::string::npos, used);
+        BOOST_TEST(all.find(used) != std::string::npos, used);
     }
 }
