@@ -179,7 +179,12 @@ void Run::find_optimum() {
             find_simple();
         }
     }
-    find_simple();
+    // An incumbent below the next cutoff is worth as much: a better one pays in a long search only.
+    const bool near =
+        scalar() && next != all.end() && incumbent_.value() <= class_bound * (1 + *next);
+    if (!near || long_search()) {
+        find_simple();
+    }
     if (scalar() && std::isfinite(incumbent_.value()) && search_lower(incumbent_.value())) {
         return;
     }
