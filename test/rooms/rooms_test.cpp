@@ -13,8 +13,8 @@
 namespace {
 
 namespace fs = std::filesystem;
-using tessera::rooms_test::Files;
 using tessera::rooms_test::crowded_folders;
+using tessera::rooms_test::Files;
 using tessera::rooms_test::offences;
 
 fs::path top() {
@@ -128,4 +128,19 @@ BOOST_AUTO_TEST_CASE(the_reading_order_of_the_readme_is_the_order_of_the_rooms) 
         last = place;
     }
     BOOST_TEST(n >= 8);
+}
+
+BOOST_AUTO_TEST_CASE(the_readme_lists_the_rooms_in_order) {
+    const std::string readme = read(top() / "README.md");
+    const std::string before = "from one further on:";
+    const std::size_t from = readme.find(before);
+    const std::size_t to = readme.find(". The suite", from);
+    BOOST_TEST_REQUIRE(from != std::string::npos);
+    BOOST_TEST_REQUIRE(to != std::string::npos);
+    const std::string list = readme.substr(from + before.size(), to - from - before.size());
+    const std::string names = std::regex_replace(list, std::regex("\\(.*\\)|\\bthe\\b"), "");
+    const std::regex word("[a-z]+");
+    const std::vector<std::string> listed(
+        std::sregex_token_iterator(names.begin(), names.end(), word), {});
+    BOOST_TEST(listed == tessera::rooms_test::rooms(), boost::test_tools::per_element());
 }
