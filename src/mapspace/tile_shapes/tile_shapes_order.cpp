@@ -13,9 +13,11 @@
 //   - chains with partial tiles go the other way, outside in: few values divide a given tile. But
 //     what constraints leave one value comes before all others: few tiles are multiples of it.
 // Symmetric variables (tile_shapes_symmetries.hpp) come together, below everything that encloses
-// them. Exception: if limits on loops leave the symbols of these loops few combinations, they come
-// first, outermost first. Every other chain is then complete below them: its symbols cease to be
-// keys, and capacities are tested with the real tiles.
+// them. Exception: if limits on loops leave the symbols of these loops few combinations, and far
+// fewer than they have without, they come first, outermost first. Every other chain is then
+// complete below them: its symbols cease to be keys, and capacities are tested with the real tiles.
+// A limit that forbids little, such as one of two loops over a variable, costs more rows than that
+// saves.
 
 namespace tessera::mapspace {
 
@@ -76,13 +78,13 @@ double allowed_candidates(const model::FormulaPool& pool, std::span<const TileSh
     return std::max(1.0, count);
 }
 
-constexpr double kFewCombinations = 400.0;
+constexpr double kFewCombinations = 400.0, kSmallShare = 0.03;
 
-/// Symbols of limited loops, outermost first, if they have few combinations.
+/// Symbols of limited loops, outermost first, if they have few combinations due to the limits.
 std::vector<int> limited_symbols(std::span<const TileShapeSymbol> symbols,
                                  std::span<const LoopLimit> limits, DivisorCache& cache) {
     SymbolSet limited;
-    double combinations = 1.0;
+    double combinations = 1.0, unlimited = 1.0;
     for (const LoopLimit& group : limits) {
         // Ways to choose and fill at most `limit` loops: sums over products, by number of loops.
         std::vector<double> ways(static_cast<std::size_t>(group.limit) + 1, 0.0);
@@ -102,6 +104,7 @@ std::vector<int> limited_symbols(std::span<const TileShapeSymbol> symbols,
             for (std::size_t n = ways.size(); n-- > 1;) {
                 ways[n] += ways[n - 1] * values;
             }
+            unlimited *= 1.0 + values;
         }
         double all = 0.0;
         for (const double n : ways) {
@@ -110,7 +113,8 @@ std::vector<int> limited_symbols(std::span<const TileShapeSymbol> symbols,
         combinations *= all;
     }
     std::vector<int> order;
-    if (limited.empty() || combinations > kFewCombinations) {
+    if (limited.empty() || combinations > kFewCombinations ||
+        combinations > kSmallShare * unlimited) {
         return order;
     }
     SymbolSet placed;
