@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 
+#include "api/inputs.hpp"
 #include "oracle/few_instances.hpp"
 #include "oracle/points.hpp"
 #include "tessera/base/stop.hpp"
@@ -366,6 +367,27 @@ BOOST_AUTO_TEST_CASE(a_distributed_memory_has_at_least_one_unit_in_use) {
         }
         BOOST_TEST(alone > 0u);
     }
+}
+
+// Most templates of these depthwise convolutions have none: to see that takes some hundred choices.
+BOOST_AUTO_TEST_CASE(where_no_tile_shapes_are_legal_draws_do_not_look_for_them) {
+    api::InputNames names;
+    names.architecture = "simba";
+    names.workload = "mobilenet-28";
+    const api::Inputs inputs = api::load_inputs(names);
+    const model::Problem problem{&*inputs.workload, &*inputs.architecture};
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const search::OpenSpace space(problem, *model, {});
+    search::Worker worker(space);
+    constexpr std::uint64_t draws = 200;
+    std::uint64_t legal = 0;
+    for (std::uint64_t seed = 0; seed < draws; ++seed) {
+        search::Point point;
+        legal += worker.draw(seed, point).legal() ? 1 : 0;
+    }
+    BOOST_TEST(legal == draws);
+    const search::Worker::Failures failures = worker.take_failures();
+    BOOST_TEST(failures[static_cast<std::size_t>(search::Verdict::constraint)] < draws / 10);
 }
 
 BOOST_AUTO_TEST_CASE(broken_points_are_told_apart) {

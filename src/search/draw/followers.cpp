@@ -7,8 +7,15 @@ namespace {
 // More tile shapes than these are not listed, and no more choices are tried for it.
 constexpr std::uint32_t most_listed = 32;
 constexpr std::uint64_t most_steps = 128;
+// But so many for the first one: where there is none, every draw would look for it in vain.
+constexpr std::uint64_t most_steps_to_first = 1U << 14U;
 // Numbers that are remembered, about 128 MiB.
 constexpr std::size_t most_remembered = std::size_t{1} << 24U;
+
+bool are_none(TileWalk& all, std::uint32_t running, const std::vector<std::int64_t>& trips) {
+    all.start(running, trips, most_steps_to_first);
+    return !all.next() && !all.cut();
+}
 
 }  // namespace
 
@@ -63,7 +70,7 @@ void TileStore::list(int einsum, std::uint32_t tmpl, std::uint32_t running,
             out.tiles.push_back(static_cast<std::int64_t>(v));
         }
     }
-    if (all.cut()) {
+    if (all.cut() && (out.count > 0 || !are_none(all, running, trips))) {
         out = {TileShapes::Kind::many, 0, {}};
     } else if (out.count > 0) {
         out.kind = TileShapes::Kind::listed;
