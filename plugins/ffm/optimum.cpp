@@ -431,7 +431,6 @@ mapspace::JoinOptions Run::join_options() const {
                                                   : mapspace::EinsumOrder::file;
     j.lookahead = context_.switches.lookahead;
     j.settle = context_.switches.redundant_capacity;
-    j.relax = context_.switches.relaxed_join;
     j.reference_rules = !problem_.convention().exchange_by_tree;
     j.threads = threads_;
     return j;

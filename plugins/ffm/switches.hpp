@@ -22,7 +22,6 @@ struct Switches {
     bool shape_semijoin = true;        ///< fused tile shapes that explored Einsums have
     bool join_bound = true;            ///< bounds in the join
     bool lookahead = true;             ///< what live tensors ask of later Einsums
-    bool relaxed_join = true;          ///< least costs of the rest, from the relaxed join
     bool redundant_capacity = true;    ///< peaks that can overflow no more are forgotten
     bool row_semijoin = true;          ///< rows without compatible rows go before the join
     bool template_semijoin = true;     ///< templates without compatible rows are not explored

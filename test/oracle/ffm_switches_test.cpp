@@ -133,8 +133,8 @@ BOOST_AUTO_TEST_CASE(bounds_change_no_optimum) {
 }
 
 BOOST_AUTO_TEST_CASE(what_the_join_leaves_out_changes_no_optimum) {
-    without_changes_nothing({"join-bound", "lookahead", "relaxed-join", "redundant-capacity",
-                             "row-semijoin", "sequential", "shape-semijoin"});
+    without_changes_nothing({"join-bound", "lookahead", "redundant-capacity", "row-semijoin",
+                             "sequential", "shape-semijoin"});
 }
 
 // Where loops have a prologue: two convolutions one after the other.
@@ -320,7 +320,7 @@ BOOST_AUTO_TEST_CASE(fifty_searches_stopped_at_random_moments_return_valid_mappi
     mapper::Options options;
     options.mapspace = mapspace::MapSpaceOptions::accelforge();
     options.threads = 2;
-    // Without cutoffs and relaxed join there is more to stop.
+    // Without cutoffs and class bounds there is more to stop.
     options.without = {"beam-search", "class-bounds", "cutoffs"};
     // Moments in CPU time: the load of the machine changes from one search to the next.
     const std::clock_t start = std::clock();

@@ -139,48 +139,6 @@ BOOST_AUTO_TEST_CASE(the_rest_of_an_einsum_bounds_every_combination_with_it) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_coarser_join_drops_what_is_of_no_use_and_nothing_else) {
-    int dropped = 0;
-    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
-        Random random{std::mt19937_64(2000 + seed)};
-        const std::vector<ChoiceTable> einsums = random_einsums(random);
-        const RelaxedJoin free(einsums, n_tensors, 100000);
-        if (free.total().empty()) {
-            continue;
-        }
-        // Choices 0, 1 and 2, 3 are one.
-        std::vector<ChoiceTable> coarse;
-        for (const ChoiceTable& table : einsums) {
-            ChoiceTable& to = coarse.emplace_back();
-            to.tensors = table.tensors;
-            for (const auto& [key, front] : table.rows) {
-                TensorChoices half = key;
-                for (std::int32_t& choice : half) {
-                    choice /= 2;
-                }
-                for (const CostPoint& p : front) {
-                    to.add(half, p);
-                }
-            }
-        }
-        const RelaxedJoin coarser(coarse, n_tensors, 100000);
-        const double limit = least_product(free.total()) * (1 + random.below(2) * 0.5);
-        const CoarserJoin filter{&coarser,
-                                 std::vector<std::vector<std::int32_t>>(n_tensors, {0, 0, 1, 1}),
-                                 [limit](double a, double b) { return a * b > limit; }};
-        const RelaxedJoin bounded(einsums, n_tensors, 100000, filter);
-        BOOST_TEST(least_product(bounded.total()) == least_product(free.total()));
-        std::size_t before = 0, after = 0;
-        for (std::size_t e = 0; e <= einsums.size(); ++e) {
-            before += free.from(e).rows.size();
-            after += bounded.from(e).rows.size();
-        }
-        BOOST_TEST(after <= before);
-        dropped += after < before ? 1 : 0;
-    }
-    BOOST_TEST(dropped > 30);
-}
-
 BOOST_AUTO_TEST_CASE(a_coarsened_front_lies_nowhere_above_the_old_one) {
     Random random{std::mt19937_64(7)};
     for (int round = 0; round < 50; ++round) {

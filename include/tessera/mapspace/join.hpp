@@ -26,7 +26,6 @@
 #include <vector>
 
 #include "tessera/mapspace/pmapping_table.hpp"
-#include "tessera/mapspace/relaxed_join.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::mapspace {
@@ -57,8 +56,6 @@ struct JoinOptions {
     bool lookahead = true;
     /// Forget peaks that nothing which is still to come can lift above a memory's size.
     bool settle = true;
-    /// Leave out rows that the relaxed join shows to be of no use (with known solutions only).
-    bool relax = true;
     /// Once set, join() returns soon and incomplete. Null: base::current_stop() holds, which ends
     /// it by an exception.
     const std::atomic<bool>* stop = nullptr;
@@ -86,9 +83,6 @@ struct JoinResult {
     bool complete = true;                 ///< false: stopped, given up, or a beam dropped rows
     bool given_up = false;                ///< JoinOptions::most_rows, most_pairs
     std::uint64_t rows_joined = 0, rows_kept = 0;
-    std::uint64_t rows_useful = 0;  ///< pmappings that the relaxed join leaves
-    /// Least costs of mappings of these pmappings, from the relaxed join; empty: not known.
-    std::optional<CostFront> bound;
     bool all_orders = true;  ///< false: too many orders, the file's alone was joined
     int failed_at = -1;      ///< Einsum at which nothing was left, -1 if none
     bool failed_capacity = false;

@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -46,55 +45,28 @@ struct ChoiceTable {
     void add(const TensorChoices& key, const CostPoint& cost);
 };
 
-/// Drops costs of a table that cannot become part of a useful mapping.
-struct TableFilter {
-    /// Least costs of everything else, by coarser choices for the same tensors.
-    const ChoiceTable* rest = nullptr;
-    /// By tensor: choice -> coarser choice.
-    const std::vector<std::vector<std::int32_t>>* coarser = nullptr;
-    /// Whether whole mappings with these costs are of no use.
-    std::function<bool(double, double)> useless;
-};
-
 /// Rows of both tables that agree on their common tensors, costs added up, projected onto the
 /// tensors that `keep` marks. Empty if the result would have more than `max_rows` rows.
 std::optional<ChoiceTable> combine(const ChoiceTable& a, const ChoiceTable& b,
-                                   const std::vector<char>& keep, std::size_t max_rows,
-                                   const TableFilter& filter = {});
-
-class RelaxedJoin;
-
-/// Another relaxed join of the same Einsums that tells fewer choices apart.
-struct CoarserJoin {
-    const RelaxedJoin* join = nullptr;
-    std::vector<std::vector<std::int32_t>> choices;  ///< by tensor: choice -> its choice
-    std::function<bool(double, double)> useless;     ///< see TableFilter
-};
+                                   const std::vector<char>& keep, std::size_t max_rows);
 
 /// All Einsums of a workload, eliminated from both ends.
 class RelaxedJoin {
 public:
     /// `einsums[e]`: its pmappings. `n_tensors`: of the workload. With more than `max_rows` rows
-    /// anywhere, `valid()` is false. With `coarser`, costs that it shows to be useless are left
-    /// out.
-    RelaxedJoin(std::vector<ChoiceTable> einsums, std::size_t n_tensors, std::size_t max_rows,
-                const CoarserJoin& coarser = {});
+    /// anywhere, `valid()` is false.
+    RelaxedJoin(std::vector<ChoiceTable> einsums, std::size_t n_tensors, std::size_t max_rows);
 
     bool valid() const {
         return valid_;
     }
-    /// Least costs of whole mappings; empty if nothing (useful) fits together.
+    /// Least costs of whole mappings; empty if nothing fits together.
     const CostFront& total() const {
         return total_;
     }
     /// Least costs of all Einsums but `e`, by the choices for the tensors of `e`. Choices that are
-    /// not listed fit nothing (useful).
+    /// not listed fit nothing.
     ChoiceTable rest(std::size_t e) const;
-    /// Least costs of the Einsums from `e` on, by the choices for tensors that earlier ones share
-    /// with them.
-    const ChoiceTable& from(std::size_t e) const {
-        return suffix_[e];
-    }
 
 private:
     std::vector<ChoiceTable> einsums_;

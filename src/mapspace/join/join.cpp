@@ -16,7 +16,6 @@
 
 #include "base/leave.hpp"
 #include "join_later.hpp"
-#include "join_relaxed.hpp"
 #include "join_rows.hpp"
 #include "mapspace/join_orders.hpp"
 #include "tessera/base/parallel.hpp"
@@ -100,35 +99,20 @@ struct Context {
     const std::vector<TrackedMemory>& memories;
     const JoinOptions& options;
     int objectives = 1;
-    const RelaxedRows* relaxed = nullptr;   ///< null: not usable
     const LaterHolders* holders = nullptr;  ///< null: not asked for
 };
 
 /// Least cost of a whole mapping with this row, as far as known.
-double rank_of(const Context& c, const StateGroup& g, std::size_t r, std::size_t size,
-               const std::vector<double>& future) {
-    const bool single = c.options.goal == JoinGoal::single;
-    const double* v = g.row(r);
-    if (c.relaxed != nullptr) {
-        double least = std::numeric_limits<double>::infinity();
-        if (const CostFront* rest = c.relaxed->from(size + 1, g.structure, g.trips_of(r))) {
-            for (const CostPoint& p : *rest) {
-                const double first = v[0] + p[0];
-                least = std::min(least, single ? first : first * (v[1] + p[1]));
-            }
-        }
-        return least;
-    }
-    return single ? v[0] : (v[0] + future[0]) * (v[1] + future[1]);
+double rank_of(JoinGoal goal, const double* costs, const std::vector<double>& future) {
+    return goal == JoinGoal::single ? costs[0] : (costs[0] + future[0]) * (costs[1] + future[1]);
 }
 
 /// Keeps the best rows of each group (at least a few each): the incumbent search need not be exact.
-bool keep_beam(const Context& c, std::vector<StateGroup>& groups, std::size_t size,
+bool keep_beam(const JoinOptions& options, std::vector<StateGroup>& groups,
                const std::vector<Orders::Set>& sets) {
-    const std::size_t beam = c.options.beam;
     bool dropped = false;
     const std::size_t share =
-        std::max<std::size_t>(8, beam / std::max<std::size_t>(1, groups.size()));
+        std::max<std::size_t>(8, options.beam / std::max<std::size_t>(1, groups.size()));
     for (StateGroup& g : groups) {
         base::poll_stop();
         if (g.rows() <= share) {
@@ -140,7 +124,7 @@ bool keep_beam(const Context& c, std::vector<StateGroup>& groups, std::size_t si
         std::iota(order.begin(), order.end(), 0u);
         std::vector<double> rank;
         for (std::size_t r = 0; r < g.rows(); ++r) {
-            rank.push_back(rank_of(c, g, r, size, future));
+            rank.push_back(rank_of(options.goal, g.row(r), future));
         }
         std::stable_sort(order.begin(), order.end(),
                          [&](std::uint32_t a, std::uint32_t b) { return rank[a] < rank[b]; });
@@ -196,18 +180,6 @@ std::vector<Task> plan_step(const StepInput& in, Step& step) {
     return tasks;
 }
 
-/// What the relaxed join knows about the rows of a task.
-RowFilter row_filter(const Context& c, std::size_t size, const JoinPlan& plan, const Task& task) {
-    RowFilter out;
-    if (c.relaxed != nullptr) {
-        out.useful = &c.relaxed->useful(static_cast<std::size_t>(plan.einsum), task.right);
-        out.rest = [&c, size, &plan](const std::int64_t* trips) {
-            return c.relaxed->from(size + 1, plan.structure, trips);
-        };
-    }
-    return out;
-}
-
 std::deque<Target> targets_of(const std::vector<Task>& tasks, const std::vector<JoinPlan>& plans) {
     std::deque<Target> out;
     std::map<std::pair<int, StateStructure>, Target*> where;
@@ -248,8 +220,7 @@ void run_task(const StepInput& in, const Task& task, const JoinPlan& plan,
                           task.left,
                           task.right,
                           task.plan};
-    out.pairs = combine(pairing, c.memories, bound, row_filter(c, in.size, plan, task), out.group,
-                        out.miss);
+    out.pairs = combine(pairing, c.memories, bound, out.group, out.miss);
     prune_pareto(out.group);
     shrink(out.group);
 }
@@ -298,7 +269,7 @@ Step run_step(const StepInput& in, JoinResult& result, CapacityMiss& miss) {
             step.groups.push_back(std::move(target.group));
         }
     }
-    if (c.options.beam > 0 && keep_beam(c, step.groups, in.size, sets)) {
+    if (c.options.beam > 0 && keep_beam(c.options, step.groups, sets)) {
         result.complete = false;
     }
     return step;
@@ -397,24 +368,9 @@ void join_all(const workload::Workload& workload,
     using namespace detail;
     const int objectives = options.goal == JoinGoal::single ? 1 : 2;
     Context c{workload, groups, memories, options, objectives};
-    const StepBound known{options.goal, {}, &options.incumbents, options.reference_rules};
-    base::LeftOnStop<std::optional<RelaxedRows>> relaxed_rows;
-    std::optional<RelaxedRows>& relaxed = *relaxed_rows;
-    if (options.order == EinsumOrder::file && options.relax && !options.incumbents.empty()) {
-        relaxed.emplace(workload, groups, objectives, known);
-        if (relaxed->usable()) {
-            result.bound = relaxed->total();
-            result.rows_useful = relaxed->n_useful();
-            c.relaxed = &*relaxed;
-            if (result.rows_useful == 0) {
-                result.failed_at = 0;
-                return;
-            }
-        }
-    }
     std::optional<LaterHolders> holders;
     if (options.settle) {
-        holders.emplace(groups, static_cast<int>(memories.size()), c.relaxed);
+        holders.emplace(groups, static_cast<int>(memories.size()));
         c.holders = &*holders;
     }
     const std::vector<std::vector<double>> least = least_costs(groups, objectives);

@@ -10,22 +10,17 @@ constexpr double slack = 1e-12;
 
 }  // namespace
 
-LaterHolders::LaterHolders(const std::vector<std::vector<PmappingGroup>>& groups, int memories,
-                           const RelaxedRows* relaxed) {
+LaterHolders::LaterHolders(const std::vector<std::vector<PmappingGroup>>& groups, int memories) {
     for (const std::vector<PmappingGroup>& einsum : groups) {
         for (const PmappingGroup& g : einsum) {
             depths_ = std::max(depths_, g.n_loops() + 1);
         }
     }
     const auto n_depths = static_cast<std::size_t>(depths_);
-    for (std::size_t e = 0; e < groups.size(); ++e) {
+    for (const std::vector<PmappingGroup>& einsum : groups) {
         std::vector<double> most(static_cast<std::size_t>(memories) * n_depths, 0.0);
-        for (std::size_t i = 0; i < groups[e].size(); ++i) {
-            const PmappingGroup& g = groups[e][i];
+        for (const PmappingGroup& g : einsum) {
             for (std::size_t r = 0; r < g.rows(); ++r) {
-                if (relaxed != nullptr && !relaxed->useful(e, i)[r]) {
-                    continue;
-                }
                 // Who runs inside d open loops has d loops and adds what it holds above the last.
                 for (int m = 0; m < memories; ++m) {
                     double* of_memory = &most[static_cast<std::size_t>(m) * n_depths];

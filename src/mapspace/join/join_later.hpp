@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "mapspace/join_orders.hpp"
-#include "join_relaxed.hpp"
 
 namespace tessera::mapspace::detail {
 
@@ -21,9 +20,7 @@ struct LaterBits {
 /// Bounds from the highest occupancies of each Einsum's rows. Thread rule: any number of threads.
 class LaterHolders {
 public:
-    /// `relaxed`: knows which rows are of use; null: all may be.
-    LaterHolders(const std::vector<std::vector<PmappingGroup>>& groups, int memories,
-                 const RelaxedRows* relaxed);
+    LaterHolders(const std::vector<std::vector<PmappingGroup>>& groups, int memories);
 
     LaterBits outside(const EinsumSet& done) const;
 

@@ -25,14 +25,9 @@ constexpr std::size_t poll_every = 256;
 /// Right rows by the trip counts of the loops that become the open ones.
 class RightIndex {
 public:
-    RightIndex(const PmappingGroup& right, const std::vector<int>& loops,
-               const std::vector<char>* useful)
-        : loops_(loops) {
+    RightIndex(const PmappingGroup& right, const std::vector<int>& loops) : loops_(loops) {
         key_.resize(loops.size());
         for (std::size_t r = 0; r < right.rows(); ++r) {
-            if (useful != nullptr && !(*useful)[r]) {
-                continue;
-            }
             const std::int64_t* trips = right.trips_of(r);
             for (std::size_t j = 0; j < loops.size(); ++j) {
                 key_[j] = trips[loops[j]];
@@ -62,27 +57,23 @@ private:
 /// All pairs of one pairing. Its vectors are scratch: no allocation per pair.
 class Combination {
 public:
-    Combination(const Pairing& pairing, const StepBound& bound, const RowFilter& filter,
-                StateGroup& out)
+    Combination(const Pairing& pairing, const StepBound& bound, StateGroup& out)
         : pairing_(pairing),
           left_(pairing.left),
           right_(pairing.right),
           plan_(pairing.plan),
           bound_(bound),
-          filter_(filter),
           layout_(out.layout),
           out_(out),
           row_(static_cast<std::size_t>(layout_.stride())),
           shared_(static_cast<std::size_t>(plan_.n_left + 2)),
           joined_(static_cast<std::size_t>(plan_.n_right + 2)),
           peak_(static_cast<std::size_t>(std::max(plan_.n_open, plan_.n_left) + 1)),
-          trips_(static_cast<std::size_t>(plan_.n_open)),
-          rest_(filter.rest ? right_.rows() : 0, nullptr),
-          rest_known_(rest_.size(), 0) {}
+          trips_(static_cast<std::size_t>(plan_.n_open)) {}
 
     /// Returns the number of pairs looked at.
     std::uint64_t run(const std::vector<TrackedMemory>& memories, CapacityMiss& miss) {
-        const RightIndex index(right_, plan_.right_of_left, filter_.useful);
+        const RightIndex index(right_, plan_.right_of_left);
         std::uint64_t pairs = 0;
         RowLimit limit;
         for (std::size_t i = 0; i < left_.rows(); ++i) {
@@ -99,7 +90,7 @@ public:
                 ++pairs;
                 const double* l = left_.row(i);
                 const double* r = right_.row(j);
-                if (may_be_best(l, r, j) && fits(l, r, memories, miss)) {
+                if (may_be_best(l, r) && fits(l, r, memories, miss)) {
                     append(i, j);
                 }
             }
@@ -120,28 +111,12 @@ private:
         return true;
     }
 
-    /// The open loops of the joined state are loops of the right row.
-    void read_open_trips(std::size_t j) {
-        const std::int64_t* right = right_.trips_of(j);
-        for (int p = 0; p < plan_.n_open; ++p) {
-            trips_[static_cast<std::size_t>(p)] = right[plan_.order[static_cast<std::size_t>(p)]];
-        }
-    }
-
     /// Adds the objectives. False: no mapping with these two is better than what is known.
-    bool may_be_best(const double* l, const double* r, std::size_t j) {
+    bool may_be_best(const double* l, const double* r) {
         for (int k = 0; k < layout_.k; ++k) {
             row_[static_cast<std::size_t>(k)] = l[k] + r[k];
         }
-        if (!filter_.rest) {
-            return !bound_.pruned_by_bound(row_.data());
-        }
-        if (!rest_known_[j]) {
-            read_open_trips(j);
-            rest_[j] = filter_.rest(trips_.data());
-            rest_known_[j] = 1;
-        }
-        return rest_[j] != nullptr && !bound_.pruned_by_bound(row_.data(), *rest_[j]);
+        return !bound_.pruned_by_bound(row_.data());
     }
 
     bool fits(const double* l, const double* r, const std::vector<TrackedMemory>& memories,
@@ -164,7 +139,11 @@ private:
     }
 
     void append(std::size_t i, std::uint32_t j) {
-        read_open_trips(j);
+        // The open loops of the joined state are loops of the right row.
+        const std::int64_t* right = right_.trips_of(j);
+        for (int p = 0; p < plan_.n_open; ++p) {
+            trips_[static_cast<std::size_t>(p)] = right[plan_.order[static_cast<std::size_t>(p)]];
+        }
         out_.values.insert(out_.values.end(), row_.begin(), row_.end());
         out_.trips.insert(out_.trips.end(), trips_.begin(), trips_.end());
         out_.from.push_back({pairing_.left_index, static_cast<std::uint32_t>(i),
@@ -251,21 +230,20 @@ private:
     const PmappingGroup& right_;
     const JoinPlan& plan_;
     const StepBound& bound_;
-    const RowFilter& filter_;
     const StateLayout layout_;
     StateGroup& out_;
     std::vector<double> row_, shared_, joined_, peak_;
-    std::vector<std::int64_t> trips_;     // of the open loops
-    std::vector<const CostFront*> rest_;  // by right row: least costs of what follows
-    std::vector<char> rest_known_;
+    std::vector<std::int64_t> trips_;  // of the open loops
 };
 
 }  // namespace
 
-bool StepBound::pruned_by_incumbent(double first, double second) const {
+bool StepBound::pruned_by_bound(const double* o) const {
     if (incumbents == nullptr) {
         return false;
     }
+    const double first = o[0] + future[0];
+    const double second = goal == JoinGoal::single ? 0.0 : o[1] + future[1];
     if (goal == JoinGoal::pareto) {
         return std::any_of(incumbents->begin(), incumbents->end(), [&](const auto& p) {
             return (p[0] < first * (1 - tie_slack) && p[1] <= second) ||
@@ -279,16 +257,6 @@ bool StepBound::pruned_by_incumbent(double first, double second) const {
     });
 }
 
-bool StepBound::pruned_by_bound(const double* o) const {
-    return pruned_by_incumbent(o[0] + future[0], goal == JoinGoal::single ? 0.0 : o[1] + future[1]);
-}
-
-bool StepBound::pruned_by_bound(const double* o, const CostFront& rest) const {
-    return std::all_of(rest.begin(), rest.end(), [&](const auto& p) {
-        return pruned_by_incumbent(o[0] + p[0], goal == JoinGoal::single ? 0.0 : o[1] + p[1]);
-    });
-}
-
 void RowLimit::hold(StateGroup& group) {
     if (group.rows() >= next_) {
         prune_pareto(group);
@@ -297,9 +265,8 @@ void RowLimit::hold(StateGroup& group) {
 }
 
 std::uint64_t combine(const Pairing& pairing, const std::vector<TrackedMemory>& memories,
-                      const StepBound& bound, const RowFilter& filter, StateGroup& out,
-                      CapacityMiss& miss) {
-    return Combination(pairing, bound, filter, out).run(memories, miss);
+                      const StepBound& bound, StateGroup& out, CapacityMiss& miss) {
+    return Combination(pairing, bound, out).run(memories, miss);
 }
 
 std::vector<std::uint32_t> pareto_rows(const double* values, int stride, int compared,

@@ -5,12 +5,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "mapspace/join_state.hpp"
 #include "tessera/mapspace/join.hpp"
-#include "tessera/mapspace/relaxed_join.hpp"
 
 namespace tessera::mapspace::detail {
 
@@ -74,23 +72,12 @@ struct StepBound {
 
     /// True if a row with these partial objectives cannot beat (or tie) a known solution.
     bool pruned_by_bound(const double* objectives) const;
-    /// The same with the least costs of the rest in place of `future`: whichever of them is taken.
-    bool pruned_by_bound(const double* objectives, const CostFront& rest) const;
-    /// Whether some known solution is better than these costs; false if none is known.
-    bool pruned_by_incumbent(double first, double second) const;
 };
 
 /// Lowest over-capacity use seen, to explain an empty result.
 struct CapacityMiss {
     int memory = -1;
     double bits = 0;
-};
-
-/// What is known about single rows of the right group; null: nothing.
-struct RowFilter {
-    const std::vector<char>* useful = nullptr;  ///< of each right row: may be part of a solution
-    /// Least costs of everything after the joined state, by its trip counts; null if nothing fits.
-    std::function<const CostFront*(const std::int64_t* trips)> rest;
 };
 
 /// Prunes rows that are added to a group whenever they have doubled: what is held at a time stays
@@ -115,8 +102,7 @@ struct Pairing {
 /// now and then.
 /// Returns the number of pairs looked at.
 std::uint64_t combine(const Pairing& pairing, const std::vector<TrackedMemory>& memories,
-                      const StepBound& bound, const RowFilter& filter, StateGroup& out,
-                      CapacityMiss& miss);
+                      const StepBound& bound, StateGroup& out, CapacityMiss& miss);
 
 /// Drops all rows of the row-major table but these (ascending).
 template <class T>

@@ -33,18 +33,11 @@ TensorChoices pick(const TensorChoices& from, const std::vector<int>& at) {
     return out;
 }
 
-/// Sums of the points of both fronts, without those that the filter drops.
-void add_sums(CostFront& to, const CostFront& a, const CostFront& b, const CostFront* rest,
-              const TableFilter& filter) {
+/// Sums of the points of both fronts.
+void add_sums(CostFront& to, const CostFront& a, const CostFront& b) {
     for (const CostPoint& x : a) {
         for (const CostPoint& y : b) {
-            const CostPoint sum{x[0] + y[0], x[1] + y[1]};
-            if (rest == nullptr ||
-                !std::all_of(rest->begin(), rest->end(), [&](const CostPoint& z) {
-                    return filter.useless(sum[0] + z[0], sum[1] + z[1]);
-                })) {
-                add_to_front(to, sum);
-            }
+            add_to_front(to, {x[0] + y[0], x[1] + y[1]});
         }
     }
     coarsen_front(to, front_points);
@@ -99,8 +92,7 @@ void ChoiceTable::add(const TensorChoices& key, const CostPoint& cost) {
 }
 
 std::optional<ChoiceTable> combine(const ChoiceTable& a, const ChoiceTable& b,
-                                   const std::vector<char>& keep, std::size_t max_rows,
-                                   const TableFilter& filter) {
+                                   const std::vector<char>& keep, std::size_t max_rows) {
     ChoiceTable out;
     std::vector<int> common;
     std::set_intersection(a.tensors.begin(), a.tensors.end(), b.tensors.begin(), b.tensors.end(),
@@ -135,24 +127,8 @@ std::optional<ChoiceTable> combine(const ChoiceTable& a, const ChoiceTable& b,
                 key[i] = from_a[i] >= 0 ? choices[static_cast<std::size_t>(from_a[i])]
                                         : other->first[static_cast<std::size_t>(from_b[i])];
             }
-            const CostFront* rest = nullptr;
-            if (filter.rest != nullptr) {
-                TensorChoices coarse = key;
-                for (std::size_t i = 0; i < key.size(); ++i) {
-                    coarse[i] = (*filter.coarser)[static_cast<std::size_t>(out.tensors[i])]
-                                                 [static_cast<std::size_t>(key[i])];
-                }
-                const auto it = filter.rest->rows.find(coarse);
-                if (it == filter.rest->rows.end()) {
-                    continue;
-                }
-                rest = &it->second;
-            }
-            const auto [it, fresh] = out.rows.try_emplace(key);
-            add_sums(it->second, costs, other->second, rest, filter);
-            if (it->second.empty()) {
-                out.rows.erase(it);
-            } else if (out.rows.size() > max_rows) {
+            add_sums(out.rows[key], costs, other->second);
+            if (out.rows.size() > max_rows) {
                 return std::nullopt;
             }
         }
@@ -161,7 +137,7 @@ std::optional<ChoiceTable> combine(const ChoiceTable& a, const ChoiceTable& b,
 }
 
 RelaxedJoin::RelaxedJoin(std::vector<ChoiceTable> einsums, std::size_t n_tensors,
-                         std::size_t max_rows, const CoarserJoin& coarser)
+                         std::size_t max_rows)
     : einsums_(std::move(einsums)) {
     const std::size_t n = einsums_.size();
     std::vector<int> first(n_tensors, -1), last(n_tensors, -1);
@@ -177,15 +153,13 @@ RelaxedJoin::RelaxedJoin(std::vector<ChoiceTable> einsums, std::size_t n_tensors
     prefix_.assign(n + 1, {});
     suffix_.assign(n + 1, {});
     prefix_[0] = suffix_[n] = nothing;
-    TableFilter filter{nullptr, &coarser.choices, coarser.useless};
     std::vector<char> keep(n_tensors, 0);
     for (std::size_t e = 0; e < n && valid_; ++e) {
         for (const int t : einsums_[e].tensors) {
             keep[static_cast<std::size_t>(t)] =
                 last[static_cast<std::size_t>(t)] > static_cast<int>(e);
         }
-        filter.rest = coarser.join != nullptr ? &coarser.join->suffix_[e + 1] : nullptr;
-        auto next = combine(prefix_[e], einsums_[e], keep, max_rows, filter);
+        auto next = combine(prefix_[e], einsums_[e], keep, max_rows);
         valid_ = next.has_value();
         prefix_[e + 1] = valid_ ? std::move(*next) : ChoiceTable{};
     }
@@ -195,8 +169,7 @@ RelaxedJoin::RelaxedJoin(std::vector<ChoiceTable> einsums, std::size_t n_tensors
             keep[static_cast<std::size_t>(t)] =
                 first[static_cast<std::size_t>(t)] < static_cast<int>(e);
         }
-        filter.rest = coarser.join != nullptr ? &coarser.join->prefix_[e] : nullptr;
-        auto next = combine(einsums_[e], suffix_[e + 1], keep, max_rows, filter);
+        auto next = combine(einsums_[e], suffix_[e + 1], keep, max_rows);
         valid_ = next.has_value();
         suffix_[e] = valid_ ? std::move(*next) : ChoiceTable{};
     }
@@ -238,7 +211,7 @@ ChoiceTable RelaxedJoin::rest(std::size_t e) const {
             }
             const auto it = after.rows.find(key);
             if (it != after.rows.end()) {
-                add_sums(out.rows[*mine], costs, it->second, nullptr, {});
+                add_sums(out.rows[*mine], costs, it->second);
             }
         }
     }
