@@ -79,14 +79,6 @@ bool reached(const CostFront& front, const CostPoint& point) {
                        [&](const CostPoint& p) { return p[0] <= point[0] && p[1] <= point[1]; });
 }
 
-double least_product(const CostFront& front) {
-    double least = std::numeric_limits<double>::infinity();
-    for (const CostPoint& p : front) {
-        least = std::min(least, p[0] * p[1]);
-    }
-    return least;
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(relaxed_join)
