@@ -1,7 +1,6 @@
 // Relaxed join against enumeration, on random choices.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <limits>
 #include <random>
 
 #include "tessera/mapspace/relaxed_join.hpp"
