@@ -200,7 +200,8 @@ mapper::Solution Run::solution(const Groups& groups, const mapspace::JoinedMappi
         const TemplateEntry& t = (*spaces_[einsum].templates)[own.index];
         const std::vector<std::int64_t> tiles(own.shapes.begin(), own.shapes.end());
         const arch::Path& path = *spaces_[einsum].paths[static_cast<std::size_t>(t.path_index)];
-        branches.push_back({&path, mapspace::fill(path, t.tmpl, tiles.data(), part.order)});
+        branches.push_back(
+            {&path, mapspace::fill(path, t.tmpl, tiles.data(), part.order, problem_.convention())});
         if (e + 1 < m.einsums.size()) {
             shared.push_back(part.shared_with_next);
         }

@@ -227,13 +227,19 @@ void check_line_buffer_read(const EinsumAnalysis& producer, const EinsumAnalysis
     const int rank = rank_of(written, prologue.rank_variable);
     std::int64_t factor = 0, reach = 1;
     if (rank >= 0) {
+        bool shifted = read.ranks[rank].constant != 0;
         for (const workload::AffineTerm& term : read.ranks[rank].terms) {
+            shifted = shifted || term.coefficient < 1;
             const bool own = term.rank_variable == behind.rank_variable;
             factor += own ? term.coefficient : 0;
             reach += term.coefficient *
                      ((own ? behind.largest_tile()
                            : consumer.einsum().rank_variables[term.rank_variable].bound) -
                       1);
+        }
+        if (shifted) {
+            illegal(where + " and reads with an offset or a negative factor along rank '" +
+                    read.ranks[rank].rank + "'");
         }
     }
     if (rank < 0 || factor < 1 || prologue.tile != factor * behind.tile) {

@@ -125,9 +125,11 @@ BOOST_AUTO_TEST_CASE(c12_what_no_model_costs_is_refused) {
           {"networks of the user's own", refused});
     wrong(problem + replaced(arch, "entries: 16", "entries: 16, allow_overbooking: true"),
           {"overbooked", refused});
-    wrong(problem + replaced(arch, "entries: 16",
-                             "entries: 16, per_dataspace_bandwidth_consumption_scale: {A: 0.5}"),
-          {"bandwidth that depends on the data space is not modelled"});
+    for (const char* scale : {"{A: 0.5}", "[1, 0.5]", "0.5"}) {
+        const std::string key = "entries: 16, per_dataspace_bandwidth_consumption_scale: ";
+        wrong(problem + replaced(arch, "entries: 16", key + scale),
+              {"bandwidth that depends on the data space is not modelled"});
+    }
     wrong(replaced(problem, "  instance",
                    "    flatten: [{name: X, dimensions: [M, K]}]\n  instance") +
               arch,

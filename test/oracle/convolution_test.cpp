@@ -41,6 +41,8 @@ struct Convolution {
     std::vector<Variable> plain;
     std::vector<std::pair<Variable, Variable>> line_buffer;
     int stride = 1, channels = 2, outputs = 2;
+    int offset = 0;         ///< of the first line buffer
+    bool mirrored = false;  ///< p - r in place of p + r
 };
 
 std::string workload_of(const Convolution& c) {
@@ -54,11 +56,14 @@ std::string workload_of(const Convolution& c) {
         add(i, "D" + v.name, v.name);
     }
     for (const auto& [out, filter] : c.line_buffer) {
+        const bool is_first = out.name == c.line_buffer.front().first.name;
         all.push_back(out);
         all.push_back(filter);
         add(o, "X" + out.name, out.name);
         add(i, "X" + out.name,
-            (c.stride > 1 ? std::to_string(c.stride) + "*" : "") + out.name + " + " + filter.name);
+            (c.stride > 1 ? std::to_string(c.stride) + "*" : "") + out.name +
+                (c.mirrored ? " - " : " + ") + filter.name +
+                (c.offset > 0 && is_first ? " + " + std::to_string(c.offset) : ""));
         add(w, "F" + filter.name, filter.name);
     }
     all.push_back({"c", c.channels});
@@ -220,6 +225,30 @@ BOOST_AUTO_TEST_CASE(best_first_search_and_open_loop_orders_change_no_optimum) {
         test_equal(best, least(text, metric, plain), text);
         plain.without.clear();
         test_equal(best, least(text, metric, plain), text);
+    }
+}
+
+// What is read lies elsewhere, and is as much.
+BOOST_AUTO_TEST_CASE(offsets_and_signs_of_projections_change_no_optimum) {
+    for (int k = first(); k < first() + convolutions(2); ++k) {
+        Random random(static_cast<std::uint64_t>(k) + 1324);
+        const std::string arch = machine(random, 3, 0);
+        Convolution c;
+        c.line_buffer = {{{"p", 2 + random.below(6)}, {"r", 2 + random.below(3)}},
+                         {{"q", 2 + random.below(6)}, {"s", 2 + random.below(3)}}};
+        c.stride = 1 + random.below(2);
+        c.channels = 1 + random.below(3);
+        c.outputs = 1 + random.below(3);
+        const std::string plain = arch + workload_of(c);
+        const Metric metric = metric_of(k);
+        mapper::Options options;
+        options.mapspace = mapspace::MapSpaceOptions::accelforge();
+        options.threads = 1;
+        const double best = least(plain, metric, options);
+        c.offset = 9;
+        test_equal(best, least(arch + workload_of(c), metric, options), arch + workload_of(c));
+        c.mirrored = true;
+        test_equal(best, least(arch + workload_of(c), metric, options), arch + workload_of(c));
     }
 }
 

@@ -146,6 +146,20 @@ BOOST_AUTO_TEST_CASE(checker_and_model_refuse_a_reader_that_is_too_far_beyond) {
     BOOST_TEST(mapping::to_yaml(again) == yaml);
 }
 
+// Both know how far a reader is beyond where its factors are positive and nothing is added.
+BOOST_AUTO_TEST_CASE(checker_and_model_refuse_a_reader_with_an_offset_or_against_the_loop) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    for (const char* read : {"p - r + 2", "p + r + 1", "2 - p + r"}) {
+        std::string text = machine(20) + two_convolutions(18, 16, 3, 3);
+        const std::string plain = "Y: p + r";
+        text.replace(text.find(plain), plain.size(), std::string("Y: ") + read);
+        const oracle::LoadedInstance instance(text, arch::Compat::none);
+        const mapspace::MapSpaceOptions options;
+        BOOST_TEST(!mapspace::check(instance.problem, given("3"), &options).empty(), read);
+        BOOST_CHECK_THROW(model->evaluate(instance.problem, given("3")), IllegalMapping);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(every_iteration_counted_one_by_one) {
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     int chains = 0, prologue = 0;

@@ -57,6 +57,6 @@ std::vector<PmappingGroup> merge_groups(std::vector<PmappingGroup>&& groups);
 /// The template with the row's tile shapes filled in; the fused loops with a trip count above 1
 /// stand in the given order (positions -> loop of the group), null loops are left out.
 mapping::Pmapping fill(const arch::Path& path, const Template& tmpl, const std::int64_t* tiles,
-                       const std::vector<int>& order);
+                       const std::vector<int>& order, const arch::Convention& convention);
 
 }  // namespace tessera::mapspace

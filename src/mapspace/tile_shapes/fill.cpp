@@ -10,8 +10,12 @@ namespace {
 using mapping::NodeKind;
 using mapping::PmappingNode;
 
-/// Values of a tensor in a box of these sizes, by rank variable.
-double values_in(const workload::LocalTensor& tensor, const std::vector<std::int64_t>& shape) {
+/// Values of a tensor in a box of these sizes, by rank variable, as the model counts them.
+double values_in(const workload::LocalTensor& tensor, const std::vector<std::int64_t>& shape,
+                 const arch::Convention& convention) {
+    if (convention.extent_ignores_offset) {
+        return workload::box_values(tensor, shape);
+    }
     double values = 1;
     for (const workload::RankAccess& rank : tensor.ranks) {
         double extent = 1 + static_cast<double>(rank.constant);
@@ -27,7 +31,7 @@ double values_in(const workload::LocalTensor& tensor, const std::vector<std::int
 /// Moves the loop to the front that leaves the fewest bits of the holder at `holder`. `shape`: tile
 /// shapes at the holder.
 void settle_order(const arch::Path& path, mapping::Pmapping& nodes, std::size_t holder,
-                  std::vector<std::int64_t> shape) {
+                  std::vector<std::int64_t> shape, const arch::Convention& convention) {
     const workload::LocalTensor& tensor =
         path.einsum.tensors[static_cast<std::size_t>(nodes[holder].tensor)];
     const auto in = [](workload::RankVariableMask set, const PmappingNode& n) {
@@ -42,7 +46,7 @@ void settle_order(const arch::Path& path, mapping::Pmapping& nodes, std::size_t 
     for (; last < nodes.size() && in(tensor.partially_relevant, nodes[last]); ++last) {
         std::vector<std::int64_t> below = shape;
         below[static_cast<std::size_t>(nodes[last].rank_variable)] = nodes[last].largest_tile();
-        const double values = values_in(tensor, below);
+        const double values = values_in(tensor, below, convention);
         if (last == first || values < least) {
             best = last;
             least = values;
@@ -54,12 +58,13 @@ void settle_order(const arch::Path& path, mapping::Pmapping& nodes, std::size_t 
     }
 }
 
-void settle_open_orders(const arch::Path& path, mapping::Pmapping& nodes) {
+void settle_open_orders(const arch::Path& path, mapping::Pmapping& nodes,
+                        const arch::Convention& convention) {
     std::vector<std::int64_t> shape = path.einsum.bounds();
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (nodes[i].open_order) {
             nodes[i].open_order = false;
-            settle_order(path, nodes, i, shape);
+            settle_order(path, nodes, i, shape, convention);
         }
         if (nodes[i].is_loop()) {
             shape[static_cast<std::size_t>(nodes[i].rank_variable)] = nodes[i].largest_tile();
@@ -70,7 +75,7 @@ void settle_open_orders(const arch::Path& path, mapping::Pmapping& nodes) {
 }  // namespace
 
 mapping::Pmapping fill(const arch::Path& path, const Template& tmpl, const std::int64_t* tiles,
-                       const std::vector<int>& order) {
+                       const std::vector<int>& order, const arch::Convention& convention) {
     mapping::Pmapping out;
     std::vector<PmappingNode> fused;  // non-null fused loops, template order
     std::vector<std::int64_t> current = path.einsum.bounds();
@@ -103,7 +108,7 @@ mapping::Pmapping fill(const arch::Path& path, const Template& tmpl, const std::
             n.origin = -1;
         }
     }
-    settle_open_orders(path, out);
+    settle_open_orders(path, out, convention);
     return out;
 }
 

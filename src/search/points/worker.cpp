@@ -112,8 +112,8 @@ mapping::Mapping InOrder::mapping(const Point& point) {
     std::size_t at = 0;
     for (std::size_t e = 0; e < plans.size(); ++e) {
         const TemplateData& t = space.einsums[e].templates[point.choices[e].tmpl];
-        branches.push_back(
-            {t.path, mapspace::fill(*t.path, t.tmpl, point.tiles.data() + at, orders[e])});
+        branches.push_back({t.path, mapspace::fill(*t.path, t.tmpl, point.tiles.data() + at,
+                                                   orders[e], space.problem.convention())});
         at += t.symbols.size();
     }
     return mapping::assemble(branches, shared);

@@ -145,7 +145,7 @@ void read_master(const Section& from, StorageLevel& level) {
     if (scale == nullptr) {
         return;
     }
-    bool neutral = true;
+    bool neutral = !scale->is_scalar() || from.values().number(*scale, amount) == 1;
     for (const Node& item : scale->items) {
         neutral = neutral && from.values().number(item, amount) == 1;
     }
