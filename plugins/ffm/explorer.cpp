@@ -305,12 +305,6 @@ void TemplateExplorer::share_groups() {
             gather(e);
         }
     }
-    forget_results();
-}
-
-void TemplateExplorer::forget_results() {
-    results_.clear();
-    results_.resize(spaces_.size());
 }
 
 }  // namespace tessera::ffm

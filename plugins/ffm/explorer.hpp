@@ -211,7 +211,6 @@ public:
     /// gather() for all of them.
     void share_groups();
     void clear_results();
-    void forget_results();
     /// The Einsum is a distinct one: it is explored for all that equal it.
     bool explored(std::size_t e) const {
         return spaces_[e].same == e;

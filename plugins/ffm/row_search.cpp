@@ -280,7 +280,6 @@ void RowSearch::for_each_in_sequence(const Explore& explore, const std::function
             }
         }
     }
-    x_.forget_results();
 }
 
 void RowSearch::explore_einsum(std::size_t e, const Others& others, const Explore& explore) {

@@ -122,7 +122,7 @@ SequentialBound::SequentialBound(const ExploreContext& context,
         for (const int t : spaces[e].shared) {
             const int tensor =
                 spaces[e].paths.front()->einsum.tensors[static_cast<std::size_t>(t)].tensor;
-            users_[static_cast<std::size_t>(tensor)].push_back({e, tensors_[e].size()});
+            users_[static_cast<std::size_t>(tensor)].push_back(e);
             tensors_[e].push_back(tensor);
         }
     }
@@ -251,10 +251,9 @@ bool SequentialBound::some_left() const {
 }
 
 bool SequentialBound::may_be_refined(std::size_t tensor) const {
-    const std::vector<User>& users = users_[tensor];
-    return users.size() > 1 && std::all_of(users.begin(), users.end(), [&](const User& u) {
-               return explored_[u.einsum] && detailed_[u.einsum];
-           });
+    const std::vector<std::size_t>& users = users_[tensor];
+    return users.size() > 1 &&
+           std::ranges::all_of(users, [&](std::size_t e) { return explored_[e] && detailed_[e]; });
 }
 
 /// Refines the tensor if the least costs become larger by it.

@@ -52,9 +52,6 @@ private:
         std::size_t operator()(const CompatibilityKey& t) const;
     };
     using Costs = std::vector<std::pair<CompatibilityKey, mapspace::CostFront>>;
-    struct User {
-        std::size_t einsum = 0, place = 0;
-    };
     /// Numbers of the compatibilities of one tensor.
     using Numbers = std::unordered_map<std::uint64_t, std::int32_t>;
 
@@ -65,7 +62,7 @@ private:
     void refine(std::size_t tensor);
     mapspace::RelaxedJoin join() const;
     bool is_first(std::size_t tensor, std::size_t e) const {
-        return users_[tensor].front().einsum == e;
+        return users_[tensor].front() == e;
     }
     void set_shares(const mapspace::PmappingGroup& g, std::size_t row, std::size_t e,
                     CompatibilityKey& t) const;
@@ -73,8 +70,8 @@ private:
 
     const ExploreContext& c_;
     const std::vector<EinsumSpace>& spaces_;
-    std::vector<std::vector<int>> tensors_;  ///< by Einsum: shared tensors of the workload
-    std::vector<std::vector<User>> users_;   ///< by tensor
+    std::vector<std::vector<int>> tensors_;        ///< by Einsum: shared tensors of the workload
+    std::vector<std::vector<std::size_t>> users_;  ///< Einsums by tensor
     std::vector<std::optional<mapspace::CompatibilitySet>> held_;  ///< by tensor, see compatible()
     std::vector<std::optional<Costs>> explored_;
     std::vector<char> detailed_;        ///< by Einsum: explored, compatibilities are known

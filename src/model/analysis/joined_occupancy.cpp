@@ -76,7 +76,6 @@ std::vector<Backing> backings(const EinsumAnalysis& einsum) {
         backing.memory = einsum.tables.path().levels[node.level].name;
         backing.depth = node.persistent ? -1 : einsum.plan.loops_above(einsum.nodes, i);
         backing.line_buffer = node.line_buffer;
-        backing.bits = instance_bits(einsum, einsum.analysis.holders[entry]);
         result.push_back(backing);
     }
     return result;

@@ -20,7 +20,6 @@ struct Backing {
     std::string memory;
     int depth = 0;             ///< loops above its reservation, -1: persistent
     bool line_buffer = false;  ///< its users run inside one loop more
-    double bits = 0;           ///< n_instances of persistent tensors included
 };
 
 /// Backing holders of all fusable tensors of one Einsum.
