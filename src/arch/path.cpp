@@ -1,6 +1,8 @@
 #include "tessera/arch/path.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace tessera::arch {
 
@@ -22,6 +24,27 @@ bool PathLevel::distributed() const {
 
 int PathLevel::find_dim(const std::string& dim) const {
     return index_of(spatial, dim);
+}
+
+double share_in_use(const PathDim& dim, double used) {
+    return used / static_cast<double>(dim.fanout) * dim.usage_scale;
+}
+
+double most_used(const PathDim& dim, bool physical) {
+    const double scale = physical ? std::max(1.0, dim.usage_scale) : dim.usage_scale;
+    return static_cast<double>(dim.fanout) / scale;
+}
+
+double least_used(const PathDim& dim) {
+    double used = dim.min_usage * static_cast<double>(dim.fanout) / dim.usage_scale;
+    for (double less = used; share_in_use(dim, less) >= dim.min_usage && less > 0;) {
+        used = less;
+        less = std::nextafter(used, 0.0);
+    }
+    while (share_in_use(dim, used) < dim.min_usage) {
+        used = std::nextafter(used, std::numeric_limits<double>::infinity());
+    }
+    return used;
 }
 
 int Path::find_level(const std::string& level) const {

@@ -192,11 +192,22 @@ private:
     EinsumSummary own_;
 };
 
+/// How often Einsums that use the tensor run: those that run most often.
+double times_run(const workload::Workload& workload, const workload::Tensor& tensor) {
+    double most = 1;
+    for (const std::vector<int>& users : {tensor.producers, tensor.consumers}) {
+        for (const int einsum : users) {
+            most = std::max(most, workload.einsums[static_cast<std::size_t>(einsum)].n_instances);
+        }
+    }
+    return most;
+}
+
 /// Inputs are read, results are written; what is made and used in between need not leave.
 double least_traffic(const workload::Workload& workload) {
     double words = 0;
     for (const workload::Tensor& tensor : workload.tensors) {
-        words += tensor.intermediate() ? 0 : tensor.size_values;
+        words += tensor.intermediate() ? 0 : tensor.size_values * times_run(workload, tensor);
     }
     return words * workload.n_instances;
 }

@@ -122,7 +122,10 @@ void ChainReader::hold(const Step& step, int tensor) {
     result.tensor = static_cast<std::int8_t>(tensor);
     result.level = static_cast<std::int8_t>(level);
     result.backing = first;
-    result.persistent = node.persistent;
+    // Which tensors are is the workload's to say, in the reference the mapping's.
+    result.persistent = arch::Convention::of(compat_).check_physical
+                            ? first && einsum().tensors[tensor].persistent
+                            : node.persistent;
     result.lower = node.lower;
     result.line_buffer = node.line_buffer && first;
     result.origin = step.origin;

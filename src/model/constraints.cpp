@@ -156,7 +156,7 @@ void Checker::spatial(int level, int dim) {
         loop_bound(bound, level, dim);
     }
     const int index = e_.tables.levels[level].first_dim + dim;
-    const double usage = e_.analysis.used[index] / e_.tables.dims[index].fanout * facts.usage_scale;
+    const double usage = arch::share_in_use(facts, e_.analysis.used[index]);
     if (!view_.is_copy_operation && usage < facts.min_usage) {
         warn(facts.where, place(level, dim) + " is used to " + number_text(usage) +
                               ", but min_usage asks for " + number_text(facts.min_usage));

@@ -162,36 +162,40 @@ void check_supported(const EinsumAnalysis& einsum) {
     }
 }
 
+/// Tiles of a tensor come from memories further out.
+void check_holder_order(const EinsumAnalysis& einsum) {
+    std::vector<int> last(einsum.einsum().tensors.size(), -1);
+    for (const PmappingNode& node : einsum.nodes) {
+        if (!node.is_holder()) {
+            continue;
+        }
+        const arch::Path& path = einsum.tables.path();
+        if (node.level < last[node.tensor]) {
+            illegal("Einsum " + quoted(einsum.einsum().name) + " holds tensor " +
+                    quoted(einsum.einsum().tensors[node.tensor].name) + " in " +
+                    quoted(path.levels[last[node.tensor]].name) + " above " +
+                    quoted(path.levels[node.level].name) +
+                    ", which feeds it in the architecture; exchange the two storage nodes");
+        }
+        last[node.tensor] = node.level;
+    }
+}
+
 void check_fanout(const EinsumAnalysis& einsum) {
     const PathTables& tables = einsum.tables;
     for (std::size_t d = 0; d < tables.dims.size(); ++d) {
         const DimFacts& dim = tables.dims[d];
-        if (einsum.analysis.used[d] > dim.fanout) {
-            const arch::PathLevel& level = tables.path().levels[dim.level];
-            illegal("Einsum " + quoted(einsum.einsum().name) + " uses " +
-                    number_text(einsum.analysis.used[d]) + " spatial instances of " +
-                    quoted(level.name) + " dimension " + quoted(level.spatial[dim.dim].name) +
-                    ", but its fan-out is " + number_text(dim.fanout) +
-                    at(level.spatial[dim.dim].where) +
-                    "; enlarge the tile shape of its spatial loops or cut the tile further out");
-        }
-    }
-}
-
-void check_capacity(const EinsumAnalysis& einsum) {
-    const PathTables& tables = einsum.tables;
-    std::vector<double> bits(tables.n_levels, 0);
-    for (const HolderCounts<double>& holder : einsum.analysis.holders) {
-        bits[holder.level] += holder.bits * (holder.persistent ? tables.n_instances : 1);
-    }
-    for (int l = 0; l < tables.n_levels; ++l) {
-        const arch::PathLevel& level = tables.path().levels[l];
-        if (level.kind == arch::LevelKind::memory && bits[l] > level.size_bits) {
-            illegal("Einsum " + quoted(einsum.einsum().name) + " holds " + number_text(bits[l]) +
-                    " bits in memory " + quoted(level.name) + ", but its size is " +
-                    number_text(level.size_bits) + " bits" + at(level.where) + ", full to " +
-                    percent(bits[l], level.size_bits) +
-                    "; use smaller tile shapes above its storage nodes");
+        const arch::PathLevel& level = tables.path().levels[dim.level];
+        const arch::PathDim& own = level.spatial[dim.dim];
+        if (einsum.analysis.used[d] > arch::most_used(own, tables.convention.check_physical)) {
+            illegal(
+                "Einsum " + quoted(einsum.einsum().name) + " uses " +
+                number_text(einsum.analysis.used[d]) + " spatial instances of " +
+                quoted(level.name) + " dimension " + quoted(own.name) + ", but its fan-out is " +
+                number_text(dim.fanout) +
+                (own.usage_scale != 1 ? " with usage_scale " + number_text(own.usage_scale) : "") +
+                at(own.where) +
+                "; enlarge the tile shape of its spatial loops or cut the tile further out");
         }
     }
 }
@@ -199,7 +203,7 @@ void check_capacity(const EinsumAnalysis& einsum) {
 void check_joined_capacity(const JoinedOccupancy& occupancy,
                            const std::vector<const EinsumAnalysis*>& einsums) {
     for (const auto& [name, memory] : occupancy.memories) {
-        if (memory.peak_bits > memory.size_bits) {
+        if (memory.peak_bits > arch::most_bits(memory.size_bits)) {
             illegal("the fused Einsums together hold " + number_text(memory.peak_bits) +
                     " bits in memory " + quoted(name) + " while " +
                     quoted(einsums[memory.peak_einsum]->einsum().name) + " runs, but its size is " +
@@ -252,6 +256,18 @@ void check_line_buffer_read(const EinsumAnalysis& producer, const EinsumAnalysis
     }
 }
 
+/// The tile that the loop splits.
+std::int64_t outer_of(const EinsumAnalysis& einsum, int loop) {
+    const int variable = einsum.nodes[loop].rank_variable;
+    std::int64_t outer = einsum.einsum().rank_variables[variable].bound;
+    for (int i = 0; i < loop; ++i) {
+        if (einsum.nodes[i].is_loop() && einsum.nodes[i].rank_variable == variable) {
+            outer = einsum.nodes[i].largest_tile();
+        }
+    }
+    return outer;
+}
+
 // One tensor that `consumer` reads from `producer`.
 void check_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer, int tensor) {
     const int made = producer.einsum().find_tensor(tensor);
@@ -292,9 +308,11 @@ void check_read(const EinsumAnalysis& producer, const EinsumAnalysis& consumer, 
             check_line_buffer_read(producer, consumer, tensor, a, b, who + ", but " + loop);
             continue;
         }
-        const bool same_slice = producer.nodes[a].prologue == consumer.nodes[b].prologue &&
-                                rank_of(written, va) >= 0 &&
-                                rank_of(written, va) == rank_of(seen, vb);
+        const PmappingNode &made_by = producer.nodes[a], &read_by = consumer.nodes[b];
+        const bool same_slice =
+            made_by.prologue == read_by.prologue && made_by.tile == read_by.tile &&
+            outer_of(producer, a) == outer_of(consumer, b) && rank_of(written, va) >= 0 &&
+            rank_of(written, va) == rank_of(seen, vb);
         if (!same_slice) {
             illegal(who + " beyond the tile that is finished: " + loop +
                     ", but an iteration reads more of the tensor than it has written; move that "
@@ -435,8 +453,28 @@ void check_join(const workload::Workload& workload,
 void check_alone(const EinsumAnalysis& einsum) {
     check_supported(einsum);
     check_states(einsum);
+    if (einsum.tables.convention.check_physical) {
+        check_holder_order(einsum);
+    }
     check_fanout(einsum);
-    check_capacity(einsum);
+}
+
+void check_capacity(const EinsumAnalysis& einsum) {
+    const PathTables& tables = einsum.tables;
+    std::vector<double> bits(tables.n_levels, 0);
+    for (const HolderCounts<double>& holder : einsum.analysis.holders) {
+        bits[holder.level] += holder.bits * (holder.persistent ? tables.n_instances : 1);
+    }
+    for (int l = 0; l < tables.n_levels; ++l) {
+        const arch::PathLevel& level = tables.path().levels[l];
+        if (level.kind == arch::LevelKind::memory && bits[l] > arch::most_bits(level.size_bits)) {
+            illegal("Einsum " + quoted(einsum.einsum().name) + " holds " + number_text(bits[l]) +
+                    " bits in memory " + quoted(level.name) + ", but its size is " +
+                    number_text(level.size_bits) + " bits" + at(level.where) + ", full to " +
+                    percent(bits[l], level.size_bits) +
+                    "; use smaller tile shapes above its storage nodes");
+        }
+    }
 }
 
 std::vector<int> shared_loops(const std::vector<const EinsumAnalysis*>& einsums) {
@@ -449,6 +487,16 @@ std::vector<int> shared_loops(const std::vector<const EinsumAnalysis*>& einsums)
 
 JoinedOccupancy check_together(const Problem& problem,
                                const std::vector<const EinsumAnalysis*>& einsums) {
+    // What copies unite counts once, which one Einsum does not tell.
+    const bool united = problem.convention().exchange_by_tree &&
+                        std::ranges::any_of(einsums, [](const EinsumAnalysis* einsum) {
+                            return einsum->tables.copy;
+                        });
+    for (const EinsumAnalysis* einsum : einsums) {
+        if (!united) {
+            check_capacity(*einsum);
+        }
+    }
     if (problem.convention().exchange_by_tree) {
         check_exchange(*problem.workload, einsums);
     } else {

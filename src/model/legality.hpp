@@ -20,10 +20,13 @@ void check_tile_shapes(const arch::Path& path, std::span<const mapping::Pmapping
 /// which runs in sequence.
 void check_states(const EinsumAnalysis& einsum);
 
-/// One Einsum by itself, all but its tile shapes: running states; no more instances than a fan-out
-/// has; what it holds fits into every memory. Cases without a rule: a distributed memory as
-/// outermost holder of a shared tensor; compat: networks with partially relevant loops.
+/// One Einsum by itself, all but tile shapes and capacities: running states; tiles come from
+/// memories further out; no more instances than a fan-out has. Cases without a rule: a distributed
+/// memory as outermost holder of a shared tensor; compat: networks with partially relevant loops.
 void check_alone(const EinsumAnalysis& einsum);
+
+/// What the Einsum holds fits into every memory, if copies unite none of it with one another.
+void check_capacity(const EinsumAnalysis& einsum);
 
 /// Einsums of one tree, each checked alone. Our convention, on the tree itself: producers run
 /// before consumers, all users of a tensor see the same outermost holder, and a consumer only reads

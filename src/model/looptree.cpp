@@ -115,7 +115,9 @@ Report LoopTree::evaluate(const Problem& problem, const mapping::Mapping& mappin
 
 EinsumReport LoopTree::evaluate(const Problem& problem, const arch::Path& path,
                                 std::span<const mapping::PmappingNode> nodes) const {
-    return reported(*analysed(path, nodes, problem.compat), output_traffic_);
+    const std::unique_ptr<EinsumAnalysis> einsum = analysed(path, nodes, problem.compat);
+    check_capacity(*einsum);
+    return reported(*einsum, output_traffic_);
 }
 
 TemplateFormulas LoopTree::formulate(const Problem& problem, const arch::Path& path,

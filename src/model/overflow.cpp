@@ -103,7 +103,8 @@ std::optional<Candidate> next(const Run& run, const Chains& chains) {
     const JoinedOccupancy occupancy = joined_occupancy(run.einsums);
     for (const auto& [name, memory] : occupancy.memories) {
         const auto at = static_cast<std::size_t>(memory.peak_einsum);
-        if (memory.peak_bits > memory.size_bits && passed_by(run.parts[at].path, name)) {
+        if (memory.peak_bits > arch::most_bits(memory.size_bits) &&
+            passed_by(run.parts[at].path, name)) {
             if (std::optional<Candidate> found = largest(run, chains.around[at], name)) {
                 return found;
             }

@@ -99,6 +99,7 @@ Workload selected(const Workload& workload, const std::vector<std::string>& name
     for (Tensor& tensor : result.tensors) {
         einsums.apply(tensor.producers);
         einsums.apply(tensor.consumers);
+        einsums.apply(tensor.previous_readers);
     }
     for (Einsum& einsum : result.einsums) {
         variables.apply(einsum.rank_variables);

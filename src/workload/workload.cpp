@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "workload/define_symbols.hpp"
 #include "workload/windows.hpp"
@@ -155,6 +156,20 @@ RankVariableMask EinsumView::state_variables() const {
         }
     }
     return mask;
+}
+
+std::vector<int> linked_by_copies(const Workload& workload) {
+    std::vector<int> first(workload.tensors.size());
+    std::iota(first.begin(), first.end(), 0);
+    for (const Einsum& einsum : workload.einsums) {
+        for (const TensorAccess& access : einsum.accesses) {
+            const int one = first[access.tensor], other = first[einsum.accesses.front().tensor];
+            if (einsum.is_copy_operation && one != other) {
+                std::ranges::replace(first, std::max(one, other), std::min(one, other));
+            }
+        }
+    }
+    return first;
 }
 
 double box_values(const LocalTensor& tensor, const std::vector<std::int64_t>& sizes, double start) {

@@ -105,6 +105,26 @@ BOOST_AUTO_TEST_CASE(summaries_add_up_to_the_totals) {
     }
 }
 
+// Four products, each of its own tensors.
+BOOST_AUTO_TEST_CASE(the_least_traffic_counts_every_instance_of_an_einsum) {
+    const Folder folder;
+    const auto words = [&](int instances) {
+        Args args = product_on(folder, chip("1e12", "1e12", 8));
+        args[4] = folder.file("w.yaml",
+                              "workload:\n  rank_sizes: {M: 8, K: 8, L: 8}\n"
+                              "  bits_per_value: {All: 8}\n  einsums:\n"
+                              "  - {name: Matmul, einsum: \"C[m, l] = A[m, k] * B[k, l]\", "
+                              "n_instances: " +
+                                  std::to_string(instances) + "}\n");
+        args.erase(args.begin() + 5, args.end() - 2);
+        const Json got = evaluated(args);
+        BOOST_TEST(got["traffic_words"] == 192 * instances);
+        return got["summary"]["least_traffic_words"].get<double>();
+    };
+    BOOST_TEST(words(1) == 192);
+    BOOST_TEST(words(4) == 4 * 192);
+}
+
 // Two arrays work at the same time; neither is in use more than always.
 BOOST_AUTO_TEST_CASE(computes_of_a_pipeline_are_in_use_at_most_always) {
     const Json mapping =

@@ -46,6 +46,19 @@ struct PathDim {
     Position where;
 };
 
+/// Share of a fan-out in use.
+double share_in_use(const PathDim& dim, double used);
+/// Most instances that may be in use. Physical: no more than there are; and the reference's rule,
+/// that the share in use is at most 1.
+double most_used(const PathDim& dim, bool physical);
+/// Fewest instances whose share in use is `min_usage`, as share_in_use() rounds it.
+double least_used(const PathDim& dim);
+/// Most bits that a memory of this size holds: sums of shares of distributed memories and of
+/// fractional bits per value are rounded.
+inline double most_bits(double size_bits) {
+    return size_bits * (1 + 1e-12);
+}
+
 /// Where the instances of a distributed memory sit (memory inside an Array).
 struct PhysicalDim {
     std::string name;

@@ -14,7 +14,7 @@ namespace tessera::mapspace {
 /// A memory whose capacity couples Einsums. Memories that cannot are checked per template only.
 struct TrackedMemory {
     std::string name;
-    double size_bits = 0;
+    double size_bits = 0;  ///< of sizes that depend on the Einsum the largest
 };
 
 /// The prologue of a loop, see workload::Prologue; zeros if it does not.

@@ -175,6 +175,9 @@ struct LocalTensor {
     std::vector<Window> windows;
 };
 
+/// Of each tensor the first one that copy Einsums link it with: such tensors may share buffers.
+std::vector<int> linked_by_copies(const Workload& workload);
+
 /// Values in the bounding box of what so many values of each rank variable access, times `start`.
 double box_values(const LocalTensor& tensor, const std::vector<std::int64_t>& sizes,
                   double start = 1);

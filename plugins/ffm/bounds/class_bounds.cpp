@@ -245,7 +245,7 @@ bool ClassBounds::least_of(std::size_t e, std::size_t i, double most_rows, Scrat
             return false;
         }
         if (known == Least::none) {
-            out.needs = mapspace::least_needs(*t.path, f);
+            out.needs = mapspace::least_needs(*c_.problem->workload, *t.path, f);
             return true;
         }
     }

@@ -31,6 +31,17 @@ struct CapacityNeed {
 /// Energy and latency, as far as the metric wants them.
 std::vector<model::Formula> costs(const ShapeContext& c, const model::TemplateFormulas& f);
 
+/// Bits in use of one memory over all its holders.
+struct MemoryUse {
+    int level = 0;
+    model::Formula bits;
+    /// But once what copies may unite: whether they do depends on other Einsums. `least`: nowhere
+    /// above it, and without a minimum.
+    model::Formula alone, least;
+};
+std::vector<MemoryUse> memory_uses(const workload::Workload& workload, const arch::Path& path,
+                                   const model::TemplateFormulas& f);
+
 /// Objectives: costs, then the bits in use of every tracked memory.
 TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& path,
                                     const Template& tmpl, const model::TemplateFormulas& f,
@@ -47,7 +58,8 @@ std::optional<std::vector<double>> perfect_levels(const TileShapeProblem& proble
 void fix_levels(const std::vector<double>& levels, TileShapeProblem& problem);
 
 /// Least bits a template needs of each memory that it overfills even then.
-std::vector<CapacityNeed> least_needs(const arch::Path& path, const model::TemplateFormulas& f);
+std::vector<CapacityNeed> least_needs(const workload::Workload& workload, const arch::Path& path,
+                                      const model::TemplateFormulas& f);
 
 TabulateContext table_context(const ShapeContext& c, const arch::Path& path);
 

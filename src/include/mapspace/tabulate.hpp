@@ -31,6 +31,8 @@ struct TabulateContext {
     std::vector<int>
         tracked_of_level;  ///< path level -> index of the tracked memory, -1: not tracked
     int n_tracked = 0;
+    /// By how much each tracked memory is smaller for this Einsum: as if somebody else held that.
+    std::vector<double> taken_bits;
     int n_objectives = 1;
     /// Partial tiles: equal trip counts do not make equal tile shapes, so both must agree.
     bool match_tile_shapes = false;

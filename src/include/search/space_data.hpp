@@ -87,6 +87,8 @@ struct TemplateData {
     std::vector<mapspace::LoopLimit> loop_limits;
     model::SymbolSet limited;  ///< symbols that a limit depends on
     std::vector<Holding> holdings;
+    /// By memory of the space: how much smaller it is for this Einsum, as if that were taken.
+    std::vector<double> taken_bits;
     model::CompiledFormulas check;  ///< one output per limit
     model::CompiledFormulas cost;   ///< energy, latency, then one output per holding
 };

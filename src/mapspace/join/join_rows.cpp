@@ -9,6 +9,7 @@
 
 #include "join_later.hpp"
 #include "mapspace/pareto.hpp"
+#include "tessera/arch/path.hpp"
 #include "tessera/base/hash.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/model/coexistence.hpp"
@@ -122,7 +123,7 @@ private:
     bool fits(const double* l, const double* r, const std::vector<TrackedMemory>& memories,
               CapacityMiss& miss) {
         for (int m = 0; m < layout_.memories; ++m) {
-            const double size = memories[static_cast<std::size_t>(m)].size_bits;
+            const double size = arch::most_bits(memories[static_cast<std::size_t>(m)].size_bits);
             const double use = combine_memory(m, size, l, r);
             if (!(use <= size)) {
                 if (miss.memory < 0 || use < miss.bits) {

@@ -124,6 +124,9 @@ std::vector<PmappingGroup> tabulate(const TabulateContext& c, const Template& tm
                 row[g.occupancy_column(t.tracked, d)] += bits[static_cast<std::size_t>(t.formula)];
             }
         }
+        for (int m = 0; m < c.n_tracked; ++m) {
+            row[g.occupancy_column(m, g.n_loops())] += c.taken_bits[static_cast<std::size_t>(m)];
+        }
         for (std::size_t t = 0; t < pattern.columns.size_formula.size(); ++t) {
             const int formula = pattern.columns.size_formula[t];
             row[g.size_column(static_cast<int>(t))] =

@@ -10,13 +10,13 @@ namespace {
 
 using mapping::NodeKind;
 
-/// Largest box a tensor can occupy in a memory, in bits; whole banks.
+/// No tensor occupies more bits of a memory, whether offsets and signs count or not; whole banks.
 double full_bits(const workload::EinsumView& e, const arch::PathLevel& level, std::size_t tensor) {
     double values = 1;
     for (const workload::RankAccess& rank : e.tensors[tensor].ranks) {
-        double extent = 1;
+        double extent = 1 + std::abs(static_cast<double>(rank.constant));
         for (const workload::AffineTerm& term : rank.terms) {
-            extent += static_cast<double>(term.coefficient) *
+            extent += std::abs(static_cast<double>(term.coefficient)) *
                       static_cast<double>(
                           e.rank_variables[static_cast<std::size_t>(term.rank_variable)].bound - 1);
         }
@@ -46,7 +46,7 @@ bool couples(const arch::Path& path, const Template& tmpl, std::size_t level) {
 
 std::vector<TrackedMemory> tracked_memories(const std::vector<EinsumTemplates>& einsums) {
     struct Use {
-        double size = 0, total = 0;
+        double size = 0, least = 0, total = 0;
         bool coupled = false;
     };
     std::map<std::string, Use> uses;
@@ -67,13 +67,13 @@ std::vector<TrackedMemory> tracked_memories(const std::vector<EinsumTemplates>& 
                 double& most = largest[level.name];
                 most = std::max(most, total);
                 auto [it, fresh] = uses.try_emplace(level.name);
-                it->second.size =
-                    fresh ? level.size_bits : std::max(it->second.size, level.size_bits);
-                it->second.coupled =
-                    it->second.coupled ||
-                    std::ranges::any_of(einsum.templates, [&](const TemplateOnPath& t) {
-                        return t.path == one && couples(path, *t.tmpl, l);
-                    });
+                Use& use = it->second;
+                use.size = fresh ? level.size_bits : std::max(use.size, level.size_bits);
+                use.least = fresh ? level.size_bits : std::min(use.least, level.size_bits);
+                use.coupled = use.coupled ||
+                              std::ranges::any_of(einsum.templates, [&](const TemplateOnPath& t) {
+                                  return t.path == one && couples(path, *t.tmpl, l);
+                              });
             }
         }
         for (const auto& [name, bits] : largest) {
@@ -82,8 +82,8 @@ std::vector<TrackedMemory> tracked_memories(const std::vector<EinsumTemplates>& 
     }
     std::vector<TrackedMemory> out;
     for (const auto& [name, use] : uses) {
-        if (use.coupled && use.total > use.size) {
-            out.push_back({name, use.size});
+        if (use.coupled && use.total > use.least) {
+            out.push_back({name, std::min(use.size, use.total)});
         }
     }
     return out;

@@ -340,7 +340,7 @@ private:
         const double worst = at.bits, size = at.size_bits;
         const int when = at.leaf;
         // Shares of distributed memories may be fractions; everything else is exact.
-        if (when < 0 || worst <= size * (1 + 1e-12)) {
+        if (when < 0 || worst <= arch::most_bits(size)) {
             return;
         }
         std::string parts;

@@ -108,7 +108,7 @@ void Constraints::dimensions() {
             for (const arch::LoopBound& bound : dim.loop_bounds) {
                 loop_bound(l, d, bound);
             }
-            const double usage = used / static_cast<double>(dim.fanout) * dim.usage_scale;
+            const double usage = arch::share_in_use(dim, used);
             if (usage < dim.min_usage && !leaf_.view().is_copy_operation) {
                 Violation& v = checker_.add("min_usage", Severity::warning,
                                             einsum() + " uses " + number(usage) + " of " +

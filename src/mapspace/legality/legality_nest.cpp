@@ -114,18 +114,21 @@ void check_fanouts(Checker& checker, const Leaf& leaf) {
                     last = &node;
                 }
             }
-            const double limit = static_cast<double>(dims[d].fanout);
-            if (last && used * dims[d].usage_scale > limit) {
-                Violation& v = checker.add(
-                    "fanout", Severity::physical,
-                    "Einsum " + quoted(leaf.view().name) + " uses " + number(used) + " instances" +
-                        (dims[d].usage_scale != 1
-                             ? " times usage_scale " + number(dims[d].usage_scale)
-                             : "") +
-                        " of " + quoted(leaf.path.levels[l].name) + " along " +
-                        quoted(dims[d].name) + ", which has " + number(limit) + " (" + loops + ")",
-                    &leaf, last);
-                v.found = used * dims[d].usage_scale;
+            const double limit =
+                arch::most_used(dims[d], checker.problem.convention().check_physical);
+            if (last && used > limit) {
+                Violation& v =
+                    checker.add("fanout", Severity::physical,
+                                "Einsum " + quoted(leaf.view().name) + " uses " + number(used) +
+                                    " instances of " + quoted(leaf.path.levels[l].name) +
+                                    " along " + quoted(dims[d].name) + ", which has " +
+                                    number(static_cast<double>(dims[d].fanout)) +
+                                    (dims[d].usage_scale != 1
+                                         ? " with usage_scale " + number(dims[d].usage_scale)
+                                         : "") +
+                                    " (" + loops + ")",
+                                &leaf, last);
+                v.found = used;
                 v.limit = limit;
                 v.where = dims[d].where;
             }

@@ -15,32 +15,50 @@ using model::Formula;
 
 namespace {
 
-/// Bits in use of one memory over all its holders.
-struct Usage {
-    int level = 0;
-    Formula bits, least;
-};
+bool backs(const model::OccupancyFormula& o, const workload::EinsumView& einsum) {
+    return o.backing && einsum.tensors[static_cast<std::size_t>(o.tensor)].fusable;
+}
 
-std::vector<Usage> usages(const model::TemplateFormulas& f) {
-    std::map<int, Usage> sums;
-    for (const model::OccupancyFormula& o : f.occupancies) {
-        if (!o.shared) {
-            const auto [it, fresh] =
-                sums.try_emplace(o.level, Usage{o.level, o.bits, o.least_bits});
-            if (!fresh) {
-                it->second.bits += o.bits;
-                it->second.least += o.least_bits;
-            }
-        }
+/// Copies link two tensors that are backed in one memory, outside the copy.
+bool may_share_buffer(const model::OccupancyFormula& a, const model::OccupancyFormula& b,
+                      const workload::Workload& workload, const workload::EinsumView& einsum) {
+    if (a.level != b.level || !backs(a, einsum) || !backs(b, einsum) || einsum.is_copy_operation ||
+        std::ranges::none_of(workload.einsums, &workload::Einsum::is_copy_operation)) {
+        return false;
     }
-    std::vector<Usage> out;
-    for (const auto& [level, usage] : sums) {
-        out.push_back(usage);
-    }
-    return out;
+    const std::vector<int> first = workload::linked_by_copies(workload);
+    const auto linked_with = [&](const model::OccupancyFormula& o) {
+        const int tensor = einsum.tensors[static_cast<std::size_t>(o.tensor)].tensor;
+        return first[static_cast<std::size_t>(tensor)];
+    };
+    return linked_with(a) == linked_with(b);
 }
 
 }  // namespace
+
+std::vector<MemoryUse> memory_uses(const workload::Workload& workload, const arch::Path& path,
+                                   const model::TemplateFormulas& f) {
+    std::map<int, MemoryUse> uses;
+    for (auto o = f.occupancies.begin(); o != f.occupancies.end(); ++o) {
+        if (o->shared) {
+            continue;
+        }
+        MemoryUse& use =
+            uses.try_emplace(o->level, MemoryUse{o->level, 0.0, 0.0, 0.0}).first->second;
+        use.bits += o->bits;
+        if (std::none_of(f.occupancies.begin(), o, [&](const model::OccupancyFormula& before) {
+                return may_share_buffer(before, *o, workload, path.einsum);
+            })) {
+            use.alone += o->bits;
+            use.least += o->least_bits;
+        }
+    }
+    std::vector<MemoryUse> out;
+    for (const auto& [level, use] : uses) {
+        out.push_back(use);
+    }
+    return out;
+}
 
 std::vector<Formula> costs(const ShapeContext& c, const model::TemplateFormulas& f) {
     std::vector<Formula> out;
@@ -59,20 +77,20 @@ TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& pat
     TileShapeProblem p;
     p.symbols = tile_shape_symbols(path, tmpl, c.problem->convention().partial_inner_tiles);
     p.objectives = costs(c, f);
-    for (const Usage& u : usages(f)) {
+    for (const MemoryUse& u : memory_uses(*c.problem->workload, path, f)) {
         const double size = path.levels[static_cast<std::size_t>(u.level)].size_bits;
         if (table.tracked_of_level[static_cast<std::size_t>(u.level)] >= 0) {
             p.objectives.push_back(u.bits);
         }
         if (size < std::numeric_limits<double>::infinity()) {
-            p.constraints.push_back(
-                {u.bits, Relation::less_equal, size, u.least, LimitKind::capacity});
+            p.constraints.push_back({u.alone, Relation::less_equal, arch::most_bits(size), u.least,
+                                     LimitKind::capacity});
         }
     }
     for (const model::FanoutFormula& u : f.fanouts) {
         const arch::PathDim& dim =
             path.levels[static_cast<std::size_t>(u.level)].spatial[static_cast<std::size_t>(u.dim)];
-        const double most = static_cast<double>(dim.fanout) / dim.usage_scale;
+        const double most = arch::most_used(dim, c.problem->convention().check_physical);
         p.constraints.push_back({u.used, Relation::less_equal, most, {}, LimitKind::fanout});
     }
     for (TileShapeConstraint& limit : line_buffer_limits(path, tmpl)) {
@@ -91,8 +109,7 @@ TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& pat
             if (u.level == k.level && u.dim == k.dim) {
                 const arch::PathDim& dim = path.levels[static_cast<std::size_t>(u.level)]
                                                .spatial[static_cast<std::size_t>(u.dim)];
-                p.best_effort.push_back(
-                    {u.used, k.value * static_cast<double>(dim.fanout) / dim.usage_scale});
+                p.best_effort.push_back({u.used, arch::least_used(dim)});
             }
         }
     }
@@ -129,16 +146,17 @@ void fix_levels(const std::vector<double>& levels, TileShapeProblem& problem) {
     problem.best_effort.clear();
 }
 
-std::vector<CapacityNeed> least_needs(const arch::Path& path, const model::TemplateFormulas& f) {
+std::vector<CapacityNeed> least_needs(const workload::Workload& workload, const arch::Path& path,
+                                      const model::TemplateFormulas& f) {
     std::vector<model::Interval> box;
     for (int i = 0; i < model::kMaxSymbols; ++i) {
         box.push_back({1.0, 2147483647.0});
     }
     std::vector<CapacityNeed> out;
-    for (const Usage& u : usages(f)) {
+    for (const MemoryUse& u : memory_uses(workload, path, f)) {
         const arch::PathLevel& level = path.levels[static_cast<std::size_t>(u.level)];
-        const double least = u.bits.bounds(box).lo;
-        if (least > level.size_bits) {
+        const double least = u.alone.bounds(box).lo;
+        if (least > arch::most_bits(level.size_bits)) {
             out.push_back({level.name, least, level.size_bits});
         }
     }
@@ -175,6 +193,7 @@ TabulateContext table_context(const ShapeContext& c, const arch::Path& path) {
     out.n_tracked = static_cast<int>(c.tracked.size());
     out.match_tile_shapes =
         c.problem->convention().least_partial_tiles && c.mapspace->partial_tiles();
+    out.taken_bits.assign(c.tracked.size(), 0.0);
     const std::vector<std::string>& names = c.problem->architecture->component_names();
     for (const arch::PathLevel& level : path.levels) {
         const auto name = std::find(names.begin(), names.end(), level.name);
@@ -184,6 +203,10 @@ TabulateContext table_context(const ShapeContext& c, const arch::Path& path) {
                          [&](const TrackedMemory& m) { return m.name == level.name; });
         out.tracked_of_level.push_back(
             tracked == c.tracked.end() ? -1 : static_cast<int>(tracked - c.tracked.begin()));
+        if (tracked != c.tracked.end()) {
+            out.taken_bits[static_cast<std::size_t>(out.tracked_of_level.back())] =
+                std::max(0.0, tracked->size_bits - level.size_bits);
+        }
     }
     return out;
 }

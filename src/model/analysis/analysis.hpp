@@ -43,7 +43,7 @@ struct HolderCounts {
     Num down{}, up{};                 ///< values that leave and enter the outermost memory, else 0
     Num bits{};                       ///< occupancy of one instance, n_instances not included
     Num least_bits{};                 ///< nowhere above it: OccupancyFormula::least_bits
-    int loops_above = 0;              ///< above the reservation, in the tensor's own nest
+    int loops_above = 0;              ///< above the reservation, in the pmapping's own order
     bool persistent = false;
 };
 
@@ -96,7 +96,7 @@ private:
     bool may_be_partial(Nodes nodes, const mapping::PmappingNode& loop, bool outermost) const;
     void loops_pass(Nodes nodes);
     void tensor_pass(Nodes nodes, const NestPlan& plan, int tensor);
-    void scan(Nodes nodes, std::span<const NestStep> steps, int tensor);
+    void scan(Nodes nodes, const NestPlan& plan, int tensor);
 
     // traffic_analysis.hpp
     struct Exchange {
@@ -245,7 +245,7 @@ void Analysis<Num>::loops_pass(Nodes nodes) {
 
 template <class Num>
 void Analysis<Num>::tensor_pass(Nodes nodes, const NestPlan& plan, int tensor) {
-    scan(nodes, plan.tensor(tensor), tensor);
+    scan(nodes, plan, tensor);
     if (t_->has_networks || t_->has_distributed) {
         network_pass(nodes, plan.tensor(tensor), tensor);
     }
@@ -313,7 +313,8 @@ bool Analysis<Num>::reused(const mapping::PmappingNode& node, const NestStep& st
 }
 
 template <class Num>
-void Analysis<Num>::scan(Nodes nodes, std::span<const NestStep> steps, int tensor) {
+void Analysis<Num>::scan(Nodes nodes, const NestPlan& plan, int tensor) {
+    const std::span<const NestStep> steps = plan.tensor(tensor);
     const TensorFacts& facts = t_->tensors[tensor];
     for (int v = 0; v < t_->n_variables; ++v) {
         shape_[v] = Num(t_->bounds[v]);
@@ -322,7 +323,6 @@ void Analysis<Num>::scan(Nodes nodes, std::span<const NestStep> steps, int tenso
     notes_.clear();
     tile_at_.resize(steps.size());
     Num temporal(1), relevant(1), spatial(1), segment(1), segment_first(1);
-    int loops = 0;
     for (std::size_t s = 0; s < steps.size(); ++s) {
         const NestStep& step = steps[s];
         const mapping::PmappingNode& node = nodes[step.node];
@@ -337,7 +337,6 @@ void Analysis<Num>::scan(Nodes nodes, std::span<const NestStep> steps, int tenso
                     segment_first = segment_first * trips;
                 }
                 enter(node);
-                ++loops;
                 break;
             }
             case NestStep::Kind::spatial: {
@@ -351,7 +350,6 @@ void Analysis<Num>::scan(Nodes nodes, std::span<const NestStep> steps, int tenso
                 if (t_->has_networks) {
                     tile_at_[s] = values(facts, shape_);
                 }
-                ++loops;
                 break;
             }
             case NestStep::Kind::reservation: {
@@ -363,7 +361,7 @@ void Analysis<Num>::scan(Nodes nodes, std::span<const NestStep> steps, int tenso
                     const Nodes below = nodes.subspan(static_cast<std::size_t>(step.node) + 1);
                     hold_open(below, facts, bits_per_value, note);
                 }
-                note.loops_above = loops - node.line_buffer;
+                note.loops_above = plan.loops_above(nodes, step.node);
                 break;
             }
             case NestStep::Kind::holder:

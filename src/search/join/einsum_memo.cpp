@@ -57,7 +57,7 @@ void EinsumMemo::fill(const TemplateData& t, Entry& entry) {
 /// A reservation below all running fused loops is gone before another Einsum runs.
 void EinsumMemo::reserve(const TemplateData& t, Entry& entry) const {
     Reserved& out = entry.reserved;
-    out.own.assign(space_.memories.size(), 0.0);
+    out.own = t.taken_bits;
     out.outward.clear();
     const std::uint32_t running = entry.pattern->loops;
     const int innermost = std::popcount(running);

@@ -81,7 +81,7 @@ bool JointCapacity::fits(std::span<const Link> links) {
     for (std::size_t e = 0; e < links.size(); ++e) {
         for (std::size_t m = 0; m < memories; ++m) {
             if (links[e].reserved.own[m] + outward_[e * memories + m] >
-                space_.memories[m].size_bits) {
+                arch::most_bits(space_.memories[m].size_bits)) {
                 return false;
             }
         }

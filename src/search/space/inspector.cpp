@@ -83,7 +83,7 @@ struct InOrder {
             out.memories.push_back({names[static_cast<std::size_t>(memory.component)],
                                     memory.size_bits, peaks[m].bits,
                                     static_cast<std::uint32_t>(peaks[m].einsum)});
-            if (peaks[m].bits > memory.size_bits) {
+            if (peaks[m].bits > arch::most_bits(memory.size_bits)) {
                 out.violation += excess_of(peaks[m].bits, memory.size_bits);
             }
         }

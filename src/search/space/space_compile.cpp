@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "mapspace/shape_problem.hpp"
 #include "mapspace/template_shapes.hpp"
 #include "search/space_data.hpp"
 #include "tessera/base/error.hpp"
@@ -156,15 +157,13 @@ struct Limits {
     }
 };
 
-void add_capacities(const TemplateData& t, const model::TemplateFormulas& f, Limits& out) {
-    std::map<int, Formula> sums;
-    for (const model::OccupancyFormula& o : f.occupancies) {
-        if (!o.shared && std::isfinite(t.path->levels[o.level].size_bits)) {
-            sums.try_emplace(o.level, 0.0).first->second += o.bits;
+void add_capacities(const model::Problem& problem, const TemplateData& t,
+                    const model::TemplateFormulas& f, Limits& out) {
+    for (const mapspace::MemoryUse& use : mapspace::memory_uses(*problem.workload, *t.path, f)) {
+        const double size = t.path->levels[use.level].size_bits;
+        if (std::isfinite(size)) {
+            out.add(use.alone, Relation::less_equal, arch::most_bits(size), Verdict::capacity);
         }
-    }
-    for (const auto& [level, bits] : sums) {
-        out.add(bits, Relation::less_equal, t.path->levels[level].size_bits, Verdict::capacity);
     }
 }
 
@@ -181,8 +180,7 @@ bool add_best_effort(const TemplateData& t, const model::TemplateFormulas& f,
             if (k.kind == mapspace::TemplateConstraint::Kind::min_usage && u.level == k.level &&
                 u.dim == k.dim) {
                 const arch::PathDim& dim = dimension(t, u.level, u.dim);
-                p.best_effort.push_back(
-                    {u.used, k.value * static_cast<double>(dim.fanout) / dim.usage_scale});
+                p.best_effort.push_back({u.used, arch::least_used(dim)});
                 p.objectives.push_back(u.used);
             }
         }
@@ -218,14 +216,14 @@ bool constant_limits_hold(const TemplateData& t, const std::vector<Formula>& for
 }
 
 /// Conditions of one template. False: no tile shapes are legal.
-bool add_limits(TemplateData& t, const model::TemplateFormulas& f,
+bool add_limits(const model::Problem& problem, TemplateData& t, const model::TemplateFormulas& f,
                 mapspace::TileShapeExplorer& explorer) {
     Limits out;
-    add_capacities(t, f, out);
+    add_capacities(problem, t, f, out);
     for (const model::FanoutFormula& u : f.fanouts) {
         const arch::PathDim& dim = dimension(t, u.level, u.dim);
-        out.add(u.used, Relation::less_equal, static_cast<double>(dim.fanout) / dim.usage_scale,
-                Verdict::fanout);
+        out.add(u.used, Relation::less_equal,
+                arch::most_used(dim, problem.convention().check_physical), Verdict::fanout);
     }
     for (const mapspace::TemplateConstraint& k : t.tmpl.constraints) {
         if (k.kind == mapspace::TemplateConstraint::Kind::loop_bound) {
@@ -264,19 +262,36 @@ bool add_limits(TemplateData& t, const model::TemplateFormulas& f,
     return constant_limits_hold(t, out.formulas);
 }
 
+/// Indices into Data::memories by level of the path, -1: infinite for every Einsum.
+std::vector<int> memories_of(const OpenSpace::Data& space, const arch::Path& path) {
+    const std::vector<std::string>& names = space.problem.architecture->component_names();
+    std::vector<int> out;
+    for (const arch::PathLevel& level : path.levels) {
+        const auto name = std::ranges::find(names, level.name) - names.begin();
+        const auto memory =
+            std::ranges::find(space.memories, static_cast<int>(name), &Memory::component);
+        out.push_back(memory == space.memories.end()
+                          ? -1
+                          : static_cast<int>(memory - space.memories.begin()));
+    }
+    return out;
+}
+
 void add_costs(const OpenSpace::Data& space, TemplateData& t, const model::TemplateFormulas& f) {
     std::vector<Formula> outputs{f.dynamic_energy_j + f.leak_energy_j, f.latency_s};
-    const std::vector<std::string>& names = space.problem.architecture->component_names();
+    const std::vector<int> memories = memories_of(space, *t.path);
+    t.taken_bits.assign(space.memories.size(), 0.0);
+    for (std::size_t l = 0; l < memories.size(); ++l) {
+        if (memories[l] >= 0) {
+            t.taken_bits[memories[l]] =
+                space.memories[memories[l]].size_bits - t.path->levels[l].size_bits;
+        }
+    }
     for (const model::OccupancyFormula& o : f.occupancies) {
-        const arch::PathLevel& level = t.path->levels[o.level];
-        if (!std::isfinite(level.size_bits)) {
+        const int m = memories[o.level];
+        if (m < 0) {
             continue;
         }
-        const auto name = std::find(names.begin(), names.end(), level.name);
-        const auto memory = std::find_if(
-            space.memories.begin(), space.memories.end(),
-            [&](const Memory& m) { return m.component == static_cast<int>(name - names.begin()); });
-        const int m = static_cast<int>(memory - space.memories.begin());
         const workload::LocalTensor& tensor = t.path->einsum.tensors[o.tensor];
         const int buffer = o.backing && tensor.fusable ? tensor.tensor : -1;
         if (o.shared) {  // of a copy, by whichever of its tensors others see
@@ -310,7 +325,7 @@ void compile_template(const OpenSpace::Data& space, const model::CostModel& mode
     add_places(t);
     pool.keep_sums(true);  // so that a footprint with a halo is seen to grow
     const model::TemplateFormulas f = model.formulate(space.problem, *t.path, t.tmpl);
-    if (!add_limits(t, f, explorer)) {
+    if (!add_limits(space.problem, t, f, explorer)) {
         return;  // without patterns: nothing to draw
     }
     add_order(t);

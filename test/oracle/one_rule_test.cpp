@@ -1,0 +1,343 @@
+// What several parts judge, each with code of its own, they judge by one rule: the search by joined
+// tables, the search by points, the model and the checker. Each problem is one on which two of them
+// could part: where a limit is met exactly, scaled, or follows the Einsum.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <string>
+
+#include "oracle/few_instances.hpp"
+#include "oracle/oracle_instance.hpp"
+#include "spec/reader.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/mapping/mapping.hpp"
+#include "tessera/mapspace/legality.hpp"
+#include "workload/select.hpp"
+
+using namespace tessera;
+using mapper::Metric;
+
+namespace {
+
+std::string memory(const std::string& name, const std::string& size, int energy,
+                   const std::string& tensors) {
+    const std::string cost = "energy: " + std::to_string(energy) + ", throughput: 1}";
+    return "  - !Memory\n    name: " + name + "\n    size: " + size +
+           "\n    actions: [{name: read, " + cost + ", {name: write, " + cost +
+           "]\n    tensors: " + tensors + "\n";
+}
+
+/// `spatial`: a dimension of the array, as in "{name: x, fanout: 4}". `inner`: memories in it.
+std::string machine(const std::string& memories, const std::string& spatial,
+                    const std::string& inner = "") {
+    return "arch:\n  nodes:\n" + memories + "  - !Container\n    name: Array\n    spatial: [" +
+           spatial + "]\n" + inner +
+           "  - !Compute\n    name: MAC\n    actions: [{name: compute, energy: 1, "
+           "throughput: 1}]\n";
+}
+
+std::string buffered(const std::string& size, const std::string& spatial = "{name: x, fanout: 1}",
+                     const std::string& kept = "~Main") {
+    return machine(memory("Main", "inf", 10, "{keep: ~Intermediates, may_keep: All}") +
+                       memory("Buffer", size, 1, "{keep: " + kept + ", may_keep: All}"),
+                   spatial);
+}
+
+std::string cascade(const std::string& space, const std::string& bits, const std::string& einsums) {
+    return "workload:\n  iteration_space_shape: {" + space + "}\n  bits_per_value: " + bits +
+           "\n  einsums:\n" + einsums;
+}
+
+/// The least cost, infinite if nothing is legal. Both searches prove it, no strategy is below it,
+/// and model and checker accept the mappings.
+double least(const std::string& yaml, Metric metric) {
+    const oracle::LoadedInstance instance(yaml, arch::Compat::none);
+    mapper::Options options;
+    options.threads = 1;
+    options.metrics = {metric};
+    const auto run = [&](const std::string& mapper, const plugin::KnobSettings& knobs) {
+        mapper::Result found;
+        try {
+            found = oracle::mapped(instance.problem, options, mapper, knobs);
+        } catch (const NoLegalMapping&) {
+            return HUGE_VAL;
+        }
+        if (found.solutions.empty()) {
+            return HUGE_VAL;
+        }
+        const mapper::Solution& s = found.solutions.front();
+        for (const auto& v : mapspace::check(instance.problem, s.mapping, &options.mapspace)) {
+            BOOST_TEST((v.severity == mapspace::Severity::warning), mapspace::to_text(v));
+        }
+        return mapper::metric_value(metric, s.report);
+    };
+    const double joined = run("ffm", {}), points = run("search", {{"strategy", "exhaustive"}});
+    options.budget.max_evals = 2000;
+    const double drawn = run("search", {{"strategy", "random"}});
+    BOOST_TEST(joined <= points * (1 + 1e-9), yaml);
+    BOOST_TEST(points <= joined * (1 + 1e-9), yaml);
+    BOOST_TEST(joined <= drawn * (1 + 1e-9), yaml);
+    return joined;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(one_rule)
+
+// Z = A times B, both copies of I: the 64 values of I are there once, beside one of Z.
+BOOST_AUTO_TEST_CASE(copies_that_are_read_together_are_one_buffer) {
+    const auto problem = [](int size) {
+        return buffered(std::to_string(size)) +
+               cascade("m: 0 <= m < 8, p: 0 <= p < 8, q: 0 <= q < 8, k: 0 <= k < 8", "{All: 1}",
+                       "  - {name: I, einsum: \"I[m, k] = X[m, k]\"}\n"
+                       "  - {name: C, einsum: \"A[m, k] = I[m, k]\", is_copy_operation: True}\n"
+                       "  - {name: D, einsum: \"B[m, k] = I[m, k]\", is_copy_operation: True}\n"
+                       "  - {name: Z, einsum: \"Z[p, q] = A[M: p, k] * B[M: q, k]\"}\n");
+    };
+    const double roomy = least(problem(1000), Metric::energy);
+    BOOST_TEST(least(problem(65), Metric::energy) == roomy);
+    BOOST_TEST(least(problem(64), Metric::energy) > roomy);
+}
+
+// W and V wait in Reg while the loop over p that both Einsums share runs: 16 bits, or one of them.
+BOOST_AUTO_TEST_CASE(a_reservation_lies_below_the_loops_of_its_chain) {
+    const std::string any = ", force_memory_hierarchy_order: False}";
+    const auto problem = [&](int size) {
+        return machine(
+                   memory("Main", "inf", 1000, "{keep: ~Intermediates, may_keep: All" + any) +
+                       memory("Buffer", "4", 1,
+                              "{keep: Intermediates, may_keep: Intermediates" + any),
+                   "{name: x, fanout: 4, loop_bounds: [{expression: k, operator: \"==\", "
+                   "value: 1}]}",
+                   memory("Reg", std::to_string(size), 1, "{keep: W | V, may_keep: W | V" + any)) +
+               cascade("m: 0 <= m < 4, p: 0 <= p < 8, k: 0 <= k < 8", "{All: 1}",
+                       "  - {einsum: \"T[m, p] = A[m, p, k] * W[k]\", renames: {V: Nothing}}\n"
+                       "  - {einsum: \"Z[m, p] = T[m, p] * V[k]\", renames: {W: Nothing}}\n");
+    };
+    const double roomy = least(problem(16), Metric::energy);
+    BOOST_TEST(least(problem(12), Metric::energy) > roomy);
+    BOOST_TEST(std::isfinite(least(problem(12), Metric::energy)));
+}
+
+// A and V have 20 003 values each and no room beside one another, whichever way they are read.
+BOOST_AUTO_TEST_CASE(a_memory_is_large_enough_for_all_whatever_the_signs) {
+    const auto problem = [](const std::string& read) {
+        return buffered("30000") +
+               cascade("p: 0 <= p < 4, r: 0 <= r < 20000, n: 0 <= n < 10", "{All: 1}",
+                       "  - \"T[p, n] = A[P: " + read +
+                           "] * B[n]\"\n  - \"U[p, n] = T[p, n] * V[P: " + read + "]\"\n");
+    };
+    const oracle::LoadedInstance forward(problem("p + r"), arch::Compat::none);
+    const oracle::LoadedInstance backward(problem("p - r + 19999"), arch::Compat::none);
+    mapper::Options options;
+    options.threads = 1;
+    const auto best = [&](const oracle::LoadedInstance& instance) {
+        return oracle::mapped(instance.problem, options, "ffm").solutions.at(0).report.edp_js();
+    };
+    BOOST_TEST(best(forward) == best(backward));
+}
+
+BOOST_AUTO_TEST_CASE(a_memory_may_be_as_large_as_its_einsum_wants) {
+    const auto problem = [](const std::string& size) {
+        return buffered(size) +
+               cascade("p: 0 <= p < 8, n: 0 <= n < 8, k: 0 <= k < 8, j: 0 <= j < 8", "{All: 1}",
+                       "  - {name: T, einsum: \"T[p, n] = A[p, k] * B[n, k]\", renames: {big: "
+                       "All}}\n"
+                       "  - {name: U, einsum: \"U[p, j] = T[p, n] * C[n, j]\", renames: {big: "
+                       "Nothing}}\n");
+    };
+    const double small = least(problem("40"), Metric::energy);
+    const double large = least(problem("400"), Metric::energy);
+    for (const char* size : {"400 if big else 40", "inf if big else 40", "40 if big else 400"}) {
+        const double some = least(problem(size), Metric::energy);
+        BOOST_TEST(some <= small * (1 + 1e-12));
+        BOOST_TEST(some >= large * (1 - 1e-12));
+    }
+    BOOST_TEST(small > large);
+}
+
+BOOST_AUTO_TEST_CASE(a_scaled_fan_out_has_no_more_instances_than_there_are) {
+    const std::string product = cascade("m: 0 <= m < 8, n: 0 <= n < 8, k: 0 <= k < 8", "{All: 1}",
+                                        "  - \"Z[m, n] = A[m, k] * B[k, n]\"\n");
+    const auto with = [&](const std::string& dimension) {
+        return least(buffered("inf", dimension) + product, Metric::latency);
+    };
+    const double four = with("{name: x, fanout: 4}");
+    BOOST_TEST(with("{name: x, fanout: 4, usage_scale: 0.5}") == four);
+    // Half of them are all that may be in use.
+    BOOST_TEST(with("{name: x, fanout: 4, usage_scale: 2}") == with("{name: x, fanout: 2}"));
+}
+
+BOOST_AUTO_TEST_CASE(a_scaled_fan_out_binds_given_mappings_too) {
+    const std::string text =
+        buffered("inf", "{name: x, fanout: 4, usage_scale: 2}") +
+        cascade("m: 0 <= m < 8, k: 0 <= k < 8", "{All: 1}", "  - \"Z[m] = A[m, k]\"\n");
+    const oracle::LoadedInstance instance(text, arch::Compat::none);
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const auto given = [](int tile) {
+        return mapping::read_mapping(
+            spec::read_text("nodes:\n- !Storage {tensors: [A, Z], component: Main}\n"
+                            "- !Temporal {rank_variable: m, tile_shape: " +
+                                std::to_string(tile) +
+                                "}\n- !Spatial {rank_variable: m, tile_shape: 1, name: x, "
+                                "component: Array}\n"
+                                "- !Temporal {rank_variable: k, tile_shape: 1}\n"
+                                "- !Compute {einsum: Z, component: MAC}\n",
+                            "given"));
+    };
+    const mapspace::MapSpaceOptions options;
+    BOOST_TEST(model->evaluate(instance.problem, given(2)).energy_j() > 0);
+    BOOST_CHECK_THROW(model->evaluate(instance.problem, given(4)), IllegalMapping);
+    const auto physical = [&](int tile) {
+        const auto all = mapspace::check(instance.problem, given(tile), &options);
+        return std::ranges::any_of(
+            all, [](const auto& v) { return v.severity == mapspace::Severity::physical; });
+    };
+    BOOST_TEST(!physical(2));
+    BOOST_TEST(physical(4));
+}
+
+// The consumer works on tiles of three values, the producer has made four: B = 4, then 2 more.
+BOOST_AUTO_TEST_CASE(tiles_that_are_handed_on_are_the_same) {
+    const oracle::LoadedInstance instance(
+        buffered("inf", "{name: x, fanout: 1}", "B") +
+            cascade("m: 0 <= m < 6, n: 0 <= n < 6", "{All: 1}",
+                    "  - \"B[m] = A[m]\"\n  - \"C[n] = B[M: n]\"\n"),
+        arch::Compat::none);
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const auto given = [](int made, int read) {
+        const std::string m = std::to_string(made), n = std::to_string(read);
+        return mapping::read_mapping(spec::read_text(
+            "nodes:\n- !Storage {tensors: [A, C], component: Main}\n"
+            "- !Temporal {rank_variable: {B: m, C: n}, tile_shape: {B: " +
+                m + ", C: " + n +
+                "}}\n- !Storage {tensors: [B], component: Buffer}\n- !Sequential\n  nodes:\n"
+                "  - !Nested\n    nodes:\n    - !Temporal {rank_variable: m, tile_shape: 1}\n"
+                "    - !Compute {einsum: B, component: MAC}\n"
+                "  - !Nested\n    nodes:\n    - !Temporal {rank_variable: n, tile_shape: 1}\n"
+                "    - !Compute {einsum: C, component: MAC}\n",
+            "given"));
+    };
+    const mapspace::MapSpaceOptions options;
+    for (const auto& [made, read] : {std::pair{3, 3}, {4, 4}, {3, 4}, {4, 3}, {3, 5}}) {
+        BOOST_TEST_CONTEXT(made << " " << read) {
+            const auto all = mapspace::check(instance.problem, given(made, read), &options);
+            const bool runs = std::ranges::none_of(
+                all, [](const auto& v) { return v.severity == mapspace::Severity::physical; });
+            BOOST_TEST(runs == (made == read));
+            if (runs) {
+                BOOST_TEST(model->evaluate(instance.problem, given(made, read)).energy_j() > 0);
+            } else {
+                BOOST_CHECK_THROW(model->evaluate(instance.problem, given(made, read)),
+                                  IllegalMapping);
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(no_memory_feeds_one_further_out) {
+    const oracle::LoadedInstance instance(
+        buffered("inf") +
+            cascade("m: 0 <= m < 8, k: 0 <= k < 8", "{All: 1}", "  - \"Z[m] = A[m, k]\"\n"),
+        arch::Compat::none);
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const auto given = [](const std::string& outer, const std::string& inner) {
+        return mapping::read_mapping(
+            spec::read_text("nodes:\n- !Storage {tensors: [Z], component: Main}\n- !Storage "
+                            "{tensors: [A], component: " +
+                                outer +
+                                "}\n- !Temporal {rank_variable: m, tile_shape: 1}\n- !Storage "
+                                "{tensors: [A], component: " +
+                                inner +
+                                "}\n- !Temporal {rank_variable: k, tile_shape: 1}\n"
+                                "- !Compute {einsum: Z, component: MAC}\n",
+                            "given"));
+    };
+    BOOST_TEST(model->evaluate(instance.problem, given("Main", "Buffer")).energy_j() > 0);
+    BOOST_CHECK_THROW(model->evaluate(instance.problem, given("Buffer", "Main")), IllegalMapping);
+}
+
+// Eight values of W stay for all four instances, whatever the mapping says of them.
+BOOST_AUTO_TEST_CASE(the_workload_says_what_is_persistent) {
+    const auto problem = [](int size, const std::string& persistent) {
+        return buffered(std::to_string(size)) +
+               "workload:\n  iteration_space_shape: {m: 0 <= m < 4, k: 0 <= k < 8}\n"
+               "  persistent_tensors: " +
+               persistent +
+               "\n  bits_per_value: {All: 1}\n  einsums:\n"
+               "  - {einsum: \"Z[m] = A[m, k] * W[k]\", n_instances: 4}\n";
+    };
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const auto given = [](const std::string& said) {
+        return mapping::read_mapping(
+            spec::read_text("nodes:\n- !Storage {tensors: [A, Z], component: Main}\n"
+                            "- !Storage {tensors: [W], component: Buffer" +
+                                said +
+                                "}\n- !Temporal {rank_variable: m, tile_shape: 1}\n"
+                                "- !Temporal {rank_variable: k, tile_shape: 1}\n"
+                                "- !Compute {einsum: Z, component: MAC}\n",
+                            "given"));
+    };
+    for (const char* said : {"", ", persistent: True"}) {
+        for (const char* persistent : {"Nothing", "W"}) {
+            const int needed = std::string(persistent) == "W" ? 32 : 8;
+            const oracle::LoadedInstance enough(problem(needed, persistent), arch::Compat::none);
+            const oracle::LoadedInstance little(problem(needed - 1, persistent),
+                                                arch::Compat::none);
+            BOOST_TEST(model->evaluate(enough.problem, given(said)).energy_j() > 0);
+            BOOST_CHECK_THROW(model->evaluate(little.problem, given(said)), IllegalMapping);
+        }
+    }
+}
+
+// 0.28 * 25 is more than 7 in floating point, 7 / 25 is not less than 0.28.
+BOOST_AUTO_TEST_CASE(a_share_that_is_just_enough_is_enough) {
+    const auto problem = [](const std::string& share) {
+        return machine(memory("Main", "inf", 10, "{keep: All}"),
+                       "{name: x, fanout: 25, min_usage: " + share +
+                           ", loop_bounds: [{expression: r, operator: \"==\", value: 1}]}") +
+               cascade("p: 0 <= p < 14, r: 0 <= r < 8", "{All: 1}", "  - \"O[p] = I[P: p + r]\"\n");
+    };
+    BOOST_TEST(least(problem("0.28"), Metric::energy) ==
+               least(problem("0.2799999"), Metric::energy));
+    BOOST_TEST(least(problem("0.2800001"), Metric::latency) ==
+               least(problem("0.5"), Metric::latency));
+}
+
+// 1.1 + 2.2 is more than 3.3 in floating point.
+BOOST_AUTO_TEST_CASE(fractions_of_bits_fill_a_memory_exactly) {
+    const std::string product =
+        cascade("k: 0 <= k < 8", "{A: 1.1, B: 2.2, Z: 1}", "  - \"Z[k] = A[k] * B[k]\"\n");
+    const std::string dimension = "{name: x, fanout: 1}";
+    BOOST_TEST(std::isfinite(least(buffered("3.3", dimension, "A | B") + product, Metric::energy)));
+    BOOST_TEST(std::isinf(least(buffered("3.29", dimension, "A | B") + product, Metric::energy)));
+}
+
+// The state S is read by T and by Z; without the Einsums before them they have other numbers.
+BOOST_AUTO_TEST_CASE(einsums_are_chosen_with_who_reads_their_states) {
+    const auto problem = [](const std::string& first, const std::string& last) {
+        return buffered("inf") +
+               "workload:\n  iterative_ranks: [M]\n  rank_sizes: {M: 8, N: 16, P: 4}\n"
+               "  bits_per_value: {All: 16}\n  einsums:\n" +
+               first +
+               "  - {einsum: \"T[m, p] = S[m, p] + L[m, p]\", operation: add}\n"
+               "  - {einsum: \"S[M: m + 1, p] = T[m, p]\", operation: copy}\n" +
+               last;
+    };
+    const oracle::LoadedInstance whole(
+        problem("  - {einsum: \"L[m, p] = max(A[m, n, p])\", operation: max}\n",
+                "  - {einsum: \"Z[p] = S[M: last, p]\", operation: divide}\n"),
+        arch::Compat::none);
+    const oracle::LoadedInstance part(problem("", ""), arch::Compat::none);
+    const workload::Workload chosen = workload::selected(whole.workload, {"T", "S"});
+    mapper::Options options;
+    options.threads = 1;
+    const auto best = [&](const model::Problem& problem) {
+        return oracle::mapped(problem, options, "ffm").solutions.at(0).report.edp_js();
+    };
+    model::Problem problem_of_chosen = whole.problem;
+    problem_of_chosen.workload = &chosen;
+    BOOST_TEST(best(problem_of_chosen) == best(part.problem));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
