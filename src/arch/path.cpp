@@ -26,6 +26,23 @@ int PathLevel::find_dim(const std::string& dim) const {
     return index_of(spatial, dim);
 }
 
+double values_in(const workload::LocalTensor& tensor, const std::vector<std::int64_t>& sizes,
+                 const Convention& convention) {
+    if (convention.extent_ignores_offset) {
+        return workload::box_values(tensor, sizes);
+    }
+    double values = 1;
+    for (const workload::RankAccess& rank : tensor.ranks) {
+        double extent = 1 + static_cast<double>(rank.constant);
+        for (const workload::AffineTerm& term : rank.terms) {
+            extent += static_cast<double>(term.coefficient) *
+                      static_cast<double>(sizes[term.rank_variable] - 1);
+        }
+        values *= extent;
+    }
+    return values;
+}
+
 double share_in_use(const PathDim& dim, double used) {
     return used / static_cast<double>(dim.fanout) * dim.usage_scale;
 }

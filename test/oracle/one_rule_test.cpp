@@ -257,6 +257,29 @@ BOOST_AUTO_TEST_CASE(no_memory_feeds_one_further_out) {
     BOOST_CHECK_THROW(model->evaluate(instance.problem, given("Buffer", "Main")), IllegalMapping);
 }
 
+// In the reference an offset of -1 takes a value from every tile: Z and no value of A, or one of A.
+BOOST_AUTO_TEST_CASE(the_checker_counts_offsets_as_the_reference_does) {
+    for (const char* read : {"m - 1", "m + 1", "m - n + 1"}) {
+        const oracle::LoadedInstance instance(
+            machine(
+                memory("Main", "inf", 10, "{keep: All}") + memory("Buffer", "4", 1, "{keep: All}"),
+                "{name: x, fanout: 1}") +
+            "workload:\n  iteration_space_shape: {m: 0 <= m < 2, n: 0 <= n < 2}\n"
+            "  bits_per_value: {All: 1}\n  einsums:\n  - name: E\n    tensor_accesses:\n"
+            "    - {name: A, projection: {M: " +
+            read + ", N: n}}\n    - {name: Z, projection: {M: m}, output: True}\n");
+        mapper::Options options;
+        options.mapspace = mapspace::MapSpaceOptions::accelforge();
+        options.threads = 1;
+        const mapper::Result found = oracle::mapped(instance.problem, options, "ffm");
+        BOOST_TEST_REQUIRE(found.solutions.size() == 1u);
+        for (const auto& v :
+             mapspace::check(instance.problem, found.solutions[0].mapping, &options.mapspace)) {
+            BOOST_TEST((v.severity == mapspace::Severity::warning), mapspace::to_text(v));
+        }
+    }
+}
+
 // Eight values of W stay for all four instances, whatever the mapping says of them.
 BOOST_AUTO_TEST_CASE(the_workload_says_what_is_persistent) {
     const auto problem = [](int size, const std::string& persistent) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/arch/convention.hpp"
 #include "tessera/base/comparison.hpp"
 #include "tessera/spec/expression.hpp"
 #include "tessera/workload/workload.hpp"
@@ -46,6 +47,10 @@ struct PathDim {
     Position where;
 };
 
+/// Values of a tensor in a box of these sizes, by rank variable, as the convention counts offsets
+/// and signs.
+double values_in(const workload::LocalTensor& tensor, const std::vector<std::int64_t>& sizes,
+                 const Convention& convention);
 /// Share of a fan-out in use.
 double share_in_use(const PathDim& dim, double used);
 /// Most instances that may be in use. Physical: no more than there are; and the reference's rule,

@@ -229,7 +229,7 @@ private:
         a.memory = level.name;
         a.tensor = tensor.name;
         a.einsum = leaf.view().name;
-        a.bits = workload::box_values(tensor, tile_at(leaf, h, at)) *
+        a.bits = arch::values_in(tensor, tile_at(leaf, h, at), checker_.problem.convention()) *
                  level.bits_per_value[holder.tensor] / units(leaf, holder);
         if (level.bank_bits > 0) {
             a.bits = model::ceil(a.bits / level.bank_bits) * level.bank_bits;

@@ -10,24 +10,6 @@ namespace {
 using mapping::NodeKind;
 using mapping::PmappingNode;
 
-/// Values of a tensor in a box of these sizes, by rank variable, as the model counts them.
-double values_in(const workload::LocalTensor& tensor, const std::vector<std::int64_t>& shape,
-                 const arch::Convention& convention) {
-    if (convention.extent_ignores_offset) {
-        return workload::box_values(tensor, shape);
-    }
-    double values = 1;
-    for (const workload::RankAccess& rank : tensor.ranks) {
-        double extent = 1 + static_cast<double>(rank.constant);
-        for (const workload::AffineTerm& term : rank.terms) {
-            extent += static_cast<double>(term.coefficient) *
-                      static_cast<double>(shape[static_cast<std::size_t>(term.rank_variable)] - 1);
-        }
-        values *= extent;
-    }
-    return values;
-}
-
 /// Moves the loop to the front that leaves the fewest bits of the holder at `holder`. `shape`: tile
 /// shapes at the holder.
 void settle_order(const arch::Path& path, mapping::Pmapping& nodes, std::size_t holder,
@@ -46,7 +28,7 @@ void settle_order(const arch::Path& path, mapping::Pmapping& nodes, std::size_t 
     for (; last < nodes.size() && in(tensor.partially_relevant, nodes[last]); ++last) {
         std::vector<std::int64_t> below = shape;
         below[static_cast<std::size_t>(nodes[last].rank_variable)] = nodes[last].largest_tile();
-        const double values = values_in(tensor, below, convention);
+        const double values = arch::values_in(tensor, below, convention);
         if (last == first || values < least) {
             best = last;
             least = values;
