@@ -26,7 +26,7 @@ std::string expression(const Rank& rank) {
         sum += (sum.empty() ? "" : " + ") +
                (term.factor == 1 ? "" : std::to_string(term.factor) + " * ") + term.variable;
     }
-    return sum;
+    return sum + (rank.offset == 0 ? "" : " + " + std::to_string(rank.offset));
 }
 
 void write(std::ostream& out, const Access& access) {

@@ -22,6 +22,7 @@ struct Term {
 struct Rank {
     std::string name;
     std::vector<Term> terms;
+    int offset = 0;
 };
 
 struct Access {

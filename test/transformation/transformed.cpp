@@ -217,6 +217,27 @@ void component_names(Transformed& t, Random& r) {
     for_each_rules(t.problem, [&](Rules& rules) { reword(rules, t.components); });
 }
 
+/// Inputs lie elsewhere, or the other way round, in ranks that several variables index.
+void shift_projections(Transformed& t, Random& r) {
+    std::set<std::string> made;
+    for_each_access(t.problem, [&](Access& a) {
+        if (a.output) {
+            made.insert(a.tensor);
+        }
+    });
+    for_each_access(t.problem, [&](Access& a) {
+        for (Rank& rank : a.ranks) {
+            if (made.contains(a.tensor) || rank.terms.size() < 2) {
+                continue;
+            }
+            rank.offset += r.below(10);
+            for (Term& term : rank.terms) {
+                term.factor *= r.chance(30) ? -1 : 1;
+            }
+        }
+    });
+}
+
 void energies(Transformed& t, double factor) {
     t.energy *= factor;
     for (Component& c : t.problem.components) {
@@ -314,6 +335,11 @@ Transformed draw_transformed(const Problem& problem, Random& r) {
             transformed.changes.emplace_back(unit.name);
             transformed.exact = transformed.exact && powers;
         }
+    }
+    if (kind > 0 && problem.compat == arch::Compat::none && r.chance(60)) {
+        shift_projections(transformed, r);
+        transformed.changes.emplace_back("projections");
+        transformed.exact = false;
     }
     return transformed;
 }
