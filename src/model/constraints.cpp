@@ -212,7 +212,7 @@ std::vector<std::string> Checker::run() {
         for (int d = 0; d < static_cast<int>(path_.levels[l].spatial.size()); ++d) {
             spatial(l, d);
         }
-        if (path_.levels[l].holds_tensors()) {
+        if (path_.levels[l].kind == arch::LevelKind::memory) {
             refetch(l);
         }
     }

@@ -181,6 +181,30 @@ void check_holder_order(const EinsumAnalysis& einsum) {
     }
 }
 
+/// An output stays where it is held first until all its sums are complete.
+void check_partial_sums(const EinsumAnalysis& einsum) {
+    const std::vector<workload::LocalTensor>& tensors = einsum.einsum().tensors;
+    const auto holds = [&](int t) {
+        return [t](const PmappingNode& node) { return node.is_holder() && node.tensor == t; };
+    };
+    for (int t = 0; t < static_cast<int>(tensors.size()); ++t) {
+        const auto first = std::ranges::find_if(einsum.nodes, holds(t)) - einsum.nodes.begin();
+        for (int i = 0; tensors[t].output && i < first; ++i) {
+            const PmappingNode& loop = einsum.nodes[i];
+            const bool counts = loop.kind == NodeKind::temporal ||
+                                (loop.kind == NodeKind::spatial && tensors[t].intermediate);
+            if (counts && einsum.trips(i) > 1 &&
+                tensors[t].relevancy[loop.rank_variable] == Relevancy::irrelevant) {
+                illegal("Einsum " + quoted(einsum.einsum().name) + " holds tensor " +
+                        quoted(tensors[t].name) + " first inside the loop over " +
+                        quoted(variable_name(einsum, i)) +
+                        ", over which it sums up: its partial sums would be lost; move its "
+                        "outermost storage node above the loop");
+            }
+        }
+    }
+}
+
 void check_fanout(const EinsumAnalysis& einsum) {
     const PathTables& tables = einsum.tables;
     for (std::size_t d = 0; d < tables.dims.size(); ++d) {
@@ -499,6 +523,9 @@ JoinedOccupancy check_together(const Problem& problem,
     }
     if (problem.convention().exchange_by_tree) {
         check_exchange(*problem.workload, einsums);
+        for (const EinsumAnalysis* einsum : einsums) {
+            check_partial_sums(*einsum);
+        }
     } else {
         check_join(*problem.workload, einsums);
     }

@@ -30,8 +30,8 @@ void check_capacity(const EinsumAnalysis& einsum);
 
 /// Einsums of one tree, each checked alone. Our convention, on the tree itself: producers run
 /// before consumers, all users of a tensor see the same outermost holder, and a consumer only reads
-/// what its producer has finished. The reference's: partial mappings fit together. Then, that what
-/// all hold at one time fits; it is returned.
+/// what its producer has finished; outputs stay until their sums are complete. The reference's:
+/// partial mappings fit together. Then, that what all hold at one time fits; it is returned.
 JoinedOccupancy check_together(const Problem& problem,
                                const std::vector<const EinsumAnalysis*>& einsums);
 

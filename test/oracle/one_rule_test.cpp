@@ -235,6 +235,37 @@ BOOST_AUTO_TEST_CASE(tiles_that_are_handed_on_are_the_same) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(outputs_are_held_until_their_sums_are_complete) {
+    const oracle::LoadedInstance instance(
+        buffered("inf") +
+            cascade("m: 0 <= m < 8, k: 0 <= k < 8", "{All: 1}", "  - \"Z[m] = A[m, k]\"\n"),
+        arch::Compat::none);
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const auto given = [](const std::string& outer, const std::string& inner) {
+        return mapping::read_mapping(
+            spec::read_text("nodes:\n- !Storage {tensors: [A], component: Main}\n"
+                            "- !Temporal {rank_variable: " +
+                                outer +
+                                ", tile_shape: 1}\n"
+                                "- !Storage {tensors: [Z], component: Main}\n"
+                                "- !Temporal {rank_variable: " +
+                                inner +
+                                ", tile_shape: 1}\n"
+                                "- !Compute {einsum: Z, component: MAC}\n",
+                            "given"));
+    };
+    const auto physical = [&](const mapping::Mapping& mapping) {
+        const mapspace::MapSpaceOptions options;
+        const auto all = mapspace::check(instance.problem, mapping, &options);
+        return std::ranges::any_of(
+            all, [](const auto& v) { return v.severity == mapspace::Severity::physical; });
+    };
+    BOOST_TEST(!physical(given("m", "k")));
+    BOOST_TEST(model->evaluate(instance.problem, given("m", "k")).energy_j() > 0);
+    BOOST_TEST(physical(given("k", "m")));
+    BOOST_CHECK_THROW(model->evaluate(instance.problem, given("k", "m")), IllegalMapping);
+}
+
 BOOST_AUTO_TEST_CASE(no_memory_feeds_one_further_out) {
     const oracle::LoadedInstance instance(
         buffered("inf") +
@@ -278,6 +309,44 @@ BOOST_AUTO_TEST_CASE(the_checker_counts_offsets_as_the_reference_does) {
             BOOST_TEST((v.severity == mapspace::Severity::warning), mapspace::to_text(v));
         }
     }
+}
+
+// What passes through a toll is not kept there: no rule says how often it passes.
+BOOST_AUTO_TEST_CASE(tensors_are_fetched_once_into_memories_alone) {
+    const auto problem = [](const std::string& kind, const std::string& size) {
+        return machine(memory("Main", "inf", 10, "{keep: All}"), "{name: x, fanout: 1}",
+                       "  - !" + kind + " {name: Inner, " + size +
+                           "actions: [{name: read, energy: 1, throughput: 1}" +
+                           (size.empty() ? "" : ", {name: write, energy: 1, throughput: 1}") +
+                           "], tensors: {keep: A, may_keep: A, no_refetch_from_above: A}}\n") +
+               cascade("m: 0 <= m < 4, n: 0 <= n < 4", "{All: 1}",
+                       "  - \"Z[m, n] = A[m] * B[m, n]\"\n");
+    };
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    const auto warned = [&](const std::string& yaml, const std::string& node) {
+        const oracle::LoadedInstance instance(yaml, arch::Compat::none);
+        const auto given = mapping::read_mapping(
+            spec::read_text("nodes:\n- !Storage {tensors: [A, B, Z], component: Main}\n"
+                            "- !Temporal {rank_variable: n, tile_shape: 1}\n"
+                            "- !" +
+                                node +
+                                " {tensors: [A], component: Inner}\n"
+                                "- !Temporal {rank_variable: m, tile_shape: 1}\n"
+                                "- !Compute {einsum: Z, component: MAC}\n",
+                            "given"));
+        const mapspace::MapSpaceOptions options;
+        const auto found = mapspace::check(instance.problem, given, &options);
+        const bool checked =
+            std::ranges::any_of(found, [](const auto& v) { return v.code == "no_refetch"; });
+        const auto warnings = model->evaluate(instance.problem, given).warnings;
+        const bool modelled = std::ranges::any_of(warnings, [](const std::string& w) {
+            return w.find("no_refetch_from_above") != std::string::npos;
+        });
+        BOOST_TEST(checked == modelled);
+        return checked;
+    };
+    BOOST_TEST(warned(problem("Memory", "size: 100, "), "Storage"));
+    BOOST_TEST(!warned(problem("Toll", ""), "Toll"));
 }
 
 // Eight values of W stay for all four instances, whatever the mapping says of them.
