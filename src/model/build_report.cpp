@@ -83,7 +83,7 @@ ComponentReport Builder::component(int level) const {
     for (std::size_t d = 0; d < component.spatial.size(); ++d) {
         const int dim = tables_.levels[level].first_dim + static_cast<int>(d);
         report.spatial_usage[component.spatial[d].name] =
-            e_.analysis.used[dim] / tables_.dims[dim].fanout * tables_.dims[dim].usage_scale;
+            arch::share_in_use(component.spatial[d], e_.analysis.used[dim]);
     }
     if (component.kind == LevelKind::compute) {
         const double actions = e_.analysis.operations * component.actions_scale * instances_;

@@ -184,12 +184,13 @@ void check_holder_order(const EinsumAnalysis& einsum) {
 /// An output stays where it is held first until all its sums are complete.
 void check_partial_sums(const EinsumAnalysis& einsum) {
     const std::vector<workload::LocalTensor>& tensors = einsum.einsum().tensors;
-    const auto holds = [&](int t) {
-        return [t](const PmappingNode& node) { return node.is_holder() && node.tensor == t; };
-    };
     for (int t = 0; t < static_cast<int>(tensors.size()); ++t) {
-        const auto first = std::ranges::find_if(einsum.nodes, holds(t)) - einsum.nodes.begin();
-        for (int i = 0; tensors[t].output && i < first; ++i) {
+        if (!tensors[t].output) {
+            continue;
+        }
+        const auto holds = [t](const PmappingNode& n) { return n.is_holder() && n.tensor == t; };
+        const auto first = std::ranges::find_if(einsum.nodes, holds) - einsum.nodes.begin();
+        for (int i = 0; i < first; ++i) {
             const PmappingNode& loop = einsum.nodes[i];
             const bool counts = loop.kind == NodeKind::temporal ||
                                 (loop.kind == NodeKind::spatial && tensors[t].intermediate);
@@ -516,16 +517,12 @@ JoinedOccupancy check_together(const Problem& problem,
                         std::ranges::any_of(einsums, [](const EinsumAnalysis* einsum) {
                             return einsum->tables.copy;
                         });
-    for (const EinsumAnalysis* einsum : einsums) {
-        if (!united) {
-            check_capacity(*einsum);
-        }
+    if (!united) {
+        std::ranges::for_each(einsums, [](const EinsumAnalysis* e) { check_capacity(*e); });
     }
     if (problem.convention().exchange_by_tree) {
         check_exchange(*problem.workload, einsums);
-        for (const EinsumAnalysis* einsum : einsums) {
-            check_partial_sums(*einsum);
-        }
+        std::ranges::for_each(einsums, [](const EinsumAnalysis* e) { check_partial_sums(*e); });
     } else {
         check_join(*problem.workload, einsums);
     }

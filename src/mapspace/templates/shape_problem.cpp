@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "mapspace/template_shapes.hpp"
 #include "tessera/base/error.hpp"
@@ -13,44 +15,31 @@ namespace tessera::mapspace {
 
 using model::Formula;
 
-namespace {
-
-bool backs(const model::OccupancyFormula& o, const workload::EinsumView& einsum) {
-    return o.backing && einsum.tensors[static_cast<std::size_t>(o.tensor)].fusable;
-}
-
-/// Copies link two tensors that are backed in one memory, outside the copy.
-bool may_share_buffer(const model::OccupancyFormula& a, const model::OccupancyFormula& b,
-                      const workload::Workload& workload, const workload::EinsumView& einsum) {
-    if (a.level != b.level || !backs(a, einsum) || !backs(b, einsum) || einsum.is_copy_operation ||
-        std::ranges::none_of(workload.einsums, &workload::Einsum::is_copy_operation)) {
-        return false;
-    }
-    const std::vector<int> first = workload::linked_by_copies(workload);
-    const auto linked_with = [&](const model::OccupancyFormula& o) {
-        const int tensor = einsum.tensors[static_cast<std::size_t>(o.tensor)].tensor;
-        return first[static_cast<std::size_t>(tensor)];
-    };
-    return linked_with(a) == linked_with(b);
-}
-
-}  // namespace
-
 std::vector<MemoryUse> memory_uses(const workload::Workload& workload, const arch::Path& path,
                                    const model::TemplateFormulas& f) {
+    const bool copies = !path.einsum.is_copy_operation &&
+                        std::ranges::any_of(workload.einsums, &workload::Einsum::is_copy_operation);
+    const std::vector<int> first_linked =
+        copies ? workload::linked_by_copies(workload) : std::vector<int>();
+    // By memory: of tensors that are backed there and that copies link, the first one.
+    std::set<std::pair<int, int>> seen;
+    const auto may_be_there = [&](const model::OccupancyFormula& o) {
+        const workload::LocalTensor& tensor =
+            path.einsum.tensors[static_cast<std::size_t>(o.tensor)];
+        return copies && o.backing && tensor.fusable &&
+               !seen.insert({o.level, first_linked[static_cast<std::size_t>(tensor.tensor)]})
+                    .second;
+    };
     std::map<int, MemoryUse> uses;
-    for (auto o = f.occupancies.begin(); o != f.occupancies.end(); ++o) {
-        if (o->shared) {
+    for (const model::OccupancyFormula& o : f.occupancies) {
+        if (o.shared) {
             continue;
         }
-        MemoryUse& use =
-            uses.try_emplace(o->level, MemoryUse{o->level, 0.0, 0.0, 0.0}).first->second;
-        use.bits += o->bits;
-        if (std::none_of(f.occupancies.begin(), o, [&](const model::OccupancyFormula& before) {
-                return may_share_buffer(before, *o, workload, path.einsum);
-            })) {
-            use.alone += o->bits;
-            use.least += o->least_bits;
+        MemoryUse& use = uses.try_emplace(o.level, MemoryUse{o.level, 0.0, 0.0, 0.0}).first->second;
+        use.bits += o.bits;
+        if (!may_be_there(o)) {
+            use.alone += o.bits;
+            use.least += o.least_bits;
         }
     }
     std::vector<MemoryUse> out;
