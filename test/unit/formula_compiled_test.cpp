@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(lanes_round_up_as_single_numbers_do) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(both_paths_give_the_same_bits_at_every_position) {
+BOOST_AUTO_TEST_CASE(both_paths_and_orders_give_the_same_bits_at_every_position) {
     std::mt19937_64 random(6);
     FormulaWorkspace workspace;
     for (int round = 0; round < 60; ++round) {
@@ -138,6 +138,8 @@ BOOST_AUTO_TEST_CASE(both_paths_give_the_same_bits_at_every_position) {
             formulas.push_back(random_count(random, true) / (Formula::symbol(3) * 7.0));
         }
         const CompiledFormulas code(pool, formulas);
+        CompiledFormulas by_kind;
+        by_kind.compile(pool, formulas, CompiledFormulas::Order::by_kind);
         const std::size_t rows = 1 + pick(random, 500);
         std::vector<std::vector<double>> columns(kSymbols, std::vector<double>(rows));
         std::vector<const double*> inputs;
@@ -147,19 +149,24 @@ BOOST_AUTO_TEST_CASE(both_paths_give_the_same_bits_at_every_position) {
             }
             inputs.push_back(column.data());
         }
-        std::vector<std::vector<double>> results(4, std::vector<double>(rows));
+        std::vector<std::vector<double>> results(8, std::vector<double>(rows));
         std::vector<double*> outputs;
         for (auto& result : results) {
             outputs.push_back(result.data());
         }
-        code.evaluate(inputs, rows, outputs, workspace);
+        const std::span<double* const> all(outputs);
+        code.evaluate(inputs, rows, all.first(4), workspace);
+        by_kind.evaluate(inputs, rows, all.last(4), workspace);
         for (std::size_t row = 0; row < rows; ++row) {
-            std::vector<double> x, one(4);
+            std::vector<double> x, one(8);
             for (const auto& column : columns) {
                 x.push_back(column[row]);
             }
-            code.evaluate_one(x, one, workspace);
-            for (int k = 0; k < 4; ++k) {
+            code.evaluate_one(x, std::span(one).first(4), workspace);
+            by_kind.evaluate_one(x, std::span(one).last(4), workspace);
+            for (int k = 0; k < 8; ++k) {
+                BOOST_REQUIRE_EQUAL(std::bit_cast<std::uint64_t>(one[k]),
+                                    std::bit_cast<std::uint64_t>(results[k % 4][row]));
                 BOOST_REQUIRE_EQUAL(std::bit_cast<std::uint64_t>(one[k]),
                                     std::bit_cast<std::uint64_t>(results[k][row]));
             }

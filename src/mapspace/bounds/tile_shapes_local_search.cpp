@@ -32,7 +32,8 @@ TileShapeLocalSearch::TileShapeLocalSearch(const TileShapeProblem& problem,
     for (const BestEffortMinimum& b : problem.best_effort) {
         outputs.push_back(b.formula);
     }
-    program_.compile(model::FormulaPool::current(), outputs);
+    program_.compile(model::FormulaPool::current(), outputs,
+                     model::CompiledFormulas::Order::by_kind);
     in_.assign(problem.symbols.size(), std::vector<double>(kStaged));
     out_.assign(outputs.size(), std::vector<double>(kStaged));
     read_chains(problem);

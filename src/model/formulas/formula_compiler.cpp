@@ -1,11 +1,15 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "formula_program.hpp"
+#include "tessera/base/hash.hpp"
 
-// From formulas to flat code in two steps: emit instructions over as many virtual registers as
-// there are results, then give physical registers by last use. Register s < symbols is symbol s.
+// From formulas to flat code in three steps: emit instructions over as many virtual registers as
+// there are results, order them, then give physical registers by last use. Register s < symbols is
+// symbol s, register symbols + i the result of instruction i.
 
 namespace tessera::model {
 
@@ -18,16 +22,21 @@ constexpr std::uint16_t kNone = 0xffff;
 class FormulaCompiler {
 public:
     using Op = CompiledFormulas::Op;
+    using Order = CompiledFormulas::Order;
 
     void compile(const FormulaPool& pool, CompiledFormulas& program,
-                 std::span<const Formula> formulas) {
+                 std::span<const Formula> formulas, Order order) {
         pool_ = &pool;
         program_ = &program;
-        products_.clear();
+        known_.assign(known_.size(), kNone);
         nodes_.clear();
         atoms_.clear();
         parts_.clear();
         compile(formulas);
+        if (order == Order::by_kind) {
+            order_by_kind();
+        }
+        assign_registers();
     }
 
 private:
@@ -44,13 +53,8 @@ private:
         for (const Formula& f : formulas) {
             program_->outputs_.push_back(formula(f));
         }
-        assign_registers();
     }
 
-    struct Product {
-        Exponents exponents;
-        std::uint16_t place;
-    };
     struct Known {
         std::uint32_t id;
         std::uint16_t place;
@@ -62,9 +66,42 @@ private:
         bool done;
     };
 
+    /// An instruction that is there already gives its result again.
     std::uint16_t emit(Op op, std::uint16_t a = 0, std::uint16_t b = 0, double constant = 0.0) {
-        program_->code_.push_back({op, next_, a, b, constant});
+        auto& code = program_->code_;
+        if (2 * (code.size() + 1) > known_.size()) {
+            known_.assign(std::max<std::size_t>(2 * known_.size(), 1024), kNone);
+            for (std::uint16_t i = 0; i < code.size(); ++i) {
+                known_[find(code[i])] = i;
+            }
+        }
+        const CompiledFormulas::Instruction wanted{op, next_, a, b, constant};
+        std::uint16_t& slot = known_[find(wanted)];
+        if (slot != kNone) {
+            return code[slot].target;
+        }
+        slot = static_cast<std::uint16_t>(code.size());
+        code.push_back(wanted);
         return next_++;
+    }
+
+    /// Where `known_` has the instruction with this result, or has room for it.
+    std::size_t find(const CompiledFormulas::Instruction& wanted) const {
+        const auto constant = std::bit_cast<std::uint64_t>(wanted.constant);
+        std::uint64_t hash = static_cast<std::uint64_t>(wanted.op) << 32 |
+                             static_cast<std::uint64_t>(wanted.a) << 16 | wanted.b;
+        hash = base::mix(hash ^ base::mix(constant));
+        for (std::size_t at = hash;; ++at) {
+            at &= known_.size() - 1;
+            if (known_[at] == kNone) {
+                return at;
+            }
+            const CompiledFormulas::Instruction& i = program_->code_[known_[at]];
+            if (i.op == wanted.op && i.a == wanted.a && i.b == wanted.b &&
+                std::bit_cast<std::uint64_t>(i.constant) == constant) {
+                return at;
+            }
+        }
     }
 
     std::uint16_t formula(const Formula& f) {
@@ -127,35 +164,23 @@ private:
     }
 
     /// Product of the factors with positive (sign = 1) or negative (sign = -1) exponents, kNone if
-    /// empty. Every prefix of a product, in symbol order, is kept for the next one.
+    /// empty. Products that begin alike, in symbol order, share what they begin with.
     std::uint16_t product(const Monomial& m, int sign) {
         std::uint16_t place = kNone;
-        Exponents prefix;
+        const auto times = [&](std::uint16_t factor) {
+            place = place == kNone ? factor : emit(Op::multiply, place, factor);
+        };
         for (const int s : m.own_symbols()) {
-            const int e = sign * m.exponents.get(s);
-            for (int k = 1; k <= e; ++k) {
-                prefix.set(s, k);
-                place = place == kNone ? static_cast<std::uint16_t>(s) : times(prefix, place, s);
+            for (int k = 0; k < sign * m.exponents.get(s); ++k) {
+                times(static_cast<std::uint16_t>(s));
             }
         }
         for (const AtomPower& p : pool_->atom_powers(m)) {
             for (int k = 0; k < sign * p.exponent; ++k) {
-                const std::uint16_t factor = atom(p.atom);
-                place = place == kNone ? factor : emit(Op::multiply, place, factor);
+                times(atom(p.atom));
             }
         }
         return place;
-    }
-
-    std::uint16_t times(const Exponents& prefix, std::uint16_t place, int symbol) {
-        for (const Product& known : products_) {
-            if (known.exponents == prefix) {
-                return known.place;
-            }
-        }
-        const std::uint16_t made = emit(Op::multiply, place, static_cast<std::uint16_t>(symbol));
-        products_.push_back({prefix, made});
-        return made;
     }
 
     std::uint16_t polynomial(std::span<const Term> terms) {
@@ -218,11 +243,64 @@ private:
                op == Op::max || op == Op::min;
     }
 
+    static bool reads_a(Op op) {
+        return op != Op::constant;
+    }
+
+    /// Calls `use(register)` for the results of other instructions that one reads.
+    template <class Use>
+    void for_operands(const CompiledFormulas::Instruction& i, const Use& use) const {
+        if (reads_a(i.op) && i.a >= symbols_) {
+            use(i.a);
+        }
+        if (reads_b(i.op) && i.b >= symbols_) {
+            use(i.b);
+        }
+    }
+
+    /// Of all kinds of instructions the one goes on of which most are ready, as long as any is.
+    void order_by_kind() {
+        const auto code = program_->code_;
+        // Who reads the result of instruction i: users[first[i]], ..., users[first[i + 1] - 1].
+        std::vector<std::uint32_t> first(code.size() + 2, 0), users, missing(code.size(), 0);
+        for (const auto& i : code) {
+            for_operands(i, [&](std::uint16_t r) { ++first[r - symbols_ + 2]; });
+        }
+        std::partial_sum(first.begin(), first.end(), first.begin());
+        users.resize(first.back());
+        std::vector<std::vector<std::uint32_t>> ready(static_cast<std::size_t>(Op::ceil) + 1);
+        for (std::uint32_t n = 0; n < code.size(); ++n) {
+            for_operands(code[n], [&](std::uint16_t r) {
+                users[first[r - symbols_ + 1]++] = n;
+                ++missing[n];
+            });
+            if (missing[n] == 0) {
+                ready[static_cast<std::size_t>(code[n].op)].push_back(n);
+            }
+        }
+        program_->code_.clear();
+        while (program_->code_.size() < code.size()) {
+            std::vector<std::uint32_t>& most =
+                *std::max_element(ready.begin(), ready.end(),
+                                  [](const auto& a, const auto& b) { return a.size() < b.size(); });
+            for (std::size_t k = 0; k < most.size(); ++k) {
+                const std::uint32_t n = most[k];
+                program_->code_.push_back(code[n]);
+                for (std::uint32_t u = first[n]; u < first[n + 1]; ++u) {
+                    if (--missing[users[u]] == 0) {
+                        ready[static_cast<std::size_t>(code[users[u]].op)].push_back(users[u]);
+                    }
+                }
+            }
+            most.clear();
+        }
+    }
+
     void assign_registers() {
         auto& code = program_->code_;
         last_.assign(next_, 0);
         for (std::uint32_t i = 0; i < code.size(); ++i) {
-            if (code[i].op != Op::constant) {
+            if (reads_a(code[i].op)) {
                 last_[code[i].a] = i;
             }
             if (reads_b(code[i].op)) {
@@ -242,7 +320,7 @@ private:
             auto& instruction = code[i];
             const std::uint16_t a = instruction.a;
             const std::uint16_t b = instruction.b;
-            const bool has_a = instruction.op != Op::constant;
+            const bool has_a = reads_a(instruction.op);
             const bool has_b = reads_b(instruction.op);
             instruction.a = has_a ? physical_[a] : 0;
             instruction.b = has_b ? physical_[b] : 0;
@@ -270,7 +348,7 @@ private:
     CompiledFormulas* program_ = nullptr;
     std::uint16_t symbols_ = 0;
     std::uint16_t next_ = 0;
-    std::vector<Product> products_;
+    std::vector<std::uint16_t> known_;  // instructions by content, an open hash table
     std::vector<Known> nodes_;
     std::vector<Known> atoms_;
     std::vector<Part> parts_;
@@ -279,9 +357,10 @@ private:
     std::vector<std::uint16_t> free_;
 };
 
-void CompiledFormulas::compile(const FormulaPool& pool, std::span<const Formula> formulas) {
+void CompiledFormulas::compile(const FormulaPool& pool, std::span<const Formula> formulas,
+                               Order order) {
     static thread_local FormulaCompiler compiler;  // for its memory only
-    compiler.compile(pool, *this, formulas);
+    compiler.compile(pool, *this, formulas, order);
 }
 
 }  // namespace tessera::model

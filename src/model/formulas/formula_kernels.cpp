@@ -16,6 +16,13 @@ namespace {
 using Lane = double;
 using Lanes = double __attribute__((vector_size(32), aligned(32), may_alias));
 
+inline void spread(double c, Lane& all) {
+    all = c;
+}
+inline void spread(double c, Lanes& all) {
+    all = Lanes{c, c, c, c};
+}
+
 inline void ceil_lanes(double& x) {
     x = ceil(x);
 }
@@ -42,98 +49,94 @@ inline void ceil_lanes(Lanes& x) {
 }  // namespace
 
 struct CompiledFormulas::Kernels {
-    template <class V>
-    [[gnu::always_inline]] static inline void run(const Instruction* code, std::size_t length,
-                                                  double* memory, std::size_t groups,
-                                                  std::size_t stride) {
+    /// `result(t, a, b, c)` of this instruction and of those of its kind that follow it.
+    template <class V, class Result>
+    [[gnu::always_inline]] static inline void each(const Instruction*& i, const Instruction* end,
+                                                   double* memory, std::size_t groups,
+                                                   std::size_t stride, Result result) {
         const auto at = [&](std::uint16_t r) {
             return reinterpret_cast<V*>(memory + static_cast<std::size_t>(r) * stride);
         };
-        for (const Instruction* i = code; i != code + length; ++i) {
+        const Op op = i->op;
+        do {
             V* t = at(i->target);
             const V* a = at(i->a);
             const V* b = at(i->b);
-            const V c = V{} + i->constant;
+            V c;
+            spread(i->constant, c);
+            for (std::size_t g = 0; g < groups; ++g) {
+                result(t[g], a[g], b[g], c);
+            }
+            ++i;
+        } while (i != end && i->op == op);
+    }
+
+    template <class V>
+    [[gnu::always_inline]] static inline void run(const Instruction* i, std::size_t length,
+                                                  double* memory, std::size_t groups,
+                                                  std::size_t stride) {
+        const Instruction* const end = i + length;
+        const auto each = [&](auto result) {
+            Kernels::each<V>(i, end, memory, groups, stride, result);
+        };
+        while (i != end) {
             switch (i->op) {
                 case Op::constant:
-                    for (std::size_t g = 0; g < groups; ++g) {
-                        t[g] = c;
-                    }
+                    each([](V& t, const V&, const V&, const V& c) { t = c; });
                     break;
                 case Op::multiply:
-                    for (std::size_t g = 0; g < groups; ++g) {
-                        t[g] = a[g] * b[g];
-                    }
+                    each([](V& t, const V& a, const V& b, const V&) { t = a * b; });
                     break;
                 case Op::scale:
-                    for (std::size_t g = 0; g < groups; ++g) {
-                        t[g] = c * a[g];
-                    }
+                    each([](V& t, const V& a, const V&, const V& c) { t = c * a; });
                     break;
                 case Op::add_scaled:
-                    for (std::size_t g = 0; g < groups; ++g) {
-                        t[g] = b[g] + c * a[g];
-                    }
+                    each([](V& t, const V& a, const V& b, const V& c) { t = b + c * a; });
                     break;
                 case Op::add_constant:
-                    for (std::size_t g = 0; g < groups; ++g) {
-                        t[g] = a[g] + c;
-                    }
+                    each([](V& t, const V& a, const V&, const V& c) { t = a + c; });
                     break;
                 case Op::add:
-                    for (std::size_t g = 0; g < groups; ++g) {
-                        t[g] = a[g] + b[g];
-                    }
+                    each([](V& t, const V& a, const V& b, const V&) { t = a + b; });
                     break;
                 case Op::divide:
-                    for (std::size_t g = 0; g < groups; ++g) {
-                        t[g] = a[g] / b[g];
-                    }
+                    each([](V& t, const V& a, const V& b, const V&) { t = a / b; });
                     break;
                 case Op::divide_constant:
-                    for (std::size_t g = 0; g < groups; ++g) {
-                        t[g] = c / a[g];
-                    }
+                    each([](V& t, const V& a, const V&, const V& c) { t = c / a; });
                     break;
                 case Op::max:
-                    for (std::size_t g = 0; g < groups; ++g) {
-                        t[g] = a[g] < b[g] ? b[g] : a[g];
-                    }
+                    each([](V& t, const V& a, const V& b, const V&) { t = a < b ? b : a; });
                     break;
                 case Op::max_constant:
-                    for (std::size_t g = 0; g < groups; ++g) {
-                        t[g] = a[g] < c ? c : a[g];
-                    }
+                    each([](V& t, const V& a, const V&, const V& c) { t = a < c ? c : a; });
                     break;
                 case Op::min:
-                    for (std::size_t g = 0; g < groups; ++g) {
-                        t[g] = b[g] < a[g] ? b[g] : a[g];
-                    }
+                    each([](V& t, const V& a, const V& b, const V&) { t = b < a ? b : a; });
                     break;
                 case Op::min_constant:
-                    for (std::size_t g = 0; g < groups; ++g) {
-                        t[g] = c < a[g] ? c : a[g];
-                    }
+                    each([](V& t, const V& a, const V&, const V& c) { t = c < a ? c : a; });
                     break;
                 case Op::ceil:
-                    for (std::size_t g = 0; g < groups; ++g) {
-                        V x = a[g];
+                    each([](V& t, const V& a, const V&, const V&) {
+                        V x = a;
                         ceil_lanes(x);
-                        t[g] = x;
-                    }
+                        t = x;
+                    });
                     break;
             }
         }
     }
 
-    static void run_plain(const Instruction* code, std::size_t length, double* memory,
-                          std::size_t groups) {
+    [[gnu::flatten]] static void run_plain(const Instruction* code, std::size_t length,
+                                           double* memory, std::size_t groups) {
         run<Lanes>(code, length, memory, groups, kBlockRows);
     }
 
 #if defined(__x86_64__)
-    [[gnu::target("avx2")]] static void run_avx2(const Instruction* code, std::size_t length,
-                                                 double* memory, std::size_t groups) {
+    [[gnu::target("avx2"), gnu::flatten]] static void run_avx2(const Instruction* code,
+                                                               std::size_t length, double* memory,
+                                                               std::size_t groups) {
         run<Lanes>(code, length, memory, groups, kBlockRows);
     }
 #endif
@@ -184,8 +187,9 @@ void CompiledFormulas::evaluate(std::span<const double* const> columns, std::siz
     }
 }
 
-void CompiledFormulas::evaluate_one(std::span<const double> symbols, std::span<double> outputs,
-                                    FormulaWorkspace& workspace) const {
+[[gnu::flatten]] void CompiledFormulas::evaluate_one(std::span<const double> symbols,
+                                                     std::span<double> outputs,
+                                                     FormulaWorkspace& workspace) const {
     double* registers = block(workspace);
     // All of them up to the last that is read: no other register lies between.
     const auto read = static_cast<std::size_t>(symbols_read_.end_symbol());

@@ -21,6 +21,7 @@ namespace {
 using mapping::NodeKind;
 using mapspace::Relation;
 using model::Formula;
+constexpr auto by_kind = model::CompiledFormulas::Order::by_kind;
 
 void add_extents(TemplateData& t) {
     t.extents = t.path->einsum.bounds();
@@ -254,10 +255,10 @@ bool add_limits(const model::Problem& problem, TemplateData& t, const model::Tem
                 limit.falls_in |= model::SymbolSet::of(s);
             }
         }
-        limit.formula.compile(model::FormulaPool::current(), {&out.formulas[i], 1});
+        limit.formula.compile(model::FormulaPool::current(), {&out.formulas[i], 1}, by_kind);
         t.limited |= limit.symbols;
     }
-    t.check.compile(model::FormulaPool::current(), out.formulas);
+    t.check.compile(model::FormulaPool::current(), out.formulas, by_kind);
     t.limits = std::move(out.limits);
     return constant_limits_hold(t, out.formulas);
 }
@@ -302,7 +303,7 @@ void add_costs(const OpenSpace::Data& space, TemplateData& t, const model::Templ
         t.holdings.push_back({m, o.loops_above, buffer});
         outputs.push_back(o.bits);
     }
-    t.cost.compile(model::FormulaPool::current(), outputs);
+    t.cost.compile(model::FormulaPool::current(), outputs, by_kind);
 }
 
 }  // namespace
