@@ -25,7 +25,11 @@ public:
     }
     /// Multiples of `value`, a divisor, that divide the bound; ascending.
     std::span<const double> multiples(double value);
-    /// Exponents of the prime factors of the bound.
+    /// Prime factors of the bound, ascending.
+    std::span<const std::int64_t> primes() const {
+        return primes_;
+    }
+    /// Their exponents.
     std::span<const int> prime_exponents() const {
         return exponents_;
     }
@@ -42,6 +46,7 @@ private:
     std::unordered_map<std::int64_t, std::vector<double>> divisors_of_;
     std::vector<double> divisors_;
     std::vector<std::vector<double>> multiples_;
+    std::vector<std::int64_t> primes_;
     std::vector<int> exponents_;
 };
 

@@ -74,7 +74,8 @@ DivisorTable::DivisorTable(std::int64_t bound) : bound_(bound) {
     const std::vector<std::int64_t> divisors = base::divisors(bound);
     divisors_.assign(divisors.begin(), divisors.end());
     multiples_.resize(divisors_.size());
-    for (const std::int64_t prime : base::prime_factors(bound)) {
+    primes_ = base::prime_factors(bound);
+    for (const std::int64_t prime : primes_) {
         exponents_.push_back(0);
         for (std::int64_t rest = bound; rest % prime == 0; rest /= prime) {
             ++exponents_.back();
@@ -216,7 +217,7 @@ bool CandidateCursor::linked(int inner_symbol, double inner, double outer) const
         const std::span<const double> tiles = table_.partial_tiles();
         return std::binary_search(tiles.begin(), tiles.end(), inner);
     }
-    return static_cast<std::int64_t>(outer) % static_cast<std::int64_t>(inner) == 0;
+    return base::divides(inner, outer);
 }
 
 bool CandidateCursor::legal(double value) const {
@@ -226,16 +227,12 @@ bool CandidateCursor::legal(double value) const {
         if (known_inside_ == self.inner) {
             return linked(self.inner, inside, value);
         }
-        return value == static_cast<double>(self.bound) ||
-               static_cast<std::int64_t>(value) % static_cast<std::int64_t>(inside) == 0;
+        return value == static_cast<double>(self.bound) || base::divides(inside, value);
     }
-    const auto divides = [](double a, double b) {
-        return static_cast<std::int64_t>(b) % static_cast<std::int64_t>(a) == 0;
-    };
     if (is_known(self.outer)) {
         const double outer =
             self.outer >= 0 ? values_[self.outer] : static_cast<double>(self.bound);
-        if (divides_outer(self.choice) ? !divides(value, outer) : value > outer) {
+        if (divides_outer(self.choice) ? !base::divides(value, outer) : value > outer) {
             return false;
         }
     }
@@ -244,7 +241,7 @@ bool CandidateCursor::legal(double value) const {
     }
     if (self.inner >= 0 && is_known(self.inner)) {
         const double inner = values_[self.inner];
-        if (divides_outer(symbols_[self.inner].choice) ? !divides(inner, value) : inner > value) {
+        if (divides_outer(symbols_[self.inner].choice) ? !base::divides(inner, value) : inner > value) {
             return false;
         }
     }

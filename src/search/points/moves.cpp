@@ -19,21 +19,14 @@ constexpr std::size_t most_einsums = 4;
 // Factors that go together with a first one.
 constexpr int most_factors = 3;
 
-/// A prime factor of n > 1, each of the different ones equally often.
-std::int64_t prime_of(std::int64_t n, Rng& rng) {
-    std::int64_t primes[16], count = 0;
-    for (std::int64_t p = 2; p * p <= n; ++p) {
-        if (n % p == 0) {
-            primes[count++] = p;
-            while (n % p == 0) {
-                n /= p;
-            }
-        }
+/// One of `primes` that divides n > 1, each of those equally often.
+std::uint32_t prime_of(std::uint32_t n, std::span<const std::int64_t> primes, Rng& rng) {
+    std::uint32_t found[10], count = 0;
+    for (const std::int64_t prime : primes) {
+        found[count] = static_cast<std::uint32_t>(prime);
+        count += n % found[count] == 0 ? 1 : 0;
     }
-    if (n > 1) {
-        primes[count++] = n;
-    }
-    return primes[rng.below(static_cast<std::uint64_t>(count))];
+    return found[rng.below(count)];
 }
 
 }  // namespace
@@ -109,61 +102,58 @@ bool Moves::change_tile(Rng& rng, std::size_t einsum, int symbol) {
 }
 
 /// One factor, in tiles_. False: the chain has none to give, or tile shapes that do not divide.
-bool Moves::shift_factor(Rng& rng, const std::vector<mapspace::TileShapeSymbol>& symbols,
-                         int symbol) {
-    int first = symbol;
-    while (symbols[first].outer >= 0) {
-        first = symbols[first].outer;
-    }
-    chain_.clear();
-    std::size_t own = 0;
-    for (int s = first; s >= 0; s = symbols[s].inner) {
-        own = s == symbol ? chain_.size() : own;
-        chain_.push_back(s);
-        if (symbols[s].choice != mapspace::TileChoice::divisors) {
-            return false;
-        }
+bool Moves::shift_factor(Rng& rng, const TileChooser& chooser, int symbol) {
+    const TileChooser::Chain& chain = chooser.chain(symbol);
+    const std::vector<int>& symbols = chain.symbols;
+    if (!chain.divisors) {
+        return false;
     }
     // Loop i hands on tile(i); one loop after the last symbol hands on 1.
     const auto tile = [&](std::size_t i) {
-        return i < chain_.size() ? tiles_[chain_[i]] : std::int64_t{1};
+        return static_cast<std::uint32_t>(i < symbols.size() ? tiles_[symbols[i]] : 1);
     };
     const auto trips = [&](std::size_t i) {
-        return (i == 0 ? symbols[first].bound : tile(i - 1)) / tile(i);
+        return (i == 0 ? static_cast<std::uint32_t>(chain.bound) : tile(i - 1)) / tile(i);
     };
-    std::size_t donor = own, taker = rng.below(chain_.size());
+    const auto own = static_cast<std::size_t>(std::find(symbols.begin(), symbols.end(), symbol) -
+                                              symbols.begin());
+    std::size_t donor = own, taker = rng.below(symbols.size());
     taker += taker >= own ? 1 : 0;
-    if (trips(donor) == 1 || (trips(taker) > 1 && rng.below(2) == 0)) {
+    std::uint32_t given = trips(donor);
+    const std::uint32_t taken = trips(taker);
+    if (given == 1 || (taken > 1 && rng.below(2) == 0)) {
         std::swap(donor, taker);
+        given = taken;
     }
-    if (trips(donor) <= 1) {
+    if (given <= 1) {
         return false;
     }
     // One prime; every other time any power of it, so that a loop can go as a whole.
-    const std::int64_t p = prime_of(trips(donor), rng);
-    std::int64_t f = p;
+    const std::uint32_t p = prime_of(given, chain.primes, rng);
+    std::uint32_t f = p;
     const bool powers = rng.below(2) == 0;
-    while (powers && trips(donor) % (f * p) == 0 && rng.below(4) != 0) {
+    while (powers && given / f % p == 0 && rng.below(4) != 0) {
         f *= p;
     }
     for (std::size_t i = donor; i < taker; ++i) {
-        tiles_[chain_[i]] *= f;
+        tiles_[symbols[i]] *= f;
     }
     for (std::size_t i = taker; i < donor; ++i) {
-        tiles_[chain_[i]] /= f;
+        tiles_[symbols[i]] /= f;
     }
     return true;
 }
 
 bool Moves::move_factor(Rng& rng, std::size_t einsum, int symbol) {
-    const std::vector<mapspace::TileShapeSymbol>& symbols = data(einsum).symbols;
-    tiles_ = parts_[einsum].tiles;
-    if (!shift_factor(rng, symbols, symbol)) {
+    const Link& part = parts_[einsum];
+    const TileChooser& chooser = drawing_.followers().walk(einsum, part.tmpl).chooser();
+    tiles_ = part.tiles;
+    if (!shift_factor(rng, chooser, symbol)) {
         return change_tile(rng, einsum, symbol);
     }
     // Where a memory is full one tile shape can grow only if another one shrinks.
     for (int more = 0; more < most_factors && rng.below(2) == 0; ++more) {
-        shift_factor(rng, symbols, static_cast<int>(rng.below(symbols.size())));
+        shift_factor(rng, chooser, static_cast<int>(rng.below(chooser.size())));
     }
     return add_changed(einsum);
 }

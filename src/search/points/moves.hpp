@@ -37,7 +37,7 @@ private:
     /// The Einsum that opens the loop of a symbol, and its symbol.
     std::pair<std::size_t, int> opener(std::size_t einsum, int symbol) const;
     bool add_changed(std::size_t einsum);
-    bool shift_factor(Rng& rng, const std::vector<mapspace::TileShapeSymbol>& symbols, int symbol);
+    bool shift_factor(Rng& rng, const TileChooser& chooser, int symbol);
     bool move_factor(Rng& rng, std::size_t einsum, int symbol);
     bool change_tile(Rng& rng, std::size_t einsum, int symbol);
     bool draw_tiles(Rng& rng, std::size_t einsum, bool spatial_only);
@@ -57,7 +57,6 @@ private:
     std::vector<std::size_t> starts_;  ///< of their tile shapes, and the end
     std::vector<std::int64_t> tiles_, wanted_;
     std::vector<double> values_, target_;
-    std::vector<int> chain_;
 };
 
 }  // namespace tessera::search

@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include "search/space_data.hpp"
+#include "tessera/base/divisors.hpp"
 
 namespace tessera::search {
 
+using base::divides;
 using mapspace::TileChoice;
 
 double fused_trips(const TemplateData& t, std::size_t fused, const double* values) {
@@ -66,12 +68,12 @@ int wrong_tile_shape(const TemplateData& t, const double* values) {
         if (!(own >= 1) || own > outer) {
             return static_cast<int>(i);
         }
-        const auto divides = [](double a, double b) {
-            return static_cast<std::int64_t>(b) % static_cast<std::int64_t>(a) == 0;
-        };
         switch (s.choice) {
             case TileChoice::divisors:
-                if (!divides(own, static_cast<double>(s.bound)) || !divides(own, outer)) {
+                // What divides an outer one of this kind divides what that divides.
+                if (!divides(own, outer) ||
+                    (s.outer >= 0 && t.symbols[s.outer].choice != TileChoice::divisors &&
+                     !divides(own, static_cast<double>(s.bound)))) {
                     return static_cast<int>(i);
                 }
                 break;

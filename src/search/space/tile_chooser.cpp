@@ -44,8 +44,27 @@ TileChooser::TileChooser(const TemplateData& t, mapspace::DivisorCache& divisors
       trips_(t.fused.size(), 0) {
     for (std::size_t s = 0; s < t.symbols.size(); ++s) {
         cursors_.emplace_back(t.symbols, static_cast<int>(s), divisors.of(t.symbols[s].bound));
+        all_ |= SymbolSet::of(static_cast<int>(s));
     }
+    link(divisors);
     plan();
+}
+
+void TileChooser::link(mapspace::DivisorCache& divisors) {
+    chain_of_.resize(t_.symbols.size());
+    for (std::size_t first = 0; first < t_.symbols.size(); ++first) {
+        if (t_.symbols[first].outer >= 0) {
+            continue;
+        }
+        Chain& chain = chains_.emplace_back();
+        chain.bound = t_.symbols[first].bound;
+        chain.primes = divisors.of(chain.bound).primes();
+        for (int s = static_cast<int>(first); s >= 0; s = t_.symbols[s].inner) {
+            chain.symbols.push_back(s);
+            chain_of_[s] = chains_.size() - 1;
+            chain.divisors &= t_.symbols[s].choice == mapspace::TileChoice::divisors;
+        }
+    }
 }
 
 void TileChooser::plan() {
@@ -352,15 +371,8 @@ bool TileChooser::take_nearest(const std::vector<double>& target) {
 }
 
 void TileChooser::between(int symbol, const std::int64_t* tiles, std::vector<double>& out) {
-    SymbolSet others;
-    corner_.resize(values_.size());
-    for (std::size_t s = 0; s < values_.size(); ++s) {
-        corner_[s] = static_cast<double>(tiles[s]);
-        if (static_cast<int>(s) != symbol) {
-            others |= SymbolSet::of(static_cast<int>(s));
-        }
-    }
-    cursors_[symbol].start(corner_.data(), others);
+    corner_.assign(tiles, tiles + values_.size());
+    cursors_[symbol].start(corner_.data(), all_ - SymbolSet::of(symbol));
     out.clear();
     drain(cursors_[symbol], out);
 }

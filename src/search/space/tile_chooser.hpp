@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "mapspace/tile_shapes_candidates.hpp"
@@ -49,6 +50,17 @@ public:
     /// As draw() towards a target, all of it above 0, where nothing stands in the way: each symbol
     /// takes what is nearest. False if some limit is not met then.
     bool take_nearest(const std::vector<double>& target);
+
+    /// The symbols of one rank variable.
+    struct Chain {
+        std::vector<int> symbols;  ///< from the outside in
+        std::int64_t bound = 1;
+        std::span<const std::int64_t> primes;  ///< that divide it, ascending
+        bool divisors = true;                  ///< of the bound: each of the symbols
+    };
+    const Chain& chain(int symbol) const {
+        return chains_[chain_of_[symbol]];
+    }
 
     /// What the tile shape of one symbol may be, given all others; ascending.
     void between(int symbol, const std::int64_t* tiles, std::vector<double>& out);
@@ -96,6 +108,7 @@ private:
         std::vector<std::size_t> linear;  ///< of the checks: output = a * s or a / s, a is known
         model::SymbolSet known;           ///< before it
     };
+    void link(mapspace::DivisorCache& divisors);
     void plan();
     Check check_of(const Limit& limit, int symbol, const model::SymbolSet& known,
                    const std::vector<int>& raised) const;
@@ -108,7 +121,10 @@ private:
     const TemplateData& t_;
     model::FormulaWorkspace& workspace_;
     std::vector<mapspace::CandidateCursor> cursors_;  // per symbol
-    std::vector<Step> steps_;                         // by place in the order
+    model::SymbolSet all_;
+    std::vector<Chain> chains_;
+    std::vector<std::size_t> chain_of_;  // per symbol
+    std::vector<Step> steps_;            // by place in the order
     std::vector<double> values_, corner_, outputs_;
     std::vector<double> before_;  // values_ as they were before each choice
     std::size_t chosen_ = 0;
