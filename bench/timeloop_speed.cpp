@@ -1,6 +1,8 @@
 // Mappings per second of the Timeloop cost model on one core: random mappings of a Timeloop input
-// that fit, drawn beforehand, evaluated over and over. With `timeloop-mapper` on PATH its own rate
-// in the same minute, read from its log, is printed beside.
+// that fit, drawn beforehand, evaluated over and over. Then moves of the mapspace as search
+// strategies have it, by kind, from a point of a descent, evaluation included, and how many find a
+// mapping. With `timeloop-mapper` on PATH its own rate in the same minute, read from its log, is
+// printed beside.
 //
 //   timeloop_speed [INPUT [SECONDS]]     default: eyeriss_like on conv64, 2 s
 #include <sys/resource.h>
@@ -21,10 +23,12 @@
 #include "timeloop/mapspace.hpp"
 #include "timeloop/model.hpp"
 #include "timeloop/read.hpp"
+#include "timeloop/strategy/worker.hpp"
 
 namespace {
 
 using namespace tessera::timeloop;
+namespace search = tessera::search;
 /// Processor time, so that other jobs on the machine matter little.
 double cpu_s() {
     timespec now{};
@@ -88,6 +92,45 @@ Rate rate(const CompiledModel& model, const std::vector<FlatMapping>& mappings, 
     }
     std::printf("mean energy                %14.6g pJ\n", sum / evaluated);
     return {evaluated / (now - begin), static_cast<double>(mappings.size()) / least};
+}
+
+/// Moves a second of every kind, as annealing makes them near an optimum: nearly all of them are
+/// turned down.
+void print_moves(const MapSpace& space, const CompiledModel& model, double seconds) {
+    const StrategySpace points(space, model);
+    StrategyWorker worker(points, model, Objective{}, 1);
+    search::Rng rng(1);
+    search::Point best;
+    search::Outcome of_best = worker.draw(1, best);
+    const auto climb = [&](search::Move move, std::uint64_t seed) {
+        search::Point next = best;
+        const auto part = static_cast<std::uint32_t>(rng.below(points.n_einsums()));
+        const search::Outcome to = worker.move(move, seed, part, next);
+        if (to.legal() && to.energy_j * to.latency_s < of_best.energy_j * of_best.latency_s) {
+            of_best = to;
+            best = next;
+        }
+        return to.legal();
+    };
+    std::uint64_t seed = 0;
+    for (int i = 0; i < 20000; ++i) {
+        climb(static_cast<search::Move>(i % static_cast<int>(search::n_moves)), seed++);
+    }
+    const char* const names[] = {"factor", "tile",    "tiles",  "spatial", "order",
+                                 "keep",   "backing", "einsum", "einsums"};
+    for (std::size_t kind = 0; kind < search::n_moves; ++kind) {
+        double asked = 0, made = 0, now = 0;
+        const double begin = cpu_s();
+        while (now < seconds / 4) {
+            for (int i = 0; i < 1000; ++i) {
+                made += climb(static_cast<search::Move>(kind), seed++) ? 1 : 0;
+            }
+            asked += 1000;
+            now = cpu_s() - begin;
+        }
+        std::printf("moves %-20s %14.0f a second, %.0f %% find a mapping\n", names[kind],
+                    asked / now, 100 * made / asked);
+    }
 }
 
 double children_cpu_s() {
@@ -156,6 +199,7 @@ int run(const std::string& input, double seconds) {
     const Rate ours = rate(model, drawn.fitting, seconds);
     std::printf("model alone                %14.0f mappings/s, best batch %.0f (%zu different)\n",
                 ours.mean, ours.best, drawn.fitting.size());
+    print_moves(space, model, seconds);
     if (std::system("command -v timeloop-mapper > /dev/null 2>&1") == 0) {
         const double theirs = timeloop_rate(input, 10);
         std::printf("timeloop-mapper, random    %14.0f valid mappings/s; ours %.0f x\n", theirs,

@@ -49,7 +49,7 @@ double share_in_use(const PathDim& dim, double used) {
 
 double most_used(const PathDim& dim, bool physical) {
     const double scale = physical ? std::max(1.0, dim.usage_scale) : dim.usage_scale;
-    return static_cast<double>(dim.fanout) / scale;
+    return std::max(1.0, static_cast<double>(dim.fanout) / scale);
 }
 
 double least_used(const PathDim& dim) {

@@ -197,6 +197,8 @@ BOOST_AUTO_TEST_CASE(a_scaled_fan_out_has_no_more_instances_than_there_are) {
     BOOST_TEST(with("{name: x, fanout: 4, usage_scale: 0.5}") == four);
     // Half of them are all that may be in use.
     BOOST_TEST(with("{name: x, fanout: 4, usage_scale: 2}") == with("{name: x, fanout: 2}"));
+    // An Einsum runs somewhere.
+    BOOST_TEST(with("{name: x, fanout: 1, usage_scale: 2}") == with("{name: x, fanout: 1}"));
 }
 
 BOOST_AUTO_TEST_CASE(a_scaled_fan_out_binds_given_mappings_too) {

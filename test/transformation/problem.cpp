@@ -37,6 +37,11 @@ void write(std::ostream& out, const Access& access) {
     out << "}" << (access.output ? ", output: True" : "") << "}\n";
 }
 
+/// `one` for Einsums that access the tensor, if there is one.
+std::string chosen(const std::string& one, const std::string& tensor, const std::string& other) {
+    return tensor.empty() ? one : one + " if " + tensor + " else " + other;
+}
+
 std::string braces(const Rules& rules) {
     std::string inside;
     for (const auto& [key, value] : rules) {
@@ -48,7 +53,8 @@ std::string braces(const Rules& rules) {
 void write(std::ostream& out, const Component& c) {
     out << "  - !" << c.kind << "\n    name: " << c.name << "\n";
     if (c.kind == "Memory") {
-        out << "    size: " << number(c.size_bits) << "\n";
+        out << "    size: " << chosen(number(c.size_bits), c.follows, number(c.other_size_bits))
+            << "\n";
         if (c.banks > 0) {
             out << "    banks: " << c.banks << "\n";
         }
@@ -57,7 +63,9 @@ void write(std::ostream& out, const Component& c) {
         out << "    spatial:\n";
     }
     for (const Dimension& d : c.dimensions) {
-        Rules all{{"name", d.name}, {"fanout", std::to_string(d.fanout)}};
+        Rules all{{"name", d.name},
+                  {"fanout",
+                   chosen(std::to_string(d.fanout), d.follows, std::to_string(d.other_fanout))}};
         all.insert(all.end(), d.rules.begin(), d.rules.end());
         out << "    - " << braces(all) << "\n";
     }
@@ -67,6 +75,9 @@ void write(std::ostream& out, const Component& c) {
     out << "    leak_power: " << number(c.leak_w) << "\n    area: 0\n";
     if (c.kind != "Compute") {
         out << "    bits_per_action: " << number(c.bits_per_action) << "\n";
+    }
+    if (!c.enabled_for.empty()) {
+        out << "    enabled: " << chosen("True", c.enabled_for, "False") << "\n";
     }
     for (const auto& [key, value] : c.more) {
         out << "    " << key << ": " << value << "\n";

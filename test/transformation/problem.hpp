@@ -52,13 +52,18 @@ struct Dimension {
     std::string name;
     int fanout = 1;
     Rules rules;
+    int other_fanout = 1;
+    std::string follows = {};  ///< Einsums without this tensor have the other; empty: none
 };
 
 struct Component {
     std::string kind;  ///< "Memory", "Toll", "Container", "Network", "Compute"
     std::string name;
     double size_bits = std::numeric_limits<double>::infinity();
-    int banks = 0;  ///< of equal size; 0: none
+    double other_size_bits = 0;
+    std::string follows = {};      ///< Einsums without this tensor have the other; empty: none
+    std::string enabled_for = {};  ///< off for Einsums without this tensor; empty: for none
+    int banks = 0;                 ///< of equal size; 0: none
     double leak_w = 0, bits_per_action = 1;
     std::vector<Action> actions;
     std::vector<Dimension> dimensions;

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <set>
 
 #include "transformation/random_problem.hpp"
@@ -252,6 +254,16 @@ std::vector<std::string> features(const Problem& problem) {
         if (!c.dimensions.empty()) {
             found.insert("spatial");
         }
+        if (!c.follows.empty()) {
+            found.insert("size by Einsum");
+        }
+        if (!c.enabled_for.empty()) {
+            found.insert("enabled by Einsum");
+        }
+        if (std::ranges::any_of(c.dimensions,
+                                [](const Dimension& d) { return !d.follows.empty(); })) {
+            found.insert("fan-out by Einsum");
+        }
     }
     found.insert(std::to_string(memories) + " memories");
     if (computes > 1) {
@@ -260,8 +272,14 @@ std::vector<std::string> features(const Problem& problem) {
     if (!problem.persistent.empty()) {
         found.insert("persistent");
     }
-    for (const char* key : {"reuse", "min_usage", "loop_bounds", "no_refetch_from_above",
-                            "no_resend_to_below", "tensor_order_options"}) {
+    for (const auto& [tensor, bits] : problem.bits_per_value) {
+        if (bits != std::floor(bits)) {
+            found.insert("fractions of bits");
+        }
+    }
+    for (const char* key :
+         {"reuse", "min_usage", "loop_bounds", "usage_scale", "no_refetch_from_above",
+          "no_resend_to_below", "tensor_order_options"}) {
         if (problem.has_rule(key)) {
             found.insert(key);
         }
@@ -314,6 +332,53 @@ void draw_banks(Problem& problem, Random r) {
     }
 }
 
+/// Now and then: what follows the Einsum, shares in use that are scaled, fractions of bits. All
+/// else of a problem stays as it is without them.
+void draw_varieties(Problem& problem, Random r) {
+    const auto tensor = [&] {
+        const auto at =
+            static_cast<std::ptrdiff_t>(r.below(static_cast<int>(problem.bits_per_value.size())));
+        return std::next(problem.bits_per_value.begin(), at)->first;
+    };
+    const double fraction = r.chance(15) ? r.pick(std::vector{1.1, 0.3, 0.7}) : 1;
+    for (auto& [name, bits] : problem.bits_per_value) {
+        bits *= fraction;
+    }
+    for (Component& c : problem.components) {
+        const bool inner = c.kind == "Memory" && std::isfinite(c.size_bits);
+        if (inner && c.banks == 0) {
+            c.size_bits *= fraction;
+            if (r.chance(12)) {
+                c.other_size_bits = c.size_bits * r.pick(std::vector{0.5, 2.0, HUGE_VAL});
+                c.follows = tensor();
+            }
+        }
+        if (inner && r.chance(8)) {
+            c.enabled_for = tensor();
+        }
+        for (Dimension& d : c.dimensions) {
+            if (r.chance(12)) {
+                d.other_fanout = r.pick(std::vector{1, 2, 6});
+                d.follows = tensor();
+            }
+            if (r.chance(12)) {
+                d.rules.emplace_back("usage_scale",
+                                     r.pick(std::vector<std::string>{"0.5", "1.5", "2"}));
+            }
+        }
+    }
+}
+
+/// Under the reference's rules such copies are not searched.
+bool copies_change_persistence(const Problem& problem) {
+    return std::ranges::any_of(problem.einsums, [&](const Einsum& e) {
+        return e.copies && std::ranges::any_of(e.accesses, [&](const Access& a) {
+                   return problem.persistent.contains(a.tensor) !=
+                          problem.persistent.contains(e.accesses.front().tensor);
+               });
+    });
+}
+
 }  // namespace
 
 Problem random_problem(std::uint64_t seed) {
@@ -323,10 +388,11 @@ Problem random_problem(std::uint64_t seed) {
     draw_workload(problem, static_cast<int>(seed % families().size()), r);
     draw_hardware(problem, r);
     draw_banks(problem, Random(seed ^ 0xba2c));
+    draw_varieties(problem, Random(seed ^ 0x7a1e));
     if (problem.options.partial_tiles()) {
         return problem;
     }
-    if (r.chance(15)) {
+    if (r.chance(15) && !copies_change_persistence(problem)) {
         problem.compat = arch::Compat::accelforge;
         mapspace::MapSpaceOptions o = mapspace::MapSpaceOptions::accelforge();
         o.all_einsum_orders = problem.options.all_einsum_orders;

@@ -129,7 +129,8 @@ BOOST_AUTO_TEST_CASE(optima_move_as_the_problem_does) {
     for (const char* feature :
          {"2 memories", "3 memories", "4 memories", "spatial", "toll", "network", "reuse",
           "loop_bounds", "no_refetch_from_above", "tensor_order_options", "several computes",
-          "persistent", "partial tiles"}) {
+          "persistent", "partial tiles", "size by Einsum", "fan-out by Einsum", "enabled by Einsum",
+          "usage_scale", "fractions of bits"}) {
         const auto found = tally.features.find(feature);
         BOOST_TEST((found != tally.features.end() && found->second.solved > 0),
                    "no problem with " << feature << " was solved");

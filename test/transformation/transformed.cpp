@@ -154,6 +154,13 @@ void tensor_names(Transformed& t, Random& r) {
     for (Einsum& e : t.problem.einsums) {
         shuffle(e.accesses, r);
     }
+    for (Component& c : t.problem.components) {
+        c.follows = renamed(c.follows, t.tensors);
+        c.enabled_for = renamed(c.enabled_for, t.tensors);
+        for (Dimension& d : c.dimensions) {
+            d.follows = renamed(d.follows, t.tensors);
+        }
+    }
 }
 
 void einsum_names(Transformed& t, Random& r) {
@@ -265,6 +272,7 @@ void bits(Transformed& t, double factor) {
     }
     for (Component& c : t.problem.components) {
         c.size_bits *= factor;
+        c.other_size_bits *= factor;
         c.bits_per_action *= factor;
     }
 }

@@ -122,8 +122,9 @@ bool need_not_keep(Problem& p, Random& r) {
 bool more_memory(Problem& p, Random& r) {
     Component& memory = any(memories(p), r);
     const double unit = std::max(1, memory.banks);  // banks become larger, not more
-    memory.size_bits =
-        std::ceil(memory.size_bits * r.pick(std::vector{1.2, 2.0, 5.0}) / unit) * unit;
+    const double factor = r.pick(std::vector{1.2, 2.0, 5.0});
+    memory.size_bits = std::ceil(memory.size_bits * factor / unit) * unit;
+    memory.other_size_bits = std::ceil(memory.other_size_bits * factor);
     return std::isfinite(memory.size_bits);
 }
 
@@ -148,7 +149,9 @@ bool more_instances(Problem& p, Random& r) {
     }
     for (Component& c : p.components) {
         if (!c.dimensions.empty()) {
-            c.dimensions.front().fanout += 1 + r.below(4);
+            const int more = 1 + r.below(4);
+            c.dimensions.front().fanout += more;
+            c.dimensions.front().other_fanout += more;
             return true;
         }
     }

@@ -54,7 +54,7 @@ double values_in(const workload::LocalTensor& tensor, const std::vector<std::int
 /// Share of a fan-out in use.
 double share_in_use(const PathDim& dim, double used);
 /// Most instances that may be in use. Physical: no more than there are; and the reference's rule,
-/// that the share in use is at most 1.
+/// that the share in use is at most 1. One may always be.
 double most_used(const PathDim& dim, bool physical);
 /// Fewest instances whose share in use is `min_usage`, as share_in_use() rounds it.
 double least_used(const PathDim& dim);

@@ -239,12 +239,14 @@ bool StrategyWorker::change(Rng& rng, Move move, int part) {
 }
 
 template <class From, class To>
-bool StrategyWorker::shift(Rng& rng, const From& from, const To& to) {
+bool StrategyWorker::shift(Rng& rng, const From& from, const To& to, int dimension) {
     shifts_.clear();
-    for (int d = 0; d < dimensions_; ++d) {
+    const int first = dimension < 0 ? 0 : dimension;
+    const int end = dimension < 0 ? dimensions_ : dimension + 1;
+    for (int d = first; d < end; ++d) {
         const std::int32_t* const ends = space_.ends(d, next_.tiles[d]);
         for (int level = 0; level < levels_; ++level) {
-            if (ends[level] == 1 || !from(d, level)) {
+            if (ends[level] == 1 || !from(level)) {
                 continue;
             }
             for (const std::int32_t prime : primes_[d]) {
@@ -289,9 +291,8 @@ bool StrategyWorker::shift(Rng& rng, const From& from, const To& to) {
 }
 
 bool StrategyWorker::move_factor(Rng& rng, int dimension) {
-    return shift(
-               rng, [&](int d, int) { return d == dimension; }, [](int) { return true; }) ||
-           draw_digit(rng, static_cast<std::size_t>(dimension));
+    const auto any = [](int) { return true; };
+    return shift(rng, any, any, dimension) || draw_digit(rng, static_cast<std::size_t>(dimension));
 }
 
 bool StrategyWorker::move_spatial(Rng& rng) {
@@ -304,12 +305,9 @@ bool StrategyWorker::move_spatial(Rng& rng) {
     const auto temporal = [&](int l) { return !space_.mapspace().levels()[l].spatial; };
     bool moved = false;
     if (rng.below(2) == 0) {
-        moved = shift(
-            rng, [&](int, int l) { return here(l); }, temporal);
+        moved = shift(rng, here, temporal);
     }
-    return shift(
-               rng, [&](int, int l) { return temporal(l); }, here) ||
-           moved || split;
+    return shift(rng, temporal, here) || moved || split;
 }
 
 bool StrategyWorker::move_loop(Rng& rng) {
@@ -384,8 +382,7 @@ bool StrategyWorker::fit_array(Rng& rng, const Misfit& misfit) {
     const auto& levels = space_.mapspace().levels();
     const auto temporal = [&](int l) { return !levels[l].spatial; };
     if (misfit.level == Misfit::low) {
-        return shift(
-            rng, [&](int, int l) { return temporal(l); }, [&](int l) { return levels[l].spatial; });
+        return shift(rng, temporal, [&](int l) { return levels[l].spatial; });
     }
     int level = 0;
     while (!levels[level].spatial || levels[level].storage != misfit.level) {
@@ -403,20 +400,20 @@ bool StrategyWorker::fit_array(Rng& rng, const Misfit& misfit) {
         }
     }
     return shift(
-        rng, [&](int, int l) { return l == level; }, temporal);
+        rng, [&](int l) { return l == level; }, temporal);
 }
 
 bool StrategyWorker::fit_memory(Rng& rng, int storage) {
     const auto& levels = space_.mapspace().levels();
     return shift(
-        rng, [&](int, int l) { return levels[l].storage <= storage; },
+        rng, [&](int l) { return levels[l].storage <= storage; },
         [&](int l) { return !levels[l].spatial && levels[l].storage > storage; });
 }
 
 bool StrategyWorker::fill_memory(Rng& rng, int storage) {
     const auto& levels = space_.mapspace().levels();
     return shift(
-        rng, [&](int, int l) { return levels[l].storage > storage; },
+        rng, [&](int l) { return levels[l].storage > storage; },
         [&](int l) { return !levels[l].spatial && levels[l].storage <= storage; });
 }
 

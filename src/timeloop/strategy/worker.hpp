@@ -64,9 +64,10 @@ private:
     bool fit_array(search::Rng& rng, const Misfit& misfit);
     bool fit_memory(search::Rng& rng, int storage);
     bool fill_memory(search::Rng& rng, int storage);
-    /// Moves one factor of those dimensions from a level that `from` allows to one that `to` does.
+    /// Moves one factor of the dimension (-1: of any) from a level that `from` allows to one that
+    /// `to` does.
     template <class From, class To>
-    bool shift(search::Rng& rng, const From& from, const To& to);
+    bool shift(search::Rng& rng, const From& from, const To& to, int dimension = -1);
 
     std::int32_t end(int dimension, int level) const {
         return space_.ends(dimension, next_.tiles[dimension])[level];
