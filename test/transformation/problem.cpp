@@ -76,6 +76,9 @@ void write(std::ostream& out, const Component& c) {
     if (c.kind != "Compute") {
         out << "    bits_per_action: " << number(c.bits_per_action) << "\n";
     }
+    if (c.bits_of_outputs > 0) {
+        out << "    bits_per_value: {Outputs: " << number(c.bits_of_outputs) << "}\n";
+    }
     if (!c.enabled_for.empty()) {
         out << "    enabled: " << chosen("True", c.enabled_for, "False") << "\n";
     }
@@ -141,7 +144,8 @@ std::string text(const Problem& problem) {
     out << "  einsums:\n";
     for (const Einsum& einsum : problem.einsums) {
         out << "  - name: " << einsum.name << "\n"
-            << (einsum.copies ? "    is_copy_operation: True\n" : "") << "    tensor_accesses:\n";
+            << (einsum.copies ? "    is_copy_operation: True\n" : "")
+            << "    n_instances: " << einsum.instances << "\n    tensor_accesses:\n";
         for (const Access& access : einsum.accesses) {
             write(out, access);
         }

@@ -35,6 +35,7 @@ struct Einsum {
     std::string name;
     std::vector<Access> accesses;
     bool copies = false;  ///< is_copy_operation
+    int instances = 1;
 
     /// Of all ranks of all tensors.
     std::vector<Term> terms() const;
@@ -63,6 +64,7 @@ struct Component {
     double other_size_bits = 0;
     std::string follows = {};      ///< Einsums without this tensor have the other; empty: none
     std::string enabled_for = {};  ///< off for Einsums without this tensor; empty: for none
+    double bits_of_outputs = 0;    ///< per value, in this memory; 0: as elsewhere
     int banks = 0;                 ///< of equal size; 0: none
     double leak_w = 0, bits_per_action = 1;
     std::vector<Action> actions;

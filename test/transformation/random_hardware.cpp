@@ -260,6 +260,9 @@ std::vector<std::string> features(const Problem& problem) {
         if (!c.enabled_for.empty()) {
             found.insert("enabled by Einsum");
         }
+        if (c.bits_of_outputs > 0) {
+            found.insert("bits by memory");
+        }
         if (std::ranges::any_of(c.dimensions,
                                 [](const Dimension& d) { return !d.follows.empty(); })) {
             found.insert("fan-out by Einsum");
@@ -272,14 +275,17 @@ std::vector<std::string> features(const Problem& problem) {
     if (!problem.persistent.empty()) {
         found.insert("persistent");
     }
+    if (std::ranges::any_of(problem.einsums, [](const Einsum& e) { return e.instances > 1; })) {
+        found.insert("n_instances");
+    }
     for (const auto& [tensor, bits] : problem.bits_per_value) {
         if (bits != std::floor(bits)) {
             found.insert("fractions of bits");
         }
     }
-    for (const char* key :
-         {"reuse", "min_usage", "loop_bounds", "usage_scale", "no_refetch_from_above",
-          "no_resend_to_below", "tensor_order_options"}) {
+    for (const char* key : {"reuse", "min_usage", "loop_bounds", "usage_scale", "back",
+                            "force_memory_hierarchy_order", "no_refetch_from_above",
+                            "no_resend_to_below", "tensor_order_options"}) {
         if (problem.has_rule(key)) {
             found.insert(key);
         }
@@ -344,6 +350,9 @@ void draw_varieties(Problem& problem, Random r) {
     for (auto& [name, bits] : problem.bits_per_value) {
         bits *= fraction;
     }
+    for (Einsum& e : problem.einsums) {
+        e.instances = r.chance(5) ? 2 + r.below(2) : 1;
+    }
     for (Component& c : problem.components) {
         const bool inner = c.kind == "Memory" && std::isfinite(c.size_bits);
         if (inner && c.banks == 0) {
@@ -355,6 +364,16 @@ void draw_varieties(Problem& problem, Random r) {
         }
         if (inner && r.chance(8)) {
             c.enabled_for = tensor();
+        }
+        if (inner && r.chance(8)) {
+            c.bits_of_outputs = r.pick(std::vector{4, 12, 32});
+        }
+        if (inner && r.chance(8)) {
+            c.tensors.emplace_back("force_memory_hierarchy_order", "False");
+        }
+        if (inner && r.chance(5)) {
+            c.tensors.emplace_back("back", r.pick(std::vector<std::string>{
+                                               "Intermediates", "Outputs & Intermediates"}));
         }
         for (Dimension& d : c.dimensions) {
             if (r.chance(12)) {

@@ -273,6 +273,7 @@ void bits(Transformed& t, double factor) {
     for (Component& c : t.problem.components) {
         c.size_bits *= factor;
         c.other_size_bits *= factor;
+        c.bits_of_outputs *= factor;
         c.bits_per_action *= factor;
     }
 }
