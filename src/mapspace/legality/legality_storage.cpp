@@ -186,8 +186,8 @@ void Constraints::orders(const spec::Symbols& symbols) {
                                    " that no loop separates, the last is charged further down, "
                                    "and in the orders " +
                                    text +
-                                   " another is the last; no search gives this mapping, and it "
-                                   "may cost less than the optimum",
+                                   " another is the last; in this order the chain is no member of "
+                                   "the mapspace, and may cost less than the optimum",
                                holder_in(l, ~TensorMask{0}));
             v.severity = Severity::warning;
             v.level = level.name;

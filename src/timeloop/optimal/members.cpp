@@ -6,7 +6,8 @@
 namespace tessera::timeloop {
 namespace {
 
-// [prefix][free][suffix] with unit loops of the free part at its front, or spread by `unit_first`.
+// Of the free part of [prefix][free][suffix]: unit loops stand at its front, or around a split
+// where they are needed.
 struct Parts {
     std::vector<int> running, unit;
 };

@@ -95,7 +95,7 @@ private:
     const Edges& edges_;
     const Geometry& g_;
     const Lattice& lattice_;
-    // Per data space and edge: cost of closing at each lattice point; whether steps may coincide.
+    // Per data space and edge: cost of closing at each lattice point.
     std::vector<std::vector<std::vector<double>>> full_cost_;
     std::vector<std::vector<double>> least_cost_;
     // Per level: loop orders worth trying. Every order that the constraints allow costs at least as

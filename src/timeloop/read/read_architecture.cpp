@@ -3,7 +3,7 @@
 //   read_levels    form A: `arithmetic` and a list `storage`, innermost level first
 //   TreeReader     form B: nested `subtree`s with `local` components, outermost first
 //
-// The ERT comes later (energies.cpp); what the input does not say is filled in from the built-in
+// The ERT comes later (read_energies.cpp); what the input does not say is filled in from the built-in
 // tables here.
 
 #include <algorithm>
