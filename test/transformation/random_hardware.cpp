@@ -389,12 +389,15 @@ void draw_varieties(Problem& problem, Random r) {
 }
 
 /// Under the reference's rules such copies are not searched.
-bool copies_change_persistence(const Problem& problem) {
+bool makes_persistent_copies(const Problem& problem) {
+    const auto persistent = [&](const Access& a) { return problem.persistent.contains(a.tensor); };
     return std::ranges::any_of(problem.einsums, [&](const Einsum& e) {
-        return e.copies && std::ranges::any_of(e.accesses, [&](const Access& a) {
-                   return problem.persistent.contains(a.tensor) !=
-                          problem.persistent.contains(e.accesses.front().tensor);
-               });
+        const auto has = [&](bool output, bool wanted) {
+            return std::ranges::any_of(e.accesses, [&](const Access& a) {
+                return a.output == output && persistent(a) == wanted;
+            });
+        };
+        return e.copies && has(true, true) && has(false, false);
     });
 }
 
@@ -411,7 +414,7 @@ Problem random_problem(std::uint64_t seed) {
     if (problem.options.partial_tiles()) {
         return problem;
     }
-    if (r.chance(15) && !copies_change_persistence(problem)) {
+    if (r.chance(15) && !makes_persistent_copies(problem)) {
         problem.compat = arch::Compat::accelforge;
         mapspace::MapSpaceOptions o = mapspace::MapSpaceOptions::accelforge();
         o.all_einsum_orders = problem.options.all_einsum_orders;

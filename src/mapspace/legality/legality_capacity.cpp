@@ -41,6 +41,16 @@ struct Allocation {
         }
         return alive(leaf) ? most : 0;
     }
+    /// At least so many bits are in the reference's sums, from which a user takes off what the
+    /// first one needs before it adds its own.
+    double summed_during(int leaf) const {
+        const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
+        const auto [least, most] = std::minmax_element(users.begin(), users.end(), less);
+        if (least->second == most->second) {
+            return bits_during(leaf);
+        }
+        return alive(leaf) && std::is_sorted(users.begin(), users.end(), less) ? least->second : 0;
+    }
 };
 
 // Index of the node that the allocation of holder `h` stands right above. It sinks past loops over
@@ -155,7 +165,7 @@ public:
     std::map<std::string, double> peaks() const {
         std::map<std::string, double> result;
         for (const auto& [memory, all] : memories()) {
-            result[memory] = peak(memory, all).bits;
+            result[memory] = peak(memory, all, &Allocation::bits_during).bits;
         }
         return result;
     }
@@ -313,7 +323,8 @@ private:
     }
 
     // The time at which the memory is fullest.
-    Peak peak(const std::string& memory, const Allocations& all) const {
+    Peak peak(const std::string& memory, const Allocations& all,
+              double (Allocation::*bits_of)(int) const) const {
         Peak worst;
         std::vector<Allocations> alive(checker_.leaves.size());
         for (const Allocation* a : all) {
@@ -324,7 +335,7 @@ private:
         for (int l = 0; l < static_cast<int>(checker_.leaves.size()); ++l) {
             double bits = 0;
             for (const Allocation* a : alive[static_cast<std::size_t>(l)]) {
-                bits += a->bits_during(l);
+                bits += (a->*bits_of)(l);
             }
             const double size = size_during(l, memory, all);
             const double share = bits > 0 ? bits / size : 0;
@@ -336,7 +347,10 @@ private:
     }
 
     void report(const std::string& memory, const Allocations& all) {
-        const Peak at = peak(memory, all);
+        const auto bits_of = checker_.problem.convention().exchange_by_tree
+                                 ? &Allocation::bits_during
+                                 : &Allocation::summed_during;
+        const Peak at = peak(memory, all, bits_of);
         const double worst = at.bits, size = at.size_bits;
         const int when = at.leaf;
         // Shares of distributed memories may be fractions; everything else is exact.
@@ -347,7 +361,7 @@ private:
         for (const Allocation* a : all) {
             if (a->alive(when)) {
                 parts +=
-                    (parts.empty() ? "" : ", ") + a->tensor + " " + number(a->bits_during(when));
+                    (parts.empty() ? "" : ", ") + a->tensor + " " + number((a->*bits_of)(when));
             }
         }
         const Leaf& leaf = *checker_.leaves[when];

@@ -154,33 +154,19 @@ std::vector<CapacityNeed> least_needs(const workload::Workload& workload, const 
 
 namespace {
 
-/// The reference takes a copy and its input for one buffer, which is there before the input is, or
-/// after it is gone: what others hold at that time cannot be told from sums by depth, nor can how
-/// large the buffer is then if the copy is wider or narrower.
-void refuse_persistent_copy(const arch::Path& path) {
-    const workload::EinsumView& einsum = path.einsum;
-    if (!einsum.is_copy_operation) {
-        return;
-    }
-    for (std::size_t in = 0; in < einsum.tensors.size(); ++in) {
-        for (std::size_t out = 0; out < einsum.tensors.size(); ++out) {
-            const workload::LocalTensor &input = einsum.tensors[in], &copy = einsum.tensors[out];
-            if (input.output || !copy.output || input.persistent == copy.persistent) {
-                continue;
-            }
-            const bool same_width = std::ranges::all_of(path.levels, [&](const auto& level) {
-                return level.kind != arch::LevelKind::memory ||
-                       level.bits_per_value[in] == level.bits_per_value[out];
-            });
-            if (copy.persistent || !same_width) {
-                throw UserError(
-                    "Einsum '" + einsum.name + "' copies a tensor that is " +
-                    (copy.persistent ? "not persistent into one that is"
-                                     : "persistent into one of other bits per value that is not") +
-                    "; under the reference's rules such mappings can be evaluated, not searched: "
-                    "leave out --compat, or make both persistent");
-            }
-        }
+/// The reference takes a copy and its input for one buffer, which is there before the input is:
+/// what others hold at that time cannot be told from sums by depth.
+void refuse_persistent_copy(const workload::EinsumView& einsum) {
+    const auto has = [&](bool output, bool persistent) {
+        return std::ranges::any_of(einsum.tensors, [&](const workload::LocalTensor& t) {
+            return t.output == output && t.persistent == persistent;
+        });
+    };
+    if (einsum.is_copy_operation && has(true, true) && has(false, false)) {
+        throw UserError("Einsum '" + einsum.name +
+                        "' copies a tensor that is not persistent into one that is; under the "
+                        "reference's rules such mappings can be evaluated, not searched: leave out "
+                        "--compat, or make both persistent");
     }
 }
 
@@ -188,7 +174,7 @@ void refuse_persistent_copy(const arch::Path& path) {
 
 TabulateContext table_context(const ShapeContext& c, const arch::Path& path) {
     if (!c.problem->convention().check_physical) {
-        refuse_persistent_copy(path);
+        refuse_persistent_copy(path.einsum);
     }
     TabulateContext out;
     out.path = &path;
