@@ -36,7 +36,7 @@ bool Drawing::draw_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::
     return false;
 }
 
-bool Drawing::search_tiles(Rng& rng, const Fit& fit, bool straight, std::uint64_t& steps) {
+Found Drawing::search_tiles(Rng& rng, const Fit& fit, bool straight, std::uint64_t& steps) {
     TileChooser& tiles = followers_.walk(fit.einsum, fit.tmpl).chooser();
     const std::uint64_t most = fit_steps_per_symbol * (1 + tiles.size());
     std::uint64_t left = most;
@@ -46,18 +46,19 @@ bool Drawing::search_tiles(Rng& rng, const Fit& fit, bool straight, std::uint64_
         tiles.start(fit.running, fit.trips);
         found = tiles.draw(rng, left, &fit.target);
     }
-    steps = most - left + 1;
+    // Of failures it may be known that they are, which must not make a difference.
+    steps = found ? most - left + 1 : 1;
     if (found) {
         values_ = tiles.values();
     }
-    return found;
+    return found ? Found::yes : left > 0 ? Found::none : Found::given_up;
 }
 
-bool Drawing::fit_tiles(Rng& rng, const Fit& fit, bool remembered) {
+Found Drawing::fit_tiles(Rng& rng, const Fit& fit, bool remembered) {
     std::uint64_t steps = 0;
     const bool all = std::find(fit.target.begin(), fit.target.end(), 0.0) == fit.target.end();
     if (!all || !remembered) {
-        const bool found = search_tiles(rng, fit, all, steps);
+        const Found found = search_tiles(rng, fit, false, steps);
         work += steps;
         return found;
     }
@@ -65,13 +66,13 @@ bool Drawing::fit_tiles(Rng& rng, const Fit& fit, bool remembered) {
     if (!entry.known) {
         entry.found = search_tiles(rng, fit, true, steps);
         entry.work = steps;
-        if (entry.found) {
+        if (entry.found == Found::yes) {
             entry.values = values_;
         }
         entry.known = true;
     }
     work += entry.work;
-    if (entry.found) {
+    if (entry.found == Found::yes) {
         values_ = entry.values;
     }
     return entry.found;

@@ -26,9 +26,9 @@ public:
     bool draw_tiles(Rng& rng, std::size_t einsum, std::uint32_t tmpl, std::uint32_t running,
                     const std::vector<std::int64_t>& trips);
 
-    /// Tile shapes into values(); false if none were found. `rng` is used for those alone whose
-    /// target is 0. `remembered`: the same question is likely to come again.
-    bool fit_tiles(Rng& rng, const Fit& fit, bool remembered = true);
+    /// Tile shapes into values(). `rng` is used for those alone whose target is 0. `remembered`:
+    /// the same question is likely to come again.
+    Found fit_tiles(Rng& rng, const Fit& fit, bool remembered = true);
 
     const std::vector<double>& values() const {
         return values_;
@@ -48,8 +48,8 @@ private:
 
     const OpenSpace::Data& space_;
     Joiner& joiner_;
-    /// `straight`: all of the target is above 0.
-    bool search_tiles(Rng& rng, const Fit& fit, bool straight, std::uint64_t& steps);
+    /// `straight`: all of the target is above 0, and likely to be legal.
+    Found search_tiles(Rng& rng, const Fit& fit, bool straight, std::uint64_t& steps);
 
     /// What an Einsum of the chain finds, and how many tile shapes were chosen before it.
     struct Stage {

@@ -6,6 +6,9 @@
 
 namespace tessera::search {
 
+/// Whether tile shapes near others were found; none: there are no legal ones, near or far.
+enum class Found : std::uint8_t { yes, given_up, none };
+
 /// What tile shapes are looked for: those of a template, whose running loops have these trips, near
 /// `target` (by symbol; 0: any).
 struct Fit {
@@ -25,7 +28,7 @@ public:
         std::vector<std::int64_t> trips;
         std::vector<double> target;
         // The answer.
-        bool found = false;
+        Found found = Found::none;
         std::uint64_t work = 0;
         std::vector<double> values;
     };

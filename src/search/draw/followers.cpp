@@ -96,6 +96,7 @@ Compatibility& Followers::after(int einsum, const Followed& followed) {
         slot->einsum = einsum;
         if (einsum < static_cast<int>(space_.einsums.size())) {
             slot->shapes.resize(joiner_.all_options(followed.state).size());
+            slot->no_fit.resize(slot->shapes.size(), 0);
         }
         tiles_.remember(slot->shapes.size() + key_.size() + 16);
     }

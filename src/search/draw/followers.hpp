@@ -29,6 +29,8 @@ struct Compatibility : Followed {
     std::vector<const TileShapes*> shapes;  ///< by option of the state, null: not looked at yet
     bool scanned = false;
     std::vector<std::uint32_t> live;  ///< when scanned
+    std::vector<char> no_fit;  ///< by option: whether a search for tile shapes near others ended
+                               ///< without any
 };
 
 /// What is known of the tile shapes of Einsums, whatever order they run in.

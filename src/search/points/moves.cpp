@@ -171,7 +171,8 @@ bool Moves::draw_tiles(Rng& rng, std::size_t einsum, bool spatial_only) {
         for (std::size_t s = 0; s < target_.size(); ++s) {
             target_[s] = t.symbols[s].spatial ? 0 : target_[s];
         }
-        drawn = drawing_.fit_tiles(rng, {einsum, part.tmpl, part.pattern->loops, wanted_, target_});
+        drawn = drawing_.fit_tiles(
+                    rng, {einsum, part.tmpl, part.pattern->loops, wanted_, target_}) == Found::yes;
     } else {
         drawn = drawing_.draw_tiles(rng, einsum, part.tmpl, part.pattern->loops, wanted_);
     }
@@ -204,15 +205,15 @@ bool Moves::other_backing(Rng& rng, std::size_t einsum) {
     const Link& part = parts_[einsum];
     const Relatives& relatives = space_.einsums[einsum].relatives;
     const std::vector<Joiner::Option>& options = joiner_.all_options(repair_.before_next().state);
+    Compatibility& at = drawing_.followers().after(static_cast<int>(einsum), repair_.before_next());
     for (int i = 0; i < most_backings && !options.empty(); ++i) {
-        const Joiner::Option& option = options[rng.below(options.size())];
+        const std::size_t index = rng.below(options.size());
+        const Joiner::Option& option = options[index];
         if (relatives.of(option.tmpl).fused == relatives.of(part.tmpl).fused &&
             data(einsum).patterns[option.pattern].loops == part.pattern->loops) {
             continue;
         }
-        carry(data(einsum), part.tiles.data(), space_.einsums[einsum].templates[option.tmpl],
-              target_);
-        if (repair_.fit(rng, option, target_)) {
+        if (repair_.fit(rng, part.tmpl, part.tiles.data(), at, index)) {
             return true;
         }
     }

@@ -112,18 +112,35 @@ Repair::Kept Repair::keep_as(std::uint32_t tmpl, std::uint32_t join, const std::
 }
 
 const EinsumMemo::Entry* Repair::choose(Rng& rng, const Joiner::Option& option,
-                                        const std::vector<double>& target, bool remembered) {
+                                        const std::vector<double>& target, bool remembered,
+                                        char* no_fit) {
     const std::size_t e = next();
     const TemplateData& t = space_.einsums[e].templates[option.tmpl];
     const Pattern& pattern = t.patterns[option.pattern];
     demanded_trips(t, pattern, way_of(option).plan, followed_.open_trips, wanted_);
     const Fit fit{e, option.tmpl, pattern.loops, wanted_, target};
-    if (!drawing_.fit_tiles(rng, fit, remembered)) {
+    const Found fitted = drawing_.fit_tiles(rng, fit, remembered);
+    if (fitted != Found::yes) {
+        if (no_fit != nullptr && fitted == Found::none) {
+            *no_fit = 1;
+        }
         return nullptr;
     }
     row_.assign(drawing_.values().begin(), drawing_.values().end());
     const EinsumMemo::Entry& found = evaluation_.memo().of(e, option.tmpl, row_.data());
     return found.verdict == Verdict::legal ? &found : nullptr;
+}
+
+const EinsumMemo::Entry* Repair::choose(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles,
+                                        Compatibility& at, std::size_t option, bool remembered) {
+    if (at.no_fit[option] != 0) {
+        ++drawing_.work;
+        return nullptr;
+    }
+    const std::vector<TemplateData>& templates = space_.einsums[next()].templates;
+    const Joiner::Option& chosen = drawing_.followers().options(at)[option];
+    carry(templates[tmpl], tiles, templates[chosen.tmpl], target_);
+    return choose(rng, chosen, target_, remembered, &at.no_fit[option]);
 }
 
 const Way& Repair::way_of(const Joiner::Option& option) {
@@ -135,6 +152,16 @@ bool Repair::fit(Rng& rng, const Joiner::Option& option, const std::vector<doubl
     const EinsumMemo::Entry* const found = choose(rng, option, target, true);
     if (found != nullptr) {
         add(option.tmpl, option.way, row_.data(), way_of(option), found->trips);
+    }
+    return found != nullptr;
+}
+
+bool Repair::fit(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles, Compatibility& at,
+                 std::size_t option) {
+    const EinsumMemo::Entry* const found = choose(rng, tmpl, tiles, at, option, true);
+    if (found != nullptr) {
+        const Joiner::Option& chosen = drawing_.followers().options(at)[option];
+        add(chosen.tmpl, chosen.way, row_.data(), way_of(chosen), found->trips);
     }
     return found != nullptr;
 }
@@ -209,8 +236,8 @@ Repair::Replacement& Repair::replacement(std::uint32_t tmpl, const std::int64_t*
 
 /// Of several options that fit the one of least energy times latency.
 void Repair::find(Replacement& entry) {
-    const std::vector<TemplateData>& templates = space_.einsums[next()].templates;
     const std::vector<Joiner::Option>& options = joiner_.all_options(followed_.state);
+    Compatibility& at = drawing_.followers().after(static_cast<int>(next()), followed_);
     const std::uint64_t work = drawing_.work;
     double least = std::numeric_limits<double>::infinity();
     entry.option = -1;
@@ -219,9 +246,8 @@ void Repair::find(Replacement& entry) {
     for (std::size_t i = 0; i < most_replacements && fitting < enough_fitting && !options.empty();
          ++i) {
         const std::size_t index = rng.below(options.size());
-        const Joiner::Option& option = options[index];
-        carry(templates[entry.tmpl], entry.tiles.data(), templates[option.tmpl], target_);
-        const EinsumMemo::Entry* const found = choose(rng, option, target_, false);
+        const EinsumMemo::Entry* const found =
+            choose(rng, entry.tmpl, entry.tiles.data(), at, index, false);
         if (found == nullptr) {
             continue;
         }

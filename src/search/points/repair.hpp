@@ -42,8 +42,10 @@ public:
     /// `pattern`, unless that is null, and joined as `join` says.
     bool fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& target,
              const Pattern* pattern = nullptr, std::uint32_t join = 0);
-    /// Adds one option with tile shapes near `target` (of its template).
-    bool fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& target);
+    /// Adds an option of those at `at`, which is what the next Einsum finds, with tile shapes near
+    /// those of another template.
+    bool fit(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles, Compatibility& at,
+             std::size_t option);
     /// Adds another template, the tile shapes near those of `tmpl`: of several that fit the one of
     /// least energy times latency of the Einsum. Which ones are tried is one of a few choices.
     bool replace(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles);
@@ -62,9 +64,15 @@ private:
     /// Adds an Einsum that is known to run: `way` is its join, `trips` of its running fused loops.
     void add(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles, const Way& way,
              const std::vector<std::int64_t>& trips);
+    bool fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& target);
     /// Tile shapes of the option near `target` into row_, and what they cost; null if none fit.
+    /// `no_fit`, unless null, becomes 1 if none fits whatever the target.
     const EinsumMemo::Entry* choose(Rng& rng, const Joiner::Option& option,
-                                    const std::vector<double>& target, bool remembered);
+                                    const std::vector<double>& target, bool remembered,
+                                    char* no_fit = nullptr);
+    /// As choose(), near tile shapes of another template.
+    const EinsumMemo::Entry* choose(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles,
+                                    Compatibility& at, std::size_t option, bool remembered);
     /// What an Einsum is replaced by; it depends on the question alone.
     struct Replacement {
         bool known = false;
