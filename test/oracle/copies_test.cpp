@@ -235,6 +235,25 @@ BOOST_AUTO_TEST_CASE(persistent_copies_of_others_are_not_searched_by_the_rules_o
     BOOST_TEST(searched("{A: 2, Other: 1}", "A | B", make));
 }
 
+// B stands above all loops and C beside it, although the toll has its place between them and the
+// array.
+BOOST_AUTO_TEST_CASE(no_spatial_loop_stands_between_copies_in_one_memory) {
+    const auto yaml = [](const std::string& size) {
+        return problem(
+            "  - !Toll {name: Link, leak_power: 0, area: 0, direction: up_and_down, actions: "
+            "[{name: read, energy: 1, throughput: inf}], tensors: {keep: Inputs}}\n"
+            "  - !Container {name: Array, spatial: [{name: rows, fanout: 2}]}\n" +
+                memory("Buffer", size, "1", "{keep: ~Main}"),
+            "{m: 0 <= m < 4}", "{All: 1}",
+            einsum("Copy", {in("A"), out("B"), out("C")}, true) +
+                einsum("UseB", {in("B"), out("Y")}) + einsum("UseC", {in("C"), in("Y"), out("Z")}),
+            "B");
+    };
+    const double roomy = least_energy(yaml("1024"));
+    BOOST_TEST(std::isfinite(roomy));
+    BOOST_TEST(least_energy(yaml("8")) >= roomy);
+}
+
 // C, which nothing reads, goes to the outer memory; B stays in the buffer of A.
 BOOST_AUTO_TEST_CASE(an_input_is_read_for_a_copy_elsewhere) {
     const double energy = least_energy(problem(

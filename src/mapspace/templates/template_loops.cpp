@@ -461,6 +461,16 @@ int spatial_place(const Items& items, int point) {
     return end == spatials ? point : end;
 }
 
+/// Whether a memory has holders on both sides of a place.
+bool splits_a_memory(const Items& items, int place) {
+    const auto middle = items.begin() + place;
+    return std::any_of(items.begin(), middle, [&](const Item& above) {
+        return above.holder() && std::any_of(middle, items.end(), [&](const Item& below) {
+                   return below.holder() && below.level == above.level;
+               });
+    });
+}
+
 }  // namespace
 
 void insert_spatials(const Space& space, Items& items) {
@@ -472,6 +482,9 @@ void insert_spatials(const Space& space, Items& items) {
         const RankVariableMask variables =
             spatial_variables(space, items, l) & space.variables & ~space.states;
         const int point = below_holders_above(items, l);
+        if (space.copy && splits_a_memory(items, spatial_place(items, point))) {
+            continue;  // no loop stands between holders of one memory, as for temporal loops
+        }
         for (int d = 0; d < static_cast<int>(levels[l].spatial.size()); ++d) {
             if (levels[l].spatial[d].fanout <= 1) {
                 continue;  // one instance: every loop would have one trip
