@@ -27,7 +27,7 @@ void demanded_trips(const TemplateData& t, const Pattern& pattern,
 JoinStates::JoinStates(const OpenSpace::Data& space)
     : space_(space),
       reference_(!space.problem.convention().exchange_by_tree),
-      met_(space.einsums.size()) {
+      fitting_(space.einsums.size()) {
     intern(std::vector<char>(space.einsums.size(), 0), {});
 }
 
@@ -53,7 +53,9 @@ void JoinStates::for_each_way(int state, int einsum, int structure,
              states_[state]->structure, space_.einsums[einsum].structures[structure], needed_later,
              reference_)) {
         const int next = intern(done, plan.structure);
-        use(Way{std::move(plan), next});
+        if (use(Way{std::move(plan), next})) {
+            return;
+        }
     }
 }
 
@@ -63,36 +65,38 @@ const std::vector<Way>& JoinStates::ways(int state, int einsum, int structure,
     auto at = known.find({einsum, structure});
     if (at == known.end()) {
         std::vector<Way> all;
-        for_each_way(state, einsum, structure, needed_later,
-                     [&](Way&& way) { all.push_back(std::move(way)); });
+        for_each_way(state, einsum, structure, needed_later, [&](Way&& way) {
+            all.push_back(std::move(way));
+            return false;
+        });
         at = known.emplace(std::pair(einsum, structure), std::move(all)).first;
     }
     return at->second;
 }
 
-/// All users of a tensor hold it in one memory below the same loops. Without this one dead end
-/// after the other is looked into.
-bool JoinStates::can_be_met(int state) {
-    const workload::Workload& w = *space_.problem.workload;
-    for (std::size_t e = 0; e < space_.einsums.size(); ++e) {
-        if (states_[state]->done[e] != 0) {
-            continue;
+const std::vector<int>& JoinStates::fitting(int state, int einsum) {
+    std::vector<int> asked;
+    for (const mapspace::detail::LiveTensor& t : states_[state]->structure.live) {
+        const auto uses = [&](const workload::TensorAccess& a) { return a.tensor == t.tensor; };
+        if (std::ranges::any_of(space_.problem.workload->einsums[einsum].accesses, uses)) {
+            asked.insert(asked.end(), {t.tensor, t.memory, t.level});
         }
-        std::vector<int> asked;
-        for (const mapspace::detail::LiveTensor& t : states_[state]->structure.live) {
-            const auto uses = [&](const workload::TensorAccess& a) { return a.tensor == t.tensor; };
-            if (std::ranges::any_of(w.einsums[e].accesses, uses)) {
-                asked.insert(asked.end(), {t.tensor, t.memory, t.level});
+    }
+    const auto [at, fresh] = fitting_[einsum].try_emplace(asked);
+    if (fresh) {
+        const std::vector<mapspace::GroupStructure>& all = space_.einsums[einsum].structures;
+        for (std::size_t s = 0; s < all.size(); ++s) {
+            if (mapspace::detail::fits(all[s], asked)) {
+                at->second.push_back(static_cast<int>(s));
             }
         }
-        const auto [at, fresh] = met_[e].try_emplace(asked, false);
-        if (fresh) {
-            at->second = std::ranges::any_of(space_.einsums[e].structures,
-                                             [&](const mapspace::GroupStructure& g) {
-                                                 return mapspace::detail::fits(g, asked);
-                                             });
-        }
-        if (!at->second) {
+    }
+    return at->second;
+}
+
+bool JoinStates::can_be_met(int state) {
+    for (std::size_t e = 0; e < space_.einsums.size(); ++e) {
+        if (states_[state]->done[e] == 0 && fitting(state, static_cast<int>(e)).empty()) {
             return false;
         }
     }
@@ -121,26 +125,44 @@ bool Joiner::completes(int state) {
     Known& own = known(state);
     if (own.completes == Completes::unknown) {
         bool found = own.next == static_cast<int>(space_.einsums.size());
-        const bool ended = found || !states_.can_be_met(state);
-        const int n = ended ? 0 : static_cast<int>(space_.einsums[own.next].structures.size());
-        for (int s = 0; s < n && !found; ++s) {
-            // Not kept: of most states nothing else is ever asked.
-            states_.for_each_way(state, space_.order[own.next], s, space_.needed_later[own.next],
-                                 [&](const Way& way) { found = found || completes(way.next); });
+        if (!found && states_.can_be_met(state)) {
+            const int einsum = space_.order[own.next];
+            const std::vector<int>& structures = states_.fitting(state, einsum);
+            for (std::size_t i = 0; i < structures.size() && !found; ++i) {
+                // Not kept: of most states nothing else is ever asked.
+                states_.for_each_way(state, einsum, structures[i], space_.needed_later[own.next],
+                                     [&](const Way& way) { return found = completes(way.next); });
+            }
         }
         own.completes = found ? Completes::yes : Completes::no;
     }
     return own.completes == Completes::yes;
 }
 
+const std::vector<std::vector<std::uint32_t>>& Joiner::leading(int state) {
+    if (!known(state).leading) {
+        const int einsum = space_.order[known(state).next];
+        std::vector<std::vector<std::uint32_t>> all(
+            space_.einsums[known(state).next].structures.size());
+        for (const int s : states_.fitting(state, einsum)) {
+            const std::vector<Way>& of_structure = ways(state, s);
+            for (std::uint32_t w = 0; w < of_structure.size(); ++w) {
+                if (completes(of_structure[w].next)) {
+                    all[s].push_back(w);
+                }
+            }
+        }
+        known(state).leading = std::move(all);
+    }
+    return *known(state).leading;
+}
+
 void Joiner::options(int state, std::uint32_t tmpl, std::vector<Option>& out) {
+    const std::vector<std::vector<std::uint32_t>>& ways = leading(state);
     const TemplateData& t = space_.einsums[known(state).next].templates[tmpl];
     for (std::uint32_t p = 0; p < t.patterns.size(); ++p) {
-        const std::vector<Way>& all = ways(state, t.patterns[p].structure);
-        for (std::uint32_t w = 0; w < all.size(); ++w) {
-            if (completes(all[w].next)) {
-                out.push_back({tmpl, p, w});
-            }
+        for (const std::uint32_t w : ways[static_cast<std::size_t>(t.patterns[p].structure)]) {
+            out.push_back({tmpl, p, w});
         }
     }
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,10 +48,15 @@ public:
     /// `needed_later`: after it has run.
     const std::vector<Way>& ways(int state, int einsum, int structure,
                                  const std::vector<char>& needed_later);
+    /// The same, one after the other until `use` returns true; not remembered.
     template <class Use>
     void for_each_way(int state, int einsum, int structure, const std::vector<char>& needed_later,
                       const Use& use);
-    /// Whether each of the other Einsums has a pmapping that holds the live tensors where they are.
+    /// Structures of an Einsum that hold the live tensors where they are: no other joins. All users
+    /// of a tensor hold it in one memory below the same loops.
+    const std::vector<int>& fitting(int state, int einsum);
+    /// Whether each of the other Einsums has one. Without this one dead end after the other is
+    /// looked into.
     bool can_be_met(int state);
 
 private:
@@ -60,9 +66,8 @@ private:
     bool reference_;
     std::vector<std::unique_ptr<State>> states_;
     std::map<std::pair<std::vector<char>, mapspace::detail::StateStructure>, int> index_;
-    /// Tensor, memory and loops above, tensor after tensor; by Einsum: whether a structure has
-    /// them.
-    std::vector<std::map<std::vector<int>, bool>> met_;
+    /// By Einsum, and tensor, memory and loops above, tensor after tensor.
+    std::vector<std::map<std::vector<int>, std::vector<int>>> fitting_;
 };
 
 /// Einsums that run in one order.
@@ -91,7 +96,11 @@ public:
     std::span<const Option> remembered_options(int state, std::uint32_t tmpl);
 
 private:
+    /// Ways after which the others can follow, by structure of the Einsum that runs next.
+    const std::vector<std::vector<std::uint32_t>>& leading(int state);
+
     struct Known {
+        std::optional<std::vector<std::vector<std::uint32_t>>> leading;
         std::unique_ptr<std::vector<Option>> options;
         std::vector<std::uint32_t> ends;  // by template, in `options`
         enum class Completes : std::uint8_t { unknown, yes, no } completes = Completes::unknown;
