@@ -379,6 +379,40 @@ BOOST_AUTO_TEST_CASE(the_workload_says_what_is_persistent) {
     }
 }
 
+// The maker of Y and its reader would spread it each in its own way.
+BOOST_AUTO_TEST_CASE(a_persistent_tensor_is_not_spread_whatever_passes_a_toll) {
+    const auto problem = [](const std::string& toll, const std::string& size) {
+        return machine(memory("Main", "inf", 10, "{keep: ~Intermediates, may_keep: All}") + toll,
+                       "{name: x, fanout: 2}",
+                       memory("Buffer", size, 1, "{keep: ~Main, may_keep: All}")) +
+               cascade("m: 0 <= m < 8, n: 0 <= n < 4", "{All: 1}\n  persistent_tensors: Y",
+                       "  - \"Y[m] = A[m]\"\n  - \"Z[m, n] = Y[m] * W[n]\"\n");
+    };
+    const std::string toll =
+        "  - !Toll {name: Link, direction: down, actions: [{name: read, energy: 1, throughput: "
+        "1}], "
+        "tensors: {keep: Inputs}}\n";
+    for (const char* size : {"6", "9"}) {
+        BOOST_TEST(least(problem(toll, size), Metric::energy) >
+                   least(problem("", size), Metric::energy));
+    }
+    const oracle::LoadedInstance instance(problem(toll, "8"), arch::Compat::none);
+    const mapping::Mapping spread = given(
+        "- !Storage {tensors: [A, W, Z], component: Main}\n"
+        "- !Storage {tensors: [Y], component: Buffer}\n- !Sequential\n  nodes:\n"
+        "  - !Nested\n    nodes:\n    - !Toll {tensors: [A], component: Link}\n"
+        "    - !Spatial {rank_variable: m, tile_shape: 4, name: x, component: Array}\n"
+        "    - !Temporal {rank_variable: m, tile_shape: 1}\n"
+        "    - !Compute {einsum: Y, component: MAC}\n"
+        "  - !Nested\n    nodes:\n    - !Toll {tensors: [W], component: Link}\n"
+        "    - !Temporal {rank_variable: n, tile_shape: 1}\n"
+        "    - !Temporal {rank_variable: m, tile_shape: 1}\n"
+        "    - !Compute {einsum: Z, component: MAC}\n");
+    const mapspace::MapSpaceOptions options;
+    BOOST_TEST(std::ranges::any_of(mapspace::check(instance.problem, spread, &options),
+                                   [](const auto& v) { return v.code == "outermost"; }));
+}
+
 // 0.28 * 25 is more than 7 in floating point, 7 / 25 is not less than 0.28.
 BOOST_AUTO_TEST_CASE(a_share_that_is_just_enough_is_enough) {
     const auto problem = [](const std::string& share) {

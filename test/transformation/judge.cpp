@@ -135,7 +135,7 @@ private:
             complain(stage_ + ":" + described(other->points, metrics_) + ", before" +
                      described(own.points, metrics_));
         }
-        if (own.mapping) {
+        if (own.mapping && wider.same_tree) {
             carried(wider.problem, *own.mapping, own.points.front());
         }
         return true;

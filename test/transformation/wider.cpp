@@ -173,6 +173,11 @@ bool fewer_constraints(Problem& p, Random&) {
     return applied;
 }
 
+/// A toll costs, and keeps nothing.
+bool no_toll(Problem& p, Random&) {
+    return std::erase_if(p.components, [](const Component& c) { return c.kind == "Toll"; }) > 0;
+}
+
 bool more_bandwidth(Problem& p, Random& r) {
     Component& c = any(memories(p), r);
     Action& a = c.actions[static_cast<std::size_t>(r.below(static_cast<int>(c.actions.size())))];
@@ -207,6 +212,7 @@ constexpr Change all_changes[] = {
     {"no banks", no_banks},
     {"more instances", more_instances},
     {"fewer constraints", fewer_constraints},
+    {"no toll", no_toll, false},
     {"more bandwidth", more_bandwidth, false},
     {"less energy", less_energy, false},
 };
@@ -223,6 +229,7 @@ Wider draw_wider(const Problem& problem, Random& r) {
         if (r.chance(percent) && !(measured && change.adds_members) &&
             change.apply(wider.problem, r)) {
             wider.changes.emplace_back(change.name);
+            wider.same_tree = wider.same_tree && change.apply != no_toll;
         }
     }
     return wider;

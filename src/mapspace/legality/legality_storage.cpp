@@ -237,23 +237,30 @@ bool Constraints::loop_between(std::size_t i, std::size_t j) const {
 }
 
 // In this mapspace no temporal loop stands above the outermost memory or a persistent tensor, and
-// no loop at all above one that several Einsums access.
+// no loop at all above one that several Einsums access: its users would spread it in their own
+// ways. Spatial loops of a level outside a memory are around its holders, wherever they stand.
 void Constraints::outermost() {
     if (!checker_.options) {
         return;
     }
-    const Node *temporal = nullptr, *any = nullptr;
+    const Node* temporal = nullptr;
     for (const Node& node : leaf_.nodes) {
-        if (node.loop() && node.trips > 1) {
-            any = any ? any : &node;
-            temporal = temporal || node.kind != Kind::temporal ? temporal : &node;
+        if (node.kind == Kind::temporal && node.trips > 1) {
+            temporal = temporal ? temporal : &node;
         }
         const bool persistent = node.holder() && node.first && leaf_.tensor(node).persistent;
         const bool top = node.holder() && (persistent || node.level == leaf_.path.first_memory());
-        const Node* const loop = persistent && leaf_.tensor(node).fusable ? any : temporal;
+        const Node* loop = temporal;
+        if (persistent && leaf_.tensor(node).fusable) {
+            const auto spreads = [&](const Node& other) {
+                return other.kind == Kind::spatial && other.trips > 1 && other.level <= node.level;
+            };
+            const auto found = std::ranges::find_if(leaf_.nodes, spreads);
+            loop = loop || found == leaf_.nodes.end() ? loop : &*found;
+        }
         if (top && loop) {
             add("outermost",
-                einsum() + ": the " + loop_text(leaf_, *loop) + " stands above " +
+                einsum() + ": the " + loop_text(leaf_, *loop) + " is around " +
                     quoted(leaf_.level(node).name) + " holding " + quoted(leaf_.tensor(node).name) +
                     ", which in this mapspace stands above all loops",
                 &node);
