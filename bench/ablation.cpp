@@ -60,6 +60,7 @@ const std::vector<Case>& all_cases() {
         {"gpt3-full", "tpu-v4i", "gpt3-6.7b", short_prompt, Space::full},
         {"gpt3-partial", "tpu-v4i", "gpt3-6.7b", short_prompt, Space::partial},
         {"gpt3-simba", "simba", "gpt3-6.7b", short_prompt},
+        {"llama3-full", "tpu-v4i", "llama3-8b", {}, Space::full},
         {"llama3-decode", "simba", "llama3-8b", decode},
         {"llama3-edge", "edge", "llama3-8b", short_prompt},
         {"llama3-nvdla-partial", "nvdla", "llama3-8b", short_prompt, Space::partial},
