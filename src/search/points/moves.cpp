@@ -139,7 +139,7 @@ bool Moves::shift_factor(Rng& rng, const TileChooser& chooser, int symbol) {
         tiles_[symbols[i]] *= f;
     }
     for (std::size_t i = taker; i < donor; ++i) {
-        tiles_[symbols[i]] /= f;
+        tiles_[symbols[i]] = tile(i) / f;
     }
     return true;
 }
