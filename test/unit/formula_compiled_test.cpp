@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "tessera/base/error.hpp"
 #include "tessera/model/compiled_formulas.hpp"
 
 // Compiled code against direct evaluation, and its two paths against each other bit by bit.
@@ -215,6 +216,23 @@ BOOST_AUTO_TEST_CASE(constants_and_shared_outputs) {
     BOOST_TEST(out == (std::vector<double>{4, 5, 10, 5, 9, 11, 2.4}),
                boost::test_tools::per_element());
     BOOST_TEST((code.symbols_read() == SymbolSet::of(4)));
+}
+
+BOOST_AUTO_TEST_CASE(programs_that_are_too_long_are_refused) {
+    FormulaPool pool;
+    const FormulaScope scope(pool);
+    std::vector<Formula> formulas;
+    for (int k = 2; k < 40000; ++k) {
+        formulas.push_back(Formula::symbol(0) * static_cast<double>(k) + 1.0);
+    }
+    CompiledFormulas code;
+    BOOST_CHECK_THROW(code.compile(pool, formulas), tessera::UserError);
+    formulas.resize(32000);
+    code.compile(pool, formulas);
+    FormulaWorkspace workspace;
+    std::vector<double> out(formulas.size());
+    code.evaluate_one(std::vector<double>{3}, out, workspace);
+    BOOST_TEST(out.back() == 3.0 * 32001 + 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

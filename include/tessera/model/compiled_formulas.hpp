@@ -45,7 +45,8 @@ public:
     }
 
     /// Replaces the program; keeps the memory. The formulas may be forgotten afterwards. The order
-    /// changes no bit of the results.
+    /// changes no bit of the results. \throws UserError if a program has more than 65000
+    /// instructions
     void compile(const FormulaPool& pool, std::span<const Formula> formulas,
                  Order order = Order::as_they_come);
 

@@ -429,8 +429,8 @@ void insert_temporals(const Space& space, const Items& holders,
 
 RankVariableMask spatial_variables(const Space& space, const Items& items, int level) {
     const int point = below_holders_above(items, level);
-    TensorMask seen =
-        0;  // a holder inside the fan-out has its loops around it, wherever they stand
+    // A holder inside the fan-out has its loops around it, wherever they stand.
+    TensorMask seen = 0;
     for (int i = 0; i < point; ++i) {
         if (items[i].holder() && items[i].level < level) {
             seen |= TensorMask{1} << items[i].tensor;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "formula_program.hpp"
+#include "tessera/base/error.hpp"
 #include "tessera/base/hash.hpp"
 
 // From formulas to flat code in three steps: emit instructions over as many virtual registers as
@@ -79,6 +80,11 @@ private:
         std::uint16_t& slot = known_[find(wanted)];
         if (slot != kNone) {
             return code[slot].target;
+        }
+        if (next_ == kNone) {
+            throw UserError(
+                "the costs of one Einsum take more than 65000 steps to compute; take components "
+                "out of the architecture");
         }
         slot = static_cast<std::uint16_t>(code.size());
         code.push_back(wanted);
