@@ -11,9 +11,8 @@ namespace tessera::transformation {
 
 struct Wider {
     Problem problem;
-    std::vector<std::string> changes;
-    bool same_tree = true;  ///< mappings of the original are mappings of it  ///< "more memory",
-                            ///< "more fused loops", ...; may be empty
+    std::vector<std::string> changes;  ///< "more memory", "more fused loops", ...; may be empty
+    bool same_tree = true;             ///< mappings of the original are mappings of it
 };
 
 /// Draws a few of the changes that apply.

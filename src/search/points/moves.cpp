@@ -204,8 +204,8 @@ bool Moves::relative(Rng& rng, std::size_t einsum, const std::vector<std::uint32
 bool Moves::other_backing(Rng& rng, std::size_t einsum) {
     const Link& part = parts_[einsum];
     const Relatives& relatives = space_.einsums[einsum].relatives;
-    const std::vector<Joiner::Option>& options = joiner_.all_options(repair_.before_next().state);
     Compatibility& at = drawing_.followers().after(static_cast<int>(einsum), repair_.before_next());
+    const std::vector<Joiner::Option>& options = drawing_.followers().options(at);
     for (int i = 0; i < most_backings && !options.empty(); ++i) {
         const std::size_t index = rng.below(options.size());
         const Joiner::Option& option = options[index];

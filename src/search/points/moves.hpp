@@ -10,7 +10,6 @@ class Moves {
 public:
     Moves(const OpenSpace::Data& space, Joiner& joiner, Drawing& drawing, Evaluation& evaluation)
         : space_(space),
-          joiner_(joiner),
           drawing_(drawing),
           evaluation_(evaluation),
           repair_(space, joiner, drawing, evaluation) {}
@@ -47,7 +46,6 @@ private:
     bool follow(Rng& rng, std::size_t end, bool replaced);
 
     const OpenSpace::Data& space_;
-    Joiner& joiner_;
     Drawing& drawing_;
     Evaluation& evaluation_;
     Repair repair_;

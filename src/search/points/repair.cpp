@@ -81,6 +81,13 @@ void Repair::add(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* til
     followed_.join(way, trips);
 }
 
+bool Repair::add(const Joiner::Option& option, const EinsumMemo::Entry* chosen) {
+    if (chosen != nullptr) {
+        add(option.tmpl, option.way, row_.data(), way_of(option), chosen->trips);
+    }
+    return chosen != nullptr;
+}
+
 bool Repair::keep(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles) {
     const EinsumMemo::Entry& found = evaluation_.memo().of(next(), tmpl, tiles);
     if (found.verdict != Verdict::legal) {
@@ -149,21 +156,13 @@ const Way& Repair::way_of(const Joiner::Option& option) {
 }
 
 bool Repair::fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& target) {
-    const EinsumMemo::Entry* const found = choose(rng, option, target, true);
-    if (found != nullptr) {
-        add(option.tmpl, option.way, row_.data(), way_of(option), found->trips);
-    }
-    return found != nullptr;
+    return add(option, choose(rng, option, target, true));
 }
 
 bool Repair::fit(Rng& rng, std::uint32_t tmpl, const std::int64_t* tiles, Compatibility& at,
                  std::size_t option) {
-    const EinsumMemo::Entry* const found = choose(rng, tmpl, tiles, at, option, true);
-    if (found != nullptr) {
-        const Joiner::Option& chosen = drawing_.followers().options(at)[option];
-        add(chosen.tmpl, chosen.way, row_.data(), way_of(chosen), found->trips);
-    }
-    return found != nullptr;
+    return add(drawing_.followers().options(at)[option],
+               choose(rng, tmpl, tiles, at, option, true));
 }
 
 bool Repair::fit(Rng& rng, std::uint32_t tmpl, const std::vector<double>& target,

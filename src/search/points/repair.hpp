@@ -64,6 +64,9 @@ private:
     /// Adds an Einsum that is known to run: `way` is its join, `trips` of its running fused loops.
     void add(std::uint32_t tmpl, std::uint32_t join, const std::int64_t* tiles, const Way& way,
              const std::vector<std::int64_t>& trips);
+    /// Adds the option with row_, which choose() gave; false if it gave nothing.
+    bool add(const Joiner::Option& option, const EinsumMemo::Entry* chosen);
+    /// Adds the option with tile shapes near `target` (of its template).
     bool fit(Rng& rng, const Joiner::Option& option, const std::vector<double>& target);
     /// Tile shapes of the option near `target` into row_, and what they cost; null if none fit.
     /// `no_fit`, unless null, becomes 1 if none fits whatever the target.
