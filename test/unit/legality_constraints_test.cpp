@@ -234,3 +234,51 @@ BOOST_AUTO_TEST_CASE(unfused_means_all_in_the_outermost_memory) {
     options.unfused = true;
     BOOST_TEST(c.codes(nodes, &options) == "keep");
 }
+
+BOOST_AUTO_TEST_CASE(a_mapspace_in_file_order_has_no_other) {
+    const std::string workload =
+        "workload:\n  iteration_space_shape: {m: 0 <= m < 2}\n  bits_per_value: {All: 1}\n"
+        "  einsums:\n"
+        "  - name: E0\n    tensor_accesses:\n    - {name: A, projection: [m]}\n"
+        "    - {name: B, projection: [m], output: True}\n"
+        "  - name: E1\n    tensor_accesses:\n    - {name: C, projection: [m]}\n"
+        "    - {name: D, projection: [m], output: True}\n";
+    const Case c(machine(memory("DRAM", "inf", "{keep: All}")), workload);
+    const auto in_order = [](const std::string& first, const std::string& second) {
+        return std::vector<std::string>{store("A, B, C, D", "DRAM"),
+                                        "split",
+                                        ">",
+                                        loop("m", 1),
+                                        compute(first),
+                                        "<",
+                                        ">",
+                                        loop("m", 1),
+                                        compute(second)};
+    };
+    mapspace::MapSpaceOptions options;
+    BOOST_TEST(c.codes(in_order("E1", "E0"), &options) == "");
+    options.all_einsum_orders = false;
+    BOOST_TEST(c.codes(in_order("E0", "E1"), &options) == "");
+    BOOST_TEST(c.codes(in_order("E1", "E0"), &options) == "einsum_order");
+    BOOST_TEST(c.codes(in_order("E1", "E0")) == "");
+}
+
+BOOST_AUTO_TEST_CASE(copies_in_a_memory_inside_an_array_are_switched_off) {
+    // The columns of the grid have a part of the pool each; m does not index W0.
+    const std::string grid =
+        "  - !Array\n    name: Grid\n    spatial: [{name: X, fanout: 2}]\n    nodes:\n"
+        "    - !Memory\n      name: Pool\n      size: inf\n      leak_power: 0\n      area: 0\n"
+        "      spatial: [{name: X, fanout: 2}]\n      actions:\n"
+        "      - {name: read, energy: 1, throughput: inf}\n"
+        "      - {name: write, energy: 1, throughput: inf}\n      tensors: {may_keep: W0}\n";
+    const Case c(machine(memory("DRAM", "inf", "{keep: All}") + grid), matmuls());
+    mapspace::MapSpaceOptions options;
+    const auto below = [&](const std::string& variable) {
+        return nest({store("W0", "Pool"), array(variable, 4, "Grid")});
+    };
+    BOOST_TEST(c.codes(below("m"), &options) == "");
+    options.copies_in_distributed_memories = false;
+    BOOST_TEST(c.codes(below("n1"), &options) == "");
+    BOOST_TEST(c.codes(below("m"), &options) == "copies");
+    BOOST_TEST(c.codes(below("m")) == "");
+}

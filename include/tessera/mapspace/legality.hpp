@@ -30,6 +30,7 @@ struct Violation {
     ///   constraint  disabled keep may_keep back hierarchy reuse loop_bounds no_refetch no_resend
     ///               tensor_order outermost imperfect max_fused_loops
     ///               max_fused_loops_per_rank_variable max_loops_per_spatial_dimension
+    ///               line_buffers copies einsum_order
     ///   warning     min_usage tensor_order
     std::string code;
     Severity severity = Severity::physical;

@@ -44,12 +44,28 @@ Violation& Checker::add(const char* code, Severity severity, const std::string& 
     return v;
 }
 
+void Checker::check_order() {
+    if (options == nullptr || options->all_einsum_orders) {
+        return;
+    }
+    for (std::size_t i = 1; i < leaves.size(); ++i) {
+        if (leaves[i]->einsum < leaves[i - 1]->einsum) {
+            add("einsum_order", Severity::constraint,
+                "Einsum " + quoted(leaves[i]->view().name) + " comes after " +
+                    quoted(leaves[i - 1]->view().name) +
+                    ", which the workload has later; other orders than its own are switched off",
+                leaves[i].get());
+        }
+    }
+}
+
 }  // namespace legality
 
 std::vector<Violation> check(const model::Problem& problem, const mapping::Mapping& mapping,
                              const MapSpaceOptions* options, mapping::PathCache& paths) {
     legality::Checker checker{problem, mapping, options, paths, {}, {}};
     checker.read_leaves();
+    checker.check_order();
     for (const auto& leaf : checker.leaves) {
         checker.check_nest(*leaf);
         checker.check_states(*leaf);

@@ -27,6 +27,7 @@ private:
     void refetches();
     void refetch(const char* code, const Node& holder, std::size_t begin, std::size_t end);
     void limits();
+    void copies();
 
     std::string einsum() const {
         return "Einsum " + quoted(leaf_.view().name);

@@ -1,6 +1,7 @@
 // The checks behind check(), see tessera/mapspace/legality.hpp.
 //
 //   read_leaves()        one chain of nodes per Einsum, structure of the tree  (legality_tree.cpp)
+//   check_order()        Einsums as the workload has them                       (legality.cpp)
 //   check_nest()         tile shapes, unit loops, fan-outs, order of holders   (legality_nest.cpp)
 //   check_states()       running states                                      (legality_states.cpp)
 //   check_constraints()  keep, reuse, loop bounds, ...  (legality_storage.cpp, legality_loops.cpp)
@@ -84,6 +85,7 @@ struct Checker {
                    const Leaf* leaf = nullptr, const Node* node = nullptr);
 
     void read_leaves();
+    void check_order();
     void check_nest(const Leaf& leaf);
     void check_states(const Leaf& leaf);
     void check_constraints(const Leaf& leaf);

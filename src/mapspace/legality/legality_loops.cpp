@@ -229,10 +229,35 @@ void Constraints::limits() {
     }
 }
 
+// As the templates leave them out: by the holder that stands last before the loop.
+void Constraints::copies() {
+    if (!checker_.options || checker_.options->copies_in_distributed_memories) {
+        return;
+    }
+    const Node* holder = nullptr;
+    for (const Node& node : leaf_.nodes) {
+        if (node.kind == Kind::storage) {
+            holder = leaf_.level(node).distributed() ? &node : nullptr;
+        }
+        if (node.kind != Kind::spatial || node.trips == 1 || holder == nullptr) {
+            continue;
+        }
+        const workload::LocalTensor& tensor = leaf_.tensor(*holder);
+        if (((tensor.directly_indexing | tensor.expression_indexing) >> node.variable & 1) == 0) {
+            add("copies",
+                einsum() + ": the " + loop_text(leaf_, node) + " copies tensor " +
+                    quoted(tensor.name) + " among the units of " +
+                    quoted(leaf_.level(*holder).name) + "; such copies are switched off",
+                &node);
+        }
+    }
+}
+
 void Constraints::loops() {
     dimensions();
     refetches();
     limits();
+    copies();
 }
 
 }  // namespace tessera::mapspace::legality

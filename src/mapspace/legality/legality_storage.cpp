@@ -57,7 +57,9 @@ void Constraints::storage_of(int l, TensorMask above, const spec::Symbols& symbo
     const TensorMask back = set(level.back, 0);
     TensorMask keep = set(level.keep, 0) | back;
     TensorMask may_keep = set(level.may_keep, level.keep.empty() ? all : 0);
-    if (checker_.options && checker_.options->unfused && l == leaf_.path.first_memory()) {
+    const bool unfused =
+        checker_.options && checker_.options->unfused && l == leaf_.path.first_memory();
+    if (unfused) {
         keep = all;
     }
     if (level.kind == LevelKind::toll) {
@@ -80,7 +82,8 @@ void Constraints::storage_of(int l, TensorMask above, const spec::Symbols& symbo
         v.tensor = leaf_.view().tensors[__builtin_ctzll(wrong)].name;
         v.where = e.empty() ? level.where : e.position();
     };
-    report("keep", must & ~stored_[l], "but must keep", level.keep);
+    report("keep", must & ~stored_[l], unfused ? "but, unfused, must keep" : "but must keep",
+           unfused ? spec::Expression() : level.keep);
     report("may_keep", stored_[l] & ~keep & ~may_keep & ~(level.kind == LevelKind::toll ? 0 : back),
            "but may not keep", level.may_keep.empty() ? level.keep : level.may_keep);
     report("back", back & above,
