@@ -544,6 +544,16 @@ BOOST_AUTO_TEST_CASE(search_strategies_run_on_timeloops_files) {
     BOOST_TEST_REQUIRE(started.code == 0, started.err);
     BOOST_TEST(started.json()["edp_j_cycles"].get<double>() == best);
 
+    // What the constraints forbid begins no search.
+    const std::string narrow = folder.file("narrow.yaml", small + R"(mapspace_constraints:
+- {target: GB, type: bypass, bypass: [A, B, Z]}
+)");
+    const Outcome forbidden = invoke({"map", "-a", narrow, "-w", narrow, "-q", "--strategy",
+                                      "annealing", "--start", given, "--max-evals", "4"});
+    BOOST_TEST(forbidden.code == 2);
+    BOOST_TEST(forbidden.says("timeloop-mapper.map.yaml: not in the mapspace that is searched: "),
+               forbidden.err);
+
     const Outcome unknown = map({"--strategy", "anealing"});
     BOOST_TEST(unknown.code == 2);
     BOOST_TEST(unknown.says("did you mean 'annealing'?"), unknown.err);

@@ -126,19 +126,13 @@ public:
                    const spec::Defines& defines, const Ground& ground)
         : Contender(std::filesystem::path(path).filename().string()), ground_(ground) {
         mapping_ = timeloop_mapping(path, std::move(files), defines);
-        fault_ =
-            timeloop::structural_fault(ground.input.problem, ground.input.architecture, mapping_);
-        if (const auto broken = timeloop::broken_constraints(ground.input, mapping_);
-            fault_.empty() && !broken.empty()) {
-            fault_ = broken.front();
-        }
     }
     bool searches() const override {
         return false;
     }
     void run(const Start&, Trial& trial) override {
-        if (!fault_.empty()) {
-            throw IllegalMapping(fault_);
+        if (const std::string fault = timeloop_fault(ground_.input, mapping_); !fault.empty()) {
+            throw IllegalMapping(fault);
         }
         ground_.judge(mapping_, trial);
         trial.evaluated = 1;
@@ -148,7 +142,6 @@ public:
 private:
     const Ground& ground_;
     timeloop::Mapping mapping_;
-    std::string fault_;
 };
 
 io::Json run_json(const std::vector<std::string>& args, const std::vector<std::string>& files,

@@ -4,11 +4,13 @@
 #include <ostream>
 
 #include "api/search.hpp"
+#include "base/printable.hpp"
 #include "cli/output.hpp"
 #include "cli/run/live_run.hpp"
 #include "io/units.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
+#include "timeloop/mapspace.hpp"
 #include "timeloop/write.hpp"
 
 namespace tessera::cli {
@@ -157,6 +159,38 @@ timeloop::Mapping timeloop_mapping(const std::string& path, std::vector<std::str
     files.insert(files.begin(), path);
     timeloop::Input input = timeloop::load_input(timeloop::read_document(files, defines));
     return timeloop_mapping(input);
+}
+
+std::string timeloop_fault(const timeloop::Input& input, const timeloop::Mapping& mapping) {
+    const std::string fault =
+        timeloop::structural_fault(input.problem, input.architecture, mapping);
+    if (!fault.empty()) {
+        return fault;
+    }
+    const std::vector<std::string> broken = timeloop::broken_constraints(input, mapping);
+    if (!broken.empty()) {
+        return broken.front();
+    }
+    const timeloop::Fit fit =
+        timeloop::evaluate(input.problem, input.architecture, mapping, input.model).fit;
+    return fit.ok() ? "" : timeloop::describe(fit, input.problem, input.architecture);
+}
+
+timeloop::Mapping timeloop_start(const std::string& path, const std::vector<std::string>& files,
+                                 const spec::Defines& defines, const timeloop::Input& input,
+                                 const timeloop::Constraints& constraints,
+                                 const timeloop::MapperSettings& settings) {
+    timeloop::Mapping mapping = timeloop_mapping(path, files, defines);
+    const std::string name = "--start " + base::one_line(path) + ": ";
+    if (const std::string fault = timeloop_fault(input, mapping); !fault.empty()) {
+        throw UserError(name + fault);
+    }
+    const timeloop::MapSpace space(input.problem, input.architecture, constraints,
+                                   settings.factors);
+    if (const auto faults = space.audit(mapping); !faults.empty()) {
+        throw UserError(name + "not in the mapspace that is searched: " + faults.front());
+    }
+    return mapping;
 }
 
 void print_timeloop_stats(std::ostream& out, const timeloop::Input& input,

@@ -60,6 +60,13 @@ timeloop::Mapping timeloop_mapping(timeloop::Input& input);
 /// The mapping of a file, for the problem and architecture of `files`. \throws UserError
 timeloop::Mapping timeloop_mapping(const std::string& path, std::vector<std::string> files,
                                    const spec::Defines& defines);
+/// Why the hardware cannot run the mapping: structure, its constraints, capacity; empty: it can.
+std::string timeloop_fault(const timeloop::Input& input, const timeloop::Mapping& mapping);
+/// Of --start. \throws UserError for a mapping that is no member of the mapspace
+timeloop::Mapping timeloop_start(const std::string& path, const std::vector<std::string>& files,
+                                 const spec::Defines& defines, const timeloop::Input& input,
+                                 const timeloop::Constraints& constraints,
+                                 const timeloop::MapperSettings& settings);
 
 /// tessera map and tessera compare for Timeloop's inputs. `args`: the command's; `files`: what -a
 /// and -w name. \returns the exit code \throws tessera::Error
