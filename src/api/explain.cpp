@@ -3,18 +3,15 @@
 #include "api/search.hpp"
 #include "model/overflow.hpp"
 #include "spec/reader.hpp"
-#include "tessera/plugin/registry.hpp"
+#include "tessera/session.hpp"
 #include "tessera/spec/directives.hpp"
-#include "tessera/tessera.hpp"
 
 namespace tessera {
 
 std::vector<mapspace::Violation> explain(const Problem& problem, const mapping::Mapping& mapping,
                                          const std::string& model) {
-    plugin::register_builtins();
-    api::check_model(model);
     return api::explain(problem.view(), model::settle_overflow(problem.view(), mapping).mapping,
-                        model, *plugin::Registry<model::CostModel>::instance().create(model));
+                        model, *Components{model, "", "", {}}.make_model());
 }
 
 mapping::Mapping parse_mapping(const std::string& yaml, const std::string& name) {

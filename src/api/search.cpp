@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "api/traffic_view.hpp"
 #include "base/printable.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/loader.hpp"
@@ -73,47 +72,6 @@ MapperChoice choose_mapper(const std::string& name, const std::string& more) {
     add_names<mapper::Mapper>(names);
     add_names<search::SearchStrategy>(names);
     unknown("mapper", name, names, more);
-}
-
-namespace {
-
-void evaluate_again(std::vector<mapper::Solution>& solutions, const model::Problem& problem,
-                    const model::CostModel& model) {
-    for (mapper::Solution& solution : solutions) {
-        solution.report = model.evaluate(problem, solution.mapping);
-    }
-}
-
-mapper::Result least_traffic(mapper::Mapper& mapper, const model::Problem& problem,
-                             const model::CostModel& model, mapper::Options settings,
-                             mapper::Metric place) {
-    const TrafficView view(model, place);
-    settings.metrics = viewed(settings.metrics, place);
-    evaluate_again(settings.start, problem, view);
-    mapper::Result result = mapper.map(problem, view, settings);
-    evaluate_again(result.solutions, problem, model);
-    return result;
-}
-
-}  // namespace
-
-mapper::Result run_mapper(mapper::Mapper& mapper, const model::Problem& problem,
-                          const model::CostModel& model, const mapper::Options& settings) {
-    try {
-        const std::optional<mapper::Metric> place = place_of_traffic(settings.metrics);
-        return place ? least_traffic(mapper, problem, model, settings, *place)
-                     : mapper.map(problem, model, settings);
-    } catch (const NoLegalMapping& error) {
-        mapper::Result result;
-        result.reasons = {error.what()};
-        return result;
-    } catch (const LimitReached&) {
-        mapper::Result result;
-        result.status = mapper::Status::feasible;
-        const bool asked = settings.stop != nullptr && settings.stop->load();
-        result.stopped_by = asked ? "stop" : settings.budget.max_time_s > 0 ? "max-time" : "";
-        return result;
-    }
 }
 
 std::optional<double> gap(const mapper::Result& result,

@@ -74,13 +74,14 @@ std::vector<std::string> words_at_commas(const std::string& text) {
     return words;
 }
 
-Inputs::Inputs(const Arguments& arguments, arch::Compat compat_mode) : compat(compat_mode) {
+Inputs::Inputs(const Arguments& arguments, arch::Compat compat_mode, bool with_mapping)
+    : compat(compat_mode) {
     const auto text = [&](const char* option) {
         return arguments.has(option) ? arguments.not_empty(option, "a file") : std::string();
     };
     api::Inputs loaded =
-        api::load_inputs({text("arch"), text("workload"), text("mapping"), arguments.defines(),
-                          words_at_commas(arguments.text("einsums")),
+        api::load_inputs({text("arch"), text("workload"), with_mapping ? text("mapping") : "",
+                          arguments.defines(), words_at_commas(arguments.text("einsums")),
                           arch::Convention::of(compat_mode).customary_renames});
     architecture = std::move(loaded.architecture);
     workload = std::move(loaded.workload);

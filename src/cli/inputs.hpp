@@ -39,8 +39,9 @@ mapping::Mapping given_mapping(const std::string& path, const spec::Defines& def
 /// Not movable: problem() points into it.
 class Inputs {
 public:
-    /// Loads what is given. A -D that no file declares is an error. \throws UserError
-    Inputs(const Arguments& arguments, arch::Compat compat);
+    /// Loads what is given, -m only if it is asked for. A -D that no file declares is an error.
+    /// \throws UserError
+    Inputs(const Arguments& arguments, arch::Compat compat, bool with_mapping = true);
     Inputs(const Inputs&) = delete;
     Inputs& operator=(const Inputs&) = delete;
 

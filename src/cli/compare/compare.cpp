@@ -1,12 +1,12 @@
 // tessera compare: several mappers, strategies and given mappings on one problem under one budget.
 #include "compare.hpp"
-#include "api/search.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <ostream>
 #include <set>
 
+#include "base/printable.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/inputs.hpp"
@@ -21,9 +21,8 @@
 #include "compare_field.hpp"
 #include "contender_name.hpp"
 #include "io/json_text.hpp"
-#include "judgement.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/spec/position.hpp"
+#include "tessera/session.hpp"
 
 namespace tessera::cli {
 
@@ -69,70 +68,59 @@ void refuse_unused(const std::set<std::string>& knobs) {
     }
 }
 
+std::vector<std::string> knobs_for(const Arguments& arguments, const std::string& mapper,
+                                   std::set<std::string>& unused_knobs) {
+    const Components bare(arguments, contender_name(mapper).mapper, {});
+    std::vector<std::string> used;
+    for (const std::string& knob : arguments.list("knob")) {
+        const std::size_t dot = knob.find('.');
+        if (dot == std::string::npos || bare.uses(knob.substr(0, dot))) {
+            used.push_back(knob);
+            unused_knobs.erase(knob);
+        }
+    }
+    return used;
+}
+
 Components components_of(const Arguments& arguments, const std::string& mapper,
                          std::set<std::string>& unused_knobs) {
-    options::options_description known;
-    add_components(known, true);
     const ContenderName contender = contender_name(mapper);
-    std::vector<std::string> words = {"--mapper", contender.mapper, "--model",
-                                      arguments.text("model")};
-    const Components bare(Arguments("compare", words, known), true);
-    for (const std::string& knob : arguments.list("knob")) {
-        const std::string component = knob.substr(0, knob.find('.'));
-        const std::string key = knob.substr(0, knob.find('='));
-        if (std::any_of(contender.knobs.begin(), contender.knobs.end(),
-                        [&](const auto& own) { return own.substr(0, own.find('=')) == key; })) {
-            unused_knobs.erase(knob);
-            continue;  // its own goes before
-        }
-        const bool runner = bare.mapper == "search" && component == "random";
-        if (component == bare.mapper || component == bare.model || component == bare.strategy ||
-            (runner && bare.strategy.empty()) || knob.find('.') == std::string::npos) {
-            words.insert(words.end(), {"--knob", knob});
-            unused_knobs.erase(knob);
+    std::vector<std::string> knobs = contender.knobs;
+    for (const std::string& knob : knobs_for(arguments, mapper, unused_knobs)) {
+        const std::string key = knob.substr(0, knob.find('=') + 1);
+        if (std::none_of(contender.knobs.begin(), contender.knobs.end(),
+                         [&](const std::string& own) { return own.starts_with(key); })) {
+            knobs.push_back(knob);
         }
     }
-    for (const std::string& knob : contender.knobs) {
-        words.insert(words.end(), {"--knob", knob});
-    }
-    return Components(Arguments("compare", words, known), true);
+    return Components(arguments, contender.mapper, knobs);
 }
 
 namespace {
 
-/// Value and mapping of a solution that was judged.
-void record(const model::Report& report, const mapping::Mapping& mapping, mapper::Metric metric,
-            Trial& trial) {
-    trial.value = mapper::metric_value(metric, report);
-    trial.energy_j = report.energy_j();
-    trial.latency = report.latency_s();
-    trial.files = {{".mapping.yaml", mapping::to_yaml(mapping)}};
+/// Value and mapping of a solution.
+void record(const mapper::Solution& solution, mapper::Metric metric, Trial& trial) {
+    trial.value = mapper::metric_value(metric, solution.report);
+    trial.energy_j = solution.report.energy_j();
+    trial.latency = solution.report.latency_s();
+    trial.files = {{".mapping.yaml", mapping::to_yaml(solution.mapping)}};
 }
 
+/// All search the mapspace of the options.
 class MapperContender : public Contender {
 public:
-    MapperContender(std::string name, Components components, const Inputs& inputs,
+    MapperContender(std::string name, const Components& components, const model::Problem& problem,
                     const mapper::Options& settings)
         : Contender(std::move(name)),
-          components_(std::move(components)),
-          inputs_(inputs),
-          settings_(settings) {
-        shown_by_ = components_.make_model();  // wrong knobs are told before anything runs
-        components_.make_mapper();
+          session_(problem, components, settings, Session::Space::given) {}
+
+    void begin_with(const mapping::Mapping& mapping, const std::string& name) {
+        session_.begin_with(mapping, name);
     }
 
     void run(const Start& start, Trial& trial) override {
-        mapper::Options settings = settings_;
-        settings.seed = start.seed;
-        settings.budget = start.budget;
-        settings.recorder = start.recorder;
-        settings.stop = start.stop;
-        settings.knobs = components_.knobs;
-        settings.progress = [&](const std::string& line) { start.recorder->log(line); };
-        const auto model = components_.make_model();
-        const auto mapper = components_.make_mapper();
-        const model::Problem problem = inputs_.problem();
-        const mapper::Result result = api::run_mapper(*mapper, problem, *model, settings);
+        const Result result =
+            session_.search({start.seed, start.budget, start.recorder, start.stop, ""});
         trial.evaluated = result.statistics.evaluated;
         trial.stopped_by = result.stopped_by;
         trial.preparation = {result.statistics.trained_on, result.statistics.tuned_by,
@@ -142,68 +130,44 @@ public:
                                                                        : Trial::Status::nothing;
             return;
         }
-        const mapper::Solution& best = result.solutions.front();
-        const mapper::Metric metric = settings.metrics.front();
-        record(judged(problem, *model, best, metric), best.mapping, metric, trial);
+        record(result.best(), result.metrics.front(), trial);
         trial.bound = result.bound;
         trial.status = result.status == mapper::Status::optimal ? Trial::Status::optimal
                                                                 : Trial::Status::feasible;
     }
     std::vector<telemetry::PluginView> plugins() const override {
-        return plugins_in_use(components_);
+        return plugins_in_use(session_.components());
     }
     std::function<telemetry::MappingView(const std::string&)> describe() const override {
-        return mapping_view(inputs_.problem(), *shown_by_);
+        return mapping_view(session_.problem(), session_.model());
     }
 
 private:
-    Components components_;
-    plugin::Owned<model::CostModel> shown_by_;
-    const Inputs& inputs_;
-    const mapper::Options& settings_;
+    Session session_;
 };
 
-/// A mapping from a file.
+/// A mapping from a file. It need not be in the mapspace that the others search.
 class GivenContender : public Contender {
 public:
     GivenContender(const std::string& path, mapping::Mapping mapping, const Components& components,
-                   const Inputs& inputs, mapper::Metric metric)
+                   const model::Problem& problem, const mapper::Options& settings)
         : Contender(std::filesystem::path(path).filename().string()),
-          mapping_(std::move(mapping)),
-          components_(components),
-          inputs_(inputs),
-          metric_(metric) {}
+          given_{std::move(mapping), {}},
+          session_(problem, components, settings) {}
     bool searches() const override {
         return false;
     }
     void run(const Start&, Trial& trial) override {
-        const model::Report report = judged(inputs_.problem(), *components_.make_model(), mapping_);
-        record(report, mapping_, metric_, trial);
+        given_.report = session_.judge(given_.mapping);
+        record(given_, session_.settings().metrics.front(), trial);
         trial.evaluated = 1;
         trial.status = Trial::Status::evaluated;
     }
 
 private:
-    mapping::Mapping mapping_;
-    Components components_;
-    const Inputs& inputs_;
-    mapper::Metric metric_;
+    mapper::Solution given_;
+    const Session session_;
 };
-
-/// -a, -w, -D and --einsums alone.
-Arguments input_arguments(const Arguments& arguments) {
-    options::options_description known;
-    add_inputs(known, "aweD");
-    std::vector<std::string> words = {"-a", arguments.text("arch"), "-w",
-                                      arguments.text("workload")};
-    for (const std::string& define : arguments.list("define")) {
-        words.insert(words.end(), {"-D", define});
-    }
-    if (arguments.has("einsums")) {
-        words.insert(words.end(), {"--einsums", arguments.text("einsums")});
-    }
-    return Arguments("compare", words, known);
-}
 
 class CompareCommand {
 public:
@@ -212,8 +176,7 @@ public:
         : args_(args),
           arguments_(arguments),
           settings_(mapper_options(arguments)),
-          input_arguments_(input_arguments(arguments)),
-          inputs_(input_arguments_, arguments.compat()),
+          inputs_(arguments, arguments.compat(), false),
           out_(out),
           err_(err) {
         if (settings_.metrics.size() != 1) {
@@ -235,27 +198,30 @@ public:
 
 private:
     void add_contenders() {
+        std::vector<std::pair<std::string, mapping::Mapping>> start;
+        for (const std::string& path : arguments_.list("start")) {
+            start.emplace_back("--start " + base::one_line(path),
+                               given_mapping(path, {}, inputs_.problem(), err_));
+        }
         std::set<std::string> unused = given_knobs(arguments_);
         for (const std::string& name : contender_names(arguments_)) {
-            comparison_.contenders.push_back(std::make_unique<MapperContender>(
-                name, components_of(arguments_, name, unused), inputs_, settings_));
+            auto contender = std::make_unique<MapperContender>(
+                name, components_of(arguments_, name, unused), inputs_.problem(), settings_);
+            for (const auto& [what, mapping] : start) {
+                contender->begin_with(mapping, what);
+            }
+            comparison_.contenders.push_back(std::move(contender));
         }
-        refuse_unused(unused);
-        options::options_description known;
-        add_components(known, false);
-        const Components model(Arguments("compare", {"--model", arguments_.text("model")}, known),
-                               false);
+        if (!start.empty() && comparison_.contenders.empty()) {
+            throw UserError("--start: nothing is searched that could begin with it");
+        }
+        const Components model = components_of(arguments_, "", unused);
         for (const std::string& path : arguments_.list("mapping")) {
             comparison_.contenders.push_back(std::make_unique<GivenContender>(
                 path, given_mapping(path, arguments_.defines(), inputs_.problem(), err_), model,
-                inputs_, settings_.metrics.front()));
+                inputs_.problem(), settings_));
         }
-        for (const std::string& path : arguments_.list("start")) {
-            const auto judge = model.make_model();
-            mapper::Solution known{given_mapping(path, {}, inputs_.problem(), err_), {}};
-            known.report = judged(inputs_.problem(), *judge, known.mapping);
-            settings_.start.push_back(std::move(known));
-        }
+        refuse_unused(unused);
         check_names(comparison_);
     }
 
@@ -289,7 +255,6 @@ private:
     const std::vector<std::string>& args_;
     const Arguments& arguments_;
     mapper::Options settings_;
-    Arguments input_arguments_;
     Inputs inputs_;
     std::ostream& out_;
     std::ostream& err_;

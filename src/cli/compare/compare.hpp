@@ -18,10 +18,14 @@ void add_compare_options(options::options_description& description, const std::s
                          const std::string& what);
 /// The names of --mapper, each once.
 std::vector<std::string> contender_names(const Arguments& arguments);
-/// What `--mapper NAME` with the knobs that it uses would be in tessera map. \throws UserError
+/// The settings of --knob that one of those compared uses; they are no longer unused.
+std::vector<std::string> knobs_for(const Arguments& arguments, const std::string& mapper,
+                                   std::set<std::string>& unused_knobs);
+/// What `--mapper NAME` with the knobs that it uses would be in tessera map; without a name the
+/// model alone. \throws UserError
 Components components_of(const Arguments& arguments, const std::string& mapper,
                          std::set<std::string>& unused_knobs);
-/// The settings of --knob, to be told apart from those that components_of() found a use for.
+/// The settings of --knob, to be told apart from those that knobs_for() found a use for.
 std::set<std::string> given_knobs(const Arguments& arguments);
 /// \throws UserError naming one
 void refuse_unused(const std::set<std::string>& knobs);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "api/search.hpp"
 #include "base/directory.hpp"
 #include "cli/cli.hpp"
 #include "cli/compare/compare.hpp"
@@ -37,22 +36,6 @@ std::vector<std::string> common_words(const Arguments& arguments) {
     }
     words.insert(words.end(),
                  {"--threads", arguments.given("threads") ? arguments.text("threads") : "1"});
-    return words;
-}
-
-/// The knobs that a search with this mapper uses.
-std::vector<std::string> knobs_for(const std::string& mapper, const Arguments& arguments,
-                                   std::set<std::string>& unused) {
-    const api::MapperChoice choice = api::choose_mapper(contender_name(mapper).mapper);
-    std::vector<std::string> words;
-    for (const std::string& knob : arguments.list("knob")) {
-        const std::string component = knob.substr(0, knob.find('.'));
-        if (component == choice.mapper || component == choice.strategy ||
-            component == arguments.text("model")) {
-            words.insert(words.end(), {"--knob", knob});
-            unused.erase(knob);
-        }
-    }
     return words;
 }
 
@@ -113,19 +96,19 @@ FieldPlan::FieldPlan(const Arguments& arguments) : arguments_(arguments) {
 }
 
 void FieldPlan::add_searching() {
-    const std::vector<std::string> knobs = arguments_.list("knob");
-    std::set<std::string> unused(knobs.begin(), knobs.end()), seen;
+    std::set<std::string> unused = given_knobs(arguments_), seen;
     const bool timeloop = field.instances.front().timeloop;
     for (const std::string& mapper : field.mappers) {
         knobs_.push_back(timeloop ? std::vector<std::string>()
-                                  : knobs_for(mapper, arguments_, unused));
+                                  : knobs_for(arguments_, mapper, unused));
         if (!seen.insert(mapper).second) {
             throw UserError("'" + mapper + "' is compared with itself");
         }
     }
-    if (!unused.empty()) {
-        throw UserError("--knob " + *unused.begin() + ": none of those compared uses it");
+    if (!timeloop) {
+        model_knobs_ = knobs_for(arguments_, "", unused);
     }
+    refuse_unused(unused);
     n_searching_ = field.mappers.size();
 }
 
@@ -181,16 +164,20 @@ std::vector<std::string> FieldPlan::words(std::size_t i, bool watched) const {
     if (instance.timeloop && !arguments_.given("metric")) {
         result.insert(result.end(), {"--metric", field.metric});
     }
+    const auto add = [&](const char* option, const std::vector<std::string>& values) {
+        for (const std::string& value : values) {
+            result.insert(result.end(), {option, value});
+        }
+    };
     if (const FieldMapping* const given = given_of(i)) {
         result.insert(result.end(), {"--mapper", "none", "-m", given->file});
+        add("--knob", model_knobs_);
         return result;
     }
     result.insert(result.end(),
                   {"--mapper", field.mappers[m], "--seed", std::to_string(field.trials[i].seed)});
-    for (const std::string& file : instance.start) {
-        result.insert(result.end(), {"--start", file});
-    }
-    result.insert(result.end(), knobs_[m].begin(), knobs_[m].end());
+    add("--start", instance.start);
+    add("--knob", knobs_[m]);
     return result;
 }
 

@@ -35,7 +35,8 @@ private:
 
     const Arguments& arguments_;
     std::size_t n_searching_ = 0;                  ///< of the mappers: the first ones
-    std::vector<std::vector<std::string>> knobs_;  ///< words, by mapper
+    std::vector<std::vector<std::string>> knobs_;  ///< settings of --knob, by mapper
+    std::vector<std::string> model_knobs_;         ///< those of the model
 };
 
 }  // namespace tessera::cli

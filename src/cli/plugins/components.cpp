@@ -1,6 +1,5 @@
 #include "components.hpp"
 
-#include <algorithm>
 #include <cctype>
 #include <ostream>
 
@@ -156,33 +155,54 @@ void for_option(const std::string& option, const Check& check) {
 
 }  // namespace
 
-Components::Components(const Arguments& arguments, bool with_mapper)
-    : model(arguments.text("model")) {
-    for_option("--model", [&] { api::check_model(model, refused_plugins()); });
+Components::Components(const Arguments& arguments, bool with_mapper) {
+    read_model(arguments);
+    std::vector<std::string> settings = arguments.list("knob");
     if (with_mapper) {
         choose_mapper(arguments.text("mapper"), arguments.given("mapper"),
                       arguments.text("strategy"));
-    }
-    for (const std::string& setting : arguments.list("knob")) {
-        read_knob(setting);
-    }
-    if (with_mapper && arguments.has("algorithm")) {
-        if (mapper != "timeloop") {
-            throw UserError("--algorithm belongs to --mapper timeloop, not to --mapper " + mapper);
+        if (arguments.has("algorithm")) {
+            if (mapper != "timeloop") {
+                throw UserError("--algorithm belongs to --mapper timeloop, not to --mapper " +
+                                mapper);
+            }
+            settings.push_back("timeloop.algorithm=" + arguments.text("algorithm"));
         }
-        read_knob("timeloop.algorithm=" + arguments.text("algorithm"));
+    }
+    read_knobs(arguments, settings);
+}
+
+Components::Components(const Arguments& arguments, const std::string& name,
+                       const std::vector<std::string>& settings) {
+    read_model(arguments);
+    if (!name.empty()) {
+        choose_mapper(name, true, "");
+    }
+    read_knobs(arguments, settings);
+}
+
+void Components::read_model(const Arguments& arguments) {
+    model = arguments.text("model");
+    mapper.clear();
+    for_option("--model", [&] { api::check_model(model, refused_plugins()); });
+}
+
+void Components::read_knobs(const Arguments& arguments, const std::vector<std::string>& settings) {
+    for (const std::string& setting : settings) {
+        read_knob(setting);
     }
     if (arguments.has("knobs")) {
         read_knob_file(arguments.text("knobs"));
     }
-    if (!strategy.empty()) {
-        std::string& chosen = knobs[runner]["strategy"];
-        if (!chosen.empty() && chosen != strategy) {
-            throw UserError("--knob search.strategy=" + chosen + " and strategy '" + strategy +
-                            "' disagree; give one of them");
-        }
-        chosen = strategy;
+    if (strategy.empty()) {
+        return;
     }
+    std::string& chosen = knobs[runner]["strategy"];
+    if (!chosen.empty() && chosen != strategy) {
+        throw UserError("--knob search.strategy=" + chosen + " and strategy '" + strategy +
+                        "' disagree; give one of them");
+    }
+    chosen = strategy;
 }
 
 void Components::choose_mapper(const std::string& name, bool given, const std::string& wanted) {
@@ -205,19 +225,6 @@ void Components::choose_mapper(const std::string& name, bool given, const std::s
     }
 }
 
-std::vector<std::string> Components::used_names() const {
-    std::vector<std::string> used{model};
-    for (const std::string& name : {mapper, strategy}) {
-        if (!name.empty()) {
-            used.push_back(name);
-        }
-    }
-    if (mapper == runner && strategy.empty()) {
-        used.push_back("random");
-    }
-    return used;
-}
-
 void Components::read_knob(const std::string& setting) {
     const std::size_t equals = setting.find('=');
     const std::size_t dot = setting.find('.');
@@ -228,10 +235,9 @@ void Components::read_knob(const std::string& setting) {
                         "search.batch=512)");
     }
     const std::string component = setting.substr(0, dot);
-    const std::vector<std::string> used = used_names();
-    if (std::find(used.begin(), used.end(), component) == used.end()) {
+    if (!uses(component)) {
         throw UserError("--knob " + setting + ": '" + component +
-                        "' is not used here (used are: " + spec::name_list(used) + ")");
+                        "' is not used here (used are: " + spec::name_list(used()) + ")");
     }
     const std::string name = setting.substr(dot + 1, equals - dot - 1);
     const std::string value = setting.substr(equals + 1);
@@ -283,31 +289,10 @@ void Components::read_knob_file(const std::string& file) {
         } catch (const UserError& error) {
             throw UserError(component.value.position, error.what());
         }
-        const std::vector<std::string> used = used_names();
-        if (std::find(used.begin(), used.end(), component.key) != used.end()) {
+        if (uses(component.key)) {
             knobs[component.key].merge(settings);
         }
     }
-}
-
-plugin::KnobSettings Components::knobs_of(const std::string& component) const {
-    const auto found = knobs.find(component);
-    return found == knobs.end() ? plugin::KnobSettings{} : found->second;
-}
-
-plugin::Owned<model::CostModel> Components::make_model() const {
-    // Each role has names of its own; where one name has both, --knob means the mapper.
-    return Models::instance().create(
-        model, model == mapper || model == strategy ? plugin::KnobSettings{} : knobs_of(model));
-}
-
-plugin::Owned<mapper::Mapper> Components::make_mapper() const {
-    if (!strategy.empty()) {
-        // The mapper makes its strategy only after it has begun; wrong knobs are told before.
-        plugin::read_knobs(strategy, Strategies::instance().find(strategy)->knobs,
-                           knobs_of(strategy));
-    }
-    return Mappers::instance().create(mapper, knobs_of(mapper));
 }
 
 }  // namespace tessera::cli

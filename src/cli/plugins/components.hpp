@@ -2,13 +2,12 @@
 #pragma once
 
 #include <iosfwd>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "cli/arguments.hpp"
 #include "tessera/plugin/loader.hpp"
-#include "tessera/plugin/registry.hpp"
+#include "tessera/session.hpp"
 
 namespace tessera::cli {
 
@@ -26,20 +25,18 @@ std::vector<plugin::Refusal> load_all_optional();
 
 /// What the user chose. Mappers and strategies share one name space: `--mapper random` is
 /// `--mapper search --strategy random`.
-struct Components {
+struct Components : tessera::Components {
     /// \throws UserError for unknown names, with the nearest one.
     Components(const Arguments& arguments, bool with_mapper);
-
-    std::string model, mapper, strategy;
-    std::map<std::string, plugin::KnobSettings> knobs;  ///< by component
-
-    plugin::Owned<model::CostModel> make_model() const;
-    plugin::Owned<mapper::Mapper> make_mapper() const;
+    /// Of one that is compared: this mapper or strategy (empty: none), with these settings as
+    /// --knob has them.
+    Components(const Arguments& arguments, const std::string& mapper,
+               const std::vector<std::string>& settings);
 
 private:
-    plugin::KnobSettings knobs_of(const std::string& component) const;
+    void read_model(const Arguments& arguments);
+    void read_knobs(const Arguments& arguments, const std::vector<std::string>& settings);
     void choose_mapper(const std::string& name, bool given, const std::string& strategy);
-    std::vector<std::string> used_names() const;
     void read_knob(const std::string& setting);
     void read_knob_file(const std::string& file);
 };

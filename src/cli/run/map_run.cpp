@@ -10,7 +10,6 @@
 #include <optional>
 #include <ostream>
 
-#include "api/search.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/printable.hpp"
 #include "cli/cli.hpp"
@@ -25,7 +24,7 @@
 #include "mapping_view.hpp"
 #include "run_description.hpp"
 #include "spec/reader.hpp"
-#include "tessera/mapspace/legality.hpp"
+#include "tessera/session.hpp"
 
 namespace tessera::cli {
 
@@ -60,12 +59,7 @@ public:
     MapRun(const std::vector<std::string>& args, const Arguments& arguments,
            const mapper::Options& settings, std::ostream& out, std::ostream& err,
            const StoredRun* original)
-        : args_(args),
-          arguments_(arguments),
-          out_(out),
-          err_(err),
-          original_(original),
-          settings_(settings) {
+        : args_(args), arguments_(arguments), out_(out), err_(err), original_(original) {
         ui_ = ui(arguments, err);
         if (arguments.has("output")) {
             folder_.emplace(arguments.text("output"), policy(arguments));
@@ -77,21 +71,19 @@ public:
         if (!arguments.flag("quiet")) {
             print_renamed(err, inputs_->renamed);
         }
-        components_.emplace(arguments, true);
-        settings_.knobs = components_->knobs;
-        check_mapspace(arguments, components_->mapper);
-        model_ = components_->make_model();
-        mapper_ = components_->make_mapper();
-        if (!arguments.flag("imperfect-temporal") && !arguments.flag("imperfect-spatial")) {
-            settings_.mapspace = mapper_->preferred(settings_.mapspace);
-        }
+        const Components components(arguments, true);
+        check_mapspace(arguments, components.mapper);
+        session_.emplace(problem(), components, settings);
         for (const std::string& file : arguments.list("start")) {
-            settings_.start.push_back(known(file));
+            session_->begin_with(given_mapping(file, {}, problem(), err),
+                                 "--start " + base::one_line(file));
         }
+        turn_ = session_->turn();
     }
 
     int run() {
-        const io::Json description = run_json(args_, *inputs_, settings_, arguments_, *components_);
+        const io::Json description =
+            run_json(args_, *inputs_, settings(), arguments_, session_->components());
         if (original_ != nullptr) {
             original_->check_same(description);
         }
@@ -107,23 +99,22 @@ public:
             open_folder(description);
         }
         LiveRun::Settings live;
-        live.run = identity(args_, *inputs_, settings_, arguments_, *components_);
-        live.budget = settings_.budget;
-        live.plugins = plugins_in_use(*components_);
+        live.run = identity(args_, *inputs_, settings(), arguments_, session_->components());
+        live.budget = turn_.limits;
+        live.plugins = plugins_in_use(session_->components());
         live.ui = ui_;
         live.plain = arguments_.flag("plain");
         live.folder = folder_ ? &*folder_ : nullptr;
         live.spent_s = checkpoint_.spent_s;
-        live.known = restored_ ? mapper::metric_value(settings_.metrics.front(), restored_->report)
+        live.known = restored_ ? mapper::metric_value(settings().metrics.front(), restored_->report)
                                : std::numeric_limits<double>::infinity();
         live.rescue = [this](const std::vector<std::string>& mappings) { rescue(mappings); };
-        live.describe = mapping_view(problem(), *model_);
+        live.describe = mapping_view(problem(), session_->model());
         const auto owned = std::make_unique<LiveRun>(std::move(live), err_);
         LiveRun& running = *owned;
         live_ = &running;
-        settings_.stop = running.interrupt().stop();
-        settings_.recorder = &running.recorder();
-        settings_.progress = [&running](const std::string& line) { running.recorder().log(line); };
+        turn_.stop = running.interrupt().stop();
+        turn_.recorder = &running.recorder();
         mapper::Result result;
         const bool memory = !searched(result);
         running.hold();
@@ -142,7 +133,7 @@ private:
     /// False: it ended for lack of memory, without a result of its own.
     bool searched(mapper::Result& result) {
         try {
-            result = api::run_mapper(*mapper_, problem(), *model_, settings_);
+            result = session_->search(turn_);
             return true;
         } catch (const std::bad_alloc&) {
             return false;
@@ -153,21 +144,8 @@ private:
         return inputs_->problem();
     }
 
-    /// A mapping to begin with. \throws UserError if it is not legal in the mapspace
-    mapper::Solution known(const std::string& file) const {
-        mapper::Solution result{given_mapping(file, {}, problem(), err_), {}};
-        try {
-            result.report = model_->evaluate(problem(), result.mapping);
-        } catch (const IllegalMapping& illegal) {
-            throw UserError("--start " + base::one_line(file) + ": " + illegal.what());
-        }
-        for (const mapspace::Violation& v :
-             mapspace::check(problem(), result.mapping, &settings_.mapspace)) {
-            if (v.severity != mapspace::Severity::warning) {
-                throw UserError("--start " + base::one_line(file) + ": " + mapspace::to_text(v));
-            }
-        }
-        return result;
+    const mapper::Options& settings() const {
+        return session_->settings();
     }
 
     double wall_s() const {
@@ -182,7 +160,7 @@ private:
         if (saved.empty()) {
             return false;
         }
-        const double limit_s = settings_.budget.max_time_s;
+        const double limit_s = turn_.limits.max_time_s;
         const std::string file = (folder_->path() / "stopped.json").string();
         return limit_s <= 0 || limit_s > read_checkpoint(saved, file).spent_s;
     }
@@ -203,10 +181,10 @@ private:
         if (const std::string text = folder_->read("checkpoint.json"); !text.empty()) {
             const std::string file = (folder_->path() / "checkpoint.json").string();
             checkpoint_ = read_checkpoint(text, file);
-            settings_.resume = checkpoint_.state;
+            turn_.resume = checkpoint_.state;
         }
         // What is left of a limit in time; a little, so that the search can say what it has.
-        double& limit_s = settings_.budget.max_time_s;
+        double& limit_s = turn_.limits.max_time_s;
         limit_s = limit_s > 0 ? std::max(limit_s - checkpoint_.spent_s, 1e-3) : 0;
         restore();
     }
@@ -214,21 +192,23 @@ private:
     /// The best mapping of the run that is resumed, if there is one.
     void restore() {
         const std::string yaml = folder_->read("mapping.yaml");
-        if (yaml.empty() || settings_.metrics.size() != 1) {
+        if (yaml.empty() || settings().metrics.size() != 1) {
             return;
         }
         try {
-            restored_ = evaluated(yaml);
+            restored_ = session_->member(mapping_in(yaml, stored_mapping()), stored_mapping());
         } catch (const Error&) {
             restored_.reset();  // it was changed by hand; the search goes on without
         }
     }
 
+    std::string stored_mapping() const {
+        return folder_ ? (folder_->path() / "mapping.yaml").string() : "mapping.yaml";
+    }
+
     mapper::Solution evaluated(const std::string& yaml) const {
-        const std::string file =
-            folder_ ? (folder_->path() / "mapping.yaml").string() : "mapping.yaml";
-        mapper::Solution result{mapping_in(yaml, file), {}};
-        result.report = model_->evaluate(problem(), result.mapping);
+        mapper::Solution result{mapping_in(yaml, stored_mapping()), {}};
+        result.report = session_->model().evaluate(problem(), result.mapping);
         return result;
     }
 
@@ -237,7 +217,7 @@ private:
         if (!restored_ || result.status != mapper::Status::feasible) {
             return;
         }
-        const mapper::Metric metric = settings_.metrics.front();
+        const mapper::Metric metric = settings().metrics.front();
         if (result.solutions.empty() ||
             mapper::metric_value(metric, restored_->report) <
                 mapper::metric_value(metric, result.solutions.front().report)) {
@@ -252,7 +232,7 @@ private:
         for (const std::string& yaml : mappings) {
             result.solutions.push_back(evaluated(yaml));
         }
-        if (settings_.metrics.size() == 1 && std::isfinite(live_->recorder().bound())) {
+        if (settings().metrics.size() == 1 && std::isfinite(live_->recorder().bound())) {
             result.bound = live_->recorder().bound();
         }
         result.statistics.evaluated = live_->recorder().evaluated();
@@ -270,13 +250,13 @@ private:
     /// Output, then files, which may fail; exit code.
     int deliver(const mapper::Result& result, bool cut) {
         const std::vector<io::Description> described = descriptions(problem(), result);
-        const io::Json json = document(result, described, settings_, wall_s());
+        const io::Json json = document(result, described, settings(), wall_s());
         const bool memory = result.stopped_by == base::out_of_memory;
         if (arguments_.flag("json")) {
             out_ << io::dumped(json);
         } else if (!result.solutions.empty()) {
             print(out_, problem(), result, described.front(),
-                  {settings_, components_->mapper, tables_, wall_s()});
+                  {settings(), session_->components().mapper, tables_, wall_s()});
         }
         out_.flush();
         if (result.solutions.empty()) {
@@ -336,14 +316,12 @@ private:
     std::ostream& out_;
     std::ostream& err_;
     const StoredRun* const original_;
-    mapper::Options settings_;
     SummaryTables tables_;
     Ui ui_ = Ui::line;
     std::optional<io::RunDirectory> folder_;
     std::optional<Inputs> inputs_;
-    std::optional<Components> components_;
-    plugin::Owned<model::CostModel> model_;
-    plugin::Owned<mapper::Mapper> mapper_;
+    std::optional<Session> session_;
+    Session::Turn turn_;
     Checkpoint checkpoint_;
     std::optional<mapper::Solution> restored_;
     LiveRun* live_ = nullptr;

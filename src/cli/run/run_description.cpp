@@ -19,7 +19,7 @@ namespace tessera::cli {
 namespace {
 
 template <class Role>
-telemetry::PluginView plugin_view(const Components& components, const char* kind,
+telemetry::PluginView plugin_view(const tessera::Components& components, const char* kind,
                                   const std::string& name) {
     telemetry::PluginView view{kind, name, version, "", "built in", {}};
     const auto* entry = plugin::Registry<Role>::instance().find(name);
@@ -37,7 +37,7 @@ telemetry::PluginView plugin_view(const Components& components, const char* kind
 
 }  // namespace
 
-std::vector<telemetry::PluginView> plugins_in_use(const Components& components) {
+std::vector<telemetry::PluginView> plugins_in_use(const tessera::Components& components) {
     std::vector<telemetry::PluginView> result = {
         plugin_view<mapper::Mapper>(components, "mapper", components.mapper)};
     if (!components.strategy.empty()) {
@@ -48,7 +48,7 @@ std::vector<telemetry::PluginView> plugins_in_use(const Components& components) 
     return result;
 }
 
-io::Json plugins_json(const Components& components) {
+io::Json plugins_json(const tessera::Components& components) {
     io::Json result = io::Json::array();
     for (const telemetry::PluginView& view : plugins_in_use(components)) {
         io::Json one = {{"kind", view.kind}, {"name", view.name}};
@@ -62,7 +62,7 @@ io::Json plugins_json(const Components& components) {
 }
 
 io::Json options_json(const mapper::Options& settings, const Arguments& arguments,
-                      const Components& components, arch::Compat compat) {
+                      const tessera::Components& components, arch::Compat compat) {
     const mapspace::MapSpaceOptions& space = settings.mapspace;
     io::Json result = {
         {"metric", metric_names(settings.metrics)},
@@ -91,7 +91,7 @@ io::Json options_json(const mapper::Options& settings, const Arguments& argument
 
 io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
                   const mapper::Options& settings, const Arguments& arguments,
-                  const Components& components) {
+                  const tessera::Components& components) {
     io::Json root;
     root["schema_version"] = io::schema_version;
     root["tessera_version"] = version;
@@ -119,7 +119,7 @@ io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
 
 telemetry::RunIdentity identity(const std::vector<std::string>& args, const Inputs& inputs,
                                 const mapper::Options& settings, const Arguments& arguments,
-                                const Components& components) {
+                                const tessera::Components& components) {
     telemetry::RunIdentity run =
         process_identity("map", args, arguments.has("output") ? arguments.text("output") : "",
                          inputs.workload->name);

@@ -5,26 +5,26 @@
 #include <vector>
 
 #include "cli/inputs.hpp"
-#include "cli/plugins/components.hpp"
 #include "io/report_json.hpp"
 #include "telemetry/snapshot.hpp"
+#include "tessera/session.hpp"
 
 namespace tessera::cli {
 
 /// run.json. Does not change when the run is resumed.
 io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
                   const mapper::Options& settings, const Arguments& arguments,
-                  const Components& components);
+                  const tessera::Components& components);
 
 /// Parts of run.json: what steers the search, and the components in use with their files.
 io::Json options_json(const mapper::Options& settings, const Arguments& arguments,
-                      const Components& components, arch::Compat compat);
-io::Json plugins_json(const Components& components);
+                      const tessera::Components& components, arch::Compat compat);
+io::Json plugins_json(const tessera::Components& components);
 
 telemetry::RunIdentity identity(const std::vector<std::string>& args, const Inputs& inputs,
                                 const mapper::Options& settings, const Arguments& arguments,
-                                const Components& components);
+                                const tessera::Components& components);
 
-std::vector<telemetry::PluginView> plugins_in_use(const Components& components);
+std::vector<telemetry::PluginView> plugins_in_use(const tessera::Components& components);
 
 }  // namespace tessera::cli

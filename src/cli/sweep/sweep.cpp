@@ -5,6 +5,7 @@
 #include <ostream>
 #include <unordered_map>
 
+#include "base/directory.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/inputs.hpp"
@@ -174,6 +175,18 @@ io::Json inputs_json(const api::ProblemFamily& family) {
     return result;
 }
 
+/// Contents of the mappings to begin with. What is no mapping is told before anything runs.
+io::Json start_json(const std::vector<std::string>& files, const api::ProblemFamily& family,
+                    const api::Choice& choice) {
+    const api::Inputs first = family.with(choice);
+    io::Json result = io::Json::array();
+    for (const std::string& file : files) {
+        api::given_mapping(file, {}, *first.workload, *first.architecture);
+        result.push_back(io::sha256(base::read_regular_file(file).value_or("")));
+    }
+    return result;
+}
+
 void refuse_timeloop(const Arguments& arguments) {
     for (const char* option : {"arch", "workload"}) {
         if (timeloop::is_timeloop_file(arguments.text(option))) {
@@ -200,8 +213,7 @@ int sweep(const std::vector<std::string>& args, const Arguments& arguments, std:
     settings.threads = arguments.given("threads") ? settings.threads : 1;
     const Components components(arguments, true);
     check_mapspace(arguments, components.mapper);
-    components.make_model();  // wrong knobs are told before anything runs
-    components.make_mapper();
+    settings.mapspace = components.searched(settings.mapspace);
     const api::ProblemFamily family(arguments.text("arch"), arguments.text("workload"));
     SweepPlan plan;
     plan.space = space(arguments);
@@ -219,8 +231,12 @@ int sweep(const std::vector<std::string>& args, const Arguments& arguments, std:
     plan.command["plugins"] = plugins_json(components);
     plan.command["limits"] = limits_json(settings.budget);
     plan.command["seed"] = settings.seed;
+    const std::vector<std::string> start = arguments.list("start");
+    if (!start.empty()) {
+        plan.command["start"] = start_json(start, family, plan.space.choice(0));
+    }
     find_same(plan, family);
-    const SweepSearch search{family, components, settings, arguments.compat()};
+    const SweepSearch search{family, components, settings, arguments.compat(), start};
     return run_sweep(plan, search, {args, arguments, shard(arguments)}, out, err);
 }
 

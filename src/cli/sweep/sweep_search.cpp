@@ -2,11 +2,10 @@
 
 #include <new>
 
-#include "api/search.hpp"
-#include "cli/compare/judgement.hpp"
+#include "base/printable.hpp"
 #include "io/fused_groups.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/telemetry/recorder.hpp"
+#include "tessera/session.hpp"
 
 namespace tessera::cli {
 
@@ -28,13 +27,12 @@ std::string groups_text(const model::Problem& problem, const mapping::Mapping& m
 void search(const SweepSearch& how, const api::Choice& choice, SweepOutcome& outcome) {
     const api::Inputs inputs = how.family.with(choice);
     const model::Problem problem{&*inputs.workload, &*inputs.architecture, how.compat};
-    const auto model = how.components.make_model();
-    const auto mapper = how.components.make_mapper();
-    telemetry::Recorder recorder;
-    mapper::Options settings = how.settings;
-    settings.recorder = &recorder;
-    settings.knobs = how.components.knobs;
-    const mapper::Result result = api::run_mapper(*mapper, problem, *model, settings);
+    Session session(problem, how.components, how.settings);
+    for (const std::string& file : how.start) {
+        session.begin_with(api::given_mapping(file, {}, *inputs.workload, *inputs.architecture),
+                           "--start " + base::one_line(file));
+    }
+    const Result result = session.search();
     outcome.evaluated = result.statistics.evaluated;
     outcome.stopped_by = result.stopped_by;
     if (result.solutions.empty()) {
@@ -43,14 +41,14 @@ void search(const SweepSearch& how, const api::Choice& choice, SweepOutcome& out
         outcome.message = none && !result.reasons.empty() ? result.reasons.front() : "";
         return;
     }
-    const mapper::Solution& best = result.solutions.front();
-    const model::Report report = judged(problem, *model, best, settings.metrics.front());
+    const mapper::Solution& best = result.best();
+    const model::Report& report = best.report;
     outcome.energy_j = report.energy_j();
     outcome.latency_s = report.latency_s();
     outcome.edp_js = report.edp_js();
     outcome.traffic_words = report.traffic_words();
     outcome.bound = result.bound;
-    outcome.gap = api::gap(result, settings.metrics);
+    outcome.gap = result.gap();
     outcome.fused_groups = groups_text(problem, best.mapping);
     outcome.mapping = mapping::to_yaml(best.mapping);
     outcome.status = result.status == mapper::Status::optimal ? "optimal" : "feasible";

@@ -12,6 +12,7 @@ struct SweepSearch {
     const Components& components;
     const mapper::Options& settings;
     arch::Compat compat = arch::Compat::none;
+    std::vector<std::string> start = {};  ///< files of mappings that every point begins with
 };
 
 /// The best mapping of a problem, after the model and the legality checker have seen it. What is

@@ -1,4 +1,5 @@
-// Single steps of a command: shared by the library's front door and the commands.
+// Names of components, and what is said about a mapping or a result: shared by the library's front
+// door and the commands. A search is set up and run by tessera/session.hpp alone.
 #pragma once
 
 #include <optional>
@@ -12,6 +13,8 @@ namespace tessera::api {
 
 /// Mapper `search` runs strategies.
 inline constexpr const char* strategy_runner = "search";
+/// This mapper has a mapspace of its own, of the same name, which no MapSpaceOptions describe.
+inline constexpr const char* timeloop_mapper = "timeloop";
 
 struct MapperChoice {
     std::string mapper;
@@ -28,11 +31,6 @@ void check_model(const std::string& name, const std::string& more = "");
 
 /// "energy", "latency", "edp", "traffic".
 const char* metric_name(mapper::Metric metric) noexcept;
-
-/// Runs the mapper. That no mapping is legal, and that a limit came before any mapping, are
-/// results.
-mapper::Result run_mapper(mapper::Mapper& mapper, const model::Problem& problem,
-                          const model::CostModel& model, const mapper::Options& settings);
 
 /// Violation::code of what the model alone refuses.
 inline constexpr const char* refused_by_model = "model";

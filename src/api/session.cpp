@@ -1,0 +1,308 @@
+// Map:
+//   components_of()   names and knobs of Options
+//   objection()       what the independent checker says of a mapping
+//   run_mapper()      the mapper's answer, traffic served as another metric
+//   Reporting         Options::progress
+#include "tessera/session.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <sstream>
+
+#include "api/search.hpp"
+#include "api/traffic_view.hpp"
+#include "model/overflow.hpp"
+#include "telemetry/sampler.hpp"
+
+namespace tessera {
+
+namespace {
+
+/// The mapper's own account of its mapping and the model's may differ by rounding.
+constexpr double agreement = 1e-9;
+
+/// Knobs of a component that takes no part would be lost without a word.
+Components components_of(const Options& options) {
+    plugin::register_builtins();
+    api::check_model(options.model);
+    const api::MapperChoice choice = api::choose_mapper(options.mapper);
+    Components result{options.model, choice.mapper, choice.strategy, options.knobs};
+    for (const auto& [component, settings] : options.knobs) {
+        if (!result.uses(component)) {
+            throw UserError("knobs of '" + component + "' are set, which is not used here");
+        }
+    }
+    if (!choice.strategy.empty()) {
+        result.knobs[choice.mapper]["strategy"] = choice.strategy;
+    }
+    return result;
+}
+
+mapper::Options settings_of(const Options& options) {
+    mapper::Options result;
+    result.metrics = options.metrics;
+    result.mapspace = options.mapspace;
+    result.threads = options.threads;
+    result.seed = options.seed;
+    result.budget = options.limits;
+    return result;
+}
+
+/// The first that counts; empty: it is legal. `space`: whose limits count too; null: none.
+std::string objection(const model::Problem& problem, const mapping::Mapping& mapping,
+                      const mapspace::MapSpaceOptions* space) {
+    for (const mapspace::Violation& violation : mapspace::check(problem, mapping, space)) {
+        if (violation.severity != mapspace::Severity::warning) {
+            return mapspace::to_text(violation);
+        }
+    }
+    return "";
+}
+
+void evaluate_again(std::vector<mapper::Solution>& solutions, const model::Problem& problem,
+                    const model::CostModel& model) {
+    for (mapper::Solution& solution : solutions) {
+        solution.report = model.evaluate(problem, solution.mapping);
+    }
+}
+
+mapper::Result least_traffic(mapper::Mapper& mapper, const model::Problem& problem,
+                             const model::CostModel& model, mapper::Options settings,
+                             mapper::Metric place) {
+    const api::TrafficView view(model, place);
+    settings.metrics = api::viewed(settings.metrics, place);
+    evaluate_again(settings.start, problem, view);
+    mapper::Result result = mapper.map(problem, view, settings);
+    evaluate_again(result.solutions, problem, model);
+    return result;
+}
+
+mapper::Result run_mapper(mapper::Mapper& mapper, const model::Problem& problem,
+                          const model::CostModel& model, const mapper::Options& settings) {
+    try {
+        const std::optional<mapper::Metric> place = api::place_of_traffic(settings.metrics);
+        return place ? least_traffic(mapper, problem, model, settings, *place)
+                     : mapper.map(problem, model, settings);
+    } catch (const NoLegalMapping& error) {
+        mapper::Result result;
+        result.reasons = {error.what()};
+        return result;
+    } catch (const LimitReached&) {
+        mapper::Result result;
+        result.status = mapper::Status::feasible;
+        const bool asked = settings.stop != nullptr && settings.stop->load();
+        result.stopped_by = asked ? "stop" : settings.budget.max_time_s > 0 ? "max-time" : "";
+        return result;
+    }
+}
+
+/// A mapper may leave out orders that are too many; what it says of the others holds for no mapping
+/// to begin with that has one of these.
+bool outside_searched_part(const model::Problem& problem, const mapper::Options& settings,
+                           const mapper::Result& result) {
+    const mapper::Statistics& of = result.statistics;
+    mapspace::MapSpaceOptions in_file_order = settings.mapspace;
+    in_file_order.all_einsum_orders = false;
+    const auto given = [&](const mapper::Solution& found) {
+        const std::string text = mapping::to_yaml(found.mapping);
+        return std::any_of(
+            settings.start.begin(), settings.start.end(),
+            [&](const mapper::Solution& one) { return mapping::to_yaml(one.mapping) == text; });
+    };
+    return std::any_of(
+        result.solutions.begin(), result.solutions.end(), [&](const mapper::Solution& found) {
+            const bool other_order =
+                !of.all_orders && !objection(problem, found.mapping, &in_file_order).empty();
+            return (other_order || !of.loop_orders) && given(found);
+        });
+}
+
+/// \throws PluginError if the two differ by more than rounding
+void compare_costs(double claimed, double value) {
+    if (std::abs(claimed - value) <= agreement * std::abs(value) ||
+        (std::isnan(claimed) && std::isnan(value))) {
+        return;
+    }
+    std::ostringstream text;
+    text.precision(12);
+    text << "the mapper says that its mapping costs " << claimed << ", the model says " << value;
+    throw PluginError(text.str());
+}
+
+class ProgressSink : public telemetry::Sink {
+public:
+    explicit ProgressSink(std::function<void(const Progress&)> call) : call_(std::move(call)) {}
+
+    std::string name() const override {
+        return "progress";
+    }
+    void update(const telemetry::SnapshotPtr& snapshot,
+                const std::vector<telemetry::Event>&) override {
+        Progress progress;
+        progress.elapsed_s = snapshot->elapsed_s;
+        progress.evaluated = snapshot->funnel.evaluated;
+        progress.best = snapshot->best;
+        progress.bound = snapshot->bound;
+        progress.gap = snapshot->gap;
+        for (const telemetry::PhaseView& phase : snapshot->phases) {
+            if (phase.active) {
+                progress.phase = phase.name;
+            }
+        }
+        call_(progress);
+    }
+
+private:
+    const std::function<void(const Progress&)> call_;
+};
+
+/// Reports until the search is over, however it ends.
+class Reporting {
+public:
+    Reporting(const mapper::Options& settings, const std::function<void(const Progress&)>& progress,
+              telemetry::Recorder& recorder) {
+        std::vector<std::string> names;
+        for (const mapper::Metric metric : settings.metrics) {
+            names.emplace_back(api::metric_name(metric));
+        }
+        recorder.set_metrics(names);
+        if (!progress) {
+            return;
+        }
+        telemetry::Sampler::Settings how;
+        how.run.metrics = names;
+        how.budget = settings.budget;
+        sampler_.emplace(recorder, std::move(how));
+        sampler_->add(std::make_unique<ProgressSink>(progress));
+        sampler_->start();
+    }
+
+private:
+    std::optional<telemetry::Sampler> sampler_;
+};
+
+}  // namespace
+
+Session::Session(const model::Problem& problem, Components components, mapper::Options settings,
+                 Space space)
+    : problem_(problem),
+      components_(std::move(components)),
+      model_(components_.make_model()),
+      settings_(std::move(settings)) {
+    if (settings_.metrics.empty()) {
+        throw UserError("no metric is asked for; give at least one");
+    }
+    settings_.knobs = components_.knobs;
+    if (!components_.mapper.empty()) {
+        const mapspace::MapSpaceOptions searched = components_.searched(settings_.mapspace);
+        settings_.mapspace = space == Space::preferred ? searched : settings_.mapspace;
+    }
+}
+
+Session::Session(const Problem& problem, const Options& options)
+    : Session(problem.view(), components_of(options), settings_of(options)) {
+    kept_ = problem;
+    stop_ = options.stop;
+    progress_ = options.progress;
+    for (std::size_t i = 0; i < options.start.size(); ++i) {
+        begin_with(options.start[i], "Options::start, mapping " + std::to_string(i + 1));
+    }
+}
+
+mapper::Solution Session::member(const mapping::Mapping& mapping, const std::string& name) const {
+    const auto refuse = [&](const std::string& why) { throw UserError(name + ": " + why); };
+    mapper::Solution result{model::settle_overflow(problem_, mapping).mapping, {}};
+    try {
+        result.report = model_->evaluate(problem_, result.mapping);
+    } catch (const IllegalMapping& illegal) {
+        refuse(illegal.what());
+    }
+    if (const std::string why = objection(problem_, result.mapping, nullptr); !why.empty()) {
+        refuse(why);
+    }
+    if (const std::string why = objection(problem_, result.mapping, &settings_.mapspace);
+        !why.empty()) {
+        refuse("not in the mapspace that is searched: " + why);
+    }
+    return result;
+}
+
+void Session::begin_with(const mapping::Mapping& mapping, const std::string& name) {
+    settings_.start.push_back(member(mapping, name));
+}
+
+model::Report Session::judge(const mapping::Mapping& mapping) const {
+    if (const std::string why = objection(problem_, mapping, nullptr); !why.empty()) {
+        throw IllegalMapping("the mapping is illegal: " + why);
+    }
+    return model_->evaluate(problem_, mapping);
+}
+
+void Session::judge(mapper::Result& result) const {
+    const bool own = components_.mapper == api::timeloop_mapper;
+    const std::string found = "the mapping that mapper '" + components_.mapper + "' found is ";
+    for (mapper::Solution& solution : result.solutions) {
+        const std::string why =
+            objection(problem_, solution.mapping, own ? nullptr : &settings_.mapspace);
+        if (!why.empty()) {
+            const bool legal = objection(problem_, solution.mapping, nullptr).empty();
+            throw PluginError(
+                found + (legal ? "not in the mapspace that is searched: " : "illegal: ") + why);
+        }
+        model::Report report;
+        try {
+            report = model_->evaluate(problem_, solution.mapping);
+        } catch (const IllegalMapping& illegal) {
+            throw PluginError(found + "illegal: " + illegal.what());
+        }
+        for (const mapper::Metric metric : settings_.metrics) {
+            compare_costs(mapper::metric_value(metric, solution.report),
+                          mapper::metric_value(metric, report));
+        }
+        solution.report = std::move(report);
+    }
+    if (result.status == mapper::Status::optimal &&
+        outside_searched_part(problem_, settings_, result)) {
+        result.status = mapper::Status::feasible;
+        result.bound.reset();
+        result.reasons.emplace_back(
+            "a mapping that was given to begin with is the best, in orders that were not searched");
+    }
+}
+
+Session::Turn Session::turn() const {
+    Turn turn;
+    turn.seed = settings_.seed;
+    turn.limits = settings_.budget;
+    return turn;
+}
+
+Result Session::search(const Turn& turn) const {
+    mapper::Options settings = settings_;
+    settings.seed = turn.seed;
+    settings.budget = turn.limits;
+    settings.recorder = turn.recorder;
+    settings.stop = turn.stop;
+    settings.resume = turn.resume;
+    if (turn.recorder != nullptr) {
+        settings.progress = [&](const std::string& line) { turn.recorder->log(line); };
+    }
+    const auto mapper = components_.make_mapper();
+    Result result{run_mapper(*mapper, problem_, *model_, settings), settings_.metrics};
+    judge(result);
+    return result;
+}
+
+Result Session::search() const {
+    std::atomic<bool> stop{false};
+    const std::stop_callback asked(stop_, [&] { stop = true; });
+    telemetry::Recorder recorder;
+    Turn now = turn();
+    now.recorder = &recorder;
+    now.stop = &stop;
+    const Reporting reporting(settings_, progress_, recorder);
+    return search(now);
+}
+
+}  // namespace tessera
