@@ -186,9 +186,10 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
                 insert_missing(space, items);
                 constrain(space, items);
                 one_order |= !order_below_networks(space, items, [&](Items& ordered_items) {
-                    drop_crossings(space, ordered_items);
-                    choose_prologues(space, ordered_items,
-                                     [&](const Items& led) { collector.add(led); });
+                    without_crossings(space, ordered_items, [&](Items& contiguous) {
+                        choose_prologues(space, contiguous,
+                                         [&](const Items& led) { collector.add(led); });
+                    });
                 });
             });
         });
