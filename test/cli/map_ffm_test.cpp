@@ -256,3 +256,26 @@ BOOST_AUTO_TEST_CASE(the_worked_example_is_as_told) {
     BOOST_TEST(energy_j("24") == 2624);
     BOOST_TEST(energy_j("37") == 2272);
 }
+
+BOOST_AUTO_TEST_CASE(a_latency_that_falls_with_the_actions_is_refused_by_every_search) {
+    const Folder files;
+    std::string text = small_arch;
+    const std::string name = "    name: Main\n";
+    text.insert(text.find(name) + name.size(),
+                "    total_latency: 1000 - sum(a.n_calls for a in actions)\n");
+    const std::string arch = files.file("arch.yaml", text);
+    const std::string workload = files.file("workload.yaml", small_workload);
+    for (const char* mapper : {"ffm", "exhaustive", "random", "annealing", "genetic", "mcts"}) {
+        const Outcome refused = invoke({"map", "-a", arch, "-w", workload, "--mapper", mapper,
+                                        "--max-time", "1s", "-q", "-o", files.at(mapper)});
+        BOOST_TEST(refused.code == 2, mapper);
+        BOOST_TEST(refused.says(arch + ":3:5: component 'Main', key 'total_latency': the time of "
+                                       "Einsum 'Y' falls from 1000 to 999 s where the count of "
+                                       "'read' grows from 0 to 1"),
+                   mapper << ": " << refused.err);
+        BOOST_TEST(!files.has(mapper));
+    }
+    // A given mapping is costed all the same.
+    const std::string mapping = files.file("mapping.yaml", unfused_mapping);
+    BOOST_TEST(invoke({"model", "-a", arch, "-w", workload, "-m", mapping}).code == 0);
+}

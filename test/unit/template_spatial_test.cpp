@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(any_loop_may_become_the_outermost_one_with_a_partial_tile) 
 
 BOOST_AUTO_TEST_CASE(tiles_stay_contiguous_when_memories_leave_their_order) {
     // Reg:W0 above GLB:T0: the array's loop over n0 is taken above Reg:W0, so no temporal loop over
-    // n0 may stand between the two.
+    // n0 stands between the two: one of them goes, whichever.
     auto b = matmul();
     b.memory("DRAM").keep = set("All");
     b.memory("GLB").keep = set("T0");
@@ -175,15 +175,45 @@ BOOST_AUTO_TEST_CASE(tiles_stay_contiguous_when_memories_leave_their_order) {
     b.finish();
     MapSpaceOptions options = MapSpaceOptions::accelforge();
     options.force_memory_hierarchy_order = false;
-    bool seen = false;
+    bool spatial = false, temporal = false;
     for (const Template& tmpl : templates(b.path, options)) {
         const std::string one = text(b.path, tmpl);
         const std::size_t begin = one.find("Reg:W0"), end = one.find("X.n0");
-        if (begin < one.find("GLB:T0") && end != std::string::npos) {
-            BOOST_TEST(!contains(one.substr(begin, end - begin), " n0"), one);
-            seen = true;
-        } else {
+        if (begin > one.find("GLB:T0")) {
             BOOST_TEST(end != std::string::npos, one);
+        } else if (end != std::string::npos) {
+            BOOST_TEST(!contains(one.substr(begin, end - begin), " n0"), one);
+            spatial = true;
+        } else {
+            BOOST_TEST(contains(one.substr(begin), " n0"), one);
+            temporal = true;
+        }
+    }
+    BOOST_TEST(spatial);
+    BOOST_TEST(temporal);
+}
+
+BOOST_AUTO_TEST_CASE(outer_spatial_loops_stand_above_those_that_they_would_cross) {
+    // GLB is inside the array of its own level and outside that of Reg. Where GLB:T1 stands above
+    // Main:W0, the loops of both arrays stand below W0, and those of GLB's are taken above T1.
+    auto b = matmul();
+    b.memory("DRAM").keep = set("All");
+    b.memory("Main").keep = set("W0");
+    PathLevel& glb = b.memory("GLB");
+    glb.keep = set("T1");
+    glb.spatial = {PathBuilder::dim("X", 4)};
+    b.level("Array", LevelKind::array).spatial = {PathBuilder::dim("Y", 4)};
+    b.finish();
+    MapSpaceOptions options = MapSpaceOptions::accelforge();
+    options.force_memory_hierarchy_order = false;
+    bool seen = false;
+    for (const Template& tmpl : templates(b.path, options)) {
+        const std::string one = text(b.path, tmpl);
+        const std::size_t outer = one.find("X.m"), inner = one.find("Y.m");
+        if (one.find("GLB:T1") < one.find("Main:W0") && outer != std::string::npos &&
+            inner != std::string::npos) {
+            BOOST_TEST(outer < inner, one);
+            seen = true;
         }
     }
     BOOST_TEST(seen);

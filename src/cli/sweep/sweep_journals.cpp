@@ -3,10 +3,20 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include "cli/compare/comparison.hpp"
 #include "cli/run/live_run.hpp"
+#include "tessera/base/error.hpp"
 
 namespace tessera::cli {
+
+namespace {
+
+constexpr const char* claims = "claims";
+
+}  // namespace
 
 void SweepJournals::read(const base::Directory& folder, std::vector<SweepOutcome>& outcomes) {
     for (const std::string& name : folder.names()) {
@@ -23,24 +33,36 @@ std::string SweepJournals::own_name() {
     return "points-" + plain_name(host_name()) + "-" + std::to_string(::getpid()) + ".jsonl";
 }
 
-SweepClaims::SweepClaims(const base::Directory& folder) : file_(folder.open_to_append("claims")) {}
+SweepClaims::SweepClaims(const base::Directory& folder)
+    : path_((folder.path() / claims).string()), file_(folder.open_to_append(claims)) {}
 
 SweepClaims::~SweepClaims() {
     ::close(file_);
 }
 
-bool SweepClaims::lock(std::size_t point, short kind) const {
+int SweepClaims::lock(std::size_t point, short kind) const {
     struct flock where {};
     where.l_type = kind;
     where.l_whence = SEEK_SET;
     where.l_start = static_cast<off_t>(point);
     where.l_len = 1;
-    return ::fcntl(file_, F_OFD_SETLK, &where) == 0;
+    int failed;
+    do {
+        failed = ::fcntl(file_, F_OFD_SETLK, &where);
+    } while (failed != 0 && errno == EINTR);
+    return failed != 0 ? errno : 0;
 }
 
 bool SweepClaims::take(std::size_t point) {
-    if (!lock(point, F_WRLCK)) {
+    const int reason = lock(point, F_WRLCK);
+    if (reason == EAGAIN || reason == EACCES) {
         return false;
+    }
+    if (reason != 0) {
+        throw UserError("--share: " + path_ + " cannot be locked: " + std::strerror(reason) +
+                        "; processes claim points by locks: choose a folder on a file system that "
+                        "has them, divide the sweep with --shard, or let one process search with "
+                        "--jobs (what this folder holds goes on with --resume)");
     }
     own_.insert(point);
     return true;

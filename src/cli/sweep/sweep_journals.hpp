@@ -35,8 +35,9 @@ public:
     SweepClaims(const SweepClaims&) = delete;
     SweepClaims& operator=(const SweepClaims&) = delete;
 
-    /// False: another process has it.
+    /// False: another process has it. \throws UserError if locks fail for another reason
     bool take(std::size_t point);
+    /// A lock that stays does no harm: the outcome of the point is in a journal.
     void drop(std::size_t point);
     /// True: this process has it.
     bool has(std::size_t point) const {
@@ -44,8 +45,10 @@ public:
     }
 
 private:
-    bool lock(std::size_t point, short kind) const;
+    /// Why it failed, a number of the system; 0: it did not.
+    int lock(std::size_t point, short kind) const;
 
+    std::string path_;
     int file_ = -1;
     std::set<std::size_t> own_;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "model/latency_growth.hpp"
 #include "template_internal.hpp"
 #include "tessera/base/stop.hpp"
 
@@ -138,6 +139,21 @@ std::string states_text(const Space& space) {
                          space.path.compute().name + "': " + reasons.text());
 }
 
+/// The rules that leave out loops and holders take it that more actions never take less time.
+void check_latencies(const arch::Path& path) {
+    for (const arch::PathLevel& level : path.levels) {
+        const std::string why = level.enabled ? model::falling_latency(level) : "";
+        if (!why.empty()) {
+            throw UserError(level.where, "component '" + level.name +
+                                             "', key 'total_latency': " + "the time of Einsum '" +
+                                             path.einsum.name + "' " + why +
+                                             "; a search needs a time that never falls as actions "
+                                             "grow in number: write such an expression (tessera "
+                                             "model costs a given mapping with this one)");
+        }
+    }
+}
+
 }  // namespace
 }  // namespace detail
 
@@ -147,6 +163,7 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
     if (!path.compute().enabled) {
         return 0;
     }
+    check_latencies(path);
     const Space space(path, options);
     if (space.first_memory < 0) {
         throw NoLegalMapping("Einsum '" + path.einsum.name + "': no memory on the path to '" +
@@ -169,9 +186,10 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
                 insert_missing(space, items);
                 constrain(space, items);
                 one_order |= !order_below_networks(space, items, [&](Items& ordered_items) {
-                    drop_crossings(space, ordered_items);
-                    choose_prologues(space, ordered_items,
-                                     [&](const Items& led) { collector.add(led); });
+                    without_crossings(space, ordered_items, [&](Items& contiguous) {
+                        choose_prologues(space, contiguous,
+                                         [&](const Items& led) { collector.add(led); });
+                    });
                 });
             });
         });

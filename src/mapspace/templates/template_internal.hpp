@@ -7,7 +7,7 @@
 //   insert_missing()       a loop for variables that have none               (template_loops.cpp)
 //   constrain()            loops that a constraint forces to one trip go     (constraint.cpp)
 //   order_below_networks() orders of spatial loops, where hops depend on it (template_networks.cpp)
-//   drop_crossings()       tiles stay contiguous                             (constraint.cpp)
+//   without_crossings()    tiles stay contiguous                             (constraint.cpp)
 //   choose_prologues()     which fused loops have a prologue         (template_line_buffers.cpp)
 //   finish()               symbols, labels, surviving constraints            (template_finish.cpp)
 //
@@ -176,8 +176,9 @@ void constrain(const Space& space, Items& items);
 bool order_below_networks(const Space& space, Items& items,
                           const std::function<void(Items&)>& sink);
 constexpr std::size_t max_orders_below_networks = 720;
-/// Deletes loops that would make a tile non-contiguous.
-void drop_crossings(const Space& space, Items& items);
+/// Calls `sink` with every way to keep tiles contiguous: spatial loops in another order, temporal
+/// or spatial loops left out.
+void without_crossings(const Space& space, Items& items, const std::function<void(Items&)>& sink);
 /// Variables whose loops in `dim` must have one trip.
 RankVariableMask forced_to_one(const Space& space, const arch::PathDim& dim);
 bool forces_one(const arch::LoopBound& bound);

@@ -1,4 +1,5 @@
-// Constraints that remove loops from a template, and the removal that keeps tiles contiguous.
+// Constraints that remove loops from a template, and what keeps tiles contiguous where memories may
+// leave their order.
 #include <algorithm>
 
 #include "mapspace/templates/template_internal.hpp"
@@ -123,33 +124,182 @@ void constrain(const Space& space, Items& items) {
     erase_marked(items, drop);
 }
 
-// A holder followed by a temporal loop and later by a spatial loop of its own or an outer level,
-// both over one variable of its tensor: the spatial loop is taken above the holder, whose tile
-// would then be the union of distant pieces. The temporal one goes.
-void drop_crossings(const Space& space, Items& items) {
-    std::vector<char> drop(items.size(), false);
-    const int n = static_cast<int>(items.size());
-    for (int h = 0; h < n; ++h) {
-        if (!items[h].holder()) {
+namespace {
+
+/// Whether holders may leave the order of their levels: only then tiles can fall into pieces.
+bool has_free_order(const Space& space) {
+    return !space.options.force_memory_hierarchy_order || space.persistent != 0 ||
+           std::ranges::any_of(space.path.levels, [](const arch::PathLevel& level) {
+               return level.kind == arch::LevelKind::toll ||
+                      (level.holds_tensors() && !level.force_memory_hierarchy_order);
+           });
+}
+
+/// For the holder at `h` the loop at `i` stands above it: it is written there, or it is a spatial
+/// loop of its own or an outer level.
+bool is_around(const Items& items, int h, int i) {
+    return i < h || (items[i].kind == NodeKind::spatial && items[i].level <= items[h].level);
+}
+
+/// Two loops over one variable, `upper` written above `lower`, that change places as a tensor sees
+/// them: `lower` is taken above one of its holders and `upper` is not. Its tile would be the union
+/// of distant pieces.
+bool cross(const Space& space, const Items& items, int upper, int lower) {
+    const int v = items[upper].rank_variable;
+    for (int h = 0; h < upper; ++h) {
+        if (items[h].holder() && (space.indexing[items[h].tensor] >> v & 1) &&
+            !is_around(items, h, upper) && is_around(items, h, lower)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Puts the spatial loops of [begin, end), a gap, in the order of their levels. False: they were.
+bool sort_spatials(Items& items, int begin, int end) {
+    std::vector<int> places;
+    Items spatials;
+    for (int i = begin; i < end; ++i) {
+        if (items[i].kind == NodeKind::spatial) {
+            places.push_back(i);
+            spatials.push_back(items[i]);
+        }
+    }
+    const auto outer = [](const Item& a, const Item& b) { return a.level < b.level; };
+    if (std::ranges::is_sorted(spatials, outer)) {
+        return false;
+    }
+    std::ranges::stable_sort(spatials, outer);
+    for (std::size_t k = 0; k < places.size(); ++k) {
+        items[places[k]] = spatials[k];
+    }
+    return true;
+}
+
+bool spatials_cross(const Space& space, const Items& items, int begin, int end) {
+    for (int i = begin; i < end; ++i) {
+        for (int j = i + 1; items[i].kind == NodeKind::spatial && j < end; ++j) {
+            if (items[j].kind == NodeKind::spatial &&
+                items[i].rank_variable == items[j].rank_variable && cross(space, items, i, j)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/// Ways to put the spatial loops of each gap. Where those of inner levels, which stand above the
+/// others, would cross them, outer levels go first; of a fused gap that other Einsums share both
+/// orders are kept, as theirs may cross.
+std::vector<Items> spatial_orders(const Space& space, const Items& items) {
+    std::vector<Items> all{items};
+    const int n = static_cast<int>(items.size()), fused = fused_end(space, items);
+    for (int begin = 0, end = 0; begin < n; begin = end + 1) {
+        for (end = begin; end < n && items[end].loop(); ++end) {
+        }
+        Items sorted = items;
+        if (!sort_spatials(sorted, begin, end)) {
             continue;
         }
-        for_each_bit(space.indexing[items[h].tensor], [&](int v) {
-            std::vector<int> temporals;
-            for (int i = h + 1; i < n; ++i) {
-                if (items[i].rank_variable != v) {
-                    continue;
-                }
-                if (items[i].kind == NodeKind::temporal) {
-                    temporals.push_back(i);
-                } else if (items[i].level <= items[h].level) {
-                    for (const int t : temporals) {
-                        drop[t] = true;
-                    }
+        const bool crossed = spatials_cross(space, items, begin, end);
+        if (!crossed && begin >= fused) {
+            continue;
+        }
+        for (std::size_t k = 0, before = all.size(); k < before; ++k) {
+            Items other = all[k];
+            std::copy(sorted.begin() + begin, sorted.begin() + end, other.begin() + begin);
+            if (crossed) {
+                all[k] = std::move(other);
+            } else {
+                all.push_back(std::move(other));
+            }
+        }
+    }
+    return all;
+}
+
+/// The loops over one variable that cross, and what may stay of them together.
+class Crossings {
+public:
+    Crossings(const Space& space, const Items& items, int variable) {
+        const int n = static_cast<int>(items.size());
+        for (int s = 0; s < n; ++s) {
+            std::vector<int> crossed;
+            for (int t = 0; t < s && items[s].kind == NodeKind::spatial; ++t) {
+                if (items[s].rank_variable == variable && items[t].rank_variable == variable &&
+                    items[t].kind == NodeKind::temporal && cross(space, items, t, s)) {
+                    crossed.push_back(t);
                 }
             }
-        });
+            if (!crossed.empty()) {
+                spatials_.emplace_back(s, std::move(crossed));
+            }
+        }
     }
-    erase_marked(items, drop);
+
+    /// Each a list of loops that go, so that the others do not cross and none more could stay.
+    std::vector<std::vector<int>> removals() const {
+        std::vector<std::vector<int>> result;
+        for (unsigned stay = 0; stay < 1U << spatials_.size(); ++stay) {
+            std::vector<int> gone;
+            for (std::size_t k = 0; k < spatials_.size(); ++k) {
+                const auto& [spatial, temporals] = spatials_[k];
+                if (stay >> k & 1) {
+                    gone.insert(gone.end(), temporals.begin(), temporals.end());
+                } else {
+                    gone.push_back(spatial);
+                }
+            }
+            if (none_could_stay(stay, gone)) {
+                result.push_back(std::move(gone));
+            }
+        }
+        return result;
+    }
+
+private:
+    bool none_could_stay(unsigned stay, const std::vector<int>& gone) const {
+        const auto is_gone = [&](int loop) { return std::ranges::find(gone, loop) != gone.end(); };
+        for (std::size_t k = 0; k < spatials_.size(); ++k) {
+            if (!(stay >> k & 1) && std::ranges::all_of(spatials_[k].second, is_gone)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    std::vector<std::pair<int, std::vector<int>>> spatials_;  ///< with the temporal ones they cross
+};
+
+void remove_crossings(const Space& space, const Items& items,
+                      const std::function<void(Items&)>& sink) {
+    std::vector<std::vector<std::vector<int>>> removals;
+    for_each_bit(space.variables,
+                 [&](int v) { removals.push_back(Crossings(space, items, v).removals()); });
+    std::vector<std::size_t> pick(removals.size(), 0);
+    do {
+        std::vector<char> drop(items.size(), false);
+        for (std::size_t k = 0; k < pick.size(); ++k) {
+            for (const int i : removals[k][pick[k]]) {
+                drop[i] = true;
+            }
+        }
+        Items kept = items;
+        erase_marked(kept, drop);
+        sink(kept);
+    } while (next_combination(pick, [&](std::size_t k) { return removals[k].size(); }));
+}
+
+}  // namespace
+
+void without_crossings(const Space& space, Items& items, const std::function<void(Items&)>& sink) {
+    if (!has_free_order(space)) {
+        sink(items);
+        return;
+    }
+    for (const Items& ordered : spatial_orders(space, items)) {
+        remove_crossings(space, ordered, sink);
+    }
 }
 
 }  // namespace tessera::mapspace::detail
