@@ -98,7 +98,7 @@ Rate rate(const CompiledModel& model, const std::vector<FlatMapping>& mappings, 
 /// turned down.
 void print_moves(const MapSpace& space, const CompiledModel& model, double seconds) {
     const StrategySpace points(space, model);
-    StrategyWorker worker(points, model, Objective{}, 1);
+    StrategyWorker worker(points, model, {Objective{}}, 1);
     search::Rng rng(1);
     search::Point best;
     search::Outcome of_best = worker.draw(1, best);

@@ -167,6 +167,7 @@ private:
         telemetry::Recorder inner;
         hooks.recorder = &inner;
         counted_ = {};
+        const double before = einsum.best;
         hooks.improved = [&](const timeloop::Mapping& mapping, const timeloop::Cost& cost) {
             improved(einsum, job, mapping, cost);
             count(inner.evaluated(), inner.evaluated());
@@ -183,8 +184,8 @@ private:
             stopped_by_ = result.stopped_by;
         }
         if (result.best) {
-            // Timeloop takes differences below 0.1 % for none: the last one is what it returns.
-            improved(einsum, job, *result.best, result.cost);
+            // Of equal ones it returns the last, which is better in another metric.
+            improved(einsum, job, *result.best, result.cost, einsum.best < before);
         }
         const bool decided = result.proof != Proof::none;
         einsum.proven = einsum.proven && decided;
@@ -210,12 +211,12 @@ private:
     }
 
     void improved(Einsum& einsum, const Job& job, const timeloop::Mapping& mapping,
-                  const timeloop::Cost& cost) {
+                  const timeloop::Cost& cost, bool last = false) {
         const timeloop::Objective& objective = settings_.objectives.front();
         const double value = value_of(
             objective, objective_value(objective, cost, static_cast<int>(mapping.levels.size())),
             job);
-        if (!(value < einsum.best)) {
+        if (!(value < einsum.best) && !(last && value == einsum.best)) {
             return;
         }
         const auto written =

@@ -589,6 +589,56 @@ BOOST_AUTO_TEST_CASE(nothing_found_before_a_limit_is_not_called_infeasible) {
     BOOST_TEST(early.says("no valid mapping was found before a limit"), early.err);
 }
 
+// The 32 x 32 x 32 matrix multiplication on 16 units: one number of cycles, many energies.
+BOOST_AUTO_TEST_CASE(later_metrics_are_searched_and_proven) {
+    const Folder folder;
+    const std::string design = R"(problem:
+  shape:
+    dimensions: [M, N, K]
+    data-spaces:
+    - {name: A, projection: [M, K]}
+    - {name: B, projection: [K, N]}
+    - {name: Z, projection: [M, N], read-write: true}
+  instance: {M: 32, N: 32, K: 32}
+arch:
+  arithmetic: {instances: 16, meshX: 4, word-bits: 16}
+  storage:
+  - {name: Reg, instances: 16, meshX: 4, word-bits: 16, entries: 8}
+  - {name: Buf, instances: 1, word-bits: 16, entries: 512}
+  - {name: DRAM, technology: DRAM, instances: 1, word-bits: 16}
+)";
+    const auto with = [&](const std::string& mapper) {
+        return folder.file("in.yaml", design + "mapper: {num-threads: 1, " + mapper + "}\n");
+    };
+    const auto figures = [&](const std::string& mapper) {
+        const Outcome found = run("timeloop-mapper", {"-o", folder.at(""), with(mapper)});
+        BOOST_TEST_REQUIRE(found.code == 0, found.err);
+        BOOST_TEST(found.says("no mapping of the mapspace is better (proven)"), found.err);
+        return Json::parse(read(folder.at("timeloop-mapper.json")));
+    };
+    const Json fastest = figures("optimization-metrics: [delay, energy]");
+    BOOST_TEST(fastest["cycles"] == 2048);
+    BOOST_TEST(fastest["search"]["proven_metrics"] == 2);
+    // Full arrays are here the ones of least energy, too.
+    const Json cheapest = figures("optimization-metrics: [energy, delay]");
+    BOOST_TEST(cheapest["energy_j"].get<double>() <= fastest["energy_j"].get<double>());
+    const Json product = figures("optimization-metrics: [edp]");
+    BOOST_TEST(product["edp_j_cycles"].get<double>() <= fastest["edp_j_cycles"].get<double>());
+    if (product["cycles"] == 2048) {
+        BOOST_TEST(product["energy_j"].get<double>() == fastest["energy_j"].get<double>(),
+                   boost::test_tools::tolerance(1e-9));
+    }
+    // A limit: what is proven and what is not.
+    const Outcome early =
+        run("timeloop-mapper",
+            {"-o", folder.at(""), with("optimization-metrics: [delay, energy], target: 2048")});
+    BOOST_TEST(early.says("no mapping of the mapspace is better in delay (proven)"), early.err);
+    BOOST_TEST(early.says("nothing is proven of energy"), early.err);
+    const Json cut = Json::parse(read(folder.at("timeloop-mapper.json")));
+    BOOST_TEST(cut["search"]["proof"] == "none");
+    BOOST_TEST(cut["search"]["limits"][0] == "target");
+}
+
 BOOST_AUTO_TEST_CASE(timeloop_mapper_runs_search_strategies) {
     const Folder folder;
     const std::string input = folder.file("in.yaml", small + "mapper: {search-size: 3000}\n");

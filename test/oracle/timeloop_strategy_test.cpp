@@ -28,7 +28,7 @@ struct Case {
           space(c.problem, c.architecture, c.constraints, factors),
           model(c.problem, c.architecture),
           strategies(space, model),
-          worker(strategies, model, objective, 1) {}
+          worker(strategies, model, {objective}, 1) {}
     Case(const Case&) = delete;
 
     std::string text(const Point& point) {
@@ -245,12 +245,12 @@ BOOST_AUTO_TEST_CASE(what_is_made_is_legal_and_costs_what_the_model_says) {
 BOOST_AUTO_TEST_CASE(workers_remember_nothing) {
     for_small_spaces(8, 20, 1'000'000'000, [&](Case& one, int) {
         for (std::uint64_t seed = 1; seed < 20; ++seed) {
-            StrategyWorker fresh(one.strategies, one.model, one.objective, 1);
+            StrategyWorker fresh(one.strategies, one.model, {one.objective}, 1);
             Point a, b;
             BOOST_TEST(one.worker.draw(seed, a).legal() == fresh.draw(seed, b).legal());
             BOOST_TEST((a == b));
             for (std::size_t m = 0; m < search::n_moves && !a.choices.empty(); ++m) {
-                StrategyWorker other(one.strategies, one.model, one.objective, 1);
+                StrategyWorker other(one.strategies, one.model, {one.objective}, 1);
                 one.worker.move(static_cast<search::Move>(m), seed, 0, a);
                 other.move(static_cast<search::Move>(m), seed, 0, b);
                 BOOST_TEST((a == b));

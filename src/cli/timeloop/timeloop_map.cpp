@@ -115,9 +115,10 @@ private:
 
     void deliver(const timeloop::MapperResult& result) {
         if (!result.best) {
-            std::string text = result.proof == timeloop::Proof::infeasible
-                                   ? "no mapping of the mapspace is valid"
-                                   : "no valid mapping was found before a limit";
+            std::string text =
+                result.proof == timeloop::Proof::infeasible ? "no mapping of the mapspace is valid"
+                : result.limits.empty()                     ? "no valid mapping was found"
+                                        : "no valid mapping was found before a limit";
             for (const std::string& reason : result.reasons) {
                 text += "\n  " + reason;
             }
@@ -146,10 +147,25 @@ private:
         out_ << "Best mapping of " << input_.document.files.front() << " (model timeloop)\n";
         print_timeloop_stats(out_, input_, evaluated.stats);
         timeloop::write_map_text(out_, evaluated, timeloop::Dialect::master, "  ");
-        out_ << (result.proof == timeloop::Proof::optimal ? std::string("Proven optimal")
-                 : result.bound ? "At most " + io::percent(gap) + " above the optimum"
-                                : std::string("No bound is known"))
-             << " (mapspace timeloop, " << result.mapspace_size << " mappings).\n";
+        out_ << proof_text(result, gap) << " (mapspace timeloop, " << result.mapspace_size
+             << " mappings).\n";
+    }
+
+    std::string proof_text(const timeloop::MapperResult& result, double gap) const {
+        if (result.proof == timeloop::Proof::optimal) {
+            return "Proven optimal";
+        }
+        const auto& objectives = settings_.objectives;
+        const std::string proven =
+            result.proven == 0
+                ? ""
+                : "Proven optimal in " + timeloop::names(objectives, 0, result.proven) + "; ";
+        const bool known = (result.proven == 0 ? result.bound : result.next_bound).has_value();
+        const std::string next =
+            objectives.size() > 1 ? " in " + timeloop::names(objectives, result.proven, 1) : "";
+        const std::string text = known ? "at most " + io::percent(gap) + " above the optimum" + next
+                                       : "no bound is known" + next;
+        return proven.empty() ? (known ? "A" : "N") + text.substr(1) : proven + text;
     }
 
     void write_files(const timeloop::Evaluated& evaluated, const timeloop::MapperResult& result,

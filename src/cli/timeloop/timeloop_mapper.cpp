@@ -169,17 +169,22 @@ void find_reasons(const Loaded& loaded, timeloop::MapperResult& result) {
     result.reasons.insert(result.reasons.begin(), reasons.begin(), reasons.end());
 }
 
-void explain_failure(std::ostream& out, const timeloop::MapperResult& result) {
+void explain_failure(std::ostream& out, const Loaded& loaded,
+                     const timeloop::MapperResult& result) {
     out << nothing_found;
     int number = 1;
     if (result.proof == timeloop::Proof::infeasible) {
         out << "(" << number++ << ") No mapping is valid: all " << result.mapspace_size
             << " of the mapspace are ruled out.\n";
     } else {
-        out << "(" << number++ << ") The search ended at a limit after " << result.total
-            << " mappings; raise timeout or search-size, or leave 'algorithm' out, to go on.\n";
+        std::string text = timeloop::ending(result, loaded.settings);
+        text.front() = 'T';
+        out << "(" << number++ << ") " << text << ".\n";
     }
     for (const std::string& reason : result.reasons) {
+        if (reason.starts_with("no proof: ")) {
+            continue;  // (1) says so
+        }
         out << "(" << number++ << ") " << reason << "\n";
     }
 }
@@ -225,9 +230,25 @@ void print_diagnostics(std::ostream& out, const Loaded& loaded,
 void print_proof(std::ostream& err, const Loaded& loaded, const timeloop::MapperResult& result) {
     if (result.proof == timeloop::Proof::optimal) {
         err << "MESSAGE: no mapping of the mapspace is better (proven).\n";
-    } else if (result.bound) {
-        err << "MESSAGE: the best possible mapping is at most "
-            << result.gap(loaded.settings.objectives) * 100 << " % better.\n";
+        return;
+    }
+    const std::vector<timeloop::Objective>& objectives = loaded.settings.objectives;
+    const bool several = objectives.size() > 1;
+    if (several && result.proven > 0) {
+        err << "MESSAGE: no mapping of the mapspace is better in "
+            << timeloop::names(objectives, 0, result.proven) << " (proven).\n";
+    }
+    if (result.proven == 0 ? result.bound : result.next_bound) {
+        err << "MESSAGE: the best possible mapping is at most " << result.gap(objectives) * 100
+            << " % better"
+            << (several ? " in " + timeloop::names(objectives, result.proven, 1) : "") << ".\n";
+    } else if (result.proven > 0) {
+        err << "MESSAGE: nothing is proven of "
+            << timeloop::names(objectives, result.proven, objectives.size() - result.proven)
+            << ".\n";
+    }
+    if (result.left_out) {
+        err << "MESSAGE: nothing is proven: " << timeloop::ending(result, loaded.settings) << ".\n";
     }
 }
 
@@ -296,7 +317,7 @@ int search(Loaded& loaded, const TimeloopArguments& arguments, std::ostream& out
     files.add(".json", timeloop::result_json({input, best, stats, &result, gap}));
     if (best == nullptr) {
         files.write();
-        explain_failure(out, result);
+        explain_failure(out, loaded, result);
         return arguments.strict ? ExitCode::no_legal_mapping : ExitCode::ok;
     }
     print_proof(err, loaded, result);

@@ -89,6 +89,9 @@ struct MapperSettings {
     Position where;                ///< of the section
 };
 
+/// "delay, energy": `count` of them from `first` on, as inputs write them.
+std::string names(const std::vector<Objective>& objectives, std::size_t first, std::size_t count);
+
 /// Value of one objective: J * cycle, pJ, cycles or words.
 double objective_value(const Objective& objective, const Cost& cost, int storage_levels);
 
@@ -96,6 +99,15 @@ double objective_value(const Objective& objective, const Cost& cost, int storage
 /// above 0.1 % decides, within it the next objective is asked first; ties keep the incumbent.
 bool is_better(const Cost& candidate, const Cost& incumbent,
                const std::vector<Objective>& objectives, int storage_levels);
+
+/// Below this relative difference two values are equal: sums of the same terms differ in their last
+/// bits.
+inline constexpr double tie = 1e-9;
+
+/// The order of our own searches: the first objective in which two valid mappings differ decides,
+/// by any difference in the last one. \return negative: `a` is better; 0: none is
+int compare_in_order(const Cost& a, const Cost& b, const std::vector<Objective>& objectives,
+                     int storage_levels);
 
 /// Timeloop's one-line form: `L3[WIO] Q480 R3 - L2[WI] S3 K16X - ...`.
 std::string compact_text(const Problem& problem, const Mapping& mapping);
@@ -129,8 +141,8 @@ struct FailureGroup {
 };
 
 enum class Proof : std::uint8_t {
-    none,        ///< stopped by a limit; `bound` may still tell how far the best can be off
-    optimal,     ///< no member of the mapspace has a smaller first objective
+    none,        ///< of one objective at least nothing is proven; bounds may tell how far it is off
+    optimal,     ///< no member of the mapspace is better in the order of compare_in_order()
     infeasible,  ///< the whole space was searched and no member is valid
 };
 
@@ -139,6 +151,15 @@ struct MapperResult {
     Cost cost;
     Proof proof = Proof::none;
     std::optional<double> bound;  ///< proven lower bound of the first objective, all valid mappings
+    /// So many objectives, the first ones, are proven: of the mappings that equal the best one in
+    /// those before, none is smaller.
+    std::size_t proven = 0;
+    /// Of the next objective, where one at least is proven: lower bound of the mappings that equal
+    /// the best one in the proven ones.
+    std::optional<double> next_bound;
+    /// The algorithm ended by itself, and left out mappings that are like none of those it visited:
+    /// a better one, or a valid one, may be among them.
+    bool left_out = false;
     std::vector<std::string> reasons;    ///< nothing found: what to relax, smallest violation first
     std::vector<FailureGroup> failures;  ///< with `diagnostics`, or when nothing was found
     std::string mapspace_size;
@@ -146,11 +167,18 @@ struct MapperResult {
     double wall_s = 0, best_s = 0;       ///< whole search; when the best was found
     std::string stopped_by;  ///< "max-time", "max-evals", "target", ..., "stop" for the hook;
                              ///< empty: it ended by itself or by Timeloop's own limits
+    /// The limits that ended it, as users write them: "time-limit", "--max-cpu-time", "timeout".
+    std::vector<std::string> limits;
     int threads = 1;
 
-    /// (best - bound) / best of the first objective; 0 if optimal, 1 without a bound.
+    /// (best - bound) / best of the first objective that is not proven; 0 if all are, 1 without a
+    /// bound.
     double gap(const std::vector<Objective>& objectives) const;
 };
+
+/// Why a search ended before everything was known, and what makes it go on: "the search ended at
+/// timeout after 1000 of 48000 mappings; raise it".
+std::string ending(const MapperResult& result, const MapperSettings& settings);
 
 /// Where nothing else limits the optimal search or a strategy.
 inline constexpr double default_time_limit_s = 60;

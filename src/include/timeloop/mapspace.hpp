@@ -191,10 +191,16 @@ private:
     std::vector<std::string> warnings_;
 };
 
+/// What prune() leaves out.
+enum class Pruning : std::uint8_t {
+    timeloop,  ///< what Timeloop does: mappings among it that are like none of those it leaves
+    lossless,  ///< mappings that are each like one that is left
+};
+
 /// One thread's way into the mapspace. No allocation after construction.
 class MapSpaceView {
 public:
-    explicit MapSpaceView(const MapSpace& space);
+    explicit MapSpaceView(const MapSpace& space, Pruning pruning = Pruning::timeloop);
 
     /// Every `stride`th index factorisation starting at `first` only, as Timeloop deals them out to
     /// its threads.
@@ -214,7 +220,10 @@ public:
 
     /// Timeloop's pruning for one index factorisation: dimensions of factor 1 go innermost and are
     /// not permuted; splits start after them. Changes permutation_count() and split_count().
-    void prune(Wide factors);
+    /// Where a block's order is not permuted, those dimensions stay where they are: splits before
+    /// the first ones then are left out, though they put fewer loops along X. \return false: some
+    /// of these fit the array
+    bool prune(Wide factors);
     void prune_nothing();
 
     /// Loops and masks of all blocks. \return what does not fit; `mapping` is complete in any case
@@ -233,6 +242,7 @@ public:
 private:
     void set_order(int level, std::uint32_t units);
     void count();
+    bool leaves_out_splits(int index) const;
     Misfit assign_split(int level, const LevelOrder& order, std::int64_t split,
                         double& parallelism);
     void choose_factors(int dimension, std::size_t option);
@@ -242,6 +252,7 @@ private:
                         FlatMapping& mapping, bool stop_early);
 
     const MapSpace* space_;
+    Pruning pruning_;
     int dimensions_, level_count_;
     static constexpr std::uint64_t no_rank = ~std::uint64_t{0};
 
@@ -249,6 +260,7 @@ private:
     std::vector<std::uint64_t> built_rank_;  ///< of built_; no_rank: made from another order
     std::vector<std::int64_t> built_split_;
     std::vector<std::uint32_t> pruned_units_;  // prune(): per level, dimensions with one iteration
+    std::vector<const std::int32_t*> ends_of_pruned_;    // per dimension
     std::vector<const std::int32_t*> ends_, residuals_;  // per dimension
     Wide factor_count_ = 0, permutation_count_ = 1, split_count_ = 1;
     std::uint64_t first_ = 0, stride_ = 1;

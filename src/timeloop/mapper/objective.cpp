@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "timeloop/mapper/pool.hpp"
 #include "timeloop/write.hpp"
 
 namespace tessera::timeloop {
@@ -27,7 +28,31 @@ Betterness compare(const Cost& candidate, const Cost& incumbent,
     return relative > 0 ? Betterness::slightly_better : Betterness::slightly_worse;
 }
 
+std::string name_of(const Objective& objective) {
+    switch (objective.kind) {
+        case Objective::Kind::edp:
+            return "edp";
+        case Objective::Kind::energy:
+            return "energy";
+        case Objective::Kind::delay:
+            return "delay";
+        case Objective::Kind::last_level_accesses:
+            return "last-level-accesses";
+        case Objective::Kind::accesses:
+            return "accesses-" + std::to_string(objective.level);
+    }
+    return "";
+}
+
 }  // namespace
+
+std::string names(const std::vector<Objective>& objectives, std::size_t first, std::size_t count) {
+    std::string text;
+    for (std::size_t i = first; i < objectives.size() && i < first + count; ++i) {
+        text += (text.empty() ? "" : ", ") + name_of(objectives[i]);
+    }
+    return text;
+}
 
 double objective_value(const Objective& objective, const Cost& cost, int storage_levels) {
     switch (objective.kind) {
@@ -51,16 +76,47 @@ bool is_better(const Cost& candidate, const Cost& incumbent,
     return b == Betterness::better || b == Betterness::slightly_better;
 }
 
+double tie_of(const Objective& objective) {
+    return objective.kind == Objective::Kind::energy || objective.kind == Objective::Kind::edp ? tie
+                                                                                               : 0;
+}
+
+double guide(const std::vector<Objective>& objectives, std::size_t first, const Cost& cost,
+             int storage_levels) {
+    constexpr double step = 1e-7, most_bits = 1100;  // of a double's exponent
+    double value = objective_value(objectives[first], cost, storage_levels), share = 1;
+    for (std::size_t i = first + 1; i < objectives.size(); ++i) {
+        const double later = objective_value(objectives[i], cost, storage_levels);
+        share *= step;
+        value *= 1 + (later > 0 ? share * (std::log2(later) + most_bits) / (2 * most_bits) : 0);
+    }
+    return value;
+}
+
+int compare_in_order(const Cost& a, const Cost& b, const std::vector<Objective>& objectives,
+                     int storage_levels) {
+    for (std::size_t i = 0; i < objectives.size(); ++i) {
+        const double left = objective_value(objectives[i], a, storage_levels);
+        const double right = objective_value(objectives[i], b, storage_levels);
+        const double equal = i + 1 < objectives.size() ? tie_of(objectives[i]) * right : 0;
+        if (std::fabs(left - right) > equal) {
+            return left < right ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
 double MapperResult::gap(const std::vector<Objective>& objectives) const {
     if (proof == Proof::optimal) {
         return 0;
     }
-    if (!best || !bound) {
+    const std::optional<double>& least = proven == 0 ? bound : next_bound;
+    if (!best || !least) {
         return 1;
     }
-    const Objective first = objectives.empty() ? Objective{} : objectives.front();
-    const double value = objective_value(first, cost, static_cast<int>(best->levels.size()));
-    return value <= 0 ? 0 : std::max(0.0, (value - *bound) / value);
+    const Objective open = proven < objectives.size() ? objectives[proven] : Objective{};
+    const double value = objective_value(open, cost, static_cast<int>(best->levels.size()));
+    return value <= 0 ? 0 : std::max(0.0, (value - *least) / value);
 }
 
 std::string compact_text(const Problem& problem, const Mapping& mapping) {

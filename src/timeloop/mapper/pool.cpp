@@ -1,5 +1,6 @@
 #include "timeloop/mapper/pool.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <condition_variable>
 #include <ctime>
@@ -32,18 +33,25 @@ Pool::Pool(const MapSpace& s, const MapperSettings& m, const MapperHooks& h)
     if (objectives.empty()) {
         objectives.emplace_back();
     }
+    asked = objectives.size();
+    const bool optimal =
+        !m.strategy && m.algorithm.value_or(Algorithm::optimal) == Algorithm::optimal;
+    if (optimal && asked == 1 && objectives.front().kind != Objective::Kind::edp) {
+        const bool energy = objectives.front().kind == Objective::Kind::energy;
+        objectives.push_back({energy ? Objective::Kind::delay : Objective::Kind::energy, 0});
+    }
     time_limit_s = m.time_limit_s;
     if (h.budget.max_time_s > 0 && (time_limit_s <= 0 || h.budget.max_time_s < time_limit_s)) {
         time_limit_s = h.budget.max_time_s;
+        time_limit_name = "--max-time";
     }
     const base::Budget& b = h.budget;
     const bool bounded =
         time_limit_s > 0 || b.max_evals > 0 || b.max_cpu_s > 0 || m.target || b.target || b.gap > 0;
-    const bool endless = m.strategy
-                             ? m.search_size == 0 && b.stall_evals == 0
-                             : m.algorithm.value_or(Algorithm::optimal) == Algorithm::optimal;
+    const bool endless = m.strategy ? m.search_size == 0 && b.stall_evals == 0 : optimal;
     if (endless && !bounded) {
         time_limit_s = default_time_limit_s;
+        time_limit_name = "time-limit (60 s where nothing else limits the search)";
     }
     if (h.recorder != nullptr) {
         problem = std::make_shared<const Problem>(s.problem());
@@ -68,7 +76,7 @@ void Pool::watch_clock(const std::stop_token& done) {
 
 bool Pool::offer(const Mapping& mapping, const Cost& cost) {
     const std::lock_guard lock(mutex);
-    if (result.best && !is_better(cost, result.cost, objectives, levels)) {
+    if (result.best && !better(cost, result.cost)) {
         return false;
     }
     result.best = mapping;
@@ -78,8 +86,10 @@ bool Pool::offer(const Mapping& mapping, const Cost& cost) {
     const auto met = [&](const std::optional<double>& target) {
         return target && value <= *target;
     };
-    if (met(settings.target) || met(hooks.budget.target)) {
+    if (met(settings.target)) {
         end("target");
+    } else if (met(hooks.budget.target)) {
+        end("target", "--target");
     }
     if (hooks.improved) {
         hooks.improved(mapping, cost);
@@ -107,10 +117,19 @@ void Pool::replace(const Mapping& mapping, const Cost& cost) {
     result.cost = cost;
 }
 
-void Pool::end(const char* why) {
+void Pool::end(const char* why, const char* limit) {
     const char* none = nullptr;
-    reason.compare_exchange_strong(none, why);
+    if (reason.compare_exchange_strong(none, why)) {
+        limit_name = limit != nullptr ? limit : why;
+    }
     ended = true;
+}
+
+void Pool::note_limit(const std::string& name) {
+    const std::lock_guard lock(mutex);
+    if (std::find(result.limits.begin(), result.limits.end(), name) == result.limits.end()) {
+        result.limits.push_back(name);
+    }
 }
 
 bool Pool::out_of_time() {
@@ -119,15 +138,15 @@ bool Pool::out_of_time() {
     }
     const base::Budget& budget = hooks.budget;
     if (hooks.stop && hooks.stop->load(std::memory_order_relaxed)) {
-        end("stop");
+        end("stop", "an interrupt");
     } else if (time_limit_s > 0 && seconds() >= time_limit_s) {
-        end("max-time");
+        end("max-time", time_limit_name);
     } else if (budget.max_cpu_s > 0 &&
                static_cast<double>(std::clock()) / CLOCKS_PER_SEC >= budget.max_cpu_s) {
-        end("max-cpu-time");
+        end("max-cpu-time", "--max-cpu-time");
     } else if (budget.max_memory_bytes > 0 &&
                telemetry::resident_bytes() >= budget.max_memory_bytes) {
-        end("max-memory");
+        end("max-memory", "--max-memory");
     }
     return ended;
 }
@@ -138,12 +157,12 @@ bool Pool::over() {
     }
     const base::Budget& budget = hooks.budget;
     if (base::stop_asked()) {
-        end("stop");
+        end("stop", "an interrupt");
     } else if (budget.max_evals > 0 && evaluated >= budget.max_evals) {
-        end("max-evals");
+        end("max-evals", "--max-evals");
     } else if (budget.gap > 0 && std::isfinite(recorder.best()) &&
                recorder.best() - recorder.bound() <= budget.gap * recorder.best()) {
-        end("gap");
+        end("gap", "--gap");
     }
     return ended;
 }

@@ -45,21 +45,39 @@ void merge_failures(MapperResult& result) {
                      [](const auto& a, const auto& b) { return a.excess < b.excess; });
 }
 
-void explain(MapperResult& result) {
+void explain(MapperResult& result, const MapperSettings& settings) {
     for (const FailureGroup& group : result.failures) {
         result.reasons.push_back(std::to_string(group.count) +
                                  (group.fanout ? " mappings exceed a fan-out; nearest: "
                                                : " mappings are rejected; nearest: ") +
                                  group.smallest);
     }
-    result.reasons.push_back(
-        result.proof == Proof::infeasible
-            ? "proof: all " + result.mapspace_size + " mappings of the mapspace were considered"
-            : "no proof: the search ended after " + std::to_string(result.total) + " of " +
-                  result.mapspace_size + " mappings");
+    result.reasons.push_back(result.proof == Proof::infeasible
+                                 ? "proof: all " + result.mapspace_size +
+                                       " mappings of the mapspace were considered"
+                                 : "no proof: " + ending(result, settings));
 }
 
 }  // namespace
+
+std::string ending(const MapperResult& result, const MapperSettings& settings) {
+    const bool walk =
+        !settings.strategy && settings.algorithm && *settings.algorithm != Algorithm::optimal;
+    if (result.left_out) {
+        return "the algorithm visits a part of the mapspace, " + std::to_string(result.total) +
+               " of " + result.mapspace_size + " mappings; leave 'algorithm' out to search all";
+    }
+    std::string at, raise;
+    for (const std::string& limit : result.limits) {
+        at += (at.empty() ? " at " : " and ") + limit;
+        const bool number = limit != "an interrupt" && limit != "strategy";
+        raise = number ? result.limits.size() > 1 ? "; raise them" : "; raise it" : raise;
+    }
+    const std::string without = walk ? "leave 'algorithm' out for the optimal search" : "";
+    raise += without.empty() ? "" : (raise.empty() ? "; " : " or ") + without;
+    return "the search ended" + at + " after " + std::to_string(result.total) + " of " +
+           result.mapspace_size + " mappings" + raise;
+}
 
 MapperResult search_mappings(const Problem& problem, const Architecture& architecture,
                              const Constraints& constraints, const MapperSettings& settings,
@@ -92,16 +110,19 @@ MapperResult search_mappings(const Problem& problem, const Architecture& archite
     }
     MapperResult& result = pool.result;
     merge_failures(result);
+    if (const char* reason = pool.reason) {
+        result.stopped_by = reason;
+        if (const char* limit = pool.limit_name) {
+            pool.note_limit(limit);
+        }
+    }
     if (result.best) {
         const std::vector<std::string> faults = space.audit(*result.best);
         if (!faults.empty()) {
             throw Bug("the mapper found a mapping that breaks a constraint: " + faults.front());
         }
     } else {
-        explain(result);
-    }
-    if (const char* reason = pool.reason) {
-        result.stopped_by = reason;
+        explain(result, settings);
     }
     result.wall_s = pool.seconds();
     return result;

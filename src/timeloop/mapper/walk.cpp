@@ -65,7 +65,9 @@ public:
         }
         id_.bypass = id_.bypass + 1 == view_.bypass_count() ? 0 : id_.bypass + 1;
         if (covered_ == view_.bypass_count()) {
-            draw();
+            if (!draw()) {
+                return false;
+            }
             covered_ = 0;
         }
         ++covered_;
@@ -78,13 +80,21 @@ public:
     }
 
 private:
-    void draw() {
-        do {
+    static constexpr int most_repeats = 10'000;
+
+    // The axes draw from equal sequences, so that small mapspaces are never seen whole. False:
+    // nothing new comes.
+    bool draw() {
+        for (int i = 0; i < most_repeats; ++i) {
             id_.factors = factors_.roll();
             id_.permutation = permutations_.roll();
             id_.split = splits_.roll();
-        } while (filter_ && !seen_.emplace(id_.factors, id_.permutation, id_.split).second &&
-                 seen_.size() * view_.bypass_count() < size_);
+            if (!filter_ || seen_.emplace(id_.factors, id_.permutation, id_.split).second ||
+                seen_.size() * view_.bypass_count() >= size_) {
+                return true;
+            }
+        }
+        return false;
     }
 
     MapSpaceView& view_;
@@ -108,6 +118,9 @@ public:
     }
     bool complete() const override {
         return done_;
+    }
+    bool left_out() const override {
+        return left_out_;
     }
     void report(Outcome outcome) override {
         failed_ += outcome == Outcome::capacity;
@@ -151,13 +164,13 @@ protected:
     void enter(Wide factors) {
         id_.factors = factors;
         if (pruned_) {
-            view_.prune(factors);
+            left_out_ = !view_.prune(factors) || left_out_;
         }
     }
 
     MapSpaceView& view_;
     MappingId id_;
-    bool pruned_, done_ = false;
+    bool pruned_, done_ = false, left_out_ = false;
 
 private:
     Wide failed_ = 0;

@@ -23,8 +23,12 @@ public:
     /// False: the walk has seen all it wants to see.
     virtual bool next(MappingId& id) = 0;
     virtual void report(Outcome outcome) = 0;
-    /// The walk ended because every mapping was visited or belongs to a visited failure.
+    /// The walk ended because it has nothing left to visit.
     virtual bool complete() const {
+        return false;
+    }
+    /// Mappings that may be valid were left out though they are like none of those visited.
+    virtual bool left_out() const {
         return false;
     }
 };

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "tessera/base/parallel.hpp"
 #include "tessera/base/stop.hpp"
@@ -36,12 +37,13 @@ std::string text(const char* format, T... values) {
 
 class Runner {
 public:
-    Runner(Pool& pool, Exchange& exchange, Algorithm algorithm, int thread)
+    Runner(Pool& pool, Exchange& exchange, Algorithm algorithm, Pruning pruning, int thread)
         : pool_(pool),
           exchange_(exchange),
           settings_(pool.settings),
+          several_(pool.objectives.size() > 1),
           thread_(thread),
-          view_(pool.space),
+          view_(pool.space, pruning),
           worker_(pool.recorder.worker(static_cast<std::size_t>(thread), "timeloop")),
           failures(pool.space, pool.settings.diagnostics) {
         view_.deal(static_cast<std::uint64_t>(thread), static_cast<std::uint64_t>(pool.threads));
@@ -61,7 +63,12 @@ public:
 
     Best best;
     std::uint64_t total = 0, valid = 0;
-    bool complete = false;
+    bool complete = false;      ///< the walk ended by itself
+    std::optional<Cost> least;  ///< of several objectives: in the order of compare_in_order()
+
+    bool left_out() const {
+        return walk_->left_out();
+    }
 
 private:
     void walk() {
@@ -109,6 +116,7 @@ private:
         }
         if (quota_ > 0 && valid >= quota_) {
             statement(std::to_string(quota_) + " valid mappings found");
+            pool_.note_limit("search-size");
             end = true;
         }
         const std::uint64_t stall = pool_.hooks.budget.stall_evals;
@@ -116,12 +124,15 @@ private:
             (stall > 0 && since_best_ >= stall)) {
             statement(std::to_string(since_best_) +
                       " suboptimal mappings found since the last upgrade");
+            pool_.note_limit(stall > 0 && since_best_ >= stall ? "--max-stall"
+                                                               : "victory-condition");
             end = true;
         }
         if (settings_.timeout > 0 && bad_fanout_ + bad_capacity_ >= settings_.timeout) {
             statement(std::to_string(bad_fanout_ + bad_capacity_) + " invalid mappings (" +
                       std::to_string(bad_fanout_) + " fanout, " + std::to_string(bad_capacity_) +
                       " capacity) found since the last valid mapping");
+            pool_.note_limit("timeout");
             end = true;
         }
         if (!end && !walk_->next(id)) {
@@ -175,7 +186,12 @@ private:
              is_better(cost_, frontier_.cost, pool_.objectives, pool_.levels))) {
             frontier_ = {true, view_.mapping(id.bypass), cost_};
         }
-        if (best.valid && !is_better(cost_, best.cost, pool_.objectives, pool_.levels)) {
+        // Timeloop's comparison takes 0.1 % for none: what it keeps need not be the least.
+        if (several_ &&
+            (!least || compare_in_order(cost_, *least, pool_.objectives, pool_.levels) < 0)) {
+            least = cost_;
+        }
+        if (best.valid && !pool_.better(cost_, best.cost)) {
             since_best_ += settings_.penalize_bypass_fails || !only_bypass;
             return;
         }
@@ -203,12 +219,9 @@ private:
     void exchange() {
         const std::lock_guard lock(exchange_.mutex);
         Best& shared = exchange_.best;
-        const auto& objectives = pool_.objectives;
-        if (shared.valid &&
-            (!best.valid || is_better(shared.cost, best.cost, objectives, pool_.levels))) {
+        if (shared.valid && (!best.valid || pool_.better(shared.cost, best.cost))) {
             best = shared;
-        } else if (best.valid &&
-                   (!shared.valid || is_better(best.cost, shared.cost, objectives, pool_.levels))) {
+        } else if (best.valid && (!shared.valid || pool_.better(best.cost, shared.cost))) {
             shared = best;
         }
     }
@@ -223,6 +236,7 @@ private:
     Pool& pool_;
     Exchange& exchange_;
     const MapperSettings& settings_;
+    const bool several_;
     int thread_;
     MapSpaceView view_;
     telemetry::Worker& worker_;
@@ -239,12 +253,18 @@ public:
     FailureLog failures;
 };
 
-Best run_algorithm(Pool& pool, Algorithm algorithm, bool& complete) {
+struct Walked {
+    Best best;
+    std::optional<Cost> least;  ///< as Runner's
+    bool complete = true;       ///< every mapping was visited or is like one that was
+};
+
+Walked run_algorithm(Pool& pool, Algorithm algorithm, Pruning pruning) {
     pool.space.check_numbered();
     Exchange exchange;
     std::vector<std::unique_ptr<Runner>> runners;
     for (int thread = 0; thread < pool.threads; ++thread) {
-        runners.push_back(std::make_unique<Runner>(pool, exchange, algorithm, thread));
+        runners.push_back(std::make_unique<Runner>(pool, exchange, algorithm, pruning, thread));
     }
     // One after the other where there are fewer threads: a share of the space belongs to each.
     try {
@@ -254,17 +274,25 @@ Best run_algorithm(Pool& pool, Algorithm algorithm, bool& complete) {
     } catch (const base::Stopped&) {  // not all of them were begun
     }
     // In thread order, so that the answer does not depend on which thread was first.
-    Best best;
-    complete = true;
+    Walked walked;
+    Best& best = walked.best;
+    bool left_out = false;
     for (const auto& runner : runners) {
-        if (runner->best.valid && (!best.valid || is_better(runner->best.cost, best.cost,
-                                                            pool.objectives, pool.levels))) {
+        if (runner->best.valid && (!best.valid || pool.better(runner->best.cost, best.cost))) {
             best = runner->best;
+        }
+        if (runner->least &&
+            (!walked.least ||
+             compare_in_order(*runner->least, *walked.least, pool.objectives, pool.levels) < 0)) {
+            walked.least = runner->least;
         }
         pool.result.total += runner->total;
         pool.result.valid += runner->valid;
-        complete &= runner->complete;
+        walked.complete &= runner->complete;
+        left_out = left_out || runner->left_out();
     }
+    pool.result.left_out = walked.complete && left_out;
+    walked.complete = walked.complete && !left_out;
     const bool pruned = algorithm != Algorithm::exhaustive && algorithm != Algorithm::random;
     const auto until = std::chrono::steady_clock::now() + time_for_reasons;
     const base::StopScope reasons({&pool.ended, until});
@@ -272,37 +300,52 @@ Best run_algorithm(Pool& pool, Algorithm algorithm, bool& complete) {
         if (best.valid && !pool.settings.diagnostics) {
             break;
         }
-        MapSpaceView view(pool.space);
+        MapSpaceView view(pool.space, pruning);
         view.deal(static_cast<std::uint64_t>(thread), static_cast<std::uint64_t>(pool.threads));
         try {
             runners[thread]->failures.render(pool.model, view, pruned, pool.result.failures);
         } catch (const base::Stopped&) {  // those that are ready will do
         }
     }
-    return best;
+    return walked;
 }
 
-// Of several objectives the comparison is no order: then nothing is proven.
-void conclude(Pool& pool, bool complete) {
+// Of a walk that saw every mapping, or what is like it.
+void conclude(Pool& pool, const std::optional<Cost>& least) {
     MapperResult& result = pool.result;
-    if (complete && (!result.best || pool.objectives.size() == 1)) {
-        result.proof = result.best ? Proof::optimal : Proof::infeasible;
-        if (result.best) {
-            result.bound = pool.value(result.cost);
-        }
+    if (!result.best) {
+        result.proof = Proof::infeasible;
+        return;
+    }
+    // By Timeloop's comparison of several objectives the best one may be another than the least.
+    const Cost& proven = least ? *least : result.cost;
+    const auto value = [&](const Cost& cost) {
+        return objective_value(pool.objectives[result.proven], cost, pool.levels);
+    };
+    result.bound = pool.value(proven);
+    while (result.proven < pool.asked &&
+           value(result.cost) <= value(proven) * (1 + tie_of(pool.objectives[result.proven]))) {
+        ++result.proven;
+    }
+    if (result.proven == pool.asked) {
+        result.proof = Proof::optimal;
+    } else if (result.proven > 0) {
+        result.next_bound = value(proven);
     }
 }
 
 }  // namespace
 
 void run_walks(Pool& pool) {
-    bool complete = false;
-    const Best best = run_algorithm(pool, *pool.settings.algorithm, complete);
-    if (best.valid) {
-        pool.result.best = best.mapping;
-        pool.result.cost = best.cost;
+    pool.timeloop_order = true;
+    const Walked walked = run_algorithm(pool, *pool.settings.algorithm, Pruning::timeloop);
+    if (walked.best.valid) {
+        pool.result.best = walked.best.mapping;
+        pool.result.cost = walked.best.cost;
     }
-    conclude(pool, complete);
+    if (walked.complete) {
+        conclude(pool, walked.least);
+    }
 }
 
 namespace {
@@ -323,9 +366,11 @@ bool at_most(const MapSpace& space, Wide most) {
 
 void run_imperfect(Pool& pool) {
     const bool all = at_most(pool.space, 2'000'000);
-    bool complete = false;
-    run_algorithm(pool, all ? Algorithm::linear_pruned : Algorithm::random, complete);
-    conclude(pool, complete && all);
+    const Walked walked =
+        run_algorithm(pool, all ? Algorithm::linear_pruned : Algorithm::random, Pruning::lossless);
+    if (walked.complete && all) {
+        conclude(pool, std::nullopt);
+    }
 }
 
 void run_for_reasons(Pool& pool) {
@@ -333,9 +378,9 @@ void run_for_reasons(Pool& pool) {
     const std::uint64_t total = pool.result.total;
     const bool ended = pool.ended.exchange(false);
     pool.walk_limit = all ? 100'000 : 20'000;
-    bool complete = false;
     if (pool.space.numbered()) {
-        run_algorithm(pool, all ? Algorithm::exhaustive : Algorithm::random_pruned, complete);
+        run_algorithm(pool, all ? Algorithm::exhaustive : Algorithm::random_pruned,
+                      Pruning::timeloop);
     }
     pool.result.total = total;
     pool.ended = ended;

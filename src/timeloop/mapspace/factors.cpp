@@ -72,17 +72,15 @@ struct Splitter {
         }
         const TilingLevel& l = levels[level];
         const std::int64_t fixed = l.fixed[dimension];
-        std::int64_t last = fixed ? fixed : x + 1;
-        if (l.remainder && !fixed) {
-            last = std::min(last, l.remainder);
-        }
+        const std::int64_t last = fixed ? fixed : x + 1;
         for (std::int64_t end = fixed ? fixed : 1; end <= last; ++end) {
             const std::int64_t residual = x % end + 1, rest = x / end;
             const std::int64_t wanted = l.fixed_residual[dimension];
             const bool perfect_loop = residual == end;
+            const bool may_differ = wanted || (l.remainder && (fixed || end <= l.remainder));
             // Alone, a shorter last pass is just a shorter loop.
-            if ((!perfect_loop && (rest == 0 || !(l.remainder || wanted))) ||
-                (wanted && residual != wanted) || !l.allows(dimension, end)) {
+            if ((!perfect_loop && (rest == 0 || !may_differ)) || (wanted && residual != wanted) ||
+                !l.allows(dimension, end)) {
                 continue;
             }
             ends[level] = static_cast<std::int32_t>(end);

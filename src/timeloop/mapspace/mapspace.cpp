@@ -116,8 +116,9 @@ void MapSpace::check_numbered() const {
     }
 }
 
-MapSpaceView::MapSpaceView(const MapSpace& space)
+MapSpaceView::MapSpaceView(const MapSpace& space, Pruning pruning)
     : space_(&space),
+      pruning_(pruning),
       dimensions_(static_cast<int>(space.problem_->dimensions.size())),
       level_count_(static_cast<int>(space.levels_.size())),
       orders_(level_count_),
@@ -125,6 +126,7 @@ MapSpaceView::MapSpaceView(const MapSpace& space)
       built_rank_(level_count_, no_rank),
       built_split_(level_count_, 0),
       pruned_units_(level_count_, 0),
+      ends_of_pruned_(dimensions_),
       ends_(dimensions_),
       residuals_(dimensions_) {
     deal(0, 1);
@@ -195,7 +197,7 @@ void MapSpaceView::prune_nothing() {
 }
 
 // What was built last stays: its mapping may still be asked for.
-void MapSpaceView::prune(Wide factors) {
+bool MapSpaceView::prune(Wide factors) {
     Wide rest = factors * stride_ + first_;
     std::vector<std::uint32_t>& units = pruned_units_;
     std::fill(units.begin(), units.end(), 0U);
@@ -204,14 +206,44 @@ void MapSpaceView::prune(Wide factors) {
         const auto* const ends =
             options.end(static_cast<std::size_t>(rest % options.count), level_count_);
         rest /= options.count;
+        ends_of_pruned_[d] = ends;
         for (int level = 0; level < level_count_; ++level) {
             units[level] |= static_cast<std::uint32_t>(ends[level] == 1) << d;
         }
     }
+    bool lossless = true;
     for (int level = 0; level < level_count_; ++level) {
-        set_order(level, units[level]);
+        const bool fixed = space_->levels_[level].canonical && pruning_ == Pruning::lossless;
+        set_order(level, fixed ? 0 : units[level]);
+        lossless = lossless && !leaves_out_splits(level);
     }
     count();
+    return lossless;
+}
+
+// Of the splits before the first one that is left, those that put as many loops along X are like
+// it.
+bool MapSpaceView::leaves_out_splits(int index) const {
+    const TilingLevel& level = space_->levels_[index];
+    const LevelOrder& order = orders_[index];
+    if (!level.canonical || order.unit == 0) {
+        return false;
+    }
+    std::int64_t x = 1, y = 1, first_x = 1;
+    for (int i = 0; i < dimensions_; ++i) {
+        const std::int64_t end = ends_of_pruned_[order.dimensions[i]][index];
+        y *= end;
+        first_x *= i < order.unit ? end : 1;
+    }
+    for (int split = 0; split < order.unit && x != first_x; ++split) {
+        if (x <= level.fanout_x && y <= level.fanout_y) {
+            return true;
+        }
+        const std::int64_t end = ends_of_pruned_[order.dimensions[split]][index];
+        x *= end;
+        y /= end;
+    }
+    return false;
 }
 
 Misfit MapSpaceView::assign_split(int index, const LevelOrder& order, std::int64_t split,

@@ -220,6 +220,22 @@ double Edges::cost(const Edge& edge, double words, bool linked) const {
                               (read_write ? edge.child_partition : 0);
         total += edge.child_clusters * vectors(filled, child.block) * child.fill;
     }
+    return g_.prices.empty() ? total : total + priced(edge, words, linked);
+}
+
+// As cost() with vectors of one word and no macros: the words that the model counts.
+double Edges::priced(const Edge& edge, double words, bool linked) const {
+    const bool read_write = g_.spaces[edge.space].read_write;
+    const double served =
+        words / (linked ? edge.multicast_linked : edge.multicast) / edge.parent_instances;
+    const double counted =
+        vectors(served, 1) + (read_write ? vectors(served - edge.parent_partition, 1) : 0);
+    double total = edge.parent_instances * counted * g_.prices[edge.parent];
+    if (edge.child >= 0) {
+        const double filled = words * (linked ? edge.filled_linked : 1) / edge.child_instances -
+                              (read_write ? edge.child_partition : 0);
+        total += edge.child_instances * vectors(filled, 1) * g_.prices[edge.child];
+    }
     return total;
 }
 

@@ -117,6 +117,7 @@ private:
     Edge make_edge(int space, int child, int parent) const;
     bool forwards_to_arithmetic(const Edge& edge) const;
     double partition(int space, int level) const;
+    double priced(const Edge& edge, double words, bool linked) const;
     /// Spatial factors of d inside the first temporal block from `level` on that may loop over d.
     std::int64_t inside_next(int level, int d) const {
         return next_[static_cast<std::size_t>(level) * g_.dimensions + d];

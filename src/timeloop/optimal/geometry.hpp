@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "timeloop/mapper.hpp"
@@ -57,7 +60,10 @@ struct Geometry {
     std::vector<std::int64_t> bounds;
     std::vector<SpaceShape> spaces;
     std::vector<LevelCost> costs;  ///< of the linear part of the objective
-    double compute_cost = 0;       ///< of all computes
+    /// Per storage level, what each word that is read, filled or updated there costs besides;
+    /// empty: nothing. Prices of metrics that come before this one, see stage.hpp.
+    std::vector<double> prices;
+    double compute_cost = 0;  ///< of all computes
     double computes = 1;
     bool elision, links;
     bool times_cycles = false;           ///< objective = linear part x cycles
@@ -78,9 +84,21 @@ struct SpatialChoice {
     double cycles = 0;  ///< of the arithmetic: computes per instance used
 };
 
+struct SpatialChoices {
+    std::vector<SpatialChoice> list;
+    double rest_cycles = HUGE_VAL;  ///< every choice that is not listed has at least so many
+};
+
 /// All spatial choices that obey the constraints, fit the fan-outs and reach the minimum
-/// parallelism; one arrangement along the axes for each set of factors.
-std::vector<SpatialChoice> spatial_choices(const Geometry& geometry);
+/// parallelism, by ascending cycles; one arrangement along the axes for each set of factors. Where
+/// there are more than `most`, those with the fewest cycles. `many` is called once if there are
+/// some thousand, before the rest is looked for.
+SpatialChoices spatial_choices(const Geometry& geometry, std::size_t most,
+                               const std::function<void()>& many = {});
+
+/// One that spreads as much as it can, dimension by dimension from `first` on, without a search.
+/// Empty: that breaks a constraint.
+std::optional<SpatialChoice> filled_choice(const Geometry& geometry, int first);
 
 /// Splits a block's loops along X and Y. \return false if no order and split fit.
 bool arrange(const TilingLevel& level, const std::int64_t* factor, int dimensions,

@@ -7,11 +7,12 @@
 
 namespace tessera::timeloop {
 
-ImprovementHeuristic::ImprovementHeuristic(Pool& pool, const Geometry& geometry)
+ImprovementHeuristic::ImprovementHeuristic(Pool& pool, const Stage& stage)
     : pool_(pool),
-      g_(geometry),
-      dimensions_(geometry.dimensions),
-      levels_(static_cast<int>(geometry.space.levels().size())) {}
+      stage_(stage),
+      g_(stage.geometry()),
+      dimensions_(g_.dimensions),
+      levels_(static_cast<int>(g_.space.levels().size())) {}
 
 bool ImprovementHeuristic::rearrange(Point& point, int level) const {
     return arrange(g_.space.levels()[level], &point.factor[level * dimensions_], dimensions_,
@@ -79,7 +80,7 @@ double ImprovementHeuristic::judge(Point& point) {
     if (!cost_.fit.ok() || cost_.forgets || cost_.wrapped) {
         return HUGE_VAL;
     }
-    return pool_.value(cost_);
+    return stage_.guide(cost_);
 }
 
 // Keeps the best neighbour seen.

@@ -3,17 +3,17 @@
 #pragma once
 
 #include "timeloop/mapper/pool.hpp"
-#include "timeloop/optimal/geometry.hpp"
+#include "timeloop/optimal/stage.hpp"
 
 namespace tessera::timeloop {
 
 class ImprovementHeuristic {
 public:
-    ImprovementHeuristic(Pool& pool, const Geometry& geometry);
+    ImprovementHeuristic(Pool& pool, const Stage& stage);
 
     /// Starts from `mapping`, which obeys the constraints but need not fit. Steepest steps until no
     /// neighbour is better or `max_evals` are spent. Offers what it finds to the pool.
-    /// \return the best value found, HUGE_VAL if nothing fits.
+    /// \return the best value found, in the objective of the stage; HUGE_VAL if nothing fits.
     double run(const Mapping& mapping, std::uint64_t max_evals);
     /// A simple member of the mapspace: all temporal loops as far out as the constraints allow.
     /// Empty if the constraints do not allow such a one.
@@ -44,6 +44,7 @@ private:
     }
 
     Pool& pool_;
+    const Stage& stage_;
     const Geometry& g_;
     int dimensions_, levels_;
     Point best_, scratch_point_;

@@ -11,14 +11,14 @@
 namespace tessera::timeloop {
 namespace {
 
-/// Within this Timeloop's comparison asks the later objectives.
-constexpr double nearly = 1.001;
+/// More than this is what later objectives do to Outcome::value.
+constexpr double nearly = 1 + 1e-6;
 
 /// Gives the pool what is better by its comparison.
 class PoolFindings : public search::Findings {
 public:
     PoolFindings(Pool& pool, const StrategySpace& space)
-        : pool_(pool), worker_(space, pool.model, pool.objectives.front(), pool.hooks.cycle_s) {}
+        : pool_(pool), worker_(space, pool.model, pool.objectives, pool.hooks.cycle_s) {}
 
     void offer(search::Candidate& candidate) override {
         const bool one = pool_.objectives.size() == 1;
@@ -57,7 +57,7 @@ search::DriverSettings driver_settings(const Pool& pool, const StrategySpace& sp
                                                                            strategy.knobs);
     };
     settings.make_worker = [&pool, &space] {
-        return std::make_unique<StrategyWorker>(space, pool.model, pool.objectives.front(),
+        return std::make_unique<StrategyWorker>(space, pool.model, pool.objectives,
                                                 pool.hooks.cycle_s);
     };
     settings.seed = pool.settings.seed;
@@ -70,6 +70,14 @@ search::DriverSettings driver_settings(const Pool& pool, const StrategySpace& sp
         settings.budget.max_evals = pool.settings.search_size;
     }
     return settings;
+}
+
+/// The limit that a search of strategies ended at, as users write it.
+const char* limit_name(const Pool& pool, const std::string& reason) {
+    if (reason == "max-evals") {
+        return pool.hooks.budget.max_evals > 0 ? "--max-evals" : "search-size";
+    }
+    return reason == "max-stall" ? "--max-stall" : nullptr;
 }
 
 }  // namespace
@@ -100,7 +108,7 @@ void run_strategy(Pool& pool) {
     pool.evaluated = driver.evaluated();
     pool.result.total = pool.result.valid = driver.evaluated();
     if (watch.reason() != nullptr) {
-        pool.end(watch.reason());
+        pool.end(watch.reason(), limit_name(pool, watch.reason()));
     }
     if (!driver.ended()) {
         if (watch.reason() == nullptr) {
@@ -110,6 +118,7 @@ void run_strategy(Pool& pool) {
         pool.result.proof = Proof::infeasible;
     } else if (pool.objectives.size() == 1) {
         pool.result.proof = Proof::optimal;
+        pool.result.proven = 1;
         pool.result.bound = pool.value(pool.result.cost);
     }
 }

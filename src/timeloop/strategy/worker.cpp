@@ -38,10 +38,10 @@ Verdict verdict_of(const Fit& fit) {
 }  // namespace
 
 StrategyWorker::StrategyWorker(const StrategySpace& space, const CompiledModel& model,
-                               const Objective& objective, double cycle_s)
+                               std::vector<Objective> objectives, double cycle_s)
     : space_(space),
       model_(model),
-      objective_(objective),
+      objectives_(std::move(objectives)),
       cycle_s_(cycle_s),
       dimensions_(space.dimensions()),
       levels_(space.levels()),
@@ -108,7 +108,7 @@ Outcome StrategyWorker::evaluate_built() {
     outcome.verdict = Verdict::legal;
     outcome.energy_j = cost_.energy_pj * 1e-12;
     outcome.latency_s = static_cast<double>(cost_.cycles) * cycle_s_;
-    outcome.value = objective_value(objective_, cost_, space_.mapspace().architecture().levels());
+    outcome.value = guide(objectives_, 0, cost_, space_.mapspace().architecture().levels());
     return outcome;
 }
 

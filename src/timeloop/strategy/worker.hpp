@@ -12,9 +12,10 @@ namespace tessera::timeloop {
 
 class StrategyWorker final : public search::SpaceWorker {
 public:
-    /// `objective` is what Outcome::value says; latencies are in cycles times `cycle_s`.
+    /// Outcome::value is what guide() says of the objectives; latencies are in cycles times
+    /// `cycle_s`.
     StrategyWorker(const StrategySpace& space, const CompiledModel& model,
-                   const Objective& objective, double cycle_s);
+                   std::vector<Objective> objectives, double cycle_s);
 
     /// Uniform: digits are drawn until a mapping is legal. Where none of the first few dozen is,
     /// factors of the last one go to other loops until it fits.
@@ -75,7 +76,7 @@ private:
 
     const StrategySpace& space_;
     const CompiledModel& model_;
-    const Objective objective_;
+    const std::vector<Objective> objectives_;
     const double cycle_s_;
     const int dimensions_, levels_;
     std::vector<std::vector<std::int32_t>> primes_;  ///< per dimension, of its bound

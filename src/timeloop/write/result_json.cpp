@@ -143,6 +143,12 @@ Json search_json(const RunResult& run) {
     if (search.bound) {
         put(result, "bound", *search.bound);
     }
+    result["proven_metrics"] = search.proven;
+    if (search.next_bound) {
+        put(result, "next_bound", *search.next_bound);
+    }
+    result["left_out"] = search.left_out;
+    result["limits"] = search.limits;
     if (run.gap) {
         put(result, "gap", *run.gap);
     }
