@@ -1,6 +1,7 @@
 #include "api/search.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "api/traffic_view.hpp"
@@ -9,6 +10,7 @@
 #include "tessera/plugin/loader.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/spec/position.hpp"
+#include "why_infeasible.hpp"
 
 namespace tessera::api {
 
@@ -97,8 +99,10 @@ mapper::Result least_traffic(mapper::Mapper& mapper, const model::Problem& probl
 
 }  // namespace
 
-mapper::Result run_mapper(mapper::Mapper& mapper, const model::Problem& problem,
-                          const model::CostModel& model, const mapper::Options& settings) {
+namespace {
+
+mapper::Result searched(mapper::Mapper& mapper, const model::Problem& problem,
+                        const model::CostModel& model, const mapper::Options& settings) {
     try {
         const std::optional<mapper::Metric> place = place_of_traffic(settings.metrics);
         return place ? least_traffic(mapper, problem, model, settings, *place)
@@ -114,6 +118,19 @@ mapper::Result run_mapper(mapper::Mapper& mapper, const model::Problem& problem,
         result.stopped_by = asked ? "stop" : settings.budget.max_time_s > 0 ? "max-time" : "";
         return result;
     }
+}
+
+}  // namespace
+
+mapper::Result run_mapper(mapper::Mapper& mapper, const model::Problem& problem,
+                          const model::CostModel& model, const mapper::Options& settings) {
+    const auto start = std::chrono::steady_clock::now();
+    mapper::Result result = searched(mapper, problem, model, settings);
+    if (result.status == mapper::Status::infeasible) {
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+        explain_infeasible(problem, model, settings, spent.count(), result);
+    }
+    return result;
 }
 
 std::optional<double> gap(const mapper::Result& result,
