@@ -45,8 +45,9 @@ struct InfeasibleSubset {
     /// Alone it has no pmapping; -1: every Einsum has one, but they do not fit together.
     int einsum = -1;
     std::vector<NamedConstraint> constraints;
-    /// Without any single one of them there is a mapping. False: not shown.
-    bool smallest = true;
+    /// Those of them that may not be needed. Without any single one of the others there is a
+    /// mapping.
+    std::vector<NamedConstraint> open;
     /// For people: what cannot be met, then a line for each constraint with both sides.
     std::vector<std::string> lines;
 };

@@ -168,6 +168,10 @@ void drop_storage(const Dropped& dropped, TensorMask all, PathLevel& level) {
     }
 }
 
+bool names_it(const spec::Expression& expression, const std::string& name) {
+    return !expression.empty() && std::ranges::count(expression.names(), name) > 0;
+}
+
 void drop_of(const Dropped& dropped, TensorMask all, PathLevel& level) {
     for (PathDim& dim : level.spatial) {
         drop_of(dropped, dim);
@@ -241,6 +245,23 @@ void drop(const NamedConstraints& dropped, arch::Path& path) {
     const TensorMask all = path.einsum.all();
     for (PathLevel& level : path.levels) {
         drop_of(Dropped(dropped, level), all, level);
+    }
+}
+
+void keep_no_more_than_needed(arch::Path& path) {
+    for (PathLevel& level : path.levels) {
+        const auto asks_for = [&](const PathLevel& other) {
+            return names_it(other.keep, level.name) || names_it(other.may_keep, level.name) ||
+                   names_it(other.back, level.name);
+        };
+        const auto may = fixed_tensors(level.may_keep, path);
+        if (!level.holds_tensors() || may == TensorMask{0} ||
+            std::ranges::any_of(path.levels, asks_for)) {
+            continue;
+        }
+        const std::string given =
+            may == path.einsum.all() ? "" : "(" + level.may_keep.text() + ") & ";
+        level.may_keep = spec::Expression::parse_text(given + "~Above", level.may_keep.position());
     }
 }
 

@@ -71,6 +71,13 @@ void add_fanouts(const ShapeContext& c, const arch::Path& path, const Template& 
     }
 }
 
+void resize(const OtherSize& size, arch::Path& path) {
+    const int at = size.memory.empty() ? -1 : path.find_level(size.memory);
+    if (at >= 0) {
+        path.levels[static_cast<std::size_t>(at)].size_bits = size.bits;
+    }
+}
+
 /// Rows that differ in fused tiles are as good as each other here.
 void forget_fusion(TileShapeProblem& problem) {
     for (TileShapeSymbol& symbol : problem.symbols) {
@@ -125,6 +132,7 @@ Verdict Feasibility::each_template(std::size_t einsum, const NamedConstraints& d
     Tools tools;
     for (arch::Path path : paths_[einsum]) {
         drop(dropped, path);
+        keep_no_more_than_needed(path);
         if (!path.compute().enabled) {
             continue;
         }
@@ -221,9 +229,9 @@ std::optional<double> Feasibility::least_used(std::size_t einsum, const NamedCon
     });
 }
 
-Verdict Feasibility::together(const NamedConstraints& dropped, JoinResult* failed) const {
+Verdict Feasibility::together(const NamedConstraints& dropped, const OtherSize& size) const {
     try {
-        return join_all(dropped, failed);
+        return join_all(dropped, size);
     } catch (const NoLegalMapping&) {
         return Verdict::none;
     } catch (const LimitReached&) {
@@ -233,7 +241,7 @@ Verdict Feasibility::together(const NamedConstraints& dropped, JoinResult* faile
     }
 }
 
-Verdict Feasibility::join_all(const NamedConstraints& dropped, JoinResult* failed) const {
+Verdict Feasibility::join_all(const NamedConstraints& dropped, const OtherSize& size) const {
     MapSpaceOptions options = options_;
     drop(dropped, options);
     std::vector<std::vector<arch::Path>> paths = paths_;
@@ -243,6 +251,8 @@ Verdict Feasibility::join_all(const NamedConstraints& dropped, JoinResult* faile
         EinsumTemplates& einsum = einsums.emplace_back();
         for (arch::Path& path : own) {
             drop(dropped, path);
+            keep_no_more_than_needed(path);
+            resize(size, path);
             if (!path.compute().enabled) {
                 continue;
             }
@@ -277,14 +287,10 @@ Verdict Feasibility::join_all(const NamedConstraints& dropped, JoinResult* faile
         return Verdict::some;
     }
     join_options.beam = 0;
-    JoinResult exact = join(*problem_.workload, groups, context.tracked, join_options);
-    const Verdict verdict = !exact.mappings.empty()              ? Verdict::some
-                            : exact.complete && exact.all_orders ? Verdict::none
-                                                                 : Verdict::unknown;
-    if (failed != nullptr) {
-        *failed = std::move(exact);
-    }
-    return verdict;
+    const JoinResult exact = join(*problem_.workload, groups, context.tracked, join_options);
+    return !exact.mappings.empty()              ? Verdict::some
+           : exact.complete && exact.all_orders ? Verdict::none
+                                                : Verdict::unknown;
 }
 
 }  // namespace tessera::mapspace::infeasible

@@ -14,6 +14,12 @@ namespace tessera::mapspace::infeasible {
 /// `unknown`: what is asked about is more than the search can take.
 enum class Verdict : std::uint8_t { none, some, unknown };
 
+/// Of a memory in all Einsums, in bits; no name: of none.
+struct OtherSize {
+    std::string memory = {};
+    double bits = 0;
+};
+
 class Feasibility {
 public:
     /// Keeps references. \throws UserError for an architecture that does not evaluate
@@ -32,8 +38,8 @@ public:
 
     /// Whether the Einsum has a pmapping. \throws base::Stopped, as all of these
     Verdict alone(std::size_t einsum, const NamedConstraints& dropped) const;
-    /// Whether all Einsums have a mapping; why not is in `failed`.
-    Verdict together(const NamedConstraints& dropped, JoinResult* failed = nullptr) const;
+    /// Whether all Einsums have a mapping; with another size of a memory, if one is given.
+    Verdict together(const NamedConstraints& dropped, const OtherSize& size = {}) const;
 
     /// Least bits that a pmapping of the Einsum needs in a memory, or instances of a dimension.
     std::optional<double> least_bits(std::size_t einsum, const NamedConstraints& dropped,
@@ -51,7 +57,7 @@ private:
     template <class Take>
     std::optional<double> least(std::size_t einsum, const NamedConstraints& dropped,
                                 Take&& take) const;
-    Verdict join_all(const NamedConstraints& dropped, JoinResult* failed) const;
+    Verdict join_all(const NamedConstraints& dropped, const OtherSize& size) const;
 
     const model::Problem& problem_;
     const model::CostModel& model_;

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "feasibility.hpp"
+#include "slice.hpp"
 #include "tessera/base/stop.hpp"
 #include "wording.hpp"
 
@@ -16,6 +17,15 @@ namespace {
 
 using Ask = std::function<Verdict(const NamedConstraints& dropped)>;
 
+/// CPU time of one question about what memories hold: without such a constraint there may be very
+/// many templates.
+constexpr double slice_s = 0.15;
+
+/// Which memory holds which tensor, in which order.
+bool about_storage(const NamedConstraint& c) {
+    return c.kind >= ConstraintKind::tensor_order_options;
+}
+
 class Filter {
 public:
     Filter(NamedConstraints all, const Ask& ask) : kept_(std::move(all)), ask_(ask) {
@@ -24,34 +34,40 @@ public:
 
     /// \pre no mapping meets all constraints
     void run() {
+        const auto first = std::ranges::find_if(kept_, about_storage);
+        std::size_t storage = static_cast<std::size_t>(kept_.end() - first);
         try {
-            for (std::size_t size = kept_.size() / 2; size > 1; size /= 2) {
-                pass(size);
+            for (std::size_t size = (kept_.size() - storage) / 2; size > 1; size /= 2) {
+                pass(size, 0, storage);
             }
-            while (pass(1)) {
+            pass(1, 0, storage);
+            const std::size_t others = kept_.size() - storage;
+            pass(std::max<std::size_t>(storage, 1), others, 0);
+            while (pass(1, 0, 0)) {
             }
         } catch (const base::Stopped&) {
-            shown_ = false;
+            open_ = kept_;
         }
     }
 
     const NamedConstraints& kept() const {
         return kept_;
     }
+    /// Those of them that may not be needed.
+    const NamedConstraints& open() const {
+        return open_;
+    }
     const NamedConstraints& dropped() const {
         return dropped_;
     }
-    bool smallest() const {
-        return shown_;
-    }
 
 private:
-    /// Whether something was dropped.
-    bool pass(std::size_t size) {
+    /// Whether something was dropped: so many at a time, but none of the first and last ones.
+    bool pass(std::size_t size, std::size_t first, std::size_t last) {
         bool any = false;
-        shown_ = true;
-        for (std::size_t at = 0; at < kept_.size();) {
-            const std::size_t end = std::min(at + size, kept_.size());
+        open_ = kept_;
+        for (std::size_t at = first; at + last < kept_.size();) {
+            const std::size_t end = std::min(at + size, kept_.size() - last);
             if (drop(at, end)) {
                 any = true;
             } else {
@@ -66,8 +82,13 @@ private:
                    to = kept_.begin() + static_cast<std::ptrdiff_t>(end);
         NamedConstraints without = dropped_;
         without.insert(without.end(), from, to);
-        const Verdict verdict = ask_(without);
-        shown_ = shown_ && verdict != Verdict::unknown;
+        const Verdict verdict = ask(without);
+        if (verdict != Verdict::unknown) {
+            std::erase_if(open_, [&](const NamedConstraint& c) {
+                return (verdict == Verdict::none || end == begin + 1) &&
+                       std::any_of(from, to, [&](const auto& asked) { return asked.same(c); });
+            });
+        }
         if (verdict != Verdict::none) {
             return false;
         }
@@ -76,9 +97,24 @@ private:
         return true;
     }
 
-    NamedConstraints kept_, dropped_;
+    Verdict ask(const NamedConstraints& without) const {
+        if (std::ranges::none_of(without, about_storage)) {
+            return ask_(without);
+        }
+        const Slice slice(slice_s);
+        try {
+            const base::StopScope scope(slice.token());
+            return ask_(without);
+        } catch (const base::Stopped&) {
+            if (slice.outer_stopped()) {
+                throw;
+            }
+            return Verdict::unknown;
+        }
+    }
+
+    NamedConstraints kept_, dropped_, open_;
     const Ask& ask_;
-    bool shown_ = false;
 };
 
 bool earlier(const NamedConstraint& a, const NamedConstraint& b) {
@@ -96,8 +132,9 @@ std::optional<InfeasibleSubset> smallest(const Feasibility& problem, int einsum,
     InfeasibleSubset out;
     out.einsum = einsum;
     out.constraints = filter.kept();
-    out.smallest = filter.smallest();
+    out.open = filter.open();
     std::ranges::stable_sort(out.constraints, earlier);
+    std::ranges::stable_sort(out.open, earlier);
     out.lines = lines_of(problem, out, filter.dropped());
     return out;
 }

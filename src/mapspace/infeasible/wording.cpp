@@ -1,6 +1,7 @@
 #include "wording.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "spec/quantities.hpp"
 #include "tessera/base/stop.hpp"
@@ -23,9 +24,39 @@ std::string listed(const std::vector<std::string>& names) {
     return spec::name_list(names, most_names);
 }
 
+std::string but_more(double bits) {
+    return ", but more than " + spec::number_text(bits) + " bits are needed at one time";
+}
+
 void add_name(const std::string& name, std::vector<std::string>& names) {
     if (std::ranges::find(names, name) == names.end()) {
         names.push_back(name);
+    }
+}
+
+std::string key_of(Kind kind) {
+    constexpr const char* keys[] = {"option",
+                                    "min_usage",
+                                    "fanout",
+                                    "banks",
+                                    "size",
+                                    "no_refetch_from_above",
+                                    "no_resend_to_below",
+                                    "reuse",
+                                    "loop_bounds",
+                                    "tensor_order_options",
+                                    "operations",
+                                    "back",
+                                    "may_keep",
+                                    "keep"};
+    return keys[static_cast<std::size_t>(kind)];
+}
+
+void add_names(const arch::Path& path, arch::TensorMask tensors, std::vector<std::string>& names) {
+    for (std::size_t t = 0; t < path.einsum.tensors.size(); ++t) {
+        if (tensors >> t & 1) {
+            add_name(path.einsum.tensors[t].name, names);
+        }
     }
 }
 
@@ -39,13 +70,6 @@ public:
         for (std::size_t i = e; i < problem.n_einsums() && (i == e || subset.einsum < 0); ++i) {
             einsums_.push_back(i);
         }
-        if (subset.einsum < 0) {
-            try {
-                problem.together(dropped, &failed_);
-            } catch (const base::Stopped&) {
-                failed_ = {};
-            }
-        }
     }
 
     std::vector<std::string> lines() const;
@@ -53,15 +77,20 @@ public:
 private:
     std::string subject() const;
     std::string head() const;
+    bool is_open(const NamedConstraint& c) const;
+    NamedConstraints named() const;
+    std::string given(std::size_t n_named) const;
     std::string line(const NamedConstraint& c) const;
     std::string said(const NamedConstraint& c) const;
     std::string of_dimension(const NamedConstraint& c) const;
     std::string of_level(const NamedConstraint& c) const;
     std::string loop_bound(const NamedConstraint& c) const;
     std::string option(const NamedConstraint& c) const;
+    std::string only(const NamedConstraint& c, const PathLevel& one) const;
     std::string needed_bits(const NamedConstraint& c) const;
     std::string needed_instances(const NamedConstraint& c) const;
-    std::string why_not_together() const;
+    std::string needed_together(const NamedConstraint& c) const;
+    std::string shared() const;
     std::string refusals(const NamedConstraint& c) const;
     NamedConstraints without(const NamedConstraint& c) const;
     const PathLevel& level(const NamedConstraint& c) const;
@@ -75,7 +104,6 @@ private:
     const InfeasibleSubset& subset_;
     const NamedConstraints& dropped_;
     std::vector<std::size_t> einsums_;
-    JoinResult failed_;
 };
 
 /// `visit(path, level)` for the component on every path that it stands on.
@@ -108,12 +136,7 @@ const PathDim& Words::dimension(const NamedConstraint& c) const {
 std::string Words::names(const NamedConstraint& c, spec::Expression PathLevel::*set) const {
     std::vector<std::string> out;
     each_level(c.component, [&](const arch::Path& path, const PathLevel& one) {
-        const auto mask = fixed_tensors(one.*set, path).value_or(0);
-        for (std::size_t t = 0; t < path.einsum.tensors.size(); ++t) {
-            if (mask >> t & 1) {
-                add_name(path.einsum.tensors[t].name, out);
-            }
-        }
+        add_names(path, fixed_tensors(one.*set, path).value_or(0), out);
     });
     return out.empty() ? "" : listed(out);
 }
@@ -121,11 +144,7 @@ std::string Words::names(const NamedConstraint& c, spec::Expression PathLevel::*
 std::string Words::names(const NamedConstraint& c, arch::TensorMask PathLevel::*set) const {
     std::vector<std::string> out;
     each_level(c.component, [&](const arch::Path& path, const PathLevel& one) {
-        for (std::size_t t = 0; t < path.einsum.tensors.size(); ++t) {
-            if (one.*set >> t & 1) {
-                add_name(path.einsum.tensors[t].name, out);
-            }
-        }
+        add_names(path, one.*set, out);
     });
     return listed(out);
 }
@@ -138,13 +157,35 @@ NamedConstraints Words::without(const NamedConstraint& c) const {
 
 std::string Words::needed_bits(const NamedConstraint& c) const {
     if (subset_.einsum < 0) {
-        return failed_.failed_capacity && failed_.failed_memory == c.component
-                   ? ", but at least " + spec::number_text(failed_.failed_needed_bits) +
-                         " bits are needed at one time"
-                   : "";
+        return needed_together(c);
     }
     const auto least = problem_.least_bits(einsums_.front(), without(c), c.component);
     return least ? ", but at least " + spec::number_text(*least) + " bits are needed" : "";
+}
+
+/// By bisection, to whole bits if it comes to its end.
+std::string Words::needed_together(const NamedConstraint& c) const {
+    double size = 0;
+    each_level(c.component, [&](const arch::Path&, const PathLevel& one) {
+        size = std::max(size, one.size_bits);
+    });
+    double refuted = std::floor(size), enough = 0;
+    try {
+        while (enough == 0 || enough - refuted > 1) {
+            const double tried = enough == 0 ? 2 * refuted + 1 : std::floor((refuted + enough) / 2);
+            const Verdict verdict = problem_.together(dropped_, {c.component, tried});
+            if (verdict == Verdict::unknown) {
+                break;
+            }
+            (verdict == Verdict::none ? refuted : enough) = tried;
+        }
+    } catch (const base::Stopped&) {
+        return refuted > size ? but_more(refuted) : "";
+    }
+    return enough - refuted == 1
+               ? ", but at least " + spec::number_text(enough) + " bits are needed at one time"
+           : refuted > size ? but_more(refuted)
+                            : "";
 }
 
 std::string Words::needed_instances(const NamedConstraint& c) const {
@@ -212,12 +253,8 @@ std::string Words::of_dimension(const NamedConstraint& c) const {
         case Kind::reuse: {
             std::vector<std::string> shared;
             each_level(c.component, [&](const arch::Path& path, const PathLevel& one) {
-                const int at = one.find_dim(c.dim);
-                for (std::size_t t = 0; t < path.einsum.tensors.size(); ++t) {
-                    if (one.spatial[static_cast<std::size_t>(at)].reuse >> t & 1) {
-                        add_name(path.einsum.tensors[t].name, shared);
-                    }
-                }
+                add_names(path, one.spatial[static_cast<std::size_t>(one.find_dim(c.dim))].reuse,
+                          shared);
             });
             return "reuse" + place + ": all instances share " + listed(shared) +
                    ", so loops over what indexes it have 1 trip";
@@ -245,6 +282,23 @@ std::string with_text(const std::string& names, const std::string& key,
     return names.empty() ? "what '" + said + "' says" : names + " ('" + said + "')";
 }
 
+/// What `keep` and `may_keep` leave.
+std::string Words::only(const NamedConstraint& c, const PathLevel& one) const {
+    std::vector<std::string> out;
+    bool fixed = true;
+    each_level(c.component, [&](const arch::Path& path, const PathLevel& at) {
+        const auto keep = fixed_tensors(at.keep, path), may = fixed_tensors(at.may_keep, path);
+        fixed = fixed && keep && may;
+        add_names(path, keep.value_or(0) | may.value_or(0), out);
+    });
+    const std::string keep = one.has_keep ? "'keep: " + one.keep.text() + "'" : "";
+    const std::string says = one.has_may_keep ? keep + (one.has_keep ? ", " : "") +
+                                                    "'may_keep: " + one.may_keep.text() + "'"
+                                              : keep + " without may_keep";
+    return !fixed ? "only what " + says + " leaves"
+                  : (out.empty() ? "nothing" : listed(out) + " only") + " (" + says + ")";
+}
+
 std::string Words::of_level(const NamedConstraint& c) const {
     const PathLevel& one = level(c);
     const std::string name = quoted(c.component);
@@ -253,11 +307,8 @@ std::string Words::of_level(const NamedConstraint& c) const {
             return "keep of " + name + ": it must hold " +
                    with_text(names(c, &PathLevel::keep), "keep", one.keep);
         case Kind::may_keep:
-            return one.has_may_keep
-                       ? "may_keep of " + name + ": beyond 'keep' it may hold no more than " +
-                             with_text(names(c, &PathLevel::may_keep), "may_keep", one.may_keep)
-                       : "keep of " + name + " without may_keep: it may hold no more than " +
-                             with_text(names(c, &PathLevel::keep), "keep", one.keep);
+            return (one.has_may_keep ? "may_keep of " : "keep of ") + name + ": it may hold " +
+                   only(c, one);
         case Kind::back:
             return "back of " + name + ": it must be the outermost holder of " +
                    with_text(names(c, &PathLevel::back), "back", one.back);
@@ -294,54 +345,80 @@ std::string Words::line(const NamedConstraint& c) const {
     }
 }
 
+/// Tensors that more than one Einsum uses.
+std::string Words::shared() const {
+    std::vector<std::string> out;
+    for (const std::size_t e : einsums_) {
+        for (const workload::LocalTensor& tensor : problem_.paths(e).front().einsum.tensors) {
+            if (tensor.fusable) {
+                add_name(tensor.name, out);
+            }
+        }
+    }
+    return out.empty() ? "" : ", sharing " + listed(out);
+}
+
 std::string Words::subject() const {
     std::vector<std::string> all;
     for (const std::size_t e : einsums_) {
         add_name(problem_.paths(e).front().einsum.name, all);
     }
     return (all.size() > 1 ? "Einsums " : "Einsum ") + listed(all) +
-           (subset_.einsum < 0 ? ", which have mappings each alone" : "");
+           (subset_.einsum < 0 ? ": each has mappings alone, but together" + shared() + "," : ":");
 }
 
 std::string Words::head() const {
-    const std::size_t n = subset_.constraints.size();
+    const std::size_t n = named().size();
     const std::string these =
-        n == 1 ? "this constraint" : "these " + std::to_string(n) + " constraints together";
-    return subject() + ": no mapping meets " + these +
-           (!subset_.smallest ? "; it may be that fewer of them suffice"
-            : n == 1          ? ""
-                              : ", and without any one of them there is a mapping");
+        n == 1 ? "this constraint" : "these " + std::to_string(n) + " constraints at the same time";
+    const bool smallest = subset_.open.empty();
+    return subject() + " no mapping meets " + these +
+           (n == 1     ? ""
+            : smallest ? ", and without any one of them there is a mapping"
+                       : "");
 }
 
-/// What the join says about the constraints that are left.
-std::string Words::why_not_together() const {
-    if (failed_.failed_at < 0 || failed_.failed_capacity) {
+bool Words::is_open(const NamedConstraint& c) const {
+    return std::ranges::any_of(subset_.open, [&](const auto& open) { return open.same(c); });
+}
+
+/// What is written out: if nothing is known to be needed, everything.
+NamedConstraints Words::named() const {
+    NamedConstraints out = subset_.constraints;
+    if (subset_.open.size() < out.size()) {
+        std::erase_if(out, [&](const NamedConstraint& c) { return is_open(c); });
+    }
+    return out;
+}
+
+std::string Words::given(std::size_t n_named) const {
+    if (subset_.open.empty()) {
         return "";
     }
-    const auto einsum = static_cast<std::size_t>(failed_.failed_at);
-    std::vector<std::string> shared;
-    for (const workload::LocalTensor& tensor : problem_.paths(einsum).front().einsum.tensors) {
-        if (tensor.fusable) {
-            add_name(tensor.name, shared);
-        }
+    if (n_named == subset_.constraints.size()) {
+        return "it may be that fewer of them suffice: the search for fewer has a limit";
     }
-    return "Einsum " + problem_.paths(einsum).front().einsum.name +
-           ": none of its pmappings holds the tensors that it shares (" + listed(shared) +
-           ") where the Einsums before it do";
+    std::vector<std::string> open;
+    for (const NamedConstraint& c : subset_.open) {
+        add_name(key_of(c.kind) + " of " + quoted(c.component), open);
+    }
+    return "whether this also takes " + listed(open) +
+           " was not found out within the limit of the explanation";
 }
 
 std::vector<std::string> Words::lines() const {
     std::vector<std::string> out;
-    if (subset_.constraints.size() == 1) {
-        out.push_back(head() + ": " + line(subset_.constraints.front()));
+    const NamedConstraints named = this->named();
+    if (named.size() == 1) {
+        out.push_back(head() + ": " + line(named.front()));
     } else {
         out.push_back(head() + ":");
-        for (const NamedConstraint& c : subset_.constraints) {
+        for (const NamedConstraint& c : named) {
             out.push_back("  " + line(c));
         }
     }
-    if (const std::string why = why_not_together(); !why.empty()) {
-        out.push_back(why);
+    if (const std::string more = given(named.size()); !more.empty()) {
+        out.push_back(more);
     }
     return out;
 }
