@@ -140,6 +140,7 @@ public:
         if (result.solutions.empty()) {
             trial.status = result.status == mapper::Status::infeasible ? Trial::Status::infeasible
                                                                        : Trial::Status::nothing;
+            trial.reasons = result.reasons;
             return;
         }
         const mapper::Solution& best = result.solutions.front();

@@ -34,6 +34,9 @@ const char* metric_name(mapper::Metric metric) noexcept;
 mapper::Result run_mapper(mapper::Mapper& mapper, const model::Problem& problem,
                           const model::CostModel& model, const mapper::Options& settings);
 
+/// Result::reasons in one line.
+std::string one_text(const std::vector<std::string>& reasons);
+
 /// Violation::code of what the model alone refuses.
 inline constexpr const char* refused_by_model = "model";
 

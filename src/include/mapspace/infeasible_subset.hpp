@@ -46,7 +46,7 @@ struct InfeasibleSubset {
     int einsum = -1;
     std::vector<NamedConstraint> constraints;
     /// Those of them that may not be needed. Without any single one of the others there is a
-    /// mapping.
+    /// mapping, or, if it was one Einsum that had none, each Einsum alone has one.
     std::vector<NamedConstraint> open;
     /// For people: what cannot be met, then a line for each constraint with both sides.
     std::vector<std::string> lines;

@@ -122,15 +122,17 @@ bool earlier(const NamedConstraint& a, const NamedConstraint& b) {
            std::tuple(b.where.file, b.where.line, b.where.column, b.kind, b.index);
 }
 
-std::optional<InfeasibleSubset> smallest(const Feasibility& problem, int einsum,
-                                         NamedConstraints all, const Ask& ask) {
+/// `einsum()`: which one has no pmapping under what is left.
+std::optional<InfeasibleSubset> smallest(const Feasibility& problem,
+                                         const std::function<int()>& einsum, NamedConstraints all,
+                                         const Ask& ask) {
     Filter filter(std::move(all), ask);
     filter.run();
     if (filter.kept().empty()) {
         return std::nullopt;
     }
     InfeasibleSubset out;
-    out.einsum = einsum;
+    out.einsum = einsum();
     out.constraints = filter.kept();
     out.open = filter.open();
     std::ranges::stable_sort(out.constraints, earlier);
@@ -139,20 +141,7 @@ std::optional<InfeasibleSubset> smallest(const Feasibility& problem, int einsum,
     return out;
 }
 
-std::optional<InfeasibleSubset> of_one(const Feasibility& problem, std::size_t einsum) {
-    NamedConstraints all;
-    for (const arch::Path& path : problem.paths(einsum)) {
-        add_constraints(path, all);
-    }
-    std::erase_if(all, [](const NamedConstraint& c) {
-        return c.kind == ConstraintKind::min_usage;  // best effort: binds only among several
-    });
-    add_constraints(problem.options(), all);
-    const Ask ask = [&](const NamedConstraints& dropped) { return problem.alone(einsum, dropped); };
-    return smallest(problem, static_cast<int>(einsum), std::move(all), ask);
-}
-
-std::optional<InfeasibleSubset> of_all(const Feasibility& problem) {
+NamedConstraints all_constraints(const Feasibility& problem) {
     NamedConstraints all;
     for (std::size_t e = 0; e < problem.n_einsums(); ++e) {
         for (const arch::Path& path : problem.paths(e)) {
@@ -160,8 +149,46 @@ std::optional<InfeasibleSubset> of_all(const Feasibility& problem) {
         }
     }
     add_constraints(problem.options(), all);
-    const Ask ask = [&](const NamedConstraints& dropped) { return problem.together(dropped); };
-    return smallest(problem, -1, std::move(all), ask);
+    return all;
+}
+
+/// Some Einsum has no pmapping. Which one that is may change as constraints are dropped.
+class Alone {
+public:
+    Alone(const Feasibility& problem, std::size_t failing) : problem_(problem), failing_(failing) {}
+
+    Verdict operator()(const NamedConstraints& dropped) {
+        Verdict verdict = problem_.alone(failing_, dropped);
+        for (std::size_t e = 0; e < problem_.n_einsums() && verdict == Verdict::some; ++e) {
+            verdict = e == failing_ ? verdict : problem_.alone(e, dropped);
+            failing_ = verdict == Verdict::none ? e : failing_;
+        }
+        return verdict;
+    }
+    std::size_t failing() const {
+        return failing_;
+    }
+
+private:
+    const Feasibility& problem_;
+    std::size_t failing_;
+};
+
+std::optional<InfeasibleSubset> of_one(const Feasibility& problem, std::size_t einsum) {
+    NamedConstraints all = all_constraints(problem);
+    std::erase_if(all, [](const NamedConstraint& c) {
+        return c.kind == ConstraintKind::min_usage;  // best effort: binds only among several
+    });
+    Alone alone(problem, einsum);
+    return smallest(
+        problem, [&] { return static_cast<int>(alone.failing()); }, std::move(all),
+        std::ref(alone));
+}
+
+std::optional<InfeasibleSubset> of_all(const Feasibility& problem) {
+    return smallest(
+        problem, [] { return -1; }, all_constraints(problem),
+        [&](const NamedConstraints& dropped) { return problem.together(dropped); });
 }
 
 }  // namespace

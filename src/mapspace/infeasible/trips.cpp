@@ -52,8 +52,7 @@ std::string names_with_values(const workload::EinsumView& einsum,
     for (; variables != 0; variables &= variables - 1) {
         const workload::LocalRankVariable& v =
             einsum.rank_variables[static_cast<std::size_t>(__builtin_ctzll(variables))];
-        text += (text.empty() ? "" : ", ") + v.name + " has " + std::to_string(v.bound) +
-                (v.bound == 1 ? " value" : " values");
+        text += (text.empty() ? "" : ", ") + v.name + " has " + values_text(v.bound);
     }
     return text;
 }
@@ -95,6 +94,10 @@ std::string beyond_reach(const workload::EinsumView& einsum, arch::RankVariableM
 }
 
 }  // namespace
+
+std::string values_text(std::int64_t values) {
+    return std::to_string(values) + (values == 1 ? " value" : " values");
+}
 
 std::string trips_beyond_reach(const workload::EinsumView& einsum, const arch::LoopBound& bound,
                                const MapSpaceOptions& options) {

@@ -13,8 +13,8 @@ using arch::PathDim;
 using arch::PathLevel;
 using Kind = ConstraintKind;
 
-/// Longer lists of names are cut.
-constexpr std::size_t most_names = 6;
+/// Longer lists of names are cut; of more rank variables the numbers of values are left out.
+constexpr std::size_t most_names = 6, most_values = 3;
 
 std::string quoted(const std::string& name) {
     return "'" + name + "'";
@@ -24,8 +24,15 @@ std::string listed(const std::vector<std::string>& names) {
     return spec::name_list(names, most_names);
 }
 
+/// Whole numbers with all their digits.
+std::string plain(double value) {
+    return std::abs(value) < 1e15 && value == std::floor(value)
+               ? std::to_string(static_cast<std::int64_t>(value))
+               : spec::number_text(value);
+}
+
 std::string but_more(double bits) {
-    return ", but more than " + spec::number_text(bits) + " bits are needed at one time";
+    return ", but more than " + plain(bits) + " bits are needed at one time";
 }
 
 void add_name(const std::string& name, std::vector<std::string>& names) {
@@ -77,6 +84,7 @@ public:
 private:
     std::string subject() const;
     std::string head() const;
+    std::string each_has() const;
     bool is_open(const NamedConstraint& c) const;
     NamedConstraints named() const;
     std::string given(std::size_t n_named) const;
@@ -160,7 +168,7 @@ std::string Words::needed_bits(const NamedConstraint& c) const {
         return needed_together(c);
     }
     const auto least = problem_.least_bits(einsums_.front(), without(c), c.component);
-    return least ? ", but at least " + spec::number_text(*least) + " bits are needed" : "";
+    return least ? ", but at least " + plain(*least) + " bits are needed" : "";
 }
 
 /// By bisection, to whole bits if it comes to its end.
@@ -183,7 +191,7 @@ std::string Words::needed_together(const NamedConstraint& c) const {
         return refuted > size ? but_more(refuted) : "";
     }
     return enough - refuted == 1
-               ? ", but at least " + spec::number_text(enough) + " bits are needed at one time"
+               ? ", but at least " + plain(enough) + " bits are needed at one time"
            : refuted > size ? but_more(refuted)
                             : "";
 }
@@ -193,7 +201,7 @@ std::string Words::needed_instances(const NamedConstraint& c) const {
         return "";
     }
     const auto least = problem_.least_used(einsums_.front(), without(c), c.component, c.dim);
-    return least ? ", but at least " + spec::number_text(*least) + " are needed" : "";
+    return least ? ", but at least " + plain(*least) + " are needed" : "";
 }
 
 std::string Words::loop_bound(const NamedConstraint& c) const {
@@ -207,8 +215,7 @@ std::string Words::loop_bound(const NamedConstraint& c) const {
             if (bound.variables >> v & 1) {
                 const workload::LocalRankVariable& variable = path.einsum.rank_variables[v];
                 add_name(variable.name, variables);
-                add_name(variable.name + " has " + std::to_string(variable.bound) + " values",
-                         values);
+                add_name(variable.name + " has " + values_text(variable.bound), values);
             }
         }
         if (beyond.empty()) {
@@ -216,10 +223,10 @@ std::string Words::loop_bound(const NamedConstraint& c) const {
         }
         required = std::string(bound.product && variables.size() > 1 ? "product of trips of "
                                                                      : "trips of ") +
-                   listed(variables) + " " + base::sign_of(bound.op) + " " +
-                   spec::number_text(bound.value);
+                   listed(variables) + " " + base::sign_of(bound.op) + " " + plain(bound.value);
     });
-    return required + (beyond.empty() ? " (" + listed(values) + ")" : beyond);
+    const bool few = values.size() <= most_values;
+    return required + (!beyond.empty() ? beyond : few ? " (" + listed(values) + ")" : "");
 }
 
 std::string Words::option(const NamedConstraint& c) const {
@@ -321,10 +328,9 @@ std::string Words::of_level(const NamedConstraint& c) const {
         case Kind::tensor_order_options:
             return "tensor_order_options of " + name + ": its holders stand in one of these orders";
         case Kind::size:
-            return "size of " + name + ": " + spec::number_text(one.size_bits) + " bits" +
-                   needed_bits(c);
+            return "size of " + name + ": " + plain(one.size_bits) + " bits" + needed_bits(c);
         case Kind::banks:
-            return "banks of " + name + ": each has " + spec::number_text(one.bank_bits) +
+            return "banks of " + name + ": each has " + plain(one.bank_bits) +
                    " bits, for one tensor alone";
         default:
             return "compute " + name + " cannot run it: " + refusals(c);
@@ -369,13 +375,17 @@ std::string Words::subject() const {
 
 std::string Words::head() const {
     const std::size_t n = named().size();
-    const std::string these =
-        n == 1 ? "this constraint" : "these " + std::to_string(n) + " constraints at the same time";
-    const bool smallest = subset_.open.empty();
-    return subject() + " no mapping meets " + these +
-           (n == 1     ? ""
-            : smallest ? ", and without any one of them there is a mapping"
-                       : "");
+    const bool all = n == subset_.constraints.size(), smallest = subset_.open.empty();
+    return subject() + " no mapping meets " +
+           (n == 1 ? "this constraint" : "these " + std::to_string(n) + " constraints") +
+           (all ? "" : " and those of the last line") + (n == 1 && all ? "" : " at the same time") +
+           (n > 1 && smallest ? ", and without any one of them " + each_has() : "");
+}
+
+/// What is known without one of the constraints.
+std::string Words::each_has() const {
+    return subset_.einsum < 0 || problem_.n_einsums() == 1 ? "there is a mapping"
+                                                           : "each Einsum alone has one";
 }
 
 bool Words::is_open(const NamedConstraint& c) const {
@@ -402,8 +412,8 @@ std::string Words::given(std::size_t n_named) const {
     for (const NamedConstraint& c : subset_.open) {
         add_name(key_of(c.kind) + " of " + quoted(c.component), open);
     }
-    return "whether this also takes " + listed(open) +
-           " was not found out within the limit of the explanation";
+    return "  " + listed(open) +
+           ": whether these are needed was not found out within the limit of the explanation";
 }
 
 std::vector<std::string> Words::lines() const {
