@@ -11,7 +11,7 @@ const mapper::Solution& Result::best() const {
     }
     if (status == mapper::Status::infeasible) {
         throw NoLegalMapping("no legal mapping" +
-                             (reasons.empty() ? std::string() : ": " + reasons.front()));
+                             (reasons.empty() ? std::string() : ": " + api::one_text(reasons)));
     }
     throw LimitReached("the search ended before any mapping was found" +
                        (stopped_by.empty() ? std::string() : " (" + stopped_by + ")"));

@@ -74,6 +74,17 @@ MapperChoice choose_mapper(const std::string& name, const std::string& more) {
     unknown("mapper", name, names, more);
 }
 
+std::string one_text(const std::vector<std::string>& reasons) {
+    std::string text;
+    for (const std::string& reason : reasons) {
+        const std::size_t begin = reason.find_first_not_of(' ');
+        if (begin != std::string::npos) {
+            text += (text.empty() ? "" : text.back() == ':' ? " " : "; ") + reason.substr(begin);
+        }
+    }
+    return text;
+}
+
 std::optional<double> gap(const mapper::Result& result,
                           const std::vector<mapper::Metric>& metrics) {
     if (result.status == mapper::Status::optimal) {

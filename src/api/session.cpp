@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <sstream>
 
@@ -14,6 +15,7 @@
 #include "api/traffic_view.hpp"
 #include "model/overflow.hpp"
 #include "telemetry/sampler.hpp"
+#include "why_infeasible.hpp"
 
 namespace tessera {
 
@@ -78,8 +80,8 @@ mapper::Result least_traffic(mapper::Mapper& mapper, const model::Problem& probl
     return result;
 }
 
-mapper::Result run_mapper(mapper::Mapper& mapper, const model::Problem& problem,
-                          const model::CostModel& model, const mapper::Options& settings) {
+mapper::Result searched(mapper::Mapper& mapper, const model::Problem& problem,
+                        const model::CostModel& model, const mapper::Options& settings) {
     try {
         const std::optional<mapper::Metric> place = api::place_of_traffic(settings.metrics);
         return place ? least_traffic(mapper, problem, model, settings, *place)
@@ -95,6 +97,17 @@ mapper::Result run_mapper(mapper::Mapper& mapper, const model::Problem& problem,
         result.stopped_by = asked ? "stop" : settings.budget.max_time_s > 0 ? "max-time" : "";
         return result;
     }
+}
+
+mapper::Result run_mapper(mapper::Mapper& mapper, const model::Problem& problem,
+                          const model::CostModel& model, const mapper::Options& settings) {
+    const auto start = std::chrono::steady_clock::now();
+    mapper::Result result = searched(mapper, problem, model, settings);
+    if (result.status == mapper::Status::infeasible) {
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+        api::explain_infeasible(problem, model, settings, spent.count(), result);
+    }
+    return result;
 }
 
 /// A mapper may leave out orders that are too many; what it says of the others holds for no mapping

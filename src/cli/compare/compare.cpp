@@ -128,6 +128,7 @@ public:
         if (result.solutions.empty()) {
             trial.status = result.status == mapper::Status::infeasible ? Trial::Status::infeasible
                                                                        : Trial::Status::nothing;
+            trial.reasons = result.reasons;
             return;
         }
         record(result.best(), result.metrics.front(), trial);

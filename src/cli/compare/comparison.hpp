@@ -57,7 +57,8 @@ struct Trial {
     std::uint64_t memory_bytes = 0;  ///< most that was resident while it ran
     Preparation preparation;
     std::string stopped_by, error;
-    std::vector<ComparisonPoint> curve;                      ///< every better mapping
+    std::vector<std::string> reasons;    ///< infeasible: mapper::Result::reasons
+    std::vector<ComparisonPoint> curve;  ///< every better mapping
     std::vector<std::pair<std::string, std::string>> files;  ///< name ending, content
 
     bool found() const {

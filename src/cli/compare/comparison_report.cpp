@@ -73,6 +73,7 @@ io::Json trial_json(const Trial& trial, const ComparisonSubject& subject, double
     json["tuned_by"] = trial.preparation.tuned_by;
     json["tuned_s"] = trial.preparation.tuned_s;
     json["stopped_by"] = trial.stopped_by.empty() ? io::Json(nullptr) : io::Json(trial.stopped_by);
+    json["reasons"] = trial.reasons;
     json["error"] = trial.error.empty() ? io::Json(nullptr) : io::Json(trial.error);
     json["curve"] = io::Json::array();
     for (const ComparisonPoint& point : trial.curve) {
@@ -232,6 +233,26 @@ void print_moments(std::ostream& out, const Comparison& comparison,
     print_table(out, rows, 1);
 }
 
+/// Why nothing is legal: contenders that say the same are named together.
+void print_reasons(std::ostream& out, const std::vector<Standing>& all) {
+    std::map<std::vector<std::string>, std::string> names;
+    for (const Standing& s : all) {
+        for (const Trial& trial : s.contender->trials) {
+            if (!trial.reasons.empty()) {
+                std::string& who = names[trial.reasons];
+                who += (who.empty() ? "" : ", ") + s.contender->name();
+                break;
+            }
+        }
+    }
+    for (const auto& [reasons, who] : names) {
+        out << who << ": no legal mapping\n";
+        for (const std::string& reason : reasons) {
+            out << "  " << base::one_line(reason) << "\n";
+        }
+    }
+}
+
 std::string curves_csv(const Comparison& comparison) {
     std::ostringstream out;
     out.precision(17);
@@ -292,6 +313,7 @@ void print_comparison(std::ostream& out, const Comparison& comparison,
             }
         }
     }
+    print_reasons(out, all);
 }
 
 std::map<std::string, std::string> comparison_files(const Comparison& comparison,

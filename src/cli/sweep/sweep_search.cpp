@@ -38,7 +38,7 @@ void search(const SweepSearch& how, const api::Choice& choice, SweepOutcome& out
     if (result.solutions.empty()) {
         const bool none = result.status == mapper::Status::infeasible;
         outcome.status = none ? "infeasible" : "unknown";
-        outcome.message = none && !result.reasons.empty() ? result.reasons.front() : "";
+        outcome.message = none ? api::one_text(result.reasons) : "";
         return;
     }
     const mapper::Solution& best = result.best();

@@ -32,6 +32,9 @@ void check_model(const std::string& name, const std::string& more = "");
 /// "energy", "latency", "edp", "traffic".
 const char* metric_name(mapper::Metric metric) noexcept;
 
+/// Result::reasons in one line.
+std::string one_text(const std::vector<std::string>& reasons);
+
 /// Violation::code of what the model alone refuses.
 inline constexpr const char* refused_by_model = "model";
 

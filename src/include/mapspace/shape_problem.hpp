@@ -42,6 +42,10 @@ struct MemoryUse {
 std::vector<MemoryUse> memory_uses(const workload::Workload& workload, const arch::Path& path,
                                    const model::TemplateFormulas& f);
 
+/// What a problem has before there are formulas: symbols, loop bounds, limits of the mapspace.
+void add_template_limits(const ShapeContext& c, const arch::Path& path, const Template& tmpl,
+                         TileShapeProblem& p);
+
 /// Objectives: costs, then the bits in use of every tracked memory.
 TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& path,
                                     const Template& tmpl, const model::TemplateFormulas& f,

@@ -60,11 +60,29 @@ std::vector<Formula> costs(const ShapeContext& c, const model::TemplateFormulas&
     return out;
 }
 
+void add_template_limits(const ShapeContext& c, const arch::Path& path, const Template& tmpl,
+                         TileShapeProblem& p) {
+    p.symbols = tile_shape_symbols(path, tmpl, c.problem->convention().partial_inner_tiles);
+    for (TileShapeConstraint& limit : line_buffer_limits(path, tmpl)) {
+        p.constraints.push_back(std::move(limit));
+    }
+    for (const TemplateConstraint& k : tmpl.constraints) {
+        if (k.kind != TemplateConstraint::Kind::loop_bound) {
+            continue;
+        }
+        Formula trips(1.0);
+        for (const int node : k.loops) {
+            trips *= trip_formula(path, tmpl, node);
+        }
+        p.constraints.push_back({trips, k.op, k.value});
+    }
+    p.loop_limits = loop_limits(path, tmpl, *c.mapspace);
+}
+
 TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& path,
                                     const Template& tmpl, const model::TemplateFormulas& f,
                                     const TabulateContext& table) {
     TileShapeProblem p;
-    p.symbols = tile_shape_symbols(path, tmpl, c.problem->convention().partial_inner_tiles);
     p.objectives = costs(c, f);
     for (const MemoryUse& u : memory_uses(*c.problem->workload, path, f)) {
         const double size = path.levels[static_cast<std::size_t>(u.level)].size_bits;
@@ -82,16 +100,9 @@ TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& pat
         const double most = arch::most_used(dim, c.problem->convention().check_physical);
         p.constraints.push_back({u.used, Relation::less_equal, most, {}, LimitKind::fanout});
     }
-    for (TileShapeConstraint& limit : line_buffer_limits(path, tmpl)) {
-        p.constraints.push_back(std::move(limit));
-    }
+    add_template_limits(c, path, tmpl, p);
     for (const TemplateConstraint& k : tmpl.constraints) {
         if (k.kind == TemplateConstraint::Kind::loop_bound) {
-            Formula trips(1.0);
-            for (const int node : k.loops) {
-                trips *= trip_formula(path, tmpl, node);
-            }
-            p.constraints.push_back({trips, k.op, k.value});
             continue;
         }
         for (const model::FanoutFormula& u : f.fanouts) {
@@ -102,7 +113,6 @@ TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& pat
             }
         }
     }
-    p.loop_limits = loop_limits(path, tmpl, *c.mapspace);
     return p;
 }
 
