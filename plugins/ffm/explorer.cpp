@@ -154,6 +154,16 @@ void TemplateExplorer::run(const Asked& asked, const Effort& effort) {
     }
 }
 
+void TemplateExplorer::limit_cost(std::size_t e, const TemplateEntry& t,
+                                  const model::TemplateFormulas& f,
+                                  mapspace::TileShapeProblem& problem) const {
+    if (cost_limits_.of == nullptr) {
+        return;
+    }
+    const double most = cost_limits_.most[spaces_[e].same][t.of_class];
+    problem.constraints.push_back({cost_limits_.of(f), mapspace::Relation::less_equal, most});
+}
+
 /// The tile shapes of a template. If some may be partial, those that are not decide what can be
 /// reached of best-effort conditions (C4): partial tiles only add to the mapspace.
 mapspace::TileShapeProblem TemplateExplorer::problem_of(std::size_t e, std::size_t i,
@@ -166,15 +176,17 @@ mapspace::TileShapeProblem TemplateExplorer::problem_of(std::size_t e, std::size
     if (shared_tiles != nullptr) {
         shared_tiles->limit(e, t, table(e, t), problem.symbols);
     }
-    if (problem.best_effort.empty()) {
-        return problem;
-    }
-    if (!t.levels) {
+    if (!problem.best_effort.empty() && !t.levels) {
         t.levels = mapspace::perfect_levels(problem, scratch.explorer, c_.switches.tiles);
     }
-    if (t.levels && !t.levels->empty()) {
+    // What a mapping may cost has no part in what can be reached of them.
+    if (!problem.best_effort.empty() && !t.levels && cost_limits_.of != nullptr) {
+        t.levels = scratch.explorer.best_effort_levels(problem, c_.switches.tiles);
+    }
+    if (!problem.best_effort.empty() && t.levels && !t.levels->empty()) {
         mapspace::fix_levels(*t.levels, problem);
     }
+    limit_cost(e, t, f, problem);
     return problem;
 }
 

@@ -120,6 +120,12 @@ struct RowsAsked {
     const SharedTiles* shared_tiles = nullptr;     ///< null: any
 };
 
+/// What an Einsum may cost by a metric that is not looked for.
+struct CostLimits {
+    model::Formula (*of)(const model::TemplateFormulas&) = nullptr;  ///< null: anything
+    std::vector<std::vector<double>> most;  ///< by distinct Einsum and class
+};
+
 /// Deterministic for any number of threads. Einsums are told by number `e`, their templates by `i`;
 /// those of an Einsum that equals an earlier one are the earlier one's.
 class TemplateExplorer {
@@ -188,6 +194,12 @@ public:
     model::TemplateFormulas formulas(const TemplateEntry& t) const {
         return c_.model->formulate(*c_.problem, *t.path, t.tmpl);
     }
+    /// From now on rows that cost more are not legal.
+    void set_cost_limits(CostLimits limits) {
+        cost_limits_ = std::move(limits);
+    }
+    void limit_cost(std::size_t e, const TemplateEntry& t, const model::TemplateFormulas& f,
+                    mapspace::TileShapeProblem& problem) const;
     mapspace::TileShapeProblem problem_of(std::size_t e, std::size_t i,
                                           const model::TemplateFormulas& f, Scratch& scratch,
                                           const SharedTiles* shared_tiles = nullptr) const;
@@ -231,6 +243,7 @@ private:
     std::vector<EinsumSpace>& spaces_;
     std::vector<std::vector<Result>> results_;  ///< by Einsum and template
     std::vector<std::vector<mapspace::TabulateContext>> tables_;
+    CostLimits cost_limits_;
     mutable std::atomic<std::uint64_t> evaluated_ = 0;
 };
 

@@ -9,6 +9,8 @@
 //                 grouped by what the join must know, and the exact join, bounded likewise; last
 //                 cutoff: the incumbent
 //   finish        LoopTrees of the winners, evaluated again by the cost model and checked
+//   later metric  of all mappings that are as good, the best by energy or latency
+//                 (later_metric.cpp)
 //   one Einsum with many templates: best-first branch and bound instead (one_einsum.cpp)
 // incumbent.cpp has the steps that find mappings, optimum.cpp those that prove something.
 
@@ -104,11 +106,13 @@ mapper::Result Run::run() {
         watch_.end("out-of-memory");
         end_early();
     }
-    result_.statistics.evaluated += evaluated();
     result_.statistics.mapspace_size = mapspace_size(spaces_);
+    find_later();
+    result_.statistics.evaluated += evaluated();
     result_.statistics.wall_s = seconds_since(start_);
     result_.statistics.threads = threads_;
-    if (result_.status == mapper::Status::feasible && watch_.reason() != nullptr) {
+    const bool open = result_.later && !result_.later->proven;
+    if ((result_.status == mapper::Status::feasible || open) && watch_.reason() != nullptr) {
         result_.stopped_by = watch_.reason();
     }
     recorder_.end_phase();

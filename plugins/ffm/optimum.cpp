@@ -17,10 +17,6 @@ constexpr double reached = 1e-13;
 /// Cutoffs up to this are tried whatever is known: a mapping within a percent leaves far more to
 /// explore, where everything fits, than the optimum at the bound.
 constexpr double always_tried = 1e-3;
-/// With more partial mappings a mapping below the cutoff is looked for first: what lies between the
-/// two need not be joined.
-constexpr std::size_t rows_of_long_join = 100000;
-constexpr std::uint64_t pairs_of_long_join = 200000;
 constexpr std::size_t thinned_rows = 6;
 /// With partial tiles: a search for the last digits of a class bound can take longer than there is
 /// time. At first, costs of classes that are lower by less than this share than without are not
@@ -102,25 +98,37 @@ void Run::tighten_class_bounds() {
     }
 }
 
-void Run::save() {
-    if (!recorder_.stores_checkpoints()) {
-        return;
-    }
+SavedState Run::state() const {
     SavedState state;
     state.refuted_cutoff = cutoffs_.refuted_in_all();
     state.class_bounds = exploration_ ? exploration_->class_bounds.progress() : saved_.class_bounds;
     state.searches = exploration_ ? exploration_->rows.kept().all() : saved_.searches;
     state.joins = cutoffs_.joins();
-    if (outer_ != nullptr) {
-        outer_->save_perfect(to_text(state));
+    state.later = saved_.later;
+    return state;
+}
+
+void Run::save() {
+    if (!recorder_.stores_checkpoints()) {
         return;
     }
-    state.evaluated = saved_.evaluated + static_cast<double>(recorder_.evaluated());
+    SavedState now = state();
+    if (outer_ != nullptr) {
+        outer_->save_perfect(to_text(now));
+        return;
+    }
+    if (later_) {
+        now.later.clear();
+        std::string inner = to_text(now);
+        now = first_state_;
+        now.later = std::move(inner);
+    }
+    now.evaluated = saved_.evaluated + static_cast<double>(recorder_.evaluated());
     {
         const std::lock_guard lock(saved_perfect_lock_);
-        state.perfect = saved_perfect_;
+        now.perfect = saved_perfect_;
     }
-    recorder_.checkpoint(to_text(state));
+    recorder_.checkpoint(to_text(now));
 }
 
 void Run::save_perfect(std::string state) {

@@ -18,6 +18,7 @@
 #include "result.hpp"
 #include "row_search.hpp"
 #include "saved.hpp"
+#include "tessera/base/same_cost.hpp"
 #include "tessera/mapspace/join.hpp"
 #include "tessera/search/watch.hpp"
 #include "tessera/telemetry/recorder.hpp"
@@ -35,6 +36,11 @@ inline constexpr std::uint64_t class_bound_rows = 1000;
 /// A search that is stopped earlier still looks for any mapping for so long: it takes tens of
 /// milliseconds, and there is nothing to show without.
 inline constexpr std::chrono::milliseconds first_mapping{200};
+
+/// With more partial mappings a mapping below the cutoff is looked for first: what lies between the
+/// two need not be joined.
+inline constexpr std::size_t rows_of_long_join = 100000;
+inline constexpr std::uint64_t pairs_of_long_join = 200000;
 
 /// Pmapping groups of every Einsum.
 using Groups = std::vector<std::vector<mapspace::PmappingGroup>>;
@@ -126,6 +132,8 @@ private:
     void find_class_bounds();
     void tighten_class_bounds();
 
+    /// Of what is searched at present. Thread rule: any.
+    SavedState state() const;
     /// Thread rule: any.
     void save();
     /// What the search without partial tiles, which comes first, has to be saved. Thread rule: any.
@@ -205,6 +213,35 @@ private:
     bool search_lower(double cutoff);
     /// Nothing lies at or below the cutoff.
     void refuted(double cutoff);
+    // later_metric.cpp
+    /// What is searched by the later metric once the first one's optimum is proven.
+    struct Later {
+        std::size_t first = 0;  ///< objective of both: the first metric
+        double limit = 0;       ///< by it, of mappings that are as good
+        double known = 0;       ///< of the best one, by the later metric
+        mapper::LaterMetric result;
+
+        /// What costs less is better, and not equal.
+        double below() const {
+            return known * (1 - base::same_cost_share);
+        }
+    };
+    /// Of all mappings that are as good as the result, the best by the later metric.
+    void find_later();
+    void begin_later(mapper::Metric first);
+    void search_later();
+    void search_later_of_one();
+    bool find_later_below(double cutoff);
+    double least_later() const;
+    void raise_later_bound(double bound);
+    std::vector<std::vector<double>> later_points(double cutoff) const;
+    Groups take_later_groups(const std::vector<std::vector<double>>& points);
+    /// A beam is not exact; what takes more than little is given up.
+    enum class JoinEffort { all, little, beam };
+    bool offer_later(const Groups& groups, JoinEffort effort,
+                     const std::vector<std::vector<double>>& points);
+    void take_later(mapper::Solution found);
+
     /// What is proven by now: no mapping costs less.
     double proven() const {
         return std::max(lower_bound(), cutoffs_.refuted_in_all());
@@ -279,6 +316,9 @@ private:
     double reported_bound_ = 0;
     SavedState saved_;  ///< of the run that this one resumes
     CutoffLog cutoffs_;
+    std::optional<Later> later_;
+    SavedState saved_later_;  ///< of the run that this one resumes
+    SavedState first_state_;  ///< when the later metric began
     std::mutex saved_perfect_lock_;
     std::string saved_perfect_;
     Incumbent incumbent_;

@@ -9,6 +9,7 @@
 //     of the search above; N: tiles, the rest are objectives
 //   join CUTOFF BEGUN
 //   perfect LINE                         a line of the state of the search without partial tiles
+//   later LINE                           the same of the search by the later metric
 #include "saved.hpp"
 
 #include <charconv>
@@ -163,6 +164,14 @@ void add_search(std::string& text, const SavedSearch& search) {
     }
 }
 
+/// Of a state inside the state.
+void add_lines(std::string& text, const std::string& kind, const std::string& inner) {
+    std::istringstream lines(inner);
+    for (std::string line; std::getline(lines, line);) {
+        text += kind + " " + line + "\n";
+    }
+}
+
 }  // namespace
 
 std::string to_text(const SavedState& state) {
@@ -177,10 +186,8 @@ std::string to_text(const SavedState& state) {
     for (const SavedJoin& join : state.joins) {
         text += "join " + exact(join.cutoff) + " " + std::to_string(join.begun) + "\n";
     }
-    std::istringstream perfect(state.perfect);
-    for (std::string line; std::getline(perfect, line);) {
-        text += "perfect " + line + "\n";
-    }
+    add_lines(text, "perfect", state.perfect);
+    add_lines(text, "later", state.later);
     return text;
 }
 
@@ -204,8 +211,8 @@ SavedState read_saved_state(const std::string& text) {
             if (!(words >> state.joins.back().begun)) {
                 refuse();
             }
-        } else if (kind == "perfect" && line.size() > kind.size()) {
-            state.perfect += line.substr(kind.size() + 1) + "\n";
+        } else if ((kind == "perfect" || kind == "later") && line.size() > kind.size()) {
+            (kind == "later" ? state.later : state.perfect) += line.substr(kind.size() + 1) + "\n";
         } else if (kind == "evaluated" && words >> value) {
             state.evaluated = number(value);
         } else if (kind == "refuted" && words >> value) {
@@ -214,8 +221,10 @@ SavedState read_saved_state(const std::string& text) {
             refuse();
         }
     }
-    if (!state.perfect.empty()) {
-        read_saved_state(state.perfect);
+    for (const std::string& inner : {state.perfect, state.later}) {
+        if (!inner.empty()) {
+            read_saved_state(inner);
+        }
     }
     return state;
 }

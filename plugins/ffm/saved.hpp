@@ -50,6 +50,7 @@ struct SavedState {
     std::vector<SavedSearch> searches;
     std::vector<SavedJoin> joins;
     std::string perfect;  ///< with partial tiles: the text of the search without
+    std::string later;    ///< the text of the search by the later metric
 };
 
 /// Text without loss.

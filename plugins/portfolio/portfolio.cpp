@@ -265,6 +265,7 @@ private:
             proven_ = true;
             result_.status = found.status;
             result_.reasons = found.reasons;
+            result_.later = found.later;
             all.all_orders = found.statistics.all_orders;
             all.loop_orders = found.statistics.loop_orders;
         }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tessera/base/error.hpp"
+#include "tessera/mapper/order.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/search/point_text.hpp"
 
@@ -17,16 +18,24 @@ bool close(double a, double b) {
     return std::abs(a - b) <= agreement * std::max(std::abs(a), std::abs(b));
 }
 
-bool as_good(const std::vector<double>& a, const std::vector<double>& b) {
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        if (a[i] > b[i]) {
-            return false;
-        }
+}  // namespace
+
+bool better(const Outcome& a, const Outcome& b, const mapper::Options& options) {
+    if (options.metrics.size() > 1) {
+        return a.value < b.value;
     }
-    return true;
+    const mapper::Metric metric = options.metrics.front();
+    return base::better(mapper::cost_of(metric, a.energy_j, a.latency_s),
+                        mapper::cost_of(metric, b.energy_j, b.latency_s));
 }
 
-}  // namespace
+/// By every metric; by one, none is better.
+bool Best::as_good(const Values& a, const Values& b) const {
+    if (options_.metrics.size() == 1) {
+        return !base::better({b[0], b[1]}, {a[0], a[1]});
+    }
+    return a[0] <= b[0] && a[1] <= b[1];
+}
 
 void set_value(Outcome& outcome, const mapper::Options& options) {
     outcome.value = mapper::metric_value(
@@ -42,12 +51,12 @@ std::vector<Point> Best::points() const {
     return all;
 }
 
-std::vector<double> Best::values_of(double energy_j, double latency_s) const {
-    std::vector<double> values;
-    for (const mapper::Metric metric : options_.metrics) {
-        values.push_back(mapper::metric_value(metric, energy_j, latency_s));
-    }
-    return values;
+Best::Values Best::values_of(double energy_j, double latency_s) const {
+    const mapper::Metric first = options_.metrics.front();
+    const mapper::Metric second =
+        options_.metrics.size() > 1 ? options_.metrics[1] : mapper::later_metric(first);
+    return {mapper::metric_value(first, energy_j, latency_s),
+            mapper::metric_value(second, energy_j, latency_s)};
 }
 
 /// Model and independent checker have the last word.
@@ -76,12 +85,12 @@ bool Best::stands(const Candidate& c, Kept& out) const {
 }
 
 void Best::offer(Candidate& c) {
-    const std::vector<double> values = values_of(c.outcome.energy_j, c.outcome.latency_s);
+    const Values values = values_of(c.outcome.energy_j, c.outcome.latency_s);
     Kept* equal = nullptr;
     for (Kept& kept : kept_) {
         if (as_good(kept.values, values)) {
             // Which of several islands comes first is a matter of time.
-            if (kept.values != values || to_text(c.point) >= to_text(kept.point)) {
+            if (!as_good(values, kept.values) || to_text(c.point) >= to_text(kept.point)) {
                 return;
             }
             equal = &kept;
@@ -123,7 +132,7 @@ bool Best::begin_with(const mapper::Solution& known, Candidate& c) {
 }
 
 void Best::keep(Kept now) {
-    const std::vector<double> values = now.values;
+    const Values values = now.values;
     telemetry::Incumbent found;
     found.value = values.front();
     found.energy_j = now.report.energy_j();

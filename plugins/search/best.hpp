@@ -1,6 +1,7 @@
 // The best mappings of a search, each held against model and legality checker before it counts.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@ namespace tessera::search {
 
 /// The value that is minimised: the metric's, of several EDP.
 void set_value(Outcome& outcome, const mapper::Options& options);
+
+/// Whether `a` is the better one: of one metric, its later metric decides between equal values.
+bool better(const Outcome& a, const Outcome& b, const mapper::Options& options);
 
 /// Points of the searched space as mappings. For one thread.
 class PointWriter {
@@ -42,9 +46,11 @@ public:
         writer_ = writer;
     }
 
+    /// One per metric; of one metric, the second is the later metric's.
+    using Values = std::array<double, 2>;
     struct Kept {
         Point point;
-        std::vector<double> values;  ///< one per metric
+        Values values{};
         std::shared_ptr<const mapping::Mapping> mapping;
         model::Report report;
     };
@@ -64,7 +70,8 @@ public:
     }
 
 private:
-    std::vector<double> values_of(double energy_j, double latency_s) const;
+    Values values_of(double energy_j, double latency_s) const;
+    bool as_good(const Values& a, const Values& b) const;
     bool stands(const Candidate& c, Kept& out) const;
     void keep(Kept now);
 

@@ -56,6 +56,9 @@ public:
         };
         settings_.make_worker = [&space] { return space->make_worker(); };
         settings_.set_value = [this](Outcome& outcome) { set_value(outcome, options_); };
+        settings_.better = [this](const Outcome& a, const Outcome& b) {
+            return better(a, b, options_);
+        };
         settings_.seed = options_.seed;
         settings_.threads = options_.threads;
         settings_.budget = options_.budget;
@@ -155,6 +158,8 @@ private:
         if (ended_ && !order.empty() && options_.metrics.size() == 1) {
             result_.bound = order.front()->values.front();
             recorder_.bound(*result_.bound);
+            result_.later = mapper::LaterMetric{mapper::later_metric(options_.metrics.front()),
+                                                true, order.front()->values.back()};
         }
     }
 

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 
+#include "tessera/mapper/order.hpp"
+
 namespace tessera::mapper {
 
 void keep_if_better(std::vector<Solution>& known, const Solution& solution,
                     const std::vector<Metric>& metrics) {
     const auto as_good = [&](const Solution& a, const Solution& b) {
+        if (metrics.size() == 1) {
+            return !better(metrics.front(), b.report, a.report);
+        }
         return std::all_of(metrics.begin(), metrics.end(), [&](Metric metric) {
             return metric_value(metric, a.report) <= metric_value(metric, b.report);
         });
@@ -24,14 +29,11 @@ void keep_if_better(std::vector<Solution>& known, const Solution& solution,
 }
 
 void keep_starts(Result& result, const Options& options) {
-    const auto best = [&] {
-        return metric_value(options.metrics.front(), result.solutions.front().report);
-    };
-    const double own = best();
+    const model::Report own = result.solutions.front().report;
     for (const Solution& given : options.start) {
         keep_if_better(result.solutions, given, options.metrics);
     }
-    if (best() < own) {
+    if (better(options.metrics.front(), result.solutions.front().report, own)) {
         result.reasons.emplace_back(
             "a mapping that was given to begin with is better than what this mapper makes");
     }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "order.hpp"
+#include "tessera/base/same_cost.hpp"
+
 namespace tessera::telemetry {
 
 namespace {
@@ -16,11 +19,23 @@ double metric_value(const std::vector<std::string>& metrics, const std::string& 
                                  : found.energy_j * found.latency_s;
 }
 
+/// By mapper::later_metric() of the only metric.
+base::Cost cost_of(const std::vector<std::string>& metrics, const Incumbent& found) {
+    const std::string metric = metrics.empty() ? "" : metrics.front();
+    const bool latency = metric == "energy" || metric == "traffic";
+    return {found.value, latency ? found.latency_s : found.energy_j};
+}
+
 }  // namespace
+
+bool is_better(const std::vector<std::string>& metrics, const Incumbent& a, const Incumbent& b) {
+    return metrics.size() <= 1 ? base::better(cost_of(metrics, a), cost_of(metrics, b))
+                               : a.value < b.value;
+}
 
 bool covers(const std::vector<std::string>& metrics, const Incumbent& a, const Incumbent& b) {
     if (metrics.size() <= 1) {
-        return a.value <= b.value;
+        return !is_better(metrics, b, a);
     }
     return std::all_of(metrics.begin(), metrics.end(), [&](const std::string& metric) {
         return metric_value(metrics, metric, a) <= metric_value(metrics, metric, b);

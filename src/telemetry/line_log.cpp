@@ -173,10 +173,8 @@ void LineLog::line(const Snapshot& s, char mark, const Incumbent* found) {
 
 /// A better one takes the place of one that waits; of a Pareto set, the newest does.
 void LineLog::take(const Snapshot& s, const Incumbent& found) {
-    const bool better = !best_ || found.value < *best_;
-    if (!better && s.run.metrics.size() < 2) {
-        return;
-    }
+    // Of one metric, the recorder tells none that is not better than those before.
+    const bool better = !best_ || s.run.metrics.size() < 2 || found.value < *best_;
     best_ = better ? found.value : *best_;
     if (better || !waiting_ || waiting_mark_ != '*') {
         waiting_ = found;

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <utility>
 
+#include "order.hpp"
 #include "telemetry/best_mappings.hpp"
 
 namespace tessera::telemetry {
@@ -125,7 +126,12 @@ Field& Recorder::field(const std::string& name, const std::string& unit) {
 
 bool Recorder::keeps(const Incumbent& found) const {
     if (metrics_.size() <= 1) {
-        return found.value < best_.load(std::memory_order_relaxed);
+        if (incumbent_front_.empty()) {
+            return true;
+        }
+        Incumbent known = at(incumbent_front_.back());
+        known.value = best_.load(std::memory_order_relaxed);
+        return is_better(metrics_, found, known);
     }
     return std::none_of(incumbent_front_.begin(), incumbent_front_.end(),
                         [&](const FrontPoint& p) { return covers(metrics_, at(p), found); });

@@ -121,7 +121,9 @@ void Sampler::Builder::take_incumbent(const Incumbent& found) {
     if (found.worker >= 0) {
         worker_incumbents_[found.worker].push_back(view);
     }
-    if (found.mapping && (!best_ || found.value < best_->value)) {
+    // Of one metric, the recorder tells none that is not better than those before.
+    const bool one = settings_.run.metrics.size() < 2;
+    if (found.mapping && (!best_ || one || found.value < best_->value)) {
         best_ = found;
         described_ = false;
     }

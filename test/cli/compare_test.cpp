@@ -283,6 +283,45 @@ BOOST_AUTO_TEST_CASE(a_budget_counts_for_each_alone) {
     }
 }
 
+// Of mappings that are equal by the metric, the later one decides.
+BOOST_AUTO_TEST_CASE(equal_values_are_ranked_by_the_later_metric) {
+    class Written : public cli::Contender {
+    public:
+        Written(const char* name, double latency, double energy_j) : Contender(name) {
+            cli::Trial trial;
+            trial.status = cli::Trial::Status::feasible;
+            trial.value = trial.latency = latency;
+            trial.energy_j = energy_j;
+            trials.push_back(trial);
+        }
+        void run(const Start&, cli::Trial&) override {}
+    };
+    cli::Comparison comparison;
+    comparison.run.metrics = {"latency"};
+    comparison.contenders.push_back(std::make_unique<Written>("slow", 3, 1));
+    comparison.contenders.push_back(std::make_unique<Written>("hot", 2, 8));
+    comparison.contenders.push_back(std::make_unique<Written>("cool", 2 + 1e-12, 4));
+    comparison.contenders.push_back(std::make_unique<Written>("as cool", 2, 4 + 1e-12));
+    const std::vector<cli::Standing> all = cli::standings(comparison);
+    std::vector<std::pair<std::string, int>> found;
+    for (const cli::Standing& s : all) {
+        found.emplace_back(s.contender->name(), s.rank);
+    }
+    const std::vector<std::pair<std::string, int>> expected{
+        {"cool", 1}, {"as cool", 1}, {"hot", 3}, {"slow", 4}};
+    BOOST_TEST((found == expected));
+    BOOST_TEST(all[0].wins == 0.5);
+    BOOST_TEST(all[2].wins == 0);
+    BOOST_TEST((all[0].tied && all[1].tied && !all[2].tied));
+    // By energy, latency decides.
+    comparison.run.metrics = {"energy"};
+    for (const auto& contender : comparison.contenders) {
+        cli::Trial& trial = contender->trials.front();
+        std::swap(trial.latency, trial.energy_j);
+    }
+    BOOST_TEST(cli::standings(comparison).front().contender->name() == "cool");
+}
+
 BOOST_AUTO_TEST_CASE(the_test_of_two_contenders_is_mann_and_whitneys) {
     // 1..5 against 6..10: U = 25, mean 12.5, variance 25 * 11 / 12; z = 12 / 4.787.
     cli::Comparison comparison;

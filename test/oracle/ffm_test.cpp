@@ -82,6 +82,13 @@ void compare(std::uint64_t seed, bool all_orders = false) {
     BOOST_TEST_REQUIRE(latency.size() == 1u);
     BOOST_TEST(close(latency[0].latency_s, best.latency_s),
                "latency " << latency[0].latency_s << ", brute force " << best.latency_s);
+    // The later metric decides between equal ones.
+    const double least_latency = oracle::least_later(best.pareto, true);
+    const double least_energy = oracle::least_later(best.pareto, false);
+    BOOST_TEST(close(energy[0].latency_s, least_latency),
+               "latency " << energy[0].latency_s << ", brute force " << least_latency);
+    BOOST_TEST(close(latency[0].energy_j, least_energy),
+               "energy " << latency[0].energy_j << ", brute force " << least_energy);
     const auto edp = map(instance.problem, drawn.options, {Metric::edp});
     BOOST_TEST_REQUIRE(edp.size() == 1u);
     BOOST_TEST(close(edp[0].edp_js(), best.edp_js),

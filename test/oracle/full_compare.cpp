@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint64_t kChains = 60'000, kCombinations = 400'000;
 
 std::vector<Point> map(const LoadedInstance& instance, const mapspace::MapSpaceOptions& mapspace,
-                       std::vector<Metric> metrics) {
+                       std::vector<Metric> metrics,
+                       std::optional<mapper::LaterMetric>* later = nullptr) {
     const auto ffm = plugin::Registry<mapper::Mapper>::instance().create("ffm");
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     mapper::Options options;
@@ -23,8 +24,12 @@ std::vector<Point> map(const LoadedInstance& instance, const mapspace::MapSpaceO
     options.mapspace = mapspace;
     options.threads = 1;
     std::vector<Point> points;
-    for (const auto& s : ffm->map(instance.problem, *model, options).solutions) {
+    const mapper::Result result = ffm->map(instance.problem, *model, options);
+    for (const auto& s : result.solutions) {
         points.push_back({s.report.energy_j(), s.report.latency_s()});
+    }
+    if (later != nullptr) {
+        *later = result.later;
     }
     return points;
 }
@@ -39,8 +44,9 @@ std::string compare(const LoadedInstance& instance, const mapspace::MapSpaceOpti
             return "";
         }
     }
-    const auto energy = map(instance, options, {Metric::energy});
-    const auto latency = map(instance, options, {Metric::latency});
+    std::optional<mapper::LaterMetric> after_energy, after_latency;
+    const auto energy = map(instance, options, {Metric::energy}, &after_energy);
+    const auto latency = map(instance, options, {Metric::latency}, &after_latency);
     const auto edp = map(instance, options, {Metric::edp});
     if (energy.size() != 1 || latency.size() != 1 || edp.size() != 1) {
         return "no mapping";
@@ -55,6 +61,16 @@ std::string compare(const LoadedInstance& instance, const mapspace::MapSpaceOpti
     judge("energy", energy[0].energy_j, best.energy_j);
     judge("latency", latency[0].latency_s, best.latency_s);
     judge("EDP", edp[0].edp_js(), best.edp_js);
+    const double least_latency = least_later(best.pareto, true);
+    const double least_energy = least_later(best.pareto, false);
+    judge("latency of least energy", energy[0].latency_s, least_latency);
+    judge("energy of least latency", latency[0].energy_j, least_energy);
+    if (!after_energy || !after_energy->proven || !after_latency || !after_latency->proven) {
+        differ += "the later metric is not proven; ";
+    } else {
+        judge("bound of latency", after_energy->bound, least_latency);
+        judge("bound of energy", after_latency->bound, least_energy);
+    }
     const auto front = without_ties(map(instance, options, {Metric::energy, Metric::latency}));
     const auto expected = without_ties(best.pareto);
     if (!same_points(front, expected)) {

@@ -11,7 +11,8 @@ struct Outcome {
     bool judged = false;  ///< false: too large to enumerate
     bool mapped = false;  ///< a legal mapping exists
     std::string kind;
-    std::string error;  ///< "" if both agree on energy, latency, EDP and the Pareto set
+    std::string error;  ///< "" if both agree on energy, latency (each with the other one
+                        ///< where it is equal), EDP and the Pareto set
     double seconds = 0;
 };
 

@@ -38,6 +38,21 @@ inline std::vector<Point> without_ties(const std::vector<Point>& points) {
     return kept;
 }
 
+/// Of the points that are least by one metric, the least of the later one (energy of latency,
+/// latency of energy).
+inline double least_later(const std::vector<Point>& points, bool of_energy) {
+    const auto first = [&](const Point& p) { return of_energy ? p.energy_j : p.latency_s; };
+    const auto later = [&](const Point& p) { return of_energy ? p.latency_s : p.energy_j; };
+    double least = HUGE_VAL, out = HUGE_VAL;
+    for (const Point& p : points) {
+        least = std::min(least, first(p));
+    }
+    for (const Point& p : points) {
+        out = close(first(p), least) ? std::min(out, later(p)) : out;
+    }
+    return out;
+}
+
 inline std::string text(const std::vector<Point>& points) {
     std::string all;
     for (const auto& p : points) {

@@ -185,6 +185,33 @@ BOOST_AUTO_TEST_CASE(parts_shorter_than_a_cutoff_reach_the_same_result) {
     BOOST_TEST(cut.last.statistics.mapspace_size == cut.whole.statistics.mapspace_size);
 }
 
+// Once the first metric is proven, what is saved is of the later one.
+BOOST_AUTO_TEST_CASE(parts_of_the_later_metric_reach_the_same_result) {
+    for (const mapper::Metric metric : {mapper::Metric::latency, mapper::Metric::energy}) {
+        mapper::Options options;
+        options.metrics = {metric};
+        telemetry::Recorder recorder;
+        options.recorder = &recorder;
+        const mapper::Result whole = run(options);
+        BOOST_TEST_REQUIRE((whole.later && whole.later->proven));
+        std::string state;
+        mapper::Result last;
+        int parts = 0, of_later = 0;
+        while (parts < 60 && !(last.later && last.later->proven)) {
+            of_later += state.find("\nlater ") != std::string::npos;
+            last = part(options, recorder.evaluated() / 8, state);
+            ++parts;
+        }
+        BOOST_TEST(parts >= 3);
+        BOOST_TEST(of_later >= 1);
+        BOOST_TEST_REQUIRE((last.later && last.later->proven));
+        BOOST_TEST(mapping::to_yaml(last.solutions[0].mapping) ==
+                   mapping::to_yaml(whole.solutions[0].mapping));
+        BOOST_TEST(*last.bound == *whole.bound);
+        BOOST_TEST(last.later->bound == whole.later->bound);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(with_partial_tiles_the_search_without_them_is_kept) {
     mapper::Options options;
     options.mapspace = mapspace::MapSpaceOptions::accelforge();

@@ -99,6 +99,33 @@ BOOST_AUTO_TEST_CASE(exhaustive_search_finds_the_optimum_of_ffm) {
     BOOST_TEST(proven >= 15u);
 }
 
+// The later metric decides between equal mappings, in a strategy as in ffm.
+BOOST_AUTO_TEST_CASE(exhaustive_search_finds_the_least_energy_of_the_least_latency) {
+    std::size_t proven = 0;
+    for (const mapper::Metric metric : {mapper::Metric::latency, mapper::Metric::energy}) {
+        for_each_instance(2, [&](const model::Problem& problem, const auto& limits) {
+            mapper::Options options;
+            options.mapspace = limits;
+            options.threads = 1;
+            options.metrics = {metric};
+            const mapper::Result best = map("ffm", problem, options);
+            options.budget.max_evals = 200'000;
+            const mapper::Result all =
+                map("search", problem, options, {{"strategy", "exhaustive"}});
+            if (all.status != mapper::Status::optimal) {
+                return;
+            }
+            ++proven;
+            for (const mapper::Metric one : {metric, mapper::later_metric(metric)}) {
+                BOOST_TEST(close(mapper::metric_value(one, all.solutions[0].report),
+                                 mapper::metric_value(one, best.solutions[0].report)));
+            }
+            BOOST_TEST((all.later && all.later->proven));
+        });
+    }
+    BOOST_TEST(proven >= 15u);
+}
+
 BOOST_AUTO_TEST_CASE(random_search_comes_close_to_the_optimum_and_never_below) {
     for_each_instance(2, [&](const model::Problem& problem, const auto& limits) {
         mapper::Options options;

@@ -38,8 +38,15 @@ bool at_most(double a, double b) {
     return a <= b || a - b <= rounding * std::abs(b);
 }
 
-/// For every metric that is asked for.
+/// For every metric that is asked for. Of energy or latency alone: where it is equal, by the other
+/// one, too.
 bool no_worse(const Cost& a, const Cost& b, const std::vector<Metric>& metrics) {
+    const Metric first = metrics.front();
+    if (metrics.size() == 1 && first != Metric::edp) {
+        return at_most(a.of(first), b.of(first)) &&
+               (!at_most(b.of(first), a.of(first)) ||
+                at_most(a.of(mapper::later_metric(first)), b.of(mapper::later_metric(first))));
+    }
     return std::all_of(metrics.begin(), metrics.end(),
                        [&](Metric m) { return at_most(a.of(m), b.of(m)); });
 }
@@ -60,6 +67,9 @@ std::string described(const std::vector<Cost>& points, const std::vector<Metric>
         out << " (";
         for (const Metric m : metrics) {
             out << (m == metrics.front() ? "" : ", ") << p.of(m);
+        }
+        if (metrics.size() == 1 && metrics.front() != Metric::edp) {
+            out << ", then " << p.of(mapper::later_metric(metrics.front()));
         }
         out << ")";
     }

@@ -111,6 +111,27 @@ BOOST_AUTO_TEST_CASE(only_better_incumbents_are_kept) {
     BOOST_TEST(recorder.best() == 4);
 }
 
+BOOST_AUTO_TEST_CASE(of_equal_incumbents_the_later_metric_decides) {
+    const auto by = [](const char* metric, double value, double energy_j, double latency_s) {
+        Incumbent out = found(energy_j, latency_s);
+        out.value = value;
+        out.detail = metric;
+        return out;
+    };
+    Recorder latency;
+    latency.set_metrics({"latency"});
+    BOOST_TEST(latency.incumbent(by("latency", 2, 9, 2)));
+    BOOST_TEST(latency.incumbent(by("latency", 2 + 1e-12, 5, 2 + 1e-12)));  // less energy
+    BOOST_TEST(!latency.incumbent(by("latency", 2, 6, 2)));
+    BOOST_TEST(!latency.incumbent(by("latency", 2.1, 1, 2.1)));
+    BOOST_TEST(latency.best() == 2);
+    Recorder energy;
+    energy.set_metrics({"energy"});
+    BOOST_TEST(energy.incumbent(by("energy", 3, 3, 9)));
+    BOOST_TEST(energy.incumbent(by("energy", 3, 3, 8)));
+    BOOST_TEST(!energy.incumbent(by("energy", 3, 3, 8)));
+}
+
 BOOST_AUTO_TEST_CASE(a_sink_says_whether_checkpoints_are_stored) {
     for (const bool stores : {false, true}) {
         Recorder recorder;

@@ -58,6 +58,16 @@ struct Options {
     std::map<std::string, std::map<std::string, std::string>> knobs;
 };
 
+/// What is known of the later metric (metric.hpp) of a mapping that is proven optimal by the one
+/// that was asked for.
+struct LaterMetric {
+    Metric metric = Metric::energy;
+    /// No mapping that is as good by the first metric is better by this one.
+    bool proven = false;
+    /// Of all mappings that are as good by the first metric, a proven lower bound of this one.
+    double bound = 0;
+};
+
 enum class Status : std::uint8_t { optimal, feasible, infeasible };
 
 struct Statistics {
@@ -85,6 +95,8 @@ struct Result {
     /// Proven lower bound of the metric over the mapspace (one metric only); equals the best when
     /// optimal.
     std::optional<double> bound;
+    /// One metric, proven optimal: what else is proven. None: the mapper says nothing of it.
+    std::optional<LaterMetric> later;
     /// Infeasible: the constraint that no mapping meets, with both sides. Else: why the mapping is
     /// as it is, where the mapper can tell. A line each.
     std::vector<std::string> reasons;

@@ -45,6 +45,19 @@ constexpr const MetricFacts* find_metric(std::string_view name) {
     return nullptr;
 }
 
+/// By which metric mappings are ranked that are equal by this one (order.hpp).
+constexpr Metric later_metric(Metric metric) {
+    switch (metric) {
+        case Metric::energy:
+        case Metric::traffic:
+            return Metric::latency;
+        case Metric::latency:
+        case Metric::edp:
+            break;
+    }
+    return Metric::energy;
+}
+
 /// In J, s or J s; NaN for traffic, of which these say nothing.
 constexpr double metric_value(Metric metric, double energy_j, double latency_s) {
     switch (metric) {

@@ -7,9 +7,10 @@
 
 namespace tessera::mapper {
 
-/// Adds `solution` to `known`, unless one of them is as good by every metric; removes those that it
-/// is as good as. `known` stays sorted by the first metric: one solution, the best, for one metric;
-/// the Pareto set for several. Reports must be filled in.
+/// Adds `solution` to `known`, unless one of them is as good by every metric (of one: none is
+/// better, see order.hpp); removes those that it is as good as. `known` stays sorted by the first
+/// metric: one solution, the best, for one metric; the Pareto set for several. Reports must be
+/// filled in.
 void keep_if_better(std::vector<Solution>& known, const Solution& solution,
                     const std::vector<Metric>& metrics);
 

@@ -34,6 +34,8 @@ struct DriverSettings {
     std::function<std::unique_ptr<SpaceWorker>()> make_worker;
     /// Sets Outcome::value of a legal outcome; empty: the worker has done so.
     std::function<void(Outcome&)> set_value;
+    /// Whether the first of two legal outcomes is the better one; empty: that of less value.
+    std::function<bool(const Outcome&, const Outcome&)> better;
     std::uint64_t seed = 1;
     int threads = 1;
     std::size_t batch = 1024;   ///< candidates that are evaluated together, at most

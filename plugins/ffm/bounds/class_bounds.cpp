@@ -228,6 +228,9 @@ bool ClassBounds::least_of(std::size_t e, std::size_t i, double most_rows, Scrat
     out.space = scratch.explorer.space(problem.symbols);
     const Asked asked{e, i, problem, scratch};
     for (std::size_t k = 0; k < cost.size(); ++k) {
+        if (k == known_objective_) {
+            continue;
+        }
         std::atomic<double>& found = found_[e][t.of_class][k];
         double& least = least_[e][i][k];
         Least known = Least::known;
@@ -350,6 +353,8 @@ void ClassBounds::collect() {
             }
             if (n == 1) {
                 space.classes[k].least[1] = 0;
+            } else if (!std::isfinite(space.classes[k].least[1])) {
+                space.classes[k].least[0] = infinity;
             }
         }
         const SavedClassBounds& progress = progress_[e];
@@ -448,6 +453,10 @@ bool ClassBounds::find(const std::function<void()>& save, double most_rows) {
         }
     });
     collect();
+    return finish_find(open);
+}
+
+bool ClassBounds::finish_find(bool open) {
     if ((x_.stopped() || open) && !root_bounds_.empty()) {
         lower_unfinished();
     }
@@ -464,6 +473,38 @@ bool ClassBounds::find(const std::function<void()>& save, double most_rows) {
         return false;
     }
     return true;
+}
+
+void ClassBounds::take_known(const ClassBounds& single,
+                             const std::vector<std::vector<double>>& least, std::size_t objective) {
+    known_objective_ = objective;
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        for (std::size_t k = 0; k < found_[e].size(); ++k) {
+            found_[e][k][objective] = least[e][k];
+        }
+        for (std::size_t i = 0; i < least_[e].size(); ++i) {
+            least_[e][i][objective] = single.least_[e][i][0];
+        }
+    }
+}
+
+bool ClassBounds::find_from_root_bounds() {
+    if (!find_root_bounds()) {
+        return false;
+    }
+    const std::size_t other = 1 - known_objective_.value();
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        for (std::size_t i = 0; i < least_[e].size(); ++i) {
+            const TemplateEntry& t = x_.templates(e)[i];
+            least_[e][i][other] = root_bounds_[e][i][other];
+            if (!t.unmatched) {
+                lower(found_[e][t.of_class][other], root_bounds_[e][i][other]);
+            }
+        }
+    }
+    collect();
+    root_bounds_.clear();  // of the known objective they say less than what is known
+    return finish_find(false);
 }
 
 void ClassBounds::relax(const mapspace::ScalarisedBound& scalarised) {

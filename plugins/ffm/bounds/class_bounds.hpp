@@ -64,6 +64,13 @@ public:
     /// Costs of a part of this mapspace. Class bounds that are lower by less than the share
     /// `worth_finding` are not looked for: they count as lower by that.
     void start_from(const std::vector<KnownClassBounds>& known, double worth_finding);
+    /// What classes cost at least by one of two objectives is known: `least`, by Einsum and class;
+    /// `single`: the bounds of that objective alone, of the same templates. find() looks for the
+    /// other objective; of a class that has no row by either, both are infinite.
+    void take_known(const ClassBounds& single, const std::vector<std::vector<double>>& least,
+                    std::size_t objective);
+    /// The other objective, from root bounds alone. False if stopped.
+    bool find_from_root_bounds();
     /// Costs of a legal pmapping of each Einsum: no least cost is above them. Empty: none is known.
     /// \pre nothing_shared()
     void note_costs(const std::vector<std::vector<double>>& of_einsums);
@@ -126,6 +133,7 @@ private:
                              double& root_bound);
     void note(std::size_t e, std::size_t i);
     void collect();
+    bool finish_find(bool open);
     void collect_needs(std::size_t e);
     /// Least costs that hold though some templates were not searched.
     void lower_unfinished();
@@ -137,7 +145,8 @@ private:
     std::vector<std::vector<std::array<double, 2>>> root_bounds_;  ///< the same; empty: not known
     std::vector<std::array<double, 2>> root_bound_of_einsum_;
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
-    std::vector<KnownClassBounds> before_;  ///< by Einsum; when find() began
+    std::vector<KnownClassBounds> before_;        ///< by Einsum; when find() began
+    std::optional<std::size_t> known_objective_;  ///< take_known()
     mutable std::mutex progress_lock_;
     std::vector<SavedClassBounds> progress_;  ///< by Einsum; of those that equal another one, empty
     std::optional<ClassRelaxation> relaxation_;

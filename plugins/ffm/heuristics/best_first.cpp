@@ -39,10 +39,13 @@ BestFirst::BoxProblem BestFirst::open_box(const Box& box, Scratch& scratch, bool
     out.entry = fix_tile_shapes(t, box.fixed, out.open);
     out.formulas = x_.formulas(out.entry);
     out.cost = mapspace::costs(x_.context(), out.formulas);
-    out.problem = out.open.size() == box.fixed.size()
-                      ? x_.problem_of(0, box.index, out.formulas, scratch)
-                      : mapspace::tile_shape_problem(x_.context(), *out.entry.path, out.entry.tmpl,
-                                                     out.formulas, x_.table(0, t));
+    if (out.open.size() == box.fixed.size()) {
+        out.problem = x_.problem_of(0, box.index, out.formulas, scratch);
+    } else {
+        out.problem = mapspace::tile_shape_problem(x_.context(), *out.entry.path, out.entry.tmpl,
+                                                   out.formulas, x_.table(0, t));
+        x_.limit_cost(0, t, out.formulas, out.problem);
+    }
     out.problem.incumbent.quantities = out.cost;
     return out;
 }

@@ -22,14 +22,15 @@ struct ComparisonSubject {
 /// times and counts are of all searches that ran.
 struct Standing {
     const Contender* contender = nullptr;
-    int rank = 1;       ///< by the median; equal ones share it
+    int rank = 1;       ///< by the median, then by `later`; equal ones share it
     bool tied = false;  ///< somebody else has this rank, too
     int ran = 0, found = 0, proven = 0, failed = 0;
     double median = 0, least = 0, most = 0;  ///< value; infinity: none
+    double later = 0;                        ///< by the later metric, of the median
     double wall_s = 0, best_s = 0;           ///< medians; best_s: until its own best
     double evaluated = 0;                    ///< median
     std::optional<double> bound, gap;        ///< highest bound, median gap
-    double wins = 0;                         ///< seeds at which nobody was better; ties are shared
+    double wins = 0;  ///< seeds at which nobody was better by both metrics; ties are shared
     /// Chance of values that differ this much from the first-ranked one's if both drew from the
     /// same distribution (two-sided U test); empty: fewer than five seeds.
     std::optional<double> p;
@@ -42,8 +43,9 @@ inline constexpr int fewest_seeds_for_test = 5;
 /// Infinity counts as a value; infinity if there are none.
 double median(std::vector<double> values);
 
-/// Best median first; of equal medians (up to rounding), proven or not, the one that was given
-/// first. Those without a mapping are last.
+/// Best median first; of equal medians (up to rounding) the best by the later metric; of those that
+/// are equal by it, too, proven or not, the one that was given first. Those without a mapping are
+/// last.
 std::vector<Standing> standings(const Comparison& comparison);
 
 /// Moments at which contenders are compared: 1, 3, 10, 30, ... ms up to the longest search.

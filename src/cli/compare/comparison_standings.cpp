@@ -1,11 +1,14 @@
 // Map:
 //   Ties          values that are equal up to rounding
+//   Costs         what a trial costs by the metric and by its later metric, with ties
 //   u_test()      are two contenders' values drawn from the same distribution?
 //   standings()   what the trials of a contender come to
 #include <algorithm>
 #include <cmath>
 
 #include "comparison_report.hpp"
+#include "tessera/base/same_cost.hpp"
+#include "tessera/mapper/metric.hpp"
 
 namespace tessera::cli {
 
@@ -13,33 +16,81 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Mappers add up costs in orders of their own: values this close are the same.
-constexpr double rounding = 1e-9;
-
-/// Gives all values of a comparison that are equal up to rounding one value, the least of them.
+/// Gives all values that are equal up to rounding one value, the least of them: mappers add up
+/// costs in orders of their own.
 class Ties {
 public:
-    explicit Ties(const Comparison& comparison) {
-        for (const auto& contender : comparison.contenders) {
-            for (const Trial& trial : contender->trials) {
-                if (trial.found()) {
-                    least_.push_back(*trial.value);
-                }
-            }
-        }
+    explicit Ties(std::vector<double> values) : least_(std::move(values)) {
         std::sort(least_.begin(), least_.end());
-        const auto same = [](double a, double b) { return b - a <= rounding * std::abs(a); };
-        least_.erase(std::unique(least_.begin(), least_.end(), same), least_.end());
+        least_.erase(std::unique(least_.begin(), least_.end(), base::same_cost), least_.end());
     }
-    /// Infinity: none found.
-    double operator()(const Trial& trial) const {
-        return trial.found() ? *(std::upper_bound(least_.begin(), least_.end(), *trial.value) - 1)
-                             : infinity;
+    /// Of one of the values.
+    double operator()(double value) const {
+        return *(std::upper_bound(least_.begin(), least_.end(), value) - 1);
     }
 
 private:
     std::vector<double> least_;  ///< ascending
 };
+
+using Later = std::optional<double> Trial::*;
+
+/// Where a trial has the later metric. What Timeloop counts besides is followed by energy.
+Later later_of(const Comparison& comparison) {
+    const std::vector<std::string>& names = comparison.run.metrics;
+    const mapper::MetricFacts* metric = names.empty() ? nullptr : mapper::find_metric(names[0]);
+    return metric != nullptr && mapper::later_metric(metric->metric) == mapper::Metric::latency
+               ? &Trial::latency
+               : &Trial::energy_j;
+}
+
+/// Compared in this order: base::better() for many.
+using Pair = std::pair<double, double>;
+
+/// What trials cost; infinity: none found.
+class Costs {
+public:
+    explicit Costs(const Comparison& comparison)
+        : later_(later_of(comparison)),
+          values_(all(comparison, &Trial::value)),
+          laters_(all(comparison, later_)) {}
+
+    double value(const Trial& trial) const {
+        return trial.found() ? values_(*trial.value) : infinity;
+    }
+    /// By the metric and the later one.
+    Pair of(const Trial& trial) const {
+        const bool known = trial.found() && trial.*later_;
+        return {value(trial), known ? laters_(*(trial.*later_)) : infinity};
+    }
+
+private:
+    static Ties all(const Comparison& comparison, Later member) {
+        std::vector<double> values;
+        for (const auto& contender : comparison.contenders) {
+            for (const Trial& trial : contender->trials) {
+                if (trial.found() && trial.*member) {
+                    values.push_back(*(trial.*member));
+                }
+            }
+        }
+        return Ties(std::move(values));
+    }
+
+    const Later later_;
+    const Ties values_, laters_;
+};
+
+/// The later metric of the trials in the middle; infinity if there are none.
+double median_later(std::vector<Pair> costs) {
+    if (costs.empty()) {
+        return infinity;
+    }
+    std::sort(costs.begin(), costs.end());
+    const std::size_t half = costs.size() / 2;
+    return median(costs.size() % 2 != 0 ? std::vector{costs[half].second}
+                                        : std::vector{costs[half - 1].second, costs[half].second});
+}
 
 /// Mann and Whitney's test, two-sided, normal approximation with corrections for ties and
 /// continuity. Infinity is a value like others.
@@ -68,20 +119,21 @@ double u_test(const std::vector<double>& a, const std::vector<double>& b) {
     return variance > 0 ? std::erfc(distance / std::sqrt(2 * variance)) : 1;
 }
 
-std::vector<double> values_of(const Contender& contender, const Ties& value) {
+std::vector<double> values_of(const Contender& contender, const Costs& costs) {
     std::vector<double> result;
     for (const Trial& trial : contender.trials) {
         if (trial.status != Trial::Status::not_run) {
-            result.push_back(value(trial));
+            result.push_back(costs.value(trial));
         }
     }
     return result;
 }
 
-Standing standing(const Contender& contender, const Ties& value) {
+Standing standing(const Contender& contender, const Costs& costs) {
     Standing s;
     s.contender = &contender;
     std::vector<double> wall, best, evaluated, gaps;
+    std::vector<Pair> all;
     for (const Trial& trial : contender.trials) {
         if (trial.status == Trial::Status::not_run) {
             continue;
@@ -99,12 +151,14 @@ Standing standing(const Contender& contender, const Ties& value) {
         if (const auto gap = trial.gap()) {
             gaps.push_back(*gap);
         }
-        if (trial.found() && (s.best == nullptr || *trial.value < *s.best->value)) {
+        if (trial.found() && (s.best == nullptr || costs.of(trial) < costs.of(*s.best))) {
             s.best = &trial;
         }
+        all.push_back(costs.of(trial));
     }
-    const std::vector<double> values = values_of(contender, value);
+    const std::vector<double> values = values_of(contender, costs);
     s.median = median(values);
+    s.later = median_later(all);
     s.least = values.empty() ? infinity : *std::min_element(values.begin(), values.end());
     s.most = values.empty() ? infinity : *std::max_element(values.begin(), values.end());
     s.wall_s = wall.empty() ? 0 : median(wall);
@@ -117,24 +171,24 @@ Standing standing(const Contender& contender, const Ties& value) {
 }
 
 /// Shares the point of each seed among those who were best at it.
-void count_wins(const Comparison& comparison, const Ties& value_of, std::vector<Standing>& all) {
+void count_wins(const Comparison& comparison, const Costs& costs, std::vector<Standing>& all) {
     for (std::uint64_t seed = 0; seed < comparison.n_seeds; ++seed) {
-        const auto value = [&](const Standing& s) {
+        const auto cost = [&](const Standing& s) {
             const std::vector<Trial>& trials = s.contender->trials;
             return trials.empty()
-                       ? infinity
-                       : value_of(trials[std::min<std::size_t>(seed, trials.size() - 1)]);
+                       ? Pair{infinity, infinity}
+                       : costs.of(trials[std::min<std::size_t>(seed, trials.size() - 1)]);
         };
-        double best = infinity;
+        Pair best{infinity, infinity};
         int sharers = 0;
         for (const Standing& s : all) {
-            best = std::min(best, value(s));
+            best = std::min(best, cost(s));
         }
         for (const Standing& s : all) {
-            sharers += std::isfinite(best) && value(s) == best;
+            sharers += std::isfinite(best.first) && cost(s) == best;
         }
         for (Standing& s : all) {
-            if (sharers > 0 && value(s) == best) {
+            if (sharers > 0 && cost(s) == best) {
                 s.wins += 1.0 / sharers;
             }
         }
@@ -157,24 +211,25 @@ double median(std::vector<double> values) {
 }
 
 std::vector<Standing> standings(const Comparison& comparison) {
-    const Ties value(comparison);
+    const Costs costs(comparison);
     std::vector<Standing> all;
     for (const auto& contender : comparison.contenders) {
-        all.push_back(standing(*contender, value));
+        all.push_back(standing(*contender, costs));
     }
-    count_wins(comparison, value, all);
+    count_wins(comparison, costs, all);
+    const auto cost = [](const Standing& s) { return Pair{s.median, s.later}; };
     std::stable_sort(all.begin(), all.end(),
-                     [](const Standing& a, const Standing& b) { return a.median < b.median; });
+                     [&](const Standing& a, const Standing& b) { return cost(a) < cost(b); });
     for (std::size_t i = 0; i < all.size(); ++i) {
-        const bool tied = i > 0 && all[i].median == all[i - 1].median;
+        const bool tied = i > 0 && cost(all[i]) == cost(all[i - 1]);
         all[i].rank = tied ? all[i - 1].rank : static_cast<int>(i) + 1;
         if (tied) {
             all[i].tied = all[i - 1].tied = true;
         }
     }
-    const std::vector<double> first = values_of(*all.front().contender, value);
+    const std::vector<double> first = values_of(*all.front().contender, costs);
     for (Standing& s : all) {
-        const std::vector<double> own = values_of(*s.contender, value);
+        const std::vector<double> own = values_of(*s.contender, costs);
         if (&s != &all.front() && own.size() >= fewest_seeds_for_test &&
             first.size() >= fewest_seeds_for_test) {
             s.p = u_test(first, own);

@@ -81,6 +81,24 @@ void read_solutions(const base::Directory& folder, const model::CostModel& model
     }
 }
 
+std::optional<mapper::LaterMetric> read_later(const io::ParsedJson& json) {
+    const auto later = json.find("later");
+    const mapper::MetricFacts* metric = later == json.end() || !later->is_object()
+                                            ? nullptr
+                                            : mapper::find_metric(io::text_of(*later, "metric"));
+    if (metric == nullptr) {
+        return std::nullopt;
+    }
+    mapper::LaterMetric out;
+    out.metric = metric->metric;
+    out.proven = later->value("proven", io::ParsedJson()) == true;
+    const io::ParsedJson bound = later->value("bound", io::ParsedJson::object());
+    if (bound.is_object() && bound.contains(metric->key) && bound[metric->key].is_number()) {
+        out.bound = bound[metric->key].get<double>();
+    }
+    return out;
+}
+
 void read_result(const base::Directory& folder, ReportRun& result) {
     const std::optional<std::string> text = folder.read("result.json");
     const io::ParsedJson json = text ? base::parsed_json(*text) : io::ParsedJson();
@@ -94,6 +112,7 @@ void read_result(const base::Directory& folder, ReportRun& result) {
     if (gap != json.end() && gap->is_number()) {
         result.gap = gap->get<double>();
     }
+    result.later = read_later(json);
     const auto search = json.find("search");
     if (search != json.end() && search->is_object()) {
         result.stopped_by = io::text_of(*search, "stopped_by");

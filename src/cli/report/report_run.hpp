@@ -23,9 +23,10 @@ struct ReportRun {
     std::string directory, version, started, host;
     std::uint64_t seed = 0;
     std::vector<std::pair<std::string, std::string>> defines;
-    std::string status;         ///< of result.json; empty: the run has no result yet
-    std::string metric;         ///< "edp", "energy,latency"
-    std::optional<double> gap;  ///< of result.json
+    std::string status;                        ///< of result.json; empty: the run has no result yet
+    std::string metric;                        ///< "edp", "energy,latency"
+    std::optional<double> gap;                 ///< of result.json
+    std::optional<mapper::LaterMetric> later;  ///< the same
     std::string stopped_by;
     std::unique_ptr<Inputs> inputs;
     std::vector<mapper::Solution> solutions;      ///< the best first; at least one

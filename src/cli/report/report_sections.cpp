@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/run/map_report.hpp"
 #include "cli/run/stored_run.hpp"
 #include "io/equation.hpp"
 #include "io/looptree_svg.hpp"
@@ -24,7 +25,8 @@ double share(double part, double whole) {
 /// What is optimal, or how far from it this can be.
 std::string standing(const ReportRun& run) {
     if (run.status == "optimal") {
-        return "Proven optimal for " + run.metric + " in its mapspace.";
+        return "Proven optimal for " + run.metric +
+               later_text(run.later, *run.inputs->architecture) + " in its mapspace.";
     }
     const std::string ended = run.stopped_by.empty() ? "" : " (" + run.stopped_by + " ended it)";
     if (run.gap && *run.gap < 1) {

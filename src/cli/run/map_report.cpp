@@ -77,7 +77,7 @@ std::string bound_text(const io::Json& gap) {
 }
 
 std::string optimality(const mapper::Result& result, const mapper::Options& settings,
-                       const std::string& mapper) {
+                       const std::string& mapper, const arch::Architecture& architecture) {
     const mapspace::MapSpaceOptions& space = settings.mapspace;
     const auto limit = [](int value) {
         return value < 0 ? std::string("unlimited") : std::to_string(value);
@@ -100,7 +100,8 @@ std::string optimality(const mapper::Result& result, const mapper::Options& sett
     where += space.imperfect_spatial ? ", imperfect spatial" : "";
     if (result.status == mapper::Status::optimal) {
         return (settings.metrics.size() == 1 ? "Proven optimal for " : "Complete Pareto set for ") +
-               metric_names(settings.metrics) + " (" + where + ").";
+               metric_names(settings.metrics) + later_text(result.later, architecture) + " (" +
+               where + ").";
     }
     return "Not proven optimal: " + ending(result.stopped_by) +
            bound_text(gap_json(result, settings.metrics)) + " (" + where + ").";
@@ -138,6 +139,21 @@ std::string rounded(const std::string& digits) {
 
 }  // namespace
 
+std::string later_text(const std::optional<mapper::LaterMetric>& later,
+                       const arch::Architecture& architecture) {
+    if (!later) {
+        return "";
+    }
+    const mapper::MetricFacts& metric = mapper::facts(later->metric);
+    if (later->proven) {
+        return std::string(", and among those mappings for ") + metric.name;
+    }
+    return std::string("; ") + metric.name + " among those mappings is not proven" +
+           (later->bound > 0
+                ? ": at least " + io::quantity(later->bound, unit(architecture, metric.unit))
+                : "");
+}
+
 const char* preset_name(const mapspace::MapSpaceOptions& space) {
     return space.preset == mapspace::MapSpaceOptions::Preset::full ? "full" : "accelforge";
 }
@@ -166,6 +182,13 @@ io::Json document(const mapper::Result& result, const std::vector<io::Descriptio
     root["bound"] = io::Json::object();
     if (settings.metrics.size() == 1 && result.bound) {
         io::put(root["bound"], mapper::facts(settings.metrics.front()).key, *result.bound);
+    }
+    if (result.later) {
+        root["later"]["metric"] = mapper::facts(result.later->metric).name;
+        root["later"]["proven"] = result.later->proven;
+        root["later"]["bound"] = io::Json::object();
+        io::put(root["later"]["bound"], mapper::facts(result.later->metric).key,
+                result.later->bound);
     }
     root["gap"] = result.solutions.empty() ? io::Json(nullptr) : gap_json(result, settings.metrics);
     if (!result.reasons.empty()) {
@@ -200,7 +223,7 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
     print_fused_groups(out, best.fused_groups);
     print_tree(out, solution.mapping, best.notes);
     print_pipelines(out, solution.report);
-    out << optimality(result, asked.settings, asked.mapper) << "\n";
+    out << optimality(result, asked.settings, asked.mapper, architecture) << "\n";
     if (!result.reasons.empty()) {
         out << "Why:\n";
     }

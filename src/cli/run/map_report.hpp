@@ -3,6 +3,7 @@
 
 #include <iosfwd>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "cli/summary.hpp"
@@ -13,6 +14,11 @@ namespace tessera::cli {
 
 /// "full" or "accelforge"
 const char* preset_name(const mapspace::MapSpaceOptions& space);
+
+/// What is proven of the later metric: the end of "Proven optimal for latency"; none: nothing is
+/// said.
+std::string later_text(const std::optional<mapper::LaterMetric>& later,
+                       const arch::Architecture& architecture);
 
 /// Of each solution.
 std::vector<io::Description> descriptions(const model::Problem& problem,

@@ -24,6 +24,7 @@
 #include "mapping_view.hpp"
 #include "run_description.hpp"
 #include "spec/reader.hpp"
+#include "tessera/mapper/order.hpp"
 #include "tessera/session.hpp"
 
 namespace tessera::cli {
@@ -118,8 +119,8 @@ public:
         mapper::Result result;
         const bool memory = !searched(result);
         running.hold();
-        const bool cut =
-            memory || (running.interrupted() && result.status != mapper::Status::optimal);
+        const bool proven = result.status == mapper::Status::optimal && mapper::ended(result);
+        const bool cut = memory || (running.interrupted() && !proven);
         running.finish(cut ? telemetry::RunState::interrupted : telemetry::RunState::finished);
         if (memory) {
             result = told(running.best());
@@ -214,13 +215,12 @@ private:
 
     /// A search that was stopped must not end with less than an earlier part of it had found.
     void keep_restored(mapper::Result& result) const {
-        if (!restored_ || result.status != mapper::Status::feasible) {
+        if (!restored_ || mapper::ended(result)) {
             return;
         }
-        const mapper::Metric metric = settings().metrics.front();
         if (result.solutions.empty() ||
-            mapper::metric_value(metric, restored_->report) <
-                mapper::metric_value(metric, result.solutions.front().report)) {
+            mapper::better(settings().metrics.front(), restored_->report,
+                           result.solutions.front().report)) {
             result.solutions = {*restored_};
         }
     }

@@ -18,6 +18,7 @@
 #include "join_rows.hpp"
 #include "mapspace/join_orders.hpp"
 #include "tessera/base/parallel.hpp"
+#include "tessera/base/same_cost.hpp"
 #include "tessera/base/stop.hpp"
 
 namespace tessera::mapspace {
@@ -338,7 +339,19 @@ std::vector<std::pair<std::size_t, std::size_t>> final_rows(const Context& c, co
         const auto best =
             std::min_element(all.begin(), all.end(),
                              [&](const auto& a, const auto& b) { return scalar(a) < scalar(b); });
-        return best == all.end() ? all : std::vector{*best};
+        if (best == all.end()) {
+            return all;
+        }
+        // Of equal products that of the least energy.
+        const double least = scalar(*best);
+        std::pair<std::size_t, std::size_t> chosen = *best;
+        for (const auto& at : all) {
+            if (c.options.goal == JoinGoal::edp && base::same_cost(scalar(at), least) &&
+                objective(at, 0) < objective(chosen, 0)) {
+                chosen = at;
+            }
+        }
+        return {chosen};
     }
     std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
         return std::pair(objective(a, 0), objective(a, 1)) <

@@ -131,7 +131,8 @@ void Islands::run(Island& island) {
 }
 
 void Islands::keep(Island& island, const Candidate& c) const {
-    const bool best = !island.best.outcome.legal() || c.outcome.value < island.best.outcome.value;
+    const bool best =
+        !island.best.outcome.legal() || better(c.outcome, island.best.outcome, settings_);
     if (!settings_.several_metrics) {
         if (best) {
             island.found.resize(1);
@@ -151,7 +152,7 @@ void Islands::keep(Island& island, const Candidate& c) const {
 
 void Islands::begin_with(const Candidate& known) {
     for (Island& island : islands_) {
-        if (!island.best.outcome.legal() || known.outcome.value < island.best.outcome.value) {
+        if (!island.best.outcome.legal() || better(known.outcome, island.best.outcome, settings_)) {
             take(known, island.best);
             island.strategy->immigrate(known);
         }
@@ -162,13 +163,13 @@ void Islands::exchange() {
     const Island* leader = nullptr;
     for (const Island& island : islands_) {
         if (island.best.outcome.legal() &&
-            (leader == nullptr || island.best.outcome.value < leader->best.outcome.value)) {
+            (leader == nullptr || better(island.best.outcome, leader->best.outcome, settings_))) {
             leader = &island;
         }
     }
     for (Island& island : islands_) {
         if (leader != nullptr && (!island.best.outcome.legal() ||
-                                  leader->best.outcome.value < island.best.outcome.value)) {
+                                  better(leader->best.outcome, island.best.outcome, settings_))) {
             take(leader->best, island.best);
             island.strategy->immigrate(island.best);
         }

@@ -19,6 +19,10 @@ inline void set_value(Outcome& outcome, const DriverSettings& settings) {
     }
 }
 
+inline bool better(const Outcome& a, const Outcome& b, const DriverSettings& settings) {
+    return settings.better ? settings.better(a, b) : a.value < b.value;
+}
+
 /// Makes and evaluates one candidate: its point and outcome. \throws base::Stopped.
 void run_candidate(Candidate& c, SpaceWorker& worker, telemetry::Worker& counters,
                    const DriverSettings& settings);
