@@ -1,10 +1,11 @@
 // Map of this file: nest() orders the loops as one tensor sees them; reservations() finds where a
-// holder's bits are counted; holder_costs() applies the closed forms of the traffic; cost() adds
-// up.
+// holder's bits are counted; iterations() and values_of_busiest() count, value by value, where a
+// last tile is partial; add_transfer() applies the closed forms of the traffic; cost() adds up.
 #include "oracle/oracle_cost.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -169,9 +170,81 @@ std::vector<Entry> nest(const Path& path, Nodes nodes, int t) {
     return result;
 }
 
+// The loops over a variable that leaves a partial last tile, as they are written.
+struct Chain {
+    struct Link {
+        std::size_t node = 0;
+        std::int64_t outer = 1, tile = 1;  // values around the loop and in one iteration
+        bool temporal = true;
+
+        std::size_t iteration(std::int64_t value) const {
+            return static_cast<std::size_t>(value % outer / tile);
+        }
+    };
+    int variable = 0;
+    std::int64_t bound = 1;
+    std::vector<Link> links;
+};
+
+std::vector<Chain> partial_chains(const Path& path, Nodes nodes) {
+    std::vector<Chain> all;
+    for (std::size_t v = 0; v < path.einsum.rank_variables.size(); ++v) {
+        Chain chain{static_cast<int>(v), path.einsum.rank_variables[v].bound, {}};
+        std::int64_t outer = chain.bound;
+        bool partial = false, prologue = false;
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            if (nodes[i].is_loop() && nodes[i].rank_variable == chain.variable) {
+                chain.links.push_back(
+                    {i, outer, nodes[i].tile, nodes[i].kind == NodeKind::temporal});
+                partial = partial || outer % nodes[i].tile != 0;
+                prologue = prologue || nodes[i].base > 0;
+                outer = nodes[i].tile;
+            }
+        }
+        if (partial && !prologue && !path.einsum.rank_variables[v].only_last) {
+            all.push_back(chain);
+        }
+    }
+    return all;
+}
+
+// How many values have each combination of iterations of the loops that `counts` picks.
+template <class Counts>
+std::vector<int> histogram(const Chain& chain, const Counts& counts) {
+    std::vector<int> values;
+    for (std::int64_t x = 0; x < chain.bound; ++x) {
+        std::size_t place = 0;
+        for (const Chain::Link& link : chain.links) {
+            const auto trips = static_cast<std::size_t>((link.outer + link.tile - 1) / link.tile);
+            place = counts(link) ? place * trips + link.iteration(x) : place;
+        }
+        values.resize(std::max(values.size(), place + 1), 0);
+        ++values[place];
+    }
+    return values;
+}
+
+// Iterations of the loops that count in which there is something to do.
+template <class Counts>
+double iterations(const Chain& chain, const Counts& counts) {
+    const std::vector<int> values = histogram(chain, counts);
+    return static_cast<double>(
+        std::count_if(values.begin(), values.end(), [](int n) { return n > 0; }));
+}
+
+// The most values that one combination of iterations of the others has.
+template <class Others>
+double values_of_busiest(const Chain& chain, const Others& others) {
+    const std::vector<int> values = histogram(chain, others);
+    return *std::max_element(values.begin(), values.end());
+}
+
 // One loop of a tensor's nest with its trip count.
 struct Loop {
     double trips = 1;
+    std::size_t node = 0;
+    const Chain* chain = nullptr;  // of a variable with a partial tile
+    bool indexes = false;          // fully, or an update's running state
     bool temporal = true;
     bool relevant = false;      // fully
     bool shared = false;        // spatial, irrelevant, and the dimension may reuse the tensor
@@ -200,22 +273,63 @@ struct Products {
     double skip = 1, skip_parent = 1, skip_unit = 1, skip_unit_parent = 1;  // first visits only
 };
 
-Products products(const std::vector<Loop>& loops, std::size_t above, std::size_t parent_loops) {
-    Products p;
+// Of the loops above a stop those that `counts` picks (by loop and whether it stands below the
+// parent). Where a tile is partial, the values moved over what whole tiles would hold.
+template <class Counts>
+double trips_of(const std::vector<Loop>& loops, std::size_t above, std::size_t parent_loops,
+                const Counts& counts) {
+    double product = 1;
+    std::set<const Chain*> chains;
     for (std::size_t i = 0; i < above; ++i) {
-        const Loop& l = loops[i];
-        const bool between = i >= parent_loops;
-        const double first = l.temporal && !l.relevant ? 1 : l.trips;
-        p.all *= l.trips;
-        p.skip *= first;
-        p.parent *= between && l.shared ? 1 : l.trips;
-        p.skip_parent *= between && l.shared ? 1 : first;
-        p.unit *= l.temporal ? l.trips : 1;
-        p.skip_unit *= l.temporal ? first : 1;
-        const bool counts = l.temporal || (between && !l.shared);
-        p.unit_parent *= counts ? l.trips : 1;
-        p.skip_unit_parent *= counts ? first : 1;
+        if (loops[i].chain != nullptr) {
+            chains.insert(loops[i].chain);
+        } else if (counts(loops[i], i >= parent_loops)) {
+            product *= loops[i].trips;
+        }
     }
+    for (const Chain* chain : chains) {
+        std::map<std::size_t, bool> picked;
+        std::int64_t tile = chain->bound;
+        bool indexes = false;
+        for (std::size_t i = 0; i < above; ++i) {
+            if (loops[i].chain == chain) {
+                picked[loops[i].node] = counts(loops[i], i >= parent_loops);
+                indexes = loops[i].indexes;
+            }
+        }
+        for (const Chain::Link& link : chain->links) {
+            tile = picked.contains(link.node) ? link.tile : tile;
+        }
+        const auto is = [&](bool wanted) {
+            return [&picked, wanted](const Chain::Link& link) {
+                const auto found = picked.find(link.node);
+                return found != picked.end() && found->second == wanted;
+            };
+        };
+        product *= indexes ? values_of_busiest(*chain, is(false)) / static_cast<double>(tile)
+                           : iterations(*chain, is(true));
+    }
+    return product;
+}
+
+Products products(const std::vector<Loop>& loops, std::size_t above, std::size_t parent_loops) {
+    const auto trips = [&](const auto& counts) {
+        return trips_of(loops, above, parent_loops, counts);
+    };
+    const auto first = [](const Loop& l) { return !l.temporal || l.relevant; };
+    const auto parent = [](const Loop& l, bool between) { return !between || !l.shared; };
+    const auto unit = [](const Loop& l, bool between) {
+        return l.temporal || (between && !l.shared);
+    };
+    Products p;
+    p.all = trips([](const Loop&, bool) { return true; });
+    p.parent = trips(parent);
+    p.unit = trips([](const Loop& l, bool) { return l.temporal; });
+    p.unit_parent = trips(unit);
+    p.skip = trips([&](const Loop& l, bool) { return first(l); });
+    p.skip_parent = trips([&](const Loop& l, bool b) { return first(l) && parent(l, b); });
+    p.skip_unit = trips([&](const Loop& l, bool) { return first(l) && l.temporal; });
+    p.skip_unit_parent = trips([&](const Loop& l, bool b) { return first(l) && unit(l, b); });
     return p;
 }
 
@@ -309,7 +423,8 @@ void add_route(const Path& path, int t, const std::vector<Loop>& loops, const St
 }
 
 void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>& trips,
-                std::vector<HolderCost>& costs, std::vector<RouteCost>& routes) {
+                const std::vector<Chain>& chains, std::vector<HolderCost>& costs,
+                std::vector<RouteCost>& routes) {
     const auto& tensor = path.einsum.tensors[static_cast<std::size_t>(t)];
     std::vector<double> tile = bounds(path);
     std::vector<double> largest = tile;  // of the first iteration of a loop with a prologue
@@ -349,6 +464,11 @@ void add_tensor(const Path& path, Nodes nodes, int t, const std::vector<double>&
                 l.trips = 1;
             }
             l.temporal = n.kind == NodeKind::temporal;
+            l.node = static_cast<std::size_t>(e.node);
+            l.indexes = r == Relevancy::relevant;
+            for (const Chain& chain : chains) {
+                l.chain = chain.variable == n.rank_variable ? &chain : l.chain;
+            }
             // An update reads the state that the iteration before has left.
             l.relevant =
                 r == Relevancy::relevant && !(tensor.state == workload::StateAccess::update &&
@@ -468,8 +588,9 @@ ChainCost cost(const Path& path, Nodes nodes) {
     check_supported(path, nodes);
     ChainCost total;
     const auto trips = trip_counts(path, nodes);
+    const auto chains = partial_chains(path, nodes);
     for (int t = 0; t < static_cast<int>(path.einsum.tensors.size()); ++t) {
-        add_tensor(path, nodes, t, trips, total.holders, total.routes);
+        add_tensor(path, nodes, t, trips, chains, total.holders, total.routes);
     }
     total.computes = total.compute_steps = 1;
     const auto most = most_trips(path, nodes);

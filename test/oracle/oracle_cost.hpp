@@ -1,9 +1,9 @@
 // The oracle's own cost evaluator: closed forms, one tensor at a time, plain and slow.
 //
 // It shares no code with the cost model of the library. Memories, containers, spatial dimensions,
-// networks but for the traffic of their links, temporal loops with perfect tile shapes, leakage and
-// latency expressions are supported; tolls, copy Einsums, distributed memories, power gating and
-// partial tiles are not.
+// networks but for the traffic of their links, partial tiles of outermost loops, leakage and
+// latency expressions are supported; tolls, copy Einsums, distributed memories and power gating are
+// not.
 #pragma once
 
 #include <span>

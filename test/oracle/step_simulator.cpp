@@ -1,6 +1,7 @@
 // Map of this file: a Walk goes over the nodes with all spatial instances at once. Temporal loops
 // advance every instance, spatial loops multiply the instances, a holder or the compute asks its
-// parent for its elements (ask), lets the rest run, and gives outputs back (give_back).
+// parent for its elements (ask), lets the rest run, and gives outputs back (give_back). An instance
+// that nothing is left for takes no part in an iteration.
 #include "oracle/step_simulator.hpp"
 
 #include <algorithm>
@@ -17,17 +18,16 @@ using mapping::PmappingNode;
 using workload::LocalTensor;
 using Element = std::vector<std::int64_t>;
 using Elements = std::set<Element>;
-using Coordinates = std::vector<int>;  // one entry per spatial loop passed so far
+using Coordinates = Simulation::Coordinates;
 
-// One spatial instance: where its part of the iteration space begins, and where it sits.
+// One spatial instance: where its part of the iteration space begins, how far it goes, and where it
+// sits.
 struct Instance {
-    std::vector<std::int64_t> begin;
+    std::vector<std::int64_t> begin, size;
     Coordinates place;
 };
 
-struct Counters {
-    double reads = 0, writes = 0;
-};
+using Counters = Simulation::Instance;
 
 class Walk {
 public:
@@ -37,15 +37,18 @@ public:
           t_(tensor),
           tensor_(path.einsum.tensors[static_cast<std::size_t>(tensor)]) {
         for (const auto& v : path.einsum.rank_variables) {
-            tile_.push_back(v.bound);
+            bound_.push_back(v.bound);
         }
     }
 
     void run(Simulation& result) {
-        step(0, {{std::vector<std::int64_t>(tile_.size(), 0), {}}}, -1, 0);
+        step(0, {{std::vector<std::int64_t>(bound_.size(), 0), bound_, {}}}, -1, 0);
         for (const auto& [level, instances] : counters_) {
             StepCounts& c = result.holders[{level, t_}];
             for (const auto& [place, n] : instances) {
+                Counters& all = result.instances[level][place];
+                all.reads += n.reads * actions_per_value(level, 0);
+                all.writes += n.writes * actions_per_value(level, 1);
                 c.reads += n.reads;
                 c.writes += n.writes;
                 c.unit_reads = std::max(c.unit_reads, n.reads);
@@ -54,7 +57,10 @@ public:
             c.largest = largest_[level];
         }
         result.computes = computes_;
-        result.compute_steps = steps_;
+        result.compute_steps = 0;
+        for (const auto& [place, n] : computes_of_) {
+            result.compute_steps = std::max(result.compute_steps, n);
+        }
     }
 
 private:
@@ -82,9 +88,9 @@ private:
             }
             for (const Instance& instance : instances) {
                 touched_.merge(elements(instance));
+                ++computes_of_[instance.place];
             }
             computes_ += static_cast<double>(instances.size());
-            ++steps_;
         } else {
             step(i + 1, instances, parent, parent_loops);
         }
@@ -94,23 +100,22 @@ private:
               std::size_t parent_loops) {
         const PmappingNode& n = nodes_[i];
         const auto v = static_cast<std::size_t>(n.rank_variable);
-        const std::int64_t outer = tile_[v];
         if (n.base > 0) {
             add_prologue(i, instances, parent, parent_loops);
             return;
         }
-        const std::int64_t trips = outer / n.tile;
-        tile_[v] = n.tile;
+        std::int64_t trips = 0;
+        for (const Instance& instance : instances) {
+            trips = std::max(trips, (instance.size[v] + n.tile - 1) / n.tile);
+        }
         if (n.kind == NodeKind::temporal) {
-            std::vector<Instance> now = instances;
             const bool only_last = path_.einsum.rank_variables[v].only_last;
-            for (std::int64_t k = 0; k < trips; ++k) {
-                if (!only_last || k + 1 == trips) {
-                    step(i + 1, now, parent, parent_loops);
+            for (std::int64_t k = only_last ? trips - 1 : 0; k < trips; ++k) {
+                std::vector<Instance> now;
+                for (const Instance& instance : instances) {
+                    add_part(instance, v, k, n.tile, now);
                 }
-                for (Instance& instance : now) {
-                    instance.begin[v] += n.tile;
-                }
+                step(i + 1, now, parent, parent_loops);
             }
         } else {
             const auto& dim = path_.levels[static_cast<std::size_t>(n.level)]
@@ -118,16 +123,27 @@ private:
             std::vector<Instance> all;
             for (const Instance& instance : instances) {
                 for (std::int64_t k = 0; k < trips; ++k) {
-                    all.push_back(instance);
-                    all.back().begin[v] += k * n.tile;
-                    all.back().place.push_back(static_cast<int>(k));
+                    Instance own = instance;
+                    own.place.push_back(static_cast<int>(k));
+                    add_part(own, v, k, n.tile, all);
                 }
             }
             may_share_.push_back((dim.may_reuse >> t_ & 1) != 0);
             step(i + 1, all, parent, parent_loops);
             may_share_.pop_back();
         }
-        tile_[v] = outer;
+    }
+
+    // The k-th tile of the instance's values of a variable, if there is anything in it.
+    static void add_part(const Instance& instance, std::size_t v, std::int64_t k, std::int64_t tile,
+                         std::vector<Instance>& to) {
+        const std::int64_t left = instance.size[v] - k * tile;
+        if (left <= 0) {
+            return;
+        }
+        to.push_back(instance);
+        to.back().begin[v] += k * tile;
+        to.back().size[v] = std::min(tile, left);
     }
 
     // The first iteration covers more values than the others, the last ones what is left.
@@ -135,21 +151,20 @@ private:
                       std::size_t parent_loops) {
         const PmappingNode& n = nodes_[i];
         const auto v = static_cast<std::size_t>(n.rank_variable);
-        const std::int64_t values = tile_[v];
+        const std::int64_t values = instances.front().size[v];
         std::int64_t done = 0;
         for (std::int64_t k = 0; k < n.base / n.tile; ++k) {
             const std::int64_t next = std::min(values, (k + 1) * n.tile + n.prologue);
             std::vector<Instance> now = instances;
             for (Instance& instance : now) {
                 instance.begin[v] += done;
+                instance.size[v] = next - done;
             }
-            tile_[v] = next - done;
             if (next > done) {
                 step(i + 1, now, parent, parent_loops);
             }
             done = next;
         }
-        tile_[v] = values;
     }
 
     // The elements of the tensor that the instance touches in its part of the iteration space.
@@ -170,7 +185,7 @@ private:
             for (; v < point.size(); ++v) {
                 const bool used =
                     ((tensor_.directly_indexing | tensor_.expression_indexing) >> v & 1) != 0;
-                if (used && ++point[v] < instance.begin[v] + tile_[v]) {
+                if (used && ++point[v] < instance.begin[v] + instance.size[v]) {
                     break;
                 }
                 point[v] = instance.begin[v];
@@ -253,14 +268,14 @@ private:
     // whose iterations overlap without being equal.
     void measure(std::size_t i, const std::vector<Instance>& instances) {
         const PmappingNode& holder = nodes_[i];
-        std::vector<std::int64_t> saved = tile_;
+        std::vector<std::pair<std::size_t, std::int64_t>> inside;  // variables and sizes
         if (holder.line_buffer) {
             // All that one iteration of the next loop reaches.
             std::size_t j = i + 1;
             while (nodes_[j].kind != NodeKind::temporal) {
                 ++j;
             }
-            tile_[static_cast<std::size_t>(nodes_[j].rank_variable)] = nodes_[j].largest_tile();
+            inside.emplace_back(nodes_[j].rank_variable, nodes_[j].largest_tile());
         }
         for (std::size_t j = i + 1; !holder.backing && holder.lower; ++j) {
             const PmappingNode& n = nodes_[j];
@@ -268,15 +283,15 @@ private:
                 break;
             }
             const auto v = static_cast<std::size_t>(n.rank_variable);
-            const std::int64_t outer = tile_[v];
-            Instance first = instances.front(), second = first;
+            Instance first = reduced(instances.front(), inside);
+            first.size[v] = std::min(first.size[v], n.tile);
+            Instance second = first;
             second.begin[v] += n.tile;
-            tile_[v] = n.tile;
             const Elements a = elements(first), b = elements(second);
             if (a == b) {
-                tile_[v] = outer;
                 break;
             }
+            inside.emplace_back(v, n.tile);
             const bool overlap =
                 std::any_of(a.begin(), a.end(), [&](const Element& e) { return b.contains(e); });
             if (overlap || (tensor_.partially_relevant >> v & 1) != 0) {
@@ -285,21 +300,36 @@ private:
         }
         double& largest = largest_[holder.level];
         for (const Instance& instance : instances) {
-            largest = std::max(largest, static_cast<double>(elements(instance).size()));
+            largest =
+                std::max(largest, static_cast<double>(elements(reduced(instance, inside)).size()));
         }
-        tile_ = saved;
+    }
+
+    static Instance reduced(Instance instance,
+                            const std::vector<std::pair<std::size_t, std::int64_t>>& inside) {
+        for (const auto& [v, size] : inside) {
+            instance.size[v] = std::min(instance.size[v], size);
+        }
+        return instance;
+    }
+
+    double actions_per_value(int level, std::size_t action) const {
+        return 1 / path_.levels[static_cast<std::size_t>(level)]
+                       .actions[action]
+                       .values_per_action[static_cast<std::size_t>(t_)];
     }
 
     const Path& path_;
     std::span<const PmappingNode> nodes_;
     int t_;
     const LocalTensor& tensor_;
-    std::vector<std::int64_t> tile_;
+    std::vector<std::int64_t> bound_;
     std::vector<bool> may_share_;
     std::map<int, std::map<Coordinates, Counters>> counters_;
     std::map<int, double> largest_;
     Elements touched_;
-    double computes_ = 0, steps_ = 0;
+    std::map<Coordinates, double> computes_of_;
+    double computes_ = 0;
 };
 
 }  // namespace

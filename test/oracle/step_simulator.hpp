@@ -15,12 +15,15 @@
 //     the holder skips initial writes, and not read from its parent if the parent skips as well.
 //   - The contents are the elements really touched. A cost model that counts bounding boxes agrees
 //     where the image of a tile is a box: every rank is one variable, or a sum with coefficient 1.
+//   - Of a partial tile only what is there is fetched, held and computed: iterations and instances
+//     without values do not take place.
 //   - Spatial loops are taken where they stand, so holders must obey the order of the hierarchy.
 #pragma once
 
 #include <map>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "tessera/arch/path.hpp"
 #include "tessera/mapping/pmapping.hpp"
@@ -36,8 +39,14 @@ struct StepCounts {
 
 struct Simulation {
     std::map<std::pair<int, int>, StepCounts> holders;  ///< (level, tensor)
+    /// Reads and writes of one instance of a memory, all tensors together, in actions.
+    struct Instance {
+        double reads = 0, writes = 0;
+    };
+    using Coordinates = std::vector<int>;                      ///< one entry per spatial loop above
+    std::map<int, std::map<Coordinates, Instance>> instances;  ///< by level
     double computes = 0;
-    double compute_steps = 0;
+    double compute_steps = 0;  ///< computes of the busiest instance
 };
 
 Simulation simulate(const arch::Path& path, std::span<const mapping::PmappingNode> nodes);

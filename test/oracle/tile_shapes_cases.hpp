@@ -427,6 +427,12 @@ private:
         }
         const Formula outer = symbol.outer < 0 ? Formula(static_cast<double>(symbol.bound))
                                                : Formula::symbol(symbol.outer);
+        if (flavour_.partial && symbol.inner >= 0 && random_.chance(25)) {
+            // Of the first of the instances that share the outer tile, values or tiles.
+            const Formula own = Formula::symbol(s);
+            const Formula values = leading(Formula(static_cast<double>(symbol.bound)), outer, own);
+            return random_.chance(50) ? values : ceil(values / Formula::symbol(symbol.inner));
+        }
         const Formula quotient = outer / Formula::symbol(s);
         return flavour_.imperfect || flavour_.partial ? ceil(quotient) : quotient;
     }

@@ -135,6 +135,39 @@ BOOST_AUTO_TEST_CASE(random_expressions_have_the_value_of_plain_arithmetic) {
     }
 }
 
+// Against counting one by one; and what may stand for it: the average is never more, and it moves
+// with its arguments as it says.
+BOOST_AUTO_TEST_CASE(leading_counts_the_first_of_every_period) {
+    using tessera::model::leading;
+    FormulaPool pool;
+    const FormulaScope scope(pool);
+    const Formula f =
+        leading(Formula::symbol(0), Formula::symbol(1) * Formula::symbol(2), Formula::symbol(2));
+    for (int count = 1; count <= 30; ++count) {
+        for (int trips = 1; trips <= 8; ++trips) {
+            for (int own = 1; own <= 8; ++own) {
+                const int period = trips * own;
+                int counted = 0;
+                for (int x = 0; x < count; ++x) {
+                    counted += x % period < own ? 1 : 0;
+                }
+                const double number = leading(count, period, own);
+                BOOST_REQUIRE_EQUAL(number, counted);
+                const std::vector<double> at{1.0 * count, 1.0 * trips, 1.0 * own};
+                BOOST_REQUIRE_EQUAL(f.value(at), counted);
+                BOOST_REQUIRE_GE(number * period, 1.0 * count * own);
+                BOOST_REQUIRE_GE(number, leading(count, period + 1, own));
+                BOOST_REQUIRE_LE(number, leading(count + 1, period, own));
+                BOOST_REQUIRE_LE(number, leading(count, period, own + 1));
+            }
+        }
+    }
+    BOOST_TEST((leading(Formula(20.0), Formula(20.0), Formula::symbol(0)) == Formula::symbol(0)));
+    BOOST_TEST((leading(Formula(20.0), Formula::symbol(0), Formula::symbol(0)) == Formula(20.0)));
+    BOOST_TEST((leading(Formula(20.0), Formula::symbol(0), Formula(1.0)) ==
+                ceil(20.0 / Formula::symbol(0))));
+}
+
 BOOST_AUTO_TEST_CASE(ceil_is_not_misled_by_rounded_quotients) {
     FormulaPool pool;
     const FormulaScope scope(pool);

@@ -17,7 +17,7 @@ int pick(std::mt19937_64& random, int n) {
     return static_cast<int>(random() % n);
 }
 
-/// Sum of up to five signed monomials in three symbols, sometimes with ceil and max.
+/// Sum of up to five signed monomials in three symbols, sometimes with ceil, leading and max.
 Formula random_formula(std::mt19937_64& random) {
     Formula sum;
     for (int t = pick(random, 5) + 1; t > 0; --t) {
@@ -29,6 +29,12 @@ Formula random_formula(std::mt19937_64& random) {
         }
         if (pick(random, 5) == 0) {
             term *= ceil(12.0 / Formula::symbol(pick(random, 3)));
+        }
+        if (pick(random, 5) == 0) {
+            const auto any = [&] { return Formula::symbol(pick(random, 3)); };
+            Formula first = leading(any() + 9.0, any(), any());
+            first = pick(random, 3) == 0 ? leading(first, any(), any()) : first;
+            term = pick(random, 4) == 0 ? term / first : term * first;
         }
         sum += term;
     }

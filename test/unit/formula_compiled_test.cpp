@@ -21,14 +21,18 @@ int pick(std::mt19937_64& random, int n) {
 constexpr int kSymbols = 6;
 constexpr double kBound = 5040.0;  // divisors 1..10: every quotient below is whole
 
-/// Counts like those of a cost model: whole multiples of bound / tile, tiles, ceil, max, min.
+/// Counts like those of a cost model: whole multiples of bound / tile, tiles, ceil, leading, max,
+/// min.
 Formula random_count(std::mt19937_64& random, bool real) {
     Formula sum;
     for (int t = pick(random, 6) + 1; t > 0; --t) {
         Formula term = (pick(random, 9) - 3.0) * (real ? 0.37 : 1.0);
         for (int f = pick(random, 4); f > 0; --f) {
             const Formula s = Formula::symbol(pick(random, kSymbols));
-            switch (pick(random, 6)) {
+            switch (pick(random, 7)) {
+                case 6:
+                    term *= leading(Formula(17.0), s * Formula::symbol(pick(random, kSymbols)), s);
+                    break;
                 case 0:
                     term *= kBound / s;
                     break;

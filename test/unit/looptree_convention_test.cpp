@@ -73,6 +73,35 @@ BOOST_AUTO_TEST_CASE(looptree_partial_tiles_move_the_average_where_relevant_and_
     }
 }
 
+// n values on 128 registers of so many words, in turns of what all hold: the first register is full
+// whenever any is in use.
+BOOST_AUTO_TEST_CASE(looptree_the_busiest_instance_has_whole_words) {
+    struct Case {
+        std::int64_t n, words;
+        double busiest;
+    };
+    for (const Case& c : {Case{129, 1, 2}, Case{128, 1, 1}, Case{257, 1, 3}, Case{513, 4, 5},
+                          Case{519, 4, 8}, Case{130, 2, 2}}) {
+        const workload::Workload workload =
+            testing::hand_workload({{"n", c.n}}, {{"Z: n", "A: n", "W: n"}}, 1);
+        HandPath hand(workload, 0);
+        hand.memory("MM", 1);
+        HandPath::fanout(hand.memory("Reg", 1), "X", 128);
+        hand.compute("MAC", 1, 1);
+        const std::string words = std::to_string(c.words);
+        const mapping::Pmapping nodes =
+            hand.nest("H MM A, W, Z; T n " + std::to_string(128 * c.words) + "; S Reg.X n " +
+                      words + "; H Reg W; T n 1; C");
+        const EinsumAnalysis ours(hand.path, nodes, Compat::none);
+        for (const auto& holder : ours.analysis.holders) {
+            if (holder.level == 1) {
+                BOOST_TEST(holder.unit_writes == c.busiest, c.n << " by " << c.words);
+                BOOST_TEST(holder.writes == static_cast<double>(c.n));
+            }
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(looptree_power_gating_leaves_the_used_share_on) {
     const workload::Workload workload = vector_scale(3);
     HandPath hand = row(workload, 4);

@@ -9,7 +9,8 @@
 //   AtomProduct  list of (atom, exponent), sorted by structural hash
 //   Term         coefficient * monomial
 //   Node         polynomial (sorted terms) or maximum (branches; each a polynomial or a constant)
-//   Atom         ceil / min / max / sum over argument formulas, used as a factor of a monomial
+//   Atom         ceil / min / max / sum / leading over argument formulas, used as a factor of a
+//                monomial
 // Index 0 of every array is the neutral element (monomial 1, empty product, no node).
 
 #include <array>
@@ -69,14 +70,35 @@ struct Term {
     MonomialId monomial = 0;
 };
 
-enum class AtomKind : std::uint8_t { ceil, min, max, sum };
+enum class AtomKind : std::uint8_t { ceil, min, max, sum, leading };
 
 struct Atom {
     AtomKind kind = AtomKind::sum;
     std::vector<Formula> arguments;
     StructuralHash hash;
     SymbolSet mask;
+
+    /// Whether it never falls when the argument grows; else it never rises.
+    bool rises_with(std::size_t argument) const {
+        return kind != AtomKind::leading || argument != 1;
+    }
 };
+
+/// How many of the numbers 0, 1, ... below `count` are below `own` modulo `period`, for 1 <= own <=
+/// period: what a spatial instance that has the first `own` of every `period` values has of `count`
+/// ones. It is the sum over j >= 0 of count - j * period, cut to 0 ... own. So it never falls when
+/// `count` or `own` grow, never rises with `period`, and as the first come first it is at least
+/// count * own / period. Where own > period: `count`.
+inline double leading(double count, double period, double own) {
+    if (own >= period) {
+        return count;
+    }
+    const double iterations = ceil(count / period);
+    return iterations <= 1 ? min(count, own)
+                           : min(iterations * own, count - (iterations - 1) * (period - own));
+}
+/// The same of formulas. The arguments are integers.
+Formula leading(const Formula& count, const Formula& period, const Formula& own);
 
 struct AtomPower {
     AtomId atom = 0;
@@ -142,6 +164,7 @@ public:
     Formula max(const Formula& a, const Formula& b);
     Formula min(const Formula& a, const Formula& b);
     Formula ceil(const Formula& a);
+    Formula leading(const Formula& count, const Formula& period, const Formula& own);
     Formula as_atom(AtomKind kind, std::span<const Formula> arguments);
 
     /// Until the next `clear`, `whole` makes atoms: a product of extents is then one term, and none

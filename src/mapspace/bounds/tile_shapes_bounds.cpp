@@ -46,13 +46,6 @@ ChainBounds::ChainBounds(model::FormulaPool& pool, std::span<const TileShapeSymb
     }
 }
 
-/// The ceiling of a positive monomial, which is 1 or more.
-bool ChainBounds::plain_ceiling(model::AtomId id) const {
-    const Atom& atom = pool_.atom(id);
-    const std::span<const Term> terms = pool_.terms(atom.arguments[0]);
-    return atom.kind == AtomKind::ceil && terms.size() == 1 && is_plain(pool_, terms[0]);
-}
-
 /// Whether the atoms of one monomial over those of another make 1 or more: further ceilings.
 bool ChainBounds::at_least_one(const Monomial& over, const Monomial& under) const {
     const auto count = [this](const Monomial& m, model::AtomId atom) {
@@ -65,28 +58,29 @@ bool ChainBounds::at_least_one(const Monomial& over, const Monomial& under) cons
     };
     for (const AtomPower& p : pool_.atom_powers(under)) {
         const int more = count(over, p.atom) - p.exponent;
-        if (more < 0 || (more > 0 && !plain_ceiling(p.atom))) {
+        if (more < 0 || (more > 0 && !is_smooth(pool_, p.atom))) {
             return false;
         }
     }
     for (const AtomPower& p : pool_.atom_powers(over)) {
         const int more = p.exponent - count(under, p.atom);
-        if (more < 0 || (more > 0 && !plain_ceiling(p.atom))) {
+        if (more < 0 || (more > 0 && !is_smooth(pool_, p.atom))) {
             return false;
         }
     }
     return true;
 }
 
-/// Replaces ceilings that depend on unknown symbols by what they round up, where that cannot raise
-/// the sum: its slope in each of them, wherever all are 1 or more, is not negative. Unlike their
-/// least values one by one, trips and tile shapes of one chain then cancel out.
+/// Replaces ceilings that depend on unknown symbols by what they round up, and `leading` by its
+/// average, where that cannot raise the sum: its slope in each of them, wherever all are 1 or more,
+/// is not negative. Unlike their least values one by one, trips and tile shapes of one chain then
+/// cancel out.
 void ChainBounds::drop_ceilings(std::vector<Term>& terms, const SymbolSet& known) {
     std::vector<model::AtomId> dropped;
     const auto low = [this](MonomialId p, MonomialId n) { return ratio_low(p, n); };
     for (const Term& term : terms) {
         for (const AtomPower& p : pool_.atom_powers(pool_.monomial(term.monomial))) {
-            if (known.contains(pool_.atom(p.atom).mask) || !plain_ceiling(p.atom) ||
+            if (known.contains(pool_.atom(p.atom).mask) || !is_smooth(pool_, p.atom) ||
                 std::find(dropped.begin(), dropped.end(), p.atom) != dropped.end()) {
                 continue;
             }
@@ -119,7 +113,7 @@ void ChainBounds::drop_ceilings(std::vector<Term>& terms, const SymbolSet& known
         }
         term.monomial = pool_.intern(monomial.exponents, pool_.intern_atoms(rest));
         for (const AtomPower& p : gone) {
-            const Term inside = pool_.terms(pool_.atom(p.atom).arguments[0])[0];
+            const Term inside = smooth_below(pool_, p.atom);
             for (int e = 0; e < std::abs(p.exponent); ++e) {
                 term.coefficient = p.exponent > 0 ? term.coefficient * inside.coefficient
                                                   : term.coefficient / inside.coefficient;
@@ -320,6 +314,11 @@ bool ChainBounds::atom_not_negative(model::AtomId id, bool positive) {
 Formula ChainBounds::bound_atom(model::AtomId id, const SymbolSet& known, Side side) {
     const AtomKind kind = pool_.atom(id).kind;
     const std::vector<Formula> arguments = pool_.atom(id).arguments;
+    if (kind == AtomKind::leading) {
+        return model::leading(bound(arguments[0], known, side),
+                              bound(arguments[1], known, opposite(side)),
+                              bound(arguments[2], known, side));
+    }
     Formula result = bound(arguments[0], known, side);
     for (std::size_t i = 1; i < arguments.size(); ++i) {
         const Formula next = bound(arguments[i], known, side);
@@ -512,11 +511,22 @@ Formula ChainBounds::never_below(const Formula& f, const SymbolSet& known) {
 
 namespace {
 
-/// The single term of a formula with a positive coefficient, nothing in it rounded up: nowhere
-/// above the formula. None if it is something else.
-std::optional<model::Term> positive_monomial(model::FormulaPool& pool, const Formula& f) {
-    if (f.is_constant() || pool.is_max(f) || pool.terms(f).size() != 1) {
-        return std::nullopt;
+/// A constant, or a single term with atoms that is_smooth() accepts: positive.
+bool is_smooth_factor(const model::FormulaPool& pool, const Formula& f) {
+    if (f.is_constant()) {
+        return f.constant_value() > 0.0;
+    }
+    const std::span<const Term> terms = pool.terms(f);
+    return terms.size() == 1 && terms[0].coefficient > 0.0 &&
+           std::ranges::all_of(
+               pool.atom_powers(pool.monomial(terms[0].monomial)),
+               [&](const AtomPower& p) { return p.exponent > 0 && is_smooth(pool, p.atom); });
+}
+
+/// Of a factor that is_smooth_factor() accepts, nowhere above it.
+Term smooth_factor(model::FormulaPool& pool, const Formula& f) {
+    if (f.is_constant()) {
+        return {f.constant_value(), 0};
     }
     Term term = pool.terms(f)[0];
     const Monomial monomial = pool.monomial(term.monomial);
@@ -524,21 +534,55 @@ std::optional<model::Term> positive_monomial(model::FormulaPool& pool, const For
                                         pool.atom_powers(monomial).end());
     term.monomial = pool.intern(monomial.exponents, 0);
     for (const AtomPower& p : powers) {
-        const std::span<const Term> inside = pool.terms(pool.atom(p.atom).arguments[0]);
-        if (pool.atom(p.atom).kind != AtomKind::ceil || p.exponent < 0 || inside.size() != 1 ||
-            !is_plain(pool, inside[0])) {
-            return std::nullopt;
-        }
-        const Term one = inside[0];
+        const Term below = smooth_below(pool, p.atom);
         for (int e = 0; e < p.exponent; ++e) {
-            term.coefficient *= one.coefficient;
-            term.monomial = pool.product(term.monomial, one.monomial);
+            term.coefficient *= below.coefficient;
+            term.monomial = pool.product(term.monomial, below.monomial);
         }
-    }
-    if (!(term.coefficient > 0.0)) {
-        return std::nullopt;
     }
     return term;
+}
+
+}  // namespace
+
+bool is_smooth(const model::FormulaPool& pool, model::AtomId id) {
+    const Atom& atom = pool.atom(id);
+    if (atom.kind == AtomKind::ceil) {
+        return !atom.arguments[0].is_constant() && is_smooth_factor(pool, atom.arguments[0]);
+    }
+    if (atom.kind != AtomKind::leading) {
+        return false;
+    }
+    // What is divided by must be what it is: nothing in it may be rounded up.
+    const Formula& period = atom.arguments[1];
+    const bool exact = period.is_constant() || plain_terms(pool, period).size() == 1;
+    return exact && std::ranges::all_of(atom.arguments, [&](const Formula& f) {
+               return is_smooth_factor(pool, f);
+           });
+}
+
+Term smooth_below(model::FormulaPool& pool, model::AtomId id) {
+    const std::vector<Formula> arguments = pool.atom(id).arguments;
+    const Term first = smooth_factor(pool, arguments[0]);
+    if (arguments.size() == 1) {
+        return first;
+    }
+    const Term period = smooth_factor(pool, arguments[1]);
+    const Term own = smooth_factor(pool, arguments[2]);
+    return {
+        first.coefficient * own.coefficient / period.coefficient,
+        pool.product(pool.product(first.monomial, own.monomial), pool.power(period.monomial, -1))};
+}
+
+namespace {
+
+/// The single term of a formula with a positive coefficient, nothing in it rounded up: nowhere
+/// above the formula. None if it is something else.
+std::optional<Term> positive_monomial(model::FormulaPool& pool, const Formula& f) {
+    if (f.is_constant() || !is_smooth_factor(pool, f)) {
+        return std::nullopt;
+    }
+    return smooth_factor(pool, f);
 }
 
 /// Multiplies the term by factors, one at a time or two that have a symbol in common (a variable

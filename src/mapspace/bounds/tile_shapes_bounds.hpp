@@ -63,7 +63,6 @@ private:
     bool pay_negative_terms(std::vector<model::Term>& terms,
                             CompensatingTerm compensating_term) const;
     void drop_ceilings(std::vector<model::Term>& terms, const model::SymbolSet& known);
-    bool plain_ceiling(model::AtomId atom) const;
     bool at_least_one(const model::Monomial& over, const model::Monomial& under) const;
     bool bound_atoms(std::vector<model::Term>& terms, const model::SymbolSet& known, Side side);
     model::Formula bound_atom(model::AtomId atom, const model::SymbolSet& known, Side side);
@@ -95,6 +94,12 @@ private:
 inline bool is_plain(const model::FormulaPool& pool, const model::Term& term) {
     return term.coefficient > 0.0 && pool.monomial(term.monomial).atoms == 0;
 }
+
+/// Whether the atom, which is 1 or more, is nowhere below some positive monomial without atoms:
+/// what a ceiling rounds up, the average of a `leading`.
+bool is_smooth(const model::FormulaPool& pool, model::AtomId atom);
+/// That monomial. \pre is_smooth(). May add monomials to the pool.
+model::Term smooth_below(model::FormulaPool& pool, model::AtomId atom);
 
 /// Terms of a sum of plain ones; empty if the formula is something else.
 std::span<const model::Term> plain_terms(const model::FormulaPool& pool, const model::Formula& f);

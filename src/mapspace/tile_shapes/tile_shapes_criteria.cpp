@@ -135,10 +135,10 @@ bool CriteriaBuilder::split(const Term& term, int sign, Part& part) {
     for (const AtomPower& p : powers) {
         if (is_mixed(pool_.atom(p.atom).mask)) {
             const int direction = (factor.coefficient > 0.0) == (p.exponent > 0) ? 1 : -1;
-            const std::vector<Formula> arguments = pool_.atom(p.atom).arguments;
+            const model::Atom atom = pool_.atom(p.atom);
             const std::vector<Part> outer_parts = parts_;  // `add` starts a list of its own
-            for (const Formula& argument : arguments) {
-                add(argument, direction);
+            for (std::size_t i = 0; i < atom.arguments.size(); ++i) {
+                add(atom.arguments[i], atom.rises_with(i) ? direction : -direction);
             }
             parts_ = outer_parts;
         }

@@ -13,6 +13,7 @@
 //                            the child's tile times the trips of the segment between them
 // Its other methods, for who runs it:
 //   traffic_analysis.hpp     settle and merge_copy
+//   partial_tiles.hpp        the trips of loops over variables with a partial last tile
 //   network_analysis.hpp     hops and link traffic, and how many units of a distributed memory are
 //   used
 // The linear pass equals the textbook recursion over nodes: a record is only read by the next
@@ -65,6 +66,7 @@ struct HolderNote {
     Num segment{}, segment_first{};         ///< since the holder above; for first accesses
     Num bits{}, least_bits{};
     Num units{};
+    int place = 0;  ///< among the steps of the tensor's nest
     int loops_above = 0;
     int node = 0;
     int level = 0;
@@ -82,8 +84,13 @@ public:
     std::vector<Num> traffic;  ///< see NetworkCounts::traffic
     std::vector<Num> used;     ///< per PathTables::dims entry: instances in use
     std::vector<char> looped;  ///< per PathTables::dims entry: some loop uses the dimension
-    Num operations{};          ///< computes, all instances together
-    Num steps{};               ///< computes of the busiest instance
+    /// Of `used`, what is in use on average over the iterations: less where tiles are partial.
+    Num average_used(int dim) const;
+    bool has_partial_tiles() const {
+        return !partial_.empty();
+    }
+    Num operations{};  ///< computes, all instances together
+    Num steps{};       ///< of the busiest instance: each iteration takes the time of a whole one
     /// Copy Einsums: per holder node the entry of `holders` that it was merged into; else empty.
     std::vector<std::pair<int, int>> merged;
 
@@ -100,15 +107,21 @@ private:
 
     // traffic_analysis.hpp
     struct Exchange {
-        Num down{};   ///< values that a holder asks its parent for
-        Num up{};     ///< values that it sends up
-        Num first{};  ///< of those asked for, values that are still zero
+        Num down{};     ///< values that a holder asks its parent for
+        Num up{};       ///< values that it sends up
+        Num first{};    ///< of those asked for, values that are still zero
+        int place = 0;  ///< of who asks: behind a toll not the toll, but whom it hands on to
+    };
+    struct Values {
+        Num reads{}, writes{};
     };
     void settle(Nodes nodes, int tensor);
     Exchange own_exchange(const mapping::PmappingNode& node, const HolderNote<Num>& note,
                           const Exchange& child, bool has_parent) const;
     HolderCounts<Num> charge(const mapping::PmappingNode& node, const HolderNote<Num>& note,
                              const Exchange& own, const Exchange& child) const;
+    Values values_moved(const mapping::PmappingNode& node, const HolderNote<Num>& note,
+                        const Exchange& own, const Exchange& child, bool unit) const;
     void merge_copy(const NestPlan::CopySource& source);
     Num values(const TensorFacts& tensor, const std::vector<Num>& shape) const;
     void hold_open(Nodes below, const TensorFacts& tensor, const Num& bits_per_value,
@@ -122,6 +135,36 @@ private:
         return t_->levels[node.level].first_dim + node.dim;
     }
 
+    // partial_tiles.hpp
+    struct PartialLoop {
+        int node = 0;
+        int dim = -1;         ///< into PathTables::dims; -1: temporal
+        Num outer{}, tile{};  ///< tile shapes around it and inside
+        bool temporal() const {
+            return dim < 0;
+        }
+    };
+    /// All loops over a variable one of which may leave a partial last tile, as they are written.
+    struct PartialVariable {
+        int variable = 0;
+        std::vector<PartialLoop> loops;
+    };
+    /// Which loops count: those above the place `from`, but for spatial ones above the place `to`
+    /// (`unit`) and shared ones below it.
+    struct PartialTrips {
+        int from = 0, to = 0;
+        bool unit = false;   ///< what the first instance at `to` does
+        bool first = false;  ///< of it what is done for the first time
+    };
+    void find_partial(Nodes nodes);
+    std::uint64_t partial_variables(Nodes nodes) const;
+    bool is_partial(const mapping::PmappingNode& loop) const {
+        return partial_variables_ >> loop.rank_variable & 1;
+    }
+    Num times_partial(Num amount, int tensor, const PartialTrips& wanted) const;
+    template <class Counts>
+    Num tiles_of(const PartialVariable& partial, const Counts& counts) const;
+
     // network_analysis.hpp
     void network_pass(Nodes nodes, std::span<const NestStep> steps, int tensor);
     void start_route(int note, int tensor);
@@ -134,6 +177,10 @@ private:
     std::vector<Num> shape_, largest_;
     std::vector<Num> trips_;        ///< per node, average for partial tiles
     std::vector<Num> whole_trips_;  ///< per node, partial tiles rounded up
+    std::uint64_t partial_variables_ = 0;
+    std::vector<PartialVariable> partial_;
+    std::vector<int> place_;    ///< per node: its step in the tensor's nest; loops of partial_ only
+    std::vector<char> shared_;  ///< of the same: one transfer serves all instances
     std::vector<HolderNote<Num>> notes_;
     std::vector<Num> tile_at_;  ///< per step of the tensor's nest, network pass only
     std::vector<Num> below_;    ///< per dim: trips of deeper spatial loops, network pass only
@@ -212,6 +259,7 @@ void Analysis<Num>::loops_pass(Nodes nodes) {
     looped.assign(t.dims.size(), 0);
     operations = Num(1);
     steps = Num(1);
+    find_partial(nodes);
     std::uint64_t seen = 0, below_prologue = 0;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const int v = nodes[i].rank_variable;
@@ -326,6 +374,17 @@ void Analysis<Num>::scan(Nodes nodes, const NestPlan& plan, int tensor) {
     for (std::size_t s = 0; s < steps.size(); ++s) {
         const NestStep& step = steps[s];
         const mapping::PmappingNode& node = nodes[step.node];
+        if (node.is_loop() && is_partial(node)) {
+            // times_partial() has their trips.
+            const bool spatial = node.kind == mapping::NodeKind::spatial;
+            place_[step.node] = static_cast<int>(s);
+            shared_[step.node] = spatial && reused(node, step, tensor);
+            enter(node);
+            if (t_->has_networks && spatial) {
+                tile_at_[s] = values(facts, shape_);
+            }
+            continue;
+        }
         switch (step.kind) {
             case NestStep::Kind::temporal: {
                 const Num& trips = trips_for(step);
@@ -366,13 +425,15 @@ void Analysis<Num>::scan(Nodes nodes, const NestPlan& plan, int tensor) {
             }
             case NestStep::Kind::holder:
                 notes_.push_back({values(facts, shape_), temporal, relevant, spatial, segment,
-                                  segment_first, Num(0), Num(0), Num(1), 0, step.node, node.level});
+                                  segment_first, Num(0), Num(0), Num(1), static_cast<int>(s), 0,
+                                  step.node, node.level});
                 segment = Num(1);
                 segment_first = Num(1);
                 break;
             case NestStep::Kind::compute:
                 notes_.push_back({Num(1), temporal, relevant, spatial, segment, segment_first,
-                                  Num(0), Num(0), Num(1), 0, step.node, node.level});
+                                  Num(0), Num(0), Num(1), static_cast<int>(s), 0, step.node,
+                                  node.level});
                 break;
         }
     }

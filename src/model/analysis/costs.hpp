@@ -15,6 +15,7 @@
 #include "analysis.hpp"
 #include "model/latency.hpp"
 #include "network_analysis.hpp"
+#include "partial_tiles.hpp"
 #include "traffic_analysis.hpp"
 
 namespace tessera::model {

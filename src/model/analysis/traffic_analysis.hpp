@@ -19,7 +19,8 @@ void Analysis<Num>::settle(Nodes nodes, int tensor) {
     const bool output = t.tensors[tensor].output;
     const std::size_t first_holder = holders.size();
     const bool compute_skips = output && !t.copy && t.levels[t.n_levels - 1].skip_initial;
-    Exchange child{Num(t.copy && output ? 0 : 1), Num(output ? 1 : 0), Num(compute_skips ? 1 : 0)};
+    Exchange child{Num(t.copy && output ? 0 : 1), Num(output ? 1 : 0), Num(compute_skips ? 1 : 0),
+                   notes_.back().place};
     for (int i = static_cast<int>(notes_.size()) - 2; i >= 0; --i) {
         const HolderNote<Num>& note = notes_[i];
         const mapping::PmappingNode& node = nodes[note.node];
@@ -42,7 +43,7 @@ typename Analysis<Num>::Exchange Analysis<Num>::own_exchange(const mapping::Pmap
     const bool output = t_->tensors[node.tensor].output;
     const bool toll = node.kind == mapping::NodeKind::toll;
     const bool blind_copy = t_->copy && !t_->convention.copy_knows_backing;
-    Exchange own{Num(0), Num(0), Num(0)};
+    Exchange own{Num(0), Num(0), Num(0), toll ? child.place : note.place};
     if (has_parent && !blind_copy) {
         own.down = toll ? child.down : note.tile;
     }
@@ -53,6 +54,37 @@ typename Analysis<Num>::Exchange Analysis<Num>::own_exchange(const mapping::Pmap
         own.first = toll ? child.first : note.tile;
     }
     return own;
+}
+
+/// Values that the holder reads and writes: all its instances, or the first (`unit`).
+template <class Num>
+typename Analysis<Num>::Values Analysis<Num>::values_moved(const mapping::PmappingNode& node,
+                                                           const HolderNote<Num>& note,
+                                                           const Exchange& own,
+                                                           const Exchange& child, bool unit) const {
+    const HolderFacts& holder = t_->holder(node.level, node.tensor);
+    const Num spatial = unit ? Num(1) : note.spatial;
+    const auto all = [&](const Num& values, const Exchange& e) {
+        return times_partial(values * note.temporal * spatial, node.tensor,
+                             {e.place, note.place, unit});
+    };
+    const auto first = [&](const Exchange& e) {
+        return times_partial(e.first * note.relevant * spatial, node.tensor,
+                             {e.place, note.place, unit, true});
+    };
+    Values moved{Num(0), Num(0)};
+    if (holder.down) {
+        moved.writes = all(own.down, own) - first(own);
+        moved.reads = all(child.down, child);
+        if (t_->levels[node.level].skip_initial && !t_->copy) {
+            moved.reads = moved.reads - first(child);
+        }
+    }
+    if (holder.up) {
+        moved.reads = moved.reads + all(own.up, own);
+        moved.writes = moved.writes + all(child.up, child);
+    }
+    return moved;
 }
 
 template <class Num>
@@ -90,6 +122,18 @@ HolderCounts<Num> Analysis<Num>::charge(const mapping::PmappingNode& node,
     }
     counts.bits = node.kind == mapping::NodeKind::toll ? Num(0) : note.bits;
     counts.least_bits = node.kind == mapping::NodeKind::toll ? Num(0) : note.least_bits;
+    if (!partial_.empty()) {
+        const Values unit = values_moved(node, note, own, child, true);
+        const Values total = values_moved(node, note, own, child, false);
+        counts.unit_reads = unit.reads * Num(holder.reads_per_value);
+        counts.unit_writes = unit.writes * Num(holder.writes_per_value);
+        counts.reads = total.reads * Num(holder.reads_per_value);
+        counts.writes = total.writes * Num(holder.writes_per_value);
+        if (node.level == t_->outermost_memory) {
+            counts.down = total.reads;
+            counts.up = total.writes;
+        }
+    }
     if (level.distributed) {
         counts.unit_reads = counts.unit_reads / note.units;
         counts.unit_writes = counts.unit_writes / note.units;

@@ -76,4 +76,12 @@ Formula ceil(const Formula& a) {
     return FormulaPool::current().ceil(a);
 }
 
+Formula leading(const Formula& count, const Formula& period, const Formula& own) {
+    if (count.is_constant() && period.is_constant() && own.is_constant()) {
+        return Formula(
+            leading(count.constant_value(), period.constant_value(), own.constant_value()));
+    }
+    return FormulaPool::current().leading(count, period, own);
+}
+
 }  // namespace tessera::model

@@ -55,7 +55,18 @@ struct Bounder {
         return static_cast<std::size_t>(s) < box.size() ? box[s] : Interval{1.0, kInfinity};
     }
 
+    Interval leading(const Atom& a) const {
+        const Interval count = formula(a.arguments[0]);
+        const Interval period = formula(a.arguments[1]);
+        const Interval own = formula(a.arguments[2]);
+        return {model::leading(count.lo, period.hi, own.lo),
+                model::leading(count.hi, period.lo, own.hi)};
+    }
+
     Interval atom(const Atom& a) const {
+        if (a.kind == AtomKind::leading) {
+            return leading(a);
+        }
         Interval result = formula(a.arguments[0]);
         for (const Formula& argument : a.arguments) {
             const Interval x = formula(argument);
@@ -183,8 +194,9 @@ struct Bounder {
 
     Monotone atom_direction(const Atom& a, int index) const {
         Monotone all = Monotone::constant;
-        for (const Formula& argument : a.arguments) {
-            all = both(all, direction(argument, index));
+        for (std::size_t i = 0; i < a.arguments.size(); ++i) {
+            const Monotone own = direction(a.arguments[i], index);
+            all = both(all, a.rises_with(i) ? own : flip(own));
         }
         return all;
     }
@@ -260,6 +272,10 @@ double value_of(const FormulaPool& pool, const Formula& f, std::span<const doubl
 
 double atom_value(const FormulaPool& pool, const Atom& atom, std::span<const double> symbols) {
     double result = value_of(pool, atom.arguments[0], symbols);
+    if (atom.kind == AtomKind::leading) {
+        return leading(result, value_of(pool, atom.arguments[1], symbols),
+                       value_of(pool, atom.arguments[2], symbols));
+    }
     for (const Formula& argument : atom.arguments) {
         const double x = value_of(pool, argument, symbols);
         if (atom.kind == AtomKind::min) {

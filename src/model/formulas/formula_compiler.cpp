@@ -164,9 +164,27 @@ private:
             case AtomKind::sum:
                 place = formula(atom.arguments[0]);
                 break;
+            case AtomKind::leading:
+                place = leading(atom);
+                break;
         }
         atoms_.push_back({id, place});
         return place;
+    }
+
+    /// min(iterations own, count - (iterations - 1) (period - own)); where own = period, both
+    /// are count or the first is more.
+    std::uint16_t leading(const Atom& atom) {
+        const std::vector<Formula> arguments = atom.arguments;
+        const std::uint16_t count = formula(arguments[0]);
+        const std::uint16_t period = formula(arguments[1]);
+        const std::uint16_t own = formula(arguments[2]);
+        const std::uint16_t iterations = emit(Op::ceil, emit(Op::divide, count, period));
+        const std::uint16_t others = emit(Op::add_scaled, own, period, -1.0);
+        const std::uint16_t before = emit(Op::add_constant, iterations, 0, -1.0);
+        const std::uint16_t gone = emit(Op::multiply, before, others);
+        return emit(Op::min, emit(Op::multiply, iterations, own),
+                    emit(Op::add_scaled, gone, count, -1.0));
     }
 
     /// Product of the factors with positive (sign = 1) or negative (sign = -1) exponents, kNone if

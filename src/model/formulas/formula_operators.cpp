@@ -332,6 +332,20 @@ Formula FormulaPool::ceil(const Formula& a) {
     return surely_integer(a) ? a : as_atom(AtomKind::ceil, {&a, 1});
 }
 
+Formula FormulaPool::leading(const Formula& count, const Formula& period, const Formula& own) {
+    if (own == period) {
+        return count;
+    }
+    if (count == period) {
+        return own;
+    }
+    if (own == Formula(1.0)) {
+        return model::ceil(count / period);
+    }
+    const Formula arguments[] = {count, period, own};
+    return as_atom(AtomKind::leading, arguments);
+}
+
 bool FormulaPool::surely_integer(const Formula& f) const {
     if (f.is_constant()) {
         return f.constant_value() == std::floor(f.constant_value());
@@ -350,7 +364,7 @@ bool FormulaPool::surely_integer(const Formula& f) const {
         for (const AtomPower& power : atom_powers(m)) {
             const Atom& atom = atoms_[power.atom];
             if (power.exponent < 0 ||
-                (atom.kind != AtomKind::ceil &&
+                (atom.kind != AtomKind::ceil && atom.kind != AtomKind::leading &&
                  !std::ranges::all_of(atom.arguments,
                                       [this](const Formula& g) { return surely_integer(g); }))) {
                 return false;

@@ -419,9 +419,12 @@ Formula FormulaPool::as_atom(AtomKind kind, std::span<const Formula> arguments) 
     Atom made;
     made.kind = kind;
     made.arguments.assign(arguments.begin(), arguments.end());
-    // min and max do not depend on the order of their arguments.
-    std::sort(made.arguments.begin(), made.arguments.end(),
-              [this](const Formula& a, const Formula& b) { return hash(a).first < hash(b).first; });
+    if (kind == AtomKind::min || kind == AtomKind::max) {
+        // Their arguments have no order.
+        std::sort(
+            made.arguments.begin(), made.arguments.end(),
+            [this](const Formula& a, const Formula& b) { return hash(a).first < hash(b).first; });
+    }
     made.hash = combine({0x5555, 0x6666}, static_cast<std::uint64_t>(kind));
     for (const Formula& argument : made.arguments) {
         const StructuralHash h = hash(argument);

@@ -38,7 +38,7 @@ void append_power(int exponent, std::string& out) {
 }
 
 void append_monomial(const FormulaPool& pool, const Monomial& m, std::string& out) {
-    static constexpr const char* kNames[] = {"ceil", "min", "max", ""};
+    static constexpr const char* kNames[] = {"ceil", "min", "max", "", "leading"};
     for (const int s : m.own_symbols()) {
         out += "*s" + std::to_string(s);
         append_power(m.exponents.get(s), out);
