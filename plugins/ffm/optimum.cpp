@@ -430,6 +430,7 @@ mapspace::JoinOptions Run::join_options() const {
     j.order = options_.mapspace.all_einsum_orders ? mapspace::EinsumOrder::all
                                                   : mapspace::EinsumOrder::file;
     j.lookahead = context_.switches.lookahead;
+    j.completion_bounds = context_.switches.completion_bounds;
     j.settle = context_.switches.redundant_capacity;
     j.reference_rules = !problem_.convention().exchange_by_tree;
     j.threads = threads_;
