@@ -18,6 +18,15 @@ std::size_t semijoin_rows(const workload::Workload& workload,
                           std::vector<std::vector<PmappingGroup>>& groups, JoinGoal goal,
                           const std::vector<std::vector<double>>& incumbents);
 
+/// Reduced-cost fixing: drops rows that are part of no whole mapping which beats or ties one of the
+/// `incumbents`, whatever the others do, if only shared tensors have to be held alike (relaxed
+/// join); and groups that are left empty. Returns what no mapping of the groups is below: for
+/// several objectives that are no product, of the first. Infinite: there is none.
+/// Thread rule: none; pure function.
+double fix_by_reduced_costs(const workload::Workload& workload,
+                            std::vector<std::vector<PmappingGroup>>& groups, JoinGoal goal,
+                            const std::vector<std::vector<double>>& incumbents);
+
 /// A loop above a shared tensor, but for its trips.
 struct LoopAbove {
     int rank = -1;  ///< of the tensor, which the loop indexes directly; -1: none

@@ -6,9 +6,7 @@
 #include "tessera/mapspace/join.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cmath>
 #include <deque>
 #include <limits>
 #include <map>
@@ -16,10 +14,10 @@
 #include <optional>
 
 #include "base/leave.hpp"
-#include "completion_bounds.hpp"
 #include "join_later.hpp"
 #include "join_rows.hpp"
 #include "mapspace/join_orders.hpp"
+#include "mapspace/relaxed/completion_bounds.hpp"
 #include "tessera/base/parallel.hpp"
 #include "tessera/base/stop.hpp"
 
@@ -109,12 +107,12 @@ struct Context {
 std::vector<double> ranks_of(const Context& c, std::size_t size, const StateGroup& g,
                              const std::vector<double>& future) {
     std::vector<double> out;
-    std::vector<double> least(c.completions != nullptr ? c.completions->width() : 0);
+    std::vector<double> least(c.completions != nullptr ? c.completions->sums().width() : 0);
     for (std::size_t r = 0; r < g.rows(); ++r) {
         const double* costs = g.row(r);
         if (c.completions != nullptr) {
             c.completions->of_state(size, g.done, g.structure, g.trips_of(r), least.data());
-            out.push_back(c.completions->least_value(c.options.goal, costs, least.data()));
+            out.push_back(c.completions->sums().least_value(costs, least.data()));
         } else {
             out.push_back(c.options.goal == JoinGoal::single
                               ? costs[0]
@@ -387,26 +385,6 @@ std::vector<std::pair<std::size_t, std::size_t>> final_rows(const Context& c, co
 
 namespace {
 
-/// The sums of the objectives whose completions are bounded.
-std::vector<detail::Weights> sums_of(const JoinOptions& options,
-                                     detail::CompletionBounds& completions) {
-    if (options.goal == JoinGoal::single) {
-        return {{1, 0}};
-    }
-    double product = std::numeric_limits<double>::infinity();
-    for (const std::vector<double>& p : options.incumbents) {
-        product = std::min(product, p[0] * p[1]);
-    }
-    if (options.goal == JoinGoal::pareto || !std::isfinite(product)) {
-        return {{1, 0}, {0, 1}};
-    }
-    completions.bound({{1, 0}, {0, 1}});
-    completions.prepare(0, 0);
-    std::array<double, 2> least{};
-    completions.of_state(0, 0, {}, nullptr, least.data());
-    return detail::sums_of_product(least[0], least[1], product);
-}
-
 /// All steps. \throws base::Stopped
 void join_all(const workload::Workload& workload,
               const std::vector<std::vector<PmappingGroup>>& groups,
@@ -425,8 +403,8 @@ void join_all(const workload::Workload& workload,
     Lookahead lookahead(workload, groups, least);
     std::optional<CompletionBounds> completions;
     if (options.completion_bounds && !options.incumbents.empty()) {
-        completions.emplace(groups, orders, workload.tensors.size());
-        completions->bound(sums_of(options, *completions));
+        completions.emplace(groups, orders, workload.tensors.size(), options.goal,
+                            options.incumbents);
         c.completions = &*completions;
     }
     result.all_orders = orders.complete;

@@ -8,9 +8,9 @@
 #include <span>
 #include <utility>
 
-#include "completion_bounds.hpp"
 #include "join_later.hpp"
 #include "mapspace/pareto.hpp"
+#include "mapspace/relaxed/completion_bounds.hpp"
 #include "tessera/arch/path.hpp"
 #include "tessera/base/hash.hpp"
 #include "tessera/base/stop.hpp"
@@ -266,12 +266,13 @@ bool StepBound::pruned_by_bound(const double* o) const {
 }
 
 bool StepBound::has_completion(std::size_t right_row) const {
-    return completions == nullptr || std::isfinite((*least)[right_row * completions->width()]);
+    return completions == nullptr ||
+           std::isfinite((*least)[right_row * completions->sums().width()]);
 }
 
 bool StepBound::pruned_by_completions(const double* o, std::size_t right_row) const {
     return completions != nullptr &&
-           completions->pruned(goal, o, &(*least)[right_row * completions->width()], *incumbents);
+           completions->sums().pruned(o, &(*least)[right_row * completions->sums().width()]);
 }
 
 void RowLimit::hold(StateGroup& group) {

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "join_rows.hpp"
+#include "mapspace/join/join_rows.hpp"
 #include "mapspace/join_orders.hpp"
 #include "tessera/base/hash.hpp"
 #include "tessera/base/stop.hpp"
