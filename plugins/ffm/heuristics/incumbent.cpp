@@ -26,7 +26,7 @@ constexpr std::uint64_t long_beam_search = 40'000'000;
 constexpr double beam_excesses[] = {0, 0.015, 0.1, 0.5, 3};
 constexpr std::size_t tile_shape_beam = 64;
 /// Of a search for the least energy or latency alone.
-constexpr std::uint64_t rows_of_one_objective = 3'000'000;
+constexpr std::uint64_t rows_of_one_objective = 1'000'000;
 /// Share of a time limit for tile shapes without partial tiles.
 constexpr double perfect_share = 0.5;
 /// Shares of its cost that are looked for, in turn, and partial mappings that one join may keep.

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Sums for all tables together, and for one at least.
-constexpr std::size_t most_of_all = 40'000'000, least_of_one = 2000;
+constexpr std::size_t most_of_all = 12'000'000, least_of_one = 2000;
 /// Rows between two looks at the stop token.
 constexpr std::size_t poll_every = 1024;
 

@@ -91,7 +91,10 @@ void SumBound::add_mixed(double least_first, double least_second) {
     constexpr std::size_t n = most_weights - 2;
     for (std::size_t i = 0; i < n; ++i) {
         const double at = (static_cast<double>(i) + 0.5) / static_cast<double>(n);
-        weights_.push_back({1, low * std::pow(high / low, at)});
+        const double weight = low * std::pow(high / low, at);
+        weights_.push_back({1, weight});
+        touches_.push_back(std::sqrt(weight * best_));
+        per_tangent_.push_back(below / (2 * touches_.back()));
     }
 }
 
@@ -102,9 +105,8 @@ void SumBound::of_row(const double* objectives, double* sums) const {
     }
 }
 
-/// The product is least at a vertex of the convex set. Some product that is at most `enough` will
-/// do.
-double SumBound::least_product(const double* sums, double enough) const {
+/// The product is least at a vertex of the convex set.
+double SumBound::least_product(const double* sums) const {
     // Along the lower left boundary, from the least first objective on: it is the highest of the
     // lines y = (sum - x) / weight, whose weights ascend.
     double x = sums[0] * below, weight = 0, out = infinity;
@@ -119,7 +121,7 @@ double SumBound::least_product(const double* sums, double enough) const {
             }
         }
         out = std::min(out, x * y);
-        if (out <= enough || std::isinf(here)) {
+        if (std::isinf(here)) {
             return out;
         }
         // To where the first line of larger weight is as high.
@@ -136,9 +138,25 @@ double SumBound::least_product(const double* sums, double enough) const {
     }
 }
 
+/// Whether the line of some sum lies above the hyperbola of the best product wherever the
+/// objectives alone allow points below it.
+bool SumBound::product_pruned(const double* sums) const {
+    double x = sums[0] * below;
+    const double end = best_ / (sums[1] * below);
+    for (std::size_t k = 0; k < touches_.size() && x < end; ++k) {
+        // The line is above from x = touches / root to touches * root.
+        const double above = sums[k + 2] * per_tangent_[k];
+        if (above > 1) {
+            const double root = above + std::sqrt(above * above - 1);
+            x = touches_[k] <= x * root ? std::max(x, touches_[k] * root) : x;
+        }
+    }
+    return x > end;
+}
+
 bool SumBound::pruned(const double* sums) const {
     if (goal_ == JoinGoal::edp) {
-        return sums[0] * sums[1] * below * below > best_ || least_product(sums, best_) > best_;
+        return product_pruned(sums);
     }
     if (goal_ == JoinGoal::single) {
         return sums[0] * below > best_;
@@ -149,7 +167,7 @@ bool SumBound::pruned(const double* sums) const {
 }
 
 double SumBound::least_value(const double* sums) const {
-    return goal_ == JoinGoal::edp ? least_product(sums, 0) : sums[0] * below;
+    return goal_ == JoinGoal::edp ? least_product(sums) : sums[0] * below;
 }
 
 SumBound::Sums SumBound::whole(const double* objectives, const double* completion) const {

@@ -42,12 +42,16 @@ private:
     using Sums = std::array<double, most_weights>;
 
     Sums whole(const double* objectives, const double* completion) const;
-    double least_product(const double* sums, double enough) const;
+    bool product_pruned(const double* sums) const;
+    double least_product(const double* sums) const;
 
     JoinGoal goal_;
     const std::vector<std::vector<double>>& known_;
     double best_ = std::numeric_limits<double>::infinity();  ///< value of the best known one
     std::vector<Weights> weights_;
+    /// Of the line of each mixed sum that touches the hyperbola of the best product: its sum as a
+    /// reciprocal, and the first objective where it does.
+    std::vector<double> per_tangent_, touches_;
 };
 
 /// Least sums by how some tensors are held. A tensor that is not listed asks for nothing.
