@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <span>
 
@@ -17,6 +18,8 @@ constexpr double reached = 1e-13;
 /// Cutoffs up to this are tried whatever is known: a mapping within a percent leaves far more to
 /// explore, where everything fits, than the optimum at the bound.
 constexpr double always_tried = 1e-3;
+/// By how much cutoffs grow from what the relaxed join of rows has shown.
+constexpr double climbing_steps[] = {0.002, 0.01, 0.03, 0.08, 0.2};
 constexpr std::size_t thinned_rows = 6;
 /// With partial tiles: a search for the last digits of a class bound can take longer than there is
 /// time. At first, costs of classes that are lower by less than this share than without are not
@@ -180,7 +183,10 @@ void Run::find_optimum() {
             find_simple();
             continue;
         }
-        if (decide(cutoff)) {
+        if (excess > always_tried) {
+            find_by_objective();
+        }
+        if (decide(cutoff) || climb(cutoff)) {
             return;
         }
         if (long_search()) {
@@ -200,6 +206,20 @@ void Run::find_optimum() {
     if (result_.solutions.empty() && result_.reasons.empty()) {
         finish_with_incumbent();
     }
+}
+
+bool Run::climb(double cutoff) {
+    for (std::size_t i = 0; std::isfinite(relaxed_) && !watch_.stopped(); ++i) {
+        const double step = climbing_steps[std::min(i, std::size(climbing_steps) - 1)];
+        cutoff = std::max(relaxed_, cutoff) * (1 + step);
+        if (cutoff >= incumbent_.value()) {
+            return false;
+        }
+        if (decide(cutoff)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool Run::decide(double cutoff) {
@@ -243,6 +263,7 @@ void Run::join_begins(double cutoff) {
 std::optional<Groups> Run::useful_groups(const std::vector<std::vector<double>>& points) {
     const base::StopScope scope({watch_.stop()});
     base::poll_stop();
+    relaxed_ = std::numeric_limits<double>::infinity();
     const auto explore = [&](std::uint64_t most_rows) {
         const PhaseTimer timer(*this, "tile shapes", "templates");
         return exploration_->rows.find(incumbents_at(points), most_rows);
@@ -262,16 +283,24 @@ std::optional<Groups> Run::useful_groups(const std::vector<std::vector<double>>&
     }
     const PhaseTimer timer(*this, "tile shapes");
     base::LeftOnStop<Groups> groups(take_groups());
-    drop_useless(*groups, points);
+    relaxed_ = drop_useless(*groups, points);
+    if (scalar() && !points.empty()) {
+        // Whatever costs no more than the points is made of these rows.
+        report_bound(std::min(relaxed_, value_at(points.front())));
+    }
     return std::move(*groups);
 }
 
-void Run::drop_useless(Groups& groups, const std::vector<std::vector<double>>& points) const {
+double Run::drop_useless(Groups& groups, const std::vector<std::vector<double>>& points) const {
     if (context_.switches.row_semijoin) {
         mapspace::semijoin_rows(
             *problem_.workload, groups, goal_,
             context_.switches.join_bound ? points : std::vector<std::vector<double>>{});
     }
+    if (!context_.switches.completion_bounds || !context_.switches.join_bound || points.empty()) {
+        return 0;
+    }
+    return mapspace::fix_by_reduced_costs(*problem_.workload, groups, goal_, points);
 }
 
 bool Run::search(std::vector<std::vector<double>> points) {
@@ -438,6 +467,7 @@ mapspace::JoinOptions Run::join_options() const {
     j.order = options_.mapspace.all_einsum_orders ? mapspace::EinsumOrder::all
                                                   : mapspace::EinsumOrder::file;
     j.lookahead = context_.switches.lookahead;
+    j.completion_bounds = context_.switches.completion_bounds;
     j.settle = context_.switches.redundant_capacity;
     j.reference_rules = !problem_.convention().exchange_by_tree;
     j.threads = threads_;

@@ -180,6 +180,10 @@ private:
     /// Rows of few classes, not too far above the bound, joined with few rows per step.
     void beam_search();
 
+    /// The mappings of least energy and of least latency, by short runs of their own.
+    void find_by_objective();
+    void take(const mapper::Solution& s, const std::string& step);
+
     /// Looks for a mapping at least as good as `cutoff` among the rows, with few rows per step.
     void beam_join(const Groups& groups, const std::vector<double>& cutoff,
                    const std::string& step);
@@ -196,7 +200,8 @@ private:
     std::optional<Groups> useful_groups(const std::vector<std::vector<double>>& points);
 
     /// Rows that cannot be part of a mapping as good as the points go, before they are joined.
-    void drop_useless(Groups& groups, const std::vector<std::vector<double>>& points) const;
+    /// Returns what the relaxed join of all rows says; 0: it was not asked.
+    double drop_useless(Groups& groups, const std::vector<std::vector<double>>& points) const;
 
     /// Explores and joins everything that can be at least as good as the points. True if that ended
     /// with a proven result.
@@ -206,6 +211,9 @@ private:
     /// They are the result.
     void take_joined(const Groups& groups, mapspace::JoinResult exact);
 
+    /// Cutoffs close above what the relaxed join of rows has shown, while it shows anything. True
+    /// if that ended with a proven result.
+    bool climb(double cutoff);
     /// search() below a cutoff. True if that ended with a proven result.
     bool decide(double cutoff);
     /// A join that ended in no part of the run so far is first done below lower cutoffs, which
@@ -311,10 +319,12 @@ private:
     std::vector<KnownClassBounds> perfect_class_bounds_;  ///< with partial tiles
     bool simple_tried_ = false;
     bool beam_tried_ = false;  ///< beam_through()
+    bool objectives_tried_ = false;
     bool root_bound_ = false;
     bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
     double reported_bound_ = 0;
-    SavedState saved_;  ///< of the run that this one resumes
+    double relaxed_ = 0;  ///< least value of the last search's rows; infinite: there are none
+    SavedState saved_;    ///< of the run that this one resumes
     CutoffLog cutoffs_;
     std::optional<Later> later_;
     SavedState saved_later_;  ///< of the run that this one resumes

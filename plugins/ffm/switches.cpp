@@ -24,6 +24,7 @@ const std::vector<Choice>& choices() {
         {"shape-semijoin", [](Switches& s) -> bool& { return s.shape_semijoin; }},
         {"join-bound", [](Switches& s) -> bool& { return s.join_bound; }},
         {"lookahead", [](Switches& s) -> bool& { return s.lookahead; }},
+        {"completion-bounds", [](Switches& s) -> bool& { return s.completion_bounds; }},
         {"redundant-capacity", [](Switches& s) -> bool& { return s.redundant_capacity; }},
         {"row-semijoin", [](Switches& s) -> bool& { return s.row_semijoin; }},
         {"template-semijoin", [](Switches& s) -> bool& { return s.template_semijoin; }},

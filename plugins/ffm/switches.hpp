@@ -22,6 +22,7 @@ struct Switches {
     bool shape_semijoin = true;        ///< fused tile shapes that explored Einsums have
     bool join_bound = true;            ///< bounds in the join
     bool lookahead = true;             ///< what live tensors ask of later Einsums
+    bool completion_bounds = true;     ///< least costs of completions in the join
     bool redundant_capacity = true;    ///< peaks that can overflow no more are forgotten
     bool row_semijoin = true;          ///< rows without compatible rows go before the join
     bool template_semijoin = true;     ///< templates without compatible rows are not explored

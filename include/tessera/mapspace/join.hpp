@@ -53,6 +53,8 @@ struct JoinOptions {
     std::uint64_t most_pairs = 0;
     /// Count on what live tensors ask of later Einsums.
     bool lookahead = true;
+    /// Count on what completions cost at least, tensors held as by the state (relaxed join).
+    bool completion_bounds = false;
     /// Forget peaks that nothing which is still to come can lift above a memory's size.
     bool settle = true;
     /// Once set, join() returns soon and incomplete. Null: base::current_stop() holds, which ends

@@ -25,6 +25,8 @@ constexpr std::uint64_t long_beam_search = 40'000'000;
 /// of a template they keep.
 constexpr double beam_excesses[] = {0, 0.015, 0.1, 0.5, 3};
 constexpr std::size_t tile_shape_beam = 64;
+/// Of a search for the least energy or latency alone.
+constexpr std::uint64_t rows_of_one_objective = 1'000'000;
 /// Share of a time limit for tile shapes without partial tiles.
 constexpr double perfect_share = 0.5;
 /// Shares of its cost that are looked for, in turn, and partial mappings that one join may keep.
@@ -49,16 +51,58 @@ void Run::take_start() {
     if (best == nullptr || !scalar()) {
         return;  // a Pareto set is found anew: its points are no cutoffs for each other
     }
+    take(*best, "start");
+}
+
+void Run::take(const mapper::Solution& s, const std::string& step) {
     mapspace::JoinedMapping known;  // of no pmappings: its costs alone are of use
     if (context_.want_energy) {
-        known.objectives.push_back(best->report.energy_j());
+        known.objectives.push_back(s.report.energy_j());
     }
     if (context_.want_latency) {
-        known.objectives.push_back(best->report.latency_s());
+        known.objectives.push_back(s.report.latency_s());
     }
     incumbent_.mappings = {known};
-    incumbent_.solutions = {*best};
-    report_incumbent(*best, "start");
+    incumbent_.solutions = {s};
+    incumbent_.used.clear();
+    report_incumbent(s, step);
+}
+
+void Run::find_by_objective() {
+    if (objectives_tried_ || goal_ != mapspace::JoinGoal::edp || !context_.switches.beam_search ||
+        options_.mapspace.partial_tiles() || exploration_->class_bounds.nothing_shared()) {
+        return;
+    }
+    objectives_tried_ = true;
+    const PhaseTimer timer(*this, "incumbent", "templates");
+    for (const mapper::Metric metric : {mapper::Metric::energy, mapper::Metric::latency}) {
+        if (watch_.stopped()) {
+            return;
+        }
+        mapper::Options o = options_;
+        o.metrics = {metric};
+        o.budget = {};
+        o.budget.max_evals = rows_of_one_objective;
+        o.resume.clear();
+        o.start.clear();
+        o.recorder = nullptr;
+        o.progress = nullptr;
+        Run run(problem_, *context_.model, o);
+        run.silent_ = true;
+        try {
+            const mapper::Result found = run.run();
+            result_.statistics.evaluated += found.statistics.evaluated;
+            const auto value = [&](const mapper::Solution& s) {
+                return mapper::metric_value(options_.metrics.front(), s.report);
+            };
+            if (!found.solutions.empty() && value(found.solutions.front()) < incumbent_.value()) {
+                take(found.solutions.front(),
+                     metric == mapper::Metric::energy ? "least energy" : "least latency");
+            }
+        } catch (const LimitReached&) {  // no mapping in time
+            result_.statistics.evaluated += run.evaluated();
+        }
+    }
 }
 
 void Run::find_perfect() {

@@ -18,11 +18,30 @@ std::size_t semijoin_rows(const workload::Workload& workload,
                           std::vector<std::vector<PmappingGroup>>& groups, JoinGoal goal,
                           const std::vector<std::vector<double>>& incumbents);
 
-/// How the rows of a group hold one of its tensors: memory, depth, and the loops above as a set.
-/// Two users of a tensor can be joined only if their numbers for it are the same.
+/// Reduced-cost fixing: drops rows that are part of no whole mapping which beats or ties one of the
+/// `incumbents`, whatever the others do, if only shared tensors have to be held alike (relaxed
+/// join); and groups that are left empty. Returns what no mapping of the groups is below: for
+/// several objectives that are no product, of the first. Infinite: there is none.
+/// Thread rule: none; pure function.
+double fix_by_reduced_costs(const workload::Workload& workload,
+                            std::vector<std::vector<PmappingGroup>>& groups, JoinGoal goal,
+                            const std::vector<std::vector<double>>& incumbents);
+
+/// A loop above a shared tensor, but for its trips.
+struct LoopAbove {
+    int rank = -1;  ///< of the tensor, which the loop indexes directly; -1: none
+    int spatial_dim = -1;
+    std::int64_t bound = 0, prologue = 0;  ///< of the rank's variable; 0 without one
+};
+
+/// How the rows of a group, or a joined state, hold one of their tensors: memory, depth, and the
+/// loops above as a set. Two users of a tensor can be joined only if their numbers for it are the
+/// same.
 class Compatibility {
 public:
     Compatibility(const GroupStructure& structure, const BackedTensor& tensor);
+    /// `above`: its `tensor.level` loops, outermost first.
+    Compatibility(const HeldTensor& tensor, const std::vector<LoopAbove>& above);
 
     std::uint64_t of(const std::int64_t* trips) const {
         std::uint64_t hash = place_;

@@ -17,6 +17,7 @@
 #include "join_later.hpp"
 #include "join_rows.hpp"
 #include "mapspace/join_orders.hpp"
+#include "mapspace/relaxed/completion_bounds.hpp"
 #include "tessera/base/parallel.hpp"
 #include "tessera/base/same_cost.hpp"
 #include "tessera/base/stop.hpp"
@@ -99,33 +100,45 @@ struct Context {
     const std::vector<TrackedMemory>& memories;
     const JoinOptions& options;
     int objectives = 1;
-    const LaterHolders* holders = nullptr;  ///< null: not asked for
+    const LaterHolders* holders = nullptr;    ///< null: not asked for
+    CompletionBounds* completions = nullptr;  ///< the same
 };
 
-/// Least cost of a whole mapping with this row, as far as known.
-double rank_of(JoinGoal goal, const double* costs, const std::vector<double>& future) {
-    return goal == JoinGoal::single ? costs[0] : (costs[0] + future[0]) * (costs[1] + future[1]);
+/// Least cost of a whole mapping with each row, as far as known. `size`: Einsums joined.
+std::vector<double> ranks_of(const Context& c, std::size_t size, const StateGroup& g,
+                             const std::vector<double>& future) {
+    std::vector<double> out;
+    std::vector<double> least(c.completions != nullptr ? c.completions->sums().width() : 0);
+    for (std::size_t r = 0; r < g.rows(); ++r) {
+        const double* costs = g.row(r);
+        if (c.completions != nullptr) {
+            c.completions->of_state(size, g.done, g.structure, g.trips_of(r), least.data());
+            out.push_back(c.completions->sums().least_value(costs, least.data()));
+        } else {
+            out.push_back(c.options.goal == JoinGoal::single
+                              ? costs[0]
+                              : (costs[0] + future[0]) * (costs[1] + future[1]));
+        }
+    }
+    return out;
 }
 
 /// Keeps the best rows of each group (at least a few each): the incumbent search need not be exact.
-bool keep_beam(const JoinOptions& options, std::vector<StateGroup>& groups,
+bool keep_beam(const Context& c, std::size_t size, std::vector<StateGroup>& groups,
                const std::vector<Orders::Set>& sets) {
     bool dropped = false;
     const std::size_t share =
-        std::max<std::size_t>(8, options.beam / std::max<std::size_t>(1, groups.size()));
+        std::max<std::size_t>(8, c.options.beam / std::max<std::size_t>(1, groups.size()));
     for (StateGroup& g : groups) {
         base::poll_stop();
         if (g.rows() <= share) {
             continue;
         }
         dropped = true;
-        const std::vector<double>& future = sets[static_cast<std::size_t>(g.done)].future;
         std::vector<std::uint32_t> order(g.rows());
         std::iota(order.begin(), order.end(), 0u);
-        std::vector<double> rank;
-        for (std::size_t r = 0; r < g.rows(); ++r) {
-            rank.push_back(rank_of(options.goal, g.row(r), future));
-        }
+        const std::vector<double> rank =
+            ranks_of(c, size, g, sets[static_cast<std::size_t>(g.done)].future);
         std::stable_sort(order.begin(), order.end(),
                          [&](std::uint32_t a, std::uint32_t b) { return rank[a] < rank[b]; });
         order.resize(share);
@@ -211,15 +224,25 @@ void run_task(const StepInput& in, const Task& task, const JoinPlan& plan,
     out.group.done = task.set;
     out.group.structure = plan.structure;
     out.group.layout = layout_of(plan.structure, c.objectives, static_cast<int>(c.memories.size()));
-    const StepBound bound{c.options.goal, task.future, &c.options.incumbents,
-                          c.options.reference_rules,
-                          later.empty() ? nullptr : &later[static_cast<std::size_t>(task.set)]};
+    StepBound bound{c.options.goal,
+                    task.future,
+                    &c.options.incumbents,
+                    c.options.reference_rules,
+                    later.empty() ? nullptr : &later[static_cast<std::size_t>(task.set)],
+                    nullptr,
+                    nullptr};
     const Pairing pairing{in.left[task.left],
                           c.groups[static_cast<std::size_t>(plan.einsum)][task.right],
                           plan,
                           task.left,
                           task.right,
                           task.plan};
+    std::vector<double> least;
+    if (c.completions != nullptr) {
+        c.completions->of_rows(in.size + 1, task.set, plan, pairing.right, least);
+        bound.completions = c.completions;
+        bound.least = &least;
+    }
     out.pairs = combine(pairing, c.memories, bound, out.group, out.miss);
     prune_pareto(out.group);
     shrink(out.group);
@@ -231,6 +254,9 @@ Step run_step(const StepInput& in, JoinResult& result, CapacityMiss& miss) {
     const std::vector<Orders::Set>& sets = in.orders.by_size[in.size + 1];
     const std::vector<Task> tasks = plan_step(in, step);
     const std::vector<LaterBits> later = later_bits(c, sets);
+    for (std::size_t i = 0; c.completions != nullptr && i < tasks.size(); ++i) {
+        c.completions->prepare(in.size + 1, tasks[i].set);
+    }
     // Tasks of one target follow each other; their rows are merged as soon as all are there.
     base::LeftOnStop<std::deque<Target>> all_targets(targets_of(tasks, step.plans));
     std::deque<Target>& targets = *all_targets;
@@ -269,7 +295,7 @@ Step run_step(const StepInput& in, JoinResult& result, CapacityMiss& miss) {
             step.groups.push_back(std::move(target.group));
         }
     }
-    if (c.options.beam > 0 && keep_beam(c.options, step.groups, sets)) {
+    if (c.options.beam > 0 && keep_beam(c, in.size + 1, step.groups, sets)) {
         result.complete = false;
     }
     return step;
@@ -388,6 +414,12 @@ void join_all(const workload::Workload& workload,
     const std::vector<std::vector<double>> least = least_costs(groups, objectives);
     const Orders orders = orders_of(workload, least, options.order);
     Lookahead lookahead(workload, groups, least);
+    std::optional<CompletionBounds> completions;
+    if (options.completion_bounds && !options.incumbents.empty()) {
+        completions.emplace(groups, orders, workload.tensors.size(), options.goal,
+                            options.incumbents);
+        c.completions = &*completions;
+    }
     result.all_orders = orders.complete;
     base::LeftOnStop<std::vector<Step>> all_steps;
     std::vector<Step>& steps = *all_steps;

@@ -4,11 +4,13 @@
 #include "join_rows.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <utility>
 
 #include "join_later.hpp"
 #include "mapspace/pareto.hpp"
+#include "mapspace/relaxed/completion_bounds.hpp"
 #include "tessera/arch/path.hpp"
 #include "tessera/base/hash.hpp"
 #include "tessera/base/stop.hpp"
@@ -26,9 +28,13 @@ constexpr std::size_t poll_every = 256;
 /// Right rows by the trip counts of the loops that become the open ones.
 class RightIndex {
 public:
-    RightIndex(const PmappingGroup& right, const std::vector<int>& loops) : loops_(loops) {
+    RightIndex(const PmappingGroup& right, const std::vector<int>& loops, const StepBound& bound)
+        : loops_(loops) {
         key_.resize(loops.size());
         for (std::size_t r = 0; r < right.rows(); ++r) {
+            if (!bound.has_completion(r)) {
+                continue;
+            }
             const std::int64_t* trips = right.trips_of(r);
             for (std::size_t j = 0; j < loops.size(); ++j) {
                 key_[j] = trips[loops[j]];
@@ -74,7 +80,7 @@ public:
 
     /// Returns the number of pairs looked at.
     std::uint64_t run(const std::vector<TrackedMemory>& memories, CapacityMiss& miss) {
-        const RightIndex index(right_, plan_.right_of_left);
+        const RightIndex index(right_, plan_.right_of_left, bound_);
         std::uint64_t pairs = 0;
         RowLimit limit;
         for (std::size_t i = 0; i < left_.rows(); ++i) {
@@ -91,7 +97,7 @@ public:
                 ++pairs;
                 const double* l = left_.row(i);
                 const double* r = right_.row(j);
-                if (may_be_best(l, r) && fits(l, r, memories, miss)) {
+                if (may_be_best(l, r, j) && fits(l, r, memories, miss)) {
                     append(i, j);
                 }
             }
@@ -113,11 +119,12 @@ private:
     }
 
     /// Adds the objectives. False: no mapping with these two is better than what is known.
-    bool may_be_best(const double* l, const double* r) {
+    bool may_be_best(const double* l, const double* r, std::uint32_t j) {
         for (int k = 0; k < layout_.k; ++k) {
             row_[static_cast<std::size_t>(k)] = l[k] + r[k];
         }
-        return !bound_.pruned_by_bound(row_.data());
+        return !bound_.pruned_by_bound(row_.data()) &&
+               !bound_.pruned_by_completions(row_.data(), j);
     }
 
     bool fits(const double* l, const double* r, const std::vector<TrackedMemory>& memories,
@@ -256,6 +263,16 @@ bool StepBound::pruned_by_bound(const double* o) const {
         const double known = goal == JoinGoal::edp ? p[0] * p[1] : p[0];
         return known < value * (1 - tie_slack);
     });
+}
+
+bool StepBound::has_completion(std::size_t right_row) const {
+    return completions == nullptr ||
+           std::isfinite((*least)[right_row * completions->sums().width()]);
+}
+
+bool StepBound::pruned_by_completions(const double* o, std::size_t right_row) const {
+    return completions != nullptr &&
+           completions->sums().pruned(o, &(*least)[right_row * completions->sums().width()]);
 }
 
 void RowLimit::hold(StateGroup& group) {

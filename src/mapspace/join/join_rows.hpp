@@ -61,17 +61,25 @@ struct StateGroup {
 };
 
 struct LaterBits;
+class CompletionBounds;
 
 /// Lower bounds of everything the Einsums after a step still add, and what is known already.
 struct StepBound {
     JoinGoal goal = JoinGoal::edp;
     std::vector<double> future;  ///< per objective
     const std::vector<std::vector<double>>* incumbents = nullptr;
-    bool reference_sizes = false;      ///< see JoinOptions::reference_rules
-    const LaterBits* later = nullptr;  ///< what they may still hold; null: not known
+    bool reference_sizes = false;                   ///< see JoinOptions::reference_rules
+    const LaterBits* later = nullptr;               ///< what they may still hold; null: not known
+    const CompletionBounds* completions = nullptr;  ///< null: not known
+    /// By row of the right group: what the joined states still cost at least.
+    const std::vector<double>* least = nullptr;
 
     /// True if a row with these partial objectives cannot beat (or tie) a known solution.
     bool pruned_by_bound(const double* objectives) const;
+    /// The same with the completions of the states that a right row makes.
+    bool pruned_by_completions(const double* objectives, std::size_t right_row) const;
+    /// Whether the states of this right row have a completion.
+    bool has_completion(std::size_t right_row) const;
 };
 
 /// Lowest over-capacity use seen, to explain an empty result.

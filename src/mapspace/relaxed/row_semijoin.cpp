@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "join_rows.hpp"
+#include "mapspace/join/join_rows.hpp"
 #include "mapspace/join_orders.hpp"
 #include "tessera/base/hash.hpp"
 #include "tessera/base/stop.hpp"
@@ -27,20 +27,32 @@ std::uint64_t mix(std::uint64_t seed, std::int64_t value) {
     return base::mix(seed * base::golden_ratio + static_cast<std::uint64_t>(value) + 1);
 }
 
-}  // namespace
-
-Compatibility::Compatibility(const GroupStructure& structure, const BackedTensor& tensor)
-    : place_(mix(mix(mix(1, tensor.memory), tensor.level), tensor.window_rank)) {
+std::vector<LoopAbove> loops_above(const GroupStructure& structure, const BackedTensor& tensor) {
+    std::vector<LoopAbove> out;
     for (int l = 0; l < tensor.level; ++l) {
         const FusedLoop& loop = structure.loops[static_cast<std::size_t>(l)];
         const int rank = tensor.rank_of_loop[static_cast<std::size_t>(l)];
-        of_loops_.push_back(mix(mix(mix(mix(2, rank), loop.spatial_dim), rank < 0 ? 0 : loop.bound),
-                                rank < 0 ? 0 : loop.prologue.prologue));
+        out.push_back({rank, loop.spatial_dim, rank < 0 ? 0 : loop.bound,
+                       rank < 0 ? 0 : loop.prologue.prologue});
+    }
+    return out;
+}
+
+}  // namespace
+
+Compatibility::Compatibility(const HeldTensor& tensor, const std::vector<LoopAbove>& above)
+    : place_(mix(mix(mix(1, tensor.memory), tensor.level), tensor.window_rank)) {
+    for (const LoopAbove& loop : above) {
+        of_loops_.push_back(
+            mix(mix(mix(mix(2, loop.rank), loop.spatial_dim), loop.bound), loop.prologue));
     }
     if (tensor.window_rank >= 0) {
         of_loops_.push_back(mix(3, tensor.window_base));
     }
 }
+
+Compatibility::Compatibility(const GroupStructure& structure, const BackedTensor& tensor)
+    : Compatibility(tensor, loops_above(structure, tensor)) {}
 
 std::uint64_t Compatibility::of_loop(std::uint64_t loop, std::int64_t trips) {
     return mix(loop, trips);

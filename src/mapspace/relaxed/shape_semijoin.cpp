@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "fused_structure.hpp"
+#include "mapspace/join/fused_structure.hpp"
 #include "mapspace/row_semijoin.hpp"
 #include "mapspace/tile_shapes_candidates.hpp"
 #include "tessera/base/stop.hpp"
