@@ -18,6 +18,8 @@ constexpr double reached = 1e-13;
 /// Cutoffs up to this are tried whatever is known: a mapping within a percent leaves far more to
 /// explore, where everything fits, than the optimum at the bound.
 constexpr double always_tried = 1e-3;
+/// Sums for the tables of completions of one join: half a second.
+constexpr std::size_t sums_of_completions = 12'000'000;
 /// By how much cutoffs grow from what the relaxed join of rows has shown.
 constexpr double climbing_steps[] = {0.002, 0.01, 0.03, 0.08, 0.2};
 constexpr std::size_t thinned_rows = 6;
@@ -300,7 +302,8 @@ double Run::drop_useless(Groups& groups, const std::vector<std::vector<double>>&
     if (!context_.switches.completion_bounds || !context_.switches.join_bound || points.empty()) {
         return 0;
     }
-    return mapspace::fix_by_reduced_costs(*problem_.workload, groups, goal_, points);
+    return mapspace::fix_by_reduced_costs(*problem_.workload, groups, goal_, points,
+                                          sums_of_completions);
 }
 
 bool Run::search(std::vector<std::vector<double>> points) {
@@ -467,7 +470,7 @@ mapspace::JoinOptions Run::join_options() const {
     j.order = options_.mapspace.all_einsum_orders ? mapspace::EinsumOrder::all
                                                   : mapspace::EinsumOrder::file;
     j.lookahead = context_.switches.lookahead;
-    j.completion_bounds = context_.switches.completion_bounds;
+    j.completion_sums = context_.switches.completion_bounds ? sums_of_completions : 0;
     j.settle = context_.switches.redundant_capacity;
     j.reference_rules = !problem_.convention().exchange_by_tree;
     j.threads = threads_;

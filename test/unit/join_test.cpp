@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <random>
 
+#include "mapspace/row_semijoin.hpp"
 #include "tessera/mapspace/join.hpp"
 
 namespace {
@@ -79,6 +80,65 @@ BackedTensor backed(int tensor, int memory, int level, bool output, std::vector<
     b.output = output;
     b.rank_of_loop = std::move(ranks);
     return b;
+}
+
+/// A chain with shared tensors in either memory, below loops or not, and tensors that stay.
+std::vector<std::vector<PmappingGroup>> random_chain(std::mt19937& random) {
+    const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    const int einsums = 2 + below(3);
+    std::vector<std::vector<PmappingGroup>> groups(static_cast<std::size_t>(einsums));
+    for (int e = 0; e < einsums; ++e) {
+        // Every way to keep the input and the output: in main memory, or in the GLB below 0, 1.
+        for (int way = 0; way < 9; ++way) {
+            std::vector<BackedTensor> tensors;
+            int level = 0;
+            const auto add = [&](int tensor, int kind, bool output) {
+                const int at = kind == 2 ? 1 : 0;
+                level = std::max(level, at);
+                tensors.push_back(backed(tensor, kind == 0 ? 0 : 1, at, output, {}));
+            };
+            if (e > 0) {
+                add(e, way % 3, false);
+            } else if (way % 3 != 0) {
+                continue;
+            }
+            if (e + 1 < einsums) {
+                add(e + 1, way / 3, true);
+            } else if (way / 3 != 0) {
+                continue;
+            }
+            for (BackedTensor& t : tensors) {
+                t.rank_of_loop.assign(static_cast<std::size_t>(level), 0);
+            }
+            std::vector<FusedLoop> loops;
+            if (level == 1) {
+                loops.push_back({0, -1, 64});
+            }
+            std::vector<std::vector<double>> rows;
+            std::vector<std::vector<std::int64_t>> trips;
+            for (int r = 0; r < 4; ++r) {
+                std::vector<double> row{1.0 + below(20), 1.0 + below(20)};
+                double bits = below(3) == 0 ? below(15) : 0;
+                row.push_back(bits);  // stays all the time
+                for (int d = 0; d <= level; ++d) {
+                    double held = 0;
+                    for (const BackedTensor& t : tensors) {
+                        held += t.memory == 1 && t.level == d ? 8 : 0;
+                    }
+                    bits += held + below(25);
+                    row.push_back(bits);
+                }
+                for (const BackedTensor& t : tensors) {
+                    row.push_back(t.memory == 1 ? 8 : 0);
+                }
+                rows.push_back(std::move(row));
+                trips.emplace_back(static_cast<std::size_t>(level), 2 + below(2));
+            }
+            groups[static_cast<std::size_t>(e)].push_back(
+                group(std::move(loops), std::move(tensors), rows, trips));
+        }
+    }
+    return groups;
 }
 
 JoinResult run(const std::vector<std::vector<PmappingGroup>>& groups, double capacity,
@@ -221,66 +281,13 @@ BOOST_AUTO_TEST_CASE(a_peak_is_not_forgotten_for_what_comes_after_its_loops) {
     }
 }
 
-// Chains with shared tensors in either memory, below loops or not, and tensors that stay.
 BOOST_AUTO_TEST_CASE(forgotten_peaks_change_no_front) {
     std::mt19937 random(7);
     const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
     std::uint64_t with = 0, without = 0;
     int fronts = 0, points = 0;
     for (int instance = 0; instance < 2000; ++instance) {
-        const int einsums = 2 + below(3);
-        std::vector<std::vector<PmappingGroup>> groups(static_cast<std::size_t>(einsums));
-        for (int e = 0; e < einsums; ++e) {
-            // Every way to keep the input and the output: in main memory, or in the GLB below 0, 1.
-            for (int way = 0; way < 9; ++way) {
-                std::vector<BackedTensor> tensors;
-                int level = 0;
-                const auto add = [&](int tensor, int kind, bool output) {
-                    const int at = kind == 2 ? 1 : 0;
-                    level = std::max(level, at);
-                    tensors.push_back(backed(tensor, kind == 0 ? 0 : 1, at, output, {}));
-                };
-                if (e > 0) {
-                    add(e, way % 3, false);
-                } else if (way % 3 != 0) {
-                    continue;
-                }
-                if (e + 1 < einsums) {
-                    add(e + 1, way / 3, true);
-                } else if (way / 3 != 0) {
-                    continue;
-                }
-                for (BackedTensor& t : tensors) {
-                    t.rank_of_loop.assign(static_cast<std::size_t>(level), 0);
-                }
-                std::vector<FusedLoop> loops;
-                if (level == 1) {
-                    loops.push_back({0, -1, 64});
-                }
-                std::vector<std::vector<double>> rows;
-                std::vector<std::vector<std::int64_t>> trips;
-                for (int r = 0; r < 4; ++r) {
-                    std::vector<double> row{1.0 + below(20), 1.0 + below(20)};
-                    double bits = below(3) == 0 ? below(15) : 0;
-                    row.push_back(bits);  // stays all the time
-                    for (int d = 0; d <= level; ++d) {
-                        double held = 0;
-                        for (const BackedTensor& t : tensors) {
-                            held += t.memory == 1 && t.level == d ? 8 : 0;
-                        }
-                        bits += held + below(25);
-                        row.push_back(bits);
-                    }
-                    for (const BackedTensor& t : tensors) {
-                        row.push_back(t.memory == 1 ? 8 : 0);
-                    }
-                    rows.push_back(std::move(row));
-                    trips.emplace_back(static_cast<std::size_t>(level), 2 + below(2));
-                }
-                groups[static_cast<std::size_t>(e)].push_back(
-                    group(std::move(loops), std::move(tensors), rows, trips));
-            }
-        }
+        const std::vector<std::vector<PmappingGroup>> groups = random_chain(random);
         const double capacity = 30 + below(60);
         const JoinResult reduced = run(groups, capacity), plain = run(groups, capacity, false);
         with += reduced.rows_kept;
@@ -296,6 +303,104 @@ BOOST_AUTO_TEST_CASE(forgotten_peaks_change_no_front) {
     BOOST_TEST(fronts > 1000);
     BOOST_TEST(points > 2 * fronts);
     BOOST_TEST(with < without);
+}
+
+// Sums that are enough for all tables, for some, and for none.
+BOOST_AUTO_TEST_CASE(completion_bounds_change_no_optimum) {
+    std::mt19937 random(11);
+    std::uint64_t with = 0, without = 0;
+    int found = 0;
+    for (int instance = 0; instance < 1500; ++instance) {
+        const std::vector<std::vector<PmappingGroup>> groups = random_chain(random);
+        const double capacity = 30 + static_cast<double>(random() % 60);
+        const auto joined = [&](JoinGoal goal, std::vector<std::vector<double>> known,
+                                std::size_t sums) {
+            JoinOptions o;
+            o.goal = goal;
+            o.incumbents = std::move(known);
+            o.completion_sums = sums;
+            return join(chain(static_cast<int>(groups.size())), groups, {{"GLB", capacity}}, o);
+        };
+        const JoinResult front = run(groups, capacity);
+        const JoinResult best = joined(JoinGoal::edp, {}, 0);
+        if (best.mappings.empty()) {
+            continue;
+        }
+        ++found;
+        const std::vector<double> costs = best.mappings.front().objectives;
+        const double product = costs[0] * costs[1];
+        for (const std::size_t sums : {1'000'000, 200, 1}) {
+            for (const double share : {1.0, 1.02, 1.5}) {
+                const JoinResult other = joined(JoinGoal::edp, {{product * share, 1.0}}, sums);
+                BOOST_TEST_REQUIRE(other.mappings.size() == 1u);
+                const std::vector<double>& found_costs = other.mappings.front().objectives;
+                BOOST_TEST(found_costs[0] * found_costs[1] == product);
+                with += sums > 1000 ? other.rows_kept : 0;
+                without +=
+                    sums > 1000 ? joined(JoinGoal::edp, {{product * share, 1.0}}, 0).rows_kept : 0;
+            }
+            const JoinResult none = joined(JoinGoal::edp, {{product * 0.999, 1.0}}, sums);
+            BOOST_TEST((none.mappings.empty() ||
+                        none.mappings.front().objectives[0] * none.mappings.front().objectives[1] >=
+                            product));
+            // A point that others dominate changes no front.
+            std::vector<double> worse = front.mappings.front().objectives;
+            worse[0] += 0.5;
+            worse[1] += 0.5;
+            const JoinResult points = joined(JoinGoal::pareto, {worse}, sums);
+            BOOST_TEST_REQUIRE(points.mappings.size() == front.mappings.size());
+            for (std::size_t i = 0; i < front.mappings.size(); ++i) {
+                BOOST_TEST(points.mappings[i].objectives == front.mappings[i].objectives);
+            }
+        }
+    }
+    BOOST_TEST(found > 700);
+    BOOST_TEST(with < without);
+}
+
+BOOST_AUTO_TEST_CASE(reduced_costs_fix_no_row_of_an_optimum) {
+    std::mt19937 random(13);
+    std::size_t before = 0, after = 0;
+    int tight = 0;
+    for (int instance = 0; instance < 1500; ++instance) {
+        const std::vector<std::vector<PmappingGroup>> groups = random_chain(random);
+        const double capacity = 30 + static_cast<double>(random() % 60);
+        const workload::Workload work = chain(static_cast<int>(groups.size()));
+        const auto best = [&](const std::vector<std::vector<PmappingGroup>>& of) {
+            JoinOptions o;
+            o.goal = JoinGoal::edp;
+            const JoinResult found = join(work, of, {{"GLB", capacity}}, o);
+            return found.mappings.empty() ? std::vector<double>{}
+                                          : found.mappings.front().objectives;
+        };
+        const std::vector<double> costs = best(groups);
+        if (costs.empty()) {
+            continue;
+        }
+        const double product = costs[0] * costs[1];
+        for (const std::size_t sums : {1'000'000, 200, 1}) {
+            for (const double share : {1.0, 1.1, 2.0}) {
+                std::vector<std::vector<PmappingGroup>> left = groups;
+                const double least =
+                    fix_by_reduced_costs(work, left, JoinGoal::edp, {{product * share, 1.0}}, sums);
+                BOOST_TEST(least <= product);
+                tight += least > product * 0.999 ? 1 : 0;
+                const std::vector<double> still = best(left);
+                BOOST_TEST_REQUIRE(still.size() == 2u);
+                BOOST_TEST(still[0] * still[1] == product);
+                for (std::size_t e = 0; e < groups.size(); ++e) {
+                    for (const PmappingGroup& g : groups[e]) {
+                        before += g.rows();
+                    }
+                    for (const PmappingGroup& g : left[e]) {
+                        after += g.rows();
+                    }
+                }
+            }
+        }
+    }
+    BOOST_TEST(2 * after < before);
+    BOOST_TEST(tight > 500);
 }
 
 BOOST_AUTO_TEST_CASE(residual_stays_reserved_while_an_einsum_that_ignores_it_runs) {

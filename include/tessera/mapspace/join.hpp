@@ -53,8 +53,9 @@ struct JoinOptions {
     std::uint64_t most_pairs = 0;
     /// Count on what live tensors ask of later Einsums.
     bool lookahead = true;
-    /// Count on what completions cost at least, tensors held as by the state (relaxed join).
-    bool completion_bounds = false;
+    /// > 0: count on what completions cost at least, tensors held as by the state. Tables of the
+    /// relaxed join take so many sums at most; where that is too few they say less.
+    std::size_t completion_sums = 0;
     /// Forget peaks that nothing which is still to come can lift above a memory's size.
     bool settle = true;
     /// Once set, join() returns soon and incomplete. Null: base::current_stop() holds, which ends

@@ -22,10 +22,11 @@ std::size_t semijoin_rows(const workload::Workload& workload,
 /// `incumbents`, whatever the others do, if only shared tensors have to be held alike (relaxed
 /// join); and groups that are left empty. Returns what no mapping of the groups is below: for
 /// several objectives that are no product, of the first. Infinite: there is none.
-/// Thread rule: none; pure function.
+/// `most_sums`: see JoinOptions::completion_sums. Thread rule: none; pure function.
 double fix_by_reduced_costs(const workload::Workload& workload,
                             std::vector<std::vector<PmappingGroup>>& groups, JoinGoal goal,
-                            const std::vector<std::vector<double>>& incumbents);
+                            const std::vector<std::vector<double>>& incumbents,
+                            std::size_t most_sums);
 
 /// A loop above a shared tensor, but for its trips.
 struct LoopAbove {

@@ -415,9 +415,9 @@ void join_all(const workload::Workload& workload,
     const Orders orders = orders_of(workload, least, options.order);
     Lookahead lookahead(workload, groups, least);
     std::optional<CompletionBounds> completions;
-    if (options.completion_bounds && !options.incumbents.empty()) {
+    if (options.completion_sums > 0 && !options.incumbents.empty()) {
         completions.emplace(groups, orders, workload.tensors.size(), options.goal,
-                            options.incumbents);
+                            options.incumbents, options.completion_sums);
         c.completions = &*completions;
     }
     result.all_orders = orders.complete;

@@ -17,8 +17,6 @@ namespace tessera::mapspace::detail {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// Sums for all tables together, and for one at least.
-constexpr std::size_t most_of_all = 12'000'000, least_of_one = 2000;
 /// Rows between two looks at the stop token.
 constexpr std::size_t poll_every = 1024;
 
@@ -50,12 +48,25 @@ std::vector<int> shared_tensors(const std::vector<PmappingGroup>& groups) {
     return out;
 }
 
+std::size_t n_sets(const Orders& orders) {
+    std::size_t out = 0;
+    for (const auto& sets : orders.by_size) {
+        out += sets.size();
+    }
+    return out;
+}
+
 }  // namespace
 
 CompletionBounds::CompletionBounds(const std::vector<std::vector<PmappingGroup>>& groups,
                                    const Orders& orders, std::size_t n_tensors, JoinGoal goal,
-                                   const std::vector<std::vector<double>>& known)
-    : groups_(groups), orders_(orders), sums_(goal, known), users_(n_tensors) {
+                                   const std::vector<std::vector<double>>& known,
+                                   std::size_t most_sums)
+    : groups_(groups),
+      orders_(orders),
+      sums_(goal, known),
+      most_sums_(most_sums / n_sets(orders)),
+      users_(n_tensors) {
     for (std::size_t e = 0; e < groups.size(); ++e) {
         for (const int t : shared_tensors(groups[e])) {
             users_[static_cast<std::size_t>(t)].push_back(e);
@@ -137,14 +148,6 @@ std::vector<double> CompletionBounds::least_of(const EinsumSet& done, bool insid
     return out;
 }
 
-std::size_t CompletionBounds::most_sums() const {
-    std::size_t n_sets = 0;
-    for (const auto& sets : orders_.by_size) {
-        n_sets += sets.size();
-    }
-    return std::max(least_of_one, most_of_all / n_sets);
-}
-
 /// Of the tensors that Einsums in `done` and outside it have. A table that becomes too large
 /// forgets a tensor: whoever holds it otherwise counts too. `elsewhere`: least sums of the Einsums
 /// that neither table has.
@@ -168,7 +171,7 @@ SumTable CompletionBounds::of_set(const SumTable& a, const SumTable& b, const Ei
     };
     for (;;) {
         const std::size_t most =
-            kept.empty() ? std::numeric_limits<std::size_t>::max() : most_sums();
+            kept.empty() ? std::numeric_limits<std::size_t>::max() : most_sums_;
         if (auto out = combined(a, b, kept, sums_, elsewhere, most)) {
             return std::move(*out);
         }

@@ -1,5 +1,5 @@
 // What the Einsums that are not joined yet cost at least, given how the live tensors are held:
-// memory, depth, and the loops above with their trip counts (docs/ffm-proofs.md, 2.28). Dynamic
+// memory, depth, and the loops above with their trip counts (docs/ffm-proofs.md, 2.29). Dynamic
 // programming over the relaxed join: capacity and the order of loops are forgotten.
 #pragma once
 
@@ -19,11 +19,11 @@ namespace tessera::mapspace::detail {
 /// Thread rule: prepare() and tell_reduced_costs() one thread alone, all else any.
 class CompletionBounds {
 public:
-    /// Least sums that say whether a mapping can beat or tie one of the `known` ones. `groups` and
-    /// `orders` must outlive it.
+    /// Least sums that say whether a mapping can beat or tie one of the `known` ones. `groups`,
+    /// `orders` and `known` must outlive it. `most_sums`: see JoinOptions::completion_sums.
     CompletionBounds(const std::vector<std::vector<PmappingGroup>>& groups, const Orders& orders,
                      std::size_t n_tensors, JoinGoal goal,
-                     const std::vector<std::vector<double>>& known);
+                     const std::vector<std::vector<double>>& known, std::size_t most_sums);
 
     const SumBound& sums() const {
         return sums_;
@@ -53,7 +53,6 @@ private:
     Held held_by(const SumTable& table, const PmappingGroup& group) const;
     SumTable table_of_einsum(std::size_t e) const;
     std::vector<double> least_of(const EinsumSet& done, bool inside) const;
-    std::size_t most_sums() const;
     SumTable of_set(const SumTable& a, const SumTable& b, const EinsumSet& done,
                     const std::vector<double>& elsewhere) const;
     const double* look_up(const SumTable& table, const Held& held, const std::int64_t* trips) const;
@@ -62,6 +61,7 @@ private:
     const std::vector<std::vector<PmappingGroup>>& groups_;
     const Orders& orders_;
     SumBound sums_;
+    std::size_t most_sums_;                        ///< of one table
     std::vector<std::vector<std::size_t>> users_;  ///< per tensor: Einsums
     std::vector<SumTable> einsums_;
     std::vector<std::vector<double>> least_;                    ///< by Einsum

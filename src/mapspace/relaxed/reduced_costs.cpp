@@ -1,16 +1,17 @@
 // Rows whose reduced cost, the least of a whole mapping with them in the relaxed join, is above
-// what is known (docs/ffm-proofs.md, 2.28).
+// what is known (docs/ffm-proofs.md, 2.29).
 #include "completion_bounds.hpp"
 
 namespace tessera::mapspace {
 
 double fix_by_reduced_costs(const workload::Workload& workload,
                             std::vector<std::vector<PmappingGroup>>& groups, JoinGoal goal,
-                            const std::vector<std::vector<double>>& incumbents) {
+                            const std::vector<std::vector<double>>& incumbents,
+                            std::size_t most_sums) {
     using namespace detail;
     const int objectives = goal == JoinGoal::single ? 1 : 2;
     const Orders orders = orders_of(workload, least_costs(groups, objectives), EinsumOrder::file);
-    CompletionBounds bounds(groups, orders, workload.tensors.size(), goal, incumbents);
+    CompletionBounds bounds(groups, orders, workload.tensors.size(), goal, incumbents, most_sums);
     std::vector<std::vector<std::vector<std::uint32_t>>> kept(groups.size());
     for (std::size_t e = 0; e < groups.size(); ++e) {
         kept[e].resize(groups[e].size());
