@@ -587,6 +587,20 @@ BOOST_AUTO_TEST_CASE(nothing_found_before_a_limit_is_not_called_infeasible) {
     const Outcome early = with({"--strategy", "random", "--max-evals", "20"});
     BOOST_TEST(early.code == 5);
     BOOST_TEST(early.says("no valid mapping was found before a limit"), early.err);
+    BOOST_TEST(early.says("the search ended at --max-evals"), early.err);
+    BOOST_TEST(early.says("raise it"), early.err);
+    // The limits of the input are named as the input writes them.
+    text.replace(text.find("entries: 2"), 10, "entries: 3");  // one word of each fits
+    const auto walk = [&](const std::string& limit) {
+        return run("timeloop-mapper",
+                   {folder.file("walk.yaml", text + "mapper: {num-threads: 1, algorithm: random, " +
+                                                 limit + "}\n"),
+                    "-o", folder.at("")});
+    };
+    const Outcome timeout = walk("timeout: 3, victory-condition: 0");
+    BOOST_TEST(timeout.prints("(1) The search ended at timeout after 3 of "), timeout.out);
+    BOOST_TEST(timeout.prints("raise it or leave 'algorithm' out"), timeout.out);
+    BOOST_TEST(!timeout.prints("search-size"), timeout.out);
 }
 
 // The 32 x 32 x 32 matrix multiplication on 16 units: one number of cycles, many energies.

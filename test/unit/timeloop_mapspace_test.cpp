@@ -439,7 +439,8 @@ BOOST_AUTO_TEST_CASE(termination_keys_end_the_search) {
     BOOST_CHECK_LE(search(gemm, walk(Algorithm::random), hooks).total, 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_stop_ends_the_listing_of_spatial_choices) {
+/// Two million spatial choices and more.
+Gemm large_gemm() {
     Gemm large;
     for (Dimension& dimension : large.problem.dimensions) {
         dimension.bound = 5040;
@@ -447,6 +448,66 @@ BOOST_AUTO_TEST_CASE(a_stop_ends_the_listing_of_spatial_choices) {
     large.architecture.storage[0].instances = large.architecture.arithmetic.instances = 4096;
     large.architecture.storage[0].mesh_x = large.architecture.arithmetic.mesh_x = 64;
     large.architecture.storage[0].mesh_y = large.architecture.arithmetic.mesh_y = 64;
+    return large;
+}
+
+// The first mapping ends the search, long before the pairs of spatial choices and bypasses are
+// known.
+BOOST_AUTO_TEST_CASE(a_mapping_is_found_before_all_spatial_choices_are_listed) {
+    Gemm large = large_gemm();
+    for (const Objective::Kind kind :
+         {Objective::Kind::edp, Objective::Kind::delay, Objective::Kind::energy,
+          Objective::Kind::last_level_accesses}) {
+        MapperSettings settings = walk(Algorithm::optimal);
+        settings.objectives = {{kind, 0}};
+        std::atomic<bool> stop{false};
+        MapperHooks hooks;
+        hooks.stop = &stop;
+        hooks.improved = [&](const Mapping&, const Cost&) { stop = true; };
+        const MapperResult result = search(large, settings, hooks);
+        BOOST_REQUIRE(result.best);
+        BOOST_CHECK_EQUAL(result.total, 0U);
+        BOOST_CHECK(result.proof == Proof::none);
+        BOOST_CHECK_EQUAL(result.limits.size(), 1U);
+    }
+}
+
+// Of too many spatial choices those with the fewest cycles are listed.
+BOOST_AUTO_TEST_CASE(the_fastest_spatial_choices_are_listed) {
+    Gemm gemm;
+    for (Dimension& dimension : gemm.problem.dimensions) {
+        dimension.bound = 24;
+    }
+    gemm.architecture.storage[0].instances = gemm.architecture.arithmetic.instances = 32;
+    gemm.architecture.storage[0].mesh_x = gemm.architecture.arithmetic.mesh_x = 8;
+    gemm.architecture.storage[0].mesh_y = gemm.architecture.arithmetic.mesh_y = 4;
+    const MapSpace space = gemm.space();
+    const Geometry geometry(space, {}, {});
+    const SpatialChoices all = spatial_choices(geometry, 10'000);
+    BOOST_CHECK_EQUAL(all.rest_cycles, HUGE_VAL);
+    BOOST_REQUIRE_GT(all.list.size(), 40U);
+    for (const std::size_t most : {std::size_t{1}, std::size_t{7}, all.list.size() - 1}) {
+        const SpatialChoices some = spatial_choices(geometry, most);
+        BOOST_REQUIRE_EQUAL(some.list.size(), most);
+        BOOST_CHECK(
+            std::is_sorted(some.list.begin(), some.list.end(),
+                           [](const auto& a, const auto& b) { return a.cycles < b.cycles; }));
+        // Choices that are not among them need no fewer cycles than it says.
+        std::size_t below = 0, known = 0;
+        for (const SpatialChoice& choice : all.list) {
+            below += choice.cycles < some.rest_cycles;
+        }
+        for (const SpatialChoice& choice : some.list) {
+            known += choice.cycles < some.rest_cycles;
+        }
+        BOOST_CHECK_EQUAL(below, known);
+        BOOST_CHECK_LE(some.list.back().cycles, 2 * all.list[most - 1].cycles);
+    }
+    BOOST_CHECK_EQUAL(spatial_choices(geometry, all.list.size()).rest_cycles, HUGE_VAL);
+}
+
+BOOST_AUTO_TEST_CASE(a_stop_ends_the_listing_of_spatial_choices) {
+    Gemm large = large_gemm();
     const MapSpace space = large.space();
     const Geometry geometry(space, {}, {});
     std::atomic<bool> stop{false};

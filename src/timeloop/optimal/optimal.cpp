@@ -21,7 +21,8 @@ namespace {
 constexpr double slack = 1 + tie;
 constexpr std::size_t most_points = 2'000'000;  // of a lattice: tables of some hundred MB
 constexpr std::size_t most_tasks = 1'000'000;
-constexpr std::size_t many_tasks = 4096;  // more take tenths of a second
+constexpr std::size_t many_tasks = 4096;                         // more take tenths of a second
+constexpr std::size_t most_ties = 8, most_tie_points = 100'000;  // of tasks that break ties
 constexpr std::uint32_t bypasses_between_looks = 256;
 constexpr double most_members = 1e5;  // mappings of one set of factors looked at one by one
 
@@ -51,6 +52,9 @@ public:
         while (pool_.result.best && stage_->objective() + 1 < pool_.asked && !pool_.over()) {
             unless_stopped([this] { next_stage(); });
             search();
+        }
+        if (pool_.asked == 1 && stage_->counts() && pool_.result.best && !pool_.over()) {
+            unless_stopped([this] { break_ties(); });
         }
         pool_.result.valid = pool_.evaluated;
         pool_.count_evaluations();
@@ -179,6 +183,22 @@ private:
         if (start) {
             improvement.run(*start, max_evals);
         }
+    }
+    // Many mappings are equal in cycles or words. The energy of the most promising is worth a
+    // moment; nothing is said of the others.
+    void break_ties() {
+        std::erase_if(tasks_, [&](const Task& task) { return task.bound > best_value() * slack; });
+        tasks_.resize(std::min(tasks_.size(), many_tasks));
+        next_stage();
+        first_incumbents();
+        tasks_.resize(std::min(tasks_.size(), most_ties));
+        each_task(next_task_, [this](Task& task) {
+            const Edges edges(stage_->tables(), choices_[task.spatial],
+                              pool_.space.bypasses()[task.bypass]);
+            if (task.bound < best_value() && edges.lattice().size <= most_tie_points) {
+                solve(task);
+            }
+        });
     }
     double best_value() {
         const std::lock_guard lock(pool_.mutex);

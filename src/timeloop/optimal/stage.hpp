@@ -35,6 +35,10 @@ public:
     }
     /// Of the objective. HUGE_VAL: worse than the incumbent in an earlier one.
     double value(const Cost& cost) const;
+    /// The objective counts cycles or words.
+    bool counts() const {
+        return tie_of(pool_.objectives[objective_]) == 0;
+    }
     /// What local search goes by: the value, and the objectives after it.
     double guide(const Cost& cost) const;
     /// Values up to this times a bound are no more than it.
