@@ -40,7 +40,7 @@ public:
             settings_.algorithm = timeloop_algorithm("algorithm", arguments.text("algorithm"));
         }
         for (const std::string& path : arguments.list("start")) {
-            start_.push_back(timeloop_mapping(path, files, arguments.defines()));
+            start_.push_back(timeloop_mapping(path, files, arguments.defines(), input_.warnings));
         }
         if (!start_.empty() && !settings_.strategy) {
             throw UserError("--start needs a search strategy here; name one with --strategy");

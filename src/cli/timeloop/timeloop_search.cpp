@@ -1,5 +1,6 @@
 #include "timeloop_search.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
 
@@ -153,10 +154,16 @@ timeloop::Mapping timeloop_mapping(timeloop::Input& input) {
 }
 
 timeloop::Mapping timeloop_mapping(const std::string& path, std::vector<std::string> files,
-                                   const spec::Defines& defines) {
+                                   const spec::Defines& defines, timeloop::Warnings& warnings) {
     files.insert(files.begin(), path);
     timeloop::Input input = timeloop::load_input(timeloop::read_document(files, defines));
-    return timeloop_mapping(input);
+    timeloop::Mapping mapping = timeloop_mapping(input);
+    for (const std::string& warning : input.warnings) {
+        if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) {
+            warnings.push_back(warning);
+        }
+    }
+    return mapping;
 }
 
 void print_timeloop_stats(std::ostream& out, const timeloop::Input& input,

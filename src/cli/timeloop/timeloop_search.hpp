@@ -57,9 +57,10 @@ std::string timeloop_hardware(const timeloop::Input& input);
 
 /// -m: the mapping alone. \throws UserError if there is none
 timeloop::Mapping timeloop_mapping(timeloop::Input& input);
-/// The mapping of a file, for the problem and architecture of `files`. \throws UserError
+/// The mapping of a file, for the problem and architecture of `files`. What is doubtful about it is
+/// added to `warnings`. \throws UserError
 timeloop::Mapping timeloop_mapping(const std::string& path, std::vector<std::string> files,
-                                   const spec::Defines& defines);
+                                   const spec::Defines& defines, timeloop::Warnings& warnings);
 
 /// tessera map and tessera compare for Timeloop's inputs. `args`: the command's; `files`: what -a
 /// and -w name. \returns the exit code \throws tessera::Error
