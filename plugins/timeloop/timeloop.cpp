@@ -32,8 +32,8 @@ Evaluated evaluated(const arch::Path& path, std::span<const mapping::PmappingNod
     }
     if (result.stats.wrapped) {
         throw IllegalMapping(
-            "with these imperfect tile shapes a count of Timeloop's model falls below zero; its "
-            "figures mean nothing");
+            "a count of Timeloop's model falls below zero (imperfect tile shapes) or is above 2^63 "
+            "(cycles at a bandwidth of almost nothing); its figures mean nothing");
     }
     return result;
 }

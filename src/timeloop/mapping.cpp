@@ -18,13 +18,16 @@ LoopBlock empty_block(int dimensions) {
     return block;
 }
 
+/// What is above this is not counted exactly.
+constexpr std::int64_t enough = std::int64_t{1} << 31;
+
 /// The bound that the factors of one dimension reach, outermost level first (TL rule of `x`).
 std::int64_t reached_bound(const Mapping& mapping, int dimension) {
     std::int64_t last = 0;
     for (std::size_t i = mapping.levels.size(); i-- > 0;) {
         for (const LoopBlock* block : {&mapping.levels[i].temporal, &mapping.levels[i].spatial}) {
             const Factor& factor = block->factors[dimension];
-            last = last * factor.end + factor.residual - 1;
+            last = last > enough ? last : last * factor.end + factor.residual - 1;
         }
     }
     return last + 1;
@@ -64,7 +67,8 @@ Expansion expansion(const LoopBlock& spatial) {
     Expansion result;
     for (std::size_t q = 0; q < spatial.permutation.size(); ++q) {
         const std::int64_t end = spatial.factors[spatial.permutation[q]].end;
-        (static_cast<int>(q) < spatial.split ? result.x : result.y) *= end;
+        std::int64_t& used = static_cast<int>(q) < spatial.split ? result.x : result.y;
+        used *= used > enough ? 1 : end;
     }
     return result;
 }

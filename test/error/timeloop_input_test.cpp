@@ -115,8 +115,92 @@ BOOST_AUTO_TEST_CASE(factors_must_multiply_to_the_bounds) {
           {"spatial directive for level 'RF'", "nothing is repeated"});
 }
 
+BOOST_AUTO_TEST_CASE(imperfect_factors_are_explained) {
+    const std::string inner = "- {target: GB, type: spatial, factors: M=";
+    const std::string three = R"(arch:
+  arithmetic: {instances: 4, word-bits: 16}
+  storage:
+  - {name: RF, entries: 16, instances: 4}
+  - {name: GB, entries: 64, instances: 1}
+)";
+    const std::string seven = replaced(problem, "M: 4", "M: 7") + three;
+    const std::string outer = "mapping:\n- {target: GB, type: temporal, factors: M=2 K=0}\n";
+    wrong(seven + outer + inner + "4}\n",
+          {"'M 8 instead of 7'", "behind a comma", "M=4,3 (spatial, GB)"});
+    BOOST_TEST(said(seven + outer + replaced(inner, "M=", "\"M=") + "4,3\"}\n") == "nothing");
+    // Too few iterations: no remainders help.
+    wrong(seven + outer + inner + "3}\n", {"'M 6 instead of 7'", "as in M=4,3"});
+    wrong(seven + outer + "- {target: GB, type: spatial, factors: [M=4,3]}\n",
+          {"stands without a dimension", "in quotes within a list"});
+}
+
+BOOST_AUTO_TEST_CASE(the_version_is_named_where_it_does_not_fit_the_form) {
+    const std::string tree = R"(  subtree:
+  - name: s
+    local:
+    - {name: M, class: DRAM}
+    - {name: mac, class: intmac}
+)";
+    for (const char* version : {"0.1", "1.0", "v0.3", "0.30"}) {
+        wrong(problem + "architecture:\n  version: " + version + "\n" + tree,
+              {"in.yaml:9:12", "architecture.version", "version of the architecture",
+               "version 0.2, 0.3 or 0.4", version});
+    }
+    wrong(problem + "architecture:\n" + tree,
+          {"in.yaml:9:3", "version of the architecture is missing", "write 'version: 0.4'"});
+    wrong(problem + replaced(arch, "arch:\n", "arch:\n  version: 0.3\n"),
+          {"in.yaml:9:12", "'0.3'", "list of levels", "remove the key 'version'"});
+    for (const char* version : {"0.2", "0.3", "0.4"}) {
+        BOOST_TEST(said(problem + "architecture:\n  version: " + version + "\n" + tree) ==
+                   "nothing");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(numbers_beyond_the_counters_are_refused) {
+    const auto cube = [](const std::string& bound) {
+        return "problem:\n  shape:\n    dimensions: [M, N, K]\n    data-spaces:\n"
+               "    - {name: A, projection: [M, K]}\n    - {name: B, projection: [K, N]}\n"
+               "    - {name: Z, projection: [M, N], read-write: true}\n  instance: {M: " +
+               bound + ", N: " + bound + ", K: " + bound + "}\n" + arch;
+    };
+    wrong(cube("3000017"), {"in.yaml:8:", "problem.instance", "more points than words", "M=3000017",
+                            "27000459002601005056", "at most 1024819115206086144"});
+    wrong(cube("4194304"), {"more points than words", "73786976294838206464"});
+    BOOST_TEST(said(cube("900000")) == "nothing");
+    wrong(replaced(cube("2000000000"), "[M, K]}", "[[[M, 4000000]], [[K, 4000000]]]}"),
+          {"in.yaml:8:", "in 64 bits"});
+    for (const char* value : {"0", "-8", "1000001", "9223372036854775808"}) {
+        wrong(problem +
+                  replaced(arch, "entries: 16", "entries: 16, datawidth: " + std::string(value)),
+              {"in.yaml:", "arch.storage[0].datawidth", value, "from 1 to 1e+06"});
+    }
+    for (const char* key : {"block-size", "cluster-size", "width", "meshX", "num-banks"}) {
+        for (const char* value : {"0", "-1", "1e30"}) {
+            wrong(problem + replaced(arch, "entries: 16",
+                                     "entries: 16, " + std::string(key) + ": " + value),
+                  {"in.yaml:", key, value, "out of range"});
+        }
+    }
+    wrong(problem + replaced(arch, "entries: 16", "depth: 9e15, block-size: 2"),
+          {"in.yaml:", "more than 9e15", "9000000000000000 times 2"});
+    wrong(problem + replaced(arch, "entries: 16", "entries: 9e15, multiple-buffering: 1e-3"),
+          {"in.yaml:", "multiple-buffering", "1e-3"});
+    wrong(problem + replaced(arch, "entries: 16", "entries: 16, read_bandwidth: 1e25"),
+          {"read_bandwidth", "1e25", "out of range"});
+    wrong(problem + arch +
+              "mapping:\n- {target: DRAM, type: temporal, factors: M=9223372036854775808}\n",
+          {"in.yaml:", "out of range", "9223372036854775808"});
+    wrong(problem + arch +
+              "mapspace: {targets: [{target: RF, type: temporal, split: 1, factors: "
+              "M=99999999999999999999}]}\n",
+          {"in.yaml:", "out of range"});
+}
+
 BOOST_AUTO_TEST_CASE(c12_what_no_model_costs_is_refused) {
     const char* refused = "not supported; no figures are given rather than wrong ones";
+    wrong(problem + arch + "layout:\n- {target: RF, type: interline, factors: M=1 K=1}\n",
+          {"in.yaml:14:1", "layout", refused});
+    BOOST_TEST(said(problem + arch + "layout: []\n") == "nothing");
     wrong(problem + arch + "sparse_optimizations: {targets: [{name: RF}]}\n",
           {"in.yaml:13:23", "sparse optimizations", refused});
     wrong(problem + replaced(arch, "entries: 16", "entries: 16, network-type: M:N"),
@@ -163,6 +247,10 @@ BOOST_AUTO_TEST_CASE(nodes_are_checked) {
           {"kept in two branches", "'A'"});
     wrong(head + "  - !Component {name: m, class: intmac}\nconstraints: {targets: [{target: x}]}\n",
           {"no node of the architecture has this name: 'x'"});
+    wrong(head +
+              "  - !Component {name: m, class: intmac}\nconstraints:\n  targets:\n"
+              "  - {target: m, type: spatail}\n",
+          {"in.yaml:14:23", "unknown type of constraint: 'spatail'", "did you mean 'spatial'?"});
     wrong(head + R"(  - !Component
     name: M
     class: DRAM

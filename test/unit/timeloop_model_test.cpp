@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <random>
 #include <thread>
 
 #include "support/random_timeloop.hpp"
@@ -118,6 +119,95 @@ BOOST_AUTO_TEST_CASE(f1_data_held_whole_is_not_forgotten) {
               gemm.mapping.levels[1].temporal.factors[0]);
     BOOST_CHECK(gemm.stats().forgotten.empty());
     BOOST_CHECK(!gemm.cost().forgets);
+}
+
+BOOST_AUTO_TEST_CASE(computes_of_imperfect_loops_are_told_from_the_problems) {
+    Gemm gemm;
+    gemm.problem.dimensions[1].bound = 3;
+    gemm.mapping.levels[1].temporal.factors[1] = {2, 2};
+    gemm.mapping.levels[1].spatial.factors[1] = {2, 1};  // 2 and 1 of 3
+    const Stats stats = gemm.stats();
+    BOOST_TEST(stats.miscounted);
+    BOOST_TEST(stats.problem_computes == 4 * 3 * 8);
+    BOOST_TEST(stats.arithmetic.computes > 4U * 3 * 8);
+    // Four units, in as many cycles as the problem needs at the least and some more.
+    BOOST_CHECK_CLOSE(stats.problem_utilization(), 96.0 / 4 / static_cast<double>(stats.cycles),
+                      1e-9);
+    const Gemm perfect;
+    BOOST_TEST(!perfect.stats().miscounted);
+    BOOST_CHECK_CLOSE(perfect.stats().problem_utilization(), perfect.stats().utilization, 1e-9);
+}
+
+/// Nothing is reused but by the registers: every count is as large as it can be.
+BOOST_AUTO_TEST_CASE(counts_of_the_largest_problems_do_not_wrap) {
+    std::mt19937_64 random(65);
+    int accepted = 0, refused_ones = 0;
+    for (int i = 0; i < 300; ++i) {
+        Gemm gemm;
+        gemm.mapping = empty_mapping(gemm.problem, gemm.architecture);
+        gemm.architecture.storage[0].size.reset();
+        gemm.architecture.storage[1].size.reset();
+        double points = 1;
+        for (std::size_t d = 0; d < 3; ++d) {
+            const std::int64_t bound =
+                1 + static_cast<std::int64_t>(random() % (std::uint64_t{1} << (16 + random() % 8)));
+            gemm.problem.dimensions[d].bound = bound;
+            const std::size_t level = random() % 3;
+            gemm.mapping.levels[level].temporal.factors[d] = {bound, bound};
+            points *= static_cast<double>(bound);
+        }
+        gemm.problem.data_spaces[0].ranks[0][0].value = 1 + static_cast<int>(random() % 3);
+        try {
+            const Stats stats = gemm.stats();
+            ++accepted;
+            BOOST_TEST(points <= most_iterations(gemm.problem));
+            BOOST_TEST(static_cast<double>(stats.arithmetic.computes) == points,
+                       boost::test_tools::tolerance(1e-12));
+            const auto& inner = stats.levels[0].data_spaces;
+            BOOST_TEST(static_cast<double>(inner[0].reads) == points,
+                       boost::test_tools::tolerance(1e-12));
+            for (const LevelStats& level : stats.levels) {
+                double words = 0;
+                for (const DataSpaceStats& s : level.data_spaces) {
+                    words += static_cast<double>(s.reads) + static_cast<double>(s.fills) +
+                             static_cast<double>(s.updates);
+                }
+                BOOST_TEST(static_cast<double>(level.accesses) == words,
+                           boost::test_tools::tolerance(1e-12));
+            }
+            BOOST_TEST(gemm.cost().energy_pj == stats.energy_pj);
+        } catch (const UserError&) {
+            ++refused_ones;
+            BOOST_TEST(points > most_iterations(gemm.problem) / 4);
+            BOOST_CHECK_THROW(gemm.cost(), UserError);
+        }
+    }
+    BOOST_TEST(accepted > 50);
+    BOOST_TEST(refused_ones > 50);
+}
+
+BOOST_AUTO_TEST_CASE(imperfect_loops_that_make_too_many_iterations_are_no_mapping) {
+    Gemm gemm;
+    gemm.problem.dimensions[0].bound = 2000000000;
+    gemm.mapping = empty_mapping(gemm.problem, gemm.architecture);
+    gemm.mapping.levels[0].temporal.factors = {{1000000000, 1000000000}, {4, 4}, {8, 8}};
+    gemm.mapping.levels[1].temporal.factors[0] = {2, 2};
+    gemm.architecture.storage[0].size.reset();
+    gemm.architecture.storage[1].size.reset();
+    BOOST_CHECK_NO_THROW(gemm.stats());
+    // A last pass of one iteration outside makes the loop none, but is counted.
+    gemm.mapping.levels[2].temporal.factors[0] = {2000000000, 1};
+    BOOST_CHECK_THROW(gemm.stats(), UserError);
+    BOOST_TEST(gemm.cost().wrapped);
+}
+
+BOOST_AUTO_TEST_CASE(cycles_beyond_the_counter_mean_nothing) {
+    Gemm gemm;
+    gemm.architecture.storage[1].read_bandwidth = 1e-18;
+    BOOST_TEST(gemm.stats().wrapped);
+    BOOST_TEST(gemm.cost().wrapped);
+    gemm.architecture.storage[1].read_bandwidth = 1e-6;
+    BOOST_TEST(!gemm.stats().wrapped);
 }
 
 BOOST_AUTO_TEST_CASE(an_evaluation_ends_when_a_stop_is_asked) {

@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tessera/base/error.hpp"
+#include "timeloop/mapspace.hpp"
 #include "timeloop/read.hpp"
 
 namespace {
@@ -92,7 +93,7 @@ BOOST_AUTO_TEST_CASE(projections_have_coefficients) {
                                          warnings);
     BOOST_TEST(tensor_size(problem, 0) == 4 * 2 + 2 * 4 + 1);
     BOOST_REQUIRE(warnings.size() == 1);
-    BOOST_TEST(warnings[0].find("'Stride' (did you mean 'stride'?)") != std::string::npos,
+    BOOST_TEST(warnings[0].find("'Stride'; did you mean 'stride'?") != std::string::npos,
                warnings[0]);
 }
 
@@ -248,7 +249,8 @@ mapping:
 )" + directives));
         Warnings warnings;
         return broken_constraints(
-            input, *read_mapping(input.document, input.problem, input.architecture, warnings));
+            input, *read_mapping(input.document, input.problem, input.architecture, warnings),
+            warnings);
     };
     const std::vector<std::string> obeyed =
         broken(R"(- {target: GB, type: temporal, factors: M2 N2 K2, permutation: MNK}
@@ -391,6 +393,71 @@ constraints:
     BOOST_TEST(kept_nothing == 2);
     BOOST_TEST(spatial_of_pe == 1);
     BOOST_TEST(once == 1);
+}
+
+BOOST_AUTO_TEST_CASE(fixed_factors_that_multiply_beyond_64_bits_are_told) {
+    std::string text = R"(problem:
+  shape: {dimensions: [M], data_spaces: [{name: Z, projection: [M], read_write: true}]}
+  instance: {M: 65536}
+arch:
+  arithmetic: {instances: 1}
+  storage:
+)";
+    std::string constraints = "mapspace:\n  targets:\n";
+    for (const char* name : {"a", "b", "c", "d"}) {
+        text += "  - {name: " + std::string(name) + ", entries: 65536, instances: 1}\n";
+        constraints +=
+            "  - {target: " + std::string(name) + ", type: temporal, factors: M=65536}\n";
+    }
+    const Document all = document(text + constraints);
+    Warnings warnings;
+    const Problem problem = read_problem(all, warnings);
+    const Architecture arch = read_architecture(all, warnings);
+    const Constraints read = read_constraints(all, problem, arch, warnings);
+    BOOST_CHECK_EXCEPTION(
+        MapSpace(problem, arch, read, FactorTemplate::uber), UserError, [](const UserError& error) {
+            return std::string(error.what())
+                       .find("multiply to 18446744073709551616, which does not") !=
+                   std::string::npos;
+        });
+}
+
+BOOST_AUTO_TEST_CASE(a_split_that_counts_what_the_front_end_adds_is_warned_of) {
+    const auto warnings_of = [](const std::string& spatial) {
+        std::string all;
+        const Document read = document(R"(problem:
+  shape:
+    dimensions: [N, R, P]
+    data_spaces:
+    - {name: A, projection: [N, R]}
+    - {name: Z, projection: [P], read_write: true}
+  instance: {N: 1, R: 3, P: 3}
+architecture:
+  version: 0.4
+  nodes:
+  - !Component {name: M, class: DRAM, attributes: {width: 8, datawidth: 8}}
+  - !Container
+    name: pe
+    spatial: {meshX: 3, meshY: 3}
+    constraints:
+      spatial: )" + spatial + R"(
+  - !Component {name: mac, class: intmac, attributes: {datawidth: 8}}
+)");
+        for (const std::string& warning : read.warnings) {
+            all += warning + "\n";
+        }
+        return all;
+    };
+    const std::string told = warnings_of("{factors: [R=3, P=3], permutation: [R, P], split: 1}");
+    for (const char* part : {"N along X, R, P along Y", "1 by 9 instances of 3 by 3",
+                             "no mapping can fit", "permutation: [R, P, N]"}) {
+        BOOST_TEST((told.find(part) != std::string::npos), told + " lacks " + part);
+    }
+    BOOST_TEST(warnings_of("{factors: [R=3, P=3], permutation: [R, P, N], split: 1}") == "");
+    BOOST_TEST(warnings_of("{factors: [R=3, P=3], permutation: [R, P], split: 999}") == "");
+    BOOST_TEST(warnings_of("{factors: [R=3, P=3], permutation: [R, P], split: 0}") == "");
+    BOOST_TEST((warnings_of("{factors: [R=3], permutation: [R], split: 1}").find("no mapping") ==
+                std::string::npos));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

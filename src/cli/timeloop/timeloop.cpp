@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <new>
 #include <ostream>
 #include <sstream>
@@ -201,8 +202,20 @@ std::vector<std::string> evaluation_warnings(const timeloop::Stats& stats) {
     }
     if (stats.wrapped) {
         result.push_back(
-            "a counter of this imperfect mapping is negative and wraps around, as in Timeloop; "
-            "the figures mean nothing");
+            "a counter of this mapping is negative (imperfect factors) or beyond 2^63 (cycles at a "
+            "bandwidth of almost nothing) and wraps around, as in Timeloop; the figures mean "
+            "nothing");
+    }
+    if (stats.miscounted) {
+        std::ostringstream text;
+        text << std::fixed << std::setprecision(0) << "Timeloop counts "
+             << stats.arithmetic.computes
+             << " computes for this imperfect mapping, the problem has " << stats.problem_computes
+             << std::setprecision(2)
+             << ": computes, their energy, energy per compute, operational intensities and "
+                "utilization are Timeloop's; of the utilization of "
+             << stats.utilization << ", " << stats.problem_utilization() << " is work";
+        result.push_back(text.str());
     }
     return result;
 }

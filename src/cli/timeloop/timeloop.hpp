@@ -60,7 +60,8 @@ private:
 /// Timeloop's lines on the parts of an input that are read.
 void report_progress(std::ostream& out, const timeloop::Input& input);
 void print_warnings(std::ostream& err, const std::vector<std::string>& warnings);
-/// What the figures of an evaluation do not mean: forgotten data, wrapped counters.
+/// What the figures of an evaluation do not mean: forgotten data, wrapped counters,
+/// miscounted computes.
 std::vector<std::string> evaluation_warnings(const timeloop::Stats& stats);
 
 }  // namespace tessera::cli

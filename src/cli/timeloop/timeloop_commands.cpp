@@ -150,7 +150,8 @@ private:
     std::vector<std::string> faults(const timeloop::Mapping& mapping) {
         const std::string fault =
             timeloop::structural_fault(input_.problem, input_.architecture, mapping);
-        std::vector<std::string> result = timeloop::broken_constraints(input_, mapping);
+        std::vector<std::string> result =
+            timeloop::broken_constraints(input_, mapping, input_.warnings);
         if (!fault.empty()) {
             result.insert(result.begin(), fault);
             return result;
@@ -167,6 +168,7 @@ private:
     int explain() {
         const timeloop::Mapping given = timeloop_mapping(input_);
         const std::vector<std::string> found = faults(given);
+        warn(input_.warnings);
         if (found.empty()) {
             warn(evaluation_warnings(evaluation_.stats));
         }
@@ -228,6 +230,11 @@ std::optional<int> timeloop_inputs(const std::string& command, const Args& args,
     }
     if (files.empty()) {
         return std::nullopt;
+    }
+    const bool beside = std::all_of(others.begin(), others.end(), timeloop::fits_beside_timeloop);
+    if (beside) {
+        files.insert(files.end(), others.begin(), others.end());
+        others.clear();
     }
     if (!others.empty()) {
         throw UserError("Timeloop's input files and Tessera's own cannot be mixed: " +

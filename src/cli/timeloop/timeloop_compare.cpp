@@ -123,9 +123,9 @@ private:
 class GivenContender : public Contender {
 public:
     GivenContender(const std::string& path, std::vector<std::string> files,
-                   const spec::Defines& defines, const Ground& ground)
+                   const spec::Defines& defines, const Ground& ground, timeloop::Warnings& warnings)
         : Contender(std::filesystem::path(path).filename().string()), ground_(ground) {
-        mapping_ = timeloop_mapping(path, std::move(files), defines);
+        mapping_ = timeloop_mapping(path, std::move(files), defines, warnings);
     }
     bool searches() const override {
         return false;
@@ -178,11 +178,6 @@ int timeloop_compare(const std::vector<std::string>& args, const std::vector<std
         timeloop::read_constraints(ground.input.document, ground.input.problem,
                                    ground.input.architecture, ground.input.warnings);
     ground.metric = timeloop_metric(ground.settings);
-    if (!arguments.flag("quiet")) {
-        for (const std::string& warning : ground.input.warnings) {
-            err << "tessera: warning: " << warning << "\n";
-        }
-    }
     Comparison comparison;
     comparison.first_seed = ground.settings.seed;
     read_comparison_options(arguments, comparison);
@@ -193,9 +188,15 @@ int timeloop_compare(const std::vector<std::string>& args, const std::vector<std
             std::make_unique<SearchContender>(name, ground, arguments, unused));
     }
     refuse_unused(unused);
+    timeloop::Warnings warnings = ground.input.warnings;
     for (const std::string& path : arguments.list("mapping")) {
         comparison.contenders.push_back(
-            std::make_unique<GivenContender>(path, files, arguments.defines(), ground));
+            std::make_unique<GivenContender>(path, files, arguments.defines(), ground, warnings));
+    }
+    if (!arguments.flag("quiet")) {
+        for (const std::string& warning : warnings) {
+            err << "tessera: warning: " << warning << "\n";
+        }
     }
     check_names(comparison);
     const ComparisonSubject subject = {timeloop_workload(ground.input),

@@ -44,6 +44,10 @@ int timeloop_model(const TimeloopArguments& arguments, std::ostream& out, std::o
     timeloop::Input input = timeloop::load_input(std::move(document), files.prefix());
     std::optional<timeloop::Mapping> mapping =
         timeloop::read_mapping(input.document, input.problem, input.architecture, input.warnings);
+    std::vector<std::string> broken;
+    if (mapping) {
+        broken = timeloop::broken_constraints(input, *mapping, input.warnings);
+    }
     print_warnings(err, input.warnings);
     if (!mapping) {
         throw UserError(input.document.root.position,
@@ -57,7 +61,6 @@ int timeloop_model(const TimeloopArguments& arguments, std::ostream& out, std::o
     if (!fault.empty()) {
         throw IllegalMapping(fault);
     }
-    const std::vector<std::string> broken = timeloop::broken_constraints(input, *mapping);
     if (!broken.empty()) {
         std::string text = "mapping violates architecture constraints.";
         for (const std::string& one : broken) {

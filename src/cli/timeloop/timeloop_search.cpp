@@ -1,5 +1,6 @@
 #include "timeloop_search.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
 
@@ -155,10 +156,16 @@ timeloop::Mapping timeloop_mapping(timeloop::Input& input) {
 }
 
 timeloop::Mapping timeloop_mapping(const std::string& path, std::vector<std::string> files,
-                                   const spec::Defines& defines) {
+                                   const spec::Defines& defines, timeloop::Warnings& warnings) {
     files.insert(files.begin(), path);
     timeloop::Input input = timeloop::load_input(timeloop::read_document(files, defines));
-    return timeloop_mapping(input);
+    timeloop::Mapping mapping = timeloop_mapping(input);
+    for (const std::string& warning : input.warnings) {
+        if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) {
+            warnings.push_back(warning);
+        }
+    }
+    return mapping;
 }
 
 std::string timeloop_fault(const timeloop::Input& input, const timeloop::Mapping& mapping) {
@@ -167,7 +174,8 @@ std::string timeloop_fault(const timeloop::Input& input, const timeloop::Mapping
     if (!fault.empty()) {
         return fault;
     }
-    const std::vector<std::string> broken = timeloop::broken_constraints(input, mapping);
+    timeloop::Warnings told;  // with the constraints of the searches
+    const std::vector<std::string> broken = timeloop::broken_constraints(input, mapping, told);
     if (!broken.empty()) {
         return broken.front();
     }
@@ -177,10 +185,10 @@ std::string timeloop_fault(const timeloop::Input& input, const timeloop::Mapping
 }
 
 timeloop::Mapping timeloop_start(const std::string& path, const std::vector<std::string>& files,
-                                 const spec::Defines& defines, const timeloop::Input& input,
+                                 const spec::Defines& defines, timeloop::Input& input,
                                  const timeloop::Constraints& constraints,
                                  const timeloop::MapperSettings& settings) {
-    timeloop::Mapping mapping = timeloop_mapping(path, files, defines);
+    timeloop::Mapping mapping = timeloop_mapping(path, files, defines, input.warnings);
     const std::string name = "--start " + base::one_line(path) + ": ";
     if (const std::string fault = timeloop_fault(input, mapping); !fault.empty()) {
         throw UserError(name + fault);

@@ -57,14 +57,16 @@ std::string timeloop_hardware(const timeloop::Input& input);
 
 /// -m: the mapping alone. \throws UserError if there is none
 timeloop::Mapping timeloop_mapping(timeloop::Input& input);
-/// The mapping of a file, for the problem and architecture of `files`. \throws UserError
+/// The mapping of a file, for the problem and architecture of `files`. What is doubtful about it is
+/// added to `warnings`. \throws UserError
 timeloop::Mapping timeloop_mapping(const std::string& path, std::vector<std::string> files,
-                                   const spec::Defines& defines);
+                                   const spec::Defines& defines, timeloop::Warnings& warnings);
 /// Why the hardware cannot run the mapping: structure, its constraints, capacity; empty: it can.
 std::string timeloop_fault(const timeloop::Input& input, const timeloop::Mapping& mapping);
-/// Of --start. \throws UserError for a mapping that is no member of the mapspace
+/// Of --start. What is doubtful about it is added to the warnings of `input`. \throws UserError for
+/// a mapping that is no member of the mapspace
 timeloop::Mapping timeloop_start(const std::string& path, const std::vector<std::string>& files,
-                                 const spec::Defines& defines, const timeloop::Input& input,
+                                 const spec::Defines& defines, timeloop::Input& input,
                                  const timeloop::Constraints& constraints,
                                  const timeloop::MapperSettings& settings);
 

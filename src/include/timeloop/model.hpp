@@ -35,6 +35,14 @@ struct Fit {
         return kind == Kind::ok;
     }
 };
+// ---- Counters have 64 bits as Timeloop's; what could come near that is refused.
+
+/// The most points of a problem for which no count of words overflows on any architecture.
+double most_iterations(const Problem& problem);
+/// Words of all data spaces, and the most that they may be.
+double words_of(const Problem& problem);
+inline constexpr double most_words = 9223372036854775808.0;
+
 /// "mapped tile size 40 exceeds buffer capacity 32", with the level's name.
 std::string describe(const Fit& fit, const Problem& problem, const Architecture& architecture);
 
@@ -120,13 +128,23 @@ struct Stats {
     double optimal_ops_per_byte = 0;
     std::vector<double> ops_per_byte;  ///< per storage level; negative: no accesses
 
-    /// A counter went below zero and wrapped around as Timeloop's does (imperfect factors only):
-    /// the figures are what Timeloop prints and mean nothing.
+    /// A counter went below zero (imperfect factors only) or beyond 2^63 (cycles at a bandwidth of
+    /// almost nothing) and wrapped around as Timeloop's does: the figures are what Timeloop prints
+    /// and mean nothing.
     bool wrapped = false;
     /// Data spaces whose outermost level does not hold them whole: Timeloop forgets the rest and
     /// charges nothing. One text each, naming level and data space.
     std::vector<std::string> forgotten;
+    /// Points of the problem: what `arithmetic.computes` would be if it were not for `miscounted`.
+    double problem_computes = 0;
+    /// Timeloop counts loops with a shorter last pass as if every pass were whole: computes, their
+    /// energy, utilization and operational intensities are Timeloop's and not those of the problem.
+    bool miscounted = false;
 
+    /// Share of the arithmetic that the problem keeps busy.
+    double problem_utilization() const {
+        return utilization * problem_computes / static_cast<double>(arithmetic.computes);
+    }
     double edp() const {  ///< J * cycle
         return energy_pj * static_cast<double>(cycles) / 1e12;
     }
@@ -145,7 +163,8 @@ struct Evaluation {
 };
 
 /// Evaluates one mapping. The architecture carries its energies (apply_default_energies,
-/// apply_ert). \pre structural_fault() is empty. \throws UserError as CompiledModel does.
+/// apply_ert). \pre structural_fault() is empty. \throws UserError as CompiledModel does, and for
+/// imperfect mappings with so many iterations that counters overflow (there: Cost::wrapped).
 Evaluation evaluate(const Problem& problem, const Architecture& architecture,
                     const Mapping& mapping, const ModelOptions& options = {});
 
@@ -168,8 +187,8 @@ struct Cost {
 /// Workspace.
 class CompiledModel {
 public:
-    /// \throws UserError from check_topology(), or for more levels, dimensions, ranks or data
-    /// spaces than the evaluators hold.
+    /// \throws UserError from check_topology(), for more levels, dimensions, ranks or data
+    /// spaces than the evaluators hold, or for counts that could overflow.
     CompiledModel(const Problem& problem, const Architecture& architecture,
                   const ModelOptions& options = {});
     ~CompiledModel();

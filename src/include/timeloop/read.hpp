@@ -5,7 +5,8 @@
 //   load_input         tree -> problem and architecture with its energies, ready for the model
 //
 // Every function throws UserError with file, line, column, key path, value, what was expected and
-// what to do; what is merely doubtful becomes a warning.
+// what to do; what is merely doubtful becomes a warning, and so does every key that no reader
+// knows.
 #pragma once
 
 #include <cstdint>
@@ -63,6 +64,9 @@ Document read_document_text(std::string_view text, const std::string& name);
 /// Whether a file looks like Timeloop's: libconfig or YAML with `problem`, `architecture`, or one
 /// of the other top-level keys of Timeloop, and none of the native ones. Unreadable files: no.
 bool is_timeloop_file(const std::string& path);
+/// Whether a file that does not look like Timeloop's may hold sections of both tools (`mapper`,
+/// `variables`, ...), and so is one of Timeloop's where others are.
+bool fits_beside_timeloop(const std::string& path);
 
 /// Equal names but for `-` and `_`.
 bool same_key(std::string_view left, std::string_view right);
@@ -139,8 +143,10 @@ Input load_input(Document document, const std::string& accelergy_prefix = "");
 std::vector<std::string> check_document(const Document& document, Warnings& warnings);
 
 /// Only the constraints of the hardware, without bypasses: what Timeloop's model checks a mapping
-/// against. One text per broken constraint.
-std::vector<std::string> broken_constraints(const Input& input, const Mapping& mapping);
+/// against. One text per broken constraint; what is doubtful about the constraints themselves goes
+/// to `warnings`.
+std::vector<std::string> broken_constraints(const Input& input, const Mapping& mapping,
+                                            Warnings& warnings);
 
 /// ERT and ART with the energies and areas in use, in the grammar of inputs.
 void write_ert(std::ostream& out, const Architecture& architecture);

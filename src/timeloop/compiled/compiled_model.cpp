@@ -1,6 +1,7 @@
 // The compiled evaluator: perfect nests in closed form (compiled_nest.hpp); imperfect ones, and
 // problems whose offsets do not fit one integer, by the as-written analysis.
 #include <algorithm>
+#include <limits>
 
 #include "nest_run.hpp"
 #include "timeloop/model/accounting.hpp"
@@ -91,6 +92,12 @@ void CompiledModel::evaluate(const FlatMapping& mapping, Workspace& workspace, C
                                      [](const Loop& loop) { return loop.end == loop.residual; });
     const bool closed = model.nest.tables.valid() && perfect &&
                         NestRun(model.nest, mapping, work.scratch, work.nest).run();
+    if (!perfect && iterations_of(mapping) > model.machine.most_iterations) {
+        cost = {};
+        cost.energy_pj = std::numeric_limits<double>::infinity();
+        cost.wrapped = true;
+        return;
+    }
     if (!closed) {
         work.nest = analyse_nest(model.problem, model.architecture, mapping, model.options);
     }

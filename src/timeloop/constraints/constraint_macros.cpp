@@ -1,6 +1,7 @@
 #include "constraint_macros.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -176,19 +177,40 @@ void expand_spaces(Node& constraint, const Problem& problem) {
     }
 }
 
-/// Loops known to have one iteration go innermost: their order makes no difference.
+std::vector<std::string> order_of(const Node& permutation, const Problem& problem) {
+    std::vector<std::string> order = items_of(permutation);
+    // "CMR" without separators.
+    if (permutation.is_scalar() && order.size() == 1 && problem.find_dimension(order.front()) < 0) {
+        const std::string text = std::exchange(order, {}).front();
+        for (const char c : text) {
+            order.emplace_back(1, c);
+        }
+    }
+    return order;
+}
+
+/// What `factors` fix for a dimension, else 1.
+std::int64_t fixed_factor(const Node& constraint, const std::string& dimension) {
+    std::int64_t value = 1;
+    if (const Node* factors = find_key(constraint, "factors")) {
+        for (const std::string& factor : items_of(*factors)) {
+            const std::size_t digits = factor.find_first_of("0123456789");
+            if (dimension_of(factor) == dimension && factor.find_first_of("<>") == factor.npos &&
+                digits != factor.npos) {
+                std::from_chars(factor.data() + digits, factor.data() + factor.size(), value);
+            }
+        }
+    }
+    return value;
+}
+
+/// Loops known to have one iteration go innermost: their order makes no difference. Unless there is
+/// a `split`, which counts them: the front end of Timeloop puts them there even then.
 void complete_permutation(Node& constraint, const Problem& problem) {
     std::vector<std::string> order;
     const Node* given = find_key(constraint, "permutation");
     if (given != nullptr && !given->is_null()) {
-        order = items_of(*given);
-        // "CMR" without separators.
-        if (given->is_scalar() && order.size() == 1 && problem.find_dimension(order.front()) < 0) {
-            const std::string text = std::exchange(order, {}).front();
-            for (const char c : text) {
-                order.emplace_back(1, c);
-            }
-        }
+        order = order_of(*given, problem);
     }
     const auto put_first = [&](const std::string& dimension) {
         if (std::find(order.begin(), order.end(), dimension) == order.end()) {
@@ -221,6 +243,62 @@ void complete_permutation(Node& constraint, const Problem& problem) {
 
 }  // namespace
 
+std::string NodeConstraints::counted_by_split(const Problem& problem, std::int64_t mesh_x,
+                                              std::int64_t mesh_y) const {
+    const auto found = by_type_.find("spatial");
+    const Node* split = found == by_type_.end() ? nullptr : found->second.find("split");
+    std::size_t count = 0;
+    if (split != nullptr) {
+        std::from_chars(split->text.data(), split->text.data() + split->text.size(), count);
+    }
+    if (count == 0 || count >= problem.dimensions.size()) {
+        return "";  // all go along one axis
+    }
+    Node constraint = found->second;
+    complete_permutation(constraint, problem);
+    const Node* given = found->second.find("permutation");
+    const Node* order = constraint.find("permutation");
+    const std::size_t written = given == nullptr ? 0 : order_of(*given, problem).size();
+    if (order == nullptr || order->items.size() <= written) {
+        return "";
+    }
+    const std::size_t added = order->items.size() - written;
+    std::vector<std::string> axes[2], all;
+    std::int64_t used[2] = {1, 1};
+    for (std::size_t i = 0; i < order->items.size(); ++i) {
+        const std::string& dimension = order->items[i].text;
+        axes[i < count ? 0 : 1].push_back(dimension);
+        used[i < count ? 0 : 1] *= fixed_factor(found->second, dimension);
+        all.insert(i < added ? all.end() : all.begin() + static_cast<std::ptrdiff_t>(i - added),
+                   dimension);
+    }
+    const bool fits = used[0] <= mesh_x && used[1] <= mesh_y;
+    return "the permutation lacks dimensions of one iteration; Timeloop's front end puts them "
+           "first, and split counts them: " +
+           spec::name_list(axes[0]) + " along X, " + spec::name_list(axes[1]) + " along Y" +
+           (fits ? ""
+                 : ", where the factors need " + std::to_string(used[0]) + " by " +
+                       std::to_string(used[1]) + " instances of " + std::to_string(mesh_x) +
+                       " by " + std::to_string(mesh_y) + ": no mapping can fit") +
+           "; name every dimension, such as permutation: [" + spec::name_list(all) + "]";
+}
+
+const std::vector<std::string>& constraint_types() {
+    static const std::vector<std::string> types = {
+        "spatial",     "temporal",    "dataspace",
+        "datatype",    "bypass",      "bypassing",
+        "utilization", "parallelism", "max_overbooked_proportion"};
+    return types;
+}
+
+std::vector<std::pair<std::string, Position>> NodeConstraints::types() const {
+    std::vector<std::pair<std::string, Position>> result;
+    for (const auto& [type, constraint] : by_type_) {
+        result.emplace_back(type, constraint.position);
+    }
+    return result;
+}
+
 Node& NodeConstraints::of_type(const std::string& kind, const Node& origin) {
     Node& mine = by_type_[kind];
     if (mine.is_null()) {
@@ -233,7 +311,8 @@ void NodeConstraints::add(const std::string& type, const Node& value) {
     if (value.is_null()) {
         return;
     }
-    const std::string kind = type == "bypass" || type == "datatype" ? "dataspace" : type;
+    const bool keeps = type == "bypass" || type == "bypassing" || type == "datatype";
+    const std::string kind = keeps ? "dataspace" : type == "parallelism" ? "utilization" : type;
     Node& mine = of_type(kind, value);
     for (const Node::Entry& entry : value.entries) {
         if (entry.key == "type" || entry.key == "target" || entry.value.is_null()) {

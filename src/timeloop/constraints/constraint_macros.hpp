@@ -12,6 +12,19 @@
 
 namespace tessera::timeloop {
 
+/// Shorthand keys, beside those that Timeloop itself reads.
+inline constexpr std::initializer_list<const char*> constraint_shorthand = {
+    "factors_only",
+    "no_iteration_over_dataspaces",
+    "must_iterate_over_dataspaces",
+    "keep_only",
+    "bypass_only",
+    "maximize_dims",
+    "maximize_dims_capacity"};
+
+/// What add() takes as a type.
+const std::vector<std::string>& constraint_types();
+
 /// Constraints by type: spatial, temporal, dataspace, max_overbooked_proportion, utilization.
 /// Shorthand keys:
 ///   factors_only                    these factors, all others 1
@@ -22,6 +35,12 @@ namespace tessera::timeloop {
 ///   maximize_dims                   factors that fill a fan-out (or maximize_dims_capacity) best
 class NodeConstraints {
 public:
+    /// What a `split` counts that the user did not name, as a warning with a remedy; empty:
+    /// nothing.
+    std::string counted_by_split(const Problem& problem, std::int64_t mesh_x,
+                                 std::int64_t mesh_y) const;
+    /// The types that were added and where.
+    std::vector<std::pair<std::string, Position>> types() const;
     /// Adds the fields of `value` to those of `type`. \throws UserError if they contradict
     void add(const std::string& type, const spec::Node& value);
     /// Data spaces that a `dataspace` constraint keeps.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "constraint_macros.hpp"
 #include "tessera/spec/position.hpp"
 #include "timeloop/read.hpp"
 #include "timeloop/read/levels.hpp"
@@ -21,12 +22,14 @@ const Range factor_range = Range::between(1, 9e15);
 
 class Reader {
 public:
+    /// `shorthand`: whether its keys were written out, so that only slips of them are left
     Reader(const Problem& problem, const Architecture& architecture, const Values& values,
-           Constraints& into)
+           bool shorthand, Constraints& into)
         : problem_(problem),
           architecture_(architecture),
           values_(values),
           lookup_(problem, architecture, values),
+          shorthand_(shorthand),
           into_(into) {}
 
     void run(const Node* section, ConstraintSource source) {
@@ -36,6 +39,7 @@ public:
         }
         for (const Node& item : list->items) {
             const Section target(item, values_, "a constraint");
+            target.allow({"name"});  // beside a target
             const Node* inner = target.find({"constraints"});
             if (inner == nullptr) {
                 entry(target, target, source);
@@ -53,10 +57,16 @@ private:
             return section;
         }
         const Section map(*section, values_, "the constraints");
+        map.allow({"version", "template"});
+        for (const Node::Entry& entry : section->entries) {
+            if (entry.key.rfind("constraints_", 0) == 0 && entry.value.is_sequence()) {
+                map.allow({entry.key.c_str()});  // a list that 'constraints' may name
+            }
+        }
         const Node* list = map.find({"constraints", "targets"});
         if (list != nullptr && list->is_scalar()) {
             const Node* named = find_key(*section, "constraints_" + values_.text(*list));
-            named = named == nullptr ? find_key(*section, values_.text(*list)) : named;
+            named = named == nullptr ? map.find({values_.text(*list).c_str()}) : named;
             if (named == nullptr) {
                 spec::fail(*list, {"no list of constraints has this name", list->text,
                                    spec::name_list(section->keys()), ""});
@@ -75,6 +85,9 @@ private:
         const std::string type = values_.text(type_node);
         const Node* inner = item.find({"attributes"});
         const Section fields = inner == nullptr ? item : Section(*inner, values_, "the attributes");
+        if (shorthand_) {
+            fields.allow(constraint_shorthand);
+        }
         const Position where = item.node().position;
         const int level = lookup_.level(target);
         if (type == "temporal" || type == "spatial") {
@@ -147,6 +160,14 @@ private:
                                             dimension.name + "' is above its bound of " +
                                             std::to_string(dimension.bound) + "; it is ignored");
                     continue;
+                }
+                const std::int64_t end = one.value == 0 ? dimension.bound : one.value;
+                if (one.residual &&
+                    (one.relation != Relation::equal || *one.residual < 1 || *one.residual > end)) {
+                    spec::fail(*node, {"a remainder of a factor of '" + dimension.name + "'",
+                                       std::to_string(*one.residual),
+                                       "from 1 to " + std::to_string(end) + ", behind D=NUMBER",
+                                       "it is the number of iterations of the last pass"});
                 }
                 if (one.relation != Relation::equal && one.value < 1) {
                     spec::fail(*node, {"a limit of a factor of '" + dimension.name + "'",
@@ -222,19 +243,26 @@ private:
     const Architecture& architecture_;
     const Values& values_;
     Lookup lookup_;
+    const bool shorthand_;
     Constraints& into_;
 };
 
 }  // namespace
 
-Constraints read_constraints(const Document& document, const Problem& problem,
-                             const Architecture& architecture, Warnings& warnings) {
-    const Values values(document, warnings);
+namespace {
+
+Constraints constraints_of(const Document& document, const Problem& problem,
+                           const Architecture& architecture, const Values& values) {
     const Node& root = document.root;
     const Node* arch = architecture_of(root);
     const Node* hardware = arch == nullptr ? nullptr : find_key(*arch, "constraints");
     for (const char* key : {"arch_constraints", "architecture_constraints"}) {
-        hardware = hardware == nullptr ? find_key(root, key) : hardware;
+        const Node* given = find_key(root, key);
+        if (hardware != nullptr && given != nullptr && !given->is_null()) {
+            values.warn(*given, "other constraints of the architecture are given, too (" +
+                                    hardware->position.text() + "); only those count");
+        }
+        hardware = hardware == nullptr ? given : hardware;
     }
     const Node* mapspace = find_key(root, "mapspace");
     const Node* other = find_key(root, "mapspace_constraints");
@@ -247,11 +275,19 @@ Constraints read_constraints(const Document& document, const Problem& problem,
                                 "); only that one counts");
     }
     Constraints result;
-    Reader reader(problem, architecture, values, result);
+    Reader reader(problem, architecture, values, document.from_nodes, result);
     reader.run(hardware, ConstraintSource::architecture);
     reader.run(mapspace == nullptr || mapspace->is_null() ? other : mapspace,
                ConstraintSource::mapspace);
     return result;
+}
+
+}  // namespace
+
+Constraints read_constraints(const Document& document, const Problem& problem,
+                             const Architecture& architecture, Warnings& warnings) {
+    const Values values(document, warnings);
+    return values.watched([&] { return constraints_of(document, problem, architecture, values); });
 }
 
 }  // namespace tessera::timeloop

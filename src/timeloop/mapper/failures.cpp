@@ -100,7 +100,8 @@ std::string FailureLog::reason(const CompiledModel& model, MapSpaceView& view, b
         return describe(cost.fit, space_.problem(), space_.architecture()) + tiles(full, cost.fit);
     }
     return cost.wrapped
-               ? "a counter of the model fell below zero; its cost means nothing"
+               ? "a counter of the model fell below zero or went beyond 2^63; its cost means "
+                 "nothing"
                : "the outermost level that keeps a data space does not hold it whole; the rest "
                  "would be forgotten";
 }

@@ -218,14 +218,14 @@ std::vector<std::string> MapSpace::audit(const Mapping& mapping) const {
     return auditor.faults;
 }
 
-std::vector<std::string> broken_constraints(const Input& input, const Mapping& mapping) {
+std::vector<std::string> broken_constraints(const Input& input, const Mapping& mapping,
+                                            Warnings& warnings) {
     // Of nodes, the mapping and the constraints are one list.
     if (input.document.from_nodes) {
         return {};
     }
-    Warnings ignored;
     const Constraints all =
-        read_constraints(input.document, input.problem, input.architecture, ignored);
+        read_constraints(input.document, input.problem, input.architecture, warnings);
     Auditor auditor(input.problem, input.architecture, mapping, true);
     for (const LoopConstraint& entry : all.loops) {
         if (entry.source == ConstraintSource::architecture) {

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "tessera/base/error.hpp"
+#include "tessera/spec/value.hpp"
 
 namespace tessera::timeloop {
 namespace {
@@ -182,27 +183,29 @@ private:
     }
     void check_divisible() const {
         for (int d = 0; d < static_cast<int>(problem_.dimensions.size()); ++d) {
-            std::int64_t product = 1;
+            const std::int64_t bound = problem_.dimensions[d].bound;
+            std::int64_t product = 1;  // above the bound it need not be exact
+            double told = 1;
             bool imperfect = false, all_fixed = true;
             std::string places;
             for (const TilingLevel& level : out_.levels) {
                 imperfect |= level.fixed_residual[d] != 0 || level.remainder != 0;
                 all_fixed &= level.fixed[d] != 0;
                 if (level.fixed[d] > 1) {
-                    product *= level.fixed[d];
+                    product *= product > bound ? 1 : level.fixed[d];
+                    told *= static_cast<double>(level.fixed[d]);
                     places += (places.empty() ? "" : ", ") +
                               architecture_.storage[level.storage].name +
                               (level.spatial ? " spatial " : " temporal ") +
                               std::to_string(level.fixed[d]) + place_of(level, d);
                 }
             }
-            const std::int64_t bound = problem_.dimensions[d].bound;
             if (imperfect || (bound % product == 0 && (!all_fixed || product == bound))) {
                 continue;
             }
             throw UserError("constraints: the fixed factors of dimension " +
                             problem_.dimensions[d].name + " multiply to " +
-                            std::to_string(product) +
+                            spec::number_text(told) +
                             (bound % product == 0 ? ", but leave no level free and the bound is "
                                                   : ", which does not divide the bound ") +
                             std::to_string(bound) + ": " + (places.empty() ? "all 1" : places) +

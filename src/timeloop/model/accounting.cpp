@@ -306,7 +306,9 @@ private:
                 std::min(slowdown, constants.shared_bandwidth / (level.writes + level.reads));
         }
         if (figures || slowdown != 1) {
-            level.cycles = counter(std::ceil(real(cycles_) / slowdown));
+            const double cycles = std::ceil(real(cycles_) / slowdown);
+            level.cycles = counter(cycles);
+            cost_.wrapped = cost_.wrapped || cycles >= two63;
         }
         if constexpr (figures) {
             LevelStats& stats = stats_->levels[i];

@@ -6,9 +6,10 @@
 
 namespace tessera::timeloop {
 
+inline constexpr double two63 = 9223372036854775808.0;
+
 /// A double stored in an unsigned counter as x86 does it: negative values wrap around.
 inline std::uint64_t counter(double value) {
-    constexpr double two63 = 9223372036854775808.0;
     if (value < two63) {
         return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
     }

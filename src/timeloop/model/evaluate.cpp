@@ -4,9 +4,11 @@
 #include <string>
 
 #include "accounting.hpp"
+#include "counters.hpp"
 #include "machine.hpp"
 #include "nest_result.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/spec/value.hpp"
 
 namespace tessera::timeloop {
 
@@ -85,8 +87,10 @@ void StatsBuilder::intensities() {
     const auto per_byte = [&](int level, std::uint64_t words) {
         const std::uint64_t bits =
             static_cast<std::uint64_t>(architecture_.storage[level].word_bits);
-        return static_cast<double>(static_cast<float>(stats_.total_ops) /
-                                   static_cast<float>(bits * words / 8));
+        const float bytes = words <= ~std::uint64_t{0} / bits
+                                ? static_cast<float>(bits * words / 8)
+                                : static_cast<float>(real(bits) * real(words) / 8);
+        return static_cast<double>(static_cast<float>(stats_.total_ops) / bytes);
     };
     stats_.optimal_ops_per_byte = per_byte(machine_.levels - 1, stats_.minimal_accesses);
     for (int i = 0; i < machine_.levels; ++i) {
@@ -137,6 +141,12 @@ Evaluation evaluate(const Problem& problem, const Architecture& architecture,
         evaluation.fit.level = space;
         return evaluation;
     }
+    if (iterations_of(flat) > machine.most_iterations) {
+        throw UserError("the loops of the mapping make " + spec::number_text(iterations_of(flat)) +
+                        " iterations; counts overflow above " +
+                        spec::number_text(std::floor(machine.most_iterations)) +
+                        "; give imperfect factors longer last passes");
+    }
     NestResult nest = analyse_nest(problem, architecture, flat, options);
     Stats& stats = evaluation.stats;
     Cost cost;
@@ -146,6 +156,9 @@ Evaluation evaluate(const Problem& problem, const Architecture& architecture,
     stats.energy_pj = cost.energy_pj;
     stats.utilization = cost.utilization;
     stats.wrapped = cost.wrapped;
+    stats.problem_computes = problem.computes();
+    stats.miscounted =
+        nest.imperfect && static_cast<double>(stats.arithmetic.computes) != stats.problem_computes;
     StatsBuilder(problem, architecture, machine, flat, stats).run();
     return evaluation;
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tessera/base/error.hpp"
+#include "tessera/spec/value.hpp"
 
 namespace tessera::timeloop {
 
@@ -74,6 +75,16 @@ void set_power_gate(const Architecture& architecture, int at, LevelConstants& co
         static_cast<double>(architecture.storage[constants.power_gate_level].instances);
 }
 
+void check_counts(const Problem& problem, double most) {
+    const double words = words_of(problem);
+    if (problem.computes() > most || words > most_words) {
+        throw UserError(
+            "the problem has " + spec::number_text(problem.computes()) + " points and " +
+            spec::number_text(words) + " words; on this architecture counts overflow above " +
+            spec::number_text(std::floor(most)) + " points or 2^63 words; map a part of it");
+    }
+}
+
 }  // namespace
 
 Machine::Machine(const Problem& problem, const Architecture& architecture,
@@ -96,6 +107,8 @@ Machine::Machine(const Problem& problem, const Architecture& architecture,
                             std::to_string(max_ranks) + " ranks");
         }
     }
+    most_iterations = timeloop::most_iterations(problem, architecture);
+    check_counts(problem, most_iterations);
     levels = architecture.levels();
     spaces = static_cast<int>(problem.data_spaces.size());
     first_read_elision = options.first_read_elision;

@@ -29,9 +29,14 @@ struct LevelConstants {
     static constexpr double infinite = std::numeric_limits<double>::infinity();
 };
 
+/// The most iterations of a loop nest that no counter overflows with, whatever the tiles are.
+double most_iterations(const Problem& problem, const Architecture& architecture);
+/// Of a nest: more than the problem has points where loops have a shorter last pass.
+double iterations_of(const FlatMapping& flat);
+
 struct Machine {
-    /// \throws UserError from check_topology(), or for more data spaces,
-    /// dimensions, ranks or levels than the evaluators hold.
+    /// \throws UserError from check_topology(), for more data spaces, dimensions, ranks or levels
+    /// than the evaluators hold, or for counts that could overflow.
     Machine(const Problem& problem, const Architecture& architecture, const ModelOptions& options);
 
     int levels = 0, spaces = 0;
@@ -40,6 +45,7 @@ struct Machine {
     std::vector<DataSpaceMask> moving;  ///< per data space: dimensions that move its tile
     double compute_pj = 0, arithmetic_instances = 1;
     std::uint64_t network_latency = 0;
+    double most_iterations = 0;      ///< that no counter overflows with
     std::vector<int> network_order;  ///< levels in the order of their networks' names
     bool silent_networks = true;     ///< on all levels
     bool first_read_elision = true;

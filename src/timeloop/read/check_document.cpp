@@ -1,5 +1,9 @@
+#include <algorithm>
+
 #include "tessera/spec/position.hpp"
+#include "timeloop/model/machine.hpp"
 #include "timeloop/read.hpp"
+#include "values.hpp"
 
 namespace tessera::timeloop {
 
@@ -10,22 +14,45 @@ bool has(const Document& document, const char* key) {
     return node != nullptr && !node->is_null();
 }
 
-bool has_any(const Document& document, std::initializer_list<const char*> keys) {
-    for (const char* key : keys) {
-        if (has(document, key)) {
-            return true;
-        }
-    }
-    return false;
+bool has_any(const Document& document, Keys keys) {
+    return std::any_of(keys.begin(), keys.end(),
+                       [&](const char* key) { return has(document, key); });
 }
 
-/// Sections that make sense beside others only, or are Accelergy's.
-const char* const other_keys[] = {"mapper",          "mapping",    "mapspace",
-                                  "constraints",     "variables",  "mapspace_constraints",
-                                  "shape",           "model",      "sparse_optimizations",
-                                  "globals",         "components", "compound_components",
-                                  "classes",         "layout",     "architecture_constraints",
-                                  "arch_constraints"};
+/// What a document without a problem or an architecture cannot be checked for. \return whether
+/// there is any such section
+bool warn_unchecked(const Document& document, const std::vector<std::string>& read,
+                    Warnings& warnings) {
+    // The last two lines hold nothing by themselves.
+    const std::vector<const char*> keys = {"mapper",
+                                           "mapping",
+                                           "mapspace",
+                                           "mapspace_constraints",
+                                           "architecture_constraints",
+                                           "arch_constraints",
+                                           "constraints",
+                                           "variables",
+                                           "shape",
+                                           "globals",
+                                           "components",
+                                           "classes",
+                                           "compound_components",
+                                           "sparse_optimizations",
+                                           "layout"};
+    const std::size_t sections = read.empty() ? keys.size() : 7;
+    bool found = false;
+    for (std::size_t k = 0; k < sections; ++k) {
+        const char* const key = keys[k];
+        const bool of_nodes = document.from_nodes && std::string(key) == "architecture_constraints";
+        if (!of_nodes && has(document, key) &&
+            std::find(read.begin(), read.end(), key) == read.end()) {
+            found = true;
+            warnings.push_back(document.files.front() + ": '" + key +
+                               "' is checked together with a problem and an architecture");
+        }
+    }
+    return found;
+}
 
 }  // namespace
 
@@ -52,20 +79,22 @@ std::vector<std::string> check_document(const Document& document, Warnings& warn
         read.emplace_back("mapper");
     }
     if (architecture && problem) {
-        read_constraints(document, *problem, *architecture, warnings);
-        read.emplace_back("constraints");
+        with_place(architecture_of(document.root)->position,
+                   [&] { Machine(*problem, *architecture, {}); });
+        const Constraints found = read_constraints(document, *problem, *architecture, warnings);
+        if (!found.loops.empty() || !found.bypasses.empty() || !found.parallelism.empty()) {
+            read.emplace_back("constraints");
+        }
         if (has(document, "mapping") && read_mapping(document, *problem, *architecture, warnings)) {
             read.emplace_back("mapping");
         }
     }
-    for (const char* key : other_keys) {
-        if (read.empty() && has(document, key)) {
-            warnings.push_back(document.files.front() + ": '" + key +
-                               "' is checked together with a problem and an architecture");
-            return {key};
-        }
+    if (has(document, "model")) {
+        read_model_settings(document, warnings);
+        read.emplace_back("model");
     }
-    if (read.empty()) {
+    const bool unchecked = (!architecture || !problem) && warn_unchecked(document, read, warnings);
+    if (read.empty() && !unchecked) {
         const std::vector<std::string> keys = document.root.keys();
         spec::fail(document.root,
                    {"nothing here is an input of Timeloop's", spec::name_list(keys, 6),

@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <set>
 
+#include "base/nearest.hpp"
+#include "keys.hpp"
 #include "read_parts.hpp"
 #include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
@@ -347,13 +349,26 @@ Document read_files(const std::vector<std::string>& files) {
     return document;
 }
 
+void flatten(Document& document) {
+    const Node* architecture = document.root.find("architecture");
+    const bool nodes = architecture != nullptr && architecture->find("nodes") != nullptr;
+    for (const std::string& text : unknown_sections(document.root, nodes)) {
+        document.warnings.push_back(text);
+    }
+    try {
+        flatten_nodes(document);
+    } catch (const UserError& error) {
+        rethrow_with(error, misspelt_sections(document.root));
+    }
+}
+
 }  // namespace
 
 Document read_document(const std::vector<std::string>& files, const spec::Defines& defines) {
     Document document = read_files(files);
     define_variables(document.root, defines);
     document.dialect = detect_dialect(document.root, files);
-    flatten_nodes(document);
+    flatten(document);
     return document;
 }
 
@@ -365,8 +380,35 @@ Document read_document_text(std::string_view text, const std::string& name) {
     Document document = read_joined(joined, format);
     document.files = {name};
     document.dialect = detect_dialect(document.root, document.files);
-    flatten_nodes(document);
+    flatten(document);
     return document;
+}
+
+namespace {
+
+/// A slip must not turn a file into one of another kind.
+bool misspells_section(const Node& root) {
+    return std::any_of(root.entries.begin(), root.entries.end(), [](const Node::Entry& entry) {
+        return entry.key.size() > 4 &&
+               !nearest(entry.key, {"problem", "architecture", "mapspace", "mapspace_constraints",
+                                    "architecture_constraints", "arch_constraints"})
+                    .empty();
+    });
+}
+
+}  // namespace
+
+bool fits_beside_timeloop(const std::string& path) {
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) {
+        return fs::path(path).has_extension();  // no name of ours; that it is missing is told later
+    }
+    try {
+        const Node root = read_files({path}).root;
+        return root.find("arch") == nullptr && root.find("workload") == nullptr;
+    } catch (const Error&) {
+        return false;
+    }
 }
 
 bool is_timeloop_file(const std::string& path) {
@@ -381,7 +423,7 @@ bool is_timeloop_file(const std::string& path) {
             return text.find(word) != std::string::npos;
         };
         if (!mentions("problem") && !mentions("arch") && !mentions("mapping") &&
-            !mentions("mapspace") && !mentions("ERT") && !mentions("ART")) {
+            !mentions("mapspace") && !mentions("ERT") && !mentions("ART") && !mentions("layout")) {
             return false;
         }
         const Document document = read_files({path});
@@ -390,7 +432,10 @@ bool is_timeloop_file(const std::string& path) {
                                [&](const char* key) { return document.root.find(key) != nullptr; });
         };
         if (any({"problem", "architecture", "ERT", "ART", "mapspace", "mapspace_constraints",
-                 "architecture_constraints", "arch_constraints"})) {
+                 "architecture_constraints", "arch_constraints", "layout"})) {
+            return true;
+        }
+        if (!any({"arch", "workload"}) && misspells_section(document.root)) {
             return true;
         }
         // Both tools have these; Timeloop's hold other things.

@@ -27,7 +27,12 @@ bool digit(char c) {
 }  // namespace
 
 int Lookup::level(const Section& entry) const {
-    const Node& node = entry.required({"target", "name"});
+    // Beside a target, a name is only a label.
+    const Node* target = entry.find({"target"});
+    const Node* label = entry.find({"name"});
+    const Node& node = target != nullptr  ? *target
+                       : label != nullptr ? *label
+                                          : entry.required({"target"});
     const std::string name = component_name_of(node, values_.text(node)).name;
     const int found = architecture_.find_level(name);
     if (found >= 0) {
@@ -85,6 +90,10 @@ void Lookup::parse_factors(const Node& where, const std::string& text,
         std::int64_t value = 0;
         const auto [end, code] =
             std::from_chars(body.data() + at, body.data() + body.size(), value);
+        if (code == std::errc::result_out_of_range) {
+            spec::fail(where, {"a factor out of range", body.substr(at, end - body.data() - at),
+                               "a number up to 2^63", "correct the factor"});
+        }
         if (code != std::errc() || !digit(body[at])) {
             spec::fail(where, {"factors that cannot be read", text,
                                "for example C=2 M=4 P=3,1 (DIMENSION=NUMBER)",
@@ -99,6 +108,13 @@ void Lookup::parse_factors(const Node& where, const std::string& text,
         while (end < body.size() &&
                (std::isalpha(static_cast<unsigned char>(body[end])) != 0 || body[end] == '_')) {
             ++end;
+        }
+        if (end == at && digit(body[at])) {
+            spec::fail(where, {"factors that cannot be read", text,
+                               "for example C=2 M=4 P=3,1 (DIMENSION=NUMBER)",
+                               "a number stands without a dimension; a remainder follows its "
+                               "factor behind a comma without a blank, in quotes within a list: "
+                               "\"P=3,1\""});
         }
         FactorRule factor;
         factor.dimension = dimension(where, body.substr(at, end - at));

@@ -47,13 +47,31 @@ public:
     Flattener(Document& document, const Node& nodes)
         : document_(document), values_(document, warnings_), nodes_(nodes) {
         if (find_key(document.root, "problem") != nullptr) {
-            problem_ = read_problem(document, warnings_);
+            Warnings told_later;
+            problem_ = read_problem(document, told_later);
         }
     }
 
     void run() {
+        values_.watched([&] {
+            flatten();
+            return true;
+        });
+        for (const std::string& warning : warnings_) {
+            document_.warnings.push_back(warning);
+        }
+        write();
+    }
+
+private:
+    void flatten() {
+        const Section architecture(*find_key(document_.root, "architecture"), values_,
+                                   "the architecture");
+        architecture.allow({"version", "nodes", "name", "attributes"});
+        warn_version(architecture);
         collect(nodes_, false);
         attach_all();
+        warn_ineffective();
         for (const Branches& branches : branches_) {
             resolve(branches);
         }
@@ -63,11 +81,52 @@ public:
             nodes.push_back({&placed.constraints, placed.mesh_x * placed.mesh_y});
         }
         maximize_dims(nodes, problem_);
+        warn_splits();
         place_all();
-        write();
     }
 
-private:
+    void warn(const Position& where, const std::string& text) {
+        values_.warn(where.text() + ": " + text);
+    }
+
+    void warn_version(const Section& architecture) {
+        const Node* version = architecture.find({"version"});
+        if (version == nullptr || version->text != "0.4") {
+            warn(version == nullptr ? architecture.node().position : version->position,
+                 "an architecture of nodes is read as version 0.4, not " +
+                     (version == nullptr ? "without a version" : "'" + version->text + "'") +
+                     "; write 'version: 0.4'");
+        }
+    }
+
+    void warn_splits() {
+        for (const Placed& placed : placed_) {
+            const std::string text =
+                placed.constraints.counted_by_split(problem_, placed.mesh_x, placed.mesh_y);
+            for (const auto& [type, where] : placed.constraints.types()) {
+                if (type == "spatial" && !text.empty()) {
+                    warn(where, "'" + placed.name + "': " + text);
+                }
+            }
+        }
+    }
+
+    /// Only storage has loops in time and keeps data.
+    void warn_ineffective() {
+        for (const Placed& placed : placed_) {
+            if (placed.nothing || (!placed.container && is_storage_class(placed.class_name))) {
+                continue;
+            }
+            for (const auto& [type, where] : placed.constraints.types()) {
+                if (type != "spatial") {
+                    warn(where, "a constraint of type '" + type + "' on '" + placed.name +
+                                    "', which is no storage, is ignored; move it to a storage "
+                                    "component");
+                }
+            }
+        }
+    }
+
     /// The branches of one !Parallel: ranges of placed_.
     struct Branches {
         const Node* node = nullptr;
@@ -90,6 +149,10 @@ private:
         static const std::vector<std::string> tags = {"!Container", "!Component",    "!Parallel",
                                                       "!Pipelined", "!Hierarchical", "!Nothing"};
         const Section section(node, values_, "a node of the architecture");
+        // The second line is Accelergy's.
+        section.allow({"name", "class", "subclass", "attributes", "spatial", "constraints",
+                       "sparse_optimizations", "required_actions", "area_scale", "energy_scale",
+                       "actions", "component_class", "primitive_components"});
         if (!section.boolean({"enabled"}).value_or(true)) {
             return;
         }
@@ -123,11 +186,22 @@ private:
                         "components without fan-out", "put the fan-out before the !Parallel"});
         }
         if (const Node* constraints = section.find({"constraints"})) {
-            for (const Node::Entry& entry : constraints->entries) {
-                placed.constraints.add(entry.key, entry.value);
+            const Section by_type(*constraints, values_, "the constraints of a node");
+            for (const std::string& type : constraint_types()) {
+                if (const Node* given = by_type.find({type.c_str()})) {
+                    name_fields(Section(*given, values_, "a constraint"));
+                    placed.constraints.add(type, *given);
+                }
             }
         }
         placed_.push_back(std::move(placed));
+    }
+
+    /// Slips are named beside the errors that they cause here.
+    static void name_fields(const Section& constraint) {
+        constraint.read_later()
+            .allow({"target", "type", "keep", "bypass", "factors", "permutation", "split"})
+            .allow(constraint_shorthand);
     }
 
     /// `constraints`, `mapping`, and whatever else is called ..._constraints.
@@ -141,24 +215,36 @@ private:
             if (!constraints || is_empty(entry.value)) {
                 continue;
             }
-            const Node* list =
-                entry.value.is_map() ? find_key(entry.value, "targets") : &entry.value;
-            if (list == nullptr || list->is_null()) {
+            const Node* list = &entry.value;
+            if (entry.value.is_map()) {
+                const Section map(entry.value, values_, "the constraints");
+                list = map.allow({"version"}).find({"targets"});
+            }
+            if (list == nullptr) {
                 continue;
             }
             for (const Node& item : list_of(*list, "a list of constraints")) {
-                attach(Section(item, values_, "a constraint"));
+                attach(item);
             }
         }
     }
 
-    void attach(const Section& item) {
+    void attach(const Node& node) {
+        const Section item(node, values_, "a constraint");
+        name_fields(item);
         const Node& target = item.required({"target"});
         const std::string name = values_.text(target);
         std::vector<std::string> known;
         for (Placed& placed : placed_) {
             if (placed.name == name) {
-                placed.constraints.add(values_.text(item.required({"type"})), item.node());
+                const Node& type = item.required({"type"});
+                const std::vector<std::string>& types = constraint_types();
+                if (std::find(types.begin(), types.end(), type.text) == types.end()) {
+                    spec::fail(type,
+                               {"unknown type of constraint", type.text, spec::name_list(types),
+                                spec::did_you_mean(type.text, types)});
+                }
+                placed.constraints.add(type.text, node);
                 return;
             }
             known.push_back(placed.name);
@@ -364,7 +450,8 @@ void flatten_nodes(Document& document) {
     }
     // The tree is changed while it is read.
     const Node copy = *nodes;
-    Flattener(document, copy).run();
+    Flattener flattener(document, copy);
+    flattener.run();
 }
 
 }  // namespace tessera::timeloop

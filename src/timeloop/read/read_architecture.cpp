@@ -2,9 +2,10 @@
 //
 //   read_levels    form A: `arithmetic` and a list `storage`, innermost level first
 //   TreeReader     form B: nested `subtree`s with `local` components, outermost first
+//   is_tree        which of them, by the version
 //
-// The ERT comes later (read_energies.cpp); what the input does not say is filled in from the built-in
-// tables here.
+// The ERT comes later (read_energies.cpp); what the input does not say is filled in from the
+// built-in tables here.
 
 #include <algorithm>
 #include <charconv>
@@ -42,26 +43,43 @@ void read_arithmetic(const Section& from, const std::string& name, std::int64_t 
             refuse(*network, "networks of the user's own", "remove the key");
         }
     }
-    if (const std::optional<double> energy = from.number({"energy"}, Range::at_least(0))) {
+    if (const std::optional<double> energy = from.number({"energy"}, Range::between(0, 1e24))) {
         level.energy_pj = *energy;
         level.energy_source = "user";
     }
-    level.area_um2 = from.number({"area"}, Range::at_least(0)).value_or(0);
+    level.area_um2 = from.number({"area"}, Range::between(0, 1e24)).value_or(0);
 }
+
+/// Keys of components that Accelergy or the Python front end reads.
+constexpr Keys tools_of_components = {"class",          "subclass",    "enabled",
+                                      "actions",        "area_scale",  "required_actions",
+                                      "energy_scale",   "constraints", "primitive_components",
+                                      "component_class"};
 
 /// The attributes of a level: its own map `attributes` if there is one, else the level itself.
 Section attributes_of(const Section& level) {
     const Node* inner = level.find({"attributes"});
-    return inner == nullptr ? level : Section(*inner, level.values(), "the attributes");
+    if (inner == nullptr) {
+        return level;
+    }
+    Section result(*inner, level.values(), "the attributes");
+    // Of Accelergy, like known ones but not meant to be them; and of sparse mappings.
+    result.allow({"n_rdwr_ports", "n_rd_ports", "n_wr_ports", "n_rw_ports", "memory_type",
+                  "metadata_width", "metadata_depth", "metadata_datawidth", "metadata_word_bits",
+                  "metadata_block_size", "metadata_storage_width", "metadata_storage_depth",
+                  "payload_word_bits", "bank_depth", "bank_width"});
+    return result.free_form();
 }
 
 void read_levels(const Section& arch, Architecture& into) {
     const Section arithmetic(arch.required({"arithmetic"}), arch.values(), "the arithmetic level");
+    arithmetic.allow(tools_of_components);
     const std::string name = arithmetic.text({"name"}).value_or("__ARITH__");
     read_arithmetic(attributes_of(arithmetic), component_name_of(arithmetic.node(), name).name, 0,
                     into);
     for (const Node& item : list_of(arch.required({"storage"}), "storage")) {
         const Section level(item, arch.values(), "a storage level");
+        level.allow(tools_of_components);
         const std::string level_name = arch.values().text(level.required({"name"}));
         into.storage.push_back(read_storage(attributes_of(level),
                                             component_name_of(item, level_name).name,
@@ -99,6 +117,7 @@ private:
                                   "write parallel memories as levels with bypass constraints"});
         }
         const Section tree(list.front(), values_, "a subtree");
+        tree.allow({"attributes"});  // Accelergy's: no component inherits them in Timeloop
         const Node* name = tree.find({"name"});
         if (name != nullptr) {
             count_ = count_of(*name, count_, component_name_of(*name, values_.text(*name)).count);
@@ -112,6 +131,7 @@ private:
     }
 
     void component(const Section& item) {
+        item.allow(tools_of_components);
         const Node& name_node = item.required({"name"});
         const ComponentName name = component_name_of(name_node, values_.text(name_node));
         const std::string class_name = item.text({"class"}).value_or("");
@@ -151,9 +171,34 @@ void refuse_sparse(const Node& root) {
     }
 }
 
+/// Banks of a layout conflict in Timeloop's master branch, which costs cycles.
+void refuse_layout(const Node& root) {
+    const Node* layout = find_key(root, "layout");
+    if (layout != nullptr && !is_empty(*layout)) {
+        refuse(*layout, "layouts of data in banks",
+               "remove the key to cost tensors without bank conflicts");
+    }
+}
+
+/// Timeloop decides by the version alone: without one of three it looks for the other form.
 bool is_tree(const Section& arch) {
-    const std::string version = arch.text({"version"}).value_or("");
-    return version == "0.2" || version == "0.3" || version == "0.4";
+    const Node* version = arch.find({"version"});
+    const std::string text = arch.text({"version"}).value_or("");
+    const bool tree = text == "0.2" || text == "0.3" || text == "0.4";
+    const char* const wants = tree ? "subtree" : "arithmetic";
+    const Node* other = arch.find({tree ? "arithmetic" : "subtree"});
+    other = other == nullptr && !tree ? arch.find({"nodes"}) : other;
+    if (other != nullptr && arch.find({wants}) == nullptr) {
+        const std::string form = tree ? "a list of levels ('arithmetic' and 'storage')"
+                                      : "a tree ('subtree' or 'nodes')";
+        spec::fail(version == nullptr ? arch.node() : *version,
+                   {"the version of the architecture " +
+                        std::string(version == nullptr ? "is missing" : "does not fit its form") +
+                        ": it is " + form,
+                    text, tree ? "no version" : "version 0.2, 0.3 or 0.4",
+                    tree ? "remove the key 'version'" : "write 'version: 0.4'"});
+    }
+    return tree;
 }
 
 }  // namespace
@@ -186,15 +231,23 @@ ComponentName component_name_of(const Node& node, const std::string& text) {
     return {text.substr(0, open), last - first + 1};
 }
 
-Architecture read_architecture(const Document& document, Warnings& warnings) {
-    const Values values(document, warnings);
+namespace {
+
+Architecture architecture_in(const Document& document, const Values& values) {
     const Node* node = architecture_of(document.root);
     if (node == nullptr || node->is_null()) {
         spec::fail(document.root, {"the input lacks the key 'architecture'", "", "",
                                    "give the file with the architecture, too"});
     }
     refuse_sparse(document.root);
+    refuse_layout(document.root);
     const Section arch(*node, values, "the architecture");
+    arch.allow({"name", "constraints", "attributes", "nodes"});
+    if (const Node* second = find_key(document.root, "architecture");
+        second != nullptr && second != node && !second->is_null()) {
+        values.warn(*second,
+                    "'arch' is given, too (" + node->position.text() + "); only that one counts");
+    }
     Architecture result;
     if (is_tree(arch)) {
         TreeReader(values, result).run(arch);
@@ -219,6 +272,13 @@ Architecture read_architecture(const Document& document, Warnings& warnings) {
     }
     apply_default_energies(result);
     return result;
+}
+
+}  // namespace
+
+Architecture read_architecture(const Document& document, Warnings& warnings) {
+    const Values values(document, warnings);
+    return values.watched([&] { return architecture_in(document, values); });
 }
 
 }  // namespace tessera::timeloop

@@ -13,7 +13,7 @@ using spec::Node;
 using spec::Range;
 
 // Energies of estimators may be slightly negative by interpolation; they are taken as they are.
-const Range any_number{};
+const Range any_number = Range::between(-1e24, 1e24);
 
 class ErtReader {
 public:
@@ -23,10 +23,12 @@ public:
     void read_list(const Node& tables) {
         for (const Node& item : tables.items) {
             const Section table(item, values_, "a table of the ERT");
+            table.allow({"subcomponents", "primitive_estimations"});
             ErtComponent component;
             component.name = values_.text(table.required({"name"}));
             for (const Node& one : list_of(table.required({"actions"}), "actions")) {
                 const Section action(one, values_, "an action");
+                action.allow({"arguments"}).free_form();
                 add(component, values_.text(action.required({"name"})),
                     values_.number(action.required({"energy"}), any_number));
             }
@@ -44,11 +46,11 @@ public:
                     add(component, action.key, values_.number(action.value, any_number));
                     continue;
                 }
-                const std::vector<Node> alone = {action.value};
-                for (const Node& one : action.value.is_map() ? alone : action.value.items) {
-                    const Section variant(one, values_, "an action");
-                    add(component, action.key,
-                        values_.number(variant.required({"energy"}), any_number));
+                if (action.value.is_map()) {
+                    variant(component, action.key, action.value);
+                }
+                for (const Node& one : action.value.items) {
+                    variant(component, action.key, one);
                 }
             }
             result.push_back(std::move(component));
@@ -58,6 +60,12 @@ public:
     Ert result;
 
 private:
+    void variant(ErtComponent& component, const std::string& action, const Node& node) const {
+        const Section one(node, values_, "an action");
+        one.allow({"arguments"}).free_form();
+        add(component, action, values_.number(one.required({"energy"}), any_number));
+    }
+
     static void add(ErtComponent& component, const std::string& name, double energy_pj) {
         const auto [action, fresh] = component.actions.try_emplace(name, energy_pj);
         action->second = std::max(action->second, energy_pj);
@@ -72,6 +80,7 @@ const Node* tables_of(const Document& document, const char* key, const Values& v
         return nullptr;
     }
     const Section section(*node, values, std::string("the ") + key);
+    section.allow({"version"});
     const Node& tables = section.required({"tables"});
     if (!tables.is_map() && !tables.is_sequence()) {
         spec::fail(tables, {"the tables of the " + std::string(key) +
@@ -82,10 +91,7 @@ const Node* tables_of(const Document& document, const char* key, const Values& v
     return &tables;
 }
 
-}  // namespace
-
-std::optional<Ert> read_ert(const Document& document, Warnings& warnings) {
-    const Values values(document, warnings);
+std::optional<Ert> ert_of(const Document& document, const Values& values) {
     const Node* tables = tables_of(document, "ERT", values);
     if (tables == nullptr) {
         return std::nullopt;
@@ -95,8 +101,7 @@ std::optional<Ert> read_ert(const Document& document, Warnings& warnings) {
     return std::move(reader.result);
 }
 
-std::optional<Art> read_art(const Document& document, Warnings& warnings) {
-    const Values values(document, warnings);
+std::optional<Art> art_of(const Document& document, const Values& values) {
     const Node* tables = tables_of(document, "ART", values);
     if (tables == nullptr) {
         return std::nullopt;
@@ -104,6 +109,7 @@ std::optional<Art> read_art(const Document& document, Warnings& warnings) {
     Art result;
     for (const Node& item : tables->items) {
         const Section table(item, values, "a table of the ART");
+        table.allow({"subcomponents", "primitive_estimations"});
         result.push_back({values.text(table.required({"name"})),
                           values.number(table.required({"area"}), any_number)});
     }
@@ -114,6 +120,18 @@ std::optional<Art> read_art(const Document& document, Warnings& warnings) {
         }
     }
     return result;
+}
+
+}  // namespace
+
+std::optional<Ert> read_ert(const Document& document, Warnings& warnings) {
+    const Values values(document, warnings);
+    return values.watched([&] { return ert_of(document, values); });
+}
+
+std::optional<Art> read_art(const Document& document, Warnings& warnings) {
+    const Values values(document, warnings);
+    return values.watched([&] { return art_of(document, values); });
 }
 
 }  // namespace tessera::timeloop

@@ -61,6 +61,7 @@ private:
         const Node& type_node = item.required({"type"});
         const std::string type = values_.text(type_node);
         const int level = lookup_.level(item);
+        item.allow({"name"});  // beside a target
         LevelMapping& into = mapping_.levels[static_cast<std::size_t>(level)];
         if (type == "temporal" || type == "spatial") {
             loops(item, level, type == "spatial", into);
@@ -152,15 +153,38 @@ private:
         }
     }
 
+    /// "M=4,3 (spatial, Buf)": the remainders with which the loop ends of `dimension`, taken as
+    /// they are, reach its bound; empty if none do.
+    std::string remainders(std::size_t dimension) const {
+        std::int64_t last = problem_.dimensions[dimension].bound - 1;
+        std::string text;
+        for (std::size_t i = 0; i < mapping_.levels.size(); ++i) {
+            const LevelMapping& level = mapping_.levels[i];
+            for (const LoopBlock* block : {&level.spatial, &level.temporal}) {
+                const std::int64_t end = block->factors[dimension].end;
+                const std::int64_t residual = last % end + 1;
+                last /= end;
+                if (residual != end) {
+                    text += (text.empty() ? "" : " ") + problem_.dimensions[dimension].name + "=" +
+                            std::to_string(end) + "," + std::to_string(residual) + " (" +
+                            (block == &level.spatial ? "spatial" : "temporal") + ", " +
+                            architecture_.storage[i].name + ")";
+                }
+            }
+        }
+        return last == 0 ? text : "";
+    }
+
     /// Outer to inner, x = x * end + residual - 1 counts the last index.
     void check_products(const Node& list) const {
-        std::string faults;
+        std::string faults, imperfect;
         for (std::size_t d = 0; d < problem_.dimensions.size(); ++d) {
             std::int64_t last = 0;
             for (auto level = mapping_.levels.rbegin(); level != mapping_.levels.rend(); ++level) {
                 for (const LoopBlock* block : {&level->temporal, &level->spatial}) {
                     const Factor& factor = block->factors[d];
-                    last = last > (std::int64_t{1} << 40) ? last
+                    // What is above any bound is not counted exactly.
+                    last = last > (std::int64_t{1} << 31) ? last
                                                           : last * factor.end + factor.residual - 1;
                 }
             }
@@ -169,11 +193,20 @@ private:
                 faults += (faults.empty() ? "" : ", ") + dimension.name + " " +
                           std::to_string(last + 1) + " instead of " +
                           std::to_string(dimension.bound);
+                const std::string fitting = remainders(d);
+                imperfect += (imperfect.empty() || fitting.empty() ? "" : " ") + fitting;
             }
         }
         if (!faults.empty()) {
-            spec::fail(list, {"the factors of the levels do not multiply to the bounds", faults, "",
-                              "correct the factors of these dimensions"});
+            spec::fail(list,
+                       {"the factors of the levels do not multiply to the bounds", faults, "",
+                        imperfect.empty()
+                            ? "correct the factors of these dimensions; an imperfect factor has "
+                              "the iterations of its last pass behind a comma, as in M=4,3"
+                            : "correct the factors of these dimensions, or write imperfect ones, "
+                              "with the iterations of the last pass behind a comma (in quotes "
+                              "within braces or brackets): " +
+                                  imperfect});
         }
     }
 
@@ -204,7 +237,9 @@ std::optional<Mapping> read_mapping(const Document& document, const Problem& pro
                    {"a mapping is a list of directives, not " + node->describe(), "",
                     "- {target: LEVEL, type: temporal, factors: ..., permutation: ...}", ""});
     }
-    return MappingReader(problem, architecture, values).run(*node);
+    return values.watched([&]() -> std::optional<Mapping> {
+        return MappingReader(problem, architecture, values).run(*node);
+    });
 }
 
 }  // namespace tessera::timeloop

@@ -5,6 +5,7 @@
 //   read_instance    bounds and coefficients
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -12,6 +13,7 @@
 #include "base/data_path.hpp"
 #include "base/directory.hpp"
 #include "tessera/spec/position.hpp"
+#include "tessera/spec/value.hpp"
 #include "timeloop/read.hpp"
 #include "values.hpp"
 
@@ -88,6 +90,7 @@ public:
 
     void run() {
         problem_.name = shape_.text({"name"}).value_or("");
+        shape_.allow({"version"});
         dimensions();
         coefficients();
         data_spaces();
@@ -214,6 +217,7 @@ void read_densities(const Section& instance, Problem& problem) {
             return values.number(node, Range::between(0, 1));
         }
         const Section model(node, values, "a density");
+        model.allow({"distribution", "type", "band_width", "workload_tensor_size"}).free_form();
         return model.number({"density"}, Range::between(0, 1)).value_or(1);
     };
     if (const Node* common = instance.find({"commonDensity"})) {
@@ -239,16 +243,45 @@ void read_densities(const Section& instance, Problem& problem) {
     }
 }
 
-void read_instance(const Section& instance, Problem& problem, bool nested) {
+/// All counters have 64 bits.
+void check_counts(const Node& instance, const Problem& problem) {
+    const double words = words_of(problem);
+    const bool points = problem.computes() > most_iterations(problem);
+    if (points || words > most_words) {
+        std::string bounds;
+        for (const Dimension& dimension : problem.dimensions) {
+            bounds += (bounds.empty() ? "" : " * ") + dimension.name + "=" +
+                      std::to_string(dimension.bound);
+        }
+        spec::fail(instance,
+                   {(points ? "more points than words can be counted for in 64 bits: "
+                            : "the data spaces have more words than 64 bits can count: ") +
+                        bounds,
+                    spec::number_text(points ? problem.computes() : words),
+                    points ? "at most " + spec::number_text(std::floor(most_iterations(problem)))
+                           : "at most 2^63",
+                    "map a part of it: what is repeated costs as often as much"});
+    }
+}
+
+void read_instance(const Section& instance, Problem& problem) {
+    instance.allow({"densities", "commonDensity"});
+    for (const auto& names : {names_of(problem.dimensions), names_of(problem.coefficients)}) {
+        for (const std::string& name : names) {
+            instance.allow({name.c_str()});
+        }
+    }
     for (Dimension& dimension : problem.dimensions) {
         const Node* bound = nullptr;
         for (const Node::Entry& entry : instance.node().entries) {
             bound = entry.key == dimension.name ? &entry.value : bound;
         }
         if (bound == nullptr) {
+            const std::string others = instance.others();
             spec::fail(instance.node(),
                        {"the bound of dimension '" + dimension.name + "' is missing", "", "",
-                        "add '" + dimension.name + ": ...'"});
+                        "add '" + dimension.name + ": ...'" +
+                            (others.empty() ? "" : "; no dimension is " + others)});
         }
         dimension.bound = instance.values().integer(*bound, Range::between(1, most_values));
     }
@@ -278,40 +311,18 @@ void read_instance(const Section& instance, Problem& problem, bool nested) {
             }
         }
     }
+    check_counts(instance.node(), problem);
     read_densities(instance, problem);
-    // A misspelt stride would silently be 1.
-    std::vector<std::string> known = {"densities", "commonDensity"};
-    for (const auto& names : {names_of(problem.dimensions), names_of(problem.coefficients)}) {
-        known.insert(known.end(), names.begin(), names.end());
-    }
-    if (!nested) {
-        known.insert(known.end(), {"shape", "version", "name", "instance"});
-    }
-    std::string unknown;
-    for (const Node::Entry& entry : instance.node().entries) {
-        if (std::find(known.begin(), known.end(), entry.key) == known.end()) {
-            const std::string near = spec::did_you_mean(entry.key, known);
-            unknown += (unknown.empty() ? "'" : ", '") + entry.key + "'" +
-                       (near.empty() ? "" : " (" + near + ")");
-        }
-    }
-    if (!unknown.empty()) {
-        instance.values().warn(
-            instance.node(),
-            "neither dimensions nor coefficients of the shape, ignored: " + unknown);
-    }
 }
 
-}  // namespace
-
-Problem read_problem(const Document& document, Warnings& warnings) {
-    const Values values(document, warnings);
+Problem problem_of(const Document& document, const Values& values, Warnings& warnings) {
     const Node* node = find_key(document.root, "problem");
     if (node == nullptr || node->is_null()) {
         spec::fail(document.root, {"the input lacks the key 'problem'", "", "",
                                    "give the file with the problem, too"});
     }
     const Section problem_section(*node, values, "the problem");
+    problem_section.allow({"version", "name"});
     const Node* shape = problem_section.find({"shape"});
     Problem problem;
     std::optional<Document> named;
@@ -332,15 +343,26 @@ Problem read_problem(const Document& document, Warnings& warnings) {
                        {"a file of a problem shape lacks the key 'shape'", "", "", ""});
         }
         const Values shape_values(*named, warnings);
-        ShapeReader(*inside, shape_values, problem).run();
+        problem = shape_values.watched([&] {
+            Problem shaped;
+            ShapeReader(*inside, shape_values, shaped).run();
+            return shaped;
+        });
     } else {
         ShapeReader(*shape, values, problem).run();
     }
     const Node* instance = problem_section.find({"instance"});
     read_instance(
-        instance == nullptr ? problem_section : Section(*instance, values, "the instance"), problem,
-        instance != nullptr);
+        instance == nullptr ? problem_section : Section(*instance, values, "the instance"),
+        problem);
     return problem;
+}
+
+}  // namespace
+
+Problem read_problem(const Document& document, Warnings& warnings) {
+    const Values values(document, warnings);
+    return values.watched([&] { return problem_of(document, values, warnings); });
 }
 
 }  // namespace tessera::timeloop

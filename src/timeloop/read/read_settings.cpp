@@ -45,6 +45,7 @@ public:
         flag({"log_oaves", "log_orojenesis"}, s.log_oaves);
         flag({"log_oaves_mappings", "log_orojenesis_mappings"}, s.log_oaves_mappings);
         from_.boolean({"live_status"});  // checked; it has no effect
+        from_.allow({"version", "log_mappings_yaml", "log_mappings_verbose"});
         flag({"diagnostics"}, s.diagnostics);
         flag({"penalize_consecutive_bypass_fails"}, s.penalize_bypass_fails);
         flag({"filter_revisits"}, s.filter_revisits);
@@ -98,6 +99,9 @@ private:
     void objectives() {
         for (const char* key : {"optimization_metric", "optimization_metrics"}) {
             const Node* node = from_.find({key});
+            if (node != nullptr && !settings_.objectives.empty()) {
+                values_.warn(*node, "'optimization_metric' is given, too; only that one counts");
+            }
             if (node == nullptr || !settings_.objectives.empty()) {
                 continue;
             }
@@ -160,6 +164,27 @@ private:
     MapperSettings settings_;
 };
 
+MapperSettings mapper_settings_of(const Document& document, const Architecture& architecture,
+                                  const Values& values) {
+    const Node empty;
+    const Node* node = find_key(document.root, "mapper");
+    MapperSettings settings =
+        SettingsReader(Section(node == nullptr ? empty : *node, values, "the mapper"), architecture)
+            .run();
+    const Node* mapspace = find_key(document.root, "mapspace");
+    const Node* kind =
+        mapspace == nullptr || !mapspace->is_map() ? nullptr : find_key(*mapspace, "template");
+    if (kind != nullptr && !kind->is_null()) {
+        const std::string name = values.text(*kind);
+        if (name != "uber" && name != "ruby") {
+            spec::fail(*kind, {"unknown template of mapspaces", name, "uber or ruby",
+                               spec::did_you_mean(name, {"uber", "ruby"})});
+        }
+        settings.factors = name == "ruby" ? FactorTemplate::ruby : FactorTemplate::uber;
+    }
+    return settings;
+}
+
 }  // namespace
 
 std::vector<std::string> algorithm_names() {
@@ -182,23 +207,7 @@ std::optional<Algorithm> algorithm_named(const std::string& name) {
 MapperSettings read_mapper_settings(const Document& document, const Architecture& architecture,
                                     Warnings& warnings) {
     const Values values(document, warnings);
-    const Node empty;
-    const Node* node = find_key(document.root, "mapper");
-    MapperSettings settings =
-        SettingsReader(Section(node == nullptr ? empty : *node, values, "the mapper"), architecture)
-            .run();
-    const Node* mapspace = find_key(document.root, "mapspace");
-    const Node* kind =
-        mapspace == nullptr || !mapspace->is_map() ? nullptr : find_key(*mapspace, "template");
-    if (kind != nullptr && !kind->is_null()) {
-        const std::string name = values.text(*kind);
-        if (name != "uber" && name != "ruby") {
-            spec::fail(*kind, {"unknown template of mapspaces", name, "uber or ruby",
-                               spec::did_you_mean(name, {"uber", "ruby"})});
-        }
-        settings.factors = name == "ruby" ? FactorTemplate::ruby : FactorTemplate::uber;
-    }
-    return settings;
+    return values.watched([&] { return mapper_settings_of(document, architecture, values); });
 }
 
 ModelSettings read_model_settings(const Document& document, Warnings& warnings) {
@@ -208,11 +217,14 @@ ModelSettings read_model_settings(const Document& document, Warnings& warnings) 
     if (node == nullptr || !node->is_map()) {
         return settings;
     }
-    const Section from(*node, values, "the model");
-    settings.verbose = from.boolean({"verbose"}).value_or(false);
-    settings.auto_bypass_on_failure = from.boolean({"auto_bypass_on_failure"}).value_or(false);
-    settings.out_prefix = from.text({"out_prefix"}).value_or(settings.out_prefix);
-    return settings;
+    return values.watched([&] {
+        const Section from(*node, values, "the model");
+        from.allow({"version"});
+        settings.verbose = from.boolean({"verbose"}).value_or(false);
+        settings.auto_bypass_on_failure = from.boolean({"auto_bypass_on_failure"}).value_or(false);
+        settings.out_prefix = from.text({"out_prefix"}).value_or(settings.out_prefix);
+        return settings;
+    });
 }
 
 }  // namespace tessera::timeloop

@@ -14,7 +14,7 @@ using spec::Range;
 
 const Range count = Range::between(1, 9e15);
 const Range whole = Range::between(0, 9e15);
-const Range amount = Range::at_least(0);
+const Range amount = Range::between(0, 1e24);  // products stay within double precision
 
 /// `width` fixes whichever of block and cluster size is not given.
 void read_width(const Section& from, StorageLevel& level, bool block_given, bool cluster_given) {
@@ -129,7 +129,8 @@ void read_energy(const Section& from, StorageLevel& level) {
         level.energy.read_pj = level.energy.fill_pj = level.energy.update_pj = *energy;
         level.energy.source = "user";
     }
-    level.addr_gen_energy_pj = from.number({"addr_gen_energy"}, Range{}).value_or(-0.1);
+    level.addr_gen_energy_pj =
+        from.number({"addr_gen_energy"}, Range::between(-1e24, 1e24)).value_or(-0.1);
     const std::optional<double> area = from.number({"cluster_area"}, amount);
     if (area && *area > 0) {
         level.area_um2 = *area / static_cast<double>(level.cluster_size);
@@ -208,11 +209,14 @@ StorageLevel read_storage(const Section& from, const std::string& name,
                           const std::string& class_name, std::int64_t tree_count) {
     StorageLevel level;
     level.name = name;
-    level.word_bits = from.integer({"word_bits", "word_width", "datawidth"}, count).value_or(16);
+    level.word_bits =
+        from.integer({"word_bits", "word_width", "datawidth"}, Range::between(1, 1e6)).value_or(16);
     const std::optional<std::int64_t> block = from.integer({"block_size", "n_words"}, count);
     const std::optional<std::int64_t> cluster = from.integer({"cluster_size"}, count);
     level.block_size = block.value_or(1);
     level.cluster_size = cluster.value_or(1);
+    count_of(from.node(), count_of(from.node(), level.word_bits, level.block_size),
+             level.cluster_size);
     read_width(from, level, block.has_value(), cluster.has_value());
     read_size(from, level);
     const std::string technology = from.text({"technology"}).value_or("");
@@ -224,6 +228,11 @@ StorageLevel read_storage(const Section& from, const std::string& name,
     level.reduction_supported = from.boolean({"reduction_supported"});
     level.multiple_buffering = from.number({"multiple_buffering"}, Range::above(0)).value_or(1);
     level.min_utilization = from.number({"min_utilization"}, amount).value_or(0);
+    if (level.size && static_cast<double>(*level.size) / level.multiple_buffering > 9e15) {
+        spec::fail(*from.find({"multiple_buffering"}),
+                   {"the size of level '" + name + "' divided by it is more than 9e15",
+                    from.find({"multiple_buffering"})->text, "at least 1", "correct the value"});
+    }
     if (level.min_utilization != 0 && !level.size) {
         spec::fail(*from.find({"min_utilization"}),
                    {"level '" + name + "' has no size that could be utilized", "", "",

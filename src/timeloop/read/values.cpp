@@ -90,7 +90,7 @@ void define_variables(Node& root, const spec::Defines& defines) {
 }
 
 Values::Values(const Document& document, std::vector<std::string>& warnings)
-    : dialect_(document.dialect), warnings_(warnings) {
+    : dialect_(document.dialect), warnings_(warnings), root_(document.root) {
     const Node* variables = find_key(document.root, "variables");
     if (variables == nullptr || !variables->is_map()) {
         return;
@@ -120,6 +120,12 @@ void Values::warn(const Node& node, const std::string& text) const {
 void Values::warn(const std::string& text) const {
     if (std::find(warnings_.begin(), warnings_.end(), text) == warnings_.end()) {
         warnings_.push_back(text);
+    }
+}
+
+void Values::warn_unread() const {
+    for (const std::string& text : keys_.unread()) {
+        warn(text);
     }
 }
 
@@ -158,7 +164,10 @@ double Values::number(const Node& node, const Range& range) const {
 
 std::int64_t Values::integer(const Node& node, const Range& range) const {
     const double value = number(node, range);
-    if (value != std::floor(value) || std::abs(value) > 9e15) {
+    if (std::abs(value) > 9e15) {
+        spec::fail(node, {"out of range", node.text, "a whole number up to 9e15", ""});
+    }
+    if (value != std::floor(value)) {
         spec::fail(node, {"is no whole number", node.text, range.text(true), ""});
     }
     return static_cast<std::int64_t>(value);
@@ -215,21 +224,59 @@ std::vector<std::string> Values::texts(const Node& node) const {
 }
 
 Section::Section(const Node& node, const Values& values, std::string what)
-    : node_(node), values_(values), what_(std::move(what)) {
+    : node_(node), values_(values), what_(std::move(what)), asked_(&values.keys().of(node, what_)) {
     if (!node.is_map() && !node.is_null()) {
         spec::fail(node, {what_ + " is written as a map, not as " + node.describe(), "",
                           "key: value pairs", ""});
     }
 }
 
+const Section& Section::allow(Keys keys) const {
+    for (const char* key : keys) {
+        asked_->ask(key);
+    }
+    return *this;
+}
+
+const Section& Section::free_form() const {
+    asked_->free_form = true;
+    return *this;
+}
+
+std::string Section::others() const {
+    std::string names;
+    for (const Node::Entry& entry : node_.entries) {
+        const bool asked =
+            std::any_of(asked_->asked.begin(), asked_->asked.end(),
+                        [&](const std::string& key) { return same_key(key, entry.key); });
+        names += asked ? "" : (names.empty() ? "'" : ", '") + entry.key + "'";
+    }
+    return names;
+}
+
+const Section& Section::read_later() const {
+    asked_->read_later = true;
+    return *this;
+}
+
 const Node* Section::find(Keys keys) const {
+    allow(keys);
+    const Node* found = nullptr;
+    const char* name = "";
     for (const char* key : keys) {
         const Node* value = find_key(node_, key);
-        if (value != nullptr && !value->is_null()) {
-            return value;
+        if (value == nullptr || value->is_null()) {
+            continue;
+        }
+        if (found == nullptr) {
+            found = value;
+            name = key;
+        } else if (!found->is_scalar() || found->text != value->text) {
+            values_.warn(*value, "'" + std::string(name) + "' is given, too (" +
+                                     found->position.text() + "); only that one counts");
         }
     }
-    return nullptr;
+    return found;
 }
 
 const Node& Section::required(Keys keys) const {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "keys.hpp"
 #include "spec/fields.hpp"
 #include "tessera/spec/expression.hpp"
 #include "tessera/spec/node.hpp"
@@ -35,6 +36,27 @@ public:
     }
     void warn(const spec::Node& node, const std::string& text) const;
     void warn(const std::string& text) const;
+    /// What the sections over these values asked for.
+    AskedKeys& keys() const {
+        return keys_;
+    }
+    /// A warning for each key of the sections read that none of them asked for.
+    void warn_unread() const;
+    /// Runs a reader; then warns of the keys that it did not ask for, or names them in its error.
+    template <class Reader>
+    auto watched(const Reader& reader) const {
+        try {
+            auto result = reader();
+            warn_unread();
+            return result;
+        } catch (const UserError& error) {
+            const std::string slips = keys_.slips() + misspelt_sections(root_);
+            if (slips.empty()) {
+                throw;
+            }
+            rethrow_with(error, slips);
+        }
+    }
 
     /// A literal, the name of a variable, or an expression of variables. \throws UserError
     double number(const spec::Node& node, const spec::Range& range) const;
@@ -49,12 +71,14 @@ private:
 
     Dialect dialect_;
     std::vector<std::string>& warnings_;
+    const spec::Node& root_;
+    mutable AskedKeys keys_;
     spec::Symbols symbols_;
     std::vector<std::string> names_;
 };
 
-/// A map of the input, read key by key; unknown keys are nobody's business (they may be
-/// Accelergy's). Of several keys the first one present counts. Holds references.
+/// A map of the input, read key by key; Values::warn_unread() names the keys that nobody asked for.
+/// Of several keys the first one present counts. Holds references.
 class Section {
 public:
     Section(const spec::Node& node, const Values& values, std::string what);
@@ -74,11 +98,20 @@ public:
     std::optional<double> number(Keys keys, const spec::Range& range) const;
     std::optional<bool> boolean(Keys keys) const;
     std::optional<std::string> text(Keys keys) const;
+    /// Keys that are read elsewhere, or that change nothing here.
+    const Section& allow(Keys keys) const;
+    /// Other tools have keys of their own in here: only slips of known ones are named.
+    const Section& free_form() const;
+    /// The keys that nobody asked for so far: "'MM', 'x'".
+    std::string others() const;
+    /// Another reader comes to the same keys: it warns of unknown ones.
+    const Section& read_later() const;
 
 private:
     const spec::Node& node_;
     const Values& values_;
     std::string what_;
+    AskedKeys::Map* asked_;  ///< of Values::keys()
 };
 
 /// Throws UserError for an input that no model of ours costs: better no figure than a wrong one.

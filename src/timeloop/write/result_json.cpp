@@ -193,6 +193,7 @@ std::string result_json(const RunResult& run) {
         put(root, "utilization", stats.utilization);
         put(root, "area_m2", stats.area_um2 * m2_per_um2);
         root["computes"] = stats.arithmetic.computes;
+        put(root, "problem_computes", stats.problem_computes);
         root["total_ops"] = stats.total_ops;
         put(root, "energy_per_compute_j",
             stats.energy_pj * j_per_pj / static_cast<double>(stats.arithmetic.computes));
