@@ -172,6 +172,19 @@ bool names_it(const spec::Expression& expression, const std::string& name) {
     return !expression.empty() && std::ranges::count(expression.names(), name) > 0;
 }
 
+/// " | T" for tensors that some level may not send twice: a holder below it allows loops.
+std::string resent(const arch::Path& path) {
+    TensorMask mask = 0;
+    for (const PathLevel& level : path.levels) {
+        mask |= level.no_resend_to_below & path.einsum.all();
+    }
+    std::string text;
+    for (std::size_t t = 0; t < path.einsum.tensors.size(); ++t) {
+        text += mask >> t & 1 ? " | " + path.einsum.tensors[t].name : "";
+    }
+    return text;
+}
+
 void drop_of(const Dropped& dropped, TensorMask all, PathLevel& level) {
     for (PathDim& dim : level.spatial) {
         drop_of(dropped, dim);
@@ -249,6 +262,10 @@ void drop(const NamedConstraints& dropped, arch::Path& path) {
 }
 
 void keep_no_more_than_needed(arch::Path& path) {
+    if (std::ranges::any_of(path.levels, &PathLevel::distributed)) {
+        return;  // a holder below frees spatial loops from those of a distributed one
+    }
+    const std::string needed = "(~Above" + resent(path) + ")";
     for (PathLevel& level : path.levels) {
         const auto asks_for = [&](const PathLevel& other) {
             return names_it(other.keep, level.name) || names_it(other.may_keep, level.name) ||
@@ -261,7 +278,7 @@ void keep_no_more_than_needed(arch::Path& path) {
         }
         const std::string given =
             may == path.einsum.all() ? "" : "(" + level.may_keep.text() + ") & ";
-        level.may_keep = spec::Expression::parse_text(given + "~Above", level.may_keep.position());
+        level.may_keep = spec::Expression::parse_text(given + needed, level.may_keep.position());
     }
 }
 

@@ -19,9 +19,10 @@ void add_constraints(const MapSpaceOptions& options, NamedConstraints& out);
 void drop(const NamedConstraints& dropped, arch::Path& path);
 void drop(const NamedConstraints& dropped, MapSpaceOptions& options);
 
-/// Leaves out mappings that are legal only if some other one is: a memory that must not hold a
-/// tensor holds it only if no memory above does. Whatever another memory feeds can come from there;
-/// a holder takes room and asks for nothing that the mapping without it lacks.
+/// Leaves out mappings that are legal only if some other one is: a memory that need not hold a
+/// tensor holds it only if no memory above does. Whatever it feeds can come from there; a holder
+/// takes room, and asks for nothing that the mapping without it lacks. Not so where a memory above
+/// may not send the tensor twice, or spreads it over its units.
 void keep_no_more_than_needed(arch::Path& path);
 
 /// Value of an expression that does not depend on what the levels above keep.
