@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <new>
 
 #include "base/leave.hpp"
@@ -97,7 +98,8 @@ void Run::begin_later(mapper::Metric first) {
         }
         for (std::size_t i = 0; i < space.templates->size() && space.same == e; ++i) {
             TemplateEntry& t = (*space.templates)[i];
-            t.unmatched |= before->class_bounds.least(e, i)[0] > limits.most[e][t.of_class];
+            t.unmatched |= before->class_bounds.least(e, i)[0] > limits.most[e][t.of_class] ||
+                           !before->rows.may_have(e, i, later.limit);
         }
         space.classes.clear();
         space.groups.clear();
@@ -111,7 +113,25 @@ void Run::begin_later(mapper::Metric first) {
     exploration_->rows.keep(saved_later_.searches, [this] { save(); });
     if (!one) {
         exploration_->class_bounds.take_known(before->class_bounds, least, later.first);
+        note_costs_of_result();
     }
+}
+
+/// Where each Einsum is by itself, the known mapping has a legal pmapping of each: no class bound
+/// is above its costs.
+void Run::note_costs_of_result() {
+    if (!exploration_->class_bounds.nothing_shared()) {
+        return;
+    }
+    std::map<std::string, std::vector<double>> costs;
+    for (const model::EinsumReport& e : result_.solutions.front().report.einsums) {
+        costs[e.einsum] = {e.energy_j(), e.latency_s};
+    }
+    std::vector<std::vector<double>> of_einsums;
+    for (const workload::Einsum& e : problem_.workload->einsums) {
+        of_einsums.push_back(costs.at(e.name));
+    }
+    exploration_->class_bounds.note_costs(of_einsums);
 }
 
 void Run::search_later() {

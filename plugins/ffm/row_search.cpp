@@ -105,9 +105,14 @@ bool RowSearch::find(const Incumbents& incumbents, std::uint64_t most_rows, cons
     const std::uint64_t most =
         most_rows > 0 ? x_.evaluated() + most_rows : std::numeric_limits<std::uint64_t>::max();
     const auto given_up = [&] { return x_.evaluated() > most; };
+    forget_templates();
     const Explore explore = [&](std::size_t e, std::size_t i, const Others& others,
                                 Scratch& scratch) {
-        if (given_up() || x_.templates(e)[i].unmatched || take_kept(e, i, scratch)) {
+        if (given_up() || x_.templates(e)[i].unmatched) {
+            return;
+        }
+        if (take_kept(e, i, scratch)) {
+            note_rows(e, i);
             return;
         }
         const auto bound = c_.switches.exploration_bound
@@ -115,6 +120,7 @@ bool RowSearch::find(const Incumbents& incumbents, std::uint64_t most_rows, cons
                                : mapspace::IncumbentBound{};
         if (bound &&
             x_.find_rows(e, i, {*bound, {}, others.compatible, others.shared_tiles}, scratch)) {
+            note_rows(e, i);
             keep_rows(e, i, scratch);
         }
     };
@@ -123,7 +129,23 @@ bool RowSearch::find(const Incumbents& incumbents, std::uint64_t most_rows, cons
     } else {
         for_each_at_once(explore);
     }
+    if (!given_up() && near == nullptr && incumbents.points.size() == 1 &&
+        incumbents.points.front().size() == 1) {
+        complete_below_ = incumbents.points.front().front();
+    }
     return !given_up();
+}
+
+void RowSearch::forget_templates() {
+    complete_below_ = 0;
+    has_rows_.assign(spaces_.size(), {});
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        has_rows_[e].assign(x_.explored(e) ? x_.templates(e).size() : 0, 0);
+    }
+}
+
+void RowSearch::note_rows(std::size_t e, std::size_t i) {
+    has_rows_[e][i] = x_.result(e, i).groups.empty() ? 0 : 1;
 }
 
 void RowSearch::find_some(const Incumbents& incumbents, std::size_t width) {

@@ -44,6 +44,12 @@ public:
     /// the incumbents: not all of them. \throws base::Stopped
     void find_some(const Incumbents& incumbents, std::size_t width);
 
+    /// Whether a mapping that costs at most `cost`, by the only objective, can have this template
+    /// of a distinct Einsum: false if the last find() has shown that none can.
+    bool may_have(std::size_t e, std::size_t i, double cost) const {
+        return !(cost < complete_below_) || has_rows_[e][i] != 0;
+    }
+
     /// Keeps what find() finds in each template, for a run that goes on from there, and takes what
     /// an earlier run has kept. `save` is called, on any thread, when kept() should be saved.
     /// \throws UserError if it was another problem
@@ -81,6 +87,8 @@ private:
     std::optional<mapspace::IncumbentBound> bound_rows(std::size_t e, std::size_t i,
                                                        const std::vector<Completions>& completions,
                                                        const RowLimits& limits) const;
+    void forget_templates();
+    void note_rows(std::size_t e, std::size_t i);
     bool take_kept(std::size_t e, std::size_t i, Scratch& scratch);
     void keep_rows(std::size_t e, std::size_t i, const Scratch& scratch);
 
@@ -90,6 +98,8 @@ private:
     std::vector<EinsumSpace>& spaces_;
     KeptRows kept_;
     std::function<void()> save_;  ///< empty: nothing is kept
+    double complete_below_ = 0;   ///< every mapping below has rows that the last find() found
+    std::vector<std::vector<char>> has_rows_;  ///< by distinct Einsum and template: in the last one
     /// By Einsum and class. Classes without any cannot be part of a mapping that is of use.
     std::vector<std::vector<Completions>> completions_;
 };

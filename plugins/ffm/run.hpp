@@ -237,6 +237,7 @@ private:
     /// Of all mappings that are as good as the result, the best by the later metric.
     void find_later();
     void begin_later(mapper::Metric first);
+    void note_costs_of_result();
     void search_later();
     void search_later_of_one();
     bool find_later_below(double cutoff);
