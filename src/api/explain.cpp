@@ -15,8 +15,9 @@ std::vector<mapspace::Violation> explain(const Problem& problem, const mapping::
 }
 
 mapping::Mapping parse_mapping(const std::string& yaml, const std::string& name) {
-    const spec::Document document = spec::expand_document(spec::read_text(yaml, name), {});
-    return mapping::read_mapping(document);
+    spec::Node tree = spec::read_text(yaml, name);
+    spec::check_sections(tree);
+    return mapping::read_mapping(spec::expand_document(std::move(tree), {}));
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include "base/data_path.hpp"
 #include "base/directory.hpp"
 #include "mapping/zigzag.hpp"
+#include "spec/warnings.hpp"
 #include "tessera/base/error.hpp"
 #include "workload/customary_renames.hpp"
 #include "workload/select.hpp"
@@ -120,14 +121,16 @@ std::vector<ReadInput> read_inputs(const InputNames& names) {
 
 workload::Workload read_workload(spec::Node tree, const spec::Defines& defines,
                                  const std::string& name) {
+    spec::check_sections(tree);
     const spec::Document document = spec::expand_document(std::move(tree), defines);
-    spec::check_sections(document.root);
     workload::Workload workload = workload::read_workload(document);
     workload.name = name;
     return workload;
 }
 
-Inputs load_inputs(const InputNames& names) {
+namespace {
+
+Inputs loaded(const InputNames& names) {
     const std::optional<std::string> foreign = foreign_text(names.mapping);
     InputNames own = names;
     own.mapping = foreign ? "" : names.mapping;
@@ -151,13 +154,14 @@ Inputs load_inputs(const InputNames& names) {
         } else if (source.role == "workload") {
             result.workload = read_workload(std::move(tree), names.defines, name);
         } else {
+            spec::check_sections(tree);
             result.mapping.emplace(
                 mapping::read_mapping(spec::expand_document(std::move(tree), names.defines)));
         }
         result.files.push_back(std::move(source));
     }
     if (result.workload && asked && names.customary_renames) {
-        result.renamed = workload::add_customary_renames(*result.workload);
+        result.guessed_roles = workload::add_customary_renames(*result.workload);
     }
     if (result.workload && !names.einsums.empty()) {
         result.workload = workload::selected(*result.workload, names.einsums);
@@ -172,6 +176,15 @@ Inputs load_inputs(const InputNames& names) {
         result.mapping.emplace(
             mapping::from_zigzag(*foreign, names.mapping, *result.workload, *result.architecture));
     }
+    return result;
+}
+
+}  // namespace
+
+Inputs load_inputs(const InputNames& names) {
+    const spec::HeardWarnings heard;
+    Inputs result = loaded(names);
+    result.warnings = heard.lines();
     return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include "arch/path_builder.hpp"
 #include "base/data_path.hpp"
+#include "spec/warnings.hpp"
 #include "tessera/spec/directives.hpp"
 #include "workload/define_symbols.hpp"
 
@@ -21,8 +22,8 @@ Architecture::Architecture(spec::Node root, std::map<std::string, std::string> d
                            const std::string& name) {
     auto impl = std::make_shared<Impl>();
     impl->defines = std::move(defines);
+    spec::check_sections(root);
     impl->document = spec::expand_document(std::move(root), impl->defines);
-    spec::check_sections(impl->document.root);
     const spec::Node* section = impl->document.root.find("arch");
     if (section == nullptr || section->is_null()) {
         spec::fail(impl->document.root, {"the file has no architecture", "", "a key 'arch'",
@@ -32,10 +33,10 @@ Architecture::Architecture(spec::Node root, std::map<std::string, std::string> d
     impl->variables = fields.optional("variables");
     name_ = fields.text("name", name);
     arbitrary_units_ = fields.choice("units", {"arbitrary", "SI"}, "SI") == "arbitrary";
-    // Settings of the reference's component library and version marks.
-    for (const char* key : {"version", "extra_attributes_for_all_component_models",
-                            "extra_attributes_for_component_model"}) {
-        fields.ignore(key);
+    fields.ignore("version");
+    for (const char* key :
+         {"extra_attributes_for_all_component_models", "extra_attributes_for_component_model"}) {
+        spec::warn_ignored(fields, key, "component models are not evaluated, give the numbers");
     }
     const spec::Node& nodes = fields.required("nodes");
     fields.finish();

@@ -1,11 +1,13 @@
-// From spec nodes to the tree of tree.hpp. Every key that the reference knows is accepted; keys
-// without effect there have none here.
+// From spec nodes to the tree of tree.hpp. Every key that the reference knows is accepted; those
+// without effect are warned about.
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "arch/tree.hpp"
 #include "spec/quantities.hpp"
+#include "spec/warnings.hpp"
 #include "tessera/workload/operations.hpp"
 #include "workload/define_symbols.hpp"
 
@@ -180,7 +182,7 @@ private:
         // Keys of the reference's component library, which is not evaluated here.
         for (const char* key :
              {"component_model", "extra_attributes_for_component_model", "attributes"}) {
-            fields.ignore(key);
+            warn_of_library(fields, key);
         }
         result.enabled = fields.set_expression("enabled");
         result.total_latency = fields.set_expression("total_latency");
@@ -225,9 +227,43 @@ private:
             const Node* values = fields.optional("values_per_action");
             action.values_per_action = values == nullptr ? spec::SetMap() : spec::SetMap(*values);
         }
-        fields.ignore("extra_attributes_for_component_model");
+        warn_of_library(fields, "extra_attributes_for_component_model");
+        if (action.numbers.count("latency_scale") != 0 &&
+            action.numbers.count("throughput_scale") != 0) {
+            spec::fail(node, {"throughput_scale and latency_scale are given", "", "one",
+                              "remove latency_scale, it is outdated"});
+        }
+        warn_of_latency(node, action, component);
         fields.finish();
         component.actions.push_back(std::move(action));
+    }
+
+    void warn_of_library(Fields& fields, const char* key) {
+        spec::warn_ignored(fields, key, "component models are not evaluated, give the numbers");
+    }
+
+    /// Beside a throughput the latency of an action counts in networks and where `total_latency`
+    /// asks for it. 0 and 1 / throughput say nothing more.
+    void warn_of_latency(const Node& node, const ActionSpec& action,
+                         const ComponentSpec& component) {
+        const auto latency = action.numbers.find("latency");
+        const auto throughput = action.numbers.find("throughput");
+        if (latency == action.numbers.end() || throughput == action.numbers.end() ||
+            component.kind == LevelKind::network ||
+            component.total_latency.text().find("latency") != std::string::npos) {
+            return;
+        }
+        if (is_constant(latency->second) && is_constant(throughput->second)) {
+            const double latency_s = latency->second.number(variables_);
+            const double per_s = throughput->second.number(variables_);
+            if (latency_s == 0 || std::abs(latency_s * per_s - 1) < 1e-9) {
+                return;
+            }
+        }
+        spec::warn(node.find_entry("latency")->key_position, node.path,
+                   {"'latency' has no effect beside 'throughput'", latency->second.text(), "",
+                    "AccelForge versions that give it a meaning take it as the time in which a "
+                    "call winds up; 'total_latency' of the component can add it"});
     }
 
     /// `operations: {mac: , exp: {throughput: 1e9}}`, or a list of kinds.
@@ -277,13 +313,15 @@ private:
         numbers[key] = expression;
         // What does not depend on an Einsum is checked now, so that a wrong value is found even
         // in a component that no Einsum uses.
-        const std::vector<std::string> names = expression.names();
-        const bool constant = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-            return variables_.contains(name);
-        });
-        if (constant) {
+        if (is_constant(expression)) {
             spec::number_in(expression, variables_, infos.at(key).range);
         }
+    }
+
+    bool is_constant(const spec::Expression& expression) const {
+        const std::vector<std::string> names = expression.names();
+        return std::all_of(names.begin(), names.end(),
+                           [&](const std::string& name) { return variables_.contains(name); });
     }
 
     void read_widths(Fields& fields, ComponentSpec& result) {
@@ -321,7 +359,9 @@ private:
             }
             result.order_options.push_back(std::move(order));
         }
-        fields.ignore("tile_shape");  // no effect in the reference either
+        // Of no effect in the reference either.
+        spec::warn_ignored(fields, "tile_shape",
+                           "'loop_bounds' of a spatial dimension limits loops");
         fields.finish();
     }
 

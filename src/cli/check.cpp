@@ -182,6 +182,16 @@ void report(std::ostream& out, io::Json& document, const Inputs& inputs) {
     }
 }
 
+void print_guessed_roles(std::ostream& out, const Inputs& inputs) {
+    if (inputs.guessed_roles.empty()) {
+        return;
+    }
+    out << "roles that the architecture asks for and no file says, guessed:\n";
+    for (const std::string& line : guessed_lines(inputs.guessed_roles)) {
+        out << "  " << line << "\n";
+    }
+}
+
 }  // namespace
 
 int check_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
@@ -195,12 +205,15 @@ int check_command(const std::vector<std::string>& args, std::ostream& out, std::
     if (inputs.files.empty()) {
         throw UserError("nothing to check: give files with -a, -w or -m");
     }
-    print_renamed(err, inputs.renamed);
+    print_file_warnings(err, inputs.warnings);
     io::Json document;
     document["schema_version"] = io::schema_version;
     document["status"] = "ok";
+    document["warnings"] = inputs.warnings;
+    document["guessed_roles"] = guessed_lines(inputs.guessed_roles);
     std::ostringstream text;
     report(text, document, inputs);
+    print_guessed_roles(text, inputs);
     out << (arguments.flag("json") ? io::dumped(document) : text.str() + "ok\n");
     return ExitCode::ok;
 }

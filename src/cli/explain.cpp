@@ -112,6 +112,7 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
     arguments.required("workload", "the workload");
     arguments.required("mapping", "the mapping");
     Inputs inputs(arguments, arguments.compat());
+    print_file_warnings(err, inputs.warnings);
     inputs.settle_mapping();
     print_left_out(err, inputs.left_out);
     const auto model = Components(arguments, false).make_model();

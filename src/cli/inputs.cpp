@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <ostream>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "io/sha256.hpp"
 #include "model/overflow.hpp"
 #include "spec/reader.hpp"
+#include "spec/warnings.hpp"
 
 namespace tessera::cli {
 
@@ -87,13 +89,16 @@ Inputs::Inputs(const Arguments& arguments, arch::Compat compat_mode, bool with_m
     workload = std::move(loaded.workload);
     mapping = std::move(loaded.mapping);
     files = input_files(loaded.files);
-    renamed = std::move(loaded.renamed);
+    guessed_roles = std::move(loaded.guessed_roles);
+    warnings = std::move(loaded.warnings);
 }
 
 mapping::Mapping given_mapping(const std::string& path, const spec::Defines& defines,
                                const model::Problem& problem, std::ostream& err) {
+    const spec::HeardWarnings heard;
     model::SettledMapping result = model::settle_overflow(
         problem, api::given_mapping(path, defines, *problem.workload, *problem.architecture));
+    print_file_warnings(err, heard.lines());
     print_left_out(err, result.left_out);
     return std::move(result.mapping);
 }
@@ -110,17 +115,42 @@ void print_left_out(std::ostream& err, const std::vector<std::string>& left_out)
     }
 }
 
-void print_renamed(std::ostream& err, const std::vector<std::string>& renamed) {
-    if (renamed.empty()) {
+void print_guessed(std::ostream& err, const std::vector<workload::GuessedRole>& roles) {
+    if (roles.empty()) {
         return;
     }
+    std::string first;
+    std::set<std::string> einsums;
+    for (const workload::GuessedRole& role : roles) {
+        einsums.insert(role.einsum);
+        if (role.einsum == roles.front().einsum) {
+            first += (first.empty() ? role.einsum + ": " : ", ") + role.role;
+            for (const std::string& tensor : role.tensors) {
+                first += " " + tensor;
+            }
+        }
+    }
     err << "tessera: the architecture asks for tensors by role, which "
-        << (renamed.size() == 1 ? "an Einsum does" : "Einsums do")
-        << " not name; taken: " << base::one_line(renamed.front());
-    if (renamed.size() > 1) {
-        err << "; and " << renamed.size() - 1 << " more alike";
+        << (einsums.size() == 1 ? "an Einsum does" : "Einsums do")
+        << " not name; taken: " << base::one_line(first);
+    if (einsums.size() > 1) {
+        err << "; and " << einsums.size() - 1 << " more alike, which tessera check lists";
     }
     err << " (docs/formats.md, renames)\n";
+}
+
+std::vector<std::string> guessed_lines(const std::vector<workload::GuessedRole>& roles) {
+    std::vector<std::string> lines;
+    for (const workload::GuessedRole& role : roles) {
+        lines.push_back(base::one_line(workload::to_text(role)));
+    }
+    return lines;
+}
+
+void print_file_warnings(std::ostream& err, const std::vector<std::string>& warnings) {
+    for (const std::string& warning : warnings) {
+        err << "tessera: warning: " << warning << "\n";
+    }
 }
 
 std::vector<InputFile> input_files(const std::vector<api::Input>& named) {

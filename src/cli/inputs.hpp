@@ -25,8 +25,14 @@ std::vector<InputFile> input_files(const std::vector<api::Input>& named);
 /// "a,b" as two words; an empty text has none.
 std::vector<std::string> words_at_commas(const std::string& text);
 
-/// Says which Einsums got customary renames, if any: a line.
-void print_renamed(std::ostream& err, const std::vector<std::string>& renamed);
+/// Says which roles were guessed, if any: a line.
+void print_guessed(std::ostream& err, const std::vector<workload::GuessedRole>& roles);
+
+/// The same for documents: a line each.
+std::vector<std::string> guessed_lines(const std::vector<workload::GuessedRole>& roles);
+
+/// What files say without effect: a line each.
+void print_file_warnings(std::ostream& err, const std::vector<std::string>& warnings);
 
 /// Says what passes a memory by: a line each.
 void print_left_out(std::ostream& err, const std::vector<std::string>& left_out);
@@ -54,7 +60,8 @@ public:
     std::optional<mapping::Mapping> mapping;
     std::vector<InputFile> files;  ///< included files too
     arch::Compat compat;
-    std::vector<std::string> renamed;   ///< Einsums that got customary renames, and which
+    std::vector<workload::GuessedRole> guessed_roles;
+    std::vector<std::string> warnings;  ///< what the files say without effect: a line each
     std::vector<std::string> left_out;  ///< what passes a memory by; see settle_mapping()
 
     /// \pre architecture and workload

@@ -143,7 +143,8 @@ int model_command(const std::vector<std::string>& args, std::ostream& out, std::
     const auto model = Components(arguments, false).make_model();
     const model::Report report = model->evaluate(problem, *inputs.mapping);
     if (!arguments.flag("quiet")) {
-        print_renamed(err, inputs.renamed);
+        print_file_warnings(err, inputs.warnings);
+        print_guessed(err, inputs.guessed_roles);
         print_left_out(err, inputs.left_out);
         for (const std::string& warning : report.warnings) {
             err << "warning: " << warning << "\n";
@@ -153,7 +154,9 @@ int model_command(const std::vector<std::string>& args, std::ostream& out, std::
     if (arguments.flag("json")) {
         const double wall_s =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        out << io::dumped(document(*inputs.mapping, report, description, wall_s));
+        io::Json json = document(*inputs.mapping, report, description, wall_s);
+        json["guessed_roles"] = guessed_lines(inputs.guessed_roles);
+        out << io::dumped(json);
     } else {
         print(out, problem, *inputs.mapping, report, description, tables);
     }

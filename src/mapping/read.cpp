@@ -243,9 +243,14 @@ void read_loop(const Node& node, const Tag& tag, const spec::Symbols& symbols, T
             spec::fail(variable, {.what = "the loop has no rank variable"});
         }
     }
+    const Node* const iterations = node.find("n_iterations");
     if (const Node* initial = node.find("initial_tile_shape");
         initial != nullptr && !initial->is_null()) {
         read_initial(node, *initial, symbols, loop);
+    } else if (iterations != nullptr && !iterations->is_null()) {
+        spec::fail(*iterations, {.what = "n_iterations belongs to a loop with initial_tile_shape",
+                                 .value = iterations->brief(),
+                                 .remedy = "remove it: other loops run as often as tiles fit"});
     }
 }
 
@@ -340,7 +345,9 @@ Mapping read_mapping(const spec::Node& node, const spec::Symbols& symbols) {
 }
 
 Mapping load_mapping(const std::string& path, const spec::Defines& defines) {
-    return read_mapping(spec::load_document({path}, defines));
+    spec::Node tree = spec::load_tree(path);
+    spec::check_sections(tree);
+    return read_mapping(spec::expand_document(std::move(tree), defines));
 }
 
 Mapping read_mapping(const spec::Document& document) {

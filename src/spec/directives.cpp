@@ -10,6 +10,7 @@
 #include "spec/fields.hpp"
 #include "spec/limits.hpp"
 #include "spec/reader.hpp"
+#include "spec/warnings.hpp"
 
 namespace tessera::spec {
 
@@ -369,13 +370,16 @@ Document load_document(const std::vector<std::string>& paths, const Defines& def
 }
 
 void check_sections(const Node& root) {
+    if (!root.is_map()) {
+        return;  // expand_document() says what it should be
+    }
     Fields fields(root, "a spec file");
-    // What is not read here is read by others (mapping), or configures the reference only.
     for (const char* key : {"arch", "workload", "renames", "mapping", "variables", "mapper",
-                            "model", "config", "version"}) {
+                            "model", "config", "version", "when"}) {
         fields.ignore(key);
     }
     fields.finish();
+    warn_of_settings(root);
 }
 
 std::vector<std::string> declared_variables(const Node& root) {

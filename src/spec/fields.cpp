@@ -69,6 +69,21 @@ Expression set_expression_of(const Node& node) {
     return Expression::parse_text(node.text, node.position, node.path);
 }
 
+namespace {
+
+/// A hint for a map whose keys were meant for the expansion of the file.
+std::string of_directives(const std::vector<std::string>& keys) {
+    for (const std::string& key : keys) {
+        const std::string hint = did_you_mean(key, {"repeat", "when", "body", "include"});
+        if (!hint.empty()) {
+            return "; of its key '" + key + "': " + hint;
+        }
+    }
+    return "";
+}
+
+}  // namespace
+
 Fields::Fields(const Node& node, std::string what) : node_(node), what_(std::move(what)) {
     if (!node.is_map() && !node.is_null()) {
         fail(node, {what_ + " is written as a map, not as " + node.describe(), "",
@@ -99,7 +114,7 @@ const Node& Fields::required(const std::string& key) {
     }
     const std::string near = nearest(key, unread);
     fail(node_, {what_ + " lacks the key '" + key + "'", "", "",
-                 near.empty() ? "add '" + key + ": ...'"
+                 near.empty() ? "add '" + key + ": ...'" + of_directives(unread)
                               : "is '" + near + "' meant to be '" + key + "'?"});
 }
 

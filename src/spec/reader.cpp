@@ -8,6 +8,7 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -317,7 +318,39 @@ void check_text(std::string_view text, const std::string& name) {
     }
 }
 
+namespace {
+
+/// Where a template of Jinja begins outside comments, or npos. No YAML of ours has two braces or a
+/// percent sign there.
+std::size_t jinja_at(std::string_view text) {
+    bool comment = false;
+    for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+        const bool blank_before =
+            i == 0 || text[i - 1] == ' ' || text[i - 1] == '\t' || text[i - 1] == '\n';
+        comment = text[i] != '\n' && (comment || (text[i] == '#' && blank_before));
+        if (!comment && text[i] == '{' && (text[i + 1] == '{' || text[i + 1] == '%')) {
+            return i;
+        }
+    }
+    return std::string_view::npos;
+}
+
+void refuse_jinja(std::string_view text, const std::string& name) {
+    const std::size_t at = jinja_at(text);
+    if (at != std::string_view::npos) {
+        const std::size_t end = std::min(text.find('\n', at), at + 40);
+        fail(position_at(text, at, name), "",
+             {"this is a template of Jinja, which is not evaluated",
+              std::string(text.substr(at, end - at)), "plain YAML",
+              "write out what it stands for, or use 'variables', 'include', 'repeat' and 'when'"});
+    }
+}
+
+}  // namespace
+
 Node read_text(std::string_view text, const std::string& name) {
+    check_text(text, name);
+    refuse_jinja(text, name);
     return read_text(text, name, {});
 }
 

@@ -17,12 +17,16 @@ bool taken(const Workload& workload, const std::string& name) {
     return workload.find_tensor(name) >= 0 || workload.find_rank_variable(name) >= 0;
 }
 
-std::string listed(const Workload& workload, const std::vector<int>& tensors) {
-    std::string text;
+void give(const Workload& workload, Einsum& einsum, const std::string& role,
+          const std::vector<int>& tensors, std::vector<GuessedRole>& given) {
+    einsum.renames.push_back({role, tensors, false, {}});
+    GuessedRole guess{einsum.name, role, {}};
     for (const int tensor : tensors) {
-        text += " " + workload.tensors[static_cast<std::size_t>(tensor)].name;
+        guess.tensors.push_back(workload.tensors[static_cast<std::size_t>(tensor)].name);
     }
-    return text;
+    if (!tensors.empty()) {
+        given.push_back(std::move(guess));
+    }
 }
 
 }  // namespace
@@ -32,13 +36,21 @@ const std::vector<std::string>& customary_names() {
     return names;
 }
 
-std::vector<std::string> add_customary_renames(Workload& workload) {
+std::string to_text(const GuessedRole& role) {
+    std::string text = role.einsum + ": " + role.role + " is";
+    for (const std::string& tensor : role.tensors) {
+        text += " " + tensor;
+    }
+    return text;
+}
+
+std::vector<GuessedRole> add_customary_renames(Workload& workload) {
     for (const std::string& name : customary_names()) {
         if (taken(workload, name)) {
             return {};
         }
     }
-    std::vector<std::string> given;
+    std::vector<GuessedRole> given;
     for (Einsum& einsum : workload.einsums) {
         if (has_rename(einsum)) {
             continue;
@@ -58,12 +70,9 @@ std::vector<std::string> add_customary_renames(Workload& workload) {
             input.push_back(*chosen);
             weight.erase(chosen);
         }
-        given.push_back(einsum.name + ": input" + listed(workload, input) +
-                        (weight.empty() ? "" : ", weight" + listed(workload, weight)) + ", output" +
-                        listed(workload, output));
-        einsum.renames.push_back({"input", input, false, {}});
-        einsum.renames.push_back({"output", output, false, {}});
-        einsum.renames.push_back({"weight", weight, false, {}});
+        give(workload, einsum, "input", input, given);
+        give(workload, einsum, "weight", weight, given);
+        give(workload, einsum, "output", output, given);
     }
     return given;
 }

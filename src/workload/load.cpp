@@ -148,9 +148,9 @@ Workload read_workload(const spec::Document& document) {
 Workload load_workload(const std::string& name_or_path,
                        const std::map<std::string, std::string>& defines) {
     const std::filesystem::path path = find_data("problem-shapes", name_or_path);
-    const spec::Document document = spec::load_document({path.string()}, defines);
-    spec::check_sections(document.root);
-    Workload workload = read_workload(document);
+    spec::Node tree = spec::load_tree(path.string());
+    spec::check_sections(tree);
+    Workload workload = read_workload(spec::expand_document(std::move(tree), defines));
     workload.name = path.stem().string();
     return workload;
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "spec/quantities.hpp"
+#include "spec/warnings.hpp"
 #include "workload/define_symbols.hpp"
 #include "workload/einsum_text.hpp"
 
@@ -39,8 +40,9 @@ public:
         raw_.renames = document_.root.find("renames");
         fields.ignore("name");
         fields.ignore("version");
-        add_einsums(fields.required("einsums"));
+        const Node& einsums = fields.required("einsums");
         fields.finish();
+        add_einsums(einsums);
         if (raw_.einsums.empty()) {
             spec::fail(*section->find("einsums"),
                        {"the workload has no Einsums", "", "at least one", ""});
@@ -200,8 +202,16 @@ private:
             found->bits_per_value =
                 fields.number("bits_per_value", variables, spec::positive_quantity());
         }
-        fields.ignore("backing_storage_size_scale");  // no effect in the reference either
+        warn_of_scale(fields);
         fields.finish();
+    }
+
+    /// Of no effect in the reference either.
+    void warn_of_scale(Fields& fields) const {
+        const char* const key = "backing_storage_size_scale";
+        if (!fields.has(key) || fields.number(key, document_.variables, {}) != 1) {
+            spec::warn_ignored(fields, key, "a memory holds what the tiles say");
+        }
     }
 
     void read_projection(RawAccess& access, const Node& node) {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "spec/quantities.hpp"
+#include "spec/warnings.hpp"
 #include "workload/iteration_space.hpp"
 #include "workload/raw.hpp"
 
@@ -183,6 +185,53 @@ double image_size(const RawAccess& access, const std::map<std::string, std::int6
     return values;
 }
 
+/// Entries of `section` for what no Einsum has, nor another entry uses.
+void warn_of_strangers(const Node* section, const std::string& what,
+                       const std::vector<std::string>& known) {
+    if (section == nullptr) {
+        return;
+    }
+    std::set<std::string> used(known.begin(), known.end());
+    for (const Node::Entry& entry : section->entries) {
+        if (what == "rank") {
+            const std::vector<std::string> names = spec::Expression::parse(entry.value).names();
+            used.insert(names.begin(), names.end());
+        }
+    }
+    for (const Node::Entry& entry : section->entries) {
+        if (used.count(entry.key) == 0) {
+            spec::warn(entry.key_position, section->path,
+                       {"no Einsum has this " + what + ", the entry has no effect", entry.key, "",
+                        spec::did_you_mean(entry.key, known)});
+        }
+    }
+}
+
+/// Of all Einsums, or of one.
+std::vector<std::string> ranks_of(const std::vector<RawEinsum>& einsums) {
+    std::set<std::string> names;
+    for (const RawEinsum& einsum : einsums) {
+        for (const RawAccess& access : einsum.accesses) {
+            for (const RawRank& rank : access.ranks) {
+                names.insert(rank.rank);
+            }
+        }
+    }
+    return {names.begin(), names.end()};
+}
+
+void warn_of_strangers(const Workload& workload, const RawWorkload& raw) {
+    warn_of_strangers(raw.rank_sizes, "rank", ranks_of(raw.einsums));
+    std::vector<std::string> variables;
+    for (const RankVariable& variable : workload.rank_variables) {
+        variables.push_back(variable.name);
+    }
+    warn_of_strangers(raw.iteration_space_shape, "rank variable", variables);
+    for (const RawEinsum& einsum : raw.einsums) {
+        warn_of_strangers(einsum.rank_sizes, "rank", ranks_of({einsum}));
+    }
+}
+
 }  // namespace
 
 void resolve_bounds(Workload& workload, const RawWorkload& raw, const spec::Symbols& variables) {
@@ -191,6 +240,7 @@ void resolve_bounds(Workload& workload, const RawWorkload& raw, const spec::Symb
                                                     raw.iteration_space_shape->describe(),
                                                 "", "m: 0 <= m < 128", ""});
     }
+    warn_of_strangers(workload, raw);
     std::map<std::string, std::string> first_einsum;
     for (const RawEinsum& einsum : raw.einsums) {
         RankSizes sizes(variables);

@@ -5,6 +5,7 @@
 
 #include "spec/quantities.hpp"
 #include "spec/set_map.hpp"
+#include "spec/warnings.hpp"
 #include "workload/define_symbols.hpp"
 #include "workload/raw.hpp"
 
@@ -255,9 +256,31 @@ void resolve_persistent(Workload& workload, const RawWorkload& raw,
     }
 }
 
+/// Top-level entries for Einsums that are not there.
+void warn_of_strangers(const Workload& workload, const Node* section) {
+    const Node* const entries = section == nullptr ? nullptr : section->find("einsums");
+    if (entries == nullptr) {
+        return;
+    }
+    std::vector<std::string> known = {"default"};
+    for (const Einsum& einsum : workload.einsums) {
+        known.push_back(einsum.name);
+    }
+    for (const Node& entry : entries->items) {
+        const Node* const name = entry.find("name");
+        if (name != nullptr && std::find(known.begin(), known.end(), name->text) == known.end()) {
+            spec::warn(
+                name->position, name->path,
+                {"no Einsum has this name, the renames have no effect", name->text,
+                 "default, or the name of an Einsum", spec::did_you_mean(name->text, known)});
+        }
+    }
+}
+
 }  // namespace
 
 void resolve_renames(Workload& workload, const RawWorkload& raw, const spec::Symbols& variables) {
+    warn_of_strangers(workload, raw.renames);
     for (std::size_t e = 0; e < raw.einsums.size(); ++e) {
         const RawEinsum& einsum = raw.einsums[e];
         RenameResolver(workload, static_cast<int>(e), variables)

@@ -114,6 +114,32 @@ BOOST_AUTO_TEST_CASE(layers_without_renames_get_the_customary_ones_and_a_line_sa
             BOOST_TEST(got.json()["mappings"] == same.json()["mappings"]);
         }
     }
+    // Each role has a line in `check`, and in documents.
+    const std::vector<std::string> lines = {"First: input is A",   "First: weight is B",
+                                            "First: output is T",  "Second: input is T",
+                                            "Second: weight is V", "Second: output is C"};
+    const Outcome text = invoke({"check", "-a", "eyeriss", "-w", bare});
+    for (const std::string& line : lines) {
+        BOOST_TEST(text.prints("\n  " + line + "\n"), text.out);
+    }
+    BOOST_TEST(invoke({"check", "-a", "eyeriss", "-w", bare, "--json"}).json()["guessed_roles"] ==
+               Json(lines));
+    BOOST_TEST(invoke({"map", "-a", "eyeriss", "-w", bare, "-o", folder.at("run"), "-q"}).code ==
+               0);
+    BOOST_TEST(Json::parse(folder.read("run/result.json"))["guessed_roles"] == Json(lines));
+    BOOST_TEST(invoke({"model", "-a", "eyeriss", "-w", bare, "-m", folder.at("run/mapping.yaml"),
+                       "--json"})
+                   .json()["guessed_roles"] == Json(lines));
+    BOOST_TEST(invoke({"check", "-a", "eyeriss", "-w", full, "--json"}).json()["guessed_roles"] ==
+               Json::array());
+    // A terminal does not obey a name.
+    std::string hostile = bare_layer;
+    for (std::size_t at = 0; (at = hostile.find("V[", at)) != std::string::npos; at += 2) {
+        hostile.replace(at, 1, "V\u202e");
+    }
+    const Outcome shown =
+        invoke({"check", "-a", "eyeriss", "-w", folder.file("hostile.yaml", hostile), "--json"});
+    BOOST_TEST(shown.prints("Second: weight is V\\\\u202e"), shown.out);
     // Who asks for no roles hears nothing; who writes some of them means it.
     BOOST_TEST(!invoke({"map", "-a", "simple", "-w", bare}).says("alike"));
     std::string half = bare_layer;

@@ -189,6 +189,8 @@ public:
         if (arguments.text("mapspace") == timeloop_name) {
             arguments.refuse("mapspace", "full or accelforge: --mapper timeloop has its own");
         }
+        print_file_warnings(err, inputs_.warnings);
+        print_guessed(err, inputs_.guessed_roles);
         add_contenders();
         describe();
     }

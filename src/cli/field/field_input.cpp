@@ -79,6 +79,9 @@ FieldInstance read_instance(const spec::Node& item) {
                           instance.architecture + ", " + instance.workload, "", ""});
     }
     if (const spec::Node* const defines = item.find("define")) {
+        if (!defines->is_map() && !defines->is_null()) {
+            spec::fail(*defines, {"variables", defines->describe(), "{NAME: VALUE}", ""});
+        }
         for (const spec::Node::Entry& entry : defines->entries) {
             if (!entry.value.is_scalar()) {
                 spec::fail(entry.value, {"a variable", entry.value.describe(), "one value", ""});
@@ -87,6 +90,10 @@ FieldInstance read_instance(const spec::Node& item) {
         }
     }
     if (const spec::Node* const start = item.find("start")) {
+        if (start->is_map()) {
+            spec::fail(*start, {"mappings to start with", start->describe(),
+                                "a file, or a list of files", ""});
+        }
         if (start->is_scalar()) {
             instance.start.push_back(start->text);
         }

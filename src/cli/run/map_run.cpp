@@ -70,7 +70,8 @@ public:
         tables_ = summary_tables(arguments);
         inputs_.emplace(arguments, arguments.compat());
         if (!arguments.flag("quiet")) {
-            print_renamed(err, inputs_->renamed);
+            print_file_warnings(err, inputs_->warnings);
+            print_guessed(err, inputs_->guessed_roles);
         }
         const Components components(arguments, true);
         check_mapspace(arguments, components.mapper);
@@ -250,7 +251,8 @@ private:
     /// Output, then files, which may fail; exit code.
     int deliver(const mapper::Result& result, bool cut) {
         const std::vector<io::Description> described = descriptions(problem(), result);
-        const io::Json json = document(result, described, settings(), wall_s());
+        io::Json json = document(result, described, settings(), wall_s());
+        json["guessed_roles"] = guessed_lines(inputs_->guessed_roles);
         const bool memory = result.stopped_by == base::out_of_memory;
         if (arguments_.flag("json")) {
             out_ << io::dumped(json);

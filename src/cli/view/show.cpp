@@ -249,11 +249,12 @@ int show_command(const std::vector<std::string>& args, std::ostream& out, std::o
     const api::Inputs inputs = api::load_inputs(names);
     const std::string path =
         find_data(architecture ? "arch-specs" : "problem-shapes", name).string();
+    print_file_warnings(err, inputs.warnings);
     print_head(out, name, path);
     print_variables(out, path);
     if (architecture) {
         if (!of.empty()) {
-            print_renamed(err, inputs.renamed);
+            print_guessed(err, inputs.guessed_roles);
         }
         print_architecture(out, *inputs.architecture, *inputs.workload);
     } else {

@@ -9,6 +9,7 @@
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/spec/directives.hpp"
 #include "tessera/workload/workload.hpp"
+#include "workload/customary_renames.hpp"
 
 namespace tessera::api {
 
@@ -33,8 +34,9 @@ struct Inputs {
     std::optional<arch::Architecture> architecture;
     std::optional<workload::Workload> workload;
     std::optional<mapping::Mapping> mapping;
-    std::vector<Input> files;          ///< those that were named, without what they include
-    std::vector<std::string> renamed;  ///< Einsums that got customary renames, and which
+    std::vector<Input> files;  ///< those that were named, without what they include
+    std::vector<workload::GuessedRole> guessed_roles;
+    std::vector<std::string> warnings;  ///< what the files say without effect: a line each
 };
 
 /// A file that was named, with its includes merged.
