@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "io/report_json.hpp"
+#include "model/working_share.hpp"
 
 namespace tessera::io {
 
@@ -45,19 +46,16 @@ const model::ComponentReport* slowest(const model::EinsumReport& einsum) {
     return result;
 }
 
-/// The share of all computes that work, averaged over the Einsum's time: the share of the time that
-/// the computes in use work, times the share of every spatial dimension that is used.
-double compute_use(const model::EinsumReport& einsum) {
-    double use = 0;
-    for (const model::ComponentReport& component : einsum.components) {
-        use += component.compute_actions.empty() ? 0 : component.latency_s;
-    }
-    for (const model::ComponentReport& component : einsum.components) {
-        for (const auto& [dim, share] : component.spatial_usage) {
-            use *= share;
-        }
-    }
-    return einsum.latency_s > 0 ? use / einsum.latency_s : 0;
+/// Whether the report says of each spatial dimension how much of it is in use, as looptree does.
+bool tells_usage(const model::EinsumReport& report, const arch::Path& path) {
+    return std::all_of(path.levels.begin(), path.levels.end(), [&](const arch::PathLevel& level) {
+        return level.spatial.empty() ||
+               std::any_of(report.components.begin(), report.components.end(),
+                           [&](const model::ComponentReport& component) {
+                               return component.component == level.name &&
+                                      component.spatial_usage.size() == level.spatial.size();
+                           });
+    });
 }
 
 double value(const std::map<std::string, double>& values, const char* key) {
@@ -71,16 +69,22 @@ using Places = std::map<std::pair<std::string, std::string>, std::size_t>;
 /// One Einsum's part of a summary.
 class Adder {
 public:
-    /// `path`: null if it is not known.
-    Adder(const arch::Path* path, const model::EinsumReport& einsum, Places& places,
+    /// `mapping`: null if it is not known.
+    Adder(const mapping::EinsumMapping* mapping, const model::EinsumReport& einsum, Places& places,
           Summary& result)
-        : einsum_(einsum), places_(places), result_(result), path_(path) {}
+        : einsum_(einsum),
+          places_(places),
+          result_(result),
+          path_(mapping != nullptr ? &mapping->path : nullptr),
+          mapping_(mapping) {}
 
-    void add() {
+    void add(arch::Compat compat) {
         own_.name = einsum_.einsum;
         own_.energy_j = einsum_.energy_j();
         own_.latency_s = einsum_.latency_s;
-        own_.compute_use = compute_use(einsum_);
+        const double all_s = compute_s(compat);
+        own_.compute_use = share(all_s, einsum_.latency_s);
+        own_.peak_computes_per_s = share(sum_of_computes(), all_s);
         if (const model::ComponentReport* const limit = slowest(einsum_); limit != nullptr) {
             own_.limit = limit->component;
             entry(result_.components, limit->component).limits_s += einsum_.latency_s;
@@ -144,17 +148,33 @@ private:
         return result_.traffic[place->second];
     }
 
-    /// The most the Einsum could do in its time: with all computes at work, and at the pace at
-    /// which the outermost memory moves what it moves.
-    void roofs() {
-        double busy_s = 0, used = 1;
+    double sum_of_computes() const {
+        double computes = 0;
         for (const model::ComponentReport& component : einsum_.components) {
-            busy_s += component.compute_actions.empty() ? 0 : component.latency_s;
+            computes += sum(component.compute_actions);
+        }
+        return computes;
+    }
+
+    /// Seconds that all computes together need for what they do: those that the computes in use
+    /// take, times the share of every spatial dimension that is used and that of their steps in
+    /// which they work.
+    double compute_s(arch::Compat compat) const {
+        double seconds = 0;
+        for (const model::ComponentReport& component : einsum_.components) {
+            seconds += component.compute_actions.empty() ? 0 : component.latency_s;
+        }
+        for (const model::ComponentReport& component : einsum_.components) {
             for (const auto& [dim, use] : component.spatial_usage) {
-                used *= use;
+                seconds *= use;
             }
         }
-        own_.peak_computes_per_s = share(own_.computes, busy_s * used);
+        const bool partial = path_ != nullptr && tells_usage(einsum_, *path_);
+        return partial ? seconds * model::working_share(*mapping_, compat) : seconds;
+    }
+
+    /// The pace at which the outermost memory moves what it moves.
+    void roofs() {
         const int outermost = path_ != nullptr ? path_->first_memory() : -1;
         if (outermost < 0) {
             return;
@@ -189,6 +209,7 @@ private:
     Places& places_;
     Summary& result_;
     const arch::Path* const path_;
+    const mapping::EinsumMapping* const mapping_;
     EinsumSummary own_;
 };
 
@@ -220,13 +241,13 @@ Summary summarise(const model::Problem& problem, const std::vector<mapping::Eins
     result.energy_j = report.energy_j();
     result.latency_s = report.latency_s();
     double used_s = 0;
-    std::map<std::string_view, const arch::Path*> paths;
+    std::map<std::string_view, const mapping::EinsumMapping*> mappings;
     for (const mapping::EinsumMapping& einsum : einsums) {
-        paths[einsum.path.einsum.name] = &einsum.path;
+        mappings[einsum.path.einsum.name] = &einsum;
     }
     Places places;
     for (const model::EinsumReport& einsum : report.einsums) {
-        Adder(paths[einsum.einsum], einsum, places, result).add();
+        Adder(mappings[einsum.einsum], einsum, places, result).add(problem.compat);
         used_s += result.einsums.back().compute_use * einsum.latency_s;
     }
     std::sort(result.tensors.begin(), result.tensors.end(),

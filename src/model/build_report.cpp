@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "model/analysis/einsum_analysis.hpp"
+#include "model/working_share.hpp"
 
 namespace tessera::model {
 
@@ -83,7 +84,7 @@ ComponentReport Builder::component(int level) const {
     for (std::size_t d = 0; d < component.spatial.size(); ++d) {
         const int dim = tables_.levels[level].first_dim + static_cast<int>(d);
         report.spatial_usage[component.spatial[d].name] =
-            arch::share_in_use(component.spatial[d], e_.analysis.used[dim]);
+            arch::share_in_use(component.spatial[d], e_.analysis.average_used(dim));
     }
     if (component.kind == LevelKind::compute) {
         const double actions = e_.analysis.operations * component.actions_scale * instances_;
@@ -136,6 +137,19 @@ EinsumReport Builder::build() {
 }
 
 }  // namespace
+
+double working_share(const mapping::EinsumMapping& einsum, arch::Compat compat) {
+    const EinsumAnalysis analysed(einsum.path, einsum.nodes, compat);
+    const Analysis<double>& analysis = analysed.analysis;
+    if (!analysis.has_partial_tiles() || analysed.tables.copy) {
+        return 1;
+    }
+    double share = analysis.operations / analysis.steps;
+    for (std::size_t d = 0; d < analysed.tables.dims.size(); ++d) {
+        share /= analysis.average_used(static_cast<int>(d));
+    }
+    return share;
+}
 
 EinsumReport build_report(const EinsumAnalysis& einsum) {
     return Builder(einsum).build();

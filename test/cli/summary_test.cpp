@@ -225,6 +225,47 @@ BOOST_AUTO_TEST_CASE(bottlenecks_and_use_of_a_product_are_those_of_closed_forms)
     }
 }
 
+// A product of 3 x 2 x 7 on 4 places: tiles of 4 and 3 of 7 columns, 42 computes in 2 * 3 * 2
+// steps. Buffer gives 42 words of A where copies cannot be shared, not 48, and 12 where they can.
+BOOST_AUTO_TEST_CASE(use_and_roofs_of_partial_tiles_are_those_of_closed_forms) {
+    const Folder folder;
+    std::string tiled = product_mapping;
+    const std::string spatial =
+        "  - !Spatial {rank_variable: l, tile_shape: 1, component: PE, name: X}\n";
+    tiled.replace(tiled.find(spatial), spatial.size(), "");
+    tiled.insert(tiled.find("  - !Temporal"), "  - !Temporal {rank_variable: l, tile_shape: 4}\n");
+    tiled.insert(tiled.find("  - !Compute"), spatial);
+    for (const bool shared : {true, false}) {
+        std::string arch = chip("1e12", "1e12", 4);
+        arch.replace(arch.find("fanout: 4"), 9,
+                     shared ? "fanout: 4" : "fanout: 4, may_reuse: Nothing");
+        Args args = product_on(folder, arch);
+        args = {"model",
+                "-a",
+                args[2],
+                "-w",
+                "matmul",
+                "-D",
+                "M=3",
+                "-D",
+                "K=2",
+                "-D",
+                "L=7",
+                "-m",
+                folder.file("tiled.yaml", tiled)};
+        const Json got = evaluated(args);
+        const Json& s = got["summary"];
+        const auto close = boost::test_tools::tolerance(1e-12);
+        BOOST_TEST(got["latency_s"].get<double>() == 12e-9, close);
+        BOOST_TEST(s["compute_use"].get<double>() == 0.875, close);
+        BOOST_TEST(s["einsums"]["Matmul"]["compute_use"].get<double>() == 0.875, close);
+        BOOST_TEST(s["einsums"]["Matmul"]["peak_computes_per_s"].get<double>() == 4e9, close);
+        BOOST_TEST(s["components"]["PE"]["spatial"]["X"]["use"].get<double>() == 0.875, close);
+        BOOST_TEST(s["traffic"]["Buffer"]["A"]["reads"] == (shared ? 12 : 42));
+        BOOST_TEST(invoke(args).prints("  computes 87.5 % in use\n"));
+    }
+}
+
 // Y = X W takes 1024 words of Main at 1.5 a second and 512 computes; Z = f(Y) 64 and 64.
 BOOST_AUTO_TEST_CASE(bottlenecks_of_two_fused_einsums_are_those_of_the_closed_form) {
     const Folder folder;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/working_share.hpp"
 #include "oracle/oracle_cost.hpp"
 #include "oracle/oracle_instance.hpp"
 #include "oracle/step_simulator.hpp"
@@ -249,8 +250,13 @@ void compare(const model::Problem& problem, const model::CostModel& model, const
     // The last iteration of a loop takes its full time.
     BOOST_TEST((filled.partial ? own.compute_steps >= walked.compute_steps
                                : own.compute_steps == walked.compute_steps));
+    double use = model::working_share({0, path, filled.nodes}, problem.compat), places = 1;
     for (const auto& component : report.components) {
         const int l = path.find_level(component.component);
+        for (const auto& dim : path.levels[static_cast<std::size_t>(l)].spatial) {
+            use *= component.spatial_usage.at(dim.name);
+            places *= static_cast<double>(dim.fanout);
+        }
         if (component.has_latency) {
             const double busy_s =
                 busiest(path.levels[static_cast<std::size_t>(l)], walked, l, own.compute_steps);
@@ -260,6 +266,7 @@ void compare(const model::Problem& problem, const model::CostModel& model, const
         }
     }
     BOOST_TEST(close(report.latency_s, latency_s));
+    BOOST_TEST(close(use, walked.computes / (places * own.compute_steps)));
     BOOST_TEST(close(report.dynamic_energy_j, energy_j),
                "energy " << report.dynamic_energy_j << ", not " << energy_j);
     BOOST_TEST(close(own.dynamic_energy_j, energy_j));
