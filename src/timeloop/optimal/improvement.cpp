@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/base/divisors.hpp"
 #include "timeloop/optimal/tables.hpp"
 
 namespace tessera::timeloop {
@@ -254,6 +255,18 @@ std::optional<Mapping> ImprovementHeuristic::simple(const SpatialChoice& choice,
             if (g_.space.levels()[g_.temporal[level]].allows(d, own)) {
                 plan.factors[level][d] = own;
                 rest = 1;
+            }
+        }
+        // No level takes all of it: each takes what it may.
+        for (int level = g_.levels - 1; level >= 0 && rest > 1; --level) {
+            const TilingLevel& tiling = g_.space.levels()[g_.temporal[level]];
+            const std::vector<std::int64_t> all = base::divisors(rest);
+            const auto most = std::find_if(all.rbegin(), all.rend(), [&](std::int64_t more) {
+                return tiling.allows(d, plan.factors[level][d] * more);
+            });
+            if (most != all.rend()) {
+                plan.factors[level][d] *= *most;
+                rest /= *most;
             }
         }
         for (int level = 0; level < g_.levels; ++level) {

@@ -124,7 +124,7 @@ private:
         }
         return true;
     }
-    /// Listing takes long: something is found before.
+    /// What comes takes long: something is found before.
     void look_for_first() {
         if (best_value() == HUGE_VAL) {
             find_first_mapping(pool_, *stage_);
@@ -174,6 +174,9 @@ private:
         }
         for (std::size_t i = 0; i < tasks_.size() && i < 4 && !pool_.over(); ++i) {
             improve_simple(tasks_[i], 3000);
+        }
+        if (!tasks_.empty()) {
+            look_for_first();  // its tables may take long
         }
     }
     void improve_simple(const Task& task, std::uint64_t max_evals) {

@@ -12,6 +12,7 @@ namespace tessera::timeloop {
 namespace {
 
 constexpr std::uint64_t first_evals = 1000, more_evals = 20'000, draws = 16;
+constexpr int most_failed = 2;  // draws of a thousand attempts
 /// Ways to split bounds, of all dimensions: more take too long to be numbered for draws.
 constexpr std::size_t most_options = 200'000;
 
@@ -68,9 +69,12 @@ private:
         const StrategySpace space(pool_.space, pool_.model);
         StrategyWorker worker(space, pool_.model, pool_.objectives, pool_.hooks.cycle_s);
         search::Point point = space.any_point();
-        for (std::uint64_t i = 1; i <= draws && !pool_.over(); ++i) {
+        int failed = 0;
+        for (std::uint64_t i = 1; i <= draws && failed < most_failed && !pool_.over(); ++i) {
             if (worker.draw(base::mix(i), point).legal()) {
                 consider(worker.mapping(point));
+            } else {
+                ++failed;
             }
         }
     }

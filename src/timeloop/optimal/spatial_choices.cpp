@@ -290,10 +290,11 @@ bool least_factors(const Geometry& g, SpatialChoice& choice, std::vector<std::in
         for (int d = 0; d < g.dimensions; ++d) {
             std::int64_t f =
                 std::max<std::int64_t>(1, tiling.fixed[d] ? tiling.fixed[d] : tiling.at_least[d]);
-            while (f <= rest[d] && (rest[d] % f != 0 || !tiling.allows(d, f))) {
+            const std::int64_t room = std::min(rest[d], tiling.fanout_x * tiling.fanout_y);
+            while (f <= room && (rest[d] % f != 0 || !tiling.allows(d, f))) {
                 ++f;
             }
-            if (f > rest[d]) {
+            if (f > room) {
                 return false;
             }
             own[d] = f;
