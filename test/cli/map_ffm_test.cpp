@@ -115,9 +115,60 @@ BOOST_AUTO_TEST_CASE(no_legal_mapping_names_both_sides) {
     const Outcome outcome = invoke({"map", "-a", folder.file("arch.yaml", text), "-w",
                                     folder.file("workload.yaml", small_workload), "-q", "--json"});
     BOOST_TEST(outcome.code == 1);
-    BOOST_TEST(outcome.says("Buffer needs at least"), outcome.err);
-    BOOST_TEST(outcome.says("2 bits"), outcome.err);
+    BOOST_TEST(outcome.says("size of 'Buffer': 2 bits, but at least"), outcome.err);
+    BOOST_TEST(outcome.says("keep of 'Buffer': it must hold"), outcome.err);
     BOOST_TEST(outcome.json()["status"] == "infeasible");
+    BOOST_TEST(outcome.json()["reasons"].size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(every_mapper_names_the_constraint_that_cannot_be_met) {
+    const Folder folder;
+    std::string text = small_arch;
+    text.replace(text.find("  - !Compute"), 0,
+                 "  - !Container\n    name: Array\n    spatial:\n"
+                 "    - {name: x, fanout: 64, loop_bounds: [{expression: m, operator: \"==\", "
+                 "value: 32}]}\n");
+    const std::string arch = folder.file("arch.yaml", text),
+                      workload = folder.file("workload.yaml", small_workload);
+    const Args files = {"-a", arch, "-w", workload, "-q"};
+    const Args limited = {"--max-time", "5s"};
+    const std::string place =
+        arch + ":" +
+        std::to_string(std::count(text.begin(),
+                                  text.begin() + static_cast<long>(text.find("loop_bounds")),
+                                  '\n') +
+                       1) +
+        ":";
+    for (const Args& choice :
+         {Args{"--mapper", "ffm"}, Args{"--mapper", "exhaustive"}, Args{"--mapper", "annealing"},
+          Args{"--mapper", "portfolio"}, Args{"--mapper", "random", "--mapspace", "full"}}) {
+        BOOST_TEST_CONTEXT(choice[1]) {
+            const Outcome outcome =
+                invoke(joined(joined(joined({"map", "--json"}, files), choice), limited));
+            BOOST_TEST(outcome.code == 1, outcome.err);
+            BOOST_TEST(outcome.says(place), outcome.err);
+            BOOST_TEST(outcome.says("loop_bounds of dimension 'x' of 'Array': trips of m == 32"),
+                       outcome.err);
+            BOOST_REQUIRE(outcome.json()["reasons"].size() == 1U);
+            const std::string reason = outcome.json()["reasons"][0];
+            BOOST_TEST(outcome.says(reason));
+            BOOST_TEST(reason.find("has 16 values") != std::string::npos, reason);
+        }
+    }
+    const Outcome compared = invoke(
+        joined(joined({"compare", "--mapper", "ffm", "--mapper", "exhaustive", "--json"}, files),
+               limited));
+    BOOST_TEST(compared.code == 1, compared.err);
+    for (const Json& contender : compared.json()["contenders"]) {
+        const Json& trial = contender["trials"][0];
+        BOOST_TEST(trial["status"] == "infeasible");
+        BOOST_REQUIRE(trial["reasons"].size() == 1U);
+        BOOST_TEST(trial["reasons"][0].get<std::string>().find(place) != std::string::npos);
+    }
+    const Outcome table = invoke(
+        joined(joined({"compare", "--mapper", "ffm", "--mapper", "exhaustive"}, files), limited));
+    BOOST_TEST(table.prints("ffm, exhaustive: no legal mapping\n  Einsum"), table.out);
+    BOOST_TEST(table.prints(place), table.out);
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_of_a_thousand_million_is_legal) {

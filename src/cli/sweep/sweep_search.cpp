@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "api/search.hpp"
 #include "base/printable.hpp"
 #include "io/fused_groups.hpp"
 #include "tessera/base/error.hpp"
