@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "api/search.hpp"
+#include "mapping/read_file.hpp"
 #include "model/overflow.hpp"
 #include "spec/reader.hpp"
 #include "tessera/session.hpp"
@@ -15,9 +16,7 @@ std::vector<mapspace::Violation> explain(const Problem& problem, const mapping::
 }
 
 mapping::Mapping parse_mapping(const std::string& yaml, const std::string& name) {
-    spec::Node tree = spec::read_text(yaml, name);
-    spec::check_sections(tree);
-    return mapping::read_mapping(spec::expand_document(std::move(tree), {}));
+    return mapping::mapping_of(spec::read_text(yaml, name), {});
 }
 
 }  // namespace tessera

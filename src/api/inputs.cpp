@@ -6,6 +6,7 @@
 
 #include "base/data_path.hpp"
 #include "base/directory.hpp"
+#include "mapping/read_file.hpp"
 #include "mapping/zigzag.hpp"
 #include "spec/warnings.hpp"
 #include "tessera/base/error.hpp"
@@ -154,9 +155,7 @@ Inputs loaded(const InputNames& names) {
         } else if (source.role == "workload") {
             result.workload = read_workload(std::move(tree), names.defines, name);
         } else {
-            spec::check_sections(tree);
-            result.mapping.emplace(
-                mapping::read_mapping(spec::expand_document(std::move(tree), names.defines)));
+            result.mapping.emplace(mapping::mapping_of(std::move(tree), names.defines));
         }
         result.files.push_back(std::move(source));
     }

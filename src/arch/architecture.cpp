@@ -15,6 +15,7 @@ struct Architecture::Impl {
     spec::Document document;
     spec::Defines defines;
     std::vector<TreeNode> tree;
+    bool lists_operations = false;          ///< of some compute
     const spec::Node* variables = nullptr;  ///< `arch.variables`, inside document
 };
 
@@ -50,6 +51,7 @@ Architecture::Architecture(spec::Node root, std::map<std::string, std::string> d
         bypasses_on_overflow_ = bypasses_on_overflow_ || component.bypass_on_overflow;
         if (component.kind == LevelKind::compute) {
             compute_names_.push_back(component.name);
+            impl->lists_operations = impl->lists_operations || component.operations.has_value();
         }
     });
     if (compute_names_.empty()) {
@@ -61,7 +63,11 @@ Architecture::Architecture(spec::Node root, std::map<std::string, std::string> d
 
 Path Architecture::path(const workload::Workload& workload, int einsum, const std::string& compute,
                         Compat compat) const {
-    const workload::EinsumView view = workload::view(workload, einsum);
+    workload::EinsumView view = workload::view(workload, einsum);
+    if (!impl_->lists_operations &&
+        workload.einsums[static_cast<std::size_t>(einsum)].equation.gives_operations) {
+        view.operations.clear();  // who lists none does not tell them apart
+    }
     spec::Symbols symbols = impl_->document.variables.child();
     workload::define_symbols(symbols, workload, view);
     spec::Symbols scope = symbols.child();

@@ -121,31 +121,58 @@ io::Json mapping_json(const mapping::Mapping& mapping) {
             {"holders", n.holders}};
 }
 
+/// Where an Einsum runs, and what it does there at every point.
+struct Placed {
+    std::vector<std::string> computes;
+    std::vector<workload::OperationCount> operations;
+};
+
 /// Per Einsum the computes that are enabled for it. Evaluates every expression of the architecture
 /// for every Einsum on every compute.
-std::vector<std::vector<std::string>> computes_of(const model::Problem& problem) {
-    std::vector<std::vector<std::string>> result;
+std::vector<Placed> places_of(const model::Problem& problem) {
+    std::vector<Placed> result;
     for (std::size_t e = 0; e < problem.workload->einsums.size(); ++e) {
-        std::vector<std::string> computes;
+        Placed placed;
+        std::string refusals;
         for (const std::string& compute : problem.architecture->compute_names()) {
             const arch::Path path = problem.architecture->path(
                 *problem.workload, static_cast<int>(e), compute, problem.compat);
+            placed.operations = path.einsum.operations;
             if (path.compute().enabled) {
-                computes.push_back(compute);
+                placed.computes.push_back(compute);
+            } else {
+                refusals += (refusals.empty() ? "" : ", ") + path.refusal();
             }
         }
-        if (computes.empty()) {
+        if (placed.computes.empty()) {
             const workload::Einsum& einsum = problem.workload->einsums[e];
             spec::fail(
                 einsum.where, "Einsum",
                 {"no compute of architecture " + problem.architecture->name() + " may run it",
                  einsum.name, "a compute that is enabled and has its operations",
-                 "see 'enabled' and 'operations' of " +
-                     spec::name_list(problem.architecture->compute_names())});
+                 "see 'enabled' and 'operations' of the computes: " + refusals +
+                     (einsum.equation.gives_operations ? "; its text says the operations" : "")});
         }
-        result.push_back(std::move(computes));
+        result.push_back(std::move(placed));
     }
     return result;
+}
+
+/// ": add, by its text"; empty if nothing is said that counts.
+std::string operations_note(const workload::Einsum& einsum, const Placed& placed) {
+    if (placed.operations.empty()) {
+        return "";
+    }
+    return ": " + workload::operations_text(placed.operations) +
+           (einsum.equation.gives_operations ? ", by its text" : "");
+}
+
+io::Json operations_json(const Placed& placed) {
+    io::Json counts = io::Json::object();
+    for (const workload::OperationCount& operation : placed.operations) {
+        io::put(counts, operation.kind, operation.count);
+    }
+    return counts;
 }
 
 /// What was found in order, as text and as a document.
@@ -166,14 +193,19 @@ void report(std::ostream& out, io::Json& document, const Inputs& inputs) {
     if (!inputs.architecture || !inputs.workload) {
         return;
     }
-    const std::vector<std::vector<std::string>> computes = computes_of(inputs.problem());
-    for (std::size_t e = 0; e < computes.size(); ++e) {
-        out << "  " << inputs.workload->einsums[e].name << " runs on";
-        for (const std::string& compute : computes[e]) {
+    const std::vector<Placed> places = places_of(inputs.problem());
+    for (std::size_t e = 0; e < places.size(); ++e) {
+        const workload::Einsum& einsum = inputs.workload->einsums[e];
+        out << "  " << einsum.name << " runs on";
+        for (const std::string& compute : places[e].computes) {
             out << " " << compute;
         }
-        out << "\n";
-        document["workload"]["einsums"].at(e)["computes"] = computes[e];
+        out << operations_note(einsum, places[e]) << "\n";
+        io::Json& one = document["workload"]["einsums"].at(e);
+        one["computes"] = places[e].computes;
+        one["operations"] = operations_json(places[e]);
+        one["operations_by_text"] =
+            einsum.equation.gives_operations && !places[e].operations.empty();
     }
     if (inputs.mapping) {
         mapping::split(*inputs.mapping, *inputs.workload, *inputs.architecture, inputs.compat);

@@ -1,14 +1,16 @@
 #include "io/equation.hpp"
 
 #include <cctype>
+#include <cstdint>
+#include <map>
 
 namespace tessera::io {
 
 namespace {
 
-std::string lower(std::string text) {
+std::string upper(std::string text) {
     for (char& c : text) {
-        c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     }
     return text;
 }
@@ -32,26 +34,87 @@ std::string expression(const workload::Workload& workload, const workload::RankA
     return text;
 }
 
-std::string access_text(const workload::Workload& workload, const workload::TensorAccess& access) {
-    std::string text = workload.tensors[static_cast<std::size_t>(access.tensor)].name + "[";
-    for (const workload::RankAccess& rank : access.ranks) {
-        const std::string inside = expression(workload, rank);
-        text += &rank == &access.ranks.front() ? "" : ", ";
-        text += (inside == lower(rank.rank) ? "" : rank.rank + ": ") + inside;
+/// Which state of a running state an access means.
+enum class Side : std::uint8_t { written, read };
+
+/// An iterative rank has its variable alone.
+std::string state_expression(const workload::TensorAccess& access, Side side,
+                             const std::string& variable) {
+    using State = workload::StateAccess;
+    const bool older =
+        access.state == State::previous || (access.state == State::update && side == Side::read);
+    return older ? variable : access.state == State::last ? "last" : variable + " + 1";
+}
+
+std::string access_text(const workload::Workload& workload, const workload::TensorAccess& access,
+                        Side side) {
+    const workload::Tensor& tensor = workload.tensors[static_cast<std::size_t>(access.tensor)];
+    std::string text = tensor.name + "[";
+    for (std::size_t r = 0; r < access.ranks.size(); ++r) {
+        const workload::RankAccess& rank = access.ranks[r];
+        std::string inside = expression(workload, rank);
+        if (access.state != workload::StateAccess::none &&
+            static_cast<int>(r) == tensor.state_rank) {
+            inside = state_expression(access, side, inside);
+        }
+        text += r == 0 ? "" : ", ";
+        text += (inside != "last" && upper(inside) == rank.rank ? "" : rank.rank + ": ") + inside;
     }
     return text + "]";
+}
+
+/// What stands between the inputs of an Einsum without text: the operator of its only operation,
+/// a comma where that has none, `*` where nothing is said.
+std::string operator_of(const workload::Einsum& einsum) {
+    static const std::map<std::string, std::string> operators = {{"add", " + "},
+                                                                 {"subtract", " - "},
+                                                                 {"multiply", " * "},
+                                                                 {"mac", " * "},
+                                                                 {"divide", " / "}};
+    if (einsum.operations.empty()) {
+        return " * ";
+    }
+    const auto found = operators.find(einsum.operations.front().kind);
+    return einsum.operations.size() == 1 && found != operators.end() ? found->second : ", ";
+}
+
+std::string inputs_text(const workload::Workload& workload, const workload::Einsum& einsum) {
+    std::string text;
+    for (const workload::TensorAccess& access : einsum.accesses) {
+        if (!access.output || access.state == workload::StateAccess::update) {
+            text += (text.empty() ? "" : operator_of(einsum)) +
+                    access_text(workload, access, Side::read);
+        }
+    }
+    const bool function = operator_of(einsum) == ", " && einsum.operations.size() == 1;
+    return function ? einsum.operations.front().kind + "(" + text + ")" : text;
+}
+
+std::string right_side(const workload::Workload& workload, const workload::Einsum& einsum) {
+    if (einsum.equation.parts.empty()) {
+        return inputs_text(workload, einsum);
+    }
+    std::string text;
+    for (const workload::EquationPart& part : einsum.equation.parts) {
+        text += part.access < 0
+                    ? part.text
+                    : access_text(workload, einsum.accesses[static_cast<std::size_t>(part.access)],
+                                  Side::read);
+    }
+    return text;
 }
 
 }  // namespace
 
 std::string equation(const workload::Workload& workload, int einsum) {
     const workload::Einsum& one = workload.einsums[static_cast<std::size_t>(einsum)];
-    std::string left, right;
+    std::string left;
     for (const workload::TensorAccess& access : one.accesses) {
-        std::string& side = access.output ? left : right;
-        side += (side.empty() ? "" : access.output ? ", " : " * ") + access_text(workload, access);
+        if (access.output) {
+            left += (left.empty() ? "" : ", ") + access_text(workload, access, Side::written);
+        }
     }
-    return left + " = " + right + (one.is_copy_operation ? " (copy)" : "");
+    return left + " = " + right_side(workload, one) + (one.is_copy_operation ? " (copy)" : "");
 }
 
 }  // namespace tessera::io

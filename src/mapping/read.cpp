@@ -6,7 +6,7 @@
 //   read_loop       rank_variable and tile_shape, one for all Einsums or one for each
 #include <algorithm>
 
-#include "tessera/mapping/mapping.hpp"
+#include "mapping/read_file.hpp"
 #include "tessera/spec/expression.hpp"
 #include "tessera/spec/position.hpp"
 
@@ -345,8 +345,13 @@ Mapping read_mapping(const spec::Node& node, const spec::Symbols& symbols) {
 }
 
 Mapping load_mapping(const std::string& path, const spec::Defines& defines) {
-    spec::Node tree = spec::load_tree(path);
-    spec::check_sections(tree);
+    return mapping_of(spec::load_tree(path), defines);
+}
+
+Mapping mapping_of(spec::Node tree, const spec::Defines& defines) {
+    if (tree.find("mapping") != nullptr) {  // else read_mapping() says what there is
+        spec::check_sections(tree);
+    }
     return read_mapping(spec::expand_document(std::move(tree), defines));
 }
 

@@ -24,24 +24,31 @@ public:
     Splitter(const std::string& text, const Place& place, bool several_states)
         : text_(text), place_(place), several_states_(several_states) {}
 
-    std::vector<AccessText> run() const {
+    EinsumText run() const {
         const std::size_t equals = text_.find('=');
         if (equals == std::string::npos || text_.find('=', equals + 1) != std::string::npos) {
             error("an Einsum needs exactly one '='");
         }
-        std::vector<AccessText> outputs = accesses(0, equals);
-        std::vector<AccessText> inputs = accesses(equals + 1, text_.size());
-        if (outputs.size() != 1) {
+        EinsumText result;
+        std::vector<std::string> beside, between;
+        result.accesses = accesses(0, equals, beside);
+        std::vector<AccessText> inputs = accesses(equals + 1, text_.size(), between);
+        if (result.accesses.size() != 1) {
             error("exactly one tensor stands left of the '='");
         }
         if (inputs.empty()) {
             error("no tensor stands right of the '='");
         }
-        outputs[0].output = true;
-        for (AccessText& input : inputs) {
-            add_input(outputs, std::move(input));
+        result.left_over = trim(beside[0] + beside[1]);
+        result.accesses[0].output = true;
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            add_text(result.equation, between[i]);
+            const int access = add_input(result.accesses, std::move(inputs[i]));
+            result.equation.parts.push_back({"", access});
         }
-        return outputs;
+        add_text(result.equation, between.back());
+        tidy(result.equation);
+        return result;
     }
 
 private:
@@ -50,8 +57,35 @@ private:
                    {what, text_, "e.g. Z[m, n] = A[m, k] * W[k, n]", ""});
     }
 
-    /// A tensor that is multiplied by itself is read once.
-    void add_input(std::vector<AccessText>& found, AccessText input) const {
+    /// Line ends and tabs of a folded text are blanks.
+    static void add_text(Equation& equation, const std::string& text) {
+        EquationPart part;
+        for (const char c : text) {
+            const bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+            if (!blank || part.text.empty() || part.text.back() != ' ') {
+                part.text += blank ? ' ' : c;
+            }
+        }
+        if (!part.text.empty()) {
+            equation.parts.push_back(std::move(part));
+        }
+    }
+
+    /// Without blanks at its ends.
+    static void tidy(Equation& equation) {
+        std::vector<EquationPart>& parts = equation.parts;
+        std::string& first = parts.front().text;
+        std::string& last = parts.back().text;
+        first.erase(0, first.find(' ') == 0 ? 1 : 0);
+        if (!last.empty() && last.back() == ' ') {
+            last.pop_back();
+        }
+        std::erase_if(
+            parts, [](const EquationPart& part) { return part.access < 0 && part.text.empty(); });
+    }
+
+    /// A tensor that is multiplied by itself is read once. \returns its index
+    int add_input(std::vector<AccessText>& found, AccessText input) const {
         for (const AccessText& other : found) {
             if (other.tensor != input.tensor) {
                 continue;
@@ -68,13 +102,17 @@ private:
             if (!same) {
                 error("tensor '" + input.tensor + "' occurs twice with different roles or indices");
             }
-            return;
+            return static_cast<int>(&other - found.data());
         }
         found.push_back(std::move(input));
+        return static_cast<int>(found.size()) - 1;
     }
 
-    std::vector<AccessText> accesses(std::size_t begin, std::size_t end) const {
+    /// `between`: the text before each of them, and that after the last.
+    std::vector<AccessText> accesses(std::size_t begin, std::size_t end,
+                                     std::vector<std::string>& between) const {
         std::vector<AccessText> result;
+        std::size_t last = begin;
         for (std::size_t at = begin; at < end; ++at) {
             if (text_[at] != '[') {
                 continue;
@@ -98,8 +136,11 @@ private:
             }
             access.ranks = ranks(text_.substr(at + 1, close - at - 1));
             result.push_back(std::move(access));
+            between.push_back(text_.substr(last, name_begin - last));
             at = close;
+            last = close + 1;
         }
+        between.push_back(text_.substr(last, end - last));
         return result;
     }
 
@@ -138,8 +179,7 @@ private:
 
 }  // namespace
 
-std::vector<AccessText> split_einsum_text(const std::string& text, const Place& place,
-                                          bool several_states) {
+EinsumText split_einsum_text(const std::string& text, const Place& place, bool several_states) {
     return Splitter(text, place, several_states).run();
 }
 

@@ -93,6 +93,7 @@ void add_einsum(Workload& workload, const RawEinsum& raw) {
     einsum.name = raw.name;
     einsum.is_copy_operation = raw.is_copy_operation;
     einsum.n_instances = raw.n_instances;
+    einsum.equation = raw.equation;
     einsum.operations = raw.operations;
     einsum.where = raw.place.position;
     for (const RawAccess& access : raw.accesses) {

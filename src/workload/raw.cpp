@@ -48,6 +48,9 @@ public:
                        {"the workload has no Einsums", "", "at least one", ""});
         }
         resolve_states(raw_);
+        for (RawEinsum& einsum : raw_.einsums) {
+            take_operations(einsum);
+        }
         return std::move(raw_);
     }
 
@@ -157,9 +160,44 @@ private:
         }
     }
 
+    /// What an Einsum without `operation` does is said by its text.
+    static void take_operations(RawEinsum& einsum) {
+        if (einsum.is_copy_operation || !einsum.operations.empty()) {
+            return;
+        }
+        std::set<std::string> kept, read;
+        for (const RawAccess& access : einsum.accesses) {
+            for (const RawRank& rank : access.ranks) {
+                for (const auto& [variable, coefficient] : rank.affine.terms) {
+                    (access.output ? kept : read).insert(variable);
+                }
+            }
+        }
+        kept.insert(einsum.only_last.begin(), einsum.only_last.end());
+        const bool reduces = !std::includes(kept.begin(), kept.end(), read.begin(), read.end());
+        DerivedOperations derived = derive_operations(einsum.equation, reduces);
+        einsum.equation.gives_operations = !derived.operations.empty();
+        einsum.operations = std::move(derived.operations);
+        if (!derived.doubt.empty()) {
+            spec::warn(einsum.place.position, einsum.place.path,
+                       {"the text of Einsum '" + einsum.name +
+                            "' says no operation, it is one action 'compute': " + derived.doubt,
+                        "", "operators + - * / ** and functions such as max, exp, sum",
+                        derived.remedy + (derived.remedy.empty() ? "" : " or ") +
+                            "say it by 'operation'"});
+        }
+    }
+
     void add_text_accesses(RawEinsum& einsum, const Node& node) {
         const bool states = raw_.iterative_ranks != nullptr;
-        for (const AccessText& text : split_einsum_text(node.text, place_of(node), states)) {
+        EinsumText split = split_einsum_text(node.text, place_of(node), states);
+        if (!split.left_over.empty()) {
+            spec::warn(node.position, node.path,
+                       {"what stands beside the output has no effect", split.left_over,
+                        "OUTPUT[...] = ...", "remove it"});
+        }
+        einsum.equation = std::move(split.equation);
+        for (const AccessText& text : split.accesses) {
             RawAccess access;
             access.tensor = text.tensor;
             access.output = text.output;

@@ -42,6 +42,7 @@ struct RawEinsum {
     const spec::Node* renames = nullptr;
     bool is_copy_operation = false;
     double n_instances = 1;
+    Equation equation;  ///< indices into `accesses`
     std::vector<OperationCount> operations;
     std::vector<std::string> only_last;  ///< see Einsum::only_last
     Place place;

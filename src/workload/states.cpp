@@ -178,9 +178,19 @@ private:
                 }
                 written.state = StateAccess::update;
                 const RawAccess kept = written;
+                renumber(einsum.equation, static_cast<int>(i), static_cast<int>(k));
                 all.erase(all.begin() + static_cast<std::ptrdiff_t>(k--));
                 all[i] = kept;
             }
+        }
+    }
+
+    /// Access `gone` is one with `kept`, before it.
+    static void renumber(Equation& equation, int kept, int gone) {
+        for (EquationPart& part : equation.parts) {
+            part.access = part.access == gone  ? kept
+                          : part.access > gone ? part.access - 1
+                                               : part.access;
         }
     }
 

@@ -147,6 +147,64 @@ BOOST_AUTO_TEST_CASE(layers_without_renames_get_the_customary_ones_and_a_line_sa
     BOOST_TEST(invoke({"map", "-a", "eyeriss", "-w", folder.file("half.yaml", half)}).code == 2);
 }
 
+// A sum is an addition: it runs where additions run, and its second operand is no weight there.
+BOOST_AUTO_TEST_CASE(operators_are_printed_and_choose_the_compute) {
+    const std::string machine = R"(arch:
+  nodes:
+  - !Memory
+    name: Main
+    size: inf
+    actions: [{name: read, energy: 1, throughput: 1}, {name: write, energy: 1, throughput: 1}]
+    tensors: {keep: All}
+  - !Fork
+    nodes:
+    - !Compute
+      name: Vector
+      operations: [OPERATION]
+      actions: [{name: compute, energy: 9, throughput: 1}]
+  - !Compute
+    name: Array
+    operations: [mac]
+    actions: [{name: compute, energy: 1, throughput: 1}]
+)";
+    const auto with = [&](const std::string& operation) {
+        std::string text = machine;
+        return text.replace(text.find("OPERATION"), 9, operation);
+    };
+    const Folder folder;
+    const std::string adds = folder.file("adds.yaml", with("add")),
+                      subtracts = folder.file("subtracts.yaml", with("subtract"));
+    const auto shape = [&](const std::string& name, const std::string& einsum) {
+        return folder.file(name,
+                           "workload:\n  rank_sizes: {M: 4}\n  bits_per_value: {All: 8}\n"
+                           "  einsums:\n  - " +
+                               einsum + "\n");
+    };
+    const std::string sum = shape("sum.yaml", "\"Y[m] = A[m] + B[m]\""),
+                      given =
+                          shape("given.yaml", "{einsum: \"Y[m] = A[m] * B[m]\", operation: add}"),
+                      product = shape("product.yaml", "\"Y[m] = A[m] * B[m]\"");
+    BOOST_TEST(invoke({"show", sum}).prints("Y: Y[m] = A[m] + B[m]\n"));
+    BOOST_TEST(invoke({"show", product}).prints("Y: Y[m] = A[m] * B[m]\n"));
+    const Outcome text = invoke({"check", "-a", adds, "-w", sum});
+    BOOST_TEST(text.prints("  Y runs on Vector: add, by its text\n"), text.out);
+    const Json einsum =
+        invoke({"check", "-a", adds, "-w", sum, "--json"}).json()["workload"]["einsums"][0];
+    BOOST_TEST(einsum["computes"] == Json({"Vector"}));
+    BOOST_TEST(einsum["operations"]["add"] == 1);
+    BOOST_TEST(einsum["operations_by_text"] == true);
+    BOOST_TEST(invoke({"check", "-a", adds, "-w", product}).prints("  Y runs on Vector Array\n"));
+    const Outcome nowhere = invoke({"check", "-a", subtracts, "-w", sum});
+    BOOST_TEST(nowhere.code == 2);
+    BOOST_TEST(nowhere.says("'Y'"), nowhere.err);
+    BOOST_TEST(nowhere.says("'Vector' has no operation add"), nowhere.err);
+    BOOST_TEST(nowhere.says("'Array' has no operation add"), nowhere.err);
+    const auto mapped = [&](const std::string& file) {
+        return invoke({"map", "-a", adds, "-w", file, "--json", "-q"}).json()["mappings"];
+    };
+    BOOST_TEST(mapped(sum) == mapped(given));
+}
+
 BOOST_AUTO_TEST_CASE(single_layers_of_a_network_are_mapped_alone) {
     const std::vector<std::string> map = {"map",          "-a", "simba", "-w",
                                           "mobilenet-28", "-q", "--json"};

@@ -16,6 +16,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/spec/directives.hpp"
 #include "tessera/spec/expression.hpp"
+#include "tessera/workload/equation.hpp"
 #include "tessera/workload/operations.hpp"
 
 namespace tessera::workload {
@@ -89,6 +90,7 @@ struct Einsum {
     std::vector<int> only_last;
     std::vector<Rename> renames;
     Position where;
+    Equation equation = {};  ///< as written; without parts if it has no text
 };
 
 struct RankVariable {
