@@ -18,6 +18,9 @@ constexpr double reached = 1e-13;
 /// Cutoffs up to this are tried whatever is known: a mapping within a percent leaves far more to
 /// explore, where everything fits, than the optimum at the bound.
 constexpr double always_tried = 1e-3;
+/// Where cutoffs up to this have failed, energy and latency trade off: each of them alone is looked
+/// for.
+constexpr double near_bound = 0.015;
 /// Sums for the tables of completions of one join: half a second.
 constexpr std::size_t sums_of_completions = 12'000'000;
 /// By how much cutoffs grow from what the relaxed join of rows has shown.
@@ -185,7 +188,7 @@ void Run::find_optimum() {
             find_simple();
             continue;
         }
-        if (excess > always_tried) {
+        if (excess > near_bound) {
             find_by_objective();
         }
         if (decide(cutoff) || climb(cutoff)) {
