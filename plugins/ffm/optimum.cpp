@@ -20,11 +20,11 @@ constexpr double reached = 1e-13;
 constexpr double always_tried = 1e-3;
 /// Where cutoffs up to this have failed, energy and latency trade off: each of them alone is looked
 /// for.
-constexpr double near_bound = 0.015;
+constexpr double near_bound = 0.08;
 /// Sums for the tables of completions of one join: half a second.
 constexpr std::size_t sums_of_completions = 12'000'000;
 /// By how much cutoffs grow from what the relaxed join of rows has shown.
-constexpr double climbing_steps[] = {0.002, 0.01, 0.03, 0.08, 0.2};
+constexpr double climbing_steps[] = {0.02, 0.06, 0.2};
 constexpr std::size_t thinned_rows = 6;
 /// With partial tiles: a search for the last digits of a class bound can take longer than there is
 /// time. At first, costs of classes that are lower by less than this share than without are not
