@@ -15,6 +15,7 @@
 #include "api/traffic_view.hpp"
 #include "model/overflow.hpp"
 #include "telemetry/sampler.hpp"
+#include "tessera/search/open_space.hpp"
 #include "why_infeasible.hpp"
 
 namespace tessera {
@@ -60,6 +61,26 @@ std::string objection(const model::Problem& problem, const mapping::Mapping& map
         }
     }
     return "";
+}
+
+/// The checker lets any loop leave a partial tile where some may. With one of the two switches
+/// alone the places of a template decide which may (docs/mapspace.md, L6): the opened mapspace
+/// knows them. \throws UserError if the model has no formulas
+bool partial_tiles_fit(const model::Problem& problem, const model::CostModel& model,
+                       const mapper::Solution& known, const mapspace::MapSpaceOptions& space) {
+    mapspace::MapSpaceOptions whole = space;
+    whole.imperfect_temporal = whole.imperfect_spatial = false;
+    if (space.imperfect_temporal == space.imperfect_spatial ||
+        objection(problem, known.mapping, &whole).empty()) {
+        return true;
+    }
+    search::OpenOptions how;
+    how.mapspace = space;
+    const search::OpenSpace open(problem, model, how);
+    search::Worker worker(open);
+    search::Point point;
+    return worker.encode(known.mapping, known.report.energy_j(), known.report.latency_s(), point) &&
+           worker.evaluate(point).legal();
 }
 
 void evaluate_again(std::vector<mapper::Solution>& solutions, const model::Problem& problem,
@@ -237,6 +258,11 @@ mapper::Solution Session::member(const mapping::Mapping& mapping, const std::str
     if (const std::string why = objection(problem_, result.mapping, &settings_.mapspace);
         !why.empty()) {
         refuse("not in the mapspace that is searched: " + why);
+    }
+    if (!partial_tiles_fit(problem_, *model_, result, settings_.mapspace)) {
+        refuse(
+            "not in the mapspace that is searched: one of imperfect temporal and imperfect spatial "
+            "is on, and its partial tiles are those of the other");
     }
     return result;
 }

@@ -100,28 +100,11 @@ BOOST_AUTO_TEST_CASE(only_an_outermost_loop_may_leave_a_partial_tile) {
     BOOST_TEST(reference.codes(inner, &options) == "");
 }
 
-BOOST_AUTO_TEST_CASE(partial_tiles_of_temporal_and_of_spatial_loops_are_switched_on_apart) {
-    const Case c(machine(memory("DRAM", "inf", "{keep: All}", spatial)), matmuls());
-    const auto in_time = unit_loops({store("T0, T1, W0", "DRAM"), loop("m", 3)});
-    const auto in_space = unit_loops({store("T0, T1, W0", "DRAM"), array("m", 3, "DRAM")});
-    for (const bool temporal : {false, true}) {
-        for (const bool across : {false, true}) {
-            mapspace::MapSpaceOptions options;
-            options.imperfect_temporal = temporal;
-            options.imperfect_spatial = across;
-            BOOST_TEST(c.codes(in_time, &options) == (temporal ? "" : "imperfect"));
-            BOOST_TEST(c.codes(in_space, &options) == (across ? "" : "imperfect"));
-        }
-    }
-    BOOST_TEST(c.codes(in_time) == "");
-    BOOST_TEST(c.codes(in_space) == "");
-}
-
 BOOST_AUTO_TEST_CASE(a_partial_tile_is_as_small_as_its_trip_count_allows) {
     // 8 values: 3 makes three iterations, where 4 makes two; 5, 6 and 7 make two as well.
     Case c = simple();
     mapspace::MapSpaceOptions options = mapspace::MapSpaceOptions::accelforge();
-    options.imperfect_temporal = true;
+    options.imperfect_spatial = true;
     const auto tiled = [](int tile) {
         return unit_loops({store("T0, T1, W0", "DRAM"), loop("m", tile)});
     };

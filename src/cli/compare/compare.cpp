@@ -240,7 +240,8 @@ private:
                     unit(hardware, "s"),
                     mapper::facts(settings_.metrics.front()).key,
                     "latency_s",
-                    settings_.threads};
+                    settings_.threads,
+                    switches_text(settings_.mapspace)};
         comparison_.run = comparison_identity(args_, subject_);
     }
 

@@ -299,7 +299,8 @@ void print_comparison(std::ostream& out, const Comparison& comparison,
     const double best = best_known(comparison);
     const std::vector<Standing> all = standings(comparison);
     out << "Comparison on " << base::one_line(subject.workload + " on " + subject.architecture)
-        << " (model " << subject.model << ", mapspace " << subject.mapspace << ", ";
+        << " (model " << subject.model << ", mapspace " << subject.mapspace << subject.switches
+        << ", ";
     out << (comparison.n_seeds > 1 ? std::to_string(comparison.n_seeds) + " seeds, medians"
                                    : "one seed")
         << ")\n";

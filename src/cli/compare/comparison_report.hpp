@@ -16,6 +16,7 @@ struct ComparisonSubject {
     std::string value_unit, energy_unit, latency_unit;  ///< "J s", "J", "s"; empty: arbitrary
     std::string value_key, latency_key;                 ///< "edp_js", "latency_s"
     int threads = 0;
+    std::string switches = {};  ///< of the mapspace, those that are not its preset's
 };
 
 /// One contender over its seeds. Medians count a search without a mapping as infinitely bad; its

@@ -63,6 +63,26 @@ mapper::Options mapper_options(const Arguments& arguments) {
     return result;
 }
 
+std::string switches_text(const mapspace::MapSpaceOptions& space) {
+    using Space = mapspace::MapSpaceOptions;
+    const Space preset = space.preset == Space::Preset::accelforge ? Space::accelforge() : Space{};
+    const auto limit = [](int now, int standard, const char* of) {
+        return now == standard
+                   ? ""
+                   : std::string(", ") + of + " " + (now < 0 ? "unlimited" : std::to_string(now));
+    };
+    std::string text =
+        limit(space.max_fused_loops, preset.max_fused_loops, "fused loops") +
+        limit(space.max_fused_loops_per_rank_variable, preset.max_fused_loops_per_rank_variable,
+              "fused loops per rank variable");
+    if (space.all_einsum_orders != preset.all_einsum_orders) {
+        text += space.all_einsum_orders ? ", all Einsum orders" : ", Einsums in file order";
+    }
+    text += space.unfused ? ", unfused" : "";
+    text += space.imperfect_temporal ? ", imperfect temporal" : "";
+    return text + (space.imperfect_spatial ? ", imperfect spatial" : "");
+}
+
 void check_mapspace(const Arguments& arguments, const std::string& mapper) {
     const bool asked = arguments.text("mapspace") == timeloop_name;
     if (mapper == timeloop_name && arguments.given("mapspace") && !asked) {

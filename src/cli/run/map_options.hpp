@@ -12,6 +12,9 @@ void add_search_options(options::options_description& description);
 /// What they, the limits and --metric ask for. \throws UserError
 mapper::Options mapper_options(const Arguments& arguments);
 
+/// What is said of a mapspace beside its preset: ", unfused, imperfect temporal"; may be empty.
+std::string switches_text(const mapspace::MapSpaceOptions& space);
+
 /// The mapper that has a mapspace of its own, of the same name.
 inline constexpr const char* timeloop_name = "timeloop";
 /// \throws UserError if the mapper does not search the mapspace that --mapspace names

@@ -58,14 +58,10 @@ void check_tiles(Checker& checker, const Leaf& leaf) {
                            (outermost ? " (the variable is part of a sum)"
                                       : " (only the outermost loop over a variable may leave a "
                                         "partial tile)"));
-            } else if (checker.options &&
-                       !(node.kind == Kind::spatial ? checker.options->imperfect_spatial
-                                                    : checker.options->imperfect_temporal)) {
+            } else if (checker.options && !checker.options->partial_tiles()) {
                 report("imperfect", Severity::constraint,
                        "has tile shape " + std::to_string(node.tile) + ", which does not divide " +
-                           std::to_string(node.outer) + "; partial tiles of " +
-                           (node.kind == Kind::spatial ? "spatial" : "temporal") +
-                           " loops are switched off");
+                           std::to_string(node.outer) + "; partial tiles are switched off");
             } else if (const std::int64_t least = least_partial_tile(node.outer, node.tile);
                        checker.options && checker.problem.convention().least_partial_tiles &&
                        least < node.tile) {
