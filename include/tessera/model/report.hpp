@@ -27,7 +27,7 @@ struct ComponentReport {
     std::map<std::string, double> compute_actions;  ///< compute: count
     std::map<std::string, double> compute_energy_j;
     std::map<std::string, double>
-        spatial_usage;  ///< dimension -> used instances / fan-out * usage_scale
+        spatial_usage;  ///< dimension -> average of instances in use / fan-out * usage_scale
     std::vector<TensorReport> tensors;
 };
 
