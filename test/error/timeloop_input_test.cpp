@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(remainders_are_those_of_their_factors) {
     for (const char* factor : {"M=2,3", "M=2,0", "M<=2,1", "M=0,5"}) {
         wrong(problem + arch + "mapspace: {targets: [{target: RF, type: temporal, factors: \"" +
                   factor + "\"}]}\n",
-              {"in.yaml:14:", "a remainder of a factor of 'M'", "the last pass"});
+              {"in.yaml:13:60", "a remainder of a factor of 'M'", "the last pass"});
     }
     BOOST_TEST(said(problem + arch +
                     "mapspace: {targets: [{target: RF, type: temporal, factors: \"M=2,1\"}]}\n") ==
