@@ -360,6 +360,27 @@ BOOST_AUTO_TEST_CASE(miscounted_computes_are_warned_about) {
                 std::string::npos));
 }
 
+BOOST_AUTO_TEST_CASE(sizes_beyond_128_bits_are_told_as_such) {
+    const Folder folder;
+    std::string text = R"(problem:
+  shape:
+    dimensions: [A, B, C, D, E, F, G, H]
+    data-spaces: [{name: Z, projection: [A, B, C, D, E, F, G, H], read-write: true}]
+  instance: {A: 1, B: 1, C: 1, D: 1, E: 1, F: 1, G: 1, H: 2}
+mapper: {num-threads: 1, optimization-metric: edp}
+arch:
+  arithmetic: {instances: 1}
+  storage:
+)";
+    for (int level = 0; level < 10; ++level) {
+        text += "  - {name: L" + std::to_string(level) + ", entries: 64, instances: 1}\n";
+    }
+    const Outcome outcome =
+        run("timeloop-mapper", {folder.file("in.yaml", text), "-o", folder.at("")});
+    BOOST_TEST(outcome.code == 0, outcome.err);
+    BOOST_TEST(outcome.prints("[LoopPermutation] Size: more than 2^128"), outcome.out);
+}
+
 BOOST_AUTO_TEST_CASE(unknown_keys_are_named_by_every_command) {
     const Folder folder;
     const std::string chip = folder.file("chip.yaml", small + "mapper: {num-threads: 1}\n");

@@ -194,6 +194,23 @@ BOOST_AUTO_TEST_CASE(numbers_beyond_the_counters_are_refused) {
               "mapspace: {targets: [{target: RF, type: temporal, split: 1, factors: "
               "M=99999999999999999999}]}\n",
           {"in.yaml:", "out of range"});
+    // Each level but the first does nothing, and is counted.
+    std::string nest = "mapping:\n- {target: RF, type: temporal, factors: M0 K0}\n";
+    nest += "- {target: DRAM, type: temporal, factors: \"M=2000000,1 K=2000000,1\"}\n";
+    wrong(replaced(problem, "M: 4, K: 8", "M: 2000000, K: 2000000") +
+              replaced(arch, "entries: 16, ", "") + nest,
+          {"in.yaml:14:1", "1.6e+25 iterations", "overflow above"});
+}
+
+BOOST_AUTO_TEST_CASE(remainders_are_those_of_their_factors) {
+    for (const char* factor : {"M=2,3", "M=2,0", "M<=2,1", "M=0,5"}) {
+        wrong(problem + arch + "mapspace: {targets: [{target: RF, type: temporal, factors: \"" +
+                  factor + "\"}]}\n",
+              {"in.yaml:13:60", "a remainder of a factor of 'M'", "the last pass"});
+    }
+    BOOST_TEST(said(problem + arch +
+                    "mapspace: {targets: [{target: RF, type: temporal, factors: \"M=2,1\"}]}\n") ==
+               "nothing");
 }
 
 BOOST_AUTO_TEST_CASE(c12_what_no_model_costs_is_refused) {

@@ -460,4 +460,34 @@ architecture:
                 std::string::npos));
 }
 
+BOOST_AUTO_TEST_CASE(a_split_that_no_mapping_can_fit_is_told) {
+    const auto warnings_of = [](const std::string& constraint) {
+        const Document all = document(gemm + R"(arch:
+  arithmetic: {instances: 9, meshX: 3, meshY: 3}
+  storage:
+  - {name: RF, entries: 64, instances: 1}
+mapspace: {targets: [{target: RF, type: spatial, )" +
+                                      constraint + "}]}\n");
+        Warnings warnings;
+        const Problem problem = read_problem(all, warnings);
+        const Architecture arch = read_architecture(all, warnings);
+        warnings.clear();
+        read_constraints(all, problem, arch, warnings);
+        std::string text;
+        for (const std::string& warning : warnings) {
+            text += warning + "\n";
+        }
+        return text;
+    };
+    const std::string told = warnings_of("factors: M3 N3 K1, permutation: KMN, split: 1");
+    for (const char* part : {"split 1 sends factors of 9 along Y", "'RF' has 3 instances",
+                             "no mapping can fit", "front end puts first"}) {
+        BOOST_TEST((told.find(part) != std::string::npos), told + " lacks " + part);
+    }
+    BOOST_TEST(warnings_of("factors: M3 N3 K1, permutation: MKN, split: 1") == "");
+    BOOST_TEST(warnings_of("factors: M3 N3 K1, permutation: M, split: 2") == "");
+    BOOST_TEST((warnings_of("factors: M3 N3, permutation: MNK, split: 2").find("9 along X") !=
+                std::string::npos));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

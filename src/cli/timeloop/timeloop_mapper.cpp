@@ -82,7 +82,9 @@ void print_mapspace(std::ostream& out, const Loaded& loaded) {
             << loaded.input.problem.dimensions[d].name << " = " << space.factors()[d].count << "\n";
     }
     const auto size = [&](const char* name, timeloop::Wide count) {
-        out << "Mapspace Dimension [" << name << "] Size: " << timeloop::decimal(count) << "\n";
+        const bool more = count == ~timeloop::Wide{0};
+        out << "Mapspace Dimension [" << name
+            << "] Size: " << (more ? "more than 2^128" : timeloop::decimal(count)) << "\n";
     };
     size("IndexFactorization", space.factor_count());
     size("LoopPermutation", space.permutation_count());

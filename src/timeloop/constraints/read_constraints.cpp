@@ -7,6 +7,7 @@
 
 #include "constraint_macros.hpp"
 #include "tessera/spec/position.hpp"
+#include "tessera/spec/value.hpp"
 #include "timeloop/read.hpp"
 #include "timeloop/read/levels.hpp"
 #include "timeloop/read/values.hpp"
@@ -146,7 +147,48 @@ private:
             spaces({"no_reuse", "no_temporal_reuse"}, loops.no_temporal_reuse);
         }
         lookup_.refuse_master(from);
+        if (loops.split && loops.permutation && !shorthand_) {
+            warn_split(loops);
+        }
         into_.loops.push_back(std::move(loops));
+    }
+
+    /// Fixed factors that cannot fit where `split` sends them.
+    void warn_split(const LoopConstraint& loops) const {
+        const std::vector<int>& order = loops.permutation->innermost;
+        const auto split = static_cast<std::size_t>(loops.split->value);
+        if (order.size() < split) {
+            return;  // free dimensions may go along X
+        }
+        double used[2] = {1, 1};
+        bool idle = true;  // along X
+        for (const FactorRule& rule : loops.factors) {
+            const auto at = std::find(order.begin(), order.end(), rule.dimension) - order.begin();
+            const bool x = static_cast<std::size_t>(at) < split;
+            if (rule.relation == FactorRule::Relation::equal && rule.dimension >= 0) {
+                const std::int64_t end =
+                    rule.value == 0
+                        ? problem_.dimensions[static_cast<std::size_t>(rule.dimension)].bound
+                        : rule.value;
+                used[x ? 0 : 1] *= static_cast<double>(end);
+                idle = idle && !(x && end > 1);
+            }
+        }
+        const std::int64_t mesh[2] = {architecture_.fanout_x(loops.level),
+                                      architecture_.fanout_y(loops.level)};
+        for (const int axis : {0, 1}) {
+            if (used[axis] > static_cast<double>(mesh[axis])) {
+                values_.warn(
+                    loops.split->where.text() + ": split " + std::to_string(split) +
+                    " sends factors of " + spec::number_text(used[axis]) + " along " +
+                    (axis == 0 ? "X" : "Y") + ", where level '" +
+                    architecture_.storage[static_cast<std::size_t>(loops.level)].name + "' has " +
+                    std::to_string(mesh[axis]) + " instances: no mapping can fit" +
+                    (idle ? "; along X go only dimensions of one iteration, which Timeloop's front "
+                            "end puts first where a permutation lacks them"
+                          : ""));
+            }
+        }
     }
 
     void factors(const Section& from, LoopConstraint& loops) const {

@@ -5,6 +5,8 @@
 
 #include "counters.hpp"
 #include "machine.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/spec/value.hpp"
 
 namespace tessera::timeloop {
 
@@ -83,6 +85,15 @@ double iterations_of(const FlatMapping& flat) {
         product *= static_cast<double>(flat.loops[q].end);
     }
     return product;
+}
+
+void check_iterations(const FlatMapping& flat, double most) {
+    if (iterations_of(flat) > most) {
+        throw UserError("the loops of the mapping make " + spec::number_text(iterations_of(flat)) +
+                        " iterations; counts overflow above " +
+                        spec::number_text(std::floor(most)) +
+                        "; give imperfect factors longer last passes");
+    }
 }
 
 }  // namespace tessera::timeloop

@@ -8,7 +8,6 @@
 #include "machine.hpp"
 #include "nest_result.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/spec/value.hpp"
 
 namespace tessera::timeloop {
 
@@ -141,12 +140,7 @@ Evaluation evaluate(const Problem& problem, const Architecture& architecture,
         evaluation.fit.level = space;
         return evaluation;
     }
-    if (iterations_of(flat) > machine.most_iterations) {
-        throw UserError("the loops of the mapping make " + spec::number_text(iterations_of(flat)) +
-                        " iterations; counts overflow above " +
-                        spec::number_text(std::floor(machine.most_iterations)) +
-                        "; give imperfect factors longer last passes");
-    }
+    check_iterations(flat, machine.most_iterations);
     NestResult nest = analyse_nest(problem, architecture, flat, options);
     Stats& stats = evaluation.stats;
     Cost cost;

@@ -33,6 +33,8 @@ struct LevelConstants {
 double most_iterations(const Problem& problem, const Architecture& architecture);
 /// Of a nest: more than the problem has points where loops have a shorter last pass.
 double iterations_of(const FlatMapping& flat);
+/// \throws UserError without a place if a nest has more than `most`
+void check_iterations(const FlatMapping& flat, double most);
 
 struct Machine {
     /// \throws UserError from check_topology(), for more data spaces, dimensions, ranks or levels

@@ -4,6 +4,7 @@
 
 #include "levels.hpp"
 #include "tessera/spec/position.hpp"
+#include "timeloop/model/machine.hpp"
 #include "timeloop/read.hpp"
 #include "values.hpp"
 
@@ -42,6 +43,11 @@ public:
             missing(i, "spatial", loops_given_[i].spatial || !spatial);
         }
         check_products(list);
+        with_place(list.position, [&] {
+            FlatMapping flat;
+            flatten(mapping_, flat);
+            check_iterations(flat, most_iterations(problem_, architecture_));
+        });
         return std::move(mapping_);
     }
 

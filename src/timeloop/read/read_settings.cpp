@@ -166,7 +166,7 @@ private:
 
 MapperSettings mapper_settings_of(const Document& document, const Architecture& architecture,
                                   const Values& values) {
-    const Node empty;
+    static const Node empty;  // as long as what it was asked
     const Node* node = find_key(document.root, "mapper");
     MapperSettings settings =
         SettingsReader(Section(node == nullptr ? empty : *node, values, "the mapper"), architecture)
