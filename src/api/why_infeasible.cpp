@@ -4,6 +4,7 @@
 
 #include "mapspace/infeasible_subset.hpp"
 #include "telemetry/process.hpp"
+#include "tessera/base/error.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/search/watch.hpp"
 #include "tessera/telemetry/recorder.hpp"
@@ -40,12 +41,16 @@ void explain_infeasible(const model::Problem& problem, const model::CostModel& m
     const telemetry::Recorder unread;
     const search::Watch watch(*budget, settings.stop, unread);
     const base::StopScope scope(base::StopToken{watch.stop()});
-    if (auto subset = mapspace::infeasible_subset(problem, model, settings.mapspace)) {
-        result.reasons = std::move(subset->lines);
-    } else if (watch.stopped()) {
-        result.reasons.emplace_back(
-            "which constraints cannot be met together was not found within the limit of the "
-            "explanation (2 CPU seconds, or what was left of the limits that were set)");
+    try {
+        if (auto subset = mapspace::infeasible_subset(problem, model, settings.mapspace)) {
+            result.reasons = std::move(subset->lines);
+        } else if (watch.stopped()) {
+            result.reasons.emplace_back(
+                "which constraints cannot be met together was not found within the limit of the "
+                "explanation (2 CPU seconds, or what was left of the limits that were set)");
+        }
+    } catch (const UserError&) {
+        return;  // without some constraint it is more than a search can take
     }
 }
 

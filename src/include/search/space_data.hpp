@@ -1,6 +1,7 @@
 // What an opened space holds: immutable, shared by all threads.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <ranges>
@@ -145,10 +146,12 @@ struct OpenSpace::Data {
 };
 
 /// Formulas, limits and patterns of one template, whose path and nodes are known. No patterns: no
-/// tile shapes are legal. `structures`: what the patterns index.
+/// tile shapes are legal. `structures`: what the patterns index. `some_fit` is set if some tile
+/// shapes meet all limits; once it is set nobody looks.
 void compile_template(const OpenSpace::Data& space, const model::CostModel& model, TemplateData& t,
                       std::vector<mapspace::GroupStructure>& structures,
-                      mapspace::TileShapeExplorer& explorer, model::FormulaPool& pool);
+                      mapspace::TileShapeExplorer& explorer, model::FormulaPool& pool,
+                      std::atomic<bool>& some_fit);
 
 /// Fills t.patterns; what they index is appended to `structures`.
 void add_patterns(const OpenSpace::Data& space, TemplateData& t, const model::TemplateFormulas& f,

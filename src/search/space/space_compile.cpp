@@ -4,6 +4,7 @@
 //   add_costs       energy, latency, what it reserves in finite memories
 //   add_patterns    which fused loops may run once (space_patterns.cpp)
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -172,10 +173,33 @@ const arch::PathDim& dimension(const TemplateData& t, int level, int dim) {
     return t.path->levels[level].spatial[dim];
 }
 
+/// The limits so far as the tile-shape explorer reads them.
+mapspace::TileShapeProblem limited_shapes(const TemplateData& t, const Limits& limits) {
+    mapspace::TileShapeProblem p;
+    p.symbols = t.symbols;
+    for (std::size_t i = 0; i < limits.limits.size(); ++i) {
+        p.constraints.push_back(
+            {limits.formulas[i], limits.limits[i].relation, limits.limits[i].limit});
+    }
+    p.loop_limits = t.loop_limits;
+    return p;
+}
+
+bool any_tile_shapes(const TemplateData& t, const Limits& limits,
+                     mapspace::TileShapeExplorer& explorer) {
+    mapspace::TileShapeProblem p = limited_shapes(t, limits);
+    p.objectives = {Formula(0.0)};
+    mapspace::TileShapeOptions options;
+    options.first_rows = true;
+    mapspace::TileShapeResult result;
+    explorer.explore(p, options, result);
+    return result.rows > 0;
+}
+
 /// Best-effort uses: the least that the mapspace still asks for. False: no tile shapes are legal.
 bool add_best_effort(const TemplateData& t, const model::TemplateFormulas& f,
                      mapspace::TileShapeExplorer& explorer, Limits& limits) {
-    mapspace::TileShapeProblem p;
+    mapspace::TileShapeProblem p = limited_shapes(t, limits);
     for (const mapspace::TemplateConstraint& k : t.tmpl.constraints) {
         for (const model::FanoutFormula& u : f.fanouts) {
             if (k.kind == mapspace::TemplateConstraint::Kind::min_usage && u.level == k.level &&
@@ -189,12 +213,6 @@ bool add_best_effort(const TemplateData& t, const model::TemplateFormulas& f,
     if (p.objectives.empty()) {
         return true;
     }
-    p.symbols = t.symbols;
-    for (std::size_t i = 0; i < limits.limits.size(); ++i) {
-        p.constraints.push_back(
-            {limits.formulas[i], limits.limits[i].relation, limits.limits[i].limit});
-    }
-    p.loop_limits = t.loop_limits;
     mapspace::TileShapeResult result;
     explorer.explore(p, {}, result);
     for (std::size_t k = 0; k < p.objectives.size() && result.rows > 0; ++k) {
@@ -218,7 +236,7 @@ bool constant_limits_hold(const TemplateData& t, const std::vector<Formula>& for
 
 /// Conditions of one template. False: no tile shapes are legal.
 bool add_limits(const model::Problem& problem, TemplateData& t, const model::TemplateFormulas& f,
-                mapspace::TileShapeExplorer& explorer) {
+                mapspace::TileShapeExplorer& explorer, std::atomic<bool>& some_fit) {
     Limits out;
     add_capacities(problem, t, f, out);
     for (const model::FanoutFormula& u : f.fanouts) {
@@ -240,6 +258,9 @@ bool add_limits(const model::Problem& problem, TemplateData& t, const model::Tem
     }
     if (!add_best_effort(t, f, explorer, out)) {
         return false;
+    }
+    if (!some_fit.load(std::memory_order_relaxed) && any_tile_shapes(t, out, explorer)) {
+        some_fit.store(true, std::memory_order_relaxed);
     }
     std::vector<model::Interval> box;
     for (const mapspace::TileShapeSymbol& s : t.symbols) {
@@ -310,7 +331,8 @@ void add_costs(const OpenSpace::Data& space, TemplateData& t, const model::Templ
 
 void compile_template(const OpenSpace::Data& space, const model::CostModel& model, TemplateData& t,
                       std::vector<mapspace::GroupStructure>& structures,
-                      mapspace::TileShapeExplorer& explorer, model::FormulaPool& pool) {
+                      mapspace::TileShapeExplorer& explorer, model::FormulaPool& pool,
+                      std::atomic<bool>& some_fit) {
     pool.clear();
     const model::FormulaScope scope(pool);
     t.symbols = mapspace::tile_shape_symbols(*t.path, t.tmpl, space.mapspace.partial_inner_tiles);
@@ -326,7 +348,7 @@ void compile_template(const OpenSpace::Data& space, const model::CostModel& mode
     add_places(t);
     pool.keep_sums(true);  // so that a footprint with a halo is seen to grow
     const model::TemplateFormulas f = model.formulate(space.problem, *t.path, t.tmpl);
-    if (!add_limits(space.problem, t, f, explorer)) {
+    if (!add_limits(space.problem, t, f, explorer, some_fit)) {
         return;  // without patterns: nothing to draw
     }
     add_order(t);

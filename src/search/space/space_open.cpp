@@ -1,5 +1,6 @@
 // Opening a space: templates of every Einsum, compiled in parallel.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 
@@ -180,17 +181,19 @@ void OpenSpace::open(const model::CostModel& model, int threads) {
     }
     find_users(data);
     find_memories(data);
+    std::vector<std::atomic<bool>> some_fit(data.einsums.size());
     std::vector<Tools> tools(static_cast<std::size_t>(std::max(threads, 1)));
     base::parallel_for(jobs.size(), threads, [&](std::size_t i, int thread) {
         EinsumData& einsum = data.einsums[jobs[i].einsum];
         Tools& own = tools[static_cast<std::size_t>(thread)];
         compile_template(data, model, einsum.templates[jobs[i].tmpl],
-                         found[jobs[i].einsum][jobs[i].tmpl], own.explorer, own.pool);
+                         found[jobs[i].einsum][jobs[i].tmpl], own.explorer, own.pool,
+                         some_fit[jobs[i].einsum]);
     });
     for (std::size_t e = 0; e < data.einsums.size(); ++e) {
         base::poll_stop();
         drop_empty(data.einsums[e], found[e]);
-        if (data.einsums[e].templates.empty()) {
+        if (data.einsums[e].templates.empty() || !some_fit[e]) {
             throw NoLegalMapping("Einsum " + problem.workload->einsums[e].name +
                                  ": no tile shapes meet all constraints of any of its templates");
         }
