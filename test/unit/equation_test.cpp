@@ -284,6 +284,16 @@ BOOST_AUTO_TEST_CASE(of_einsums_without_text) {
     BOOST_TEST(print(", operation: {mac: 2, add: 1}") == "Z[m] = A[m], B[m]");
 }
 
+// Drawings draw equal branches once: those whose operators differ are not equal.
+BOOST_AUTO_TEST_CASE(have_a_form_without_names) {
+    const Workload w = read(
+        "  - \"X[m] = A[m] + B[m] * C[m]\"\n  - \"Y[m] = D[m] + X[m] * C[m]\"\n"
+        "  - \"Z[m] = A[m] - B[m] * C[m]\"\n");
+    BOOST_TEST(io::equation_form(w, 0) == "[] + [] * []");
+    BOOST_TEST(io::equation_form(w, 1) == io::equation_form(w, 0));
+    BOOST_TEST(io::equation_form(w, 2) == "[] - [] * []");
+}
+
 BOOST_AUTO_TEST_CASE(of_running_states_name_the_state) {
     const std::string states =
         "workload:\n  iterative_ranks: [M]\n  rank_sizes: {M: 4, N: 8}\n"
