@@ -78,28 +78,28 @@ std::string operator_of(const workload::Einsum& einsum) {
     return einsum.operations.size() == 1 && found != operators.end() ? found->second : ", ";
 }
 
-std::string inputs_text(const workload::Workload& workload, const workload::Einsum& einsum) {
+/// `name(access)` stands for an input.
+template <class Name>
+std::string inputs_text(const workload::Einsum& einsum, const Name& name) {
     std::string text;
     for (const workload::TensorAccess& access : einsum.accesses) {
         if (!access.output || access.state == workload::StateAccess::update) {
-            text += (text.empty() ? "" : operator_of(einsum)) +
-                    access_text(workload, access, Side::read);
+            text += (text.empty() ? "" : operator_of(einsum)) + name(access);
         }
     }
     const bool function = operator_of(einsum) == ", " && einsum.operations.size() == 1;
     return function ? einsum.operations.front().kind + "(" + text + ")" : text;
 }
 
-std::string right_side(const workload::Workload& workload, const workload::Einsum& einsum) {
+template <class Name>
+std::string right_side(const workload::Einsum& einsum, const Name& name) {
     if (einsum.equation.parts.empty()) {
-        return inputs_text(workload, einsum);
+        return inputs_text(einsum, name);
     }
     std::string text;
     for (const workload::EquationPart& part : einsum.equation.parts) {
-        text += part.access < 0
-                    ? part.text
-                    : access_text(workload, einsum.accesses[static_cast<std::size_t>(part.access)],
-                                  Side::read);
+        text += part.access < 0 ? part.text
+                                : name(einsum.accesses[static_cast<std::size_t>(part.access)]);
     }
     return text;
 }
@@ -114,7 +114,15 @@ std::string equation(const workload::Workload& workload, int einsum) {
             left += (left.empty() ? "" : ", ") + access_text(workload, access, Side::written);
         }
     }
-    return left + " = " + right_side(workload, one) + (one.is_copy_operation ? " (copy)" : "");
+    const auto name = [&](const workload::TensorAccess& access) {
+        return access_text(workload, access, Side::read);
+    };
+    return left + " = " + right_side(one, name) + (one.is_copy_operation ? " (copy)" : "");
+}
+
+std::string equation_form(const workload::Workload& workload, int einsum) {
+    return right_side(workload.einsums[static_cast<std::size_t>(einsum)],
+                      [](const workload::TensorAccess&) { return std::string("[]"); });
 }
 
 }  // namespace tessera::io

@@ -187,6 +187,9 @@ private:
             const EinsumSummary& e = *known->second;
             text += plain(e.latency_s, "") + " " + plain(e.energy_j, "") + e.limit;
         }
+        if (const int einsum = problem_.workload->find_einsum(node.einsum); einsum >= 0) {
+            text += equation_form(*problem_.workload, einsum);
+        }
         text += "(";
         for (const TreeNode& child : node.children) {
             text += signature(child, at);

@@ -12,4 +12,7 @@ namespace tessera::io {
 /// text of an Einsum with one output is read back as the same Einsum. Names are not escaped.
 std::string equation(const workload::Workload& workload, int einsum);
 
+/// The right-hand side without names: "[] * [] + []". Equal ones do alike.
+std::string equation_form(const workload::Workload& workload, int einsum);
+
 }  // namespace tessera::io
