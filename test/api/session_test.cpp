@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tessera/telemetry/recorder.hpp"
 
@@ -161,6 +162,76 @@ BOOST_AUTO_TEST_CASE(the_preferred_mapspace_is_asked_for_where_no_partial_tiles_
     BOOST_TEST(!Session(problem, options).settings().mapspace.imperfect_temporal);
     const Session given(problem.view(), {"looptree", "fusecu", "", {}}, {}, Session::Space::given);
     BOOST_TEST(!given.settings().mapspace.partial_tiles());
+}
+
+const char* const odd_arch = R"(
+arch:
+  nodes:
+  - !Memory
+    name: Outer
+    size: inf
+    actions:
+    - {name: read, energy: 10, throughput: 1}
+    - {name: write, energy: 10, throughput: 1}
+    tensors: {keep: ~Intermediates, may_keep: All}
+  - !Memory
+    name: Buffer
+    size: 60
+    actions:
+    - {name: read, energy: 1, throughput: 4}
+    - {name: write, energy: 1, throughput: 4}
+    spatial: [{name: X, fanout: 4}]
+    tensors: {may_keep: All}
+  - !Compute
+    name: MAC
+    actions:
+    - {name: compute, energy: 1, throughput: 1}
+)";
+
+const char* const odd_workload = R"(
+workload:
+  bits_per_value: {All: 1}
+  rank_sizes: {M: 7, K: 5, N: 11}
+  einsums:
+  - name: E
+    tensor_accesses:
+    - {name: A, projection: [m, k]}
+    - {name: B, projection: [k, n]}
+    - {name: Y, projection: [m, n], output: true}
+)";
+
+// What is optimal in one mapspace is taken in another only if it changes no optimum there.
+BOOST_AUTO_TEST_CASE(mappings_of_one_mapspace_change_no_optimum_of_another) {
+    const Problem problem = Problem::parse(odd_arch, odd_workload);
+    std::vector<Options> spaces;
+    std::vector<Result> optima;
+    for (const auto metric : {tessera::mapper::Metric::edp, tessera::mapper::Metric::latency}) {
+        for (int tiles = 0; tiles < 4; ++tiles) {
+            Options& options = spaces.emplace_back();
+            options.metrics = {metric};
+            options.mapspace.imperfect_temporal = (tiles & 1) != 0;
+            options.mapspace.imperfect_spatial = (tiles & 2) != 0;
+            optima.push_back(tessera::map(problem, options));
+            BOOST_TEST((optima.back().status == Status::optimal));
+        }
+    }
+    int taken = 0, refused = 0;
+    for (std::size_t i = 0; i < spaces.size(); ++i) {
+        for (std::size_t j = 0; j < spaces.size(); ++j) {
+            Options begun = spaces[i];
+            begun.start = {optima[j].best().mapping};
+            try {
+                const Result result = tessera::map(problem, begun);
+                ++taken;
+                BOOST_TEST(*result.bound == *optima[i].bound, boost::test_tools::tolerance(1e-9));
+            } catch (const tessera::UserError& error) {
+                ++refused;
+                BOOST_TEST(i != j, error.what());
+            }
+        }
+    }
+    BOOST_TEST(taken > 8);
+    BOOST_TEST(refused > 0);
 }
 
 BOOST_AUTO_TEST_CASE(answers_of_mappers_are_judged) {

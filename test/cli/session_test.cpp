@@ -27,9 +27,9 @@ struct Ways {
 
     explicit Ways(const std::string& mapping) : start(folder.file("start.yaml", mapping)) {}
 
-    std::string instances(const std::string& key) const {
+    std::string instances() const {
         return folder.file("instances.yaml", "- {name: one, arch: " + arch + ", workload: " +
-                                                 workload + ", " + key + ": " + start + "}\n");
+                                                 workload + ", start: " + start + "}\n");
     }
 
     /// By the name of the way.
@@ -41,8 +41,8 @@ struct Ways {
             outcomes[command] = invoke(joined({command}, begun));
         }
         // Its document has no errors of single searches.
-        outcomes["compare --instances"] = invoke(
-            joined({"compare", "--instances", instances("start"), "--mapper", "ffm", "-q"}, space));
+        outcomes["compare --instances"] =
+            invoke(joined({"compare", "--instances", instances(), "--mapper", "ffm", "-q"}, space));
         return outcomes;
     }
 
@@ -86,6 +86,15 @@ std::string sharing(const std::string& variable, const std::string& tile_shape,
            ", tile_shape: 1}\n      - !Compute {einsum: Z, component: MAC}\n";
 }
 
+/// The optimum of the small problem, which is fused.
+std::string best_mapping() {
+    const Ways ways(fused_mapping);
+    const Outcome found =
+        invoke({"map", "-a", ways.arch, "-w", ways.workload, "-q", "-o", ways.folder.at("best")});
+    BOOST_TEST_REQUIRE(found.code == 0, found.err);
+    return ways.folder.read("best/mapping.yaml");
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(session)
@@ -109,7 +118,46 @@ BOOST_AUTO_TEST_CASE(a_partial_tile_begins_searches_alone_that_have_such_tiles) 
     const Ways ways(sharing("m", "6"));
     ways.taken({"--imperfect-temporal"});
     ways.refused({}, "[imperfect]");
-    ways.refused({"--imperfect-spatial"}, "[imperfect]");
+    ways.taken({"--imperfect-temporal", "--imperfect-spatial"});
+    ways.refused({"--imperfect-spatial"}, "its partial tiles are those of the other");
+}
+
+// Whoever puts another mapping into the folder of a run gets no better result by that.
+BOOST_AUTO_TEST_CASE(a_resumed_run_takes_members_of_its_mapspace_alone) {
+    const Ways ways(best_mapping());
+    const std::string run = ways.folder.at("run");
+    const Outcome first =
+        invoke({"map", "-a", ways.arch, "-w", ways.workload, "--mapper", "random", "--max-evals",
+                "20", "--threads", "1", "--unfused", "-q", "-o", run, "--json"});
+    BOOST_TEST_REQUIRE(first.code == 0, first.err);
+    const auto edp_js = [](const Outcome& outcome) {
+        return outcome.json()["mappings"][0]["edp_js"].get<double>();
+    };
+    const Outcome best =
+        invoke({"model", "-a", ways.arch, "-w", ways.workload, "-m", ways.start, "-q", "--json"});
+    BOOST_TEST(edp_js(best) < edp_js(first));
+    ways.folder.file("run/mapping.yaml", best_mapping());
+    ways.folder.file("run/checkpoint.json", R"({"schema_version": 1, "spent_s": 0, "state": ""})");
+    const Outcome again = invoke({"map", "--resume", "-o", run, "-q", "--json"});
+    BOOST_TEST_REQUIRE(again.code == 0, again.err);
+    BOOST_TEST(edp_js(again) == edp_js(first));
+}
+
+BOOST_AUTO_TEST_CASE(a_given_mapping_is_ranked_and_proves_nothing) {
+    const Ways ways(best_mapping());
+    const Args unfused = {"compare",   "-a",       ways.arch, "-w", ways.workload,
+                          "--unfused", "--mapper", "ffm",     "-q"};
+    const Outcome outcome = invoke(joined(unfused, {"-m", ways.start, "--json"}));
+    BOOST_TEST_REQUIRE(outcome.code == 0, outcome.err);
+    const Json contenders = outcome.json()["contenders"];
+    BOOST_TEST(contenders[0]["name"] == "start.yaml");
+    BOOST_TEST(contenders[0]["proven"] == 0);
+    BOOST_TEST(contenders[1]["trials"][0]["status"] == "optimal");
+    BOOST_TEST(contenders[1]["bound"].get<double>() >
+               contenders[0]["value"]["median"].get<double>());
+    // What is proven optimal is so in the mapspace that the table names.
+    const Outcome table = invoke(joined(unfused, {"--imperfect-temporal"}));
+    BOOST_TEST(table.prints("mapspace full, unfused, imperfect temporal, one seed"), table.out);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

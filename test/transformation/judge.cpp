@@ -148,7 +148,31 @@ private:
         if (own.mapping && wider.same_tree) {
             carried(wider.problem, *own.mapping, own.points.front());
         }
+        const mapspace::MapSpaceOptions& space = problem_.options;
+        // With one of the two alone the checker leaves it to the templates which loops may.
+        if (other->mapping && wider.same_tree &&
+            space.imperfect_temporal == space.imperfect_spatial) {
+            member(*other->mapping, own);
+        }
         return true;
+    }
+
+    /// A mapping of a wider mapspace that the checker calls a member of the original one, as it
+    /// does with mappings to begin with: what is proven there holds for it.
+    void member(const mapping::Mapping& mapping, const Optimum& own) {
+        std::string why;
+        Cost cost;
+        try {
+            cost = evaluate(problem_, mapping, why);
+        } catch (const IllegalMapping& illegal) {
+            why = illegal.what();
+        }
+        if (why.empty() && !covers(own.points, {cost}, metrics_)) {
+            complain(stage_ + ": its optimum is called a member of the original and costs" +
+                     described({cost}, metrics_) + " there, proven is" +
+                     described(own.points, metrics_));
+        }
+        outcome_.changes.push_back(why.empty() ? "member of the original" : "no member of it");
     }
 
     /// The mapping is legal there, too, and costs no more than it must.
