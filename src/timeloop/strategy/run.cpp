@@ -22,18 +22,19 @@ public:
 
     void offer(search::Candidate& candidate) override {
         const bool one = pool_.objectives.size() == 1;
-        // Which of several islands comes first is a matter of time.
-        const bool equal = one && candidate.outcome.value == best_ && !points_.empty();
+        const bool equal = candidate.outcome.value == best_ && !points_.empty();
         if (candidate.outcome.value > best_ * (one ? 1 : nearly) ||
-            (equal && to_text(candidate.point) >= to_text(points_.front()))) {
+            (equal && one && to_text(candidate.point) >= to_text(points_.front()))) {
             return;
         }
         worker_.evaluate(candidate.point);  // for its cost, which the pool compares
-        if (equal) {
-            pool_.replace(worker_.mapping(candidate.point), worker_.cost());
-            points_ = {candidate.point};
-        } else if (pool_.offer(worker_.mapping(candidate.point), worker_.cost())) {
+        const Cost cost = worker_.cost();
+        if (pool_.offer(worker_.mapping(candidate.point), cost)) {
             best_ = candidate.outcome.value;
+            points_ = {candidate.point};
+        } else if (equal && same(cost) && to_text(candidate.point) < to_text(points_.front())) {
+            // Which of several islands comes first is a matter of time.
+            pool_.replace(worker_.mapping(candidate.point), cost);
             points_ = {candidate.point};
         }
     }
@@ -42,6 +43,10 @@ public:
     }
 
 private:
+    bool same(const Cost& cost) const {
+        return compare_in_order(cost, pool_.result.cost, pool_.objectives, pool_.levels) == 0;
+    }
+
     Pool& pool_;
     StrategyWorker worker_;
     double best_ = std::numeric_limits<double>::infinity();
