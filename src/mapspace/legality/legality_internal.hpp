@@ -4,6 +4,7 @@
 //   check_nest()         tile shapes, unit loops, fan-outs, order of holders   (legality_nest.cpp)
 //   check_states()       running states                                      (legality_states.cpp)
 //   check_constraints()  keep, reuse, loop bounds, ...  (legality_storage.cpp, legality_loops.cpp)
+//   check_member()       the rest of the mapspace's rules              (legality_member.cpp)
 //   check_exchange()     who reads what when                               (legality_exchange.cpp)
 //   check_capacity()     bits in every memory at every time                (legality_capacity.cpp)
 #pragma once
@@ -87,6 +88,8 @@ struct Checker {
     void check_nest(const Leaf& leaf);
     void check_states(const Leaf& leaf);
     void check_constraints(const Leaf& leaf);
+    void check_member(const Leaf& leaf);
+    void check_einsum_order();
     void check_exchange();
     void check_capacity();
     std::map<std::string, double> peak_bits();
