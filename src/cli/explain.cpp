@@ -1,5 +1,6 @@
 // tessera explain: is this mapping legal, and if not, what does it break? If it is, what limits its
 // latency?
+#include <algorithm>
 #include <optional>
 #include <ostream>
 
@@ -9,9 +10,11 @@
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
 #include "cli/plugins/components.hpp"
+#include "cli/run/map_options.hpp"
 #include "io/json_text.hpp"
 #include "io/report_json.hpp"
 #include "io/units.hpp"
+#include "mapspace/legality_rules.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/model/latency_parts.hpp"
 
@@ -21,7 +24,7 @@ namespace {
 
 constexpr const char* examples =
     R"(  tessera explain -a tpu-v4i -w gpt3-6.7b -m mapping.yaml
-  tessera explain -a spec.yaml -w spec.yaml -m spec.yaml
+  tessera explain -a spec.yaml -w spec.yaml -m spec.yaml --imperfect-temporal
 )";
 
 }  // namespace
@@ -33,6 +36,7 @@ CommandText explain_text() {
                          options::value<std::string>()->default_value("none")->value_name("MODEL"),
                          "none or accelforge: whose rules decide")("json", options::bool_switch(),
                                                                    "print one JSON document");
+    add_mapspace_options(result);
     add_components(result, false);
     return {"-a ARCH -w WORKLOAD -m FILE [options]", examples, result};
 }
@@ -58,9 +62,7 @@ io::Json to_json(const mapspace::Violation& violation) {
             {"component", text(violation.level)}};
 }
 
-}  // namespace
-
-std::string verdict_document(bool legal, io::Json violations, io::Json latency) {
+io::Json verdict(bool legal, io::Json violations, io::Json latency) {
     io::Json document;
     document["schema_version"] = io::schema_version;
     document["status"] = legal ? "legal" : "illegal";
@@ -68,7 +70,58 @@ std::string verdict_document(bool legal, io::Json violations, io::Json latency) 
     if (!latency.is_null()) {
         document["latency"] = std::move(latency);
     }
-    return io::dumped(document);
+    return document;
+}
+
+/// Rules of the mapspace that a legal mapping breaks: a search does not look at it, so that it may
+/// be better than a proven optimum.
+class Outside {
+public:
+    Outside(const Inputs& inputs, const mapspace::MapSpaceOptions& options) {
+        const auto legal = mapspace::check(inputs.problem(), *inputs.mapping);
+        for (mapspace::Violation& v :
+             mapspace::check(inputs.problem(), *inputs.mapping, &options)) {
+            const bool known = std::ranges::any_of(legal, [&](const mapspace::Violation& other) {
+                return other.code == v.code && other.message == v.message &&
+                       other.severity == v.severity;
+            });
+            if (!known) {
+                found_.push_back(std::move(v));
+            }
+        }
+    }
+
+    bool any() const {
+        return std::ranges::any_of(found_, [](const mapspace::Violation& v) {
+            return v.severity != mapspace::Severity::warning;
+        });
+    }
+    void print(std::ostream& out, std::ostream& err) const {
+        for (const mapspace::Violation& v : found_) {
+            const bool warning = v.severity == mapspace::Severity::warning;
+            (warning ? err : out) << (warning ? "warning: " : "outside the mapspace: ") << "rule "
+                                  << mapspace::rule_of(v.code)
+                                  << " of docs/mapspace.md: " << mapspace::to_text(v) << "\n";
+        }
+    }
+    io::Json json() const {
+        io::Json list = io::Json::array();
+        for (const mapspace::Violation& v : found_) {
+            io::Json one = to_json(v);
+            one["mapspace_rule"] = mapspace::rule_of(v.code);
+            list.push_back(std::move(one));
+        }
+        return list;
+    }
+
+private:
+    std::vector<mapspace::Violation> found_;
+};
+
+}  // namespace
+
+std::string verdict_document(bool legal, io::Json violations, io::Json latency) {
+    return io::dumped(verdict(legal, std::move(violations), std::move(latency)));
 }
 
 namespace {
@@ -137,14 +190,27 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
     }
     const bool legal = severe == 0;
     std::optional<model::Report> report;
+    std::optional<Outside> outside;
     if (legal) {
         report = model->evaluate(inputs.problem(), *inputs.mapping);
+        if (arguments.text("model") != timeloop_name) {
+            outside.emplace(inputs, mapspace_options(arguments));
+        }
     }
     if (as_json) {
-        out << verdict_document(legal, std::move(found),
-                                report ? latency_json(*report) : io::Json(nullptr));
+        io::Json document =
+            verdict(legal, std::move(found), report ? latency_json(*report) : io::Json(nullptr));
+        if (outside) {
+            document["outside_mapspace"] = outside->json();
+        }
+        out << io::dumped(document);
     } else {
-        out << (legal ? "legal\n" : "illegal\n");
+        if (outside) {
+            outside->print(out, err);
+        }
+        out << (!legal                      ? "illegal\n"
+                : outside && outside->any() ? "legal, but outside the searched mapspace\n"
+                                            : "legal\n");
         if (report) {
             print_latency(*report, out);
         }

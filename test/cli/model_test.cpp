@@ -236,3 +236,61 @@ BOOST_AUTO_TEST_CASE(explain_says_legal_or_names_rule_and_sides) {
     BOOST_TEST(illegal.prints("3 bit"), illegal.out);
     BOOST_TEST(illegal.prints("tight.yaml:"), illegal.out);
 }
+
+// The input of a sum (m + k) has overlapping tiles: a first holder below the loop over m would get
+// what they share from nowhere.
+BOOST_AUTO_TEST_CASE(explain_says_which_rule_keeps_a_legal_mapping_out_of_the_mapspace) {
+    const Folder files;
+    const std::string arch = files.file("arch.yaml", R"(arch:
+  nodes:
+  - !Memory
+    name: Main
+    size: inf
+    actions: [{name: read, energy: 32, throughput: inf}, {name: write, energy: 32, throughput: inf}]
+    tensors: {keep: Nothing, may_keep: All}
+  - !Memory
+    name: Buf
+    size: inf
+    actions: [{name: read, energy: 1, throughput: inf}, {name: write, energy: 1, throughput: inf}]
+    tensors: {keep: ~Main, may_keep: All}
+  - !Compute
+    name: MAC
+    actions: [{name: compute, energy: 0, throughput: 1}]
+)");
+    const std::string workload =
+        files.file("workload.yaml",
+                   "workload:\n"
+                   "  iteration_space_shape: {m: 0 <= m < 4, k: 0 <= k < 3}\n"
+                   "  bits_per_value: {All: 1}\n"
+                   "  einsums: ['Y[m] = T[D: m + k] * X[k]']\n");
+    const auto explained = [&](const std::string& above, int m, std::vector<std::string> more) {
+        const std::string mapping =
+            files.file("mapping.yaml",
+                       "mapping:\n  nodes:\n" + above +
+                           "  - !Temporal {rank_variable: m, tile_shape: " + std::to_string(m) +
+                           "}\n  - !Storage {tensors: [T, Y], component: Buf}\n"
+                           "  - !Temporal {rank_variable: m, tile_shape: 1}\n"
+                           "  - !Temporal {rank_variable: k, tile_shape: 1}\n"
+                           "  - !Compute {einsum: Y, component: MAC}\n");
+        more.insert(more.begin(), {"explain", "-a", arch, "-w", workload, "-m", mapping});
+        return invoke(more);
+    };
+    const std::string x = "  - !Storage {tensors: [X], component: Buf}\n";
+    const std::string all = "  - !Storage {tensors: [X, T, Y], component: Main}\n";
+    const Outcome overlapping = explained(x, 1, {});
+    BOOST_TEST(overlapping.code == 0);
+    BOOST_TEST(overlapping.prints("outside the mapspace: rule L1 of docs/mapspace.md: Einsum 'Y': "
+                                  "the temporal loop over 'm' (4 -> 1) stands above the first "
+                                  "holder of tensor 'T'"),
+               overlapping.out);
+    BOOST_TEST(overlapping.prints("\nlegal, but outside the searched mapspace\n"), overlapping.out);
+    const Json json = explained(x, 1, {"--json"}).json();
+    BOOST_TEST(json["status"] == "legal");
+    BOOST_TEST(json["violations"].empty());
+    BOOST_REQUIRE(json["outside_mapspace"].size() == 1u);
+    BOOST_TEST(json["outside_mapspace"][0]["mapspace_rule"] == "L1");
+    const Outcome member = explained(all, 1, {});
+    BOOST_TEST(member.out.starts_with("legal\n"), member.out);
+    BOOST_TEST(explained(all, 1, {"--json"}).json()["outside_mapspace"].empty());
+    BOOST_TEST(explained(x, 1, {"--unfused"}).prints("rule H1 of docs/mapspace.md"));
+}

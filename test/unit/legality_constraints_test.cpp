@@ -176,6 +176,7 @@ BOOST_AUTO_TEST_CASE(limits_count_only_with_options) {
     const auto nodes = [](int outer, int inner) {
         return std::vector<std::string>{store("T0, W0, W1, T2", "DRAM"),
                                         loop("m", outer),
+                                        store("W0, W1", "GLB"),
                                         loop("m", inner),
                                         store("T1", "GLB"),
                                         "split",
@@ -196,8 +197,8 @@ BOOST_AUTO_TEST_CASE(limits_count_only_with_options) {
     BOOST_TEST(chain.codes(nodes(4, 2)) == "");
     BOOST_TEST(chain.codes(nodes(4, 2), &options) == "max_fused_loops_per_rank_variable");
     BOOST_TEST(chain.codes(nodes(4, 4), &options) == "");
-    BOOST_TEST(chain.codes(nodes(4, 1), &options) ==
-               "");  // a loop with tile shape 1 does not count
+    // A loop with tile shape 1 counts where another place for the variable follows.
+    BOOST_TEST(chain.codes(nodes(4, 1), &options) == "max_fused_loops_per_rank_variable");
     options.max_fused_loops_per_rank_variable = 2;
     BOOST_TEST(chain.codes(nodes(4, 2), &options) == "");
     options.max_fused_loops = 1;

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_partial_tile_is_as_small_as_its_trip_count_allows) {
     // 8 values: 3 makes three iterations, where 4 makes two; 5, 6 and 7 make two as well.
     Case c = simple();
     mapspace::MapSpaceOptions options = mapspace::MapSpaceOptions::accelforge();
-    options.imperfect_spatial = true;
+    options.imperfect_temporal = true;
     const auto tiled = [](int tile) {
         return unit_loops({store("T0, T1, W0", "DRAM"), loop("m", tile)});
     };

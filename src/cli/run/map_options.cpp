@@ -5,21 +5,20 @@
 
 namespace tessera::cli {
 
-void add_search_options(options::options_description& description) {
-    const auto text = [](const char* standard, const char* name) {
-        return options::value<std::string>()->default_value(standard)->value_name(name);
-    };
+namespace {
+
+auto text(const char* standard, const char* name) {
+    return options::value<std::string>()->default_value(standard)->value_name(name);
+}
+
+}  // namespace
+
+void add_mapspace_options(options::options_description& description) {
     description.add_options()  //
-        ("metric", text("edp", "METRIC"),
-         "what is minimised: energy, latency, edp, traffic (words read from and written to the "
-         "outermost memory), or the Pareto set of two, as in energy,latency")  //
         ("mapspace", text("full", "PRESET"),
          "mapspace preset: full, accelforge: the restrictions of that tool, or timeloop (the only "
          "one of "
          "--mapper timeloop)")  //
-        ("compat", text("none", "MODEL"),
-         "none or accelforge: cost conventions of that tool, defects "
-         "included; implied by --mapspace accelforge")  //
         ("max-fused-loops", text("unlimited", "N"),
          "loops that Einsums may share: a number or unlimited")  //
         ("max-fused-loops-per-rank-variable", options::value<std::string>()->value_name("N"),
@@ -32,31 +31,49 @@ void add_search_options(options::options_description& description) {
         ("imperfect-spatial", options::bool_switch(),
          "tile shapes need not divide (spatial loops)")  //
         ("unfused", options::bool_switch(),
-         "the outermost memory keeps every tensor, even one that it may not keep otherwise")  //
+         "the outermost memory keeps every tensor, even one that it may not keep otherwise");
+}
+
+void add_search_options(options::options_description& description) {
+    description.add_options()  //
+        ("metric", text("edp", "METRIC"),
+         "what is minimised: energy, latency, edp, traffic (words read from and written to the "
+         "outermost memory), or the Pareto set of two, as in energy,latency");
+    add_mapspace_options(description);
+    description.add_options()  //
+        ("compat", text("none", "MODEL"),
+         "none or accelforge: cost conventions of that tool, defects "
+         "included; implied by --mapspace accelforge")  //
         ("start", options::value<std::vector<std::string>>()->value_name("FILE"),
          "begin with this mapping; may be repeated")                    //
         ("threads", text("0", "N"), "worker threads; 0: one per core")  //
         ("seed", text("0", "N"), "seed of randomised searches");
 }
 
-mapper::Options mapper_options(const Arguments& arguments) {
-    mapper::Options result;
-    result.metrics = arguments.metrics();
+mapspace::MapSpaceOptions mapspace_options(const Arguments& arguments) {
+    mapspace::MapSpaceOptions result;
     const std::size_t preset = arguments.choice("mapspace", {"full", "accelforge", "timeloop"});
     if (preset != 0) {
-        result.mapspace = mapspace::MapSpaceOptions::accelforge();
+        result = mapspace::MapSpaceOptions::accelforge();
     }
-    result.mapspace.max_fused_loops = arguments.limit("max-fused-loops");
+    result.max_fused_loops = arguments.limit("max-fused-loops");
     if (arguments.has("max-fused-loops-per-rank-variable")) {
-        result.mapspace.max_fused_loops_per_rank_variable =
+        result.max_fused_loops_per_rank_variable =
             arguments.limit("max-fused-loops-per-rank-variable");
     }
     if (arguments.has("einsum-orders")) {
-        result.mapspace.all_einsum_orders = arguments.choice("einsum-orders", {"all", "file"}) == 0;
+        result.all_einsum_orders = arguments.choice("einsum-orders", {"all", "file"}) == 0;
     }
-    result.mapspace.imperfect_temporal = arguments.flag("imperfect-temporal");
-    result.mapspace.imperfect_spatial = arguments.flag("imperfect-spatial");
-    result.mapspace.unfused = arguments.flag("unfused");
+    result.imperfect_temporal = arguments.flag("imperfect-temporal");
+    result.imperfect_spatial = arguments.flag("imperfect-spatial");
+    result.unfused = arguments.flag("unfused");
+    return result;
+}
+
+mapper::Options mapper_options(const Arguments& arguments) {
+    mapper::Options result;
+    result.metrics = arguments.metrics();
+    result.mapspace = mapspace_options(arguments);
     result.threads = static_cast<int>(arguments.whole("threads", 0, 4096));
     result.seed = arguments.whole("seed", 0, ~0ull);
     result.budget = budget(arguments);

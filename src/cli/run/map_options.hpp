@@ -6,6 +6,11 @@
 
 namespace tessera::cli {
 
+/// Adds --mapspace and its switches.
+void add_mapspace_options(options::options_description& description);
+/// What they ask for. \throws UserError
+mapspace::MapSpaceOptions mapspace_options(const Arguments& arguments);
+
 /// Adds --metric, --mapspace, --compat, the mapspace's switches, --threads and --seed.
 void add_search_options(options::options_description& description);
 

@@ -2,6 +2,7 @@
 #include "tessera/mapspace/legality.hpp"
 
 #include "legality_internal.hpp"
+#include "mapspace/legality_rules.hpp"
 #include "tessera/spec/value.hpp"
 
 namespace tessera::mapspace {
@@ -44,33 +45,19 @@ Violation& Checker::add(const char* code, Severity severity, const std::string& 
     return v;
 }
 
-void Checker::check_order() {
-    if (options == nullptr || options->all_einsum_orders) {
-        return;
-    }
-    for (std::size_t i = 1; i < leaves.size(); ++i) {
-        if (leaves[i]->einsum < leaves[i - 1]->einsum) {
-            add("einsum_order", Severity::constraint,
-                "Einsum " + quoted(leaves[i]->view().name) + " comes after " +
-                    quoted(leaves[i - 1]->view().name) +
-                    ", which the workload has later; other orders than its own are switched off",
-                leaves[i].get());
-        }
-    }
-}
-
 }  // namespace legality
 
 std::vector<Violation> check(const model::Problem& problem, const mapping::Mapping& mapping,
                              const MapSpaceOptions* options, mapping::PathCache& paths) {
     legality::Checker checker{problem, mapping, options, paths, {}, {}};
     checker.read_leaves();
-    checker.check_order();
     for (const auto& leaf : checker.leaves) {
         checker.check_nest(*leaf);
         checker.check_states(*leaf);
         checker.check_constraints(*leaf);
+        checker.check_member(*leaf);
     }
+    checker.check_einsum_order();
     checker.check_exchange();
     checker.check_capacity();
     return std::move(checker.found);
@@ -88,6 +75,28 @@ std::map<std::string, double> peak_bits(const model::Problem& problem,
     legality::Checker checker{problem, mapping, nullptr, paths, {}, {}};
     checker.read_leaves();
     return checker.peak_bits();
+}
+
+std::string rule_of(const std::string& code) {
+    static const std::map<std::string, std::string> rules = {
+        {"keep", "H1"},
+        {"may_keep", "H1"},
+        {"back", "H1"},
+        {"hierarchy", "H2"},
+        {"outermost", "H3"},
+        {"tensor_order", "H4"},
+        {"recomputation", "L1"},
+        {"imperfect", "L6"},
+        {"max_fused_loops", "L8"},
+        {"max_fused_loops_per_rank_variable", "L8"},
+        {"line_buffers", "S1"},
+        {"reuse", "C1"},
+        {"loop_bounds", "C2"},
+        {"no_refetch", "C3"},
+        {"no_resend", "C3"},
+        {"min_usage", "C4"}};
+    const auto found = rules.find(code);
+    return found == rules.end() ? code : found->second;
 }
 
 std::string to_text(const Violation& violation) {

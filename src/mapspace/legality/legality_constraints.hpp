@@ -23,6 +23,7 @@ private:
     bool loop_between(std::size_t i, std::size_t j) const;
     void outermost();
     void dimensions();
+    bool may_loop(int l, int d, workload::RankVariableMask variables) const;
     void loop_bound(int l, int d, const arch::LoopBound& bound);
     void refetches();
     void refetch(const char* code, const Node& holder, std::size_t begin, std::size_t end);

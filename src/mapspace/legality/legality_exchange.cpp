@@ -38,6 +38,7 @@ public:
             if (uses.size() > 1) {
                 same_place(uses.front(), use);
                 private_loops(uses, use);
+                same_rank(uses, use);
                 line_buffer(uses, use);
             }
             for (const Use& producer : uses) {
@@ -87,6 +88,55 @@ private:
                 return;
             }
         }
+    }
+
+    // J4: a loop around the shared holder walks along the same rank for all, in equal steps. One in
+    // space around what no Einsum writes may walk along none. A spatial loop outside its memory is
+    // around it wherever it is written.
+    void same_rank(const std::vector<Use>& uses, const Use& use) {
+        const int first = use.leaf->first_holder(use.tensor);
+        const Node& holder = use.leaf->nodes[first];
+        const bool written =
+            std::ranges::any_of(uses, [](const Use& other) { return other.local().output; });
+        const auto is_around = [&](int i, const Node& node) {
+            return node.loop() && node.trips > 1 &&
+                   (i < first || (node.kind == Kind::spatial && node.level <= holder.level));
+        };
+        for (int i = 0; i < static_cast<int>(use.leaf->nodes.size()); ++i) {
+            const Node& loop = use.leaf->nodes[i];
+            const bool around = checker_.options != nullptr && is_around(i, loop);
+            for (std::size_t o = 0; around && o < uses.size(); ++o) {
+                const int there = uses[o].leaf->node_of(loop.tree);
+                const bool fits = there < 0 ? i < first  // private_loops() tells
+                                            : walks_alike(use, loop, uses[o], there, written);
+                if (!fits) {
+                    checker_
+                        .add("J4", Severity::constraint,
+                             "Einsums " + quoted(uses[o].leaf->view().name) + " and " +
+                                 quoted(use.leaf->view().name) + " share tensor " +
+                                 quoted(use.local().name) + " inside the " +
+                                 loop_text(*use.leaf, loop) +
+                                 ", which does not walk along one rank of it in equal steps for "
+                                 "both",
+                             use.leaf, &loop)
+                        .tensor = use.local().name;
+                    return;
+                }
+            }
+        }
+    }
+
+    static bool walks_alike(const Use& use, const Node& loop, const Use& other, int there,
+                            bool written) {
+        const Node& twin = other.leaf->nodes[there];
+        const int a = use.local().rank_of_variable[loop.variable];
+        const int b = other.local().rank_of_variable[twin.variable];
+        if (a < 0 && b < 0) {
+            return loop.kind == Kind::spatial && !written && loop.trips == twin.trips;
+        }
+        return a >= 0 && b >= 0 && use.local().ranks[a].rank == other.local().ranks[b].rank &&
+               loop.outer == twin.outer && loop.tile == twin.tile &&
+               loop.prologue == twin.prologue && loop.base == twin.base;
     }
 
     // All Einsums that access what a line buffer keeps run inside its loop.

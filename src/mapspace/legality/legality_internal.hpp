@@ -1,10 +1,10 @@
 // The checks behind check(), see tessera/mapspace/legality.hpp.
 //
 //   read_leaves()        one chain of nodes per Einsum, structure of the tree  (legality_tree.cpp)
-//   check_order()        Einsums as the workload has them                       (legality.cpp)
 //   check_nest()         tile shapes, unit loops, fan-outs, order of holders   (legality_nest.cpp)
 //   check_states()       running states                                      (legality_states.cpp)
 //   check_constraints()  keep, reuse, loop bounds, ...  (legality_storage.cpp, legality_loops.cpp)
+//   check_member()       the rest of the mapspace's rules              (legality_member.cpp)
 //   check_exchange()     who reads what when                               (legality_exchange.cpp)
 //   check_capacity()     bits in every memory at every time                (legality_capacity.cpp)
 #pragma once
@@ -85,10 +85,11 @@ struct Checker {
                    const Leaf* leaf = nullptr, const Node* node = nullptr);
 
     void read_leaves();
-    void check_order();
     void check_nest(const Leaf& leaf);
     void check_states(const Leaf& leaf);
     void check_constraints(const Leaf& leaf);
+    void check_member(const Leaf& leaf);
+    void check_einsum_order();
     void check_exchange();
     void check_capacity();
     std::map<std::string, double> peak_bits();

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "legality_constraints.hpp"
+#include "legality_places.hpp"
 #include "tessera/base/comparison.hpp"
 
 namespace tessera::mapspace::legality {
@@ -29,6 +30,21 @@ bool meets(const arch::LoopBound& bound, double trips) {
 
 }  // namespace
 
+/// The mapspace has a place for a loop over one of the variables.
+bool Constraints::may_loop(int l, int d, workload::RankVariableMask variables) const {
+    if (!checker_.options || leaf_.view().is_copy_operation) {
+        return false;
+    }
+    const Places places(leaf_, *checker_.options);
+    for (std::size_t v = 0; v < leaf_.view().rank_variables.size(); ++v) {
+        if ((variables >> v & 1) && leaf_.view().rank_variables[v].bound > 1 &&
+            places.spatial_fits(static_cast<int>(v), l, d)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void Constraints::loop_bound(int l, int d, const arch::LoopBound& bound) {
     const arch::PathDim& dim = leaf_.path.levels[l].spatial[d];
     double product = 1;
@@ -36,7 +52,7 @@ void Constraints::loop_bound(int l, int d, const arch::LoopBound& bound) {
     const Node* last = nullptr;
     const auto report = [&](const std::string& what, double trips) {
         // A loop that is not written has one trip; it may also be one that another rule forbids.
-        const bool absent = last == nullptr;
+        const bool absent = last == nullptr && !may_loop(l, d, bound.variables);
         Violation& v = checker_.add(
             "loop_bounds", absent ? Severity::warning : Severity::constraint,
             einsum() + ": " + what + " in " + quoted(leaf_.path.levels[l].name) + " along " +
@@ -170,62 +186,37 @@ void Constraints::refetches() {
     }
 }
 
-// A loop that is null or ends at tile shape 1 is not counted: no template counts its innermost
-// loop.
+// Fused loops are counted by rule L8 (legality_member.cpp).
 void Constraints::limits() {
     if (!checker_.options) {
         return;
     }
     const MapSpaceOptions& options = *checker_.options;
-    std::size_t fused_end = 0;
-    for (std::size_t i = 0; i < leaf_.nodes.size(); ++i) {
-        if (leaf_.nodes[i].holder() && leaf_.nodes[i].first &&
-            leaf_.tensor(leaf_.nodes[i]).fusable) {
-            const int slid = leaf_.line_buffer_loop(static_cast<int>(i));
-            fused_end = slid >= 0 ? static_cast<std::size_t>(slid) + 1 : i;
-            if (slid >= 0 && !checker_.options->line_buffers) {
-                add("line_buffers",
-                    einsum() + " has a line buffer of tensor " +
-                        quoted(leaf_.tensor(leaf_.nodes[i]).name) + "; they are switched off",
-                    &leaf_.nodes[i]);
-            }
-        }
-    }
-    int total = 0;
-    std::map<int, int> per_variable;
     std::map<std::pair<int, int>, int> per_dim;
     for (std::size_t i = 0; i < leaf_.nodes.size(); ++i) {
         const Node& node = leaf_.nodes[i];
-        if (!node.loop() || node.trips == 1 || node.tile == 1) {
-            continue;
+        if (leaf_.line_buffer_loop(static_cast<int>(i)) >= 0 && !options.line_buffers) {
+            add("line_buffers",
+                einsum() + " has a line buffer of tensor " + quoted(leaf_.tensor(node).name) +
+                    "; they are switched off",
+                &node);
         }
-        if (i < fused_end) {
-            ++total;
-            ++per_variable[node.variable];
-        }
-        if (node.kind == Kind::spatial) {
+        if (node.kind == Kind::spatial && node.trips > 1 && node.tile > 1) {
             ++per_dim[{node.level, node.dim}];
         }
     }
-    const auto exceeds = [&](const char* code, int count, int limit, const std::string& what) {
+    for (const auto& [dim, count] : per_dim) {
+        const int limit = options.max_loops_per_spatial_dimension;
         if (limit != MapSpaceOptions::unlimited && count > limit) {
-            Violation& v = add(code, einsum() + " has " + std::to_string(count) + " " + what +
-                                         ", allowed " + std::to_string(limit));
+            const arch::PathLevel& level = leaf_.path.levels[dim.first];
+            Violation& v =
+                add("max_loops_per_spatial_dimension",
+                    einsum() + " has " + std::to_string(count) + " loops in " + quoted(level.name) +
+                        " along " + quoted(level.spatial[dim.second].name) + ", allowed " +
+                        std::to_string(limit));
             v.found = count;
             v.limit = limit;
         }
-    };
-    exceeds("max_fused_loops", total, options.max_fused_loops, "fused loops");
-    for (const auto& [variable, count] : per_variable) {
-        exceeds("max_fused_loops_per_rank_variable", count,
-                options.max_fused_loops_per_rank_variable,
-                "fused loops over " + quoted(leaf_.view().rank_variables[variable].name));
-    }
-    for (const auto& [dim, count] : per_dim) {
-        const arch::PathLevel& level = leaf_.path.levels[dim.first];
-        exceeds(
-            "max_loops_per_spatial_dimension", count, options.max_loops_per_spatial_dimension,
-            "loops in " + quoted(level.name) + " along " + quoted(level.spatial[dim.second].name));
     }
 }
 

@@ -66,8 +66,10 @@ void Constraints::storage_of(int l, TensorMask above, const spec::Symbols& symbo
         keep &= above;
         may_keep &= above;
     }
-    // A copy only needs outermost holders.
-    const TensorMask must = leaf_.view().is_copy_operation ? keep & ~above : keep;
+    // A copy only needs outermost holders; in the mapspace also tolls, where it passes them.
+    const bool spared = leaf_.view().is_copy_operation &&
+                        (level.kind != LevelKind::toll || checker_.options == nullptr);
+    const TensorMask must = spared ? keep & ~above : keep;
     const auto report = [&](const char* code, TensorMask wrong, const std::string& text,
                             const spec::Expression& e) {
         if (!wrong) {
@@ -84,6 +86,13 @@ void Constraints::storage_of(int l, TensorMask above, const spec::Symbols& symbo
     };
     report("keep", must & ~stored_[l], unfused ? "but, unfused, must keep" : "but must keep",
            unfused ? spec::Expression() : level.keep);
+    // A further holder of a copy in a memory is no member: the reference has those it must keep.
+    const bool once = leaf_.view().is_copy_operation && level.kind == LevelKind::memory &&
+                      checker_.options != nullptr;
+    if (once) {
+        may_keep &= ~above;
+        keep &= checker_.options->preset == MapSpaceOptions::Preset::full ? ~above : all;
+    }
     report("may_keep", stored_[l] & ~keep & ~may_keep & ~(level.kind == LevelKind::toll ? 0 : back),
            "but may not keep", level.may_keep.empty() ? level.keep : level.may_keep);
     report("back", back & above,
