@@ -122,6 +122,30 @@ BOOST_AUTO_TEST_CASE(a_stopped_search_tells_the_gap) {
     BOOST_TEST(files.map({"--metric", "energy"}, stopped).prints("by more than 25 %"));
 }
 
+BOOST_AUTO_TEST_CASE(what_is_proven_of_the_later_metric_is_said) {
+    const Files files;
+    for (const bool proven : {true, false}) {
+        const auto told = [&](const model::Problem& problem, const model::CostModel& model,
+                              const mapper::Options& options) {
+            mapper::Result result = optimal(problem, model, options);
+            result.later = mapper::LaterMetric{mapper::Metric::energy, proven, 2.5};
+            return result;
+        };
+        const Json root = files.map({"--json", "--metric", "latency"}, told).json();
+        BOOST_TEST(root["status"] == "optimal");
+        BOOST_TEST(root["later"]["metric"] == "energy");
+        BOOST_TEST(root["later"]["proven"] == proven);
+        BOOST_TEST(root["later"]["bound"]["energy_j"] == 2.5);
+        const Outcome text = files.map({"--metric", "latency"}, told);
+        BOOST_TEST(text.prints(proven ? "Proven optimal for latency, and among those mappings for "
+                                        "energy ("
+                                      : "Proven optimal for latency; energy among those mappings "
+                                        "is not proven: at least 2.5"),
+                   text.out);
+    }
+    BOOST_TEST(!files.map({"--json", "--metric", "latency"}).json().contains("later"));
+}
+
 BOOST_AUTO_TEST_CASE(several_metrics_give_the_whole_set) {
     const Files files;
     const Json root = files.map({"--json", "--metric", "energy,latency"}, both).json();

@@ -24,7 +24,7 @@ std::optional<Optimum> solve(const Problem& problem, const std::vector<mapper::M
     Optimum optimum;
     try {
         const mapper::Result result = ffm->map(loaded.problem, *model, options);
-        if (result.status == mapper::Status::feasible) {
+        if (result.status == mapper::Status::feasible || (result.later && !result.later->proven)) {
             return std::nullopt;
         }
         for (const mapper::Solution& s : result.solutions) {
