@@ -269,6 +269,10 @@ std::vector<std::string> features(const Problem& problem) {
         }
     }
     found.insert(std::to_string(memories) + " memories");
+    if (std::ranges::count_if(problem.components,
+                              [](const Component& c) { return !c.dimensions.empty(); }) > 1) {
+        found.insert("two arrays");
+    }
     if (computes > 1) {
         found.insert("several computes");
     }
@@ -388,6 +392,38 @@ void draw_varieties(Problem& problem, Random r) {
     }
 }
 
+/// Now and then: another array behind a memory, memories that leave their order. All else of a
+/// problem stays as it is without them.
+void draw_arrays(Problem& problem, Random r) {
+    const bool networks = std::ranges::any_of(
+        problem.components, [](const Component& c) { return c.kind == "Network"; });
+    if (r.chance(20) && !networks) {
+        std::vector<std::size_t> places;
+        for (std::size_t i = 0; i < problem.components.size(); ++i) {
+            if (problem.components[i].kind == "Memory") {
+                places.push_back(i);
+            }
+        }
+        Component array;
+        array.kind = "Container";
+        array.name = "Array2";
+        array.dimensions.push_back({"lanes", 2 + r.below(3), {}});
+        problem.components.insert(
+            problem.components.begin() + static_cast<std::ptrdiff_t>(r.pick(places)) + 1, array);
+    }
+    int left = r.chance(25) ? 1 + r.below(2) : 0;
+    for (std::size_t i = problem.components.size(); i-- > 1 && left > 0;) {
+        Component& c = problem.components[i];
+        const bool known = std::ranges::any_of(c.tensors, [](const auto& rule) {
+            return rule.first == "force_memory_hierarchy_order";
+        });
+        if (c.kind == "Memory" && !known && r.chance(70)) {
+            c.tensors.emplace_back("force_memory_hierarchy_order", "False");
+            --left;
+        }
+    }
+}
+
 /// Under the reference's rules such copies are not searched.
 bool makes_persistent_copies(const Problem& problem) {
     const auto persistent = [&](const Access& a) { return problem.persistent.contains(a.tensor); };
@@ -411,6 +447,7 @@ Problem random_problem(std::uint64_t seed) {
     draw_hardware(problem, r);
     draw_banks(problem, Random(seed ^ 0xba2c));
     draw_varieties(problem, Random(seed ^ 0x7a1e));
+    draw_arrays(problem, Random(seed ^ 0xa77a));
     if (problem.options.partial_tiles()) {
         return problem;
     }

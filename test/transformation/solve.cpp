@@ -6,13 +6,8 @@
 
 namespace tessera::transformation {
 
-namespace {
-
-constexpr double time_limit_s = 120;
-
-}  // namespace
-
-std::optional<Optimum> solve(const Problem& problem, const std::vector<mapper::Metric>& metrics) {
+std::optional<Optimum> solve(const Problem& problem, const std::vector<mapper::Metric>& metrics,
+                             double time_limit_s) {
     const LoadedProblem loaded(problem);
     const auto ffm = plugin::Registry<mapper::Mapper>::instance().create("ffm");
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");

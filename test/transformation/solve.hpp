@@ -25,7 +25,8 @@ struct Optimum {
 };
 
 /// nullopt: not proven within the limits. Other errors than NoLegalMapping pass through.
-std::optional<Optimum> solve(const Problem& problem, const std::vector<mapper::Metric>& metrics);
+std::optional<Optimum> solve(const Problem& problem, const std::vector<mapper::Metric>& metrics,
+                             double time_limit_s = 120);
 
 /// The mapping's cost; `why` says what makes it illegal, or no member of the mapspace.
 Cost evaluate(const Problem& problem, const mapping::Mapping& mapping, std::string& why);

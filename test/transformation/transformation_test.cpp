@@ -126,11 +126,26 @@ BOOST_AUTO_TEST_CASE(optima_move_as_the_problem_does) {
         BOOST_TEST((found != tally.families.end() && found->second.solved > 0),
                    "no problem of family " << family << " was solved");
     }
-    for (const char* feature :
-         {"2 memories", "3 memories", "4 memories", "spatial", "toll", "network", "reuse",
-          "loop_bounds", "no_refetch_from_above", "tensor_order_options", "several computes",
-          "persistent", "partial tiles", "size by Einsum", "fan-out by Einsum", "enabled by Einsum",
-          "usage_scale", "fractions of bits"}) {
+    for (const char* feature : {"2 memories",
+                                "3 memories",
+                                "4 memories",
+                                "spatial",
+                                "toll",
+                                "network",
+                                "reuse",
+                                "loop_bounds",
+                                "no_refetch_from_above",
+                                "tensor_order_options",
+                                "several computes",
+                                "persistent",
+                                "partial tiles",
+                                "size by Einsum",
+                                "fan-out by Einsum",
+                                "enabled by Einsum",
+                                "usage_scale",
+                                "fractions of bits",
+                                "two arrays",
+                                "force_memory_hierarchy_order"}) {
         const auto found = tally.features.find(feature);
         BOOST_TEST((found != tally.features.end() && found->second.solved > 0),
                    "no problem with " << feature << " was solved");

@@ -195,6 +195,17 @@ bool less_energy(Problem& p, Random& r) {
     return true;
 }
 
+/// Of a memory inside the outermost one.
+bool free_order(Problem& p, Random& r) {
+    Rules& tensors = any(memories(p), r).tensors;
+    const std::string* const known = find(tensors, "force_memory_hierarchy_order");
+    if ((known && *known == "False") || !r.chance(50)) {
+        return false;
+    }
+    set(tensors, "force_memory_hierarchy_order", "False");
+    return true;
+}
+
 struct Change {
     const char* name;
     bool (*apply)(Problem&, Random&);
@@ -217,6 +228,7 @@ constexpr Change all_changes[] = {
     {"no toll", no_toll, false},
     {"more bandwidth", more_bandwidth, false},
     {"less energy", less_energy, false},
+    {"free order", free_order},
 };
 
 }  // namespace
