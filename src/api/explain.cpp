@@ -45,4 +45,18 @@ std::vector<mapspace::Violation> explain(const model::Problem& problem,
     return found;
 }
 
+std::vector<mapspace::Violation> outside_mapspace(const model::Problem& problem,
+                                                  const mapping::Mapping& mapping,
+                                                  const mapspace::MapSpaceOptions& options) {
+    const std::vector<mapspace::Violation> legal = mapspace::check(problem, mapping);
+    std::vector<mapspace::Violation> found = mapspace::check(problem, mapping, &options);
+    std::erase_if(found, [&](const mapspace::Violation& v) {
+        return std::any_of(legal.begin(), legal.end(), [&](const mapspace::Violation& other) {
+            return other.code == v.code && other.message == v.message &&
+                   other.severity == v.severity;
+        });
+    });
+    return found;
+}
+
 }  // namespace tessera::api

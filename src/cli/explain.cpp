@@ -77,19 +77,8 @@ io::Json verdict(bool legal, io::Json violations, io::Json latency) {
 /// be better than a proven optimum.
 class Outside {
 public:
-    Outside(const Inputs& inputs, const mapspace::MapSpaceOptions& options) {
-        const auto legal = mapspace::check(inputs.problem(), *inputs.mapping);
-        for (mapspace::Violation& v :
-             mapspace::check(inputs.problem(), *inputs.mapping, &options)) {
-            const bool known = std::ranges::any_of(legal, [&](const mapspace::Violation& other) {
-                return other.code == v.code && other.message == v.message &&
-                       other.severity == v.severity;
-            });
-            if (!known) {
-                found_.push_back(std::move(v));
-            }
-        }
-    }
+    Outside(const Inputs& inputs, const mapspace::MapSpaceOptions& options)
+        : found_(api::outside_mapspace(inputs.problem(), *inputs.mapping, options)) {}
 
     bool any() const {
         return std::ranges::any_of(found_, [](const mapspace::Violation& v) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/printable.hpp"
+#include "order.hpp"
 #include "telemetry/events.hpp"
 
 namespace tessera::telemetry {
@@ -173,9 +174,11 @@ void LineLog::line(const Snapshot& s, char mark, const Incumbent* found) {
 
 /// A better one takes the place of one that waits; of a Pareto set, the newest does.
 void LineLog::take(const Snapshot& s, const Incumbent& found) {
-    // Of one metric, the recorder tells none that is not better than those before.
-    const bool better = !best_ || s.run.metrics.size() < 2 || found.value < *best_;
-    best_ = better ? found.value : *best_;
+    const bool better = !best_ || is_better(s.run.metrics, found, *best_);
+    if (!better && s.run.metrics.size() < 2) {
+        return;
+    }
+    best_ = better ? found : *best_;
     if (better || !waiting_ || waiting_mark_ != '*') {
         waiting_ = found;
         waiting_mark_ = better ? '*' : '+';

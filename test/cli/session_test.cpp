@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_partial_tile_begins_searches_alone_that_have_such_tiles) 
     ways.taken({"--imperfect-temporal"});
     ways.refused({}, "[imperfect]");
     ways.taken({"--imperfect-temporal", "--imperfect-spatial"});
-    ways.refused({"--imperfect-spatial"}, "its partial tiles are those of the other");
+    ways.refused({"--imperfect-spatial"}, "leaves a partial tile; only spatial loops may");
 }
 
 // Whoever puts another mapping into the folder of a run gets no better result by that.

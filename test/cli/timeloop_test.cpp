@@ -402,7 +402,7 @@ BOOST_AUTO_TEST_CASE(unknown_keys_are_named_by_every_command) {
     BOOST_TEST(!checked.prints("constraints"), checked.out);
     warned(invoke({"model", "-a", chip, "-m", given}), given, "permutation");
     warned(invoke({"explain", "-a", chip, "-m", given}), given, "permutation");
-    warned(invoke({"map", "-a", chip, "-w", top, "--plain", "--max-cpu-time", "1s"}), top,
+    warned(invoke({"map", "-a", chip, "-w", top, "--plain", "--max-time", "1s"}), top,
            "mapspace_constraints");
     const std::string good = folder.file("good.yaml",
                                          "mapspace_constraints:\n"

@@ -107,7 +107,7 @@ void loosen(Rules& tensors, const std::string& key) {
 void drop(const NamedConstraint& c, Dimension& d) {
     switch (c.kind) {
         case ConstraintKind::fanout:
-            d.fanout = 1 << 20;
+            d.fanout = 1 << 12;  // four of them stay within 2^53 instances
             d.follows.clear();
             break;
         case ConstraintKind::min_usage:
@@ -131,7 +131,12 @@ void drop(const NamedConstraint& c, Component& component) {
             component.banks = 0;
             break;
         case ConstraintKind::size:
-            component.size_bits = std::numeric_limits<double>::infinity();
+            if (component.banks > 0) {  // as many banks of this size as are needed
+                component.size_bits *= 1024;
+                component.banks *= 1024;
+            } else {
+                component.size_bits = std::numeric_limits<double>::infinity();
+            }
             component.follows.clear();
             break;
         case ConstraintKind::no_refetch_from_above:

@@ -8,6 +8,7 @@
 
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/mapspace/legality.hpp"
+#include "tessera/mapspace/template.hpp"
 
 namespace tessera::api {
 
@@ -42,6 +43,11 @@ inline constexpr const char* refused_by_model = "model";
 std::vector<mapspace::Violation> explain(const model::Problem& problem,
                                          const mapping::Mapping& mapping, const std::string& name,
                                          const model::CostModel& model);
+
+/// What keeps a legal mapping out of a mapspace: a search does not look at it.
+std::vector<mapspace::Violation> outside_mapspace(const model::Problem& problem,
+                                                  const mapping::Mapping& mapping,
+                                                  const mapspace::MapSpaceOptions& options);
 
 /// (best - bound) / best of the only metric; 0 if optimal. Empty: unknown, or several metrics.
 std::optional<double> gap(const mapper::Result& result, const std::vector<mapper::Metric>& metrics);

@@ -40,7 +40,7 @@ private:
     const Settings settings_;
     int lines_ = 0;
     double last_s_ = 0, found_s_ = -1;
-    std::optional<double> best_;
+    std::optional<Incumbent> best_;
     std::optional<Incumbent> waiting_;
     char waiting_mark_ = '*';
 };

@@ -128,15 +128,15 @@ private:
 
     static bool walks_alike(const Use& use, const Node& loop, const Use& other, int there,
                             bool written) {
-        const Node& twin = other.leaf->nodes[there];
+        const Node& theirs = other.leaf->nodes[there];
         const int a = use.local().rank_of_variable[loop.variable];
-        const int b = other.local().rank_of_variable[twin.variable];
+        const int b = other.local().rank_of_variable[theirs.variable];
         if (a < 0 && b < 0) {
-            return loop.kind == Kind::spatial && !written && loop.trips == twin.trips;
+            return loop.kind == Kind::spatial && !written && loop.trips == theirs.trips;
         }
         return a >= 0 && b >= 0 && use.local().ranks[a].rank == other.local().ranks[b].rank &&
-               loop.outer == twin.outer && loop.tile == twin.tile &&
-               loop.prologue == twin.prologue && loop.base == twin.base;
+               loop.outer == theirs.outer && loop.tile == theirs.tile &&
+               loop.prologue == theirs.prologue && loop.base == theirs.base;
     }
 
     // All Einsums that access what a line buffer keeps run inside its loop.
