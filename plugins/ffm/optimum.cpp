@@ -24,7 +24,7 @@ constexpr double near_bound = 0.08;
 /// Sums for the tables of completions of one join: half a second.
 constexpr std::size_t sums_of_completions = 12'000'000;
 /// By how much cutoffs grow from what the relaxed join of rows has shown.
-constexpr double climbing_steps[] = {0.02, 0.06, 0.2};
+constexpr double climbing_steps[] = {0.003, 0.04, 0.08, 0.2};
 constexpr std::size_t thinned_rows = 6;
 /// With partial tiles: a search for the last digits of a class bound can take longer than there is
 /// time. At first, costs of classes that are lower by less than this share than without are not
@@ -217,7 +217,9 @@ bool Run::climb(double cutoff) {
     for (std::size_t i = 0; std::isfinite(relaxed_) && !watch_.stopped(); ++i) {
         const double step = climbing_steps[std::min(i, std::size(climbing_steps) - 1)];
         cutoff = std::max(relaxed_, cutoff) * (1 + step);
-        if (cutoff >= incumbent_.value()) {
+        // Without an incumbent there may be no mapping at all.
+        const bool known = std::isfinite(incumbent_.value());
+        if (cutoff >= incumbent_.value() || (!known && i >= std::size(climbing_steps))) {
             return false;
         }
         if (decide(cutoff)) {
