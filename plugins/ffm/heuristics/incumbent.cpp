@@ -69,8 +69,10 @@ void Run::take(const mapper::Solution& s, const std::string& step) {
 }
 
 void Run::find_by_objective() {
+    // Their evaluations are not those of this run, which a limit may count.
     if (objectives_tried_ || goal_ != mapspace::JoinGoal::edp || !context_.switches.beam_search ||
-        options_.mapspace.partial_tiles() || exploration_->class_bounds.nothing_shared()) {
+        options_.budget.max_evals > 0 || options_.mapspace.partial_tiles() ||
+        exploration_->class_bounds.nothing_shared()) {
         return;
     }
     objectives_tried_ = true;
