@@ -89,10 +89,12 @@ BOOST_AUTO_TEST_CASE(ffm_is_optimal_where_tensors_may_pass_by) {
     BOOST_TEST(better >= 5);
 }
 
-// Mappings that know no limit are settled: they are in the mapspace, and none beats its optimum.
-BOOST_AUTO_TEST_CASE(settled_mappings_are_in_the_mapspace) {
+// Mappings that know no limit are settled: they are legal, and no member of the mapspace among them
+// beats its optimum. Where a holder is left out, loops may come to stand below one that L5 of
+// docs/mapspace.md has them above.
+BOOST_AUTO_TEST_CASE(settled_mappings_are_legal_and_members_beat_no_optimum) {
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
-    int fit = 0, settled = 0, refused = 0;
+    int fit = 0, settled = 0, refused = 0, outside = 0;
     for (const auto& [kind, seeds] : oracle::few_seeds(6)) {
         for (const std::uint64_t seed : seeds) {
             const oracle::Instance drawn = oracle::random_instance(seed);
@@ -108,8 +110,7 @@ BOOST_AUTO_TEST_CASE(settled_mappings_are_in_the_mapspace) {
                 }
                 const mapping::Mapping given = worker.mapping(point);
                 const model::SettledMapping found = model::settle_overflow(bypass.problem, given);
-                const auto violations =
-                    mapspace::check(bypass.problem, found.mapping, &drawn.options);
+                const auto violations = mapspace::check(bypass.problem, found.mapping);
                 BOOST_TEST_CONTEXT(kind << " " << seed << " " << i << "\n"
                                         << mapping::to_yaml(given)) {
                     double edp_js = 0;
@@ -123,13 +124,19 @@ BOOST_AUTO_TEST_CASE(settled_mappings_are_in_the_mapspace) {
                     BOOST_TEST(legal(violations),
                                (violations.empty() ? "" : mapspace::to_text(violations[0])));
                     BOOST_REQUIRE(!best.solutions.empty());
+                    if (!legal(mapspace::check(bypass.problem, found.mapping, &drawn.options))) {
+                        BOOST_TEST(!found.left_out.empty());
+                        ++outside;
+                        continue;
+                    }
                     BOOST_TEST(edp_js >= best.solutions[0].report.edp_js() * (1 - 1e-9));
                     (found.left_out.empty() ? fit : settled) += 1;
                 }
             }
         }
     }
-    BOOST_TEST_MESSAGE(fit << " fit, " << settled << " settled, " << refused << " refused");
+    BOOST_TEST_MESSAGE(fit << " fit, " << settled << " settled, " << refused << " refused, "
+                           << outside << " outside");
     BOOST_TEST(fit >= 50);
     BOOST_TEST(settled >= 100);
 }
