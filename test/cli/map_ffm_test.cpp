@@ -330,3 +330,32 @@ BOOST_AUTO_TEST_CASE(a_latency_that_falls_with_the_actions_is_refused_by_every_s
     const std::string mapping = files.file("mapping.yaml", unfused_mapping);
     BOOST_TEST(invoke({"model", "-a", arch, "-w", workload, "-m", mapping}).code == 0);
 }
+
+// The first bound leaves no place for a loop over n, so the second one asks for nothing.
+BOOST_AUTO_TEST_CASE(a_bound_on_a_loop_that_another_bound_forbids_asks_for_nothing) {
+    const Folder files;
+    const std::string spec = files.file("spec.yaml", R"(arch:
+  nodes:
+  - !Memory {name: Main, size: inf, leak_power: 0, area: 0, tensors: {keep: All}, actions: [
+      {name: read, energy: 1, throughput: inf}, {name: write, energy: 1, throughput: inf}]}
+  - !Container
+    name: Array
+    spatial:
+    - name: rows
+      fanout: 4
+      loop_bounds:
+      - {expression: n, operator: "<=", value: 1}
+      - {expression: n, operator: "==", value: 8}
+  - !Compute {name: MAC, leak_power: 0, area: 0, actions: [
+      {name: compute, energy: 1, throughput: 1}]}
+workload:
+  rank_sizes: {M: 4, N: 4}
+  bits_per_value: {All: 8}
+  einsums: ["Y[m, n] = X[m, n]"]
+)");
+    for (const char* mapper : {"ffm", "exhaustive", "random"}) {
+        const Outcome outcome = invoke({"map", "-a", spec, "-w", spec, "--mapper", mapper, "--json",
+                                        "-q", "--max-evals", "1000"});
+        BOOST_TEST(outcome.code == 0, outcome.err);
+    }
+}

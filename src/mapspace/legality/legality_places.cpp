@@ -128,6 +128,13 @@ bool Places::spatial_fits(int variable, int level, int dim) const {
         (options_.max_fused_loops == 0 && fused(place.gap))) {
         return false;
     }
+    using Op = arch::LoopBound::Op;
+    for (const arch::LoopBound& bound : at.loop_bounds) {
+        const bool one = bound.value == 1 && (bound.op == Op::equal || bound.op == Op::less_equal);
+        if (one && (bound.variables >> variable & 1)) {
+            return false;
+        }
+    }
     for (std::size_t t = 0; t < leaf_.view().tensors.size(); ++t) {
         const LocalTensor& tensor = leaf_.view().tensors[t];
         if (((unseen(place.gap) >> t & 1) && tensor.persistent && tensor.fusable) ||
