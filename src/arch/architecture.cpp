@@ -45,6 +45,7 @@ Architecture::Architecture(spec::Node root, std::map<std::string, std::string> d
     spec::bind_variables(impl->variables, impl->defines, symbols);
     impl->tree = read_tree(nodes, symbols);
     for_each_leaf(impl->tree, [&](const ComponentSpec& component) {
+        level_names_.push_back(component.name);
         if (component.kind != LevelKind::container) {
             component_names_.push_back(component.name);
         }

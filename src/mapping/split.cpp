@@ -67,7 +67,7 @@ int ChainReader::level(const TreeNode& node) const {
     if (index >= 0) {
         return index;
     }
-    const std::vector<std::string>& known = architecture_.component_names();
+    const std::vector<std::string>& known = architecture_.level_names();
     if (std::find(known.begin(), known.end(), node.component) != known.end()) {
         illegal(node,
                 "component '" + node.component + "' does not stand above the compute '" +

@@ -296,7 +296,35 @@ std::string networked_text(Random& r, bool wide) {
     return out + compute(r, "MAC", stacked && r.chance(50) ? "" : own);
 }
 
+/// Containers right above each other, around a memory in which Einsums may exchange tensors.
+std::string stacked_text(Random& r) {
+    std::string out = "arch:\n  nodes:\n";
+    out += memory(r, "MainMemory", "inf", r.pick(std::vector{5, 10, 30}), false,
+                  r.pick(std::vector<std::string>{"{keep: ~Intermediates, may_keep: All}",
+                                                  "{keep: ~Intermediates}"}));
+    for (int i = 0; i < 2; ++i) {
+        const std::string name(1, static_cast<char>('A' + i));
+        out += "  - !Container\n    name: Array" + name + "\n    spatial: [" +
+               fanout(r, name + "0") +
+               (i == 1 && r.chance(30) ? ", " + fanout(r, name + "1") : "") + "]\n";
+    }
+    out += memory(r, "Pad", r.pick(std::vector<std::string>{"2", "4", "8", "24", "60"}), 1,
+                  r.chance(30),
+                  r.pick(std::vector<std::string>{"{keep: ~MainMemory, may_keep: All}",
+                                                  "{keep: ~MainMemory, may_keep: Inputs}"}));
+    return out + compute(r, "MAC", "");
+}
+
 }  // namespace
+
+Instance random_stacked_instance(std::uint64_t seed) {
+    Random r(seed ^ 0x57ac);
+    const Shape shape = r.chance(20) ? single(r) : r.chance(60) ? pair(r) : triple(r);
+    Instance out{seed, shape.kind, "", mapspace::MapSpaceOptions{}};
+    out.yaml = stacked_text(r);
+    out.yaml += workload_text(shape, r, Random(~seed));
+    return out;
+}
 
 Instance random_network_instance(std::uint64_t seed) {
     Random r(seed ^ 0x4e7);

@@ -28,6 +28,9 @@ Instance random_full_instance(std::uint64_t seed);
 /// One to three Einsums below networks over several dimensions.
 Instance random_network_instance(std::uint64_t seed);
 
+/// One to three Einsums below two containers that stand right above each other.
+Instance random_stacked_instance(std::uint64_t seed);
+
 /// Cascades with running states of an iterative rank M: updates, states that a pair of Einsums
 /// hands on, readers of the older, the newer and the last state.
 Instance random_state_instance(std::uint64_t seed);

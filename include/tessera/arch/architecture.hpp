@@ -32,6 +32,10 @@ public:
     const std::vector<std::string>& component_names() const {
         return component_names_;
     }
+    /// Names of all levels that a Path can have: the components and the containers, file order.
+    const std::vector<std::string>& level_names() const {
+        return level_names_;
+    }
     const std::vector<std::string>& compute_names() const {
         return compute_names_;
     }
@@ -52,7 +56,7 @@ public:
 private:
     std::string name_;
     bool arbitrary_units_ = false, bypasses_on_overflow_ = false;
-    std::vector<std::string> component_names_, compute_names_;
+    std::vector<std::string> component_names_, level_names_, compute_names_;
     std::shared_ptr<const Impl> impl_;
 };
 

@@ -27,7 +27,7 @@ struct LoopPrologue {
 /// One fused loop of a group, outermost first. Trip counts are columns.
 struct FusedLoop {
     int rank_variable = 0;   ///< local to the Einsum
-    int spatial_dim = -1;    ///< temporal: -1; spatial: component * 16 + dimension
+    int spatial_dim = -1;    ///< temporal: -1; spatial: level name * 16 + dimension
     std::int64_t bound = 1;  ///< of the rank variable
     LoopPrologue prologue = {};
 
@@ -37,7 +37,7 @@ struct FusedLoop {
 /// A fusable tensor in the memory that backs it.
 struct HeldTensor {
     int tensor = 0;    ///< index into Workload::tensors
-    int memory = 0;    ///< index into Architecture::component_names
+    int memory = 0;    ///< index into Architecture::level_names
     int level = 0;     ///< fused loops above its backing holder; -1: persistent
     int tracked = -1;  ///< index of the tracked memory, -1 if its capacity is not coupled
     /// Copy Einsum: it shares the buffer of this tensor (same memory), the input or another output;

@@ -27,7 +27,7 @@ void take_rows(const TileShapeResult& found, std::size_t symbols, std::size_t ob
 struct TabulateContext {
     const arch::Path* path = nullptr;
     std::vector<int>
-        component_of_level;  ///< path level -> index into Architecture::component_names
+        component_of_level;  ///< path level -> index into Architecture::level_names
     std::vector<int>
         tracked_of_level;  ///< path level -> index of the tracked memory, -1: not tracked
     int n_tracked = 0;

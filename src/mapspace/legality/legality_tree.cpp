@@ -125,7 +125,7 @@ int LeafReader::level(const TreeNode& tree) {
     if (level >= 0) {
         return level;
     }
-    const auto& known = checker_.problem.architecture->component_names();
+    const auto& known = checker_.problem.architecture->level_names();
     if (std::find(known.begin(), known.end(), tree.component) == known.end()) {
         unknown(tree, "component", tree.component);
     }

@@ -193,7 +193,7 @@ TabulateContext table_context(const ShapeContext& c, const arch::Path& path) {
     out.match_tile_shapes =
         c.problem->convention().least_partial_tiles && c.mapspace->partial_tiles();
     out.taken_bits.assign(c.tracked.size(), 0.0);
-    const std::vector<std::string>& names = c.problem->architecture->component_names();
+    const std::vector<std::string>& names = c.problem->architecture->level_names();
     for (const arch::PathLevel& level : path.levels) {
         const auto name = std::find(names.begin(), names.end(), level.name);
         out.component_of_level.push_back(static_cast<int>(name - names.begin()));

@@ -76,7 +76,7 @@ struct InOrder {
     }
 
     void add_memories(PointFacts& out) {
-        const std::vector<std::string>& names = space.problem.architecture->component_names();
+        const std::vector<std::string>& names = space.problem.architecture->level_names();
         const std::vector<Peak>& peaks = evaluation.peaks();
         for (std::size_t m = 0; m < peaks.size(); ++m) {
             const Memory& memory = space.memories[m];

@@ -286,7 +286,7 @@ bool add_limits(const model::Problem& problem, TemplateData& t, const model::Tem
 
 /// Indices into Data::memories by level of the path, -1: infinite for every Einsum.
 std::vector<int> memories_of(const OpenSpace::Data& space, const arch::Path& path) {
-    const std::vector<std::string>& names = space.problem.architecture->component_names();
+    const std::vector<std::string>& names = space.problem.architecture->level_names();
     std::vector<int> out;
     for (const arch::PathLevel& level : path.levels) {
         const auto name = std::ranges::find(names, level.name) - names.begin();

@@ -66,7 +66,7 @@ void find_users(OpenSpace::Data& data) {
 
 /// Finite memories of any path; of several sizes the largest.
 void find_memories(OpenSpace::Data& data) {
-    const std::vector<std::string>& names = data.problem.architecture->component_names();
+    const std::vector<std::string>& names = data.problem.architecture->level_names();
     std::map<int, double> sizes;
     for (const EinsumData& einsum : data.einsums.all()) {
         for (const auto& path : einsum.paths) {
