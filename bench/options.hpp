@@ -48,12 +48,16 @@ public:
     }
 
     /// Sets what was named; what follows `--`. Ends the program (2) with a message and the usage if
-    /// an option is unknown or its value of no use.
+    /// an option is unknown or its value of no use, and (0) with the usage if --help is asked for.
     std::vector<std::string> read(int argc, char** argv) const {
         const std::vector<std::string> args(argv + 1, argv + argc);
         for (std::size_t i = 0; i < args.size(); i += 2) {
             if (args[i] == "--") {
                 return {args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end()};
+            }
+            if (args[i] == "--help" || args[i] == "-h") {
+                std::cout << usage();
+                std::exit(0);
             }
             if (const auto flag = flags_.find(args[i]); flag != flags_.end()) {
                 *flag->second = true;
@@ -73,12 +77,15 @@ public:
     }
 
     [[noreturn]] void refuse(const std::string& wrong) const {
-        std::cerr << name_ << ": " << wrong << "\nusage: " << name_ << " " << usage_
-                  << " [-- options of tessera map]\n";
+        std::cerr << name_ << ": " << wrong << "\n" << usage();
         std::exit(2);
     }
 
 private:
+    std::string usage() const {
+        return "usage: " + name_ + " " + usage_ + " [-- options of tessera map]\n";
+    }
+
     std::string name_, usage_;
     std::map<std::string, std::function<void(const std::string&)>> set_;
     std::map<std::string, bool*> flags_;

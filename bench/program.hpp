@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -87,8 +88,10 @@ inline GroupUse group_use(pid_t group) {
 /// Runs `command` (nice 10) in a process group of its own; the group is killed at either limit.
 inline Outcome run(const std::vector<std::string>& command, double limit_s = 1e9,
                    double limit_bytes = 1e18) {
+    static std::atomic<int> runs{0};  // several threads may run programs
     const std::string stem =
-        std::filesystem::temp_directory_path() / ("tessera-bench-" + std::to_string(getpid()));
+        std::filesystem::temp_directory_path() /
+        ("tessera-bench-" + std::to_string(getpid()) + "-" + std::to_string(runs++));
     const std::string out = stem + ".out", err = stem + ".err";
     std::vector<char*> argv;
     for (const std::string& word : command) {
