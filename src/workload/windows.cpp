@@ -120,8 +120,7 @@ public:
     }
 
     bool windows(int tensor, int rank) const {
-        return std::find(slidable_.begin(), slidable_.end(), std::pair(tensor, rank)) !=
-               slidable_.end();
+        return std::binary_search(slidable_.begin(), slidable_.end(), std::pair(tensor, rank));
     }
     /// The least prologue with which a producer satisfies all readers.
     std::int64_t needed(int tensor, int rank) const {
@@ -227,7 +226,7 @@ private:
     }
 
     const Workload& w_;
-    std::vector<std::pair<int, int>> slidable_;  ///< tensor, rank
+    std::vector<std::pair<int, int>> slidable_;  ///< tensor, rank; sorted
     std::vector<std::pair<Place, Place>> links_;
     std::map<Place, std::set<Prologue>> prologues_;
 };

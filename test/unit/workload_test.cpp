@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "base/reading_stop.hpp"
 #include "spec/reader.hpp"
 #include "support/paths.hpp"
 #include "workload/with_bounds.hpp"
@@ -406,4 +407,20 @@ BOOST_AUTO_TEST_CASE(a_workload_whose_ranks_are_limited_has_one_size) {
         "    einsum: \"O[p] = I[Y: p + r] * W[r]\"\n");
     BOOST_TEST(w.tensors.at(static_cast<std::size_t>(w.find_tensor("I"))).size_values == 8);
     BOOST_TEST(!with_bounds(w, std::vector<std::int64_t>{4, 3}).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(each_part_of_reading_hears_a_stop) {
+    const std::string text = R"(
+workload:
+  rank_sizes: {M: 4, N: 4}
+  bits_per_value: {All: 8}
+  einsums: ["T1[m, n] = T0[m, n]"]
+)";
+    const std::atomic<bool> asked{true};
+    spec::Node tree = spec::read_text(text, "w.yaml");
+    const spec::Document document = spec::expand_document(tree, {});
+    const base::ReadingScope scope({&asked});
+    BOOST_CHECK_THROW(spec::read_text(text, "w.yaml"), base::Stopped);
+    BOOST_CHECK_THROW(spec::expand_document(tree, {}), base::Stopped);
+    BOOST_CHECK_THROW(read_workload(document), base::Stopped);
 }
