@@ -379,10 +379,7 @@ Instance random_residual_instance(std::uint64_t seed) {
     Random r(seed ^ 0x2e51d);
     const Shape shape = residuals(r);
     Instance out{seed, shape.kind, "", mapspace::MapSpaceOptions{}};
-    out.yaml = architecture_text(r, r.chance(50) ? 2 : 4);  // the more Einsums, the fewer fan-outs
-    if (const std::size_t at = out.yaml.find("fanout: "); at != std::string::npos && r.chance(50)) {
-        out.yaml.insert(at, "min_usage: 1, ");
-    }
+    out.yaml = architecture_text(r, shape.einsums.size() > 2 ? 4 : 2);
     out.yaml += workload_text(shape, r, Random(~seed));
     if (r.chance(20)) {
         out.options.max_fused_loops_per_rank_variable = mapspace::MapSpaceOptions::unlimited;
