@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_beam_search_changes_no_optimum) {
     BOOST_TEST(beam_used >= 10);
 }
 
-// Layers of a network are parts that are equal; the parts of other chains are not.
+// Layers of a network are parts that are equal.
 BOOST_AUTO_TEST_CASE(a_mapping_of_parts_changes_no_optimum) {
     int found = 0;
     for (int i = 0; i < 8; ++i) {
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_mapping_of_parts_changes_no_optimum) {
         const double best = value(other, options.metrics.front());
         BOOST_TEST(std::abs(value(with, options.metrics.front()) - best) <= rounding * best);
     }
-    BOOST_TEST(found >= 4);
+    BOOST_TEST(found >= 2);  // chains are joined quickly without
 }
 
 BOOST_AUTO_TEST_CASE(bounds_change_no_optimum) {

@@ -15,6 +15,13 @@ constexpr int most_of_part = 18, most_of_windows = 6;
 constexpr std::uint64_t rows_of_part = 20'000'000;
 constexpr double share_of_parts = 0.25;
 
+/// Each tensor has one reader: joined quickly, however long.
+bool is_chain(const workload::Workload& w) {
+    return std::ranges::all_of(w.tensors, [](const workload::Tensor& tensor) {
+        return tensor.producers.empty() || tensor.consumers.size() <= 1;
+    });
+}
+
 bool legal(const model::Problem& problem, const mapspace::MapSpaceOptions& space,
            const mapping::Mapping& mapping) {
     return std::ranges::none_of(mapspace::check(problem, mapping, &space), [](const auto& found) {
@@ -27,7 +34,7 @@ bool legal(const model::Problem& problem, const mapspace::MapSpaceOptions& space
 void Run::find_by_parts() {
     const workload::Workload& w = *problem_.workload;
     if (!context_.switches.parts || silent_ || !scalar() || options_.budget.max_evals > 0 ||
-        w.einsums.size() < long_cascade) {
+        w.einsums.size() < long_cascade || is_chain(w)) {
         return;
     }
     const PhaseTimer timer(*this, "incumbent", "parts");
