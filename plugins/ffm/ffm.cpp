@@ -1,5 +1,6 @@
 // Mapper `ffm`: optimal fused mappings from Pareto-optimal partial mappings (FFM), tile shapes
 // explored by partial Pareto pruning (TCM). Map:
+//   parts         long cascades: the best mappings of their parts, equal ones once
 //   open          templates of every Einsum on every compute that may run it
 //   local search  networks that share nothing: a beam and a local search per Einsum, before proofs
 //   improve       with partial tiles: the mapping that was found without
@@ -126,6 +127,7 @@ void Run::end_early() {
 }
 
 void Run::search_all() {
+    find_by_parts();
     open();
     if (result_.reasons.empty()) {
         take_start();

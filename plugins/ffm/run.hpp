@@ -113,6 +113,12 @@ private:
     void improve();
     void join_improved(const Groups& groups);
 
+    /// Of a long cascade: the best mappings of its parts, one after the other (repeated.cpp).
+    void find_by_parts();
+    /// `left`: parts that share what is left of the time. False if none was found.
+    bool find_part(const std::vector<std::string>& einsums, std::size_t left,
+                   mapping::Mapping& found);
+
     /// A mapping, good or bad, before anything that takes time.
     void find_any();
 

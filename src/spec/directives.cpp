@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/reading_stop.hpp"
 #include "spec/fields.hpp"
 #include "spec/limits.hpp"
 #include "spec/reader.hpp"
@@ -166,6 +167,7 @@ public:
 
 private:
     void count(const Node& node) {
+        base::poll_reading();
         if (++count_ > max_nodes) {
             fail(node, {"repeats expand to more than 250000 values", "", "", "repeat less"});
         }

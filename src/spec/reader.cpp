@@ -15,6 +15,7 @@
 #include <optional>
 #include <sstream>
 
+#include "base/reading_stop.hpp"
 #include "spec/limits.hpp"
 #include "tessera/base/error.hpp"
 
@@ -157,6 +158,7 @@ private:
     }
 
     void complete(Node node, YAML::anchor_t anchor) {
+        base::poll_reading();
         if (++count_ > max_nodes) {
             fail(node.position, "",
                  {"the file holds more than 250000 values", "", "",

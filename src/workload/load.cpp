@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/data_path.hpp"
+#include "base/reading_stop.hpp"
 #include "spec/fields.hpp"
 #include "workload/raw.hpp"
 #include "workload/windows.hpp"
@@ -137,12 +138,13 @@ Workload read_workload(const spec::Document& document) {
     Workload workload;
     workload.n_instances = raw.n_instances;
     for (const RawEinsum& einsum : raw.einsums) {
+        base::poll_reading();
         add_einsum(workload, einsum);
     }
+    workload.index.nothing_overlaps = !reads_overlap(workload);
     resolve_bounds(workload, raw, document.variables);
     resolve_renames(workload, raw, document.variables);
     resolve_tensors(workload, raw, document.variables);
-    workload.index.nothing_overlaps = !reads_overlap(workload);
     return workload;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/reading_stop.hpp"
 #include "spec/quantities.hpp"
 #include "spec/warnings.hpp"
 #include "workload/define_symbols.hpp"
@@ -76,6 +77,7 @@ private:
     }
 
     void add_einsum(const Node& node) {
+        base::poll_reading();
         RawEinsum einsum;
         if (node.is_scalar()) {
             einsum.place = place_of(node);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
+#include "base/reading_stop.hpp"
 #include "spec/quantities.hpp"
 #include "spec/warnings.hpp"
 #include "workload/iteration_space.hpp"
@@ -20,9 +22,9 @@ using spec::Node;
 /// Sizes of ranks by name; entries may refer to one another.
 class RankSizes {
 public:
-    explicit RankSizes(const spec::Symbols& variables) : symbols_(variables) {}
-
-    void add(const Node* section) {
+    /// `outer`: the sizes of the workload around those of an Einsum.
+    RankSizes(const Node* section, const spec::Symbols& variables, const RankSizes* outer = nullptr)
+        : outer_(outer), symbols_(variables) {
         if (section == nullptr) {
             return;
         }
@@ -32,34 +34,26 @@ public:
         }
         symbols_ = symbols_.child();
         for (const Node::Entry& entry : section->entries) {
-            if (!is_rank_name(entry.key)) {
-                spec::fail(entry.key_position, entry.value.path,
-                           {"the name of a rank begins with an upper-case letter", entry.key, "",
-                            "write '" + upper_case(entry.key) + "'"});
-            }
-            if (entry.value.is_null()) {
-                spec::fail(entry.value,
-                           {"the size of the rank is missing", "", "an integer >= 1", ""});
-            }
-            expressions_[entry.key] = spec::Expression::parse(entry.value);
-            symbols_.set_lazy(entry.key, expressions_[entry.key]);
+            add(entry);
         }
     }
 
     /// The size, or 0 if none is given.
     std::int64_t size(const std::string& rank) const {
-        const auto found = expressions_.find(rank);
-        return found == expressions_.end()
+        const spec::Expression* const expression = find(rank);
+        return expression == nullptr
                    ? 0
-                   : spec::integer_in(found->second, symbols_, spec::Range::at_least(1));
+                   : spec::integer_in(*expression, symbols_, spec::Range::at_least(1));
     }
 
     std::vector<std::string> names() const {
-        std::vector<std::string> result;
-        for (const auto& [name, expression] : expressions_) {
-            result.push_back(name);
+        std::set<std::string> result;
+        for (const RankSizes* sizes = this; sizes != nullptr; sizes = sizes->outer_) {
+            for (const auto& [name, expression] : sizes->expressions_) {
+                result.insert(name);
+            }
         }
-        return result;
+        return {result.begin(), result.end()};
     }
 
     const spec::Symbols& symbols() const {
@@ -67,22 +61,89 @@ public:
     }
 
 private:
+    void add(const Node::Entry& entry) {
+        if (!is_rank_name(entry.key)) {
+            spec::fail(entry.key_position, entry.value.path,
+                       {"the name of a rank begins with an upper-case letter", entry.key, "",
+                        "write '" + upper_case(entry.key) + "'"});
+        }
+        if (entry.value.is_null()) {
+            spec::fail(entry.value, {"the size of the rank is missing", "", "an integer >= 1", ""});
+        }
+        const spec::Expression expression = spec::Expression::parse(entry.value);
+        expressions_[entry.key] = expression;
+        symbols_.set_lazy(entry.key, expression);
+    }
+
+    const spec::Expression* find(const std::string& rank) const {
+        for (const RankSizes* sizes = this; sizes != nullptr; sizes = sizes->outer_) {
+            const auto found = sizes->expressions_.find(rank);
+            if (found != sizes->expressions_.end()) {
+                return &found->second;
+            }
+        }
+        return nullptr;
+    }
+
+    const RankSizes* const outer_;
     spec::Symbols symbols_;
     std::map<std::string, spec::Expression> expressions_;
 };
 
-void add_shapes(IterationSpace& space, const RawWorkload& raw, const RawEinsum& einsum) {
-    const std::vector<std::string> used = einsum.rank_variables();
-    if (raw.iteration_space_shape != nullptr) {
-        for (const Node::Entry& entry : raw.iteration_space_shape->entries) {
+/// The iteration space of the workload by rank variable: each Einsum asks for its own.
+class SharedShapes {
+public:
+    explicit SharedShapes(const Node* section) : section_(section) {
+        if (section == nullptr) {
+            return;
+        }
+        if (!section->is_map()) {
+            spec::fail(*section,
+                       {"iteration spaces are written as a map, not as " + section->describe(), "",
+                        "m: 0 <= m < 128", ""});
+        }
+        for (std::size_t i = 0; i < section->entries.size(); ++i) {
+            entries_[section->entries[i].key].push_back(i);
+        }
+    }
+
+    /// Those of the variables, in the order of the file.
+    std::vector<const Node::Entry*> of(const std::vector<std::string>& variables) const {
+        std::vector<std::size_t> numbers;
+        for (const std::string& variable : variables) {
+            const auto found = entries_.find(variable);
+            if (found != entries_.end()) {
+                numbers.insert(numbers.end(), found->second.begin(), found->second.end());
+            }
+        }
+        std::sort(numbers.begin(), numbers.end());
+        std::vector<const Node::Entry*> result;
+        for (const std::size_t number : numbers) {
+            result.push_back(&section_->entries[number]);
+        }
+        return result;
+    }
+
+    void check() const {
+        if (section_ == nullptr) {
+            return;
+        }
+        for (const Node::Entry& entry : section_->entries) {
             if (!entry.value.is_scalar()) {
                 spec::fail(entry.value, {"text is needed here, not " + entry.value.describe(), "",
                                          "e.g. 0 <= m < 128", ""});
             }
-            if (std::find(used.begin(), used.end(), entry.key) != used.end()) {
-                space.add_text(entry.value.text, {entry.value.position, entry.value.path});
-            }
         }
+    }
+
+private:
+    const Node* const section_;
+    std::unordered_map<std::string, std::vector<std::size_t>> entries_;
+};
+
+void add_shapes(IterationSpace& space, const SharedShapes& shared, const RawEinsum& einsum) {
+    for (const Node::Entry* const entry : shared.of(einsum.rank_variables())) {
+        space.add_text(entry->value.text, {entry->value.position, entry->value.path});
     }
     for (const RawShape& shape : einsum.shapes) {
         space.add_text(shape.text, shape.place);
@@ -139,7 +200,7 @@ void check_points(const RawWorkload& raw, const RawEinsum& einsum,
 }
 
 std::map<std::string, std::int64_t> bounds_of(const RawWorkload& raw, const RawEinsum& einsum,
-                                              const RankSizes& sizes) {
+                                              const RankSizes& sizes, const SharedShapes& shared) {
     IterationSpace space(sizes.symbols());
     for (const RawAccess& access : einsum.accesses) {
         for (const RawRank& rank : access.ranks) {
@@ -148,7 +209,7 @@ std::map<std::string, std::int64_t> bounds_of(const RawWorkload& raw, const RawE
             }
         }
     }
-    add_shapes(space, raw, einsum);
+    add_shapes(space, shared, einsum);
     const std::vector<std::string> names = einsum.rank_variables();
     const std::vector<IterationSpace::Bounds> box = space.box(names);
     std::map<std::string, std::int64_t> result;
@@ -228,25 +289,24 @@ void warn_of_strangers(const Workload& workload, const RawWorkload& raw) {
     }
     warn_of_strangers(raw.iteration_space_shape, "rank variable", variables);
     for (const RawEinsum& einsum : raw.einsums) {
-        warn_of_strangers(einsum.rank_sizes, "rank", ranks_of({einsum}));
+        if (einsum.rank_sizes != nullptr) {
+            warn_of_strangers(einsum.rank_sizes, "rank", ranks_of({einsum}));
+        }
     }
 }
 
 }  // namespace
 
 void resolve_bounds(Workload& workload, const RawWorkload& raw, const spec::Symbols& variables) {
-    if (raw.iteration_space_shape != nullptr && !raw.iteration_space_shape->is_map()) {
-        spec::fail(*raw.iteration_space_shape, {"iteration spaces are written as a map, not as " +
-                                                    raw.iteration_space_shape->describe(),
-                                                "", "m: 0 <= m < 128", ""});
-    }
+    const SharedShapes shared(raw.iteration_space_shape);
     warn_of_strangers(workload, raw);
+    const RankSizes common(raw.rank_sizes, variables);
+    shared.check();
     std::map<std::string, std::string> first_einsum;
     for (const RawEinsum& einsum : raw.einsums) {
-        RankSizes sizes(variables);
-        sizes.add(raw.rank_sizes);
-        sizes.add(einsum.rank_sizes);
-        const auto bounds = bounds_of(raw, einsum, sizes);
+        base::poll_reading();
+        const RankSizes sizes(einsum.rank_sizes, common.symbols(), &common);
+        const auto bounds = bounds_of(raw, einsum, sizes, shared);
         for (const auto& [name, bound] : bounds) {
             RankVariable& variable = workload.rank_variables.at(
                 static_cast<std::size_t>(workload.find_rank_variable(name)));

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_map>
 
+#include "base/reading_stop.hpp"
 #include "spec/quantities.hpp"
 #include "spec/set_map.hpp"
 #include "spec/warnings.hpp"
 #include "workload/define_symbols.hpp"
 #include "workload/raw.hpp"
+#include "workload/windows.hpp"
 
 namespace tessera::workload {
 
@@ -51,36 +54,52 @@ std::vector<RawRename> read_renames(const Node* node) {
     return result;
 }
 
-/// The top-level entries for one Einsum: those of its name, then the default ones.
-std::vector<RawRename> top_level_renames(const Node* section, const std::string& einsum) {
-    std::vector<RawRename> named;
-    std::vector<RawRename> defaults;
-    if (section == nullptr || section->is_null()) {
-        return named;
-    }
-    Fields fields(*section, "renames");
-    for (const Node* entry : fields.list("einsums")) {
-        Fields entry_fields(*entry, "renames of an Einsum");
-        const std::string name = entry_fields.name("name");
-        std::vector<RawRename>& target = name == einsum ? named : defaults;
-        for (const char* key : {"tensor_accesses", "rank_variables"}) {
-            const std::vector<RawRename> read = read_renames(entry_fields.optional(key));
-            if (name == einsum || name == "default") {
+/// The entries at the top of the file: each is for the Einsum of its name, or for all ("default").
+class TopLevelRenames {
+public:
+    explicit TopLevelRenames(const Node* section) {
+        if (section == nullptr || section->is_null()) {
+            return;
+        }
+        Fields fields(*section, "renames");
+        for (const Node* entry : fields.list("einsums")) {
+            Fields entry_fields(*entry, "renames of an Einsum");
+            std::vector<RawRename>& target = by_name_[entry_fields.name("name")];
+            for (const char* key : {"tensor_accesses", "rank_variables"}) {
+                const std::vector<RawRename> read = read_renames(entry_fields.optional(key));
                 target.insert(target.end(), read.begin(), read.end());
             }
+            entry_fields.finish();
         }
-        entry_fields.finish();
+        fields.finish();
     }
-    fields.finish();
-    named.insert(named.end(), defaults.begin(), defaults.end());
-    return named;
-}
+
+    /// Those of its name, then the default ones.
+    std::vector<RawRename> of(const std::string& einsum) const {
+        std::vector<RawRename> result = named(einsum);
+        if (einsum != everywhere) {
+            const std::vector<RawRename> others = named(everywhere);
+            result.insert(result.end(), others.begin(), others.end());
+        }
+        return result;
+    }
+
+private:
+    static constexpr const char* everywhere = "default";
+
+    std::vector<RawRename> named(const std::string& einsum) const {
+        const auto found = by_name_.find(einsum);
+        return found == by_name_.end() ? std::vector<RawRename>() : found->second;
+    }
+
+    std::unordered_map<std::string, std::vector<RawRename>> by_name_;
+};
 
 class RenameResolver {
 public:
     RenameResolver(Workload& workload, int einsum, const spec::Symbols& variables)
         : workload_(workload),
-          view_(view(workload, einsum)),
+          view_(view_without_windows(workload, einsum)),
           symbols_(variables.child()),
           einsum_(workload.einsums[static_cast<std::size_t>(einsum)]) {
         define_symbols(symbols_, workload, view_);
@@ -204,7 +223,8 @@ void resolve_bits(Workload& workload, const RawWorkload& raw, const spec::Symbol
         raw.bits_per_value == nullptr ? spec::SetMap() : spec::SetMap(*raw.bits_per_value);
     std::vector<std::pair<bool, double>> known(workload.tensors.size());
     for (std::size_t e = 0; e < raw.einsums.size(); ++e) {
-        const EinsumView einsum = view(workload, static_cast<int>(e));
+        base::poll_reading();
+        const EinsumView einsum = view_without_windows(workload, static_cast<int>(e));
         spec::Symbols symbols = variables.child();
         define_symbols(symbols, workload, einsum);
         const auto assigned = defaults.assign(symbols);
@@ -238,7 +258,8 @@ void resolve_persistent(Workload& workload, const RawWorkload& raw,
                                             : spec::set_expression_of(*raw.persistent_tensors);
     std::vector<std::pair<bool, bool>> known(workload.tensors.size());
     for (std::size_t e = 0; e < raw.einsums.size(); ++e) {
-        const EinsumView einsum = view(workload, static_cast<int>(e));
+        base::poll_reading();
+        const EinsumView einsum = view_without_windows(workload, static_cast<int>(e));
         spec::Symbols symbols = variables.child();
         define_symbols(symbols, workload, einsum);
         const TensorMask set = expression.empty() ? 0 : expression.tensors(symbols);
@@ -262,13 +283,13 @@ void warn_of_strangers(const Workload& workload, const Node* section) {
     if (entries == nullptr) {
         return;
     }
-    std::vector<std::string> known = {"default"};
-    for (const Einsum& einsum : workload.einsums) {
-        known.push_back(einsum.name);
-    }
     for (const Node& entry : entries->items) {
         const Node* const name = entry.find("name");
-        if (name != nullptr && std::find(known.begin(), known.end(), name->text) == known.end()) {
+        if (name != nullptr && name->text != "default" && workload.find_einsum(name->text) < 0) {
+            std::vector<std::string> known = {"default"};
+            for (const Einsum& einsum : workload.einsums) {
+                known.push_back(einsum.name);
+            }
             spec::warn(
                 name->position, name->path,
                 {"no Einsum has this name, the renames have no effect", name->text,
@@ -281,10 +302,12 @@ void warn_of_strangers(const Workload& workload, const Node* section) {
 
 void resolve_renames(Workload& workload, const RawWorkload& raw, const spec::Symbols& variables) {
     warn_of_strangers(workload, raw.renames);
+    const TopLevelRenames others(raw.renames);
     for (std::size_t e = 0; e < raw.einsums.size(); ++e) {
+        base::poll_reading();
         const RawEinsum& einsum = raw.einsums[e];
         RenameResolver(workload, static_cast<int>(e), variables)
-            .run(read_renames(einsum.renames), top_level_renames(raw.renames, einsum.name));
+            .run(read_renames(einsum.renames), others.of(einsum.name));
     }
 }
 

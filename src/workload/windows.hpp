@@ -10,6 +10,10 @@ namespace tessera::workload {
 /// none of these.
 bool reads_overlap(const Workload& workload);
 
+/// What view() gives except LocalTensor::windows and LocalRankVariable::prologues: these need the
+/// whole workload, with all bounds.
+EinsumView view_without_windows(const Workload& workload, int index);
+
 /// Fills LocalTensor::windows and LocalRankVariable::prologues of the view.
 void find_windows(const Workload& workload, EinsumView& view);
 

@@ -193,7 +193,7 @@ std::vector<std::int64_t> EinsumView::bounds() const {
     return out;
 }
 
-EinsumView view(const Workload& workload, int index) {
+EinsumView view_without_windows(const Workload& workload, int index) {
     if (index < 0 || static_cast<std::size_t>(index) >= workload.einsums.size()) {
         throw Bug("there is no Einsum number " + std::to_string(index));
     }
@@ -224,6 +224,11 @@ EinsumView view(const Workload& workload, int index) {
             }
         }
     }
+    return result;
+}
+
+EinsumView view(const Workload& workload, int index) {
+    EinsumView result = view_without_windows(workload, index);
     find_windows(workload, result);
     for (LocalTensor& tensor : result.tensors) {
         if (tensor.state_variable >= 0) {

@@ -387,4 +387,85 @@ BOOST_AUTO_TEST_CASE(layers_add_up_to_the_multiplications_of_their_networks) {
     BOOST_TEST(multiplications(load("mobilenet-v1")) == 568740352.0);
 }
 
+/// Values of all tensors that stay in memory.
+double weights(const Workload& workload) {
+    double values = 0;
+    for (const workload::Tensor& tensor : workload.tensors) {
+        values += tensor.persistent ? tensor.size_values : 0;
+    }
+    return values;
+}
+
+/// Multiplications with weights: of Einsums that have some.
+double products(const Workload& workload) {
+    double sum = 0;
+    for (const workload::Einsum& einsum : workload.einsums) {
+        Workload one;
+        one.rank_variables = workload.rank_variables;
+        one.einsums = {einsum};
+        const bool weighted =
+            std::any_of(einsum.accesses.begin(), einsum.accesses.end(), [&](const auto& access) {
+                return workload.tensors[static_cast<std::size_t>(access.tensor)].persistent;
+            });
+        sum += weighted ? multiplications(one) : 0;
+    }
+    return sum;
+}
+
+/// Tensors that some Einsum makes and none reads.
+std::vector<std::string> results(const Workload& workload) {
+    std::vector<std::string> names;
+    for (const workload::Tensor& tensor : workload.tensors) {
+        if (!tensor.producers.empty() && tensor.consumers.empty()) {
+            names.push_back(tensor.name);
+        }
+    }
+    return names;
+}
+
+// What is published of them, as far as it is what they have: weights without biases, norms and
+// embeddings; multiplications with weights.
+BOOST_AUTO_TEST_CASE(networks_have_the_weights_and_products_of_the_published_ones) {
+    struct Network {
+        const char* name;
+        std::size_t einsums;
+        double weights, products;
+        const char* result;
+    };
+    const double gpt2 = 12 * 12 * 768. * 768, bert = 24 * 12 * 1024. * 1024;
+    const double llama = 32 * 4096. * (2 * 4096 + 2 * 1024 + 3 * 14336);
+    for (const Network& network : {
+             Network{"gpt2", 132, gpt2, 1024 * gpt2, "X12"},
+             Network{"bert-large", 264, bert, 512 * bert, "X24"},
+             Network{"llama3-8b-network", 416, llama, 2048 * llama, "X32"},
+             Network{"resnet-18", 31, 11.68e6, 1.81e9, "SCORES"},
+             Network{"resnet-50-network", 72, 25.50e6, 3.86e9, "SCORES"},
+             Network{"mobilenet-v2", 64, 3.47e6, 301e6, "SCORES"},
+             Network{"u-net", 35, 31.03e6, 48.1e9, "SCORES"},
+         }) {
+        BOOST_TEST_CONTEXT(network.name) {
+            const Workload workload = load(network.name);
+            BOOST_TEST(workload.einsums.size() == network.einsums);
+            BOOST_TEST(weights(workload) == network.weights, boost::test_tools::tolerance(2e-3));
+            BOOST_TEST(products(workload) == network.products, boost::test_tools::tolerance(4e-3));
+            BOOST_TEST(results(workload) == std::vector<std::string>{network.result});
+        }
+    }
+    BOOST_TEST(results(load("mamba-130m")) == std::vector<std::string>{"X24"});
+}
+
+// A network of n layers has n times the Einsums of one, and each layer reads what the last one
+// made.
+BOOST_AUTO_TEST_CASE(networks_have_as_many_layers_as_asked_for) {
+    for (const char* name : {"gpt2", "bert-large", "llama3-8b-network", "mamba-130m"}) {
+        const Workload one = load(name, {{"LAYERS", "1"}});
+        for (const int n : {2, 7}) {
+            const Workload many = load(name, {{"LAYERS", std::to_string(n)}});
+            BOOST_TEST(many.einsums.size() == static_cast<std::size_t>(n) * one.einsums.size());
+            BOOST_TEST(results(many) == std::vector<std::string>{"X" + std::to_string(n)});
+            BOOST_TEST(multiplications(many) == n * multiplications(one));
+        }
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -18,10 +18,12 @@
 
 #include "cli/cli.hpp"
 #include "cli/uncaught.hpp"
+#include "spec/reader.hpp"
 #include "support/child_program.hpp"
 #include "tessera/base/json.hpp"
 #include "tessera/plugin/mapper.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace {
 
@@ -284,3 +286,38 @@ BOOST_AUTO_TEST_CASE(the_best_mapping_so_far_is_the_result) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+namespace {
+
+/// A chain of matrix products that says in every way what can be said of each Einsum: sizes and
+/// iteration spaces of all at one place, of one beside it, renames by its name.
+std::string chain_text(int n) {
+    std::string names, sizes, shapes, einsums;
+    for (int i = 0; i < n; ++i) {
+        const std::string here = std::to_string(i), next = std::to_string(i + 1);
+        names += "  - {name: E" + here + ", tensor_accesses: {input: T" + here + ", weight: W" +
+                 here + "}}\n";
+        sizes += "    N" + next + ": N0\n";
+        shapes += "    n" + next + ": 0 <= n" + next + " < 8\n";
+        einsums += "  - name: E" + here + "\n    rank_sizes: {M: 4}\n    einsum: T" + next +
+                   "[m, n" + next + "] = T" + here + "[m, n" + here + "] * W" + here + "[n" + here +
+                   ", n" + next + "]\n";
+    }
+    return "renames:\n  einsums:\n" + names + "workload:\n  rank_sizes:\n    N0: 8\n" + sizes +
+           "  iteration_space_shape:\n" + shapes + "  bits_per_value: {All: 8}\n  einsums:\n" +
+           einsums;
+}
+
+double allocations_of_reading(int n) {
+    const std::string text = chain_text(n);
+    const long before = allocations;
+    workload::read_workload(spec::expand_document(spec::read_text(text, "chain.yaml"), {}));
+    return static_cast<double>(allocations - before);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(reading_takes_time_linear_in_the_einsums) {
+    const double few = allocations_of_reading(200), many = allocations_of_reading(400);
+    BOOST_TEST(many < 2.2 * few, "200 Einsums: " << few << " allocations, 400: " << many);
+}

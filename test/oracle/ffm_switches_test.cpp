@@ -134,6 +134,36 @@ BOOST_AUTO_TEST_CASE(a_beam_search_changes_no_optimum) {
     BOOST_TEST(beam_used >= 10);
 }
 
+// Layers of a network are parts that are equal.
+BOOST_AUTO_TEST_CASE(a_mapping_of_parts_changes_no_optimum) {
+    int found = 0;
+    for (int i = 0; i < 8; ++i) {
+        const bool layers = i % 2 == 0;
+        const std::map<std::string, std::string> defines =
+            layers ? std::map<std::string, std::string>{{"LAYERS", std::to_string(3 + i / 4)},
+                                                        {"TOKENS", std::to_string(128 << i / 2)}}
+                   : std::map<std::string, std::string>{{"N_EINSUMS", std::to_string(24 + i)},
+                                                        {"M", std::to_string(24 + 8 * i)},
+                                                        {"KN_STEP", std::to_string(16 * (i % 3))}};
+        const Shipped shipped(i % 4 < 2 ? "tpu-v4i" : "edge", layers ? "gpt2" : "matmuls", defines);
+        mapper::Options options;
+        options.threads = 1;
+        options.metrics = {i % 3 == 0 ? Metric::energy : Metric::edp};
+        std::vector<std::string> lines;
+        options.progress = [&](const std::string& line) { lines.push_back(line); };
+        const mapper::Result with = run(shipped.problem, options);
+        found += std::ranges::any_of(
+            lines, [](const std::string& line) { return line.starts_with("parts: "); });
+        options.without = {"parts"};
+        const mapper::Result other = run(shipped.problem, options);
+        BOOST_TEST((with.status == mapper::Status::optimal));
+        BOOST_TEST((other.status == mapper::Status::optimal));
+        const double best = value(other, options.metrics.front());
+        BOOST_TEST(std::abs(value(with, options.metrics.front()) - best) <= rounding * best);
+    }
+    BOOST_TEST(found >= 2);  // chains are joined quickly without
+}
+
 BOOST_AUTO_TEST_CASE(bounds_change_no_optimum) {
     without_changes_nothing(
         {"exploration-bound", "class-bounds", "surrogate-bounds", "vertex-bounds"});

@@ -81,7 +81,7 @@ std::string compare(const LoadedInstance& instance, const mapspace::MapSpaceOpti
 
 }  // namespace
 
-Outcome judge(const Instance& drawn, const mapspace::MapSpaceOptions* engine) {
+Outcome judge(const Instance& drawn, const mapspace::MapSpaceOptions* engine, arch::Compat compat) {
     const auto start = std::chrono::steady_clock::now();
     Outcome out;
     out.kind = drawn.kind;
@@ -89,8 +89,7 @@ Outcome judge(const Instance& drawn, const mapspace::MapSpaceOptions* engine) {
         // Partial tiles are members of the mapspace in the own convention only as brute force has
         // them: whole iterations, and none inside another partial tile.
         const bool partial = drawn.options.imperfect_temporal;
-        const LoadedInstance instance(drawn.yaml,
-                                      partial ? arch::Compat::none : arch::Compat::accelforge);
+        const LoadedInstance instance(drawn.yaml, partial ? arch::Compat::none : compat);
         // Every partial tile shape is a group of its own, and groups are what takes time.
         const std::uint64_t combinations = partial ? kCombinations / 4 : kCombinations;
         auto space = make_space(instance.problem, drawn.options, kChains);

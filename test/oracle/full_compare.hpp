@@ -18,6 +18,7 @@ struct Outcome {
 
 /// Over all Einsum orders if the instance's options say so. With `engine`, FFM works under these
 /// options instead of the instance's.
-Outcome judge(const Instance& instance, const mapspace::MapSpaceOptions* engine = nullptr);
+Outcome judge(const Instance& instance, const mapspace::MapSpaceOptions* engine = nullptr,
+              arch::Compat compat = arch::Compat::accelforge);
 
 }  // namespace tessera::oracle

@@ -143,6 +143,54 @@ Shape quadruple(Random& r) {
     }
 }
 
+/// Convolutions (1D, the last one separable in 2D) whose input is read again further on: the
+/// Einsums between keep step with neither, or with one of them.
+Shape residuals(Random& r) {
+    const int p = r.pick(std::vector{2, 3, 4}), w = r.pick(std::vector{2, 3});
+    const int h = r.chance(70) ? p : p + w - 1;  // padded, or as long as what is read
+    const std::pair<std::string, int> P{"p", p}, W{"r", w}, H{"h", h}, S{"s", 2};
+    switch (r.below(8)) {
+        case 0:
+            return {"residual-conv",
+                    {P, W},
+                    {"X{H: p + r};W{R: r};>A{P: p}", "A{P: p};X{H: p};>Y{P: p}"}};
+        case 1:
+            return {"residual-two",
+                    {P, W, S},
+                    {"X{H: p + r};W{R: r};>A{P: p}", "A{P: p + s};V{S: s};>B{Q: p}",
+                     "B{Q: p};X{H: p};>Y{P: p}"}};
+        case 2:
+            return {"residual-made",
+                    {H, P, W},
+                    {"A[h];>X{H: h}", "X{H: p + r};W{R: r};>B{P: p}", "B{P: p};X{H: p};>Y{P: p}"}};
+        case 3:
+            return {"residual-shortcut",
+                    {P, W},
+                    {"X{H: p + r};W{R: r};>A{P: p}", "X{H: p};V{P: p};>S{P: p}",
+                     "A{P: p};S{P: p};>Y{P: p}"}};
+        case 4:
+            return {"residual-next",
+                    {P, W, S},
+                    {"X{H: p + r};W{R: r};>A{P: p}", "A{P: p};X{H: p};>Y{P: p}",
+                     "Y{P: p + s};V{S: s};>Z{P: p}"}};
+        case 5:
+            return {"residual-block",
+                    {H, P, W},
+                    {"X{H: h};>E{H: h}", "E{H: p + r};W{R: r};>D{P: p}", "D{P: p};>F{P: p}",
+                     "F{P: p};X{H: p};>Y{P: p}"}};
+        case 6:
+            return {"residual-stride",
+                    {{"p", 2}, W, {"h", 4}},
+                    {"A[h];>X{H: h}", "X{H: 2 * p + r};W{R: r};>B{P: p}",
+                     "B{P: p};X{H: 2 * p};>Y{P: p}"}};
+        default:
+            return {"residual-separable",
+                    {{"h", 2}, {"g", 2}, {"p", 2}, {"q", 2}, {"r", 2}, {"s", 2}},
+                    {"X[h, g];>E{H: h, G: g}", "E{H: p + r, G: g};>D{P: p, G: g}",
+                     "D{P: p, G: q + s};>Z{P: p, Q: q}"}};
+    }
+}
+
 /// With running states R and S.
 Shape states(Random& r) {
     const std::vector<int> b{2, 3, 4};
@@ -349,6 +397,18 @@ Instance random_state_instance(std::uint64_t seed) {
     Instance out{seed, shape.kind, "", mapspace::MapSpaceOptions{}};
     out.yaml = architecture_text(r, shape.einsums.size());
     out.yaml += workload_text(shape, r, Random(~seed), true);
+    if (r.chance(20)) {
+        out.options.max_fused_loops_per_rank_variable = mapspace::MapSpaceOptions::unlimited;
+    }
+    return out;
+}
+
+Instance random_residual_instance(std::uint64_t seed) {
+    Random r(seed ^ 0x2e51d);
+    const Shape shape = residuals(r);
+    Instance out{seed, shape.kind, "", mapspace::MapSpaceOptions{}};
+    out.yaml = architecture_text(r, shape.einsums.size() > 2 ? 4 : 2);
+    out.yaml += workload_text(shape, r, Random(~seed));
     if (r.chance(20)) {
         out.options.max_fused_loops_per_rank_variable = mapspace::MapSpaceOptions::unlimited;
     }

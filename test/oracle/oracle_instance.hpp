@@ -24,6 +24,8 @@ Instance random_instance(std::uint64_t seed);
 
 /// For the preset `full`: more kinds of graphs, smaller bounds.
 Instance random_full_instance(std::uint64_t seed);
+/// Convolutions with residuals, in the preset `full`.
+Instance random_residual_instance(std::uint64_t seed);
 
 /// One to three Einsums below networks over several dimensions.
 Instance random_network_instance(std::uint64_t seed);

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "base/reading_stop.hpp"
 #include "spec/reader.hpp"
 #include "support/paths.hpp"
 #include "workload/with_bounds.hpp"
@@ -406,4 +407,58 @@ BOOST_AUTO_TEST_CASE(a_workload_whose_ranks_are_limited_has_one_size) {
         "    einsum: \"O[p] = I[Y: p + r] * W[r]\"\n");
     BOOST_TEST(w.tensors.at(static_cast<std::size_t>(w.find_tensor("I"))).size_values == 8);
     BOOST_TEST(!with_bounds(w, std::vector<std::int64_t>{4, 3}).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(each_part_of_reading_hears_a_stop) {
+    const std::string text = R"(
+workload:
+  rank_sizes: {M: 4, N: 4}
+  bits_per_value: {All: 8}
+  einsums: ["T1[m, n] = T0[m, n]"]
+)";
+    const std::atomic<bool> asked{true};
+    spec::Node tree = spec::read_text(text, "w.yaml");
+    const spec::Document document = spec::expand_document(tree, {});
+    const base::ReadingScope scope({&asked});
+    BOOST_CHECK_THROW(spec::read_text(text, "w.yaml"), base::Stopped);
+    BOOST_CHECK_THROW(spec::expand_document(tree, {}), base::Stopped);
+    BOOST_CHECK_THROW(read_workload(document), base::Stopped);
+}
+
+// The expansion is ahead of the sum, which reads the same image: neither keeps step with the other.
+BOOST_AUTO_TEST_CASE(prologues_pass_between_einsums_that_keep_step) {
+    const auto block = [](const std::string& last) {
+        return read(
+            "workload:\n  rank_sizes: {H: 14, P: 14, R: 3}\n  bits_per_value: {All: 8}\n"
+            "  einsums:\n"
+            "  - E[h] = X[h]\n"
+            "  - 'D[p] = E[H: p + r] * W[r]'\n"
+            "  - F[p] = D[p]\n"
+            "  - 'Y[p] = F[p] + X[H: p]'\n" +
+            last);
+    };
+    using List = std::vector<std::pair<std::int64_t, std::int64_t>>;
+    const auto prologues = [](const Workload& workload, int einsum) {
+        List result;
+        const EinsumView seen = view(workload, einsum);
+        for (const Prologue& one : seen.rank_variables.at(0).prologues) {
+            result.emplace_back(one.base, one.prologue);
+        }
+        return result;
+    };
+    const Workload residual = block("");
+    BOOST_TEST((prologues(residual, 0) == List{{14, 2}}));
+    for (const int einsum : {1, 2, 3}) {
+        BOOST_TEST(prologues(residual, einsum).empty());
+    }
+    // What reads the sum's image with overlap makes the sum run ahead, and with it the projection
+    // and the convolution; the expansion is ahead of that.
+    const Workload next = block(
+        "  - {einsum: 'Z[q] = Y[P: q + s] * V[s]', "
+        "iteration_space_shape: [0 <= q < 14, 0 <= s < 3]}\n");
+    BOOST_TEST((prologues(next, 0) == List{{14, 2}, {14, 4}}));
+    for (const int einsum : {1, 2, 3}) {
+        BOOST_TEST((prologues(next, einsum) == List{{14, 2}}));
+    }
+    BOOST_TEST(prologues(next, 4).empty());
 }

@@ -48,7 +48,7 @@ void Run::take_start() {
     for (const mapper::Solution& s : options_.start) {
         best = best == nullptr || value(s) < value(*best) ? &s : best;
     }
-    if (best == nullptr || !scalar()) {
+    if (best == nullptr || !scalar() || value(*best) >= incumbent_.value()) {
         return;  // a Pareto set is found anew: its points are no cutoffs for each other
     }
     take(*best, "start");

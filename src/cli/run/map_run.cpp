@@ -22,6 +22,7 @@
 #include "map_options.hpp"
 #include "map_report.hpp"
 #include "mapping_view.hpp"
+#include "reading_limit.hpp"
 #include "run_description.hpp"
 #include "spec/reader.hpp"
 #include "tessera/mapper/order.hpp"
@@ -30,6 +31,11 @@
 namespace tessera::cli {
 
 namespace {
+
+/// What is left of a limit in time; a little, so that the search can say what it has.
+void spend(double& limit_s, double spent_s) {
+    limit_s = limit_s > 0 ? std::max(limit_s - spent_s, 1e-3) : 0;
+}
 
 io::RunDirectory::Policy policy(const Arguments& arguments) {
     using Policy = io::RunDirectory::Policy;
@@ -68,7 +74,7 @@ public:
             policy(arguments);
         }
         tables_ = summary_tables(arguments);
-        inputs_.emplace(arguments, arguments.compat());
+        read_within(settings.budget, [&] { inputs_.emplace(arguments, arguments.compat()); });
         if (!arguments.flag("quiet")) {
             print_file_warnings(err, inputs_->warnings);
             print_guessed(err, inputs_->guessed_roles);
@@ -117,6 +123,8 @@ public:
         live_ = &running;
         turn_.stop = running.interrupt().stop();
         turn_.recorder = &running.recorder();
+        spend(turn_.limits.max_time_s,
+              std::max(wall_s() - std::chrono::duration<double>(least_reading).count(), 0.0));
         mapper::Result result;
         const bool memory = !searched(result);
         running.hold();
@@ -185,9 +193,7 @@ private:
             checkpoint_ = read_checkpoint(text, file);
             turn_.resume = checkpoint_.state;
         }
-        // What is left of a limit in time; a little, so that the search can say what it has.
-        double& limit_s = turn_.limits.max_time_s;
-        limit_s = limit_s > 0 ? std::max(limit_s - checkpoint_.spent_s, 1e-3) : 0;
+        spend(turn_.limits.max_time_s, checkpoint_.spent_s);
         restore();
     }
 
