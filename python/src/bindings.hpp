@@ -1,0 +1,16 @@
+// The Python module tessera.native._tessera: one file for each concept. It gives the library's
+// objects and functions as they are; what users see is in python/tessera, in Python.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace tessera::python {
+
+namespace py = pybind11;
+
+void bind_errors(py::module_& module);
+void bind_problem(py::module_& module);
+void bind_mapping(py::module_& module);
+void bind_search(py::module_& module);
+
+}  // namespace tessera::python
